@@ -1,0 +1,150 @@
+// The cold half of foedus/status.h.
+#include "foedus/status.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+namespace foedus {
+
+std::string_view to_string(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kOk: return "ok";
+    case ErrorCode::kConflict: return "conflict";
+    case ErrorCode::kNotFound: return "not_found";
+    case ErrorCode::kAlreadyExists: return "already_exists";
+    case ErrorCode::kInvalidArgument: return "invalid_argument";
+    case ErrorCode::kTooLarge: return "too_large";
+    case ErrorCode::kOutOfMemory: return "out_of_memory";
+    case ErrorCode::kOutOfSpace: return "out_of_space";
+    case ErrorCode::kIoError: return "io_error";
+    case ErrorCode::kCorruption: return "corruption";
+    case ErrorCode::kWrongVersion: return "wrong_version";
+    case ErrorCode::kBusy: return "busy";
+    case ErrorCode::kNotSupported: return "not_supported";
+    case ErrorCode::kClosed: return "closed";
+    case ErrorCode::kTimeout: return "timeout";
+    case ErrorCode::kRolledBack: return "rolled_back";
+  }
+  return "unknown_error";
+}
+
+std::string_view to_string(ConflictReason reason) {
+  switch (reason) {
+    case ConflictReason::kNone: return "none";
+    case ConflictReason::kRecordChanged: return "record_changed";
+    case ConflictReason::kRecordLocked: return "record_locked";
+    case ConflictReason::kPageGained: return "page_gained";
+    case ConflictReason::kPageInstalled: return "page_installed";
+    case ConflictReason::kPageDropped: return "page_dropped";
+    case ConflictReason::kLogFull: return "log_full";
+    case ConflictReason::kPoolFull: return "pool_full";
+    case ConflictReason::kRetryBound: return "retry_bound";
+  }
+  return "unknown_reason";
+}
+
+namespace {
+
+// What to do about it, in half a sentence.
+std::string_view hint_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kConflict: return "run the transaction again";
+    case ErrorCode::kTooLarge: return "see the limits in foedus/options.h";
+    case ErrorCode::kOutOfMemory: return "raise Options::memory_bytes or erase data";
+    case ErrorCode::kOutOfSpace: return "free space on the file system; commits then go on";
+    case ErrorCode::kIoError: return "check the device; reads go on, commits do not";
+    case ErrorCode::kCorruption: return "restore the directory from a copy";
+    case ErrorCode::kWrongVersion: return "open it with the version that wrote it";
+    case ErrorCode::kBusy: return "close the other user of the directory first";
+    default: return {};
+  }
+}
+
+void append_preview(std::string_view key, std::string* out) {
+  const bool printable =
+      std::all_of(key.begin(), key.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+  if (printable) {
+    out->append("\"").append(key).append("\"");
+    return;
+  }
+  out->append("0x");
+  for (const char c : key) {
+    char digits[3];
+    std::snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned char>(c));
+    out->append(digits);
+  }
+}
+
+}  // namespace
+
+Status Status::error(ErrorCode code, std::string detail) {
+  Status status(code);
+  status.detail_ = new std::string(std::move(detail));
+  return status;
+}
+
+Status Status::system_error(ErrorCode code, std::string detail, int error_number) {
+  const bool full = error_number == ENOSPC || error_number == EDQUOT;
+  char text[128] = "";
+  detail.append(": ").append(strerror_r(error_number, text, sizeof(text)));
+  detail.append(" (errno ").append(std::to_string(error_number)).append(")");
+  Status status = error(full ? ErrorCode::kOutOfSpace : code, std::move(detail));
+  status.error_number_ = error_number;
+  return status;
+}
+
+std::string Status::message() const {
+  std::string out(to_string(code_));
+  if (is_ok()) return out;
+  if (reason_ != ConflictReason::kNone) out.append(" (").append(to_string(reason_)).append(")");
+  if (table_bytes_ != 0) out.append(" in table '").append(table()).append("'");
+  if (preview_bytes_ != 0) {
+    out.append(" at key ");
+    append_preview(key_preview(), &out);
+  }
+  if (detail_ != nullptr) out.append(": ").append(*detail_);
+  const std::string_view hint = hint_of(code_);
+  if (!hint.empty()) out.append("; ").append(hint);
+  return out;
+}
+
+Status& Status::at_table(std::string_view name) {
+  if (is_ok() || table_bytes_ != 0) return *this;
+  table_bytes_ = static_cast<std::uint8_t>(std::min(name.size(), kTableBytes));
+  std::memcpy(table_, name.data(), table_bytes_);
+  return *this;
+}
+
+Status& Status::at_key(const void* key, std::size_t key_bytes) {
+  if (is_ok() || preview_bytes_ != 0 || key_bytes == 0) return *this;
+  preview_bytes_ = static_cast<std::uint8_t>(std::min(key_bytes, kPreviewBytes));
+  std::memcpy(preview_, key, preview_bytes_);
+  return *this;
+}
+
+void Status::copy_from(const Status& other) {
+  code_ = other.code_;
+  detail_ = other.detail_ == nullptr ? nullptr : new std::string(*other.detail_);
+  if (other.is_ok()) return;
+  reason_ = other.reason_;
+  error_number_ = other.error_number_;
+  table_bytes_ = other.table_bytes_;
+  preview_bytes_ = other.preview_bytes_;
+  std::memcpy(table_, other.table_, table_bytes_);
+  std::memcpy(preview_, other.preview_, preview_bytes_);
+}
+
+void Status::move_from(Status& other) noexcept {
+  code_ = other.code_;
+  detail_ = std::exchange(other.detail_, nullptr);
+  if (other.is_ok()) return;
+  reason_ = other.reason_;
+  error_number_ = other.error_number_;
+  table_bytes_ = other.table_bytes_;
+  preview_bytes_ = other.preview_bytes_;
+  std::memcpy(table_, other.table_, table_bytes_);
+  std::memcpy(preview_, other.preview_, preview_bytes_);
+}
+
+}  // namespace foedus

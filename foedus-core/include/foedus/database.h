@@ -1,0 +1,164 @@
+#pragma once
+// Database: a directory, opened. Two concepts before the first write: open, transact.
+//
+// Threads: everything here may be called from any thread at the same time, but close() and the
+// destructor, which must come after all other calls have returned.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "foedus/epoch.h"
+#include "foedus/options.h"
+#include "foedus/status.h"
+#include "foedus/storage.h"
+#include "foedus/ticket.h"
+#include "foedus/txn.h"
+
+namespace foedus {
+
+namespace internal {
+class Engine;
+class EngineSession;
+}  // namespace internal
+
+struct StorageInfo {
+  std::uint32_t id = 0;
+  StorageKind kind = StorageKind::kMasstree;
+  std::string name;
+  std::uint64_t records = 0;        // arrays: number of records
+  std::uint32_t payload_bytes = 0;  // arrays: size of a payload
+};
+
+struct HashOptions {
+  std::uint64_t records_expected = 1024;  // sizes the first level of the trie; grows without limit
+};
+
+// Counters since open. Sums over sessions; exact once they are quiet.
+struct StorageStats {
+  std::string name;
+  std::uint64_t volatile_pages = 0;
+  std::uint64_t conflicts[kConflictReasonCount] = {};  // by ConflictReason
+};
+
+struct Stats {
+  std::uint64_t commits = 0;
+  std::uint64_t rollbacks = 0;
+  std::uint64_t conflicts[kConflictReasonCount] = {};  // by ConflictReason
+  std::uint64_t log_bytes = 0;                         // written to segments
+  std::uint64_t volatile_page_bytes = 0;               // pages in use by storages
+  std::uint64_t free_page_bytes = 0;                   // pages taken from the system, not in use
+  std::uint64_t log_buffer_bytes = 0;                  // rings of all sessions
+  Epoch current_epoch;
+  Epoch durable_epoch;
+  std::vector<StorageStats> storages;
+};
+
+// What a thread uses to run explicit transactions, one at a time. Several may be used by one thread.
+// Must be destroyed before the database is closed. Not for use by two threads at the same time.
+class Session {
+ public:
+  Session(Session&& other) noexcept;
+  Session& operator=(Session&&) = delete;
+  ~Session();
+
+  // REQUIRES: the transaction before has ended. kNotSupported: an isolation that is not available.
+  Result<Txn> begin(const TxnOptions& options = {});
+
+ private:
+  friend class Database;
+  explicit Session(internal::EngineSession* session) : session_(session) {}
+  internal::EngineSession* session_ = nullptr;
+};
+
+class Database {
+ public:
+  // Opens or makes the database in options.dir, and recovers it if it was not closed.
+  // kInvalidArgument: an option out of range. kBusy: the directory is in use. kWrongVersion,
+  // kCorruption, kIoError, kOutOfSpace, kOutOfMemory, kNotSupported (a required facility).
+  static Result<Database> open(Options options);
+
+  Database(Database&& other) noexcept;
+  Database& operator=(Database&&) = delete;
+  ~Database();  // close(), its error ignored
+
+  // Makes all commits durable and returns all memory. Later calls return kClosed.
+  Status close();
+
+  // ---- storages ------------------------------------------------------------------------------
+  // open_…: the storage of that name, created (durably) if it is missing. kInvalidArgument: the name
+  // is empty or too long, or it is of another kind or shape. Names are byte strings.
+  Result<Masstree> open_masstree(std::string_view name);
+  Result<Hash> open_hash(std::string_view name, const HashOptions& options = {});
+  Result<Array> open_array(std::string_view name, std::uint64_t records,
+                           std::uint32_t payload_bytes);
+  Result<Sequential> open_sequential(std::string_view name);
+  // Removes the storage and all its records. kNotFound. Durable when it returns. Transactions that
+  // use it meanwhile get kNotFound or commit before it.
+  Status drop_storage(std::string_view name);
+  std::vector<StorageInfo> storages() const;
+
+  // ---- transactions --------------------------------------------------------------------------
+
+  // Runs `function`, a Result<T>(Txn&) or Status(Txn&), as a transaction and returns what it returned.
+  // A success commits. A conflict runs it again, after a back-off, up to options.tries_max times: it
+  // must have no effect outside the transaction that may not be repeated. Any other error rolls back
+  // and is handed out, but only if all that was read still holds: else it is a conflict, too.
+  // An exception of `function` rolls back and goes on to the caller. kInvalidArgument: called within
+  // another transact() of this thread and database.
+  template <typename Function>
+  auto transact(Function&& function, const TxnOptions& options = {})
+      -> std::invoke_result_t<Function&, Txn&>;
+
+  // An explicit session. kTooLarge: options.sessions_max are in use. kOutOfMemory: no room for its
+  // log buffer.
+  Result<Session> new_session();
+
+  // ---- epochs and facts ----------------------------------------------------------------------
+
+  // The newest epoch whose commits all survive a crash. One atomic read.
+  Epoch durable_epoch() const;
+  // Makes all commits so far durable.
+  Status wait_durable(std::uint64_t timeout_us = Ticket::kForever);
+  EffectiveOptions effective_options() const;
+  Stats stats() const;
+
+ private:
+  using TxnFunction = Status (*)(void* argument, Txn& txn);
+  explicit Database(std::unique_ptr<internal::Engine> engine);
+  Status run(TxnFunction function, void* argument, const TxnOptions& options);
+
+  std::unique_ptr<internal::Engine> engine_;
+};
+
+template <typename Function>
+auto Database::transact(Function&& function, const TxnOptions& options)
+    -> std::invoke_result_t<Function&, Txn&> {
+  using Returned = std::invoke_result_t<Function&, Txn&>;
+  if constexpr (std::is_same_v<Returned, Status>) {
+    return run([](void* argument,
+                  Txn& txn) -> Status { return (*static_cast<std::remove_reference_t<Function>*>(
+                                            argument))(txn); },
+               &function, options);
+  } else {
+    struct Call {
+      std::remove_reference_t<Function>* function;
+      Returned returned;
+    } call{&function, Returned(ErrorCode::kClosed)};
+    Status status = run(
+        [](void* argument, Txn& txn) -> Status {
+          Call* const inner = static_cast<Call*>(argument);
+          inner->returned = (*inner->function)(txn);
+          return inner->returned.status();
+        },
+        &call, options);
+    if (!status.is_ok()) return Returned(std::move(status));
+    return std::move(call.returned);
+  }
+}
+
+}  // namespace foedus

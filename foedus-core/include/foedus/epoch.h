@@ -1,0 +1,32 @@
+#pragma once
+// Epoch: the coarse-grained time of the engine (paper §6.1). All commits of one epoch become durable
+// together. Epoch 0 is "no epoch"; a running database counts from 1 upwards and never comes back to a
+// number that any of its files has seen.
+
+#include <compare>
+#include <cstdint>
+
+namespace foedus {
+
+class Epoch {
+ public:
+  // 36 bits: with epochs of 10 ms it takes 21 years to use them up.
+  static constexpr unsigned kBits = 36;
+  static constexpr std::uint64_t kMax = (std::uint64_t{1} << kBits) - 1;
+
+  constexpr Epoch() = default;
+  constexpr explicit Epoch(std::uint64_t number) : number_(number) {}
+
+  constexpr std::uint64_t number() const { return number_; }
+  constexpr bool is_valid() const { return number_ != 0; }
+  constexpr Epoch next() const { return Epoch(number_ + 1); }
+  // The epoch before this one; of "no epoch" and of the first epoch it is "no epoch".
+  constexpr Epoch previous() const { return Epoch(number_ == 0 ? 0 : number_ - 1); }
+
+  constexpr auto operator<=>(const Epoch&) const = default;
+
+ private:
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace foedus

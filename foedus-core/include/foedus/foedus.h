@@ -1,0 +1,11 @@
+#pragma once
+// Everything that a program needs of the engine.
+
+#include "foedus/database.h"
+#include "foedus/epoch.h"
+#include "foedus/key.h"
+#include "foedus/options.h"
+#include "foedus/status.h"
+#include "foedus/storage.h"
+#include "foedus/ticket.h"
+#include "foedus/txn.h"

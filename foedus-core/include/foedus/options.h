@@ -1,0 +1,85 @@
+#pragma once
+// Options: what a program may choose when it opens a database. Every option but `dir` has a default
+// that works on a laptop and in a container without privileges. None can be changed while the
+// database is open; Database::effective_options() tells what was really obtained.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace foedus {
+
+// Limits of the engine. Beyond them: kTooLarge or kInvalidArgument, nothing is changed.
+inline constexpr std::size_t kMaxKeyBytes = 1024;               // Master-Tree, hash
+inline constexpr std::size_t kMaxPayloadBytes = 4u << 20;       // Master-Tree, hash
+inline constexpr std::size_t kMaxArrayPayloadBytes = 2000;      // array: fixed-size payloads
+inline constexpr std::size_t kMaxSequentialPayloadBytes = 3072; // sequential
+inline constexpr std::size_t kMaxStorageNameBytes = 64;
+inline constexpr std::uint32_t kMaxSocs = 64;
+inline constexpr std::uint32_t kMaxSessions = 1024;
+
+// What to do about a facility that the machine may not have.
+enum class Facility : std::uint8_t {
+  kOff,      // do not use it
+  kTry,      // use it if it works, say so in effective_options() if it does not
+  kRequire,  // Database::open() fails with kNotSupported if it does not work
+};
+
+enum class Logging : std::uint8_t {
+  kFiles,  // commits become durable in log files; the only setting that survives a crash
+  kNone,   // nothing is written; every commit is "durable" at once; the directory is refused if it
+           // has logs. For measurements.
+};
+
+enum class LogLevel : std::uint8_t { kInfo, kWarning, kError };
+
+// Receives what the engine has to say to an operator, one line a call, from any thread. Must not
+// call into the database.
+using LogSink = std::function<void(LogLevel, std::string_view)>;
+
+struct Options {
+  // Directory of the database; made if it is missing (its parent must exist). No default.
+  std::string dir;
+
+  // SOCs to spread memory, loggers and sessions over. 0: one per NUMA node of the machine. Any
+  // other number is emulated if it is not the machine's. Range 0..kMaxSocs. A directory opens with
+  // any number.
+  std::uint32_t socs = 0;
+
+  // Bound of all volatile pages and log buffers together, in bytes. 0: half of the physical memory.
+  // At least 16 MiB. Address space is reserved at open, memory is taken as it is used.
+  std::uint64_t memory_bytes = 0;
+
+  // Size of one session's log buffer in bytes; a power of two, 64 KiB .. 1 GiB. A transaction's log
+  // records must fit into half of it, or its writes fail with kTooLarge.
+  std::uint64_t log_buffer_bytes = 16u << 20;
+
+  // Size at which a log segment file is full and the next one starts, in bytes. 1 MiB .. 4 GiB.
+  std::uint64_t log_segment_bytes = 256u << 20;
+
+  // Sessions that may exist at the same time. 1 .. kMaxSessions.
+  std::uint32_t sessions_max = 128;
+
+  // How often the clock starts a new epoch while there are commits, in microseconds; a synchronous
+  // commit does not wait for it. 100 .. 1,000,000.
+  std::uint64_t epoch_interval_us = 10'000;
+
+  Facility huge_pages = Facility::kTry;    // transparent huge pages behind page pools
+  Facility numa_binding = Facility::kTry;  // memory of a SOC on its NUMA node, sessions pinned to it
+  Facility direct_io = Facility::kTry;     // O_DIRECT for log segments
+  Logging logging = Logging::kFiles;
+
+  LogSink log_sink;  // empty: silent
+};
+
+// What the options became on this machine.
+struct EffectiveOptions {
+  Options options;         // with every 0 replaced by the number in force
+  bool huge_pages = false;
+  bool numa_binding = false;
+  bool direct_io = false;
+};
+
+}  // namespace foedus

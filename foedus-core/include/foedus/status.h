@@ -1,0 +1,228 @@
+#pragma once
+// Status and Result<T>: the only way in which the engine reports that something did not happen. No
+// exception crosses the interface. Both are [[nodiscard]]; a success costs two stores and no
+// allocation, and neither does any error that a transaction meets (conflict, not_found, ...). An
+// error keeps what it needs to explain itself: table name, key preview, errno, and for errors of
+// files a text. Copyable, movable, not tied to the lifetime of a database.
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace foedus {
+
+// Stable numbers: they are part of the C interface and of log messages. Never reuse one.
+enum class ErrorCode : std::uint16_t {
+  kOk = 0,
+  // The transaction met another one. Nothing was changed; run it again. Database::transact() does.
+  kConflict = 1,
+  // The key is not there. Not an error for many callers.
+  kNotFound = 2,
+  // insert() of a key that is there.
+  kAlreadyExists = 3,
+  // An argument or option is outside what its documentation allows. Nothing was changed.
+  kInvalidArgument = 4,
+  // A key or value above its limit, or a transaction above the size of its log buffer.
+  kTooLarge = 5,
+  // Options::memory_bytes is spent. Reads go on; writers may try again after memory came back.
+  kOutOfMemory = 6,
+  // The file system is full. Reads go on; commits work again once there is room.
+  kOutOfSpace = 7,
+  // A file could not be read, written or synced. message() names the file and errno.
+  kIoError = 8,
+  // Bytes in a file are not what was written. message() names the file and the offset.
+  kCorruption = 9,
+  // The directory was written by another format version. It was not touched.
+  kWrongVersion = 10,
+  // The directory is in use by another process, or by another Database of this one.
+  kBusy = 11,
+  // This build or this moment does not offer what was asked for.
+  kNotSupported = 12,
+  // The database was closed, or the transaction has ended.
+  kClosed = 13,
+  // wait_durable() and its like: the time given has passed.
+  kTimeout = 14,
+  // The user's function ended the transaction by returning Status::rolled_back().
+  kRolledBack = 15,
+};
+
+// Why a transaction conflicted. Each has its own counter per table.
+enum class ConflictReason : std::uint8_t {
+  kNone = 0,
+  kRecordChanged = 1,    // a record that was read has another TID now
+  kRecordLocked = 2,     // a record that was read is being written by another transaction
+  kPageGained = 3,       // a range or a miss: keys were added to a page that was searched
+  kPageInstalled = 4,    // a snapshot page that was read has a volatile page now
+  kPageDropped = 5,      // a volatile page that was read or searched was dropped
+  kLogFull = 6,          // the log cannot take more now; the device is behind
+  kPoolFull = 7,         // no free page now, but reclamation is at work
+  kRetryBound = 8,       // an optimistic read did not settle within its bound
+};
+inline constexpr std::size_t kConflictReasonCount = 9;
+
+// The name of a code or reason in words, e.g. "not_found", "record_changed". Static lifetime.
+std::string_view to_string(ErrorCode code);
+std::string_view to_string(ConflictReason reason);
+
+class [[nodiscard]] Status {
+ public:
+  static constexpr std::size_t kTableBytes = 24;
+  static constexpr std::size_t kPreviewBytes = 24;
+
+  Status() = default;
+  Status(ErrorCode code) : code_(code) {}  // NOLINT: `return ErrorCode::kNotFound;` reads well
+  ~Status() { delete detail_; }
+  Status(const Status& other) { copy_from(other); }
+  Status(Status&& other) noexcept { move_from(other); }
+  Status& operator=(const Status& other) {
+    if (this != &other) {
+      delete std::exchange(detail_, nullptr);
+      copy_from(other);
+    }
+    return *this;
+  }
+  Status& operator=(Status&& other) noexcept {
+    if (this != &other) {
+      delete std::exchange(detail_, nullptr);
+      move_from(other);
+    }
+    return *this;
+  }
+
+  // An error with a text that says what happened, to which file or option, and what to do.
+  static Status error(ErrorCode code, std::string detail);
+  // The same for a failed system call: adds errno's number and text. ENOSPC and EDQUOT become
+  // kOutOfSpace, whatever `code` says.
+  static Status system_error(ErrorCode code, std::string detail, int error_number);
+  static Status conflict(ConflictReason reason) {
+    Status status(ErrorCode::kConflict);
+    status.reason_ = reason;
+    return status;
+  }
+  // What the function given to transact() returns to undo all it did and not be run again.
+  static Status rolled_back() { return Status(ErrorCode::kRolledBack); }
+
+  bool is_ok() const { return code_ == ErrorCode::kOk; }
+  explicit operator bool() const { return is_ok(); }
+  ErrorCode code() const { return code_; }
+  ConflictReason conflict_reason() const { return is_ok() ? ConflictReason::kNone : reason_; }
+  // errno of the system call behind this error, 0 if there is none.
+  int error_number() const { return is_ok() ? 0 : error_number_; }
+  // Name of the storage that it is about, cut to kTableBytes; empty if there is none.
+  std::string_view table() const {
+    return is_ok() ? std::string_view() : std::string_view(table_, table_bytes_);
+  }
+  // The first kPreviewBytes bytes of the key that it is about; empty if there is none.
+  std::string_view key_preview() const {
+    return is_ok() ? std::string_view() : std::string_view(preview_, preview_bytes_);
+  }
+  // One line for a log or a person: code, reason, table, key, text, hint.
+  std::string message() const;
+
+  // Adds where it happened. Keeps what an inner call has already said. Does nothing on success.
+  Status& at_table(std::string_view name);
+  Status& at_key(const void* key, std::size_t key_bytes);
+
+ private:
+  void copy_from(const Status& other);
+  void move_from(Status& other) noexcept;
+
+  ErrorCode code_ = ErrorCode::kOk;
+  // All below are meaningful only if code_ is not kOk, detail_ excepted.
+  ConflictReason reason_ = ConflictReason::kNone;
+  std::uint8_t table_bytes_ = 0;
+  std::uint8_t preview_bytes_ = 0;
+  std::int32_t error_number_ = 0;
+  const std::string* detail_ = nullptr;  // owned; null unless made by error() or system_error()
+  char table_[kTableBytes];              // uninitialized beyond table_bytes_, on purpose
+  char preview_[kPreviewBytes];
+};
+
+// A T, or the Status that says why there is none.
+template <typename T>
+class [[nodiscard]] Result {
+  static_assert(!std::is_reference_v<T> && !std::is_same_v<std::remove_cv_t<T>, Status>);
+
+ public:
+  using value_type = T;
+
+  Result(T value) : value_(std::move(value)) {}                      // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {}              // NOLINT: implicit on purpose
+  Result(ErrorCode code) : status_(code) {}                          // NOLINT: implicit on purpose
+
+  bool is_ok() const { return value_.has_value(); }
+  explicit operator bool() const { return is_ok(); }
+  const Status& status() const { return status_; }
+  ErrorCode code() const { return status_.code(); }
+
+  // REQUIRES: is_ok().
+  T& value() & { return *value_; }
+  const T& value() const& { return *value_; }
+  T&& value() && { return std::move(*value_); }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return std::move(*value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+
+ private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+// Nothing, or the Status that says why it was not done. `return {};` is success.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  using value_type = void;
+
+  Result() = default;
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit on purpose
+  Result(ErrorCode code) : status_(code) {}              // NOLINT: implicit on purpose
+
+  bool is_ok() const { return status_.is_ok(); }
+  explicit operator bool() const { return is_ok(); }
+  const Status& status() const { return status_; }
+  ErrorCode code() const { return status_.code(); }
+
+ private:
+  Status status_;
+};
+
+namespace internal {
+inline Status&& take_status(Status& status) { return std::move(status); }
+inline const Status& take_status(const Status& status) { return status; }
+template <typename T>
+const Status& take_status(const Result<T>& result) {
+  return result.status();
+}
+}  // namespace internal
+
+}  // namespace foedus
+
+#define FOEDUS_CONCAT_INNER(a, b) a##b
+#define FOEDUS_CONCAT(a, b) FOEDUS_CONCAT_INNER(a, b)
+
+// FOEDUS_TRY(auto x, expression): x becomes the value of a Result, or the enclosing function returns
+// its Status.
+#define FOEDUS_TRY(declaration, ...) \
+  FOEDUS_TRY_INNER(FOEDUS_CONCAT(foedus_result_, __LINE__), declaration, __VA_ARGS__)
+#define FOEDUS_TRY_INNER(result, declaration, ...)                       \
+  auto result = (__VA_ARGS__);                                           \
+  if (!result.is_ok()) [[unlikely]] return ::foedus::Status(result.status()); \
+  declaration = *std::move(result)
+
+// FOEDUS_CHECK(expression): the enclosing function returns the Status of a Status or Result<void> that is
+// not a success.
+#define FOEDUS_CHECK(...)                                                              \
+  do {                                                                                 \
+    auto&& foedus_checked = (__VA_ARGS__);                                             \
+    if (!foedus_checked.is_ok()) [[unlikely]]                                          \
+      return ::foedus::Status(::foedus::internal::take_status(foedus_checked));        \
+  } while (false)

@@ -1,0 +1,274 @@
+#pragma once
+// Txn: one transaction. Database::transact() and Session::begin() make it; it belongs to one thread
+// at a time. Reads see the transaction's own writes. Nothing is visible to others before commit.
+//
+// Common to all operations:
+//   kConflict          another transaction got in the way. This one is doomed: every later operation
+//                      and commit() return the same. transact() runs it again.
+//   kInvalidArgument   a handle of no storage, an index out of range, a write in a read-only
+//                      transaction; the transaction goes on
+//   kNotFound          also: the storage was dropped
+//   kTooLarge          a key or payload over its limit, or a transaction over half of the log buffer
+//   kOutOfMemory       Options::memory_bytes is spent; nothing was changed by this operation
+//   kClosed            the transaction has ended
+// Keys and payloads passed in are copied; what is handed out by reference is valid as stated.
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "foedus/key.h"
+#include "foedus/status.h"
+#include "foedus/storage.h"
+#include "foedus/ticket.h"
+
+namespace foedus {
+
+namespace internal {
+class TxnContext;
+class ScanCursor;
+}  // namespace internal
+
+enum class Isolation : std::uint8_t {
+  kSerializable,  // as if transactions ran one after the other
+  kSnapshot,      // read-only, of a stratified snapshot; kNotSupported while there is none
+  kDirtyRead,     // read-only, each record as it is now, nothing verified; for statistics
+};
+
+enum class Durability : std::uint8_t {
+  kAsync,  // commit returns at the serialization point; ask the ticket about durability
+  kSync,   // commit returns when a crash can no longer undo it
+};
+
+struct TxnOptions {
+  Isolation isolation = Isolation::kSerializable;
+  Durability durability = Durability::kAsync;
+  // Refuse writes with kInvalidArgument.
+  bool read_only = false;
+  // transact(): how often a conflict is retried before it is handed out. The second half of the
+  // tries locks what it reads. 1 .. 1,000,000.
+  std::uint32_t tries_max = 1000;
+  // transact(): receives the ticket of the commit. May be null.
+  Ticket* ticket = nullptr;
+};
+
+// Key and payload of a record in a scan; valid until the scan is advanced or destroyed.
+struct Row {
+  std::string_view key;  // of a sequential storage: empty
+  std::string_view payload;
+};
+
+struct ScanOptions {
+  std::uint64_t limit = ~std::uint64_t{0};  // rows, at most
+  bool reverse = false;                     // from high to low
+};
+
+// The rows of a range, an input range for range-for. Ends early if the transaction meets a conflict:
+// look at failure() after the loop. Must not outlive its transaction. While it is open the transaction
+// may do anything else, also to the records of the range: a scan sees its transaction's writes
+// ahead of its position.
+class Scan {
+ public:
+  class iterator {
+   public:
+    using iterator_concept = std::input_iterator_tag;
+    using value_type = Row;
+    using difference_type = std::ptrdiff_t;
+    iterator() = default;
+    const Row& operator*() const { return scan_->row_; }
+    const Row* operator->() const { return &scan_->row_; }
+    iterator& operator++() {
+      scan_->next();
+      return *this;
+    }
+    void operator++(int) { scan_->next(); }
+    bool operator==(std::default_sentinel_t) const { return scan_->at_end_; }
+
+   private:
+    friend class Scan;
+    explicit iterator(Scan* scan) : scan_(scan) {}
+    Scan* scan_ = nullptr;
+  };
+
+  Scan(Scan&& other) noexcept;
+  Scan& operator=(Scan&&) = delete;
+  ~Scan();
+
+  // The first call positions the scan; there is one pass.
+  iterator begin();
+  std::default_sentinel_t end() const { return {}; }
+
+  // Why the rows ended before the range did; empty if they did not.
+  std::optional<Status> failure() const {
+    return failure_.is_ok() ? std::nullopt : std::optional<Status>(failure_);
+  }
+
+ private:
+  friend class Txn;
+  Scan(internal::ScanCursor* cursor, Status failure);
+  void next();
+
+  internal::ScanCursor* cursor_ = nullptr;  // owned by the session, borrowed until destruction
+  bool started_ = false;
+  bool at_end_ = false;
+  Row row_;
+  Status failure_;
+};
+
+// One of the reads of Txn::get_many().
+struct ReadRequest {
+  std::string_view key;               // in
+  std::span<std::byte> out;           // in: where the payload goes, cut to its size
+  std::size_t payload_bytes = 0;      // out: the whole payload's size
+  bool found = false;                 // out
+};
+
+class Txn {
+ public:
+  Txn(Txn&& other) noexcept;
+  Txn& operator=(Txn&&) = delete;
+  ~Txn();  // rolls back if neither commit() nor rollback() was called
+
+  // ---- keyed storages: Master-Tree and hash --------------------------------------------------
+
+  // Copies the payload to `out`, cut to its size, and returns the payload's whole size. kNotFound.
+  Result<std::size_t> get(const KeyedStorage& storage, std::string_view key,
+                          std::span<std::byte> out);
+  // The payload as a string. Allocates if it is long. kNotFound.
+  Result<std::string> get(const KeyedStorage& storage, std::string_view key);
+  // The payload as a T. kNotFound; kInvalidArgument if its size is not sizeof(T).
+  template <typename T>
+  Result<T> get_as(const KeyedStorage& storage, std::string_view key) {
+    T value;
+    FOEDUS_TRY(const std::size_t size, get(storage, key, bytes_of(value)));
+    if (size != sizeof(T)) return wrong_size(storage, size, sizeof(T));
+    return value;
+  }
+  // Copies bytes [offset, offset + out.size()) of the payload. kNotFound; kInvalidArgument if the
+  // payload ends before that.
+  Status read_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
+                 std::span<std::byte> out);
+  // Like get(), and holds the record's lock until the transaction ends: others wait or conflict, and
+  // this one's read cannot be invalidated. Use where contention is known. To lock several records
+  // without a deadlock the engine may have to conflict once.
+  Result<std::size_t> get_for_update(const KeyedStorage& storage, std::string_view key,
+                                     std::span<std::byte> out);
+  template <typename T>
+  Result<T> get_for_update_as(const KeyedStorage& storage, std::string_view key) {
+    T value;
+    FOEDUS_TRY(const std::size_t size, get_for_update(storage, key, bytes_of(value)));
+    if (size != sizeof(T)) return wrong_size(storage, size, sizeof(T));
+    return value;
+  }
+  // True if the key is there. Never kNotFound.
+  Result<bool> contains(const KeyedStorage& storage, std::string_view key);
+
+  // Reads many known keys; their cache misses overlap. A missing key is not an error here.
+  Status get_many(const KeyedStorage& storage, std::span<ReadRequest> requests);
+  // Starts to load what an operation on `key` will need. Changes nothing, remembers nothing.
+  void prefetch(const KeyedStorage& storage, std::string_view key);
+
+  // Inserts the record or overwrites its payload as a whole.
+  Status put(const KeyedStorage& storage, std::string_view key, std::string_view payload);
+  // kAlreadyExists if the key is there.
+  Status insert(const KeyedStorage& storage, std::string_view key, std::string_view payload);
+  // Overwrites the payload as a whole. kNotFound.
+  Status update(const KeyedStorage& storage, std::string_view key, std::string_view payload);
+  // Overwrites part of the payload; its size stays. kNotFound; kInvalidArgument beyond its end.
+  Status write_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
+                  std::string_view part);
+  // Adds `delta` to the 64-bit integer at `offset` (two's complement, wraps) without reading it: does
+  // not conflict with others' increments. kNotFound; kInvalidArgument beyond its end.
+  Status increment(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
+                   std::int64_t delta);
+  // kNotFound.
+  Status erase(const KeyedStorage& storage, std::string_view key);
+
+  template <typename T>
+    requires(!std::is_convertible_v<const T&, std::string_view>)
+  Status put(const KeyedStorage& storage, std::string_view key, const T& value) {
+    return put(storage, key, as_payload(value));
+  }
+  template <typename T>
+    requires(!std::is_convertible_v<const T&, std::string_view>)
+  Status insert(const KeyedStorage& storage, std::string_view key, const T& value) {
+    return insert(storage, key, as_payload(value));
+  }
+  template <typename T>
+    requires(!std::is_convertible_v<const T&, std::string_view>)
+  Status update(const KeyedStorage& storage, std::string_view key, const T& value) {
+    return update(storage, key, as_payload(value));
+  }
+
+  // Rows with low <= key < high. An empty `high` is above every key.
+  Scan scan(const Masstree& storage, std::string_view low, std::string_view high,
+            ScanOptions options = {});
+
+  // ---- array ---------------------------------------------------------------------------------
+  // All records exist from the start, with payloads of zero bytes.
+
+  Status get(const Array& storage, std::uint64_t index, std::span<std::byte> out);
+  template <typename T>
+  Result<T> get_as(const Array& storage, std::uint64_t index) {
+    T value;
+    if (sizeof(T) != storage.payload_bytes()) {
+      return wrong_size(storage, storage.payload_bytes(), sizeof(T));
+    }
+    FOEDUS_CHECK(get(storage, index, bytes_of(value)));
+    return value;
+  }
+  Status read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
+                 std::span<std::byte> out);
+  Status get_for_update(const Array& storage, std::uint64_t index, std::span<std::byte> out);
+  void prefetch(const Array& storage, std::uint64_t index);
+  // The payload as a whole; its size must be the storage's.
+  Status put(const Array& storage, std::uint64_t index, std::string_view payload);
+  template <typename T>
+    requires(!std::is_convertible_v<const T&, std::string_view>)
+  Status put(const Array& storage, std::uint64_t index, const T& value) {
+    return put(storage, index, as_payload(value));
+  }
+  Status write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
+                  std::string_view part);
+  Status increment(const Array& storage, std::uint64_t index, std::uint32_t offset,
+                   std::int64_t delta);
+
+  // ---- sequential ----------------------------------------------------------------------------
+
+  // Appends never conflict.
+  Status append(const Sequential& storage, std::string_view payload);
+  // All records in serial order, ties broken by session. Registers every session's end: a later append
+  // by another transaction is a conflict, this transaction's own are seen.
+  Scan scan(const Sequential& storage, ScanOptions options = {});
+
+  // ---- end -----------------------------------------------------------------------------------
+
+  // REQUIRES: made by Session::begin(). kConflict: nothing was done.
+  Result<Ticket> commit();
+  // Undoes everything. Does nothing if the transaction has ended. REQUIRES: made by Session::begin().
+  void rollback();
+  // True if all that was read so far is still as it was read: for loops that depend on read values.
+  // kConflict if not.
+  Status verify();
+
+ private:
+  friend class Session;
+  friend class Database;
+  explicit Txn(internal::TxnContext* context) : context_(context) {}
+
+  template <typename T>
+    requires std::is_trivially_copyable_v<T>
+  static std::span<std::byte> bytes_of(T& value) {
+    return std::as_writable_bytes(std::span<T, 1>(&value, 1));
+  }
+  static Status wrong_size(const Storage& storage, std::size_t found, std::size_t expected);
+
+  internal::TxnContext* context_ = nullptr;  // null once it has ended or was moved from
+};
+
+}  // namespace foedus
