@@ -1,0 +1,74 @@
+# Compiler flags, output folders and external libraries of every target in the repository.
+
+set(FOEDUS_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
+option(FOEDUS_WERROR "Warnings are errors" ON)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # the archive may end up in a shared library of the user
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+
+if(PROJECT_IS_TOP_LEVEL)
+  add_compile_options(-Wall -Wextra -Wpedantic -Wshadow)
+  if(FOEDUS_WERROR)
+    add_compile_options(-Werror)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-restrict)  # false on std::string operator+ (GCC bug 105651)
+  endif()
+endif()
+
+# Baseline of x86-64: SSE4.2 for CRC32C, cmpxchg16b for dual page pointers, carry-less multiply.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-msse4.2 -mcx16 -mpclmul)
+endif()
+
+set(FOEDUS_TEST_TIMEOUT_FACTOR 1)
+set(FOEDUS_TEST_LAUNCHER "")
+if(FOEDUS_SANITIZE)
+  add_compile_options(-fsanitize=${FOEDUS_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${FOEDUS_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Instrumented code confuses GCC's flow analysis; the release build keeps these as errors.
+    add_compile_options(-Wno-error=maybe-uninitialized -Wno-error=stringop-overflow
+      -Wno-error=array-bounds -Wno-error=null-dereference)
+  endif()
+  set(FOEDUS_TEST_TIMEOUT_FACTOR 5)
+endif()
+if(FOEDUS_SANITIZE MATCHES "thread")
+  add_compile_definitions(FOEDUS_TSAN)
+  # The ThreadSanitizer of GCC 12 cannot start where the kernel randomizes more than 28 bits.
+  set(rnd_bits 0)
+  if(EXISTS /proc/sys/vm/mmap_rnd_bits)
+    execute_process(COMMAND cat /proc/sys/vm/mmap_rnd_bits OUTPUT_VARIABLE rnd_bits ERROR_QUIET
+      OUTPUT_STRIP_TRAILING_WHITESPACE)
+  endif()
+  if(rnd_bits GREATER 28)
+    execute_process(COMMAND setarch x86_64 -R true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
+    if(refused)
+      message(WARNING "vm.mmap_rnd_bits=${rnd_bits} and setarch -R is refused: "
+        "tests under ThreadSanitizer may not start; set vm.mmap_rnd_bits to 28")
+    else()
+      set(FOEDUS_TEST_LAUNCHER setarch x86_64 -R)
+    endif()
+  endif()
+endif()
+
+# External libraries. libnuma and threads are required, libpmem is used where it is found.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(NUMA REQUIRED IMPORTED_TARGET numa)
+pkg_check_modules(PMEM IMPORTED_TARGET libpmem)
+set(FOEDUS_LIBRARIES Threads::Threads PkgConfig::NUMA)
+if(PMEM_FOUND)
+  list(APPEND FOEDUS_LIBRARIES PkgConfig::PMEM)
+  add_compile_definitions(FOEDUS_HAVE_LIBPMEM)
+else()
+  message(STATUS "libpmem not found: mapped NVM uses msync")
+endif()

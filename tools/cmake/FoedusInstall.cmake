@@ -1,0 +1,26 @@
+# cmake --install: libfoedus.a, the public headers, find_package(foedus) and pkg-config files.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(FOEDUS_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/foedus")
+set(FOEDUS_PC_REQUIRES "numa")
+file(RELATIVE_PATH FOEDUS_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+if(PMEM_FOUND)
+  string(APPEND FOEDUS_PC_REQUIRES " libpmem")
+endif()
+
+install(TARGETS foedus EXPORT foedusTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/foedus-core/include/foedus"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(EXPORT foedusTargets NAMESPACE foedus:: DESTINATION "${FOEDUS_PACKAGE_DIR}")
+
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/foedusConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/foedusConfig.cmake" INSTALL_DESTINATION "${FOEDUS_PACKAGE_DIR}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/foedusConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+configure_file("${CMAKE_CURRENT_LIST_DIR}/foedus.pc.in" "${PROJECT_BINARY_DIR}/foedus.pc" @ONLY)
+
+install(FILES "${PROJECT_BINARY_DIR}/foedusConfig.cmake"
+  "${PROJECT_BINARY_DIR}/foedusConfigVersion.cmake" DESTINATION "${FOEDUS_PACKAGE_DIR}")
+install(FILES "${PROJECT_BINARY_DIR}/foedus.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,59 @@
+# A folder is a layer is a library. The layers are object libraries, so that the umbrella library
+# `foedus` (one archive, libfoedus.a) can hold the objects of all of them.
+
+set_property(GLOBAL PROPERTY FOEDUS_LAYERS "")
+
+# foedus_layer(<name> [FOLDER <subfolder>] [DEPENDS <layer>...])
+#
+# Defines the target foedus_<name> from all *.cc of the folder (default: the current one). A folder
+# without *.cc is a layer of headers. DEPENDS names the layers that this one may include.
+function(foedus_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "DEPENDS")
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(arg_FOLDER)
+    string(APPEND folder "/${arg_FOLDER}")
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cc")
+  file(GLOB headers CONFIGURE_DEPENDS "${folder}/*.h")
+
+  set(target foedus_${name})
+  if(sources)
+    add_library(${target} OBJECT ${sources} ${headers})
+    set(scope PUBLIC)
+    set_property(GLOBAL APPEND PROPERTY FOEDUS_LAYERS ${target})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${target} ${scope}
+    "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/foedus-core/include")
+  list(TRANSFORM arg_DEPENDS PREPEND foedus_)
+  target_link_libraries(${target} ${scope} ${arg_DEPENDS} ${FOEDUS_LIBRARIES})
+endfunction()
+
+# foedus_umbrella(): defines the library `foedus` from the objects of all layers.
+function(foedus_umbrella)
+  get_property(layers GLOBAL PROPERTY FOEDUS_LAYERS)
+  if(layers)
+    add_library(foedus STATIC)
+    set(scope PUBLIC)
+    foreach(layer IN LISTS layers)
+      target_sources(foedus PRIVATE $<TARGET_OBJECTS:${layer}>)
+    endforeach()
+    set_target_properties(foedus PROPERTIES LINKER_LANGUAGE CXX)
+  else()
+    add_library(foedus INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(foedus::foedus ALIAS foedus)
+  target_compile_features(foedus ${scope} cxx_std_20)
+  target_include_directories(foedus ${scope}
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/foedus-core/include>"
+    "$<INSTALL_INTERFACE:include>")
+  target_link_libraries(foedus ${scope} ${FOEDUS_LIBRARIES})
+
+  # Tests and tools may include any layer, spelled from the repository root.
+  add_library(foedus_internal INTERFACE)
+  target_include_directories(foedus_internal INTERFACE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(foedus_internal INTERFACE foedus)
+endfunction()

@@ -1,0 +1,101 @@
+# Tests: every *_test.cc and *_test.py anywhere below tests/. One ctest test per file, named by its
+# path without extension; the first folder is its label. The first 20 lines of a file may say
+#   // ctest-labels: concurrency crash      more labels
+#   // ctest-timeout: 300                   seconds in the release build, five-fold with sanitizers
+# (# instead of // in Python).
+
+set(FOEDUS_TEST_TIMEOUT_S 120)
+set(FOEDUS_SANITIZED_LABELS concurrency crash)
+
+# Reads labels and timeout of one test file; a change of the file is seen by the next build.
+function(foedus_read_test_header file result_labels result_timeout)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+  string(REGEX MATCH "^([^/]+)/" has_folder "${file}")
+  set(labels "${CMAKE_MATCH_1}")
+  if(NOT has_folder)
+    set(labels tests)
+  endif()
+  set(timeout ${FOEDUS_TEST_TIMEOUT_S})
+  file(STRINGS "${file}" lines LIMIT_COUNT 20 REGEX "^(//|#) *ctest-(labels|timeout):")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "ctest-labels: *(.*)$")
+      separate_arguments(more UNIX_COMMAND "${CMAKE_MATCH_1}")
+      list(APPEND labels ${more})
+    elseif(line MATCHES "ctest-timeout: *([0-9]+)")
+      set(timeout ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES labels)
+  math(EXPR timeout "${timeout} * ${FOEDUS_TEST_TIMEOUT_FACTOR}")
+  set(${result_labels} "${labels}" PARENT_SCOPE)
+  set(${result_timeout} ${timeout} PARENT_SCOPE)
+endfunction()
+
+# foedus_cc_tests(): GoogleTest executables in bin/tests/, linked with tests/testing/*.cc. The target
+# `sanitized_tests` builds those with the label concurrency or crash.
+function(foedus_cc_tests)
+  add_custom_target(sanitized_tests)
+  find_package(GTest)
+  if(NOT GTest_FOUND)
+    message(STATUS "GoogleTest not found: C++ tests are not built")
+    return()
+  endif()
+
+  file(GLOB testing CONFIGURE_DEPENDS "testing/*.cc")
+  list(FILTER testing EXCLUDE REGEX "_test\\.cc$")
+  if(testing)
+    add_library(foedus_testing STATIC ${testing})
+    target_link_libraries(foedus_testing PUBLIC foedus_internal GTest::gtest GTest::gmock)
+  else()
+    add_library(foedus_testing INTERFACE)
+    target_link_libraries(foedus_testing INTERFACE foedus_internal GTest::gtest GTest::gmock)
+  endif()
+
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "*_test.cc")
+  foreach(file IN LISTS files)
+    string(REGEX REPLACE "\\.cc$" "" name "${file}")
+    string(REPLACE "/" "_" target "${name}")
+    foedus_read_test_header("${file}" labels timeout)
+    add_executable(${target} "${file}")
+    set_target_properties(${target} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
+    target_link_libraries(${target} PRIVATE foedus_testing GTest::gtest_main)
+    if(file MATCHES "^experiments/" AND TARGET foedus_experiments_common)
+      target_link_libraries(${target} PRIVATE foedus_experiments_common)
+    endif()
+    add_test(NAME "${name}" COMMAND ${FOEDUS_TEST_LAUNCHER} $<TARGET_FILE:${target}>)
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
+      "FOEDUS_SOURCE_DIR=${PROJECT_SOURCE_DIR};FOEDUS_BIN_DIR=${PROJECT_BINARY_DIR}/bin;\
+ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;\
+TSAN_OPTIONS=halt_on_error=1")
+    foreach(label IN LISTS FOEDUS_SANITIZED_LABELS)
+      if(label IN_LIST labels)
+        add_dependencies(sanitized_tests ${target})
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# foedus_python_tests(): each *_test.py is run by python3 with FOEDUS_SOURCE_DIR and FOEDUS_BIN_DIR.
+function(foedus_python_tests)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "*_test.py")
+  foreach(file IN LISTS files)
+    string(REGEX REPLACE "\\.py$" "" name "${file}")
+    foedus_read_test_header("${file}" labels timeout)
+    foedus_add_python_test("${name}" "${labels}" ${timeout} "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+  endforeach()
+
+  foedus_add_python_test(habits/check_layers habits 60
+    "${PROJECT_SOURCE_DIR}/tools/check_layers.py" --root "${PROJECT_SOURCE_DIR}")
+  foedus_add_python_test(habits/tidy habits 60
+    "${PROJECT_SOURCE_DIR}/tools/tidy.py" --root "${PROJECT_SOURCE_DIR}")
+endfunction()
+
+# foedus_add_python_test(<name> <labels> <timeout> <command>...)
+function(foedus_add_python_test name labels timeout)
+  add_test(NAME "${name}" COMMAND "${Python3_EXECUTABLE}" -B ${ARGN})
+  set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
+    "FOEDUS_SOURCE_DIR=${PROJECT_SOURCE_DIR};FOEDUS_BIN_DIR=${PROJECT_BINARY_DIR}/bin;\
+FOEDUS_BINARY_DIR=${PROJECT_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+endfunction()
