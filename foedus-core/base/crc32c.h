@@ -1,0 +1,14 @@
+#pragma once
+// CRC32C (Castagnoli), the checksum of everything persisted. Three interleaved streams of the SSE 4.2
+// instruction for long inputs.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace foedus::base {
+
+// The checksum of `bytes` bytes at `data`, continuing from `seed` (0 to begin):
+// crc32c(b, crc32c(a)) == crc32c(ab).
+std::uint32_t crc32c(const void* data, std::size_t bytes, std::uint32_t seed = 0);
+
+}  // namespace foedus::base

@@ -1,0 +1,74 @@
+#pragma once
+// Task and Runtime: all background work and all waiting of the engine.
+//
+//   T1  Background work is a Task, a thing with a step() that does a bounded piece of work. No other
+//       file of the engine starts a thread.
+//   T2  Whoever waits, waits through Runtime::wait(). No other file sleeps or blocks on a condition.
+//   T3  So one runtime gives each task a thread, and another drives all tasks and all waits of an
+//       engine from one thread in an order that a seed decides (the test runtime).
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "foedus-core/base/atomic_word.h"
+
+namespace foedus::base {
+
+class Task {
+ public:
+  // What step() returns: microseconds until the next step at the latest. 0: call again at once.
+  static constexpr std::uint64_t kUntilNotified = ~std::uint64_t{0};
+
+  virtual ~Task() = default;
+  // For thread names and messages; at most 15 bytes are shown. Constant.
+  virtual const char* name() const = 0;
+  // Never called by two threads at the same time.
+  virtual std::uint64_t step() = 0;
+};
+
+// A place where threads wait for something to become true.
+class WaitPoint {
+ public:
+  WaitPoint();
+  ~WaitPoint();
+  WaitPoint(const WaitPoint&) = delete;
+  WaitPoint& operator=(const WaitPoint&) = delete;
+
+ private:
+  friend class Runtime;
+  friend class ThreadRuntime;
+  struct Parking;
+  std::unique_ptr<Parking> parking_;
+  AtomicWord<std::uint32_t> waiters_;  // threads that are about to park or parked
+};
+
+class Runtime {
+ public:
+  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
+
+  virtual ~Runtime() = default;
+
+  // Monotonic microseconds.
+  virtual std::uint64_t now_us() = 0;
+  // Begins to step `task`, which must outlive stop().
+  virtual void start(Task* task) = 0;
+  // Returns when step() is not running and will not run again. The task is not stepped once more.
+  virtual void stop(Task* task) = 0;
+  // Makes a started task step soon, also if it is in a step now. Cheap if it is not asleep.
+  virtual void notify(Task* task) = 0;
+  // Returns true once ready() does, false if `timeout_us` passes before. ready() must become true by
+  // another thread or task that calls wake() afterwards; it must not block.
+  virtual bool wait(WaitPoint* point, std::uint64_t timeout_us,
+                    const std::function<bool()>& ready) = 0;
+  virtual void wake(WaitPoint* point) = 0;
+  // Waits for about that long: a back-off.
+  virtual void pause(std::uint64_t microseconds) = 0;
+};
+
+// Every task has a thread of its own.
+std::unique_ptr<Runtime> make_thread_runtime();
+
+}  // namespace foedus::base

@@ -1,0 +1,78 @@
+#pragma once
+// DualPagePointer: the only kind of lasting pointer between pages (paper §4, figure 2). It joins a mutable
+// volatile page in DRAM with an immutable snapshot page on NVM that is its equal or its past.
+//
+//     volatile  snapshot     meaning                               leaves by
+//     null      null         no page yet                           install_volatile
+//     X         null         volatile page, never gleaned          install_snapshot
+//     null      Y            the snapshot page is the truth        install_volatile (a copy of Y)
+//     X         Y            X is the truth, Y its past or equal   install_snapshot, drop_volatile
+//
+//   P3  While the volatile half is not null, that page represents all that the snapshot page does. When
+//       it is null, the snapshot half is the truth.
+//   P4  Both halves change together, by one 16-byte compare-and-swap that expects both as they were
+//       seen: a builder that worked from a stale half fails. The exceptions are pointers that no
+//       other thread can reach yet, and shifts inside an interior page under that page's lock.
+//   P5  A pointer inside a page that can itself be split, grown or retired is changed only under that
+//       page's lock, after a look at its moved flag. Roots of storages are changed by P4 alone.
+
+#include <cstdint>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/page/page_id.h"
+
+namespace foedus::page {
+
+// Both halves as seen at one time.
+struct DualPageIds {
+  VolatilePageId volatile_page;
+  SnapshotPageId snapshot_page;
+
+  constexpr bool is_null() const { return volatile_page.is_null() && snapshot_page.is_null(); }
+  constexpr bool operator==(const DualPageIds&) const = default;
+};
+
+class alignas(16) DualPagePointer {
+ public:
+  DualPagePointer() = default;
+
+  // The volatile half alone: what nearly every traversal needs.
+  VolatilePageId load_volatile() const {
+    // order: acquire, pairs with the release of whoever stored it: the page's contents are there.
+    return VolatilePageId(volatile_.load_acquire());
+  }
+
+  // Both halves. They may be of two moments; a compare-and-swap or the pointer set finds that out.
+  DualPageIds load() const {
+    // order: acquire twice, snapshot first: a volatile half that was installed over that snapshot is
+    // seen no earlier than the snapshot that it was built from.
+    const std::uint64_t snapshot = snapshot_.load_acquire();
+    return {VolatilePageId(volatile_.load_acquire()), SnapshotPageId(snapshot)};
+  }
+
+  // P4. True if the pointer was `expected` in both halves and is `desired` now.
+  bool compare_exchange(const DualPageIds& expected, const DualPageIds& desired) {
+    __extension__ using Both = unsigned __int128;
+    const auto joined = [](const DualPageIds& ids) {
+      return static_cast<Both>(ids.volatile_page.word()) |
+             (static_cast<Both>(ids.snapshot_page.word()) << 64);
+    };
+    // order: the builtin is a full fence: the new page's contents are there before its id is.
+    return __sync_bool_compare_and_swap(reinterpret_cast<Both*>(this), joined(expected),
+                                        joined(desired));
+  }
+
+  // For a pointer that is not reachable yet, or for a shift under the page's lock (P4).
+  void store(const DualPageIds& ids) {
+    // order: release, pairs with the acquire of load_volatile().
+    snapshot_.store_release(ids.snapshot_page.word());
+    volatile_.store_release(ids.volatile_page.word());
+  }
+
+ private:
+  base::AtomicWord<std::uint64_t> volatile_;  // +8 -> 8
+  base::AtomicWord<std::uint64_t> snapshot_;  // +8 -> 16
+};
+static_assert(sizeof(DualPagePointer) == 16 && alignof(DualPagePointer) == 16);
+
+}  // namespace foedus::page

@@ -1,0 +1,53 @@
+#pragma once
+// Names of pages. A volatile page is named by its SOC and its place in that SOC's pool; a snapshot page by
+// snapshot, SOC and place in that SOC's file. Both are 64 bits, and 0 is "no page".
+
+#include <cstdint>
+
+namespace foedus::page {
+
+inline constexpr std::size_t kPageBytes = 4096;
+
+enum class StorageId : std::uint32_t {};  // 0: no storage; never used again after a drop
+
+// SOC in the high byte, page number within all pools together below: an address is one shift and one
+// addition away (PagePool::resolve).
+class VolatilePageId {
+ public:
+  static constexpr unsigned kSocShift = 56;
+  static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kSocShift) - 1;
+
+  constexpr VolatilePageId() = default;
+  constexpr explicit VolatilePageId(std::uint64_t word) : word_(word) {}
+  constexpr VolatilePageId(std::uint32_t soc, std::uint64_t number)
+      : word_((static_cast<std::uint64_t>(soc) << kSocShift) | number) {}
+
+  constexpr std::uint64_t word() const { return word_; }
+  constexpr bool is_null() const { return word_ == 0; }
+  constexpr std::uint32_t soc() const { return static_cast<std::uint32_t>(word_ >> kSocShift); }
+  constexpr std::uint64_t number() const { return word_ & kNumberMask; }
+  constexpr bool operator==(const VolatilePageId&) const = default;
+
+ private:
+  std::uint64_t word_ = 0;
+};
+
+// 28 bits snapshot, 8 bits SOC, 28 bits page in that SOC's file of that snapshot.
+class SnapshotPageId {
+ public:
+  static constexpr unsigned kPageBits = 28;
+  static constexpr unsigned kSocBits = 8;
+  static constexpr unsigned kSnapshotBits = 28;
+
+  constexpr SnapshotPageId() = default;
+  constexpr explicit SnapshotPageId(std::uint64_t word) : word_(word) {}
+
+  constexpr std::uint64_t word() const { return word_; }
+  constexpr bool is_null() const { return word_ == 0; }
+  constexpr bool operator==(const SnapshotPageId&) const = default;
+
+ private:
+  std::uint64_t word_ = 0;
+};
+
+}  // namespace foedus::page
