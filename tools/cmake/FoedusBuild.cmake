@@ -32,7 +32,8 @@ endif()
 set(FOEDUS_TEST_TIMEOUT_FACTOR 1)
 set(FOEDUS_TEST_LAUNCHER "")
 if(FOEDUS_SANITIZE)
-  add_compile_options(-fsanitize=${FOEDUS_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_compile_options(
+    -fsanitize=${FOEDUS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${FOEDUS_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Instrumented code confuses GCC's flow analysis; the release build keeps these as errors.

@@ -9,7 +9,8 @@ set(FOEDUS_SANITIZED_LABELS concurrency crash)
 
 # Reads labels and timeout of one test file; a change of the file is seen by the next build.
 function(foedus_read_test_header file result_labels result_timeout)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+  set_property(DIRECTORY APPEND PROPERTY
+    CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
   string(REGEX MATCH "^([^/]+)/" has_folder "${file}")
   set(labels "${CMAKE_MATCH_1}")
   if(NOT has_folder)
@@ -31,8 +32,8 @@ function(foedus_read_test_header file result_labels result_timeout)
   set(${result_timeout} ${timeout} PARENT_SCOPE)
 endfunction()
 
-# foedus_cc_tests(): GoogleTest executables in bin/tests/, linked with tests/testing/*.cc. The target
-# `sanitized_tests` builds those with the label concurrency or crash.
+# foedus_cc_tests(): GoogleTest executables in bin/tests/, linked with tests/testing/*.cc. The
+# target `sanitized_tests` builds those with the label concurrency or crash.
 function(foedus_cc_tests)
   add_custom_target(sanitized_tests)
   find_package(GTest)
@@ -76,7 +77,8 @@ TSAN_OPTIONS=halt_on_error=1")
   endforeach()
 endfunction()
 
-# foedus_python_tests(): each *_test.py is run by python3 with FOEDUS_SOURCE_DIR and FOEDUS_BIN_DIR.
+# foedus_python_tests(): each *_test.py is run by python3 with FOEDUS_SOURCE_DIR, FOEDUS_BIN_DIR
+# and FOEDUS_BINARY_DIR in its environment.
 function(foedus_python_tests)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "*_test.py")

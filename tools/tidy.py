@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Checks the limits and habits of the source text.
+
+  files at most 500 lines, functions at most 70 (C++), lines at most 100 columns (code)
+  no tabs, no trailing blanks, no markers of unfinished work, no commented-out code
+  no files named util, common, helper, manager, impl or fwd; no identifiers of tidy.words
+  #pragma once in every header and no include guard; a README.md in every folder with sources
+
+Sample code in a comment is indented by four blanks or more after the slashes. A file that has to
+exceed a length stands in tidy.allow with the length measured, which may only shrink. Prints one
+line per violation and exits with 1 if there is any.
+"""
+
+import argparse
+import fnmatch
+import os
+import re
+import sys
+
+import cpp_text
+from cpp_functions import function_lengths
+
+LIMITS = {"file_lines": 500, "function_lines": 70}
+COLUMNS = 100
+UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+NAME_WORDS = {
+    "util", "utils", "utility", "utilities", "helper", "helpers", "manager", "managers", "impl",
+    "impls", "fwd",
+}
+WORD_FOLDERS = ("foedus-core/", "gleaner/")
+CODE = (".h", ".cc", ".py", ".cmake", ".rules", ".sh")
+TEXT = CODE + (".md", ".txt", ".json", ".words", ".allow", ".in", "")
+LONG_LINES_ALLOWED = (".rules", ".md", ".txt", ".json", ".in")
+LENGTH_MEASURED = (".h", ".cc", ".py")
+NOT_OURS = ("LICENSE",)
+README_WANTED_BY = (".h", ".cc", ".py")
+README_NOT_WANTED = ("tests/*",)  # they mirror the folders of the code; tests/README.md serves all
+COMMENTED_CODE = re.compile(
+    r"^\s*//(?! {4})(?!/)\s*"
+    r"(?:(?:return|break|continue|else)\b.*|.*(?:[(=]|::|->).*)[;{]$")
+
+
+def extension(path):
+    return os.path.splitext(path)[1]
+
+
+def check_name(path):
+    stem, ending = os.path.splitext(os.path.basename(path))
+    words = re.split(r"[_\-.]", stem)
+    if ending in CODE and (NAME_WORDS.intersection(words) or stem == "common"):
+        yield 1, "a file is named by what it does, not util, common, helper, manager, impl, fwd"
+
+
+def check_lines(path, text):
+    long_lines_allowed = extension(path) in LONG_LINES_ALLOWED
+    for number, line in enumerate(text.split("\n"), 1):
+        if "\t" in line:
+            yield number, "a tab"
+        if line != line.rstrip():
+            yield number, "blanks at the end of the line"
+        if len(line) > COLUMNS and not long_lines_allowed:
+            yield number, f"{len(line)} columns, more than {COLUMNS}"
+        if UNFINISHED.search(line):
+            yield number, "a marker of unfinished work"
+        if cpp_text.is_cpp(path) and COMMENTED_CODE.match(line):
+            yield number, "commented-out code (indent an example by four blanks)"
+    if text and not text.endswith("\n"):
+        yield text.count("\n") + 1, "no newline at the end of the file"
+
+
+def check_header(path, text):
+    if not path.endswith(".h"):
+        return
+    code = cpp_text.code_only(text)
+    if not re.search(r"^#pragma once$", code, re.MULTILINE):
+        yield 1, "no #pragma once"
+    guard = re.search(r"^#ifndef (\w+_H_?)\n#define \1\b", code, re.MULTILINE)
+    if guard:
+        yield code.count("\n", 0, guard.start()) + 1, "an include guard besides #pragma once"
+
+
+def check_words(path, text, words):
+    if not cpp_text.is_cpp(path) or not path.startswith(WORD_FOLDERS) or not words:
+        return
+    code = re.sub(r"^[ \t]*#include[^\n]*", "", cpp_text.code_only(text), flags=re.MULTILINE)
+    pattern = r"(?<!std::)\b(" + "|".join(map(re.escape, words)) + r")\b"
+    for match in re.finditer(pattern, code):
+        line = code.count("\n", 0, match.start()) + 1
+        yield line, f"'{match.group(1)}': here the word is {words[match.group(1)]}"
+
+
+def check_readmes(files):
+    existing = set(files)
+    folders = {os.path.dirname(p) for p in files if extension(p) in README_WANTED_BY}
+    for folder in sorted(folders - {""}):
+        if any(fnmatch.fnmatchcase(folder, pattern) for pattern in README_NOT_WANTED):
+            continue
+        if folder + "/README.md" not in existing:
+            yield folder, "a folder with sources and without README.md"
+
+
+def measure(path, text):
+    """Yields (metric, line, what, value)."""
+    if extension(path) in LENGTH_MEASURED:
+        yield "file_lines", 1, "file", text.count("\n")
+    if cpp_text.is_cpp(path):
+        for name, line, length in function_lengths(text):
+            yield "function_lines", line, f"function {name}", length
+
+
+def check_lengths(path, text, allowed):
+    """Complaints about lengths; also those about entries of tidy.allow that are too generous."""
+    longest = {}
+    for metric, line, what, value in measure(path, text):
+        longest[metric] = max(value, longest.get(metric, 0))
+        limit = allowed.get((path, metric), LIMITS[metric])
+        if value > limit:
+            yield line, f"{what} has {value} lines, more than {limit}"
+    for (allowed_path, metric), limit in allowed.items():
+        value = longest.get(metric, 0)
+        if allowed_path != path or value >= limit:
+            continue
+        if value <= LIMITS[metric]:
+            yield 1, f"tidy.allow: {metric} is {value} now, within the limit: delete the entry"
+        else:
+            yield 1, f"tidy.allow: {metric} is {value} now: lower the entry from {limit}"
+
+
+def read_allow(path):
+    allowed = {}
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            fields = line.split()
+            if not fields or line.startswith("#"):
+                continue
+            if len(fields) != 3 or fields[1] not in LIMITS or not fields[2].isdigit():
+                raise SystemExit(f"{path}:{number}: expected <path> <metric> <measured>")
+            allowed[fields[0], fields[1]] = int(fields[2])
+    return allowed
+
+
+def read_words(path):
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split(None, 1) for line in file if not line.startswith("#")]
+    return {fields[0]: fields[1].strip() for fields in lines if len(fields) == 2}
+
+
+def complaints_about(path, text, allowed, words):
+    for complaints in (check_name(path), check_lines(path, text), check_header(path, text),
+                       check_words(path, text, words), check_lengths(path, text, allowed)):
+        yield from complaints
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", default=os.path.dirname(here))
+    parser.add_argument("--allow", default=os.path.join(here, "tidy.allow"))
+    parser.add_argument("--words", default=os.path.join(here, "tidy.words"))
+    arguments = parser.parse_args()
+    allowed, words = read_allow(arguments.allow), read_words(arguments.words)
+
+    files = [p for p in cpp_text.source_files(arguments.root)
+             if extension(p) in TEXT and os.path.basename(p) not in NOT_OURS]
+    found = []
+    for path in files:
+        text = cpp_text.read_text(arguments.root, path)
+        for line, what in complaints_about(path, text, allowed, words):
+            found.append(f"{path}:{line}: {what}")
+    found.extend(f"{path}: {what}" for path, what in check_readmes(files))
+    found.extend(f"tidy.allow: {path} does not exist"
+                 for path in sorted({entry[0] for entry in allowed} - set(files)))
+    for complaint in found:
+        print(complaint)
+    print(f"tidy: {len(files)} files, {len(found)} violations")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
