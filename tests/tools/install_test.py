@@ -1,0 +1,60 @@
+# ctest-labels: habits
+"""Shows that an installed library is found by find_package and pkg-config and can be linked.
+
+Installs the build at FOEDUS_BINARY_DIR into a temporary folder and builds a program of a user who
+has nothing but that folder. Skipped in a build without the library.
+"""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+BINARY = os.environ.get("FOEDUS_BINARY_DIR", "")
+
+CMAKE = """cmake_minimum_required(VERSION 3.20)
+project(user LANGUAGES CXX)
+find_package(foedus REQUIRED)
+add_executable(user main.cc)
+target_link_libraries(user PRIVATE foedus::foedus)
+"""
+
+MAIN = """#include <foedus/foedus.h>
+int main() {}
+"""
+
+
+def run(*command, **environment):
+    done = subprocess.run(command, capture_output=True, text=True, check=False,
+                          env={**os.environ, **environment})
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+@unittest.skipUnless(os.path.exists(os.path.join(BINARY, "lib", "libfoedus.a")), "no libfoedus.a")
+class InstallTest(unittest.TestCase):
+
+    def test_a_user_can_build_with_the_installed_library(self):
+        with tempfile.TemporaryDirectory() as root:
+            prefix, user = os.path.join(root, "prefix"), os.path.join(root, "user")
+            os.mkdir(user)
+            for name, text in (("CMakeLists.txt", CMAKE), ("main.cc", MAIN)):
+                with open(os.path.join(user, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            run("cmake", "--install", BINARY, "--prefix", prefix)
+
+            build = os.path.join(user, "build")
+            run("cmake", "-S", user, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+            run("cmake", "--build", build)
+            run(os.path.join(build, "user"))
+
+            flags = run("pkg-config", "--cflags", "--libs", "foedus",
+                        PKG_CONFIG_PATH=os.path.join(prefix, "lib", "pkgconfig")).split()
+            program = os.path.join(user, "by_pkg_config")
+            run("c++", "-std=c++20", os.path.join(user, "main.cc"), *flags, "-o", program)
+            run(program)
+
+
+if __name__ == "__main__":
+    unittest.main()
