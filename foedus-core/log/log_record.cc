@@ -13,6 +13,13 @@ std::uint64_t LogRecord::index() const {
   return value;
 }
 
+void LogRecord::fill(char* at, std::size_t bytes) {
+  FOEDUS_INVARIANT(bytes % 8 == 0 && bytes != 0, bytes);
+  std::memset(at, 0, bytes);
+  const auto record_size = static_cast<std::uint32_t>(bytes);
+  std::memcpy(at, &record_size, sizeof(record_size));
+}
+
 void LogRecord::prepare(LogRecordType record_type, page::StorageId storage, std::size_t key_size,
                         std::size_t payload_size, std::uint32_t offset) {
   constexpr std::uint64_t kZero = 0;

@@ -4,7 +4,8 @@
 //
 //   L1  A record begins at a multiple of 8 and is a multiple of 8 bytes long; padding is zero.
 //   L2  All records of one transaction carry the same TID; their order in the ring is their order.
-//   L3  A filler record means nothing and may stand anywhere.
+//   L3  A record of storage 0 is filler: its first 8 bytes (length and storage) are all it has for sure,
+//       it means nothing and may stand anywhere.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,6 @@ namespace foedus::log {
 
 // Stable numbers: they are written to log files.
 enum class LogRecordType : std::uint8_t {
-  kFiller = 0,
   kPut = 1,        // the whole payload; the record is there afterwards, whether it was before or not
   kErase = 2,      // the record is not there afterwards
   kWriteAt = 3,    // payload bytes [payload_offset, payload_offset + payload)
@@ -37,6 +37,8 @@ struct LogRecord {
   std::uint32_t payload_offset;  // +4 -> 24
   // then key_bytes of key, zeroes up to a multiple of 8, the payload, padding_bytes zeroes
 
+  bool is_filler() const { return storage_id == page::StorageId{0}; }
+
   static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
   static constexpr std::size_t size_of(std::size_t key_bytes, std::size_t payload_bytes) {
     return 24 + aligned(key_bytes) + aligned(payload_bytes);
@@ -55,14 +57,14 @@ struct LogRecord {
   // Of arrays, whose key is the index.
   std::uint64_t index() const;
 
+  // Makes the `bytes` bytes at `at` a filler. REQUIRES: bytes is a positive multiple of 8.
+  static void fill(char* at, std::size_t bytes);
+
   // Writes the header and all padding of a record of this shape at `this`; key and payload bytes are the
   // caller's to fill in.
   void prepare(LogRecordType record_type, page::StorageId storage, std::size_t key_size,
                std::size_t payload_size, std::uint32_t offset);
 };
 static_assert(sizeof(LogRecord) == 24);
-
-// A filler is at least this long: the first 8 bytes of a LogRecord would not name its type.
-inline constexpr std::size_t kFillerBytesMin = sizeof(LogRecord);
 
 }  // namespace foedus::log

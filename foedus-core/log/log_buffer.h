@@ -1,0 +1,115 @@
+#pragma once
+// LogBuffer: the ring in which one session builds its log records, and from which the logger of its SOC
+// writes them to a segment without another copy (paper §6.1).
+//
+//     ... free ...|durable ........ committed ........ tail|... free ...
+//                 | written by the  | published, not  | the open transaction
+//                 v logger next     v yet durable     v
+//
+//   word        written by   read by           meaning
+//   tail        session      session           end of the open transaction's records
+//   committed   session      logger            end of the published records (L4)
+//   durable     logger       session, logger   all before it is synced; its room may be used again
+//
+//   L4  committed moves only after all records before it have their TIDs, and before the transaction's
+//       locks are released: a transaction that read from this one publishes after it.
+//   L5  durable <= committed <= tail <= durable + capacity, all counted from the session's start; the
+//       place in the ring is the offset modulo capacity. (The architecture's `head` is `durable`: no
+//       one else reads a ring yet.)
+//   L6  A record lies in one piece; the room before the ring's end that is too small is filler.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/log/log_record.h"
+#include "foedus/status.h"
+
+namespace foedus::log {
+
+class LogBuffer;
+
+// What a session asks of its logger when the ring is full.
+class LogRoom {
+ public:
+  virtual ~LogRoom() = default;
+  // Returns once durable of `buffer` is at least `offset`, or with the error that prevents it:
+  // kOutOfSpace, kIoError. Called by the session.
+  virtual Status wait_for_room(const LogBuffer& buffer, std::uint64_t offset) = 0;
+};
+
+class LogBuffer {
+ public:
+  // `memory`: `capacity` bytes aligned to 4096, a power of two, owned by the caller. `room` null: nothing
+  // is logged, what is published is durable at once.
+  LogBuffer(char* memory, std::uint64_t capacity, std::uint32_t session_number, LogRoom* room)
+      : memory_(memory), capacity_(capacity), session_number_(session_number), room_(room) {}
+  LogBuffer(const LogBuffer&) = delete;
+  LogBuffer& operator=(const LogBuffer&) = delete;
+
+  std::uint32_t session_number() const { return session_number_; }
+  std::uint64_t capacity() const { return capacity_; }
+
+  // ---- session -------------------------------------------------------------------------------
+
+  // Room for a record of `bytes` (a multiple of 8) behind the ones of the open transaction; null and
+  // an error in `status` if there is none: kTooLarge (the transaction is over half of the ring), or
+  // what LogRoom says. Waits for the logger while the ring is full.
+  LogRecord* reserve(std::size_t bytes, Status* status) {
+    const std::uint64_t in_ring = tail_ & (capacity_ - 1);
+    // Strictly less than the ring's end, so that the common case is one comparison each.
+    if (in_ring + bytes < capacity_ && tail_ + bytes <= limit_) [[likely]] {
+      LogRecord* const record = reinterpret_cast<LogRecord*>(memory_ + in_ring);
+      tail_ += bytes;
+      return record;
+    }
+    return reserve_slowly(bytes, status);
+  }
+  // The open transaction's records become the logger's. L4.
+  void publish() {
+    // order: release, pairs with the acquire in committed(): the records' bytes are there.
+    committed_.store_release(tail_);
+    if (room_ == nullptr) durable_.store_relaxed(tail_);  // the session is the only reader then
+  }
+  // Forgets the open transaction's records.
+  void rollback() {
+    // order: relaxed, own word.
+    tail_ = committed_.load_relaxed();
+  }
+  bool has_open_records() const { return tail_ != committed_.load_relaxed(); }
+
+  // ---- logger (and anyone, for a look) -------------------------------------------------------
+
+  std::uint64_t committed() const {
+    // order: acquire, pairs with publish().
+    return committed_.load_acquire();
+  }
+  std::uint64_t durable() const {
+    // order: acquire, pairs with set_durable(): the logger has read the bytes that may be overwritten.
+    return durable_.load_acquire();
+  }
+  void set_durable(std::uint64_t offset) {
+    // order: release, pairs with durable().
+    durable_.store_release(offset);
+  }
+  const char* at(std::uint64_t offset) const { return memory_ + (offset & (capacity_ - 1)); }
+
+ private:
+  LogRecord* reserve_slowly(std::size_t bytes, Status* status);
+
+  // Constant after construction.
+  char* const memory_;
+  const std::uint64_t capacity_;
+  const std::uint32_t session_number_;
+  LogRoom* const room_;
+
+  // Written by the session.
+  alignas(64) std::uint64_t tail_ = 0;
+  std::uint64_t limit_ = 0;  // reserve() up to here needs no look at durable_
+  base::AtomicWord<std::uint64_t> committed_;
+
+  // Written by the logger.
+  alignas(64) base::AtomicWord<std::uint64_t> durable_;
+};
+
+}  // namespace foedus::log
