@@ -111,7 +111,7 @@ concept BackendTxn =
 
 template <typename W, typename Txn>
 concept BackendWorker =
-    std::movable<W> && requires(W& worker, const W& quiet, backend_shape::Body<Txn> body) {
+    std::move_constructible<W> && requires(W& worker, const W& quiet, backend_shape::Body<Txn> body) {
       { worker.transact(body) } -> std::same_as<foedus::Status>;
       { worker.read_only(body) } -> std::same_as<foedus::Status>;
       { quiet.counters() } -> std::convertible_to<Counters>;

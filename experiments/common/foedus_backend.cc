@@ -1,0 +1,115 @@
+#include "experiments/common/foedus_backend.h"
+
+#include <glog/logging.h>
+#include <sched.h>
+
+#include "experiments/common/options.h"
+
+namespace experiments {
+
+namespace {
+
+void log_of_engine(foedus::LogLevel level, std::string_view line) {
+  switch (level) {
+    case foedus::LogLevel::kInfo:
+      LOG(INFO) << line;
+      return;
+    case foedus::LogLevel::kWarning:
+      LOG(WARNING) << line;
+      return;
+    case foedus::LogLevel::kError:
+      LOG(ERROR) << line;
+      return;
+  }
+}
+
+}  // namespace
+
+foedus::Status FoedusTxn::wrong_size(const Table& table, std::size_t found, std::size_t expected) {
+  return foedus::Status::error(foedus::ErrorCode::kCorruption,
+                               "a row of " + std::to_string(found) + " bytes, not " +
+                                   std::to_string(expected))
+      .at_table(table.keyed.name());
+}
+
+Counters FoedusWorker::counters() const {
+  Counters counters{.commits = commits_, .rollbacks = rollbacks_, .conflicts = {}};
+  for (std::size_t i = 0; i < conflicts_.size(); ++i) {
+    if (conflicts_[i] == 0) continue;
+    const auto reason = static_cast<foedus::ConflictReason>(i);
+    counters.conflicts[std::string(foedus::to_string(reason))] = conflicts_[i];
+  }
+  return counters;
+}
+
+void FoedusWorker::back_off(std::uint32_t tries) {
+  constexpr std::uint32_t kDoublingsMax = 13;  // 8192 pauses, some 100 us
+  constexpr std::uint32_t kYieldFrom = 5;      // the other one may be waiting for this processor
+  back_off_state_ ^= back_off_state_ << 13;
+  back_off_state_ ^= back_off_state_ >> 7;
+  back_off_state_ ^= back_off_state_ << 17;
+  const std::uint64_t bound = std::uint64_t{1} << (tries < kDoublingsMax ? tries : kDoublingsMax);
+  if (tries >= kYieldFrom) sched_yield();
+  for (std::uint64_t pauses = back_off_state_ % bound; pauses > 0; --pauses) __builtin_ia32_pause();
+}
+
+foedus::Result<FoedusBackend> FoedusBackend::open(foedus::Options options,
+                                                  foedus::Durability durability) {
+  FOEDUS_TRY(foedus::Database db, foedus::Database::open(std::move(options)));
+  return FoedusBackend(std::move(db), durability);
+}
+
+foedus::Result<FoedusTable> FoedusBackend::open_table(const TableSpec& spec) {
+  Table table;
+  table.kind = spec.kind;
+  switch (spec.kind) {
+    case TableKind::kArray: {
+      FOEDUS_TRY(table.array, db_->open_array(spec.name, spec.records, spec.row_bytes));
+      break;
+    }
+    case TableKind::kHash: {
+      foedus::HashOptions options;
+      if (spec.records != 0) options.records_expected = spec.records;
+      FOEDUS_TRY(table.keyed, db_->open_hash(spec.name, options));
+      break;
+    }
+    case TableKind::kOrdered: {
+      FOEDUS_TRY(table.tree, db_->open_masstree(spec.name));
+      table.keyed = table.tree;
+      break;
+    }
+    case TableKind::kAppend: {
+      FOEDUS_TRY(table.sequential, db_->open_sequential(spec.name));
+      break;
+    }
+  }
+  return table;
+}
+
+foedus::Result<FoedusWorker> FoedusBackend::new_worker() {
+  FOEDUS_TRY(foedus::Session session, db_->new_session());
+  return FoedusWorker(std::move(session), durability_);
+}
+
+void FoedusBackend::fill_stats(StatsLine& line) {
+  const foedus::Stats stats = db_->stats();
+  line.log_bytes = stats.log_bytes;
+  line.volatile_page_bytes = stats.volatile_page_bytes;
+  line.log_buffer_bytes = stats.log_buffer_bytes;
+  line.free_page_bytes = stats.free_page_bytes;
+}
+
+foedus::Result<FoedusBackend> open_foedus_by_flags() {
+  foedus::Options options;
+  options.dir = FLAGS_dir;
+  options.socs = FLAGS_socs;
+  options.memory_bytes = FLAGS_memory_bytes;
+  if (FLAGS_log_buffer_bytes != 0) options.log_buffer_bytes = FLAGS_log_buffer_bytes;
+  if (FLAGS_epoch_interval_us != 0) options.epoch_interval_us = FLAGS_epoch_interval_us;
+  options.logging = log_is_on() ? foedus::Logging::kFiles : foedus::Logging::kNone;
+  options.log_sink = log_of_engine;
+  return FoedusBackend::open(std::move(options), durability_is_sync() ? foedus::Durability::kSync
+                                                                      : foedus::Durability::kAsync);
+}
+
+}  // namespace experiments

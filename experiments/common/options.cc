@@ -1,0 +1,72 @@
+#include "experiments/common/options.h"
+
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+DEFINE_uint32(sessions, 2, "worker threads, each with one session");
+DEFINE_double(seconds, 10, "length of the measured run");
+DEFINE_string(dir, "", "directory of the database; its parent must exist");
+DEFINE_string(log, "on", "on: commits are logged to files; off: nothing is written");
+DEFINE_string(durability, "async", "async: commit returns when serialized; sync: when durable");
+DEFINE_uint32(socs, 0, "SOCs to use or to emulate; 0: those of the machine");
+DEFINE_uint64(memory_bytes, 0, "bound of volatile pages and log buffers; 0: the store's default");
+DEFINE_uint64(log_buffer_bytes, 0, "log buffer of one session; 0: the store's default");
+DEFINE_uint64(epoch_interval_us, 0, "length of an epoch in microseconds; 0: the store's default");
+DEFINE_uint64(seed, 0, "seed of all random choices; 0: a new one");
+
+namespace experiments {
+
+namespace {
+
+foedus::Status bad(const std::string& text) {
+  return foedus::Status::error(foedus::ErrorCode::kInvalidArgument, text);
+}
+
+// Flags of gflags and glog themselves do not describe an experiment.
+bool is_of_experiment(const gflags::CommandLineFlagInfo& flag) {
+  return flag.filename.find("experiments/") != std::string::npos;
+}
+
+}  // namespace
+
+foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
+  gflags::SetUsageMessage(usage);
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  FLAGS_logtostderr = true;
+  if (!google::IsGoogleLoggingInitialized()) google::InitGoogleLogging(argv[0]);
+  if (argc > 1) return bad(std::string("not a flag: ") + argv[1]);
+  if (FLAGS_sessions == 0 || FLAGS_sessions > 1024) return bad("--sessions must be 1 .. 1024");
+  if (!(FLAGS_seconds > 0)) return bad("--seconds must be above 0");
+  if (FLAGS_log != "on" && FLAGS_log != "off") return bad("--log must be on or off");
+  if (FLAGS_durability != "async" && FLAGS_durability != "sync") {
+    return bad("--durability must be async or sync");
+  }
+  if (FLAGS_seed == 0) FLAGS_seed = std::random_device{}() | 1u;
+  std::fprintf(stderr, "seed: %llu\n", static_cast<unsigned long long>(FLAGS_seed));
+  return {};
+}
+
+bool log_is_on() { return FLAGS_log == "on"; }
+bool durability_is_sync() { return FLAGS_durability == "sync"; }
+
+JsonObject options_as_json() {
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  JsonObject object;
+  for (const auto& flag : flags) {
+    if (!is_of_experiment(flag)) continue;
+    if (flag.type == "string") {
+      object.add(flag.name, flag.current_value);
+    } else {
+      object.add_raw(flag.name, flag.current_value);  // numbers and true/false are JSON already
+    }
+  }
+  return object;
+}
+
+}  // namespace experiments

@@ -1,0 +1,33 @@
+#pragma once
+// Flags that all drivers share. gflags takes --memory-bytes for --memory_bytes.
+
+#include <gflags/gflags_declare.h>
+
+#include "experiments/common/json_line.h"
+#include "foedus/status.h"
+
+DECLARE_uint32(sessions);
+DECLARE_double(seconds);
+DECLARE_string(dir);
+DECLARE_string(log);
+DECLARE_string(durability);
+DECLARE_uint32(socs);
+DECLARE_uint64(memory_bytes);
+DECLARE_uint64(log_buffer_bytes);
+DECLARE_uint64(epoch_interval_us);
+DECLARE_uint64(seed);
+
+namespace experiments {
+
+// Reads the command line into the flags, starts glog (to stderr), chooses a seed if none was given and
+// says which. kInvalidArgument: a flag out of range, or words that are no flags. An unknown flag ends
+// the process with gflags' message.
+foedus::Status parse_command_line(int argc, char** argv, const char* usage);
+
+bool log_is_on();
+bool durability_is_sync();
+
+// Every flag of the experiment, its own and the shared ones, as it is in force.
+JsonObject options_as_json();
+
+}  // namespace experiments
