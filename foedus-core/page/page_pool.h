@@ -1,0 +1,157 @@
+#pragma once
+// PagePool: memory of all volatile pages of a database (paper §4). All SOCs' pools lie in one
+// contiguous reservation, so that an id becomes an address by one shift and one addition.
+//
+//     | SOC 0: 2^k pages            | SOC 1: 2^k pages            | …
+//     | extent | extent | reserved  |
+//     | L p p p … p (512 pages)     L: the link words of the extent's pages
+//
+//   never handed out --bump--> in a session --give()--> in a free batch --take()--> in a session
+//
+//   P9   A page number is handed out to one session at a time. Page 0 of each extent holds link
+//        words and is never handed out, so number 0 never is.
+//   P10  Memory is committed by extents of 2 MiB (less when the budget runs out), under one lock
+//        per SOC, charged to the budget before, and given back when the pool is destroyed. Nothing
+//        is unmapped before that.
+//   P11  Free pages are stacked in batches. The ids of a batch stand in its first page, written
+//        before the push and read after the pop that won, both by the only owner. The link to the
+//        next batch stands in the link word of that page, because the loser of a pop may read it at
+//        any time later, when the page has become someone's data: link words are never anything
+//        else.
+//   P12  The head of a stack is {tag, number}; each push and pop counts the tag up. A pop is wrong
+//        only if a thread stops between its load of the head and its exchange while exactly a
+//        multiple of 2^28 batches go in and out and the same page is on top again: more than 2^28 *
+//        64 pages moved, minutes of all processors doing nothing else.
+//   P13  A page returns to the SOC in whose memory it lies, whoever gives it.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/memory_budget.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/numa/soc_memory.h"
+#include "foedus-core/numa/topology.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/page/retired_pages.h"
+#include "foedus/status.h"
+
+namespace foedus::page {
+
+class PagePool {
+ public:
+  static constexpr std::uint32_t kBatchPages = 64;
+  static constexpr std::uint64_t kExtentBytes = numa::SocMemory::kHugePageBytes;
+  static constexpr std::uint64_t kExtentPages = kExtentBytes / kPageBytes;
+
+  // Uses at most `bytes_max` of `budget`. `budget` must outlive the pool. Fails with kOutOfMemory
+  // if the address range cannot be reserved, kNotSupported if a required facility does not work.
+  static Result<std::unique_ptr<PagePool>> make(const numa::Topology* topology,
+                                                base::MemoryBudget* budget,
+                                                std::uint64_t bytes_max, Facility huge_pages,
+                                                Facility numa_binding);
+  ~PagePool();
+  PagePool(const PagePool&) = delete;
+  PagePool& operator=(const PagePool&) = delete;
+
+  // The page of an id. REQUIRES: the id is one that this pool handed out.
+  PageHeader* resolve(VolatilePageId id) const {
+    return reinterpret_cast<PageHeader*>(base_ + (id.number() << kPageShift));
+  }
+  // The id of a page, from its address alone.
+  VolatilePageId id_of(const PageHeader* page) const {
+    const std::uint64_t number =
+        static_cast<std::uint64_t>(reinterpret_cast<const char*>(page) - base_) >> kPageShift;
+    return VolatilePageId(static_cast<std::uint32_t>(number >> slice_shift_), number);
+  }
+
+  // ---- for SessionPages ----------------------------------------------------------------------
+
+  // Up to `count` ids of pages that nobody else has, of `soc` while it has or gets any, else of
+  // others. 0 only if there is no free page and no budget left. REQUIRES: count > 0.
+  std::uint32_t take(std::uint32_t soc, VolatilePageId* ids, std::uint32_t count);
+  // The pages belong to the pool again (P13). Reorders `ids`.
+  void give(VolatilePageId* ids, std::uint32_t count);
+
+  // Retired pages of a session that ends wait here for any other; `pages` is empty afterwards.
+  void leave_orphans(std::uint32_t soc, RetiredPages* pages);
+  // Stamp of the orphan that is due next on `soc`; RetiredPages::kNever if there is none.
+  std::uint64_t orphan_stamp(std::uint32_t soc) const {
+    // order: relaxed, a hint; take_orphans() looks again under the lock.
+    return socs_[soc].orphan_stamp.load_relaxed();
+  }
+  // Up to `count` ids of orphans with stamps up to `reclaimable`. REQUIRES: count > 1.
+  std::uint32_t take_orphans(std::uint32_t soc, std::uint64_t reclaimable, VolatilePageId* ids,
+                             std::uint32_t count);
+
+  // ---- for PoolWarmer ------------------------------------------------------------------------
+
+  // `task` is notified when the first use of pages enters another extent. Before the first take().
+  void notify_on_growth(base::Runtime* runtime, base::Task* task);
+  // Commits and backs the next extent ahead of use, unless enough are or the budget is short. True
+  // if it did. One thread at a time.
+  bool warm(std::uint32_t soc);
+
+  // ---- for everybody -------------------------------------------------------------------------
+
+  std::uint32_t socs() const { return soc_count_; }
+  // Sums over moments that differ. Pages in sessions' caches and retired pages are in use.
+  std::uint64_t pages_in_use() const;
+  // Pages of committed memory that take() could hand out.
+  std::uint64_t pages_free() const;
+  std::uint64_t bytes_taken() const { return own_budget_.taken(); }
+  bool huge_pages() const { return memory_.has_huge_pages(); }
+  bool numa_binding() const { return memory_.is_bound(); }
+
+ private:
+  static constexpr unsigned kPageShift = 12;
+  static_assert(std::uint64_t{1} << kPageShift == kPageBytes);
+  struct Batch;
+
+  //   word          written by               read by         meaning
+  //   free_head     every pop and push       the same        P12; number 0: empty
+  //   bump          takers                   all             first page that was never handed out
+  //   committed     holder of growth         all             end of committed pages
+  //   pages_out     takers and givers        statistics      pages handed out and not given back
+  //   orphan_stamp  holder of orphan_lock    sessions        see orphan_stamp()
+  struct Soc {
+    alignas(64) base::AtomicWord<std::uint64_t> free_head;
+    alignas(64) base::AtomicWord<std::uint64_t> bump;
+    base::AtomicWord<std::uint64_t> committed;
+    alignas(64) base::AtomicWord<std::uint64_t> pages_out;
+    std::mutex growth;
+    std::mutex orphan_lock;
+    RetiredPages orphans;  // guarded by orphan_lock
+    base::AtomicWord<std::uint64_t> orphan_stamp{RetiredPages::kNever};
+    std::uint64_t begin = 0;   // constant
+    std::uint64_t end = 0;     // constant
+    std::uint64_t warmed = 0;  // used by warm() alone: pages below are backed
+  };
+
+  PagePool(std::uint32_t soc_count, unsigned slice_shift, base::MemoryBudget* budget,
+           std::uint64_t bytes_max, numa::SocMemory memory);
+
+  base::AtomicWord<std::uint64_t>& link_of(std::uint64_t number) const;
+  std::uint32_t pop_batch(Soc* soc, VolatilePageId* ids, std::uint32_t count);
+  void push_batch(Soc* soc, const VolatilePageId* ids, std::uint32_t count);
+  std::uint32_t bump_pages(Soc* soc, VolatilePageId* ids, std::uint32_t count);
+  bool grow(Soc* soc, std::uint64_t seen_committed);
+  std::uint64_t charge(std::uint64_t bytes_wanted);
+
+  // Constant after construction.
+  char* base_;
+  unsigned slice_shift_;
+  std::uint32_t soc_count_;
+  base::MemoryBudget* budget_;
+  base::Runtime* runtime_ = nullptr;
+  base::Task* growth_listener_ = nullptr;
+
+  // Own synchronization.
+  base::MemoryBudget own_budget_;
+  numa::SocMemory memory_;
+  std::unique_ptr<Soc[]> socs_;  // after memory_: orphans lie in it
+};
+
+}  // namespace foedus::page

@@ -1,0 +1,97 @@
+#pragma once
+// SessionPages: one session's small stock of free pages, and its pages that wait until no
+// transaction can hold their address.
+//
+//   free in stock --allocate()--> the session's --(linked)--> everybody's --(unlinked)-->
+//        ^                             |                                                |
+//        |<---------release()----------+                                                |
+//        |<---------reclaim()------------ retired, with a stamp <----------retire()-----+
+//
+//   P14  A retired page is used again only when EpochClock::reclaimable() has reached its stamp.
+//        The stamp is the current epoch, read after a fence that follows the unlinking (argument:
+//        E3 of epoch/epoch_clock.h).
+//   P15  reclaim() moves at most 64 pages and two for each one retired since its last call: its
+//        work is paid for by calls and retirements, and it keeps up with any rate of them.
+//   P16  Pages of other SOCs never enter the stock by release() or reclaim(): they are collected
+//        and returned home.
+
+#include <cstdint>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/retired_pages.h"
+
+namespace foedus::page {
+
+// One thread at a time.
+class SessionPages {
+ public:
+  static constexpr std::uint32_t kStockPages = 2 * PagePool::kBatchPages;
+
+  // `pool` and `clock` must outlive it.
+  SessionPages(PagePool* pool, epoch::EpochClock* clock, std::uint32_t soc)
+      : pool_(pool), clock_(clock), soc_(soc) {}
+  // Pages in stock return to the pool; retired ones are left to whoever comes next.
+  ~SessionPages();
+  SessionPages(const SessionPages&) = delete;
+  SessionPages& operator=(const SessionPages&) = delete;
+
+  // A page that nobody else can reach, contents undefined. Null: out of memory.
+  PageHeader* allocate() {
+    if (stock_count_ != 0) [[likely]] return pool_->resolve(stock_[--stock_count_]);
+    return allocate_from_pool();
+  }
+
+  // Takes back a page that was never reachable by others.
+  void release(PageHeader* page) { put(pool_->id_of(page)); }
+
+  // Takes back a page that was unlinked just now and that others may still read (P14).
+  void retire(PageHeader* page) {
+    // order: the retiring half of E3: the unlinking comes before the fence, the stamp after it.
+    base::fence_seq_cst();
+    push_retired(pool_->id_of(page), clock_->current().number());
+  }
+
+  // Makes retired pages free that are due (P15). Called when a transaction begins.
+  void reclaim() {
+    const std::uint64_t reclaimable = clock_->reclaimable().number();
+    if (reclaimable >= oldest_stamp_ || reclaimable >= pool_->orphan_stamp(soc_)) [[unlikely]] {
+      reclaim_due(reclaimable);
+    }
+  }
+
+  std::uint64_t retired_count() const { return retired_.count(); }
+
+ private:
+  void put(VolatilePageId id) {
+    if (id.soc() != soc_) [[unlikely]] return put_away(id);
+    if (stock_count_ == kStockPages) [[unlikely]] spill();
+    stock_[stock_count_++] = id;
+  }
+  PageHeader* allocate_from_pool();
+  void put_away(VolatilePageId id);
+  void spill();
+  void push_retired(VolatilePageId id, std::uint64_t stamp);
+  void reclaim_due(std::uint64_t reclaimable);
+  void reclaim_retired(std::uint64_t reclaimable, std::uint64_t count_max);
+  void reclaim_orphans(std::uint32_t soc, std::uint64_t reclaimable);
+
+  // Constant after construction.
+  PagePool* const pool_;
+  epoch::EpochClock* const clock_;
+  const std::uint32_t soc_;
+
+  // Used by the session only.
+  std::uint32_t stock_count_ = 0;
+  std::uint32_t away_count_ = 0;
+  std::uint64_t oldest_stamp_ = RetiredPages::kNever;  // of retired_
+  std::uint64_t retired_since_reclaim_ = 0;
+  RetiredPages retired_;
+  VolatilePageId stock_[kStockPages];
+  VolatilePageId away_[PagePool::kBatchPages];  // P16
+};
+
+}  // namespace foedus::page
