@@ -1,6 +1,6 @@
 #pragma once
-// LogBuffer: the ring in which one session builds its log records, and from which the logger of its SOC
-// writes them to a segment without another copy (paper §6.1).
+// LogBuffer: the ring in which one session builds its log records, and from which the logger of its
+// SOC writes them to a segment without another copy (paper §6.1).
 //
 //     ... free ...|durable ........ committed ........ tail|... free ...
 //                 | written by the  | published, not  | the open transaction
@@ -11,11 +11,11 @@
 //   committed   session      logger            end of the published records (L4)
 //   durable     logger       session, logger   all before it is synced; its room may be used again
 //
-//   L4  committed moves only after all records before it have their TIDs, and before the transaction's
-//       locks are released: a transaction that read from this one publishes after it.
-//   L5  durable <= committed <= tail <= durable + capacity, all counted from the session's start; the
-//       place in the ring is the offset modulo capacity. (The architecture's `head` is `durable`: no
-//       one else reads a ring yet.)
+//   L4  committed moves only after all records before it have their TIDs, and before the
+//       transaction's locks are released: a transaction that read from this one publishes after it.
+//   L5  durable <= committed <= tail <= durable + capacity, all counted from the session's start;
+//       the place in the ring is the offset modulo capacity. (The architecture's `head` is
+//       `durable`: no one else reads a ring yet.)
 //   L6  A record lies in one piece; the room before the ring's end that is too small is filler.
 
 #include <cstddef>
@@ -40,8 +40,8 @@ class LogRoom {
 
 class LogBuffer {
  public:
-  // `memory`: `capacity` bytes aligned to 4096, a power of two, owned by the caller. `room` null: nothing
-  // is logged, what is published is durable at once.
+  // `memory`: `capacity` bytes aligned to 4096, a power of two, owned by the caller. `room` null:
+  // nothing is logged, what is published is durable at once.
   LogBuffer(char* memory, std::uint64_t capacity, std::uint32_t session_number, LogRoom* room)
       : memory_(memory), capacity_(capacity), session_number_(session_number), room_(room) {}
   LogBuffer(const LogBuffer&) = delete;
@@ -52,9 +52,9 @@ class LogBuffer {
 
   // ---- session -------------------------------------------------------------------------------
 
-  // Room for a record of `bytes` (a multiple of 8) behind the ones of the open transaction; null and
-  // an error in `status` if there is none: kTooLarge (the transaction is over half of the ring), or
-  // what LogRoom says. Waits for the logger while the ring is full.
+  // Room for a record of `bytes` (a multiple of 8) behind the ones of the open transaction; null
+  // and an error in `status` if there is none: kTooLarge (the transaction is over half of the
+  // ring), or what LogRoom says. Waits for the logger while the ring is full.
   LogRecord* reserve(std::size_t bytes, Status* status) {
     const std::uint64_t in_ring = tail_ & (capacity_ - 1);
     // Strictly less than the ring's end, so that the common case is one comparison each.
@@ -85,7 +85,8 @@ class LogBuffer {
     return committed_.load_acquire();
   }
   std::uint64_t durable() const {
-    // order: acquire, pairs with set_durable(): the logger has read the bytes that may be overwritten.
+    // order: acquire, pairs with set_durable(): the logger has read the bytes that may be
+    // overwritten.
     return durable_.load_acquire();
   }
   void set_durable(std::uint64_t offset) {

@@ -1,11 +1,11 @@
 #pragma once
-// The logical log record (paper appendix D.2): what a committed write did to one record of one storage, in
-// terms of key and payload only. Byte-exact description: FORMAT.md.
+// The logical log record (paper appendix D.2): what a committed write did to one record of one
+// storage, in terms of key and payload only. Byte-exact description: FORMAT.md.
 //
 //   L1  A record begins at a multiple of 8 and is a multiple of 8 bytes long; padding is zero.
 //   L2  All records of one transaction carry the same TID; their order in the ring is their order.
-//   L3  A record of storage 0 is filler: its first 8 bytes (length and storage) are all it has for sure,
-//       it means nothing and may stand anywhere.
+//   L3  A record of storage 0 is filler: its first 8 bytes (length and storage) are all it has for
+//       sure, it means nothing and may stand anywhere.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace foedus::log {
 
 // Stable numbers: they are written to log files.
 enum class LogRecordType : std::uint8_t {
-  kPut = 1,        // the whole payload; the record is there afterwards, whether it was before or not
+  kPut = 1,        // the whole payload; the record is there afterwards, new or not
   kErase = 2,      // the record is not there afterwards
   kWriteAt = 3,    // payload bytes [payload_offset, payload_offset + payload)
   kIncrement = 4,  // payload is a 64-bit number, added to the one at payload_offset
@@ -60,8 +60,8 @@ struct LogRecord {
   // Makes the `bytes` bytes at `at` a filler. REQUIRES: bytes is a positive multiple of 8.
   static void fill(char* at, std::size_t bytes);
 
-  // Writes the header and all padding of a record of this shape at `this`; key and payload bytes are the
-  // caller's to fill in.
+  // Writes the header and all padding of a record of this shape at `this`; key and payload bytes
+  // are the caller's to fill in.
   void prepare(LogRecordType record_type, page::StorageId storage, std::size_t key_size,
                std::size_t payload_size, std::uint32_t offset);
 };

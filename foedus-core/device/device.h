@@ -1,0 +1,94 @@
+#pragma once
+// Device: a directory of files, and the only place with file system calls. What a crash may do:
+//
+//   V1  A write is visible to every later read at once, and survives the end of the process, but
+//       not a power failure. After one, each 512-byte sector of what was written since the last
+//       sync is old or new, independent of all others.
+//   V2  When File::sync() has returned success, all bytes written before it through this or another
+//       File of the same name, and the file's size, survive a power failure. After a failed sync
+//       nothing is known of them: the system may have given up on the bytes without another word,
+//       so a later success says nothing about them unless they were written again.
+//   V3  Creation, renaming and removal of a name survive a power failure once
+//       Device::sync_directory() has returned success after it; not by File::sync().
+//   V4  An error is a Status that names the file and errno: kOutOfSpace for a full file system or
+//       quota, else kIoError, or what the function says. Interrupted and short calls are finished
+//       inside.
+//
+// Every function may be called from any thread; two writes of overlapping bytes must not meet.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foedus/status.h"
+
+namespace foedus::device {
+
+// Alignment of memory, offset and length that direct I/O asks for.
+inline constexpr std::size_t kBlockBytes = 4096;
+
+struct ConstBytes {
+  const void* data;
+  std::size_t bytes;
+};
+
+class File {
+ public:
+  static constexpr std::size_t kWritePartsMax = 8;
+
+  virtual ~File() = default;
+
+  // As it is named in messages: directory and name.
+  virtual const std::string& path() const = 0;
+  // Reads up to `bytes` bytes at `offset`; fewer only if the file ends there. Returns how many.
+  virtual Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const = 0;
+  // Writes all parts one behind the other. On failure some of the bytes may be written.
+  // REQUIRES: count <= kWritePartsMax; if is_direct(), all multiples of kBlockBytes.
+  virtual Status write_parts_at(std::uint64_t offset, const ConstBytes* parts,
+                                std::size_t count) = 0;
+  Status write_at(std::uint64_t offset, const void* from, std::size_t bytes) {
+    const ConstBytes part{from, bytes};
+    return write_parts_at(offset, &part, 1);
+  }
+  // V2.
+  virtual Status sync() = 0;
+  // Makes the file at least `bytes` long, with room on the device where the file system can promise
+  // it; new bytes are zero.
+  virtual Status preallocate(std::uint64_t bytes) = 0;
+  // Cuts or extends the file to `bytes`.
+  virtual Status truncate(std::uint64_t bytes) = 0;
+  virtual Result<std::uint64_t> size() const = 0;
+  // Writes bypass the system's page cache and must be aligned.
+  virtual bool is_direct() const = 0;
+};
+
+enum class Access : std::uint8_t {
+  kRead,       // an existing file
+  kReadWrite,  // an existing file
+  kCreate,     // a new file; an existing one is an error
+  kCreateDirect,  // a new file, with direct I/O if the device has it
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const std::string& path() const = 0;
+  // kNotFound: no such file (kRead, kReadWrite). kAlreadyExists (kCreate...). kInvalidArgument:
+  // `name` is not the plain name of a file in this directory. What is not a regular file is
+  // kIoError: symbolic links are never followed.
+  virtual Result<std::unique_ptr<File>> open(std::string_view name, Access access) = 0;
+  // Names of all entries but "." and "..", in no particular order.
+  virtual Result<std::vector<std::string>> list() const = 0;
+  // kNotFound: there is none.
+  virtual Status remove(std::string_view name) = 0;
+  // Replaces `to` if it exists.
+  virtual Status rename(std::string_view from, std::string_view to) = 0;
+  // V3.
+  virtual Status sync_directory() = 0;
+};
+
+}  // namespace foedus::device

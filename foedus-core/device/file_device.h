@@ -1,0 +1,64 @@
+#pragma once
+// FileDevice: a directory of a POSIX file system, held by one user at a time.
+//
+//   V5  Names are opened below the directory's own descriptor, never through a symbolic link, and
+//       only if they are regular files: whatever lies in the directory, nothing outside it is
+//       touched.
+//   V6  A file "foedus.lock" with an exclusive flock() says that the directory is in use. The lock
+//       belongs to the open file, so a second FileDevice of the same process is refused too; the
+//       kernel drops it when the process dies, so a leftover file means nothing.
+//   V7  A write beyond RLIMIT_FSIZE is refused with EFBIG before the kernel can raise SIGXFSZ.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "foedus-core/device/device.h"
+#include "foedus/options.h"
+#include "foedus/status.h"
+
+namespace foedus::device {
+
+// True if a write up to `end_bytes` would exceed the process's RLIMIT_FSIZE.
+bool exceeds_file_size_limit(std::uint64_t end_bytes);
+
+class FileDevice : public Device {
+ public:
+  static constexpr std::string_view kLockName = "foedus.lock";
+  static constexpr std::string_view kProbeName = "foedus.probe";
+
+  // Opens `directory`, makes it if it is missing (its parent must exist), and locks it.
+  // kBusy: another process or FileDevice holds it. kNotSupported: `direct_io` is kRequire and the
+  // file system has none. kIoError: anything else.
+  static Result<std::unique_ptr<FileDevice>> open(const std::string& directory,
+                                                  Facility direct_io);
+  ~FileDevice() override;
+  FileDevice(const FileDevice&) = delete;
+  FileDevice& operator=(const FileDevice&) = delete;
+
+  // Files of Access::kCreateDirect get direct I/O.
+  bool has_direct_io() const { return has_direct_io_; }
+
+  const std::string& path() const override { return path_; }
+  Result<std::unique_ptr<File>> open(std::string_view name, Access access) override;
+  Result<std::vector<std::string>> list() const override;
+  Status remove(std::string_view name) override;
+  Status rename(std::string_view from, std::string_view to) override;
+  Status sync_directory() override;
+
+ private:
+  FileDevice(std::string path, int directory_fd);
+  Status take_lock();
+  Status probe_direct_io(Facility direct_io);
+  std::string path_of(std::string_view name) const;
+  // Why `name` is no plain file name; ok if it is one.
+  Status check_name(std::string_view name) const;
+
+  // Constant after open().
+  const std::string path_;
+  const int directory_fd_;
+  int lock_fd_ = -1;
+  bool has_direct_io_ = false;
+};
+
+}  // namespace foedus::device

@@ -1,0 +1,90 @@
+#pragma once
+// DurabilityWaits: who waits for an epoch to become durable, and who is told.
+//
+//   word          written by    read by        meaning
+//   durable       a logger      all            all commits of this epoch and before survive a crash
+//   trouble       a logger      waiters        why durable does not move: none, no space, failed
+//
+//   L7  durable moves only after everything of those epochs is on the device (logger.h says when),
+//       only upwards, and waiters are woken and callbacks called after it has moved.
+//   L8  A callback is called exactly once: it is taken out of the table under the mutex under which
+//       durable moves, and put in only if durable, looked at under that mutex, is below its epoch.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus/epoch.h"
+#include "foedus/status.h"
+
+namespace foedus::internal {
+
+class DurabilityWaits {
+ public:
+  using Callback = std::function<void(const Status&)>;
+
+  // `always_durable`: nothing is logged, every commit counts as durable at once.
+  explicit DurabilityWaits(base::Runtime* runtime, bool always_durable = false);
+  ~DurabilityWaits();
+  DurabilityWaits(const DurabilityWaits&) = delete;
+  DurabilityWaits& operator=(const DurabilityWaits&) = delete;
+
+  // The clock that wait() asks to hurry. Before the first wait().
+  void set_clock(epoch::EpochClock* clock) { clock_ = clock; }
+
+  Epoch durable() const {
+    // order: acquire, pairs with announce(): what the announcer did before is seen.
+    return Epoch(durable_.load_acquire());
+  }
+  bool is_durable(Epoch epoch) const { return epoch <= durable(); }
+
+  // Returns once `epoch` is durable, or kTimeout, or the log's error: kOutOfSpace while the device
+  // is full, and for ever the one that made the log fail. Any thread.
+  Status wait(Epoch epoch, std::uint64_t timeout_us);
+  // Calls `callback` once: with success when `epoch` is durable (at once if it is), with an error
+  // when the log has failed or is closed before. A full device is waited out. Any thread.
+  void on_durable(Epoch epoch, Callback callback);
+
+  // ---- log -----------------------------------------------------------------------------------
+
+  // All up to `epoch` is on the device. Wakes and calls. Any logger; a smaller epoch than one that
+  // was announced is ignored.
+  void announce(Epoch epoch);
+  // The device is full (kOutOfSpace), or it is not any more (ok). Ignored after fail().
+  void set_out_of_space(const Status& status);
+  // Nothing more will become durable. Wakes all, calls all. Only the first call counts.
+  void fail(const Status& status);
+
+  bool has_failed() const {
+    // order: acquire, pairs with fail(): the status behind it is there. One rarely written line.
+    return trouble_.load_acquire() == kFailed;
+  }
+  // Neither failed nor out of space.
+  bool is_well() const { return trouble_.load_acquire() == kNone; }  // order: as has_failed()
+  // Why durable does not move; ok if nothing is wrong.
+  Status trouble() const;
+
+ private:
+  enum Trouble : std::uint32_t { kNone = 0, kOutOfSpace = 1, kFailed = 2 };
+
+  // Constant after set_clock().
+  base::Runtime* const runtime_;
+  epoch::EpochClock* clock_ = nullptr;
+
+  // Own synchronization.
+  alignas(64) base::AtomicWord<std::uint64_t> durable_;
+  base::AtomicWord<std::uint32_t> trouble_;
+  alignas(64) base::WaitPoint moved_;
+  mutable std::mutex mutex_;
+
+  // Guarded by mutex_.
+  Status trouble_status_;
+  std::map<std::uint64_t, std::vector<Callback>> callbacks_;  // by epoch
+};
+
+}  // namespace foedus::internal

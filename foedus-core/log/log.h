@@ -1,0 +1,134 @@
+#pragma once
+// Log: the durable half of a database before its data is gleaned: all segments of a directory, one
+// logger per SOC, and the durable epoch. The engine owns it.
+//
+//   open() ──► (read_segment()) ──► start() ──► attach / commit / detach … ──► close()
+//     reads only                     cuts, begins a new incarnation             seals all
+//
+//   L9  An incarnation is one run from start() on. What is found is read as it was left: a sealed
+//       segment up to its own cut epoch; the unsealed ones belong to the incarnation that crashed
+//       and are cut at its durable epoch, the oldest of the last marks of its loggers.
+//   L10 start() makes the cut durable before the new incarnation begins, and the new one begins
+//       above every epoch seen in any file. So a second crash never brings back what the first one
+//       cut off.
+//   L11 What is derived from read_segment() may be made durable elsewhere (a snapshot) only after
+//       make_cut_durable(): until then the tail may still be shortened by a power failure.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/durability.h"
+#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/log_record.h"
+#include "foedus/epoch.h"
+#include "foedus/options.h"
+#include "foedus/status.h"
+
+namespace foedus::log {
+
+struct LogOptions {
+  std::uint32_t socs = 1;                      // loggers; 1..kMaxSocs
+  std::uint64_t segment_bytes = 256u << 20;    // when a segment is full; at least 64 KiB
+};
+
+// A session number means something only within its incarnation: (incarnation, session) names a
+// session. An error ends the reading and is returned from it.
+using RecordVisitor = std::function<Status(std::uint32_t session, std::uint64_t incarnation,
+                                           const LogRecord& record)>;
+
+class Logger;
+class LogDirectory;
+
+class Log {
+ public:
+  // Reads savepoint, headers and tails of `device`; writes nothing. A directory without a savepoint
+  // and without segments is an empty log. kCorruption, kWrongVersion: the message names file and
+  // offset. `runtime`, `device`: outlive the log. `sink`: what an operator should know; may be
+  // empty.
+  static Result<std::unique_ptr<Log>> open(device::Device* device, base::Runtime* runtime,
+                                           const LogOptions& options, LogSink sink);
+  // Stops the loggers if close() was not called; that is a crash for whoever opens the directory
+  // next.
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  // ---- what recovery found -------------------------------------------------------------------
+
+  // All commits of this epoch and before are in the segments, none of a later one is.
+  Epoch durable_epoch_found() const;
+  // At least this must be the first epoch of the clock. Above every epoch seen in any file, cut or
+  // not. Whoever keeps epochs elsewhere (a manifest) takes the maximum of both.
+  Epoch first_new_epoch() const;
+  bool was_closed_cleanly() const;
+  // Segments of earlier incarnations.
+  std::size_t found_segment_count() const;
+  // Calls `visit` for every record of segment `index` up to its cut: the records of one session in
+  // the order in which it published them; those of different sessions mixed. Fillers are left out.
+  // Any thread, different segments at the same time. kCorruption: file and offset. Before start().
+  Status read_segment(std::size_t index, const RecordVisitor& visit) const;
+
+  // ---- a new incarnation ---------------------------------------------------------------------
+
+  // Seals what the last incarnation left, at the cut. Once; start() does it if nobody did.
+  Status make_cut_durable();
+  // Begins a new incarnation and starts the loggers. `clock`: begins at or above first_new_epoch(),
+  // is not started yet, and runs until close() has returned.
+  Status start(epoch::EpochClock* clock);
+
+  // ---- sessions ------------------------------------------------------------------------------
+
+  // For the constructor of a LogBuffer of that SOC.
+  LogRoom* room(std::uint32_t soc);
+  // From now on the SOC's logger writes what is published in `buffer`. Before the first publish().
+  void attach(std::uint32_t soc, LogBuffer* buffer);
+  // Waits until all that was published in `buffer` is on the device, then forgets it. On failure
+  // (kOutOfSpace, or what made the log fail) it is forgotten too, and what was not written is lost.
+  Status detach(std::uint32_t soc, LogBuffer* buffer);
+
+  // ---- durability ----------------------------------------------------------------------------
+
+  internal::DurabilityWaits& durability() { return durability_; }
+  // Cheap: every commit looks. True for ever once failure() is an error.
+  bool has_failed() const { return durability_.has_failed(); }
+  // Why nothing more will become durable; ok if the log works, or is only out of space.
+  Status failure() const;
+  // Bytes written to segments since start(), and the bytes of all segments that exist.
+  std::uint64_t bytes_written() const;
+  std::uint64_t bytes_on_device() const;
+
+  // Deletes the segments, oldest first, of which no record is newer than `covered`. Any thread.
+  Status remove_segments_up_to(Epoch covered);
+
+  // Waits until all that was published is durable, stops the loggers, seals, and writes a clean
+  // savepoint. On failure the loggers are stopped too, and the directory is as after a crash. Calls
+  // the callbacks that are left. REQUIRES: no session publishes any more.
+  Status close();
+
+ private:
+  Log(device::Device* device, base::Runtime* runtime, const LogOptions& options, LogSink sink);
+  void stop_loggers();
+
+  // Constant after open().
+  device::Device* const device_;
+  base::Runtime* const runtime_;
+  const LogOptions options_;
+  const LogSink sink_;
+
+  // Own synchronization.
+  internal::DurabilityWaits durability_;
+  std::unique_ptr<LogDirectory> directory_;
+  std::vector<std::unique_ptr<Logger>> loggers_;
+
+  // Used by the thread that opens and closes.
+  epoch::EpochClock* clock_ = nullptr;
+  bool is_running_ = false;
+};
+
+}  // namespace foedus::log

@@ -1,0 +1,58 @@
+#pragma once
+// ManualRuntime: a Runtime without threads. Time is virtual; tasks run when the test steps them, or
+// when somebody waits, in an order that the seed decides. Several waits may be nested (a task that
+// waits inside its step is not stepped again until it returns).
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/task.h"
+
+namespace foedus::testing {
+
+class ManualRuntime : public base::Runtime {
+ public:
+  explicit ManualRuntime(std::uint64_t seed = 1) : random_(seed) {}
+
+  // Steps one task that is due, chosen by the seed; if none is, time moves to the next one that
+  // will be, but not beyond `until_us`. False if there was nothing to do.
+  bool step_one(std::uint64_t until_us = ~std::uint64_t{0});
+  // Steps tasks until `microseconds` have passed.
+  void run_for(std::uint64_t microseconds);
+  // Steps tasks that are due now until none is, at most `steps_max` times.
+  void run_due(std::uint64_t steps_max = 10'000);
+  // Steps `task` now, due or not.
+  void step(base::Task* task);
+  std::uint64_t step_count() const { return step_count_; }
+  // Longest time that a wait() without a limit may take before the test is stopped as hanging.
+  void set_patience_us(std::uint64_t patience_us) { patience_us_ = patience_us; }
+
+  std::uint64_t now_us() override { return now_us_; }
+  void start(base::Task* task) override;
+  void stop(base::Task* task) override;
+  void notify(base::Task* task) override;
+  bool wait(base::WaitPoint* point, std::uint64_t timeout_us,
+            const std::function<bool()>& ready) override;
+  void wake(base::WaitPoint* point) override;
+  void pause(std::uint64_t microseconds) override { run_for(microseconds); }
+
+ private:
+  struct Entry {
+    base::Task* task;
+    std::uint64_t due_us;
+    bool is_running;
+    bool notified;  // while it was running
+  };
+  void step_entry(std::size_t index);
+  std::size_t index_of(base::Task* task) const;
+
+  base::Random random_;
+  std::vector<Entry> entries_;
+  std::uint64_t now_us_ = 1'000'000;
+  std::uint64_t step_count_ = 0;
+  std::uint64_t patience_us_ = 3'600'000'000;
+};
+
+}  // namespace foedus::testing
