@@ -1,5 +1,6 @@
 #include "foedus-core/base/clock.h"
 
+#include <sched.h>
 #include <time.h>
 
 #include <random>
@@ -19,6 +20,8 @@ void system_sleep_us(std::uint64_t microseconds) {
   rest.tv_nsec = static_cast<long>(microseconds % 1'000'000) * 1'000;
   nanosleep(&rest, nullptr);  // an early return is a shorter back-off, nothing else
 }
+
+void SpinWait::yield() { sched_yield(); }
 
 std::uint64_t system_seed() {
   std::random_device device;

@@ -12,6 +12,24 @@ std::uint64_t system_now_us();
 // Suspends the calling thread for about that many microseconds.
 void system_sleep_us(std::uint64_t microseconds);
 
+// One turn of a spin loop: a pause, and after many of them a yield of the processor, so that a holder that
+// was descheduled can go on.
+class SpinWait {
+ public:
+  void once() {
+    if (++turns_ < kTurnsBeforeYield) [[likely]] {
+      __builtin_ia32_pause();
+    } else {
+      yield();
+    }
+  }
+
+ private:
+  static constexpr unsigned kTurnsBeforeYield = 128;
+  static void yield();
+  unsigned turns_ = 0;
+};
+
 // A number that differs from run to run, to seed generators with.
 std::uint64_t system_seed();
 

@@ -21,10 +21,10 @@
 
 namespace foedus {
 
-namespace internal {
+namespace engine {
 class Engine;
 class EngineSession;
-}  // namespace internal
+}  // namespace engine
 
 struct StorageInfo {
   std::uint32_t id = 0;
@@ -71,8 +71,8 @@ class Session {
 
  private:
   friend class Database;
-  explicit Session(internal::EngineSession* session) : session_(session) {}
-  internal::EngineSession* session_ = nullptr;
+  explicit Session(engine::EngineSession* session) : session_(session) {}
+  engine::EngineSession* session_ = nullptr;
 };
 
 class Database {
@@ -129,10 +129,10 @@ class Database {
 
  private:
   using TxnFunction = Status (*)(void* argument, Txn& txn);
-  explicit Database(std::unique_ptr<internal::Engine> engine);
+  explicit Database(std::unique_ptr<engine::Engine> engine);
   Status run(TxnFunction function, void* argument, const TxnOptions& options);
 
-  std::unique_ptr<internal::Engine> engine_;
+  std::unique_ptr<engine::Engine> engine_;
 };
 
 template <typename Function>

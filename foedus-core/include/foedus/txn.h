@@ -29,10 +29,10 @@
 
 namespace foedus {
 
-namespace internal {
-class TxnContext;
+namespace engine {
+class EngineSession;
 class ScanCursor;
-}  // namespace internal
+}  // namespace engine
 
 enum class Isolation : std::uint8_t {
   kSerializable,  // as if transactions ran one after the other
@@ -110,10 +110,10 @@ class Scan {
 
  private:
   friend class Txn;
-  Scan(internal::ScanCursor* cursor, Status failure);
+  Scan(engine::ScanCursor* cursor, Status failure);
   void next();
 
-  internal::ScanCursor* cursor_ = nullptr;  // owned by the session, borrowed until destruction
+  engine::ScanCursor* cursor_ = nullptr;  // owned by the session, borrowed until destruction
   bool started_ = false;
   bool at_end_ = false;
   Row row_;
@@ -259,7 +259,7 @@ class Txn {
  private:
   friend class Session;
   friend class Database;
-  explicit Txn(internal::TxnContext* context) : context_(context) {}
+  explicit Txn(engine::EngineSession* session) : session_(session) {}
 
   template <typename T>
     requires std::is_trivially_copyable_v<T>
@@ -268,7 +268,7 @@ class Txn {
   }
   static Status wrong_size(const Storage& storage, std::size_t found, std::size_t expected);
 
-  internal::TxnContext* context_ = nullptr;  // null once it has ended or was moved from
+  engine::EngineSession* session_ = nullptr;  // null once it has ended or was moved from
 };
 
 }  // namespace foedus

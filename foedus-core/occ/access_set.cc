@@ -1,0 +1,92 @@
+#include "foedus-core/occ/access_set.h"
+
+#include <utility>
+
+namespace foedus::occ {
+
+void AddressIndex::set(const void* address, std::uint32_t number) {
+  FOEDUS_INVARIANT(number != WriteEntry::kNone);
+  if ((used_ + 1) * 2 > slots_.size()) grow();
+  for (std::size_t i = home_of(address);; i = (i + 1) & (slots_.size() - 1)) {
+    Slot& slot = slots_[i];
+    if (slot.generation != generation_) {
+      slot = {address, number, generation_};
+      ++used_;
+      return;
+    }
+    if (slot.address == address) {
+      slot.number = number;
+      return;
+    }
+  }
+}
+
+void AddressIndex::grow() {
+  std::vector<Slot> old(slots_.size() * 2);
+  std::swap(old, slots_);
+  const std::uint32_t generation = std::exchange(generation_, 1);
+  used_ = 0;
+  for (const Slot& slot : old) {
+    if (slot.generation == generation) set(slot.address, slot.number);
+  }
+}
+
+void AddressIndex::forget_all() {
+  for (Slot& slot : slots_) slot.generation = 0;
+  generation_ = 1;
+}
+
+void WriteSet::add(const WriteEntry& entry) {
+  const auto number = static_cast<std::uint32_t>(entries_.size());
+  entries_.push_back(entry);
+  WriteEntry& added = entries_.back();
+  added.order = number;
+  added.next_own = WriteEntry::kNone;
+
+  const std::uint32_t known = index_.find(entry.record);
+  if (known == WriteEntry::kNone) {
+    index_.set(entry.record, static_cast<std::uint32_t>(owns_.size()));
+    owns_.push_back({number, number});
+    return;
+  }
+  Own& own = owns_[known];
+  entries_[own.newest].next_own = number;
+  own.newest = number;
+  const bool whole = entry.log->type == log::LogRecordType::kPut ||
+                     entry.log->type == log::LogRecordType::kErase;
+  if (whole) own.first = number;
+}
+
+void WriteSet::move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place) {
+  const std::uint32_t known = index_.find(from);
+  FOEDUS_INVARIANT(known != WriteEntry::kNone, from, to);
+  for (WriteEntry& entry : entries_) {
+    if (entry.record != from) continue;
+    entry.record = to;
+    entry.place = place;
+  }
+  // The old address stays in the index and finds the same chain: a cursor may still stand there.
+  index_.set(to, known);
+}
+
+void WriteSet::clear() {
+  entries_.clear();
+  owns_.clear();
+  index_.clear();
+}
+
+void PageSet::add(page::PageHeader* page, page::PageVersion observed, StorageControl* storage) {
+  if (!entries_.empty() && index_.find(page) != WriteEntry::kNone) return;
+  index_.set(page, static_cast<std::uint32_t>(entries_.size()));
+  entries_.push_back({page, observed.counts(), storage});
+}
+
+void PageSet::repoint(PageEntry* entry, page::PageHeader* page, page::PageVersion observed) {
+  const auto number = static_cast<std::uint32_t>(entry - entries_.data());
+  FOEDUS_INVARIANT(number < entries_.size(), number);
+  entry->page = page;
+  entry->observed = observed.counts();
+  index_.set(page, number);
+}
+
+}  // namespace foedus::occ

@@ -1,0 +1,183 @@
+#pragma once
+// What a transaction remembers until it commits: read set, write set, pointer set, page-version set (paper
+// §6, §8, appendix D.3). All private to the session; the arrays keep their room from one transaction to
+// the next, so that nothing is allocated once a session has seen its usual load.
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/log/log_record.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/page/dual_page_pointer.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/tid.h"
+
+namespace foedus::occ {
+
+// A record was read under this TID.
+struct ReadEntry {
+  page::RecordHeader* record;
+  page::Tid observed;
+  StorageControl* storage;
+};
+
+// A record will be written: `log` says how. Several entries of one record are applied in order.
+struct WriteEntry {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  page::RecordHeader* record;
+  log::LogRecord* log;
+  StorageControl* storage;
+  LockWaiter* waiter = nullptr;     // of the lock phase; null while not locked by it
+  std::uint64_t overflow = 0;       // first page of a payload that is larger than a page, or 0
+  std::uint32_t place = 0;          // the storage's own: where in its page the record is described
+  std::uint32_t order = 0;          // place in the order of the user's calls
+  std::uint32_t next_own = kNone;   // next entry of the same record
+  bool must_exist = false;          // the call found the record: at commit it must not be deleted
+};
+
+// A dual page pointer was followed to its snapshot page.
+struct PointerEntry {
+  page::DualPagePointer* pointer;
+  page::DualPageIds observed;
+  StorageControl* storage;
+};
+
+// All keys of a page, present and missing, were looked at.
+struct PageEntry {
+  page::PageHeader* page;
+  page::PageVersion observed;  // counts only
+  StorageControl* storage;
+};
+
+// From an address to a number below 2^32, O(1), cleared in O(1): which entry is of this record or page.
+class AddressIndex {
+ public:
+  AddressIndex() : slots_(kSlotsMin) {}
+
+  // The number of `address`, or WriteEntry::kNone.
+  std::uint32_t find(const void* address) const {
+    for (std::size_t i = home_of(address);; i = (i + 1) & (slots_.size() - 1)) {
+      const Slot& slot = slots_[i];
+      if (slot.generation != generation_) return WriteEntry::kNone;
+      if (slot.address == address) return slot.number;
+    }
+  }
+  // Sets it, replacing an earlier number.
+  void set(const void* address, std::uint32_t number);
+  void clear() {
+    if (used_ == 0) return;
+    used_ = 0;
+    if (++generation_ == 0) forget_all();
+  }
+  bool is_empty() const { return used_ == 0; }
+
+ private:
+  static constexpr std::size_t kSlotsMin = 1024;
+  struct Slot {
+    const void* address = nullptr;
+    std::uint32_t number = 0;
+    std::uint32_t generation = 0;
+  };
+
+  std::size_t home_of(const void* address) const {
+    // Records are at least 16 bytes apart; the multiplication spreads what is left.
+    const std::uint64_t word = reinterpret_cast<std::uint64_t>(address) >> 4;
+    return (word * 0x9e3779b97f4a7c15u) >> 32 & (slots_.size() - 1);
+  }
+  void grow();
+  void forget_all();
+
+  std::vector<Slot> slots_;  // a power of two, at most half full
+  std::uint32_t generation_ = 1;
+  std::size_t used_ = 0;
+};
+
+// The write set. Entries of one record are linked in order, beginning with the newest one that sets the
+// whole payload (put or erase) if there is one: what a reader of own writes needs.
+class WriteSet {
+ public:
+  struct Own {
+    std::uint32_t first = WriteEntry::kNone;   // where the reader begins
+    std::uint32_t newest = WriteEntry::kNone;
+  };
+
+  bool is_empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+  std::vector<WriteEntry>& entries() { return entries_; }
+  WriteEntry& operator[](std::uint32_t i) { return entries_[i]; }
+
+  // The chain of `record`, or one of kNone. Valid until the commit protocol sorts the set.
+  Own find(const page::RecordHeader* record) const {
+    if (entries_.empty()) return {};
+    const std::uint32_t i = index_.find(record);
+    return i == WriteEntry::kNone ? Own{} : owns_[i];
+  }
+  bool contains(const page::RecordHeader* record) const {
+    return !entries_.empty() && index_.find(record) != WriteEntry::kNone;
+  }
+  void add(const WriteEntry& entry);
+  // After a record has moved: its entries now say `to` and `place`, and are found by it.
+  void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place);
+  void clear();
+
+ private:
+  std::vector<WriteEntry> entries_;
+  std::vector<Own> owns_;  // one per distinct record
+  AddressIndex index_;     // record -> owns_
+};
+
+// The page-version set.
+class PageSet {
+ public:
+  std::vector<PageEntry>& entries() { return entries_; }
+  bool is_empty() const { return entries_.empty(); }
+  // Remembers `page` as seen; the first look counts.
+  void add(page::PageHeader* page, page::PageVersion observed, StorageControl* storage);
+  PageEntry* find(const page::PageHeader* page) {
+    if (entries_.empty()) return nullptr;
+    const std::uint32_t i = index_.find(page);
+    return i == WriteEntry::kNone ? nullptr : &entries_[i];
+  }
+  // The transaction itself changed `page` from `before` to `after`, under the page's lock: its own change
+  // is no phantom, if what it remembers was still true before.
+  void own_change(const page::PageHeader* page, page::PageVersion before, page::PageVersion after) {
+    PageEntry* const entry = find(page);
+    if (entry != nullptr && entry->observed == before.counts()) entry->observed = after.counts();
+  }
+  // `entry` now speaks of another page: its keys went there.
+  void repoint(PageEntry* entry, page::PageHeader* page, page::PageVersion observed);
+  void clear() {
+    entries_.clear();
+    index_.clear();
+  }
+
+ private:
+  std::vector<PageEntry> entries_;
+  AddressIndex index_;
+};
+
+// A record lock that a transaction holds before its commit (get_for_update).
+struct HeldLock {
+  page::RecordHeader* record;
+  LockWaiter* waiter;
+};
+
+// LockWaiters that stay where they are (O2); their room is kept.
+class WaiterPool {
+ public:
+  LockWaiter* take() {
+    if (used_ == waiters_.size()) waiters_.emplace_back();
+    return &waiters_[used_++];
+  }
+  void clear() { used_ = 0; }
+
+ private:
+  std::deque<LockWaiter> waiters_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace foedus::occ

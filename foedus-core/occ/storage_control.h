@@ -1,0 +1,43 @@
+#pragma once
+// StorageControl: all that the engine keeps in memory for one storage when its data is cold: identity, and
+// one dual page pointer to the root.
+
+#include <cstdint>
+#include <string>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/page/dual_page_pointer.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/storage_meta/storage_meta.h"
+#include "foedus/status.h"
+#include "foedus/storage.h"
+
+namespace foedus::internal {
+
+struct StorageControl {
+  explicit StorageControl(storage_meta::StorageMeta storage) : meta(std::move(storage)) {}
+
+  // Constant after construction.
+  const storage_meta::StorageMeta meta;
+
+  // 1 once the storage was dropped; the control stays until the database is closed.
+  base::AtomicWord<std::uint32_t> dropped;
+
+  // Changed as dual page pointers are (page/dual_page_pointer.h, P4).
+  alignas(64) page::DualPagePointer root;
+
+  // Counters, relaxed: conflicts are not the commit path, and a page is made once in many inserts.
+  alignas(64) base::AtomicWord<std::uint64_t> conflicts[kConflictReasonCount];
+  base::AtomicWord<std::uint64_t> volatile_pages;
+
+  page::StorageId id() const { return meta.id; }
+  bool is_dropped() const {
+    return dropped.load_acquire() != 0;  // order: acquire, pairs with the drop's release
+  }
+};
+
+}  // namespace foedus::internal
+
+namespace foedus::occ {
+using internal::StorageControl;
+}

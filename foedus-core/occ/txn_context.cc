@@ -1,0 +1,192 @@
+#include "foedus-core/occ/txn_context.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace foedus::occ {
+
+namespace {
+
+// Room that most transactions never outgrow.
+constexpr std::size_t kReadsReserved = 4096;
+constexpr std::size_t kPointersReserved = 256;
+
+// How long a lock is tried for where waiting could close a circle (O1).
+constexpr unsigned kHoldSpins = 2000;
+
+// Copies the part of [from_offset, from_offset + from.size()) that `range` wants to its place.
+void overlay_bytes(std::uint32_t from_offset, std::string_view from, ReadRange* range) {
+  const std::uint64_t begin = std::max<std::uint64_t>(from_offset, range->offset);
+  const std::uint64_t end =
+      std::min<std::uint64_t>(from_offset + from.size(),
+                              static_cast<std::uint64_t>(range->offset) + range->out_bytes);
+  if (begin >= end) return;
+  std::memcpy(range->out + (begin - range->offset), from.data() + (begin - from_offset),
+              end - begin);
+}
+
+bool holds_number(std::uint32_t at, const ReadRange& range) {
+  return at >= range.offset && at + 8ull <= static_cast<std::uint64_t>(range.offset) + range.out_bytes;
+}
+
+// Adds to the number at `at` of the payload, if `range` holds it. REQUIRES: it is not cut by the range.
+void overlay_increment(std::uint32_t at, std::uint64_t delta, ReadRange* range) {
+  if (!holds_number(at, *range)) return;
+  std::uint64_t value;
+  std::memcpy(&value, range->out + (at - range->offset), sizeof(value));
+  value += delta;
+  std::memcpy(range->out + (at - range->offset), &value, sizeof(value));
+}
+
+}  // namespace
+
+TxnContext::TxnContext(const Resources& resources) : resources_(resources) {
+  reads_.reserve(kReadsReserved);
+  pointers_.reserve(kPointersReserved);
+}
+
+void TxnContext::begin(const TxnOptions& options) {
+  FOEDUS_INVARIANT(!open_);
+  FOEDUS_INVARIANT(write_set_.is_empty() && held_.empty(), write_set_.size(), held_.size());
+  open_ = true;
+  doomed_ = ConflictReason::kNone;
+  isolation_ = options.isolation;
+  read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
+  locks_reads_ = false;
+  resources_.clock->pin(resources_.session);
+  begin_epoch_ = resources_.clock->current();
+  resources_.pages->reclaim();
+}
+
+void TxnContext::end() {
+  FOEDUS_INVARIANT(open_);
+  FOEDUS_INVARIANT(held_.empty(), held_.size());
+  reads_.clear();
+  pointers_.clear();
+  write_set_.clear();
+  page_set_.clear();
+  waiters_.clear();
+  open_ = false;
+  resources_.clock->unpin(resources_.session);
+}
+
+Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std::string_view key) {
+  if (!is_doomed()) {
+    doomed_ = reason;
+    const auto i = static_cast<std::size_t>(reason);
+    Counters::count(&counters_.conflicts[i]);
+    // order: relaxed, statistics.
+    if (storage != nullptr) storage->conflicts[i].fetch_add_relaxed(1);
+  }
+  Status status = Status::conflict(doomed_);
+  if (storage != nullptr) status.at_table(storage->meta.name);
+  return std::move(status.at_key(key.data(), key.size()));
+}
+
+Status TxnContext::out_of_pages(StorageControl* storage) {
+  Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
+  return std::move(status.at_table(storage->meta.name));
+}
+
+bool TxnContext::begins_with_whole(const WriteSet::Own& own) {
+  const log::LogRecordType type = write_set_[own.first].log->type;
+  return type == log::LogRecordType::kPut || type == log::LogRecordType::kErase;
+}
+
+bool TxnContext::cuts_increment(const WriteSet::Own& own, const ReadRange& range) {
+  for (std::uint32_t i = own.first; i != WriteEntry::kNone; i = write_set_[i].next_own) {
+    const log::LogRecord& record = *write_set_[i].log;
+    if (record.type != log::LogRecordType::kIncrement) continue;
+    const std::uint32_t at = record.payload_offset;
+    const bool apart = at + 8ull <= range.offset ||
+                       at >= static_cast<std::uint64_t>(range.offset) + range.out_bytes;
+    if (!apart && !holds_number(at, range)) return true;
+  }
+  return false;
+}
+
+bool TxnContext::overlay(const WriteSet::Own& own, bool base_present, ReadRange* range) {
+  bool present = base_present;
+  for (std::uint32_t i = own.first; i != WriteEntry::kNone; i = write_set_[i].next_own) {
+    const log::LogRecord& record = *write_set_[i].log;
+    switch (record.type) {
+      case log::LogRecordType::kPut:
+        present = true;
+        range->payload_bytes = record.payload_bytes();
+        overlay_bytes(0, record.payload(), range);
+        break;
+      case log::LogRecordType::kErase:
+        present = false;
+        break;
+      case log::LogRecordType::kWriteAt:
+        overlay_bytes(record.payload_offset, record.payload(), range);
+        break;
+      case log::LogRecordType::kIncrement: {
+        std::uint64_t delta;
+        std::memcpy(&delta, record.payload_data(), sizeof(delta));
+        overlay_increment(record.payload_offset, delta, range);
+        break;
+      }
+      default:
+        FOEDUS_INVARIANT(false, record.type);
+    }
+  }
+  return present;
+}
+
+Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record, bool remember) {
+  const WriteSet::Own own = write_set_.find(record);
+  if (own.newest != WriteEntry::kNone) {
+    // The newest entry decides: partial writes are only made to records that are there.
+    return write_set_[own.newest].log->type == log::LogRecordType::kErase ? Found::kAbsent
+                                                                         : Found::kPresent;
+  }
+  page::Tid observed;
+  if (!optimistic_tid(*record, &observed)) return Found::kConflict;
+  if (observed.is_moved() || observed.is_next_layer()) return Found::kMoved;
+  // Absence is always remembered: nothing else would notice that the record came to be.
+  if (remember || observed.is_deleted()) remember_read(record, observed, storage);
+  return observed.is_deleted() ? Found::kAbsent : Found::kPresent;
+}
+
+Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
+                         page::RecordHeader* record, std::uint32_t place, std::string_view key,
+                         std::uint32_t payload_offset, std::string_view payload, bool must_exist,
+                         std::uint64_t overflow) {
+  Status status;
+  log::LogRecord* const log_record =
+      resources_.log->reserve(log::LogRecord::size_of(key.size(), payload.size()), &status);
+  if (log_record == nullptr) return std::move(status.at_table(storage->meta.name));
+  log_record->prepare(type, storage->id(), key.size(), payload.size(), payload_offset);
+  std::memcpy(log_record->key_data(), key.data(), key.size());
+  std::memcpy(log_record->payload_data(), payload.data(), payload.size());
+  WriteEntry entry{.record = record, .log = log_record, .storage = storage};
+  entry.place = place;
+  entry.must_exist = must_exist;
+  entry.overflow = overflow;
+  write_set_.add(entry);
+  return {};
+}
+
+bool TxnContext::holds(const page::RecordHeader* record) const {
+  return std::any_of(held_.begin(), held_.end(),
+                     [record](const HeldLock& held) { return held.record == record; });
+}
+
+Status TxnContext::hold(StorageControl* storage, page::RecordHeader* record,
+                        std::string_view key) {
+  if (isolation_ != Isolation::kSerializable || holds(record)) return {};
+  const bool ascending = std::all_of(held_.begin(), held_.end(), [record](const HeldLock& held) {
+    return held.record < record;
+  });
+  LockWaiter* const waiter = waiters_.take();
+  if (ascending) {
+    lock(&record->lock, waiter);
+  } else if (!try_lock_for(&record->lock, waiter, kHoldSpins)) {
+    return conflict(ConflictReason::kRecordLocked, storage, key);
+  }
+  held_.push_back({record, waiter});
+  return {};
+}
+
+}  // namespace foedus::occ

@@ -1,0 +1,230 @@
+#pragma once
+// TxnContext: one session's transaction as storages see it: what it may use (pages, log ring, clock) and
+// what it has to remember. The commit protocol (txn/commit.cc) reads it; storages fill it in.
+//
+//   O4  A serializable transaction remembers every record it looked at, present or deleted, every page
+//       in which it missed a key or scanned, and every pointer that it followed to a snapshot page.
+//   O5  It changes no record before commit. Physical inserts, splits and the like are system
+//       transactions: they change where records are, never what a user sees, and write no log.
+//   O6  A conflict dooms it: every later call returns the same.
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus/status.h"
+#include "foedus/txn.h"
+
+namespace foedus::occ {
+
+// What a read wants of a payload, and what there was.
+struct ReadRange {
+  char* out = nullptr;              // in
+  std::uint32_t out_bytes = 0;      // in: room at `out`
+  std::uint32_t offset = 0;         // in: first payload byte wanted
+  std::uint32_t payload_bytes = 0;  // out: size of the whole payload
+
+  // Bytes that go to `out` from a payload of `size` bytes.
+  std::uint32_t wanted_of(std::uint32_t size) const {
+    if (offset >= size) return 0;
+    return size - offset < out_bytes ? size - offset : out_bytes;
+  }
+};
+
+// What a look at a record found. kMoved: it is now in another page or a layer; look again from above.
+enum class Found : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
+
+class TxnContext {
+ public:
+  struct Resources {
+    page::PagePool* pool = nullptr;
+    page::SessionPages* pages = nullptr;
+    epoch::EpochClock* clock = nullptr;
+    log::LogBuffer* log = nullptr;
+    std::uint32_t session = 0;
+    std::uint32_t soc = 0;
+  };
+
+  explicit TxnContext(const Resources& resources);
+  TxnContext(const TxnContext&) = delete;
+  TxnContext& operator=(const TxnContext&) = delete;
+
+  // ---- resources -----------------------------------------------------------------------------
+  page::PagePool& pool() { return *resources_.pool; }
+  page::SessionPages& pages() { return *resources_.pages; }
+  epoch::EpochClock& clock() { return *resources_.clock; }
+  log::LogBuffer& log() { return *resources_.log; }
+  std::uint32_t session() const { return resources_.session; }
+  std::uint32_t soc() const { return resources_.soc; }
+
+  // ---- life (txn/, engine/) ------------------------------------------------------------------
+  void begin(const TxnOptions& options);
+  // Forgets everything; the transaction is over. Locks must have been released.
+  void end();
+  bool is_open() const { return open_; }
+  bool is_doomed() const { return doomed_ != ConflictReason::kNone; }
+  Isolation isolation() const { return isolation_; }
+  bool is_read_only() const { return read_only_; }
+  // The epoch in which it began: a page born in an earlier one took over no record of this transaction.
+  Epoch begin_epoch() const { return begin_epoch_; }
+
+  // Reads take locks: the second half of transact()'s tries, and get_for_update.
+  bool locks_reads() const { return locks_reads_; }
+  void set_locks_reads(bool locks) { locks_reads_ = locks; }
+
+  // ---- what storages call --------------------------------------------------------------------
+
+  // Dooms the transaction and returns the status to hand out. Counts it.
+  [[gnu::cold]] Status conflict(ConflictReason reason, StorageControl* storage,
+                                std::string_view key = {});
+  // No page, or no page now.
+  [[gnu::cold]] Status out_of_pages(StorageControl* storage);
+
+  void remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
+    if (isolation_ == Isolation::kSerializable) reads_.push_back({record, observed, storage});
+  }
+  void remember_page(page::PageHeader* page, page::PageVersion observed, StorageControl* storage) {
+    if (isolation_ == Isolation::kSerializable) page_set_.add(page, observed, storage);
+  }
+  void remember_pointer(page::DualPagePointer* pointer, const page::DualPageIds& observed,
+                        StorageControl* storage) {
+    if (isolation_ == Isolation::kSerializable) pointers_.push_back({pointer, observed, storage});
+  }
+
+  // Reads `record` with own writes over it, and remembers it. copy_base(range) copies that range's part
+  // of the record's own payload to range->out with base::racy_read and sets range->payload_bytes; it
+  // may run several times and is not called for deleted, moved or next-layer records.
+  template <typename CopyBase>
+  Found read_record(StorageControl* storage, page::RecordHeader* record, ReadRange* range,
+                    CopyBase&& copy_base);
+
+  // Whether `record` is there for this transaction. If `remember`, the answer is verified at commit.
+  Found look_at(StorageControl* storage, page::RecordHeader* record, bool remember);
+
+  // Adds a write: makes its log record and its write-set entry. On failure nothing is added.
+  Status write(log::LogRecordType type, StorageControl* storage, page::RecordHeader* record,
+               std::uint32_t place, std::string_view key, std::uint32_t payload_offset,
+               std::string_view payload, bool must_exist, std::uint64_t overflow = 0);
+
+  // Takes the record's lock until the transaction ends (get_for_update). kConflict: it could only be
+  // waited for in a circle.
+  Status hold(StorageControl* storage, page::RecordHeader* record, std::string_view key);
+  bool holds(const page::RecordHeader* record) const;
+
+  WriteSet& write_set() { return write_set_; }
+  PageSet& page_set() { return page_set_; }
+  std::vector<ReadEntry>& reads() { return reads_; }
+  std::vector<PointerEntry>& pointers() { return pointers_; }
+  std::vector<HeldLock>& held() { return held_; }
+  WaiterPool& waiters() { return waiters_; }
+
+  // ---- counters, for statistics; read by others while the session runs -----------------------
+  struct Counters {
+    base::AtomicWord<std::uint64_t> commits;
+    base::AtomicWord<std::uint64_t> rollbacks;
+    base::AtomicWord<std::uint64_t> conflicts[kConflictReasonCount];
+
+    // order: relaxed, one writer, and statistics only.
+    static void count(base::AtomicWord<std::uint64_t>* counter) {
+      counter->store_relaxed(counter->load_relaxed() + 1);
+    }
+  };
+  Counters& counters() { return counters_; }
+
+  // The TID of this session's last commit: the next one is above it.
+  page::Tid last_tid() const { return last_tid_; }
+  void set_last_tid(page::Tid tid) { last_tid_ = tid; }
+
+ private:
+  // Copies what own writes beginning at `own` say of range over what is there. Returns whether the record is
+  // there.
+  bool overlay(const WriteSet::Own& own, bool base_present, ReadRange* range);
+  bool begins_with_whole(const WriteSet::Own& own);
+  // True if an own increment is of a number that lies only in part in `range`.
+  bool cuts_increment(const WriteSet::Own& own, const ReadRange& range);
+  template <typename CopyBase>
+  Found read_below(StorageControl* storage, page::RecordHeader* record, ReadRange* range,
+                   CopyBase&& copy_base);
+  template <typename CopyBase>
+  Found read_own(StorageControl* storage, page::RecordHeader* record, const WriteSet::Own& own,
+                 ReadRange* range, CopyBase&& copy_base);
+
+  const Resources resources_;
+  std::vector<ReadEntry> reads_;
+  std::vector<PointerEntry> pointers_;
+  WriteSet write_set_;
+  PageSet page_set_;
+  std::vector<HeldLock> held_;
+  WaiterPool waiters_;
+  std::vector<char> whole_payload_;  // of read_own()
+  page::Tid last_tid_;
+  Epoch begin_epoch_;
+  Isolation isolation_ = Isolation::kSerializable;
+  ConflictReason doomed_ = ConflictReason::kNone;
+  bool open_ = false;
+  bool read_only_ = false;
+  bool locks_reads_ = false;
+  alignas(64) Counters counters_;
+};
+
+template <typename CopyBase>
+Found TxnContext::read_record(StorageControl* storage, page::RecordHeader* record,
+                              ReadRange* range, CopyBase&& copy_base) {
+  const WriteSet::Own own = write_set_.find(record);
+  if (own.newest != WriteEntry::kNone) [[unlikely]] {
+    return read_own(storage, record, own, range, copy_base);
+  }
+  return read_below(storage, record, range, copy_base);
+}
+
+// The record as it is without own writes.
+template <typename CopyBase>
+Found TxnContext::read_below(StorageControl* storage, page::RecordHeader* record,
+                             ReadRange* range, CopyBase&& copy_base) {
+  constexpr std::uint64_t kElsewhere = page::Tid::kMoved | page::Tid::kNextLayer;
+  page::Tid observed;
+  const bool settled = optimistic_read(*record, &observed, [&](page::Tid tid) {
+    if ((tid.word() & (kElsewhere | page::Tid::kDeleted)) == 0) copy_base(range);
+  });
+  if (!settled) return Found::kConflict;
+  if ((observed.word() & kElsewhere) != 0) return Found::kMoved;
+  remember_read(record, observed, storage);
+  return observed.is_deleted() ? Found::kAbsent : Found::kPresent;
+}
+
+template <typename CopyBase>
+Found TxnContext::read_own(StorageControl* storage, page::RecordHeader* record,
+                           const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base) {
+  if (cuts_increment(own, *range)) {
+    // The carry into the wanted part needs the rest of the number: take the whole payload.
+    ReadRange whole;
+    whole.out = nullptr;
+    Found found = read_own(storage, record, own, &whole, copy_base);
+    if (found != Found::kPresent) return found;
+    whole_payload_.resize(whole.payload_bytes);
+    whole.out = whole_payload_.data();
+    whole.out_bytes = whole.payload_bytes;
+    found = read_own(storage, record, own, &whole, copy_base);
+    if (found != Found::kPresent) return found;
+    range->payload_bytes = whole.payload_bytes;
+    const std::uint32_t wanted = range->wanted_of(whole.payload_bytes);
+    if (wanted != 0) std::memcpy(range->out, whole.out + range->offset, wanted);
+    return found;
+  }
+  bool present = false;
+  if (!begins_with_whole(own)) {
+    const Found below = read_below(storage, record, range, copy_base);
+    if (below != Found::kPresent && below != Found::kAbsent) return below;
+    present = below == Found::kPresent;
+  }
+  return overlay(own, present, range) ? Found::kPresent : Found::kAbsent;
+}
+
+}  // namespace foedus::occ

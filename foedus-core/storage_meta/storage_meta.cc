@@ -1,0 +1,38 @@
+#include "foedus-core/storage_meta/storage_meta.h"
+
+#include <cstring>
+
+#include "foedus/options.h"
+
+namespace foedus::storage_meta {
+
+StorageParameters parameters_of(const StorageMeta& meta) {
+  StorageParameters parameters{};
+  parameters.records = meta.records;
+  parameters.payload_bytes = meta.payload_bytes;
+  parameters.kind = static_cast<std::uint8_t>(meta.kind);
+  parameters.fan_out_bits = static_cast<std::uint8_t>(meta.fan_out_bits);
+  return parameters;
+}
+
+Result<StorageMeta> parse(page::StorageId id, std::string_view name, std::string_view parameters) {
+  StorageParameters read;
+  if (parameters.size() != sizeof(read) || name.empty() || name.size() > kMaxStorageNameBytes) {
+    return Status::error(ErrorCode::kCorruption, "a create-storage record of impossible size");
+  }
+  std::memcpy(&read, parameters.data(), sizeof(read));
+  if (read.kind < static_cast<std::uint8_t>(StorageKind::kArray) ||
+      read.kind > static_cast<std::uint8_t>(StorageKind::kSequential) || read.zero != 0) {
+    return Status::error(ErrorCode::kCorruption, "a create-storage record of an unknown kind");
+  }
+  StorageMeta meta;
+  meta.id = id;
+  meta.kind = static_cast<StorageKind>(read.kind);
+  meta.name = std::string(name);
+  meta.records = read.records;
+  meta.payload_bytes = read.payload_bytes;
+  meta.fan_out_bits = read.fan_out_bits;
+  return meta;
+}
+
+}  // namespace foedus::storage_meta
