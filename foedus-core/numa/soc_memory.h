@@ -58,13 +58,14 @@ class SocMemory {
   // What was obtained: huge pages were seen behind a probe of the same kind; all homes were
   // accepted.
   bool has_huge_pages() const { return has_huge_pages_; }
-  bool is_bound() const { return is_bound_; }
+  bool is_bound() const { return has_homes_ && !has_strays_; }
 
  private:
   char* begin_ = nullptr;
   std::uint64_t bytes_ = 0;
   bool has_huge_pages_ = false;
-  bool is_bound_ = false;
+  bool has_homes_ = false;   // a part was placed
+  bool has_strays_ = false;  // a part could not be placed
 };
 
 }  // namespace foedus::numa

@@ -20,8 +20,8 @@
 //        else.
 //   P12  The head of a stack is {tag, number}; each push and pop counts the tag up. A pop is wrong
 //        only if a thread stops between its load of the head and its exchange while exactly a
-//        multiple of 2^28 batches go in and out and the same page is on top again: more than 2^28 *
-//        64 pages moved, minutes of all processors doing nothing else.
+//        multiple of 2^28 batches go in and out and the same page is on top again. A batch moves
+//        some 64 pages, so that takes minutes of all sessions doing nothing but exchange pages.
 //   P13  A page returns to the SOC in whose memory it lies, whoever gives it.
 
 #include <cstdint>
@@ -120,25 +120,28 @@ class PagePool {
     alignas(64) base::AtomicWord<std::uint64_t> free_head;
     alignas(64) base::AtomicWord<std::uint64_t> bump;
     base::AtomicWord<std::uint64_t> committed;
-    alignas(64) base::AtomicWord<std::uint64_t> pages_out;
+    base::AtomicWord<std::uint64_t> pages_out;
     std::mutex growth;
+    alignas(64) base::AtomicWord<std::uint64_t> orphan_stamp{RetiredPages::kNever};
+    std::uint64_t begin = 0;   // constant: first page number of the slice
+    std::uint64_t end = 0;     // constant: one behind its last
+    std::uint64_t warmed = 0;  // used by warm() alone: pages below are backed
     std::mutex orphan_lock;
     RetiredPages orphans;  // guarded by orphan_lock
-    base::AtomicWord<std::uint64_t> orphan_stamp{RetiredPages::kNever};
-    std::uint64_t begin = 0;   // constant
-    std::uint64_t end = 0;     // constant
-    std::uint64_t warmed = 0;  // used by warm() alone: pages below are backed
   };
 
   PagePool(std::uint32_t soc_count, unsigned slice_shift, base::MemoryBudget* budget,
            std::uint64_t bytes_max, numa::SocMemory memory);
 
   base::AtomicWord<std::uint64_t>& link_of(std::uint64_t number) const;
-  std::uint32_t pop_batch(Soc* soc, VolatilePageId* ids, std::uint32_t count);
+  Batch* batch_at(std::uint64_t number) const;
+  std::uint64_t pop_batch(Soc* soc);
   void push_batch(Soc* soc, const VolatilePageId* ids, std::uint32_t count);
-  std::uint32_t bump_pages(Soc* soc, VolatilePageId* ids, std::uint32_t count);
-  bool grow(Soc* soc, std::uint64_t seen_committed);
+  std::uint32_t take_free(Soc* soc, VolatilePageId* ids, std::uint32_t count);
+  std::uint32_t take_new(Soc* soc, VolatilePageId* ids, std::uint32_t count);
+  bool grow(Soc* soc, std::uint64_t committed_seen);
   std::uint64_t charge(std::uint64_t bytes_wanted);
+  void discharge(std::uint64_t bytes);
 
   // Constant after construction.
   char* base_;

@@ -1,0 +1,83 @@
+#include "foedus-core/page/session_pages.h"
+
+#include <algorithm>
+
+#include "foedus-core/base/invariant.h"
+
+namespace foedus::page {
+
+SessionPages::~SessionPages() {
+  if (stock_count_ != 0) pool_->give(stock_, stock_count_);
+  if (away_count_ != 0) pool_->give(away_, away_count_);
+  if (retired_.count() != 0) pool_->leave_orphans(soc_, &retired_);
+}
+
+PageHeader* SessionPages::allocate_from_pool() {
+  FOEDUS_INVARIANT(stock_count_ == 0, stock_count_);
+  stock_count_ = pool_->take(soc_, stock_, PagePool::kBatchPages);
+  if (stock_count_ == 0) {
+    // Memory is spent. Look for every page that is due.
+    const std::uint64_t reclaimable = clock_->reclaimable().number();
+    reclaim_retired(reclaimable, retired_.count());
+    for (std::uint32_t soc = 0; soc < pool_->socs(); ++soc) {
+      if (pool_->orphan_stamp(soc) <= reclaimable) reclaim_orphans(soc, reclaimable);
+    }
+    if (away_count_ != 0) {
+      pool_->give(away_, away_count_);
+      away_count_ = 0;
+    }
+    if (stock_count_ == 0) stock_count_ = pool_->take(soc_, stock_, PagePool::kBatchPages);
+    if (stock_count_ == 0) return nullptr;
+  }
+  return pool_->resolve(stock_[--stock_count_]);
+}
+
+void SessionPages::put_away(VolatilePageId id) {
+  FOEDUS_INVARIANT(id.soc() < pool_->socs(), id.word());
+  if (away_count_ == PagePool::kBatchPages) {
+    pool_->give(away_, away_count_);
+    away_count_ = 0;
+  }
+  away_[away_count_++] = id;
+}
+
+// Returns the half of the stock that was used longest ago.
+void SessionPages::spill() {
+  FOEDUS_INVARIANT(stock_count_ == kStockPages, stock_count_);
+  pool_->give(stock_, PagePool::kBatchPages);
+  std::copy(stock_ + PagePool::kBatchPages, stock_ + kStockPages, stock_);
+  stock_count_ -= PagePool::kBatchPages;
+}
+
+void SessionPages::push_retired(VolatilePageId id, std::uint64_t stamp) {
+  if (!retired_.has_room()) {
+    PageHeader* const chunk = allocate();  // null: from the heap
+    retired_.add_chunk(chunk);
+  }
+  retired_.push(id, stamp);
+  oldest_stamp_ = retired_.oldest_stamp();
+  ++retired_since_reclaim_;
+}
+
+void SessionPages::reclaim_due(std::uint64_t reclaimable) {
+  reclaim_retired(reclaimable, PagePool::kBatchPages + 2 * retired_since_reclaim_);
+  retired_since_reclaim_ = 0;
+  if (reclaimable >= pool_->orphan_stamp(soc_)) reclaim_orphans(soc_, reclaimable);
+}
+
+void SessionPages::reclaim_retired(std::uint64_t reclaimable, std::uint64_t count_max) {
+  for (; count_max != 0 && retired_.oldest_stamp() <= reclaimable; --count_max) {
+    PageHeader* emptied;
+    put(retired_.pop(&emptied));
+    if (emptied != nullptr) put(pool_->id_of(emptied));
+  }
+  oldest_stamp_ = retired_.oldest_stamp();
+}
+
+void SessionPages::reclaim_orphans(std::uint32_t soc, std::uint64_t reclaimable) {
+  VolatilePageId ids[PagePool::kBatchPages];
+  const std::uint32_t count = pool_->take_orphans(soc, reclaimable, ids, PagePool::kBatchPages);
+  for (std::uint32_t i = 0; i < count; ++i) put(ids[i]);
+}
+
+}  // namespace foedus::page
