@@ -1,0 +1,35 @@
+#pragma once
+// The members of a JSON line that describe a run of YCSB.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "experiments/common/backend.h"
+#include "experiments/common/json_line.h"
+#include "experiments/ycsb/ycsb_session.h"
+
+namespace experiments {
+
+inline JsonObject latencies_us(const std::map<std::string, Histogram>& histograms) {
+  JsonObject object;
+  for (const auto& [name, histogram] : histograms) object.add(name, latency_us(histogram));
+  return object;
+}
+
+inline void add_ycsb_members(JsonObject& line, const YcsbResult& result, const StatsLine& stats) {
+  line.add("seconds", result.seconds);
+  line.add("txn_per_s", static_cast<double>(result.txns) / result.seconds);
+  line.add("ops_per_s", static_cast<double>(result.ops) / result.seconds);
+  line.add("rows_scanned", result.rows_scanned);
+  line.add("rollbacks", result.counters.rollbacks);
+  line.add("aborts", result.counters.conflicts);
+  line.add("latency_us", latencies_us(result.latency));
+  line.add("log_bytes", stats.log_bytes);
+  line.add("volatile_page_bytes", stats.volatile_page_bytes);
+  line.add("log_buffer_bytes", stats.log_buffer_bytes);
+  line.add("peak_memory_bytes", peak_memory_bytes());
+  line.add("checksum", result.checksum);
+}
+
+}  // namespace experiments
