@@ -1,12 +1,12 @@
 #pragma once
-// The one wrapper of shared memory words. The order of an access is part of its name; each use carries an
-// `// order:` comment that argues it. Templated on the atomic type so that a model checker can run the
-// same code over its own atomics.
+// The one wrapper of shared memory words. The order of an access is part of its name; each use
+// carries an `// order:` comment that argues it. Templated on the atomic type so that a model
+// checker can run the same code over its own atomics.
 //
 //   A1  A word that two threads touch is an AtomicWord, or bytes copied by racy_read / racy_write.
-//   A2  racy_read / racy_write copy payload bytes that the other side may be writing or reading at the
-//       same time. What was read is used only after a sequence check (occ/optimistic_read.h) says that
-//       nothing changed meanwhile.
+//   A2  racy_read / racy_write copy payload bytes that the other side may be writing or reading at
+//       the same time. What was read is used only after a sequence check (occ/optimistic_read.h)
+//       says that nothing changed meanwhile.
 
 #include <atomic>
 #include <cstddef>
@@ -49,11 +49,12 @@ class AtomicWord {
   Atomic<T> word_;
 };
 
-// Orders all accesses before it with all after it, in every thread that also uses it: the two sides of a
-// store-then-look protocol (epoch/epoch_clock.h).
+// Orders all accesses before it with all after it, in every thread that also uses it: the two sides
+// of a store-then-look protocol (epoch/epoch_clock.h).
 inline void fence_seq_cst() {
 #if defined(FOEDUS_TSAN)
-  // The sanitizer does not model fences. A read-modify-write of one word by all gives the same order.
+  // The sanitizer does not model fences. A read-modify-write of one word by all gives the same
+  // order.
   static std::atomic<std::uint64_t> fence_word{0};
   fence_word.fetch_add(1, std::memory_order_seq_cst);
 #else
@@ -61,16 +62,17 @@ inline void fence_seq_cst() {
 #endif
 }
 
-// The reader's fence of a sequence check: loads before it stay before loads after it. In the sanitizer's
-// build racy_read uses acquire loads instead, which say the same in words that it understands.
+// The reader's fence of a sequence check: loads before it stay before loads after it. In the
+// sanitizer's build racy_read uses acquire loads instead, which say the same in words that it
+// understands.
 inline void fence_reader() {
 #if !defined(FOEDUS_TSAN)
   std::atomic_thread_fence(std::memory_order_acquire);
 #endif
 }
 
-// The writer's fence of a sequence check: the store of the "being written" mark before it stays before
-// payload stores after it. In the sanitizer's build racy_write uses release stores instead.
+// The writer's fence of a sequence check: the store of the "being written" mark before it stays
+// before payload stores after it. In the sanitizer's build racy_write uses release stores instead.
 inline void fence_writer() {
 #if !defined(FOEDUS_TSAN)
   std::atomic_thread_fence(std::memory_order_release);
@@ -113,8 +115,8 @@ inline void copy_racing(char* to, const char* from, std::size_t bytes) {
 
 #else
 
-// Inline assembly, so that the compiler neither assumes that the bytes stay as they are nor splits the
-// copy; sixteen bytes at a time, the last piece overlapping.
+// Inline assembly, so that the compiler neither assumes that the bytes stay as they are nor splits
+// the copy; sixteen bytes at a time, the last piece overlapping.
 inline void copy_16(char* to, const char* from) {
   asm volatile("movdqu (%1), %%xmm15\n\tmovdqu %%xmm15, (%0)"
                :

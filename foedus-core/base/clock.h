@@ -1,6 +1,6 @@
 #pragma once
-// Clock: where time and randomness come from. No other file of the engine asks the system for them, so that
-// a simulated runtime (base/task.h) can own both.
+// Clock: where time and randomness come from. No other file of the engine asks the system for them,
+// so that a simulated runtime (base/task.h) can own both.
 
 #include <cstdint>
 
@@ -12,8 +12,8 @@ std::uint64_t system_now_us();
 // Suspends the calling thread for about that many microseconds.
 void system_sleep_us(std::uint64_t microseconds);
 
-// One turn of a spin loop: a pause, and after many of them a yield of the processor, so that a holder that
-// was descheduled can go on.
+// One turn of a spin loop: a pause, and after many of them a yield of the processor, so that a
+// holder that was descheduled can go on.
 class SpinWait {
  public:
   void once() {
@@ -33,7 +33,8 @@ class SpinWait {
 // A number that differs from run to run, to seed generators with.
 std::uint64_t system_seed();
 
-// Small, fast, and good enough for back-off and sampling (xorshift64*). Not for two threads at once.
+// Small, fast, and good enough for back-off and sampling (xorshift64*). Not for two threads at
+// once.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed == 0 ? 0x9e3779b97f4a7c15u : seed) {}

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint32_t kPolynomial = 0x82f63b78;  // reflected Castagnoli
 
-// Three streams of this many bytes run side by side: the instruction has a latency of three cycles and
-// starts one each.
+// Three streams of this many bytes run side by side: the instruction has a latency of three cycles
+// and starts one each.
 constexpr std::size_t kStreamBytes = 256;
 
 // table[k][b]: the checksum register after kStreamBytes zero bytes, for byte b of it at place k.

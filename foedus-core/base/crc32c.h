@@ -1,6 +1,6 @@
 #pragma once
-// CRC32C (Castagnoli), the checksum of everything persisted. Three interleaved streams of the SSE 4.2
-// instruction for long inputs.
+// CRC32C (Castagnoli), the checksum of everything persisted. Three interleaved streams of the SSE
+// 4.2 instruction for long inputs.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,8 @@
 #pragma once
-// FOEDUS_INVARIANT(condition, values…): what must hold whatever users, devices and other threads do. Always
-// on. One condition each. When it fails, the condition and the values are printed and the process
-// aborts: an impossible state is never survived. Errors of operation are Status, never this.
+// FOEDUS_INVARIANT(condition, values…): what must hold whatever users, devices and other threads
+// do. Always on. One condition each. When it fails, the condition and the values are printed and
+// the process aborts: an impossible state is never survived. Errors of operation are Status, never
+// this.
 
 #include <string_view>
 #include <type_traits>

@@ -1,8 +1,8 @@
 #pragma once
-// FOEDUS_SYNC_POINT("place"): a named place in a protocol where a test may stop a thread or run another
-// transaction. In production the hook is null and the cost is one load of a word that nobody writes;
-// no sync point lies inside the reading of a record. The hook is process-wide because races are: it is
-// set by tests only.
+// FOEDUS_SYNC_POINT("place"): a named place in a protocol where a test may stop a thread or run
+// another transaction. In production the hook is null and the cost is one load of a word that
+// nobody writes; no sync point lies inside the reading of a record. The hook is process-wide
+// because races are: it is set by tests only.
 
 #include "foedus-core/base/atomic_word.h"
 
@@ -18,7 +18,8 @@ extern AtomicWord<SyncPointHook> sync_point_hook;
 }
 
 inline void sync_point(const char* place) {
-  // order: acquire, pairs with the release in set_sync_point_hook: the hook's captured state is ready.
+  // order: acquire, pairs with the release in set_sync_point_hook: the hook's captured state is
+  // ready.
   const SyncPointHook hook = internal::sync_point_hook.load_acquire();
   if (hook != nullptr) [[unlikely]] hook(place);
 }

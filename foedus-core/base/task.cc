@@ -28,7 +28,7 @@ namespace {
 template <typename Ready>
 bool wait_for(std::condition_variable* awake, std::unique_lock<std::mutex>* lock,
               std::uint64_t timeout_us, const Ready& ready) {
-  constexpr std::uint64_t kLongest = 1'000'000'000'000;  // a larger one would overflow the clock's type
+  constexpr std::uint64_t kLongest = 1'000'000'000'000;  // more would overflow the clock's type
   if (timeout_us > kLongest) {
     awake->wait(*lock, ready);
     return true;
@@ -121,8 +121,8 @@ class ThreadRuntime : public Runtime {
     WaitPoint::Parking& parking = *point->parking_;
     std::unique_lock lock(parking.mutex);
     point->waiters_.fetch_add_relaxed(1);
-    // order: Dekker with wake(): here the count is raised before ready() looks; there the condition is
-    // made true before the count is looked at. One of the two sees the other.
+    // order: Dekker with wake(): here the count is raised before ready() looks; there the condition
+    // is made true before the count is looked at. One of the two sees the other.
     fence_seq_cst();
     const bool became_ready = wait_for(&parking.awake, &lock, timeout_us, ready);
     point->waiters_.fetch_add_relaxed(~std::uint32_t{0});

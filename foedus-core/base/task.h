@@ -1,9 +1,10 @@
 #pragma once
 // Task and Runtime: all background work and all waiting of the engine.
 //
-//   T1  Background work is a Task, a thing with a step() that does a bounded piece of work. No other
-//       file of the engine starts a thread.
-//   T2  Whoever waits, waits through Runtime::wait(). No other file sleeps or blocks on a condition.
+//   T1  Background work is a Task, a thing with a step() that does a bounded piece of work. No
+//       other file of the engine starts a thread.
+//   T2  Whoever waits, waits through Runtime::wait(). No other file sleeps or blocks on a
+//       condition.
 //   T3  So one runtime gives each task a thread, and another drives all tasks and all waits of an
 //       engine from one thread in an order that a seed decides (the test runtime).
 
@@ -59,8 +60,8 @@ class Runtime {
   virtual void stop(Task* task) = 0;
   // Makes a started task step soon, also if it is in a step now. Cheap if it is not asleep.
   virtual void notify(Task* task) = 0;
-  // Returns true once ready() does, false if `timeout_us` passes before. ready() must become true by
-  // another thread or task that calls wake() afterwards; it must not block.
+  // Returns true once ready() does, false if `timeout_us` passes before. ready() must become true
+  // by another thread or task that calls wake() afterwards; it must not block.
   virtual bool wait(WaitPoint* point, std::uint64_t timeout_us,
                     const std::function<bool()>& ready) = 0;
   virtual void wake(WaitPoint* point) = 0;

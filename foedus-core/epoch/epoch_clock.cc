@@ -27,8 +27,8 @@ EpochClock::EpochClock(base::Runtime* runtime, Epoch first, std::uint32_t sessio
 }
 
 void EpochClock::hurry(Epoch waited_for) {
-  // order: acquire / release through the exchange; a lost update only costs one interval, and the
-  // waiter asks again.
+  // order: relaxed, the exchange decides; the word guards no other memory. Whoever raises it wakes
+  // the clock, so that one who finds it high enough need not.
   std::uint64_t seen = hurry_epoch_.load_relaxed();
   while (seen < waited_for.number()) {
     if (hurry_epoch_.compare_exchange_acq_rel(seen, waited_for.number())) {
@@ -47,7 +47,7 @@ bool EpochClock::try_publish(std::uint64_t epoch) {
       return false;
     }
   }
-  stuck_session_.store_relaxed(-1);
+  stuck_session_.store_relaxed(-1);  // order: relaxed, a hint for a person, as above
   FOEDUS_SYNC_POINT("epoch:before_publish");
   // order: release, pairs with published(): whoever sees it sees the committed offsets behind it.
   published_.store_release(epoch);
@@ -56,9 +56,9 @@ bool EpochClock::try_publish(std::uint64_t epoch) {
 }
 
 void EpochClock::update_reclaimable() {
-  // What was stamped with the current epoch may have been unlinked after a pin of the same epoch.
-  std::uint64_t oldest = current_.load_relaxed();
-  base::fence_seq_cst();  // order: E3, pairs with the fence in pin()
+  // What is stamped with the current epoch was perhaps found by a transaction pinned in it.
+  std::uint64_t oldest = current_.load_relaxed();  // order: relaxed, own word
+  base::fence_seq_cst();  // order: E3, the clock's half of the argument
   for (std::uint32_t i = 0; i < sessions_max_; ++i) {
     // order: acquire, pairs with unpin(): that transaction's accesses came before.
     const std::uint64_t pinned = slots_[i].pin.load_acquire();
@@ -71,11 +71,11 @@ void EpochClock::update_reclaimable() {
 std::uint64_t EpochClock::step() {
   const std::uint64_t now_us = runtime_->now_us();
   const std::uint64_t current = current_.load_relaxed();  // order: relaxed, own word
-  const bool all_published = published_.load_relaxed() == current - 1;
+  const bool all_published = published_.load_relaxed() == current - 1;  // order: own word
   if (!all_published && !try_publish(current - 1)) return kLookAgainUs;
 
   update_reclaimable();
-  const bool hurried = hurry_epoch_.load_relaxed() >= current;
+  const bool hurried = hurry_epoch_.load_relaxed() >= current;  // order: relaxed, see hurry()
   const std::uint64_t age_us = now_us - last_advance_us_;
   if (!hurried && age_us < interval_us_) return interval_us_ - age_us;
 

@@ -4,23 +4,33 @@
 // Two protections, two words of each session (they must not be one: a commit takes microseconds, a
 // transaction as long as its user likes):
 //
-//   word        written by   read by   meaning
-//   in_commit   session      clock     0, or an epoch that is not above the epoch of the commit at work
-//   pin         session      clock     0, or the epoch in which the open transaction began
-//   current     clock        all       epoch of commits that reach their serialization point now
-//   published   clock        loggers   all commits of this epoch and before are published in their rings
-//   reclaimable clock        sessions  no open transaction began in or before this epoch (E3)
+//   word        written by  read by   meaning
+//   in_commit   session     clock     0, or an epoch not above that of the commit at work
+//   pin         session     clock     0, or an epoch not above that in which the open transaction
+//                                     began to follow pointers
+//   current     clock       all       epoch of commits that reach their serialization point now
+//   published   clock       loggers   all commits up to this epoch are published in their rings
+//   reclaimable clock       sessions  pages stamped up to this epoch may be used again (E3)
 //
-//   E1  The epoch of a commit is read between its seq_cst fence and its publish, and in_commit is set
-//       before that fence.
-//   E2  published becomes e only after current is e + 1 and no session is in a commit of an epoch <= e.
-//       Argument (store-then-look): the session stores in_commit, fences, loads current. The clock
-//       stores current = e + 1, fences, loads in_commit. If the session loaded e, its load came
-//       before the clock's store in the order of fences, so the clock's load comes after the session's
-//       store and sees in_commit <= e: it waits. If it loaded e + 1, its commit is of e + 1.
-//   E3  A page that was unlinked and then stamped with current epoch e is reused when reclaimable >= e.
-//       Same argument with pin in place of in_commit: a session whose pin the clock did not see
-//       fences after storing it and loads pointers after that, and the page was unlinked before.
+//   E1  The epoch of a commit is read between its seq_cst fence and its publish, and in_commit is
+//       set before that fence.
+//   E2  published becomes e only after current is e + 1 and no session is in a commit of an epoch
+//       <= e. Argument (store-then-look; all fences have one order): a session stores in_commit,
+//       fences, loads current. The clock stores current = e + 1, fences, loads in_commit. If the
+//       clock's fence is first, the session loads at least e + 1: its commit is not of e. If the
+//       session's is first, the clock sees in_commit, which is at most the epoch of the commit, and
+//       waits if that is <= e; or it sees what came later, and the commit is published.
+//   E3  A page that was unlinked and, after a fence, stamped with the current epoch e is used again
+//       when reclaimable >= e. A session stores its pin, fences, follows pointers. The clock stores
+//       current = e + 1, fences, loads pins, and sets reclaimable to e if none is <= e.
+//       If the clock's fence is before the session's: the retirer's is before the clock's, else its
+//       stamp were above e; so the page was unlinked before the session's fence, and the session
+//       never finds it. If the session's fence is before the clock's: a session that found the page
+//       fenced before the retirer did, so its pin is <= e, for current only grows; the clock sees
+//       the pin and waits, or sees what came later, and the transaction is over.
+//   E4  in_commit and pin are stored with release order also when they are set: the clock may see
+//       the new value without the 0 before, and then, too, the last transaction's accesses and
+//       publish came before.
 
 #include <cstdint>
 #include <memory>
@@ -40,7 +50,8 @@ struct alignas(64) SessionEpochs {
 
 class EpochClock : public base::Task {
  public:
-  // `first`: above every epoch that the database has ever used. `sessions_max`: fixed number of slots.
+  // `first`: above every epoch that the database has ever used. `sessions_max`: fixed number of
+  // slots.
   EpochClock(base::Runtime* runtime, Epoch first, std::uint32_t sessions_max,
              std::uint64_t interval_us);
 
@@ -49,7 +60,8 @@ class EpochClock : public base::Task {
     return Epoch(current_.load_acquire());
   }
   Epoch published() const {
-    // order: acquire, pairs with the release in step(): committed offsets of those commits are seen.
+    // order: acquire, pairs with the release in step(): committed offsets of those commits are
+    // seen.
     return Epoch(published_.load_acquire());
   }
   Epoch reclaimable() const {
@@ -61,11 +73,11 @@ class EpochClock : public base::Task {
 
   // ---- sessions ------------------------------------------------------------------------------
 
-  // E3. The session's transaction begins; returns the epoch of the pin.
+  // E3. The session's transaction begins.
   void pin(std::uint32_t session) {
-    // order: relaxed store, then the fence: the store is seen by a clock whose fence comes later.
-    slots_[session].pin.store_relaxed(current_.load_relaxed());
-    base::fence_seq_cst();
+    // order: release is E4; the load is relaxed, an old epoch only keeps pages for longer.
+    slots_[session].pin.store_release(current_.load_relaxed());
+    base::fence_seq_cst();  // order: E3, the session's half of the argument
   }
   void unpin(std::uint32_t session) {
     // order: release: this transaction's page accesses come before the clock sees it gone.
@@ -73,16 +85,19 @@ class EpochClock : public base::Task {
   }
   // E1. Is the fence of the serialization point; returns the epoch of the commit.
   Epoch enter_commit(std::uint32_t session) {
-    slots_[session].in_commit.store_relaxed(current_.load_relaxed());
-    base::fence_seq_cst();  // order: E2, and the fence of algorithm 1: flags before it, looks after it
-    return Epoch(current_.load_relaxed());
+    // order: release is E4; the load is relaxed, an old epoch only lets the clock wait.
+    slots_[session].in_commit.store_release(current_.load_relaxed());
+    // order: E2, and the fence of algorithm 2: flags are set before it, records verified after it.
+    base::fence_seq_cst();
+    return Epoch(current_.load_relaxed());  // order: relaxed, after the fence
   }
   void leave_commit(std::uint32_t session) {
     // order: release, pairs with the clock's acquire: the published offset is seen with it.
     slots_[session].in_commit.store_release(0);
   }
 
-  // Asks for the next epoch soon: somebody waits for the durability of one that is not over. Any thread.
+  // Asks for the next epoch soon: somebody waits for the durability of one that is not over. Any
+  // thread.
   void hurry(Epoch waited_for);
 
   // ---- engine --------------------------------------------------------------------------------

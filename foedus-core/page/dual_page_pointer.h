@@ -1,6 +1,7 @@
 #pragma once
-// DualPagePointer: the only kind of lasting pointer between pages (paper §4, figure 2). It joins a mutable
-// volatile page in DRAM with an immutable snapshot page on NVM that is its equal or its past.
+// DualPagePointer: the only kind of lasting pointer between pages (paper §4, figure 2). It joins a
+// mutable volatile page in DRAM with an immutable snapshot page on NVM that is its equal or its
+// past.
 //
 //     volatile  snapshot     meaning                               leaves by
 //     null      null         no page yet                           install_volatile
@@ -8,13 +9,14 @@
 //     null      Y            the snapshot page is the truth        install_volatile (a copy of Y)
 //     X         Y            X is the truth, Y its past or equal   install_snapshot, drop_volatile
 //
-//   P3  While the volatile half is not null, that page represents all that the snapshot page does. When
-//       it is null, the snapshot half is the truth.
+//   P3  While the volatile half is not null, that page represents all that the snapshot page does.
+//       When it is null, the snapshot half is the truth.
 //   P4  Both halves change together, by one 16-byte compare-and-swap that expects both as they were
 //       seen: a builder that worked from a stale half fails. The exceptions are pointers that no
 //       other thread can reach yet, and shifts inside an interior page under that page's lock.
-//   P5  A pointer inside a page that can itself be split, grown or retired is changed only under that
-//       page's lock, after a look at its moved flag. Roots of storages are changed by P4 alone.
+//   P5  A pointer inside a page that can itself be split, grown or retired is changed only under
+//       that page's lock, after a look at its moved flag. Roots of storages are changed by P4
+//       alone.
 
 #include <cstdint>
 
@@ -44,8 +46,8 @@ class alignas(16) DualPagePointer {
 
   // Both halves. They may be of two moments; a compare-and-swap or the pointer set finds that out.
   DualPageIds load() const {
-    // order: acquire twice, snapshot first: a volatile half that was installed over that snapshot is
-    // seen no earlier than the snapshot that it was built from.
+    // order: acquire twice, snapshot first: a volatile half that was installed over that snapshot
+    // is seen no earlier than the snapshot that it was built from.
     const std::uint64_t snapshot = snapshot_.load_acquire();
     return {VolatilePageId(volatile_.load_acquire()), SnapshotPageId(snapshot)};
   }

@@ -1,18 +1,18 @@
 #pragma once
 // PageHeader: the first 64 bytes of every page, volatile or snapshot.
 //
-//   word            written by                          read by               meaning
-//   lock            waiters of the page's lock          the same              queue lock of occ/record_lock.h
-//   version         the lock's holder                   everyone              see PageVersion
-//   birth_version   the page's maker, before others     verify                version it was born with
-//   purged_tid      the lock's holder                   the lock's holder     P7
-//   last_soc        any committer, relaxed, racing      partition stage       SOC that modified it last
+//   word           written by                      read by            meaning
+//   lock           waiters of the page's lock      the same           see occ/record_lock.h
+//   version        the lock's holder               everyone           see PageVersion
+//   birth_version  the page's maker, before others verify             version it was born with
+//   purged_tid     the lock's holder               the lock's holder  P7
+//   last_soc       any committer, relaxed, racing  partition stage    SOC that modified it last
 //
-//   P6  Everything of a page's identity (id, storage, kind, level) is constant from the moment that the
-//       page can be reached.
-//   P7  A new record starts with a TID above purged_tid, the highest TID of any record that was removed
-//       from this page or its ancestors by split: else a re-inserted key could sort before its own
-//       erasure when logs are replayed.
+//   P6  Everything of a page's identity (id, storage, kind, level) is constant from the moment that
+//       the page can be reached.
+//   P7  A new record starts with a TID above purged_tid, the highest TID of any record that was
+//       removed from this page or its ancestors by split: else a re-inserted key could sort before
+//       its own erasure when logs are replayed.
 
 #include <cstdint>
 #include <cstring>
@@ -36,8 +36,9 @@ enum class PageKind : std::uint8_t {
   kOverflow = 9,
 };
 
-// What phantom protection compares: the number of distinct keys of a page and of its records that became
-// layers, both of which only grow while the page is not moved; and what has become of the page.
+// What phantom protection compares: the number of distinct keys of a page and of its records that
+// became layers, both of which only grow while the page is not moved; and what has become of the
+// page.
 class PageVersion {
  public:
   static constexpr std::uint64_t kMoved = std::uint64_t{1} << 32;    // foster twins took over
@@ -84,7 +85,8 @@ struct PageHeader {
   std::uint64_t kind_word;                         // +8 -> 64  by kind
 
   // A page that nobody else can reach yet: all zero but its identity.
-  void initialize(VolatilePageId id, StorageId storage, PageKind page_kind, std::uint8_t page_level) {
+  void initialize(VolatilePageId id, StorageId storage, PageKind page_kind,
+                  std::uint8_t page_level) {
     std::memset(static_cast<void*>(this), 0, sizeof(*this));
     page_id = id.word();
     storage_id = storage;

@@ -1,6 +1,6 @@
 #pragma once
-// Names of pages. A volatile page is named by its SOC and its place in that SOC's pool; a snapshot page by
-// snapshot, SOC and place in that SOC's file. Both are 64 bits, and 0 is "no page".
+// Names of pages. A volatile page is named by its SOC and its place in that SOC's pool; a snapshot
+// page by snapshot, SOC and place in that SOC's file. Both are 64 bits, and 0 is "no page".
 
 #include <cstdint>
 
@@ -10,8 +10,8 @@ inline constexpr std::size_t kPageBytes = 4096;
 
 enum class StorageId : std::uint32_t {};  // 0: no storage; never used again after a drop
 
-// SOC in the high byte, page number within all pools together below: an address is one shift and one
-// addition away (PagePool::resolve).
+// SOC in the high byte, page number within all pools together below: an address is one shift and
+// one addition away (PagePool::resolve).
 class VolatilePageId {
  public:
   static constexpr unsigned kSocShift = 56;

@@ -1,6 +1,6 @@
 #pragma once
-// Tid: the version of a record, and the word beside its payload that says whether the payload may be read
-// (paper §6, appendix D.1; the widths are ours: 36 + 24 + 4 bits).
+// Tid: the version of a record, and the word beside its payload that says whether the payload may
+// be read (paper §6, appendix D.1; the widths are ours: 36 + 24 + 4 bits).
 //
 //        63           28 27         4   3     2      1        0
 //       +---------------+------------+------+------+-------+-------+
