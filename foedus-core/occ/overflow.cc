@@ -1,0 +1,86 @@
+#include "foedus-core/occ/overflow.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace foedus::occ {
+
+namespace {
+
+using page::OverflowPage;
+
+OverflowPage* page_of(page::PagePool& pool, std::uint64_t id) {
+  auto* const page = reinterpret_cast<OverflowPage*>(pool.resolve(page::VolatilePageId(id)));
+  FOEDUS_INVARIANT(page->header.kind == page::PageKind::kOverflow, page->header.kind, id);
+  return page;
+}
+
+}  // namespace
+
+Result<std::uint64_t> write_overflow(TxnContext& ctx, StorageControl* storage,
+                                     std::string_view payload) {
+  const std::uint32_t page_count = OverflowPage::pages_of(payload.size());
+  std::uint64_t next = 0;
+  // From the last page to the first, so that each knows the id behind it.
+  for (std::uint32_t i = page_count; i-- != 0;) {
+    auto* const page = reinterpret_cast<OverflowPage*>(ctx.pages().allocate());
+    if (page == nullptr) {
+      if (next != 0) release_overflow(ctx, storage, next);
+      return ctx.out_of_pages(storage);
+    }
+    page->header.initialize(ctx.pool().id_of(&page->header), storage->id(),
+                            page::PageKind::kOverflow, 0);
+    page->header.last_soc.store_relaxed(ctx.soc());  // order: relaxed, not reachable yet
+    const std::size_t begin = std::size_t{i} * OverflowPage::kDataBytes;
+    const std::string_view part = payload.substr(begin, OverflowPage::kDataBytes);
+    page->next_page = next;
+    page->payload_bytes = static_cast<std::uint32_t>(payload.size());
+    page->bytes_here = static_cast<std::uint32_t>(part.size());
+    std::memcpy(page->data, part.data(), part.size());
+    next = page->header.page_id;
+    storage->volatile_pages.fetch_add_relaxed(1);  // order: relaxed, statistics
+  }
+  return next;
+}
+
+void read_overflow(page::PagePool& pool, std::uint64_t first_page, ReadRange* range) {
+  const OverflowPage* page = page_of(pool, first_page);
+  range->payload_bytes = page->payload_bytes;
+  std::uint64_t left = range->wanted_of(page->payload_bytes);
+  std::uint64_t skip = range->offset;
+  char* out = range->out;
+  while (left != 0) {
+    FOEDUS_INVARIANT(page->bytes_here <= OverflowPage::kDataBytes, page->bytes_here);
+    if (skip < page->bytes_here) {
+      const std::uint64_t bytes = std::min<std::uint64_t>(left, page->bytes_here - skip);
+      std::memcpy(out, page->data + skip, bytes);
+      out += bytes;
+      left -= bytes;
+      skip = 0;
+    } else {
+      skip -= page->bytes_here;
+    }
+    if (left != 0) page = page_of(pool, page->next_page);
+  }
+}
+
+void release_overflow(TxnContext& ctx, StorageControl* storage, std::uint64_t first_page) {
+  for (std::uint64_t id = first_page; id != 0;) {
+    OverflowPage* const page = page_of(ctx.pool(), id);
+    id = page->next_page;
+    ctx.pages().release(&page->header);
+    storage->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});  // order: relaxed, statistics
+  }
+}
+
+void retire_overflow(page::PagePool& pool, page::SessionPages& pages, StorageControl* storage,
+                     std::uint64_t first_page) {
+  for (std::uint64_t id = first_page; id != 0;) {
+    OverflowPage* const page = page_of(pool, id);
+    id = page->next_page;
+    pages.retire(&page->header);
+    storage->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});  // order: relaxed, statistics
+  }
+}
+
+}  // namespace foedus::occ

@@ -1,0 +1,132 @@
+#pragma once
+// Payloads above kInlinePayloadBytesMax: a chain of overflow pages (page/overflow_page.h). The record's body
+// then holds the 8-byte id of the first page, and the field that says the payload's length holds
+// kOverflowLength.
+//
+//   prepared --apply()--> the record's --replaced or erased--> retired
+//       \--release_overflow(): the transaction ended without being applied
+//
+//   O7  A chain is written once, at the call, before anyone can reach it; partial writes to such a
+//       payload are puts of the whole.
+//   O8  Each chain has one owner: a WriteEntry::overflow, then a record. apply() is called for every
+//       entry of a transaction in order, so that a second put of one record finds the chain of the
+//       first one in the record and retires it.
+//   O9  A reader follows an id only after it has seen, behind its loads of length and id, the record's
+//       TID as it was before them and not being-written.
+//
+// Argument for O9. apply() changes length and body only while the TID says being-written, so two equal
+// looks without that flag around the loads mean that length and id are of one version: the id is no
+// inline bytes, and names a chain that was complete before the apply (the writer's fence after the
+// mark, the reader's fence before the second look). The chain may be replaced right after; it is then
+// retired, not released, and the reader's pin keeps retired pages as they are. What was copied counts
+// only if the TID is still the same afterwards (O3).
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/overflow_page.h"
+
+namespace foedus::occ {
+
+// With a key of kMaxKeyBytes a record of this size leaves room for another third of its page.
+inline constexpr std::uint32_t kInlinePayloadBytesMax = 1400;
+// Room for the payload in a record is a multiple of 8 and at least this: the id of a chain fits always.
+inline constexpr std::uint32_t kPayloadRoomBytesMin = 8;
+// In the length field of a record.
+inline constexpr std::uint16_t kOverflowLength = 0xffff;
+
+inline constexpr bool is_overflow(std::size_t payload_bytes) {
+  return payload_bytes > kInlinePayloadBytesMax;
+}
+// Room that a record needs for a payload of that size.
+inline constexpr std::uint32_t payload_room_of(std::size_t payload_bytes) {
+  if (payload_bytes <= kPayloadRoomBytesMin || is_overflow(payload_bytes)) {
+    return kPayloadRoomBytesMin;
+  }
+  return (static_cast<std::uint32_t>(payload_bytes) + 7) & ~7u;
+}
+
+// Writes a chain and returns the id of its first page. On failure nothing was taken. kOutOfMemory.
+Result<std::uint64_t> write_overflow(TxnContext& ctx, StorageControl* storage,
+                                     std::string_view payload);
+
+// Copies the wanted part and sets range->payload_bytes.
+void read_overflow(page::PagePool& pool, std::uint64_t first_page, ReadRange* range);
+
+// Takes back a chain that was never reachable by others.
+void release_overflow(TxnContext& ctx, StorageControl* storage, std::uint64_t first_page);
+
+// Gives away a chain whose record no longer names it; others may still read it.
+void retire_overflow(page::PagePool& pool, page::SessionPages& pages, StorageControl* storage,
+                     std::uint64_t first_page);
+inline void retire_overflow(TxnContext& ctx, StorageControl* storage, std::uint64_t first_page) {
+  retire_overflow(ctx.pool(), ctx.pages(), storage, first_page);
+}
+
+// The id in a record's body. REQUIRES: the length field says kOverflowLength.
+inline std::uint64_t load_overflow_id(const char* body) {
+  std::uint64_t id;
+  base::racy_read(&id, body, sizeof(id));
+  return id;
+}
+
+// What load_payload() saw besides the bytes.
+enum class PayloadLook : std::uint8_t { kDone, kUnsettled };
+
+// Copies what `range` wants of a payload that lies at `body` and whose length field is read by
+// load_length(), inline or not (O9). kUnsettled: nothing was copied, look again. To be called below an
+// optimistic_read of the same record.
+template <typename LoadLength>
+PayloadLook load_payload(page::PagePool& pool, const page::RecordHeader& record, const char* body,
+                         ReadRange* range, LoadLength&& load_length) {
+  const std::uint32_t length = load_length();
+  if (length != kOverflowLength) [[likely]] {
+    range->payload_bytes = length;
+    const std::uint32_t wanted = range->wanted_of(length);
+    if (wanted != 0) base::racy_read(range->out, body + range->offset, wanted);
+    return PayloadLook::kDone;
+  }
+  const page::Tid before = record.load_tid();
+  if (before.is_being_written()) return PayloadLook::kUnsettled;
+  if (load_length() != kOverflowLength) return PayloadLook::kUnsettled;
+  const std::uint64_t id = load_overflow_id(body);
+  base::fence_reader();  // order: the loads of length and id come before the second look
+  // order: relaxed, the fence orders it.
+  if (record.tid.load_relaxed() != before.word()) return PayloadLook::kUnsettled;
+  read_overflow(pool, id, range);
+  return PayloadLook::kDone;
+}
+
+// TxnContext::read_record for a record whose payload may be a chain. A commit that marks the record and
+// then aborts puts the same TID back: its readers saw one version, but may have copied nothing.
+template <typename LoadLength>
+Found read_payload(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
+                   const char* body, ReadRange* range, LoadLength&& load_length) {
+  for (unsigned i = 0; i < kReadTries; ++i) {
+    PayloadLook look = PayloadLook::kDone;
+    const Found found = ctx.read_record(storage, record, range, [&](ReadRange* wanted) {
+      look = load_payload(ctx.pool(), *record, body, wanted, load_length);
+    });
+    if (look == PayloadLook::kDone || found != Found::kPresent) [[likely]] return found;
+  }
+  return Found::kConflict;
+}
+
+// The whole payload, by read(range), a storage's read of the record with own writes over it: what a
+// partial write to a chain begins with (O7).
+template <typename Read>
+Found read_whole(Read&& read, std::string* whole) {
+  whole->clear();
+  for (;;) {
+    ReadRange range;
+    range.out = whole->data();
+    range.out_bytes = static_cast<std::uint32_t>(whole->size());
+    const Found found = read(&range);
+    if (found != Found::kPresent || range.payload_bytes == whole->size()) return found;
+    whole->resize(range.payload_bytes);
+  }
+}
+
+}  // namespace foedus::occ
