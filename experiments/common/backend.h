@@ -1,22 +1,22 @@
 #pragma once
-// Backend: what a store must offer so that the drivers can measure it. A driver is a template over a
-// Backend; the engine itself, each peer and a model in the tests are Backends. The concept at the
+// Backend: what a store must offer so that the drivers can measure it. A driver is a template over
+// a Backend; the engine itself, each peer and a model in the tests are Backends. The concept at the
 // end of the file checks the shape, these comments say what the compiler cannot check:
 //
-//   open_table()   opens the table, made if it is missing. Before the first transaction, one thread.
-//   new_worker()   what one thread runs transactions with; call it in that thread.
-//   transact(f)    runs f(txn) and commits if it returns success; runs it again, with a back-off, when
-//                  it met another transaction, and counts that by name. Any other error of f rolls
-//                  back and is handed out (a rollback that was asked for is Status::rolled_back()).
-//   read_only(f)   the same for an f that only reads; serializable too.
-//   get…, read_at  fill `out`, whose size is the row's or the part's. kNotFound.
-//   insert         kAlreadyExists if the key is there; put overwrites or inserts.
-//   scan           visit(key, row) -> bool "go on", for low <= key < high in the order asked for; an
-//                  empty `high` is above every key. Of a kAppend table: all rows, `range.low` and
-//                  `range.high` do not matter, keys are empty. Views last until visit returns.
-//   prefetch       a hint; may do nothing.
-//   last_commit_token(), durable_token()   a commit survives a crash once its token <= the durable
-//                  token. Both 0 where the store cannot tell.
+// - open_table: the table is made if it is missing. Before the first transaction, one thread.
+// - new_worker: what one thread runs transactions with; called in that thread.
+// - transact: runs the function given and commits if it returns success; runs it again, with a
+//   back-off, when it met another transaction, and counts that by name. Any other error rolls back
+//   and is handed out (a rollback that was asked for is Status::rolled_back()).
+// - read_only: the same for a function that only reads; serializable too.
+// - get, get_for_update, read_at: fill `out`, whose size is that of the row or part. kNotFound.
+// - insert: kAlreadyExists if the key is there. put: overwrites or inserts.
+// - scan: calls visit with key and row, for low <= key < high in the order asked for, until it
+//   returns false; an empty `high` is above every key. Of a kAppend table: all rows, bounds do not
+//   matter, keys are empty. Views last until visit returns.
+// - prefetch: a hint; may do nothing.
+// - last_commit_token, durable_token: a commit survives a crash once its token is at most the
+//   durable token. Both 0 where the store cannot tell.
 //
 // Nothing throws. A Txn sees its own writes.
 
@@ -35,8 +35,8 @@
 namespace experiments {
 
 enum class TableKind {
-  kArray,    // `records` rows of `row_bytes`, there from the start, zero; addressed by KeyView::index
-  kHash,     // addressed by KeyView::bytes; points only
+  kArray,  // `records` rows of `row_bytes`, there from the start, zero; addressed by KeyView::index
+  kHash,   // addressed by KeyView::bytes; points only
   kOrdered,  // addressed by KeyView::bytes, in the order of memcmp
   kAppend,   // rows without keys
 };
@@ -94,41 +94,42 @@ struct Body {
 }  // namespace backend_shape
 
 template <typename X, typename Table>
-concept BackendTxn =
-    requires(X& txn, Table table, KeyView key, std::span<std::byte> out, std::string_view row,
-             std::uint32_t offset, const ScanRange& range, backend_shape::Visit visit) {
-      { txn.get(table, key, out) } -> std::same_as<foedus::Status>;
-      { txn.get_for_update(table, key, out) } -> std::same_as<foedus::Status>;
-      { txn.read_at(table, key, offset, out) } -> std::same_as<foedus::Status>;
-      { txn.insert(table, key, row) } -> std::same_as<foedus::Status>;
-      { txn.put(table, key, row) } -> std::same_as<foedus::Status>;
-      { txn.write_at(table, key, offset, row) } -> std::same_as<foedus::Status>;
-      { txn.erase(table, key) } -> std::same_as<foedus::Status>;
-      { txn.append(table, row) } -> std::same_as<foedus::Status>;
-      { txn.scan(table, range, visit) } -> std::same_as<foedus::Status>;
-      { txn.prefetch(table, key) } -> std::same_as<void>;
-    };
+concept BackendTxn = requires(X& txn, Table table, KeyView key, std::span<std::byte> out,
+                              std::string_view row, std::uint32_t offset, const ScanRange& range,
+                              backend_shape::Visit visit) {
+  { txn.get(table, key, out) } -> std::same_as<foedus::Status>;
+  { txn.get_for_update(table, key, out) } -> std::same_as<foedus::Status>;
+  { txn.read_at(table, key, offset, out) } -> std::same_as<foedus::Status>;
+  { txn.insert(table, key, row) } -> std::same_as<foedus::Status>;
+  { txn.put(table, key, row) } -> std::same_as<foedus::Status>;
+  { txn.write_at(table, key, offset, row) } -> std::same_as<foedus::Status>;
+  { txn.erase(table, key) } -> std::same_as<foedus::Status>;
+  { txn.append(table, row) } -> std::same_as<foedus::Status>;
+  { txn.scan(table, range, visit) } -> std::same_as<foedus::Status>;
+  { txn.prefetch(table, key) } -> std::same_as<void>;
+};
 
 template <typename W, typename Txn>
-concept BackendWorker =
-    std::move_constructible<W> && requires(W& worker, const W& quiet, backend_shape::Body<Txn> body) {
-      { worker.transact(body) } -> std::same_as<foedus::Status>;
-      { worker.read_only(body) } -> std::same_as<foedus::Status>;
-      { quiet.counters() } -> std::convertible_to<Counters>;
-    };
+concept BackendWorker = std::move_constructible<W> &&
+    requires(W& worker, const W& quiet, backend_shape::Body<Txn> body) {
+  { worker.transact(body) } -> std::same_as<foedus::Status>;
+  { worker.read_only(body) } -> std::same_as<foedus::Status>;
+  { quiet.counters() } -> std::convertible_to<Counters>;
+};
 
 template <typename B>
-concept Backend = std::copyable<typename B::Table> && BackendTxn<typename B::Txn, typename B::Table> &&
-                  BackendWorker<typename B::Worker, typename B::Txn> &&
-                  requires(B& backend, const B& quiet, const TableSpec& spec,
-                           typename B::Worker& worker, StatsLine& line) {
-                    { backend.open_table(spec) } -> std::same_as<foedus::Result<typename B::Table>>;
-                    { backend.new_worker() } -> std::same_as<foedus::Result<typename B::Worker>>;
-                    { backend.last_commit_token(worker) } -> std::same_as<std::uint64_t>;
-                    { backend.durable_token() } -> std::same_as<std::uint64_t>;
-                    { backend.wait_durable() } -> std::same_as<foedus::Status>;
-                    { quiet.name() } -> std::convertible_to<std::string>;
-                    { backend.fill_stats(line) } -> std::same_as<void>;
-                  };
+concept Backend = std::copyable<typename B::Table> &&
+    BackendTxn<typename B::Txn, typename B::Table> &&
+    BackendWorker<typename B::Worker, typename B::Txn> &&
+    requires(B& backend, const B& quiet, const TableSpec& spec, typename B::Worker& worker,
+             StatsLine& line) {
+  { backend.open_table(spec) } -> std::same_as<foedus::Result<typename B::Table>>;
+  { backend.new_worker() } -> std::same_as<foedus::Result<typename B::Worker>>;
+  { backend.last_commit_token(worker) } -> std::same_as<std::uint64_t>;
+  { backend.durable_token() } -> std::same_as<std::uint64_t>;
+  { backend.wait_durable() } -> std::same_as<foedus::Status>;
+  { quiet.name() } -> std::convertible_to<std::string>;
+  { backend.fill_stats(line) } -> std::same_as<void>;
+};
 
 }  // namespace experiments

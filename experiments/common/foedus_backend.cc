@@ -26,9 +26,9 @@ void log_of_engine(foedus::LogLevel level, std::string_view line) {
 }  // namespace
 
 foedus::Status FoedusTxn::wrong_size(const Table& table, std::size_t found, std::size_t expected) {
-  return foedus::Status::error(foedus::ErrorCode::kCorruption,
-                               "a row of " + std::to_string(found) + " bytes, not " +
-                                   std::to_string(expected))
+  return foedus::Status::error(
+             foedus::ErrorCode::kCorruption,
+             "a row of " + std::to_string(found) + " bytes, not " + std::to_string(expected))
       .at_table(table.keyed.name());
 }
 

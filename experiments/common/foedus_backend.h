@@ -1,7 +1,7 @@
 #pragma once
-// FoedusBackend: the engine as a Backend. One explicit Session per worker; conflicts are run again by
-// this file rather than by Database::transact(), so that each one is counted by its reason and the
-// loop costs no indirect call.
+// FoedusBackend: the engine as a Backend. One explicit Session per worker; conflicts are run again
+// by this file rather than by Database::transact(), so that each one is counted by its reason and
+// the loop costs no indirect call.
 
 #include <array>
 #include <cstdint>
@@ -78,7 +78,9 @@ class FoedusTxn {
   template <typename Visit>
   foedus::Status scan(const Table& table, const ScanRange& range, Visit&& visit) {
     const foedus::ScanOptions options{.limit = range.limit, .reverse = range.reverse};
-    if (table.kind == TableKind::kAppend) return drain(txn_->scan(table.sequential, options), visit);
+    if (table.kind == TableKind::kAppend) {
+      return drain(txn_->scan(table.sequential, options), visit);
+    }
     return drain(txn_->scan(table.tree, range.low, range.high, options), visit);
   }
 
@@ -153,7 +155,7 @@ class FoedusWorker {
       last_epoch_ = ticket.epoch().number();
       return {};
     }
-    // An error may come from reads that do not fit together: only one of reads that do is handed out.
+    // An error may come from reads that do not fit together: then it is a conflict.
     if (status.code() != foedus::ErrorCode::kConflict) {
       if (foedus::Status verified = txn.verify(); !verified.is_ok()) status = std::move(verified);
     }

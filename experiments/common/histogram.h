@@ -1,6 +1,6 @@
 #pragma once
 // Histogram: a log-linear histogram of nanoseconds. 32 steps per power of two, so a percentile is
-// within 3.2 % of the truth; fixed size, one add is an increment. Of one thread; merge() afterwards.
+// within 3.2 % of the truth; fixed size, one add is an increment. Of one thread.
 
 #include <algorithm>
 #include <array>
@@ -27,8 +27,8 @@ class Histogram {
   std::uint64_t count() const { return count_; }
   std::uint64_t max() const { return max_; }
 
-  // The value that `share` (0 .. 1) of all values are not above: the middle of its bucket, but never
-  // above the highest value seen. 0 if the histogram is empty.
+  // The value that `share` (0 .. 1) of all values are not above: the middle of its bucket, but
+  // never above the highest value seen. 0 if the histogram is empty.
   double percentile(double share) const {
     if (count_ == 0) return 0;
     const double wanted = share * static_cast<double>(count_);

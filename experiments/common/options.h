@@ -19,9 +19,9 @@ DECLARE_uint64(seed);
 
 namespace experiments {
 
-// Reads the command line into the flags, starts glog (to stderr), chooses a seed if none was given and
-// says which. kInvalidArgument: a flag out of range, or words that are no flags. An unknown flag ends
-// the process with gflags' message.
+// Reads the command line into the flags, starts glog (to stderr), chooses a seed if none was given
+// and says which. kInvalidArgument: a flag out of range, or words that are no flags. An unknown
+// flag ends the process with gflags' message.
 foedus::Status parse_command_line(int argc, char** argv, const char* usage);
 
 bool log_is_on();

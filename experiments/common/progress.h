@@ -1,6 +1,6 @@
 #pragma once
-// Progress: how far a phase is, on stderr. A bar that is redrawn where stderr is a terminal, a plain
-// line every few seconds where it is not.
+// Progress: how far a phase is, on stderr. A bar that is redrawn where stderr is a terminal, a
+// plain line every few seconds where it is not.
 
 #include <atomic>
 #include <chrono>

@@ -27,8 +27,8 @@ class Random {
     return result;
   }
 
-  // Uniform in [low, high], both included. A range of 2^32 or less: the bias of the multiplication is
-  // below 2^-32 of each probability.
+  // Uniform in [low, high], both included. A range of 2^32 or less: the bias of the multiplication
+  // is below 2^-32 of each probability.
   std::uint64_t uniform(std::uint64_t low, std::uint64_t high) {
     const std::uint64_t range = high - low + 1;
     if (range == 0) return next();

@@ -1,5 +1,5 @@
 #pragma once
-// WorkerThreads: N threads that get ready, start their work at the same moment, and report one Status.
+// WorkerThreads: N threads that get ready, start work at the same moment, and report one Status.
 //
 //   getting ready ──arrive_and_wait()──► working ──return──► ended
 //

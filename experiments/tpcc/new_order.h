@@ -1,0 +1,124 @@
+#pragma once
+// New-order (clause 2.4.2): enters an order of 5 to 15 lines. The mid-weight, frequent transaction.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "experiments/tpcc/inputs.h"
+#include "experiments/tpcc/tables.h"
+
+namespace experiments::tpcc {
+
+// What the terminal displays (clause 2.4.3.3).
+struct NewOrderResult {
+  std::uint32_t o_id;
+  std::int64_t total;  // what the customer is charged, in cents
+  std::uint32_t original_lines;
+  CustomerTerms customer;
+};
+
+// sum(OL_AMOUNT) * (1 - C_DISCOUNT) * (1 + W_TAX + D_TAX), in cents, rounded down.
+inline std::int64_t charged_total(std::int64_t amounts, std::int32_t discount, std::int32_t w_tax,
+                                  std::int32_t d_tax) {
+  constexpr std::int64_t kOne = 10'000;  // unit of discounts and taxes
+  return amounts * (kOne - discount) * (kOne + w_tax + d_tax) / (kOne * kOne);
+}
+
+// All records whose keys are known, so that their cache misses overlap.
+template <Backend B>
+void prefetch_new_order(typename B::Txn& txn, const Tables<B>& tables, const NewOrderInput& input) {
+  txn.prefetch(tables.customer, customer_key(tables.scale, input.w, input.d, input.c));
+  for (std::uint32_t i = 0; i < input.line_count; ++i) {
+    const NewOrderInput::Line& line = input.lines[i];
+    txn.prefetch(tables.item, item_key(line.i_id));
+    if (line.i_id > tables.scale.items) continue;
+    txn.prefetch(tables.stock, stock_key(tables.scale, line.supply_w, line.i_id));
+  }
+}
+
+// One line: reads the item, takes the quantity from the stock, inserts the order line.
+// Status::rolled_back() if the item does not exist.
+template <Backend B>
+foedus::Status enter_line(typename B::Txn& txn, const Tables<B>& tables, const NewOrderInput& input,
+                          std::uint32_t number, NewOrderResult& result, std::int64_t& amounts) {
+  constexpr std::int32_t kReorderBelow = 10;
+  constexpr std::int32_t kReorder = 91;
+  const NewOrderInput::Line& line = input.lines[number - 1];
+  ItemRow item;
+  foedus::Status found = txn.get(tables.item, item_key(line.i_id), bytes_of(item));
+  if (found.code() == foedus::ErrorCode::kNotFound || (found.is_ok() && item.price == 0)) {
+    return foedus::Status::rolled_back();
+  }
+  FOEDUS_CHECK(found);
+
+  const PackedKey key = stock_key(tables.scale, line.supply_w, line.i_id);
+  StockRow stock;
+  FOEDUS_CHECK(must_exist(txn.get(tables.stock, key, bytes_of(stock)), "a stock"));
+  const auto quantity = static_cast<std::int32_t>(line.quantity);
+  stock.level.quantity -= quantity;
+  if (stock.level.quantity < kReorderBelow) stock.level.quantity += kReorder;
+  stock.level.ytd += line.quantity;
+  ++stock.level.order_cnt;
+  if (line.supply_w != input.w) ++stock.level.remote_cnt;
+  FOEDUS_CHECK(txn.write_at(tables.stock, key, offsetof(StockRow, level), payload_of(stock.level)));
+
+  OrderLineRow row{};
+  row.i_id = line.i_id;
+  row.amount = item.price * quantity;
+  row.supply_w_id = static_cast<std::uint16_t>(line.supply_w);
+  row.quantity = static_cast<std::uint8_t>(line.quantity);
+  std::memcpy(row.dist_info, stock.dist[input.d - 1], sizeof(row.dist_info));
+  amounts += row.amount;
+  if (is_original(item.data) && is_original(stock.data)) ++result.original_lines;
+  return txn.insert(tables.order_line, order_line_key(input.w, input.d, result.o_id, number),
+                    payload_of(row));
+}
+
+template <Backend B>
+foedus::Status new_order(typename B::Txn& txn, const Tables<B>& tables, const NewOrderInput& input,
+                         NewOrderResult& result) {
+  const Scale& scale = tables.scale;
+  result = {};
+  prefetch_new_order<B>(txn, tables, input);
+
+  std::int32_t w_tax = 0;
+  FOEDUS_CHECK(must_exist(txn.read_at(tables.warehouse, warehouse_key(input.w),
+                                      offsetof(WarehouseRow, tax), bytes_of(w_tax)),
+                          "the warehouse"));
+  const PackedKey d_key = district_key(scale, input.w, input.d);
+  DistrictOrdering district;
+  constexpr std::uint32_t kOrderingAt = offsetof(DistrictRow, ordering);
+  FOEDUS_CHECK(must_exist(txn.read_at(tables.district, d_key, kOrderingAt, bytes_of(district)),
+                          "the district"));
+  result.o_id = district.next_o_id;
+  const std::uint32_t next_o_id = result.o_id + 1;
+  FOEDUS_CHECK(txn.write_at(tables.district, d_key,
+                            kOrderingAt + offsetof(DistrictOrdering, next_o_id),
+                            payload_of(next_o_id)));
+  FOEDUS_CHECK(
+      must_exist(txn.read_at(tables.customer, customer_key(scale, input.w, input.d, input.c),
+                             offsetof(CustomerRow, terms), bytes_of(result.customer)),
+                 "the customer"));
+
+  OrderRow order{};
+  order.entry_d = input.entry_d;
+  order.c_id = input.c;
+  order.ol_cnt = static_cast<std::uint8_t>(input.line_count);
+  order.all_local = input.is_all_local ? 1 : 0;
+  const PackedKey o_key = order_key(input.w, input.d, result.o_id);
+  FOEDUS_CHECK(txn.insert(tables.orders, o_key, payload_of(order)));
+  FOEDUS_CHECK(txn.insert(tables.new_order, o_key, {}));
+  FOEDUS_CHECK(txn.insert(tables.order_by_customer,
+                          order_by_customer_key(input.w, input.d, input.c, result.o_id), {}));
+
+  std::int64_t amounts = 0;
+  for (std::uint32_t number = 1; number <= input.line_count; ++number) {
+    FOEDUS_CHECK(enter_line<B>(txn, tables, input, number, result, amounts));
+  }
+  result.total = charged_total(amounts, result.customer.discount, w_tax, district.tax);
+  return {};
+}
+
+}  // namespace experiments::tpcc

@@ -1,0 +1,194 @@
+// TPC-C over a std::map: the transactions keep the database consistent, and the checks find each
+// way in which it may not be. Independent of the engine.
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tests/experiments/tpcc_map_backend.h"
+#include "tests/experiments/tpcc_tiny.h"
+
+namespace experiments::tpcc {
+namespace {
+
+TEST(TpccModel, RunsConsistentlyWithArrays) {
+  MapBackend backend;
+  run_tiny(backend, StorageChoice::kMixed, testing::TempDir() + "tpcc_model_mixed.acks");
+}
+
+TEST(TpccModel, RunsConsistentlyWithOrderedTablesOnly) {
+  MapBackend backend;
+  run_tiny(backend, StorageChoice::kOrdered, testing::TempDir() + "tpcc_model_ordered.acks");
+}
+
+TEST(TpccModel, LoadIsTheSameWhateverTheNumberOfThreads) {
+  MapBackend one, many;
+  const auto a = populate(one, tiny_scale(), StorageChoice::kOrdered, kTinySeed, 1, 1);
+  const auto b = populate(many, tiny_scale(), StorageChoice::kOrdered, kTinySeed, 1, 5);
+  ASSERT_TRUE(a.is_ok() && b.is_ok());
+  EXPECT_EQ(a->tables.order_line->rows, b->tables.order_line->rows);
+  EXPECT_EQ(a->tables.customer->rows, b->tables.customer->rows);
+  EXPECT_EQ(a->load.data_bytes, b->load.data_bytes);
+  std::uint64_t bytes = 0;
+  for (const MapTable* table :
+       {b->tables.warehouse, b->tables.district, b->tables.customer, b->tables.customer_data,
+        b->tables.item, b->tables.stock, b->tables.history, b->tables.orders, b->tables.new_order,
+        b->tables.order_line, b->tables.customer_by_name, b->tables.order_by_customer}) {
+    for (const auto& [key, row] : table->rows) bytes += key.size() + row.size();
+  }
+  EXPECT_EQ(b->load.data_bytes, bytes);
+}
+
+TEST(TpccModel, LoadThatWasCutShortIsRefused) {
+  MapBackend backend;
+  auto loaded = load_tiny(backend, StorageChoice::kMixed);
+  auto table = open_load_table(backend);
+  ASSERT_TRUE(table.is_ok());
+  loaded.load.state = LoadRow::kLoading;
+  (*table)->rows[std::string(kLoadKey)] = payload_of(loaded.load);
+  EXPECT_EQ(find_population(backend).code(), foedus::ErrorCode::kInvalidArgument);
+}
+
+// Damages one row of a loaded database, and expects the check to say which condition is violated.
+class TpccDamage : public testing::Test {
+ protected:
+  TpccDamage() : population_(load_tiny(backend_, StorageChoice::kOrdered)) {}
+
+  template <typename Row>
+  void change(MapTable* table, const PackedKey& key, const std::function<void(Row&)>& damage) {
+    Row row;
+    std::string& payload = table->rows.at(std::string(key.bytes()));
+    ASSERT_TRUE(row_from(payload, row).is_ok());
+    damage(row);
+    payload = payload_of(row);
+  }
+  void erase(MapTable* table, const PackedKey& key) {
+    ASSERT_EQ(table->rows.erase(std::string(key.bytes())), 1u);
+  }
+  void expect_violated(const std::string& condition) {
+    const foedus::Status status = check_consistency(backend_, population_.tables, 1);
+    EXPECT_EQ(status.code(), foedus::ErrorCode::kCorruption);
+    EXPECT_NE(status.message().find("condition " + condition + ","), std::string::npos)
+        << status.message();
+  }
+  Tables<MapBackend>& tables() { return population_.tables; }
+
+  MapBackend backend_;
+  Population<MapBackend> population_;
+};
+
+TEST_F(TpccDamage, WarehouseYtdIsCondition1) {
+  change<WarehouseRow>(tables().warehouse, warehouse_key(2), [](auto& row) { ++row.ytd; });
+  expect_violated("1");
+}
+
+TEST_F(TpccDamage, NextOrderIdIsCondition2) {
+  change<DistrictRow>(tables().district, district_key(tiny_scale(), 1, 2),
+                      [](auto& row) { ++row.ordering.next_o_id; });
+  expect_violated("2");
+}
+
+TEST_F(TpccDamage, MissingNewestOrderIsCondition2) {
+  erase(tables().orders, order_key(1, 1, 30));
+  erase(tables().new_order, order_key(1, 1, 30));
+  for (std::uint32_t ol = 1; ol <= 15; ++ol) {
+    tables().order_line->rows.erase(std::string(order_line_key(1, 1, 30, ol).bytes()));
+  }
+  for (std::uint32_t c = 1; c <= 30; ++c) {
+    tables().order_by_customer->rows.erase(std::string(order_by_customer_key(1, 1, c, 30).bytes()));
+  }
+  expect_violated("2");
+}
+
+TEST_F(TpccDamage, GapInNewOrdersIsCondition3) {
+  erase(tables().new_order, order_key(1, 1, 25));
+  change<OrderRow>(tables().orders, order_key(1, 1, 25), [](auto& row) { row.carrier_id = 1; });
+  for (std::uint32_t ol = 1; ol <= 15; ++ol) {
+    if (!tables().order_line->rows.contains(std::string(order_line_key(1, 1, 25, ol).bytes()))) {
+      break;
+    }
+    change<OrderLineRow>(tables().order_line, order_line_key(1, 1, 25, ol), [](auto& row) {
+      row.delivery_d = 1;
+      row.amount = 0;
+    });
+  }
+  expect_violated("3");
+}
+
+TEST_F(TpccDamage, CarrierOfANewOrderIsCondition5) {
+  change<OrderRow>(tables().orders, order_key(1, 1, 30), [](auto& row) { row.carrier_id = 3; });
+  expect_violated("5");
+}
+
+TEST_F(TpccDamage, MissingLineIsCondition6) {
+  erase(tables().order_line, order_line_key(2, 3, 7, 5));
+  expect_violated("6");
+}
+
+TEST_F(TpccDamage, UndeliveredLineIsCondition7) {
+  change<OrderLineRow>(tables().order_line, order_line_key(1, 1, 1, 1),
+                       [](auto& row) { row.delivery_d = 0; });
+  expect_violated("7");
+}
+
+// W_YTD and D_YTD agree with each other, but not with the history.
+TEST_F(TpccDamage, MissingHistoryIsCondition9AndOfAWarehouse8) {
+  HistorySums history;
+  auto worker = backend_.new_worker();
+  ASSERT_TRUE(worker.is_ok());
+  ASSERT_TRUE(sum_history<MapBackend>(*worker, tables(), history).is_ok());
+  std::vector<std::int64_t> ytd = history.by_district;
+  ytd[0] += 5;
+  history.by_district[0] -= 5;
+  change<WarehouseRow>(tables().warehouse, warehouse_key(1), [](auto& row) { row.ytd += 5; });
+  const foedus::Status status = check_warehouse<MapBackend>(*worker, tables(), 1, history, ytd);
+  EXPECT_NE(status.message().find("condition 8,"), std::string::npos) << status.message();
+
+  change<DistrictRow>(tables().district, district_key(tiny_scale(), 1, 1),
+                      [](auto& row) { row.ytd += 5; });
+  expect_violated("9");
+}
+
+TEST_F(TpccDamage, BalanceIsCondition10) {
+  change<CustomerRow>(tables().customer, customer_key(tiny_scale(), 1, 1, 9),
+                      [](auto& row) { --row.account.balance; });
+  expect_violated("10");
+}
+
+TEST_F(TpccDamage, DeliveryThatWasNotMadeIsCondition11) {
+  change<CustomerRow>(tables().customer, customer_key(tiny_scale(), 1, 1, 9),
+                      [](auto& row) { ++row.account.delivery_cnt; });
+  expect_violated("11");
+}
+
+TEST_F(TpccDamage, PaymentsOfACustomerAreCondition12) {
+  change<CustomerRow>(tables().customer, customer_key(tiny_scale(), 1, 1, 9),
+                      [](auto& row) { ++row.account.ytd_payment; });
+  expect_violated("12");
+}
+
+TEST_F(TpccDamage, MissingIndexEntryIsFound) {
+  tables().customer_by_name->rows.erase(tables().customer_by_name->rows.begin());
+  expect_violated("(index)");
+}
+
+TEST_F(TpccDamage, AcknowledgedOrderThatIsGoneIsNamed) {
+  const std::string path = testing::TempDir() + "tpcc_damage.acks";
+  std::remove(path.c_str());
+  {
+    auto file = AckFile::open(path);
+    ASSERT_TRUE(file.is_ok());
+    ASSERT_TRUE(file->append(ack_line({1, 2, 31, 1234, 7})).is_ok());
+    ASSERT_TRUE(file->append("    1  2 ").is_ok());  // cut short: no ack
+  }
+  const auto acks = verify_acks<MapBackend>(backend_, tables(), path);
+  EXPECT_EQ(acks.code(), foedus::ErrorCode::kCorruption);
+  EXPECT_NE(acks.status().message().find("order 31 of district 1.2"), std::string::npos);
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace experiments::tpcc
