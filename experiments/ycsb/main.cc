@@ -46,12 +46,15 @@ foedus::Status run(int argc, char** argv) {
   FOEDUS_TRY(FoedusBackend backend, open_foedus_by_flags());
   FOEDUS_TRY(const auto driver, YcsbDriver<FoedusBackend>::open(backend, config));
   FOEDUS_CHECK(driver->load());
+  StatsLine before;
+  backend.fill_stats(before);
   FOEDUS_TRY(const YcsbResult result, driver->run(FLAGS_seconds));
-  StatsLine stats;
-  backend.fill_stats(stats);
+  FOEDUS_CHECK(backend.wait_durable());
+  StatsLine after;
+  backend.fill_stats(after);
   JsonObject line = begin_line("ycsb");
   line.add("workload", FLAGS_workload);
-  add_ycsb_members(line, result, stats);
+  add_ycsb_members(line, result, before, after);
   FOEDUS_CHECK(backend.close());
   print_line(line);
   return {};

@@ -40,9 +40,10 @@ struct YcsbResult {
   std::uint64_t checksum = 0;  // of all bytes read
   double seconds = 0;
   Counters counters;
-  // By operation; "mixed" for transactions of several; "until_durable" from the begin of a
-  // transaction until a crash could not undo it, of one in 64, where the backend can tell.
-  std::map<std::string, Histogram> latency;
+  std::map<std::string, Histogram> latency;  // by operation; "mixed": transactions of several
+  // From the begin of a transaction until a crash could not undo it; of one in 64, where the
+  // backend can tell.
+  Histogram until_durable;
 
   void add(const YcsbResult& other) {
     txns += other.txns;
@@ -51,6 +52,7 @@ struct YcsbResult {
     checksum ^= other.checksum;
     counters.add(other.counters);
     for (const auto& [name, histogram] : other.latency) latency[name].merge(histogram);
+    until_durable.merge(other.until_durable);
   }
 };
 
@@ -100,7 +102,6 @@ class YcsbSession {
       add_latency(result, to_string(static_cast<OpKind>(i)), latency_[i]);
     }
     add_latency(result, "mixed", latency_[kOpKinds]);
-    add_latency(result, "until_durable", until_durable_);
     return result;
   }
 
@@ -215,7 +216,7 @@ class YcsbSession {
     const auto now = Clock::now();
     const std::uint64_t durable = backend_.durable_token();
     while (!watched_.empty() && watched_.front().token <= durable) {
-      until_durable_.add(nanoseconds(now - watched_.front().start));
+      result_.until_durable.add(nanoseconds(now - watched_.front().start));
       watched_.pop_front();
     }
   }
@@ -237,7 +238,6 @@ class YcsbSession {
   RowBuffer row_;
   YcsbResult result_;
   Histogram latency_[kOpKinds + 1];  // by OpKind; the last is of transactions of several operations
-  Histogram until_durable_;
   std::deque<Watched> watched_;
 };
 
