@@ -1,0 +1,37 @@
+#include "foedus-core/base/invariant.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace foedus::base {
+namespace {
+
+TEST(Invariant, EvaluatesItsConditionOnceAndItsValuesNeverWhenItHolds) {
+  int conditions = 0;
+  int values = 0;
+  FOEDUS_INVARIANT(++conditions == 1, ++values);
+  EXPECT_EQ(conditions, 1);
+  EXPECT_EQ(values, 0);
+}
+
+TEST(InvariantDeathTest, PrintsConditionAndPlaceBeforeItAborts) {
+  EXPECT_DEATH(FOEDUS_INVARIANT(1 + 1 == 3), "invariant_test.cc:[0-9]+: 1 \\+ 1 == 3");
+}
+
+TEST(InvariantDeathTest, PrintsNamesAndValues) {
+  const std::uint64_t offset = 4097;
+  const std::string table = "account";
+  EXPECT_DEATH(FOEDUS_INVARIANT(offset % 4096 == 0, offset, table),
+               "\\(offset, table\\) = 4097 \\(0x1001\\) \"account\"");
+}
+
+TEST(InvariantDeathTest, PrintsPointersEnumsAndLiterals) {
+  enum class Kind : std::uint8_t { kSeven = 7 };
+  const void* const pointer = reinterpret_cast<const void*>(std::uintptr_t{0xabc000});
+  EXPECT_DEATH(FOEDUS_INVARIANT(pointer == nullptr, pointer, Kind::kSeven, "why"),
+               "0xabc000\\) 7 \\(0x7\\) \"why\"");
+}
+
+}  // namespace
+}  // namespace foedus::base

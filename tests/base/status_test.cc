@@ -1,0 +1,177 @@
+#include "foedus/status.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+namespace foedus {
+namespace {
+
+bool contains(const Status& status, std::string_view text) {
+  return status.message().find(text) != std::string::npos;
+}
+
+// A Status is returned by every operation: it must stay within a few words.
+TEST(Status, IsSmall) {
+  EXPECT_LE(sizeof(Status), 72u);
+  EXPECT_LE(sizeof(Result<void>), sizeof(Status));
+}
+
+TEST(Status, TheDefaultIsASuccessWithNothingToSay) {
+  const Status status{};
+  EXPECT_TRUE(status.is_ok());
+  EXPECT_TRUE(static_cast<bool>(status));
+  EXPECT_EQ(status.message(), "ok");
+  EXPECT_EQ(status.conflict_reason(), ConflictReason::kNone);
+  EXPECT_EQ(status.error_number(), 0);
+  EXPECT_TRUE(status.table().empty());
+  EXPECT_TRUE(status.key_preview().empty());
+}
+
+TEST(Status, EveryCodeAndReasonHasItsOwnName) {
+  for (std::uint16_t a = 0; a <= 15; ++a) {
+    EXPECT_NE(to_string(static_cast<ErrorCode>(a)), "unknown_error") << a;
+    for (std::uint16_t b = 0; b < a; ++b) {
+      EXPECT_NE(to_string(static_cast<ErrorCode>(a)), to_string(static_cast<ErrorCode>(b)));
+    }
+  }
+  for (std::uint8_t a = 0; a < kConflictReasonCount; ++a) {
+    EXPECT_NE(to_string(static_cast<ConflictReason>(a)), "unknown_reason") << a;
+    for (std::uint8_t b = 0; b < a; ++b) {
+      EXPECT_NE(to_string(static_cast<ConflictReason>(a)),
+                to_string(static_cast<ConflictReason>(b)));
+    }
+  }
+  EXPECT_EQ(to_string(static_cast<ErrorCode>(999)), "unknown_error");
+}
+
+// The numbers are part of the C interface.
+TEST(Status, CodesKeepTheirNumbers) {
+  EXPECT_EQ(static_cast<int>(ErrorCode::kConflict), 1);
+  EXPECT_EQ(static_cast<int>(ErrorCode::kOutOfMemory), 6);
+  EXPECT_EQ(static_cast<int>(ErrorCode::kOutOfSpace), 7);
+  EXPECT_EQ(static_cast<int>(ErrorCode::kRolledBack), 15);
+}
+
+TEST(Status, AConflictSaysReasonTableAndKey) {
+  Status status = Status::conflict(ConflictReason::kRecordChanged);
+  status.at_table("account").at_key("alice", 5);
+  EXPECT_EQ(status.code(), ErrorCode::kConflict);
+  EXPECT_EQ(status.conflict_reason(), ConflictReason::kRecordChanged);
+  EXPECT_EQ(status.table(), "account");
+  EXPECT_EQ(status.key_preview(), "alice");
+  EXPECT_EQ(status.message(),
+            "conflict (record_changed) in table 'account' at key \"alice\"; "
+            "run the transaction again");
+}
+
+TEST(Status, WhatAnInnerCallSaidStays) {
+  Status status = ErrorCode::kNotFound;
+  status.at_table("inner").at_key("a", 1);
+  status.at_table("outer").at_key("b", 1);
+  EXPECT_EQ(status.table(), "inner");
+  EXPECT_EQ(status.key_preview(), "a");
+  Status success;
+  success.at_table("outer").at_key("b", 1);
+  EXPECT_EQ(success.message(), "ok");
+}
+
+TEST(Status, LongNamesAndKeysAreCutAndBinaryKeysShownAsDigits) {
+  Status status = ErrorCode::kAlreadyExists;
+  status.at_table(std::string(100, 't')).at_key(std::string(100, 'k').data(), 100);
+  EXPECT_EQ(status.table(), std::string(Status::kTableBytes, 't'));
+  EXPECT_EQ(status.key_preview(), std::string(Status::kPreviewBytes, 'k'));
+  Status binary = ErrorCode::kNotFound;
+  binary.at_key("\x00\xff\x41", 3);
+  EXPECT_TRUE(contains(binary, "0x00ff41")) << binary.message();
+}
+
+TEST(Status, ASystemErrorAddsErrno) {
+  const Status status = Status::system_error(ErrorCode::kIoError, "cannot sync /d/log.3", EIO);
+  EXPECT_EQ(status.code(), ErrorCode::kIoError);
+  EXPECT_EQ(status.error_number(), EIO);
+  EXPECT_TRUE(contains(status, "cannot sync /d/log.3: Input/output error (errno 5)"))
+      << status.message();
+}
+
+TEST(Status, AFullDiskIsOutOfSpaceWhateverTheCallerSaid) {
+  for (const int error_number : {ENOSPC, EDQUOT}) {
+    const Status status = Status::system_error(ErrorCode::kIoError, "cannot append", error_number);
+    EXPECT_EQ(status.code(), ErrorCode::kOutOfSpace);
+    EXPECT_EQ(status.error_number(), error_number);
+    EXPECT_TRUE(contains(status, "free space")) << status.message();
+  }
+}
+
+void expect_equal(const Status& a, const Status& b) {
+  EXPECT_EQ(a.code(), b.code());
+  EXPECT_EQ(a.message(), b.message());
+  EXPECT_EQ(a.error_number(), b.error_number());
+  EXPECT_EQ(a.conflict_reason(), b.conflict_reason());
+}
+
+TEST(Status, CopiesAreEqualAndIndependent) {
+  Status original = Status::system_error(ErrorCode::kIoError, "detail", EIO);
+  original.at_table("t").at_key("k", 1);
+  auto source = std::make_unique<Status>(original);
+  const Status copy(*source);
+  Status assigned = Status::error(ErrorCode::kCorruption, "something else");
+  assigned = *source;
+  source.reset();
+  expect_equal(copy, original);
+  expect_equal(assigned, original);
+  Status& same = assigned;
+  assigned = same;
+  expect_equal(assigned, original);
+  assigned = Status();
+  EXPECT_EQ(assigned.message(), "ok");
+}
+
+TEST(Status, MovesTakeTheDetailAlong) {
+  Status original = Status::error(ErrorCode::kInvalidArgument, "Options::dir is empty");
+  const Status wanted = original;
+  Status moved(std::move(original));
+  expect_equal(moved, wanted);
+  Status assigned = Status::error(ErrorCode::kBusy, "x");
+  assigned = std::move(moved);
+  expect_equal(assigned, wanted);
+}
+
+Result<int> half_of(int number) {
+  if (number % 2 != 0) return Status::error(ErrorCode::kInvalidArgument, "odd");
+  return number / 2;
+}
+Result<int> quarter_of(int number) {
+  FOEDUS_TRY(const int half, half_of(number));
+  FOEDUS_TRY(const int quarter, half_of(half));
+  return quarter;
+}
+Status check_quarter(int number) {
+  FOEDUS_CHECK(quarter_of(number));
+  FOEDUS_CHECK(Status());
+  return {};
+}
+
+TEST(Result, HoldsAValueOrTheReasonWhyNot) {
+  EXPECT_EQ(*half_of(8), 4);
+  EXPECT_FALSE(half_of(7).is_ok());
+  EXPECT_EQ(half_of(7).code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(Result, TryAndCheckPassErrorsOn) {
+  EXPECT_EQ(*quarter_of(8), 2);
+  EXPECT_EQ(quarter_of(6).code(), ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(check_quarter(8).is_ok());
+  EXPECT_TRUE(contains(check_quarter(6), "odd"));
+}
+
+TEST(Result, CarriesWhatCanOnlyBeMoved) {
+  Result<std::unique_ptr<int>> result(std::make_unique<int>(5));
+  const std::unique_ptr<int> value = *std::move(result);
+  EXPECT_EQ(*value, 5);
+}
+
+}  // namespace
+}  // namespace foedus

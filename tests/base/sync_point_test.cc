@@ -1,0 +1,23 @@
+#include "foedus-core/base/sync_point.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace foedus::base {
+namespace {
+
+std::string places_seen;
+
+TEST(SyncPoint, CallsTheHookWithThePlaceWhileOneIsSet) {
+  FOEDUS_SYNC_POINT("one");
+  set_sync_point_hook([](const char* place) { places_seen.append(place).append(" "); });
+  FOEDUS_SYNC_POINT("two");
+  FOEDUS_SYNC_POINT("three");
+  set_sync_point_hook(nullptr);
+  FOEDUS_SYNC_POINT("four");
+  EXPECT_EQ(places_seen, "two three ");
+}
+
+}  // namespace
+}  // namespace foedus::base

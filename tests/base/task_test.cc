@@ -1,0 +1,160 @@
+// ctest-labels: concurrency
+#include "foedus-core/base/task.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "foedus-core/base/clock.h"
+
+namespace foedus::base {
+namespace {
+
+constexpr std::uint64_t kLongUs = 30'000'000;  // a test that waits for so long has failed
+
+class CountingTask : public Task {
+ public:
+  explicit CountingTask(Runtime* runtime) : runtime_(runtime) {}
+  const char* name() const override { return "a-name-longer-than-fifteen"; }
+  std::uint64_t step() override {
+    EXPECT_EQ(running_.fetch_add_relaxed(1), 0u);  // never two threads
+    if (inside) inside();
+    running_.fetch_add_relaxed(~std::uint32_t{0});
+    steps_.fetch_add_relaxed(1);
+    fence_seq_cst();
+    runtime_->wake(&stepped_);
+    return rest_us;
+  }
+  std::uint64_t steps() const { return steps_.load_acquire(); }
+  bool wait_for_steps(std::uint64_t count) {
+    return runtime_->wait(&stepped_, kLongUs, [&] { return steps() >= count; });
+  }
+
+  std::uint64_t rest_us = kUntilNotified;
+  std::function<void()> inside;
+
+ private:
+  Runtime* const runtime_;
+  WaitPoint stepped_;
+  AtomicWord<std::uint32_t> running_;
+  AtomicWord<std::uint64_t> steps_;
+};
+
+class ThreadRuntimeTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Runtime> runtime_ = make_thread_runtime();
+  CountingTask task_{runtime_.get()};
+};
+
+TEST_F(ThreadRuntimeTest, AStartedTaskIsSteppedOnceAndThenWhenNotified) {
+  runtime_->start(&task_);
+  ASSERT_TRUE(task_.wait_for_steps(1));
+  runtime_->pause(5'000);
+  EXPECT_EQ(task_.steps(), 1u);
+  runtime_->notify(&task_);
+  ASSERT_TRUE(task_.wait_for_steps(2));
+  runtime_->stop(&task_);
+}
+
+TEST_F(ThreadRuntimeTest, ATaskThatWantsNoRestIsSteppedAgainAtOnce) {
+  task_.rest_us = 0;
+  runtime_->start(&task_);
+  ASSERT_TRUE(task_.wait_for_steps(100));
+  runtime_->stop(&task_);
+}
+
+TEST_F(ThreadRuntimeTest, ATaskIsSteppedAgainAfterItsRest) {
+  task_.rest_us = 1'000;
+  runtime_->start(&task_);
+  ASSERT_TRUE(task_.wait_for_steps(5));
+  runtime_->stop(&task_);
+}
+
+// A notification during a step is not lost: the step may have looked too early.
+TEST_F(ThreadRuntimeTest, ANotificationDuringAStepCausesAnother) {
+  bool first = true;
+  task_.inside = [&] {
+    if (first) runtime_->notify(&task_);
+    first = false;
+  };
+  runtime_->start(&task_);
+  ASSERT_TRUE(task_.wait_for_steps(2));
+  runtime_->stop(&task_);
+  EXPECT_EQ(task_.steps(), 2u);
+}
+
+TEST_F(ThreadRuntimeTest, AStoppedTaskIsNotSteppedAgainAndNotifyingItDoesNothing) {
+  task_.rest_us = 0;
+  runtime_->start(&task_);
+  ASSERT_TRUE(task_.wait_for_steps(1));
+  runtime_->stop(&task_);
+  const std::uint64_t steps = task_.steps();
+  runtime_->notify(&task_);
+  runtime_->pause(2'000);
+  EXPECT_EQ(task_.steps(), steps);
+}
+
+TEST_F(ThreadRuntimeTest, AStoppedTaskMayBeStartedAgain) {
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    runtime_->start(&task_);
+    ASSERT_TRUE(task_.wait_for_steps(i));
+    runtime_->stop(&task_);
+    ASSERT_EQ(task_.steps(), i);
+  }
+}
+
+TEST_F(ThreadRuntimeTest, StoppingATaskThatNeverRunsIsImpossible) {
+  EXPECT_DEATH(runtime_->stop(&task_), "found != threads_.end");
+}
+
+TEST_F(ThreadRuntimeTest, WaitReturnsAtOnceIfReadyAndFalseAfterItsTime) {
+  WaitPoint point;
+  EXPECT_TRUE(runtime_->wait(&point, 0, [] { return true; }));
+  EXPECT_FALSE(runtime_->wait(&point, 0, [] { return false; }));
+  const std::uint64_t before_us = runtime_->now_us();
+  EXPECT_FALSE(runtime_->wait(&point, 3'000, [] { return false; }));
+  EXPECT_GE(runtime_->now_us(), before_us + 2'500);
+  EXPECT_TRUE(runtime_->wait(&point, Runtime::kForever, [] { return true; }));
+}
+
+TEST_F(ThreadRuntimeTest, WakeEndsTheWaitOfEveryWaiter) {
+  WaitPoint point;
+  AtomicWord<std::uint32_t> go;
+  AtomicWord<std::uint32_t> woken;
+  const auto waiter = [&] {
+    EXPECT_TRUE(runtime_->wait(&point, kLongUs, [&] { return go.load_acquire() != 0; }));
+    woken.fetch_add_relaxed(1);
+  };
+  std::thread first(waiter);
+  std::thread second(waiter);
+  runtime_->pause(2'000);
+  EXPECT_EQ(woken.load_relaxed(), 0u);
+  go.store_release(1);
+  runtime_->wake(&point);
+  first.join();
+  second.join();
+  EXPECT_EQ(woken.load_relaxed(), 2u);
+}
+
+// Two threads hand a turn to each other; a wake that got lost between look and sleep would leave
+// both waiting for the limit.
+TEST_F(ThreadRuntimeTest, NoWakeIsLostBetweenLookAndSleep) {
+  constexpr std::uint64_t kTurns = 10'000;
+  WaitPoint points[2];
+  AtomicWord<std::uint64_t> turn;
+  const auto player = [&](std::uint64_t self) {
+    for (std::uint64_t i = self; i < kTurns; i += 2) {
+      ASSERT_TRUE(runtime_->wait(&points[self], kLongUs, [&] { return turn.load_acquire() == i; }));
+      turn.store_release(i + 1);
+      runtime_->wake(&points[1 - self]);
+    }
+  };
+  std::thread other(player, 1);
+  player(0);
+  other.join();
+  EXPECT_EQ(turn.load_relaxed(), kTurns);
+}
+
+}  // namespace
+}  // namespace foedus::base
