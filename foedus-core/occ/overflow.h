@@ -1,25 +1,25 @@
 #pragma once
-// Payloads above kInlinePayloadBytesMax: a chain of overflow pages (page/overflow_page.h). The record's body
-// then holds the 8-byte id of the first page, and the field that says the payload's length holds
-// kOverflowLength.
+// Payloads above kInlinePayloadBytesMax: a chain of overflow pages (page/overflow_page.h). The
+// record's body then holds the 8-byte id of the first page, and the field that says the payload's
+// length holds kOverflowLength.
 //
 //   prepared --apply()--> the record's --replaced or erased--> retired
 //       \--release_overflow(): the transaction ended without being applied
 //
 //   O7  A chain is written once, at the call, before anyone can reach it; partial writes to such a
 //       payload are puts of the whole.
-//   O8  Each chain has one owner: a WriteEntry::overflow, then a record. apply() is called for every
-//       entry of a transaction in order, so that a second put of one record finds the chain of the
-//       first one in the record and retires it.
-//   O9  A reader follows an id only after it has seen, behind its loads of length and id, the record's
-//       TID as it was before them and not being-written.
+//   O8  Each chain has one owner: a WriteEntry::overflow, then a record. apply() is called for
+//       every entry of a transaction in order, so that a second put of one record finds the chain
+//       of the first one in the record and retires it.
+//   O9  A reader follows an id only after it has seen, behind its loads of length and id, the
+//       record's TID as it was before them and not being-written.
 //
-// Argument for O9. apply() changes length and body only while the TID says being-written, so two equal
-// looks without that flag around the loads mean that length and id are of one version: the id is no
-// inline bytes, and names a chain that was complete before the apply (the writer's fence after the
-// mark, the reader's fence before the second look). The chain may be replaced right after; it is then
-// retired, not released, and the reader's pin keeps retired pages as they are. What was copied counts
-// only if the TID is still the same afterwards (O3).
+// Argument for O9. apply() changes length and body only while the TID says being-written, so two
+// equal looks without that flag around the loads mean that length and id are of one version: the id
+// is no inline bytes, and names a chain that was complete before the apply (the writer's fence
+// after the mark, the reader's fence before the second look). The chain may be replaced right
+// after; it is then retired, not released, and the reader's pin keeps retired pages as they are.
+// What was copied counts only if the TID is still the same afterwards (O3).
 
 #include <cstdint>
 #include <string>
@@ -32,7 +32,8 @@ namespace foedus::occ {
 
 // With a key of kMaxKeyBytes a record of this size leaves room for another third of its page.
 inline constexpr std::uint32_t kInlinePayloadBytesMax = 1400;
-// Room for the payload in a record is a multiple of 8 and at least this: the id of a chain fits always.
+// Room for the payload in a record is a multiple of 8 and at least this: the id of a chain fits
+// always.
 inline constexpr std::uint32_t kPayloadRoomBytesMin = 8;
 // In the length field of a record.
 inline constexpr std::uint16_t kOverflowLength = 0xffff;
@@ -76,8 +77,8 @@ inline std::uint64_t load_overflow_id(const char* body) {
 enum class PayloadLook : std::uint8_t { kDone, kUnsettled };
 
 // Copies what `range` wants of a payload that lies at `body` and whose length field is read by
-// load_length(), inline or not (O9). kUnsettled: nothing was copied, look again. To be called below an
-// optimistic_read of the same record.
+// load_length(), inline or not (O9). kUnsettled: nothing was copied, look again. To be called below
+// an optimistic_read of the same record.
 template <typename LoadLength>
 PayloadLook load_payload(page::PagePool& pool, const page::RecordHeader& record, const char* body,
                          ReadRange* range, LoadLength&& load_length) {
@@ -99,8 +100,8 @@ PayloadLook load_payload(page::PagePool& pool, const page::RecordHeader& record,
   return PayloadLook::kDone;
 }
 
-// TxnContext::read_record for a record whose payload may be a chain. A commit that marks the record and
-// then aborts puts the same TID back: its readers saw one version, but may have copied nothing.
+// TxnContext::read_record for a record whose payload may be a chain. A commit that marks the record
+// and then aborts puts the same TID back: its readers saw one version, but may have copied nothing.
 template <typename LoadLength>
 Found read_payload(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
                    const char* body, ReadRange* range, LoadLength&& load_length) {

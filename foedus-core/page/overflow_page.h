@@ -1,6 +1,7 @@
 #pragma once
-// OverflowPage: part of a payload that is larger than a page gives room for. The pages of one payload form a
-// chain; they are written before anyone can reach them and never change afterwards (occ/overflow.h).
+// OverflowPage: part of a payload that is larger than a page gives room for. The pages of one
+// payload form a chain; they are written before anyone can reach them and never change afterwards
+// (occ/overflow.h).
 
 #include <algorithm>
 #include <cstdint>

@@ -1,0 +1,69 @@
+#pragma once
+// Arrays: a fixed number of records of one payload size, addressed by index; all are there from the
+// start, as zero bytes of TID 0. What transactions call, and what the commit protocol asks. The
+// rules of its pages stand in array_page.h, those of the folder in README.md.
+//
+// Common to the calls of transactions: the session's thread; kConflict dooms the transaction;
+// kInvalidArgument: the index or a part of the payload is out of range; kOutOfMemory changes
+// nothing.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/log/log_record.h"
+#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus-core/page/tid.h"
+#include "foedus/status.h"
+
+namespace foedus::storage::array {
+
+// ---- life of a storage --------------------------------------------------------------------------
+
+// Makes the root page. REQUIRES: nobody else knows the storage yet; records is not 0 and
+// payload_bytes within 1 .. kMaxArrayPayloadBytes.
+Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+// Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
+void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+
+// ---- operations of transactions -----------------------------------------------------------------
+
+// Copies the part of the payload that `range` asks for.
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+           occ::ReadRange* range);
+// The same, holding the record's lock until the transaction ends.
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+                      occ::ReadRange* range);
+
+// Payload bytes [offset, offset + part.size()); all of them are a put.
+Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+                std::uint32_t offset, std::string_view part);
+// Adds to the 64-bit number at payload byte `offset`.
+Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+                 std::uint32_t offset, std::int64_t delta);
+
+// Starts to load the lines that a read of `index` will touch. Changes and remembers nothing.
+void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index);
+
+// ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
+
+// Records of arrays do not move: the first two are never called.
+bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
+                 page::RecordHeader** to, std::uint32_t* place);
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
+// Always true: the calls have checked the range.
+bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
+// Changes the payload as the log record says, and leaves the TID alone. REQUIRES: the record is
+// locked and marked being-written.
+void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
+// Never called: no page-version of an array is remembered, because no record comes or goes.
+bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
+
+// Recovery: does what a committed log record says, unless the record's TID is above the log
+// record's. Several threads, but all records of one index in one of them, by TID.
+Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
+
+}  // namespace foedus::storage::array

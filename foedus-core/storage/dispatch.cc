@@ -1,0 +1,66 @@
+#include "foedus-core/storage/dispatch.h"
+
+namespace foedus::storage {
+
+Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
+  switch (control->meta.kind) {
+    case StorageKind::kMasstree: return masstree::create(pool, pages, control);
+    case StorageKind::kArray: return array::create(pool, pages, control);
+    case StorageKind::kHash: return hash::create(pool, pages, control);
+    case StorageKind::kSequential: return sequential::create(pool, pages, control);
+  }
+  FOEDUS_INVARIANT(false, control->meta.kind);
+}
+
+void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
+  switch (control->meta.kind) {
+    case StorageKind::kMasstree: return masstree::drop(pool, pages, control);
+    case StorageKind::kArray: return array::drop(pool, pages, control);
+    case StorageKind::kHash: return hash::drop(pool, pages, control);
+    case StorageKind::kSequential: return sequential::drop(pool, pages, control);
+  }
+  FOEDUS_INVARIANT(false, control->meta.kind);
+}
+
+bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
+                 page::RecordHeader** to, std::uint32_t* place) {
+  switch (control->meta.kind) {
+    case StorageKind::kMasstree: return masstree::track_moved(pool, control, record, to, place);
+    case StorageKind::kArray: return array::track_moved(pool, control, record, to, place);
+    case StorageKind::kHash: return hash::track_moved(pool, control, record, to, place);
+    case StorageKind::kSequential: return sequential::track_moved(pool, control, record, to, place);
+  }
+  FOEDUS_INVARIANT(false, control->meta.kind);
+}
+
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
+  switch (entry->storage->meta.kind) {
+    case StorageKind::kMasstree: return masstree::relocate(ctx, entry);
+    case StorageKind::kArray: return array::relocate(ctx, entry);
+    case StorageKind::kHash: return hash::relocate(ctx, entry);
+    case StorageKind::kSequential: return sequential::relocate(ctx, entry);
+  }
+  FOEDUS_INVARIANT(false, entry->storage->meta.kind);
+}
+
+bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry) {
+  switch (entry.storage->meta.kind) {
+    case StorageKind::kMasstree: return masstree::page_still_holds(pool, entry);
+    case StorageKind::kArray: return array::page_still_holds(pool, entry);
+    case StorageKind::kHash: return hash::page_still_holds(pool, entry);
+    case StorageKind::kSequential: return sequential::page_still_holds(pool, entry);
+  }
+  FOEDUS_INVARIANT(false, entry.storage->meta.kind);
+}
+
+Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record) {
+  switch (control->meta.kind) {
+    case StorageKind::kMasstree: return masstree::replay(ctx, control, record);
+    case StorageKind::kArray: return array::replay(ctx, control, record);
+    case StorageKind::kHash: return hash::replay(ctx, control, record);
+    case StorageKind::kSequential: return sequential::replay(ctx, control, record);
+  }
+  FOEDUS_INVARIANT(false, control->meta.kind);
+}
+
+}  // namespace foedus::storage

@@ -1,0 +1,66 @@
+#pragma once
+// Dispatch by kind: what the commit protocol, recovery and the catalog ask of a storage of any
+// kind. txn/ includes this header and none of a kind.
+
+#include <cstdint>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/array/array_storage.h"
+#include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/storage/masstree/masstree_storage.h"
+#include "foedus-core/storage/sequential/sequential_storage.h"
+#include "foedus/status.h"
+#include "foedus/storage.h"
+
+namespace foedus::storage {
+
+// ---- rarely called: dispatch.cc -----------------------------------------------------------------
+
+// Makes the root. REQUIRES: nobody else knows the storage yet.
+Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+// Retires all pages. REQUIRES: no transaction that begins now finds the storage.
+void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+
+// Where a moved record is now, without locks. False: it is in no page any more; relocate() a write,
+// and a read of it conflicts.
+bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
+                 page::RecordHeader** to, std::uint32_t* place);
+// Finds the record of a write from the root by the full key in its log record, or makes it, with
+// room for the write. REQUIRES: the transaction holds no record lock of its lock phase.
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
+// Verify of a page-version that is not literally the same any more.
+bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
+
+// Recovery: does what a committed log record says, unless its record is newer. By TID for each key.
+Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
+
+// ---- for every write of every commit ------------------------------------------------------------
+
+// Whether apply() can. REQUIRES: the caller holds the record's lock and saw that it has not moved.
+// False: relocate() once the locks are released.
+inline bool accepts(page::PagePool& pool, const occ::WriteEntry& entry) {
+  switch (entry.storage->meta.kind) {
+    case StorageKind::kMasstree: return masstree::accepts(pool, entry);
+    case StorageKind::kArray: return array::accepts(pool, entry);
+    case StorageKind::kHash: return hash::accepts(pool, entry);
+    case StorageKind::kSequential: return sequential::accepts(pool, entry);
+  }
+  FOEDUS_INVARIANT(false, entry.storage->meta.kind);
+}
+
+// Changes the payload, not the TID. REQUIRES: accepts(); the record is locked and marked
+// being-written. Called for every entry, those of one record in the order of the user's calls.
+inline void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
+  switch (entry.storage->meta.kind) {
+    case StorageKind::kMasstree: return masstree::apply(ctx, entry);
+    case StorageKind::kArray: return array::apply(ctx, entry);
+    case StorageKind::kHash: return hash::apply(ctx, entry);
+    case StorageKind::kSequential: return sequential::apply(ctx, entry);
+  }
+  FOEDUS_INVARIANT(false, entry.storage->meta.kind);
+}
+
+}  // namespace foedus::storage

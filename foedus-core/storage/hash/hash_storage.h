@@ -1,0 +1,111 @@
+#pragma once
+// Hash storages: byte-string keys without order, in a trie on the 64-bit hash of the key. What
+// transactions call, and what the commit protocol asks. The rules of its pages stand in
+// hash_page.h, those of the folder in README.md.
+//
+// Common to the calls of transactions: the session's thread; kConflict dooms the transaction;
+// kOutOfMemory changes nothing that anybody can see. Keys have at most kMaxKeyBytes bytes, payloads
+// at most kMaxPayloadBytes; both are the caller's and are copied.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/log/log_record.h"
+#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus-core/page/tid.h"
+#include "foedus/status.h"
+
+namespace foedus::storage::hash {
+
+// ---- life of a storage --------------------------------------------------------------------------
+
+// Makes the interior pages that meta.fan_out_bits asks for (at most kFanOutBitsMax); bins come with
+// their first key. REQUIRES: nobody else knows the storage yet.
+Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+// Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
+void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+
+// Bits for a number of records to expect (HashOptions): about one bin page for every 16 of them.
+inline constexpr std::uint32_t kFanOutBitsMax = 21;
+constexpr std::uint32_t fan_out_bits_for(std::uint64_t records_expected) {
+  std::uint32_t bits = 1;
+  while (bits < kFanOutBitsMax && (std::uint64_t{16} << bits) < records_expected) ++bits;
+  return bits;
+}
+
+// ---- operations of transactions -----------------------------------------------------------------
+
+// Copies the part of the payload that `range` asks for. kNotFound: absence is remembered.
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+           occ::ReadRange* range);
+// The same, holding the record's lock until the transaction ends.
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                      occ::ReadRange* range);
+
+enum class WriteMode : std::uint8_t {
+  kPut,     // present or not, and without remembering which
+  kInsert,  // kAlreadyExists if the key is there
+  kUpdate,  // kNotFound if it is not
+};
+// The whole payload.
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                   std::string_view key, std::string_view payload);
+// Payload bytes [offset, offset + part.size()). kNotFound; kInvalidArgument: they are not all
+// there.
+Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                std::uint32_t offset, std::string_view part);
+// Adds to the 64-bit number at payload byte `offset`. Fails as write_at does.
+Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 std::uint32_t offset, std::int64_t delta);
+// kNotFound if the key is not there.
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+
+// Starts to load the lines that a lookup of `key` will touch. Changes and remembers nothing.
+void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+
+// ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
+
+// Where a moved record is now: in the same bin or a successor of it. No locks, no transaction.
+// False: it was deleted, and left behind when its bin was rebuilt.
+bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
+                 page::RecordHeader** to, std::uint32_t* place);
+// Finds the record of this write from the root by the full key in its log record, or makes one, and
+// gives it room for the payload. All entries of the record say the new record and place afterwards.
+// kConflict: a partial write no longer fits what is there. REQUIRES: the transaction holds no
+// record lock of its lock phase.
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
+// Whether apply() can: the payload has room, the offset is inside. REQUIRES: the record is locked
+// by the caller and has not moved. False: relocate() once the locks are released.
+bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
+// Changes the payload as the log record says, and leaves the TID alone. REQUIRES: accepts(), the
+// record is locked and marked being-written; called for each entry of a record, in order.
+void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
+// Verify of a page-version: true if no key was added to what the entry saw, also not through the
+// successors of its bin.
+bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
+
+// Recovery: does what a committed log record says, unless the record's TID is above the log
+// record's. Several threads, but all records of one key in one of them, by TID.
+Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
+
+// ---- for tests and statistics -------------------------------------------------------------------
+
+struct Statistics {
+  std::uint64_t interior_pages = 0;
+  std::uint64_t bins = 0;
+  std::uint64_t bin_pages = 0;        // with those chained behind the first of a bin
+  std::uint64_t overflow_pages = 0;
+  std::uint64_t records = 0;          // present
+  std::uint64_t deleted_records = 0;  // room that the next rebuild or spread frees
+  std::uint64_t moved_records = 0;    // the same
+};
+
+// Walks the whole trie and stops the process at the first broken rule of hash_page.h.
+// REQUIRES: no other thread changes it.
+Statistics verify_trie(page::PagePool& pool, occ::StorageControl* control);
+
+}  // namespace foedus::storage::hash

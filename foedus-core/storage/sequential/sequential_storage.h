@@ -1,0 +1,56 @@
+#pragma once
+// Sequential storages: append only, read as a whole in serial order. Each session appends to a
+// chain of pages of its own. What transactions call, and what the commit protocol asks. The rules
+// of its pages stand in sequential_page.h, those of the folder in README.md.
+//
+// Common to the calls of transactions: the session's thread; kConflict dooms the transaction;
+// kOutOfMemory changes nothing that anybody can see. Payloads have at most
+// kMaxSequentialPayloadBytes bytes and are copied.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/log/log_record.h"
+#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus-core/page/tid.h"
+#include "foedus/status.h"
+
+namespace foedus::storage::sequential {
+
+// ---- life of a storage --------------------------------------------------------------------------
+
+// Makes the root page. REQUIRES: nobody else knows the storage yet.
+Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+// Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
+void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+
+// ---- operations of transactions -----------------------------------------------------------------
+
+// Adds a record behind all of this session. kTooLarge, kOutOfMemory.
+Status append(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view payload);
+
+// The scan is sequential_cursor.h.
+
+// ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
+
+// Records of sequential storages do not move: the first two are never called.
+bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
+                 page::RecordHeader** to, std::uint32_t* place);
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
+// Always true: room was reserved at the call.
+bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
+// Fills in the payload, and leaves the TID alone. REQUIRES: the record is locked and marked
+// being-written.
+void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
+// Verify of a page-version: true if nothing was appended to what the entry saw.
+bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
+
+// Recovery: appends what a committed log record says, with its TID, to the chain of ctx.session().
+// Each session's calls by TID, records of one TID in their order, each once.
+Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
+
+}  // namespace foedus::storage::sequential
