@@ -31,6 +31,7 @@ class Driver {
 
   foedus::Status run() {
     FOEDUS_CHECK(find_or_load());
+    line_.add("warehouses", population_->load.scale.warehouses);
     if (!FLAGS_verify_acks.empty()) {
       FOEDUS_TRY(const std::uint64_t acks,
                  verify_acks<B>(backend_, population_->tables, FLAGS_verify_acks));

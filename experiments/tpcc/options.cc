@@ -7,6 +7,7 @@
 #include "experiments/common/options.h"
 
 DEFINE_uint32(warehouses, 0, "scale; 0: those of the database, or one per session");
+DEFINE_bool(small, false, "a hundredth of the rows of each warehouse; for tests, not TPC-C");
 DEFINE_string(storage, "mixed", "mixed: arrays, sequential and Master-Trees; masstree: all trees");
 DEFINE_string(mix, "full", "full: all five transactions; new-order-payment: 51 % and 49 %");
 DEFINE_uint32(remote_percent, 1, "% of order lines from other warehouses; payments: 15-fold");
@@ -49,6 +50,10 @@ Phases phases_by_flags() {
 Scale scale_by_flags() {
   Scale scale;
   scale.warehouses = FLAGS_warehouses != 0 ? FLAGS_warehouses : FLAGS_sessions;
+  if (!FLAGS_small) return scale;
+  scale.items /= 100;
+  scale.customers_per_district /= 100;
+  scale.orders /= 100;
   return scale;
 }
 
@@ -76,6 +81,9 @@ foedus::Status check_population_by_flags(const LoadRow& load) {
   if (FLAGS_warehouses != 0 && FLAGS_warehouses != load.scale.warehouses) {
     return failed(code, "the database has %u warehouses, --warehouses is %u", load.scale.warehouses,
                   FLAGS_warehouses);
+  }
+  if (scale_by_flags().items != load.scale.items) {
+    return failed(code, "the database was loaded with another --small");
   }
   if (storage_by_flags() == load.storage) return {};
   return failed(code, "the database was loaded with another --storage");

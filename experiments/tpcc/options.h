@@ -7,6 +7,7 @@
 #include "experiments/tpcc/tables.h"
 
 DECLARE_uint32(warehouses);
+DECLARE_bool(small);
 DECLARE_string(storage);
 DECLARE_string(mix);
 DECLARE_uint32(remote_percent);
@@ -29,11 +30,12 @@ struct Phases {
 // kInvalidArgument: a flag of this file is out of range, or does not go with another.
 foedus::Status check_flags();
 Phases phases_by_flags();
-// --warehouses, or one per session.
+// --warehouses, or one per session; --small.
 Scale scale_by_flags();
 StorageChoice storage_by_flags();
 RunPlan plan_by_flags(const LoadRow& load);
-// kInvalidArgument: the database is of another shape than --warehouses and --storage ask for.
+// kInvalidArgument: the database is of another shape than --warehouses, --small and
+// --storage ask for.
 foedus::Status check_population_by_flags(const LoadRow& load);
 
 }  // namespace experiments::tpcc

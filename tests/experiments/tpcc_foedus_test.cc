@@ -1,6 +1,9 @@
+// ctest-labels: concurrency
 // TPC-C over the engine, tiny: consistent after load, after run, and when opened again.
 
 #include <gtest/gtest.h>
+
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -13,7 +16,7 @@ namespace {
 
 class TpccFoedus : public testing::TestWithParam<StorageChoice> {
  protected:
-  TpccFoedus() : dir_(testing::TempDir() + "tpcc_foedus_test") {
+  TpccFoedus() : dir_(testing::TempDir() + "tpcc_foedus_test." + std::to_string(getpid())) {
     std::filesystem::remove_all(dir_);
   }
   ~TpccFoedus() override { std::filesystem::remove_all(dir_); }

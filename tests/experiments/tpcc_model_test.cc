@@ -2,53 +2,58 @@
 // way in which it may not be. Independent of the engine.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 
-#include "tests/experiments/tpcc_map_backend.h"
+#include "tests/experiments/tpcc_contended_backend.h"
 #include "tests/experiments/tpcc_tiny.h"
 
 namespace experiments::tpcc {
 namespace {
 
+std::string ack_path(const std::string& name) {
+  return testing::TempDir() + "tpcc_" + name + "." + std::to_string(getpid()) + ".acks";
+}
+
 TEST(TpccModel, RunsConsistentlyWithArrays) {
-  MapBackend backend;
-  run_tiny(backend, StorageChoice::kMixed, testing::TempDir() + "tpcc_model_mixed.acks");
+  ContendedBackend backend;
+  run_tiny(backend, StorageChoice::kMixed, ack_path("mixed"));
 }
 
 TEST(TpccModel, RunsConsistentlyWithOrderedTablesOnly) {
-  MapBackend backend;
-  run_tiny(backend, StorageChoice::kOrdered, testing::TempDir() + "tpcc_model_ordered.acks");
+  ContendedBackend backend;
+  run_tiny(backend, StorageChoice::kOrdered, ack_path("ordered"));
 }
 
 TEST(TpccModel, LoadIsTheSameWhateverTheNumberOfThreads) {
-  MapBackend one, many;
+  ContendedBackend one, many;
   const auto a = populate(one, tiny_scale(), StorageChoice::kOrdered, kTinySeed, 1, 1);
   const auto b = populate(many, tiny_scale(), StorageChoice::kOrdered, kTinySeed, 1, 5);
   ASSERT_TRUE(a.is_ok() && b.is_ok());
-  EXPECT_EQ(a->tables.order_line->rows, b->tables.order_line->rows);
-  EXPECT_EQ(a->tables.customer->rows, b->tables.customer->rows);
+  EXPECT_EQ(a->tables.order_line->by_key, b->tables.order_line->by_key);
+  EXPECT_EQ(a->tables.customer->by_key, b->tables.customer->by_key);
   EXPECT_EQ(a->load.data_bytes, b->load.data_bytes);
   std::uint64_t bytes = 0;
-  for (const MapTable* table :
+  for (const ContendedBackend::Table table :
        {b->tables.warehouse, b->tables.district, b->tables.customer, b->tables.customer_data,
         b->tables.item, b->tables.stock, b->tables.history, b->tables.orders, b->tables.new_order,
         b->tables.order_line, b->tables.customer_by_name, b->tables.order_by_customer}) {
-    for (const auto& [key, row] : table->rows) bytes += key.size() + row.size();
+    for (const auto& [key, row] : table->by_key) bytes += key.size() + row.size();
   }
   EXPECT_EQ(b->load.data_bytes, bytes);
 }
 
 TEST(TpccModel, LoadThatWasCutShortIsRefused) {
-  MapBackend backend;
+  ContendedBackend backend;
   auto loaded = load_tiny(backend, StorageChoice::kMixed);
   auto table = open_load_table(backend);
   ASSERT_TRUE(table.is_ok());
   loaded.load.state = LoadRow::kLoading;
-  (*table)->rows[std::string(kLoadKey)] = payload_of(loaded.load);
+  (*table)->by_key[std::string(kLoadKey)] = payload_of(loaded.load);
   EXPECT_EQ(find_population(backend).code(), foedus::ErrorCode::kInvalidArgument);
 }
 
@@ -58,15 +63,16 @@ class TpccDamage : public testing::Test {
   TpccDamage() : population_(load_tiny(backend_, StorageChoice::kOrdered)) {}
 
   template <typename Row>
-  void change(MapTable* table, const PackedKey& key, const std::function<void(Row&)>& damage) {
+  void change(ContendedBackend::Table table, const PackedKey& key,
+              const std::function<void(Row&)>& damage) {
     Row row;
-    std::string& payload = table->rows.at(std::string(key.bytes()));
+    std::string& payload = table->by_key.at(std::string(key.bytes()));
     ASSERT_TRUE(row_from(payload, row).is_ok());
     damage(row);
     payload = payload_of(row);
   }
-  void erase(MapTable* table, const PackedKey& key) {
-    ASSERT_EQ(table->rows.erase(std::string(key.bytes())), 1u);
+  void erase(ContendedBackend::Table table, const PackedKey& key) {
+    ASSERT_EQ(table->by_key.erase(std::string(key.bytes())), 1u);
   }
   void expect_violated(const std::string& condition) {
     const foedus::Status status = check_consistency(backend_, population_.tables, 1);
@@ -74,10 +80,10 @@ class TpccDamage : public testing::Test {
     EXPECT_NE(status.message().find("condition " + condition + ","), std::string::npos)
         << status.message();
   }
-  Tables<MapBackend>& tables() { return population_.tables; }
+  Tables<ContendedBackend>& tables() { return population_.tables; }
 
-  MapBackend backend_;
-  Population<MapBackend> population_;
+  ContendedBackend backend_;
+  Population<ContendedBackend> population_;
 };
 
 TEST_F(TpccDamage, WarehouseYtdIsCondition1) {
@@ -95,10 +101,11 @@ TEST_F(TpccDamage, MissingNewestOrderIsCondition2) {
   erase(tables().orders, order_key(1, 1, 30));
   erase(tables().new_order, order_key(1, 1, 30));
   for (std::uint32_t ol = 1; ol <= 15; ++ol) {
-    tables().order_line->rows.erase(std::string(order_line_key(1, 1, 30, ol).bytes()));
+    tables().order_line->by_key.erase(std::string(order_line_key(1, 1, 30, ol).bytes()));
   }
   for (std::uint32_t c = 1; c <= 30; ++c) {
-    tables().order_by_customer->rows.erase(std::string(order_by_customer_key(1, 1, c, 30).bytes()));
+    tables().order_by_customer->by_key.erase(
+        std::string(order_by_customer_key(1, 1, c, 30).bytes()));
   }
   expect_violated("2");
 }
@@ -107,7 +114,7 @@ TEST_F(TpccDamage, GapInNewOrdersIsCondition3) {
   erase(tables().new_order, order_key(1, 1, 25));
   change<OrderRow>(tables().orders, order_key(1, 1, 25), [](auto& row) { row.carrier_id = 1; });
   for (std::uint32_t ol = 1; ol <= 15; ++ol) {
-    if (!tables().order_line->rows.contains(std::string(order_line_key(1, 1, 25, ol).bytes()))) {
+    if (!tables().order_line->by_key.contains(std::string(order_line_key(1, 1, 25, ol).bytes()))) {
       break;
     }
     change<OrderLineRow>(tables().order_line, order_line_key(1, 1, 25, ol), [](auto& row) {
@@ -139,12 +146,13 @@ TEST_F(TpccDamage, MissingHistoryIsCondition9AndOfAWarehouse8) {
   HistorySums history;
   auto worker = backend_.new_worker();
   ASSERT_TRUE(worker.is_ok());
-  ASSERT_TRUE(sum_history<MapBackend>(*worker, tables(), history).is_ok());
+  ASSERT_TRUE(sum_history<ContendedBackend>(*worker, tables(), history).is_ok());
   std::vector<std::int64_t> ytd = history.by_district;
   ytd[0] += 5;
   history.by_district[0] -= 5;
   change<WarehouseRow>(tables().warehouse, warehouse_key(1), [](auto& row) { row.ytd += 5; });
-  const foedus::Status status = check_warehouse<MapBackend>(*worker, tables(), 1, history, ytd);
+  const foedus::Status status =
+      check_warehouse<ContendedBackend>(*worker, tables(), 1, history, ytd);
   EXPECT_NE(status.message().find("condition 8,"), std::string::npos) << status.message();
 
   change<DistrictRow>(tables().district, district_key(tiny_scale(), 1, 1),
@@ -171,12 +179,12 @@ TEST_F(TpccDamage, PaymentsOfACustomerAreCondition12) {
 }
 
 TEST_F(TpccDamage, MissingIndexEntryIsFound) {
-  tables().customer_by_name->rows.erase(tables().customer_by_name->rows.begin());
+  tables().customer_by_name->by_key.erase(tables().customer_by_name->by_key.begin());
   expect_violated("(index)");
 }
 
 TEST_F(TpccDamage, AcknowledgedOrderThatIsGoneIsNamed) {
-  const std::string path = testing::TempDir() + "tpcc_damage.acks";
+  const std::string path = ack_path("damage");
   std::remove(path.c_str());
   {
     auto file = AckFile::open(path);
@@ -184,7 +192,7 @@ TEST_F(TpccDamage, AcknowledgedOrderThatIsGoneIsNamed) {
     ASSERT_TRUE(file->append(ack_line({1, 2, 31, 1234, 7})).is_ok());
     ASSERT_TRUE(file->append("    1  2 ").is_ok());  // cut short: no ack
   }
-  const auto acks = verify_acks<MapBackend>(backend_, tables(), path);
+  const auto acks = verify_acks<ContendedBackend>(backend_, tables(), path);
   EXPECT_EQ(acks.code(), foedus::ErrorCode::kCorruption);
   EXPECT_NE(acks.status().message().find("order 31 of district 1.2"), std::string::npos);
   std::remove(path.c_str());
