@@ -1,0 +1,105 @@
+#include "foedus-core/txn/commit.h"
+
+#include <algorithm>
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/txn/commit_phases.h"
+
+namespace foedus::txn {
+
+namespace {
+
+// Gives back what was prepared for writes that will not be applied.
+void release_prepared(occ::TxnContext* txn) {
+  for (occ::WriteEntry& entry : txn->write_set().entries()) {
+    if (entry.overflow == 0) continue;
+    occ::release_overflow(*txn, entry.storage, entry.overflow);
+    entry.overflow = 0;
+  }
+  txn->log().rollback();
+}
+
+// The newest epoch that the transaction saw anything of.
+Epoch newest_observed(occ::TxnContext* txn) {
+  // A missing key may have been erased and purged in any epoch up to now.
+  if (!txn->page_set().is_empty()) return txn->clock().current();
+  Epoch newest;
+  for (const occ::ReadEntry& read : txn->reads()) newest = std::max(newest, read.observed.epoch());
+  return newest;
+}
+
+Status commit_read_only(occ::TxnContext* txn, Epoch* epoch) {
+  // order: what was read comes before the second look at it; that look is the serialization point.
+  base::fence_seq_cst();
+  FOEDUS_CHECK(verify_sets(txn));
+  *epoch = newest_observed(txn);
+  return {};
+}
+
+// Algorithm 2, with write set, read set, pointer set and page-version set.
+Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
+  FOEDUS_CHECK(lock_write_set(txn));
+  FOEDUS_SYNC_POINT("commit:locked");
+  mark_being_written(txn);                               // C1
+  *epoch = txn->clock().enter_commit(txn->session());    // fence, serialization point, C2
+  FOEDUS_SYNC_POINT("commit:serialized");
+
+  page::Tid tid;
+  Status status = verify_sets(txn);
+  if (status.is_ok() && !choose_tid(txn, *epoch, &tid)) {  // C3
+    status = txn->conflict(ConflictReason::kRetryBound, nullptr);
+  }
+  if (status.is_ok()) {
+    apply_writes(txn, tid);
+    txn->log().publish();  // C4
+    FOEDUS_SYNC_POINT("commit:published");
+    publish_records(txn, tid);
+    txn->set_last_tid(tid);
+  } else {
+    unmark_being_written(txn);
+    unlock_write_set(txn);
+  }
+  txn->clock().leave_commit(txn->session());
+  return status;
+}
+
+}  // namespace
+
+Status commit(occ::TxnContext* txn, Epoch* epoch) {
+  FOEDUS_INVARIANT(txn->is_open());
+  Status status;
+  if (txn->is_doomed()) {
+    status = txn->conflict(ConflictReason::kNone, nullptr);
+  } else if (txn->isolation() == Isolation::kDirtyRead) {
+    *epoch = Epoch();
+  } else if (txn->write_set().is_empty()) {
+    status = commit_read_only(txn, epoch);
+  } else {
+    status = commit_writes(txn, epoch);
+  }
+  if (!status.is_ok()) {
+    rollback(txn);
+    return status;
+  }
+  release_held_locks(txn);
+  occ::TxnContext::Counters::count(&txn->counters().commits);
+  txn->end();
+  return status;
+}
+
+void rollback(occ::TxnContext* txn) {
+  FOEDUS_INVARIANT(txn->is_open());
+  release_prepared(txn);
+  release_held_locks(txn);
+  occ::TxnContext::Counters::count(&txn->counters().rollbacks);
+  txn->end();
+}
+
+Status verify(occ::TxnContext* txn) {
+  if (txn->is_doomed()) return txn->conflict(ConflictReason::kNone, nullptr);
+  base::fence_seq_cst();  // order: as in commit_read_only()
+  return verify_sets(txn);
+}
+
+}  // namespace foedus::txn

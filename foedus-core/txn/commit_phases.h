@@ -1,0 +1,30 @@
+#pragma once
+// The phases of commit.cc.
+
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/tid.h"
+#include "foedus/epoch.h"
+#include "foedus/status.h"
+
+namespace foedus::txn {
+
+// commit_lock.cc: after success every record of the write set is locked and not moved, and every write
+// can be applied. Sorts the write set by record, and by the user's order within one.
+Status lock_write_set(occ::TxnContext* txn);
+void unlock_write_set(occ::TxnContext* txn);
+void release_held_locks(occ::TxnContext* txn);
+
+// commit_verify.cc: reads, pointers and page-versions are as they were seen.
+Status verify_sets(occ::TxnContext* txn);
+
+// commit_apply.cc
+void mark_being_written(occ::TxnContext* txn);
+void unmark_being_written(occ::TxnContext* txn);
+// C3. False: the epoch has no ordinal left above what it must be above.
+bool choose_tid(occ::TxnContext* txn, Epoch epoch, page::Tid* tid);
+// Changes the payloads and completes the log records.
+void apply_writes(occ::TxnContext* txn, page::Tid tid);
+// Makes the records readable under their new TID and releases the locks.
+void publish_records(occ::TxnContext* txn, page::Tid tid);
+
+}  // namespace foedus::txn

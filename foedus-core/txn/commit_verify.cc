@@ -1,0 +1,88 @@
+// The verify phase: lines 7 to 12 of algorithm 2, and the page-versions of §8.2.
+//
+// Why a purged record verifies: its key was read as absent, and it is absent now, in a page whose keys and
+// pointers nobody but this look has to keep. A transaction that inserts the key after this look has its
+// record in that page before its own serialization point; if that point came before ours, we see the
+// record here, being-written or newer.
+#include "foedus-core/storage/dispatch.h"
+#include "foedus-core/txn/commit_phases.h"
+
+namespace foedus::txn {
+
+namespace {
+
+// The TID of what was read, wherever it is now. False: it was purged.
+bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordHeader** record,
+                 page::Tid* now) {
+  *record = read.record;
+  *now = read.record->load_tid();
+  while ((now->word() & (page::Tid::kMoved | page::Tid::kNextLayer)) != 0) [[unlikely]] {
+    std::uint32_t place = 0;
+    if (!storage::track_moved(txn->pool(), read.storage, *record, record, &place)) return false;
+    *now = (*record)->load_tid();  // it may have moved once more meanwhile
+  }
+  return true;
+}
+
+Status verify_reads(occ::TxnContext* txn) {
+  for (const occ::ReadEntry& read : txn->reads()) {
+    page::RecordHeader* record = nullptr;
+    page::Tid now;
+    if (!current_tid(txn, read, &record, &now)) {
+      if (read.observed.is_deleted()) continue;  // absent then, absent now
+      return txn->conflict(ConflictReason::kRecordChanged, read.storage);
+    }
+    if (now.is_being_written()) {
+      if (!txn->write_set().contains(record)) {
+        return txn->conflict(ConflictReason::kRecordLocked, read.storage);
+      }
+      now = now.without(page::Tid::kBeingWritten);
+    }
+    if (now != read.observed) return txn->conflict(ConflictReason::kRecordChanged, read.storage);
+  }
+  return {};
+}
+
+Status verify_pointers(occ::TxnContext* txn) {
+  for (const occ::PointerEntry& entry : txn->pointers()) {
+    // Both halves: null -> installed -> gleaned -> dropped -> null is a change.
+    if (entry.pointer->load() != entry.observed) {
+      return txn->conflict(ConflictReason::kPageInstalled, entry.storage);
+    }
+  }
+  return {};
+}
+
+Status verify_pages(occ::TxnContext* txn) {
+  for (const occ::PageEntry& entry : txn->page_set().entries()) {
+    const page::PageVersion now = entry.page->load_version();
+    if (now == entry.observed) [[likely]] continue;  // counts equal, no flag
+    if (now.is_dropped()) return txn->conflict(ConflictReason::kPageDropped, entry.storage);
+    if (!storage::page_still_holds(txn->pool(), entry)) {
+      return txn->conflict(ConflictReason::kPageGained, entry.storage);
+    }
+  }
+  return {};
+}
+
+// A storage that was dropped takes no commit after its drop: see engine/catalog.cc.
+Status verify_storages(occ::TxnContext* txn) {
+  const occ::StorageControl* last = nullptr;
+  for (const occ::WriteEntry& entry : txn->write_set().entries()) {
+    if (entry.storage == last) continue;
+    last = entry.storage;
+    if (last->is_dropped()) return txn->conflict(ConflictReason::kPageDropped, entry.storage);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status verify_sets(occ::TxnContext* txn) {
+  FOEDUS_CHECK(verify_reads(txn));
+  FOEDUS_CHECK(verify_pointers(txn));
+  FOEDUS_CHECK(verify_pages(txn));
+  return verify_storages(txn);
+}
+
+}  // namespace foedus::txn
