@@ -239,6 +239,14 @@ RocksdbBackend::RocksdbBackend(const Options& options)
 }
 
 RocksdbBackend::~RocksdbBackend() {
+  if (flusher_.joinable()) {
+    {
+      const std::lock_guard guard(flusher_mutex_);
+      is_closing_ = true;
+    }
+    flusher_wakes_.notify_all();
+    flusher_.join();
+  }
   for (rocksdb::ColumnFamilyHandle* const family : families_) {
     handle_.db->DestroyColumnFamilyHandle(family).PermitUncheckedError();
   }
@@ -263,9 +271,19 @@ foedus::Result<std::unique_ptr<RocksdbBackend>> RocksdbBackend::open(const Optio
   db.create_if_missing = true;
   db.max_background_jobs = 2;
   db.max_open_files = -1;
+  db.manual_wal_flush = !options.sync;
   FOEDUS_CHECK(to_plain_status(
       backend->open_handle(rocksdb::Options(db, backend->family_options_)), "Open"));
+  if (!options.sync) backend->flusher_ = std::thread([raw = backend.get()] { raw->flush_wal(); });
   return backend;
+}
+
+// An error is of the device and comes back with the next flush or wait_durable().
+void RocksdbBackend::flush_wal() {
+  std::unique_lock guard(flusher_mutex_);
+  while (!flusher_wakes_.wait_for(guard, kFlushInterval, [this] { return is_closing_; })) {
+    handle_.db->FlushWAL(false).PermitUncheckedError();
+  }
 }
 
 foedus::Result<RocksdbTable> RocksdbBackend::open_table(const TableSpec& spec) {

@@ -151,20 +151,29 @@ class MapWorker {
 
   template <class F>
   foedus::Status transact(F&& function) {
-    return run(function, false);
+    return transact_with<MapTxn>(function);
   }
   template <class F>
   foedus::Status read_only(F&& function) {
-    return run(function, true);
+    return read_only_with<MapTxn>(function);
+  }
+  // With another type of transaction, derived from MapTxn.
+  template <class Txn, class F>
+  foedus::Status transact_with(F&& function) {
+    return run<Txn>(function, false);
+  }
+  template <class Txn, class F>
+  foedus::Status read_only_with(F&& function) {
+    return run<Txn>(function, true);
   }
   Counters counters() const { return counters_; }
   std::uint64_t last_commit() const { return last_commit_; }
 
  private:
-  template <class F>
+  template <class Txn, class F>
   foedus::Status run(F& function, bool read_only) {
     const std::lock_guard guard(store_->mutex);
-    MapTxn txn(read_only);
+    Txn txn(read_only);
     foedus::Status status = function(txn);
     if (status.is_ok()) {
       ++counters_.commits;
@@ -205,6 +214,9 @@ class MapBackend {
   void fill_stats(StatsLine&) {}
 
   const MapStore& store() const { return *store_; }
+
+ protected:
+  MapStore* mutable_store() { return store_.get(); }
 
  private:
   std::unique_ptr<MapStore> store_ = std::make_unique<MapStore>();
