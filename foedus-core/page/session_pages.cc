@@ -56,12 +56,10 @@ void SessionPages::push_retired(VolatilePageId id, std::uint64_t stamp) {
   }
   retired_.push(id, stamp);
   oldest_stamp_ = retired_.oldest_stamp();
-  ++retired_since_reclaim_;
 }
 
 void SessionPages::reclaim_due(std::uint64_t reclaimable) {
-  reclaim_retired(reclaimable, PagePool::kBatchPages + 2 * retired_since_reclaim_);
-  retired_since_reclaim_ = 0;
+  reclaim_retired(reclaimable, PagePool::kBatchPages + retired_.count() / 16);  // P15
   if (reclaimable >= pool_->orphan_stamp(soc_)) reclaim_orphans(soc_, reclaimable);
 }
 

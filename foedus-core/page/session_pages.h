@@ -10,8 +10,9 @@
 //   P14  A retired page is used again only when EpochClock::reclaimable() has reached its stamp.
 //        The stamp is the current epoch, read after a fence that follows the unlinking (argument:
 //        E3 of epoch/epoch_clock.h).
-//   P15  reclaim() moves at most 64 pages and two for each one retired since its last call: its
-//        work is paid for by calls and retirements, and it keeps up with any rate of them.
+//   P15  One reclaim() moves at most 64 pages and a sixteenth of those that wait: no transaction
+//        pays for all that piled up behind a long one, and at any steady rate what waits stays
+//        under sixteen times what a transaction retires, besides what the epochs hold back.
 //   P16  Pages of other SOCs never enter the stock by release() or reclaim(): they are collected
 //        and returned home.
 
@@ -88,7 +89,6 @@ class SessionPages {
   std::uint32_t stock_count_ = 0;
   std::uint32_t away_count_ = 0;
   std::uint64_t oldest_stamp_ = RetiredPages::kNever;  // of retired_
-  std::uint64_t retired_since_reclaim_ = 0;
   RetiredPages retired_;
   VolatilePageId stock_[kStockPages];
   VolatilePageId away_[PagePool::kBatchPages];  // P16

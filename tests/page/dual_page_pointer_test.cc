@@ -1,0 +1,81 @@
+// ctest-labels: concurrency
+#include "foedus-core/page/dual_page_pointer.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace foedus::page {
+namespace {
+
+constexpr DualPageIds ids(std::uint64_t volatile_word, std::uint64_t snapshot_word) {
+  return {VolatilePageId(volatile_word), SnapshotPageId(snapshot_word)};
+}
+
+TEST(DualPagePointer, IsNullAtFirstAndKeepsWhatIsStored) {
+  DualPagePointer pointer;
+  EXPECT_TRUE(pointer.load().is_null());
+  pointer.store(ids(3, 4));
+  EXPECT_EQ(pointer.load(), ids(3, 4));
+  EXPECT_EQ(pointer.load_volatile(), VolatilePageId(3));
+  EXPECT_FALSE(pointer.load().is_null());
+}
+
+// All four states of figure 2, each expected right and with either half wrong.
+TEST(DualPagePointer, AnExchangeSucceedsOnlyIfBothHalvesAreAsExpected) {
+  for (const DualPageIds now : {ids(0, 0), ids(1, 0), ids(0, 2), ids(1, 2)}) {
+    DualPagePointer pointer;
+    pointer.store(now);
+    const DualPageIds wrong_volatile{VolatilePageId(9), now.snapshot_page};
+    const DualPageIds wrong_snapshot{now.volatile_page, SnapshotPageId(9)};
+    EXPECT_FALSE(pointer.compare_exchange(wrong_volatile, ids(5, 6)));
+    EXPECT_FALSE(pointer.compare_exchange(wrong_snapshot, ids(5, 6)));
+    EXPECT_EQ(pointer.load(), now);
+    EXPECT_TRUE(pointer.compare_exchange(now, ids(5, 6)));
+    EXPECT_EQ(pointer.load(), ids(5, 6));
+  }
+}
+
+// Hard part 7: between build and swap a whole glean and drop happens. The volatile half is null
+// again, but the builder's copy is of an old snapshot page.
+TEST(DualPagePointer, AStaleBuilderFailsAfterInstallGleanAndDrop) {
+  DualPagePointer pointer;
+  pointer.store(ids(0, 2));
+  const DualPageIds seen_by_builder = pointer.load();
+  ASSERT_TRUE(pointer.compare_exchange(ids(0, 2), ids(7, 2)));  // another installs
+  ASSERT_TRUE(pointer.compare_exchange(ids(7, 2), ids(7, 3)));  // a newer snapshot page
+  ASSERT_TRUE(pointer.compare_exchange(ids(7, 3), ids(0, 3)));  // dropped
+  EXPECT_FALSE(pointer.compare_exchange(seen_by_builder, ids(8, 2)));
+  EXPECT_EQ(pointer.load(), ids(0, 3));
+}
+
+TEST(DualPagePointer, UsesAllBitsOfBothHalves) {
+  DualPagePointer pointer;
+  const DualPageIds high = ids(~std::uint64_t{0}, std::uint64_t{1} << 63);
+  ASSERT_TRUE(pointer.compare_exchange(ids(0, 0), high));
+  EXPECT_EQ(pointer.load(), high);
+}
+
+// Threads move both halves up together. If an exchange ever looked at or wrote one half only, an
+// update would be lost or the halves would part.
+TEST(DualPagePointer, ExchangesOfManyThreadsLoseNothing) {
+  constexpr std::uint64_t kPerThread = 20'000;
+  DualPagePointer pointer;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (std::uint64_t done = 0; done < kPerThread;) {
+        const DualPageIds now = pointer.load();
+        const DualPageIds next =
+            ids(now.volatile_page.word() + 1, now.snapshot_page.word() + 1);
+        if (pointer.compare_exchange(now, next)) ++done;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pointer.load(), ids(3 * kPerThread, 3 * kPerThread));
+}
+
+}  // namespace
+}  // namespace foedus::page

@@ -1,0 +1,260 @@
+#include "foedus-core/page/session_pages.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "tests/testing/manual_runtime.h"
+
+namespace foedus::page {
+namespace {
+
+constexpr std::uint64_t kMiB = 1u << 20;
+constexpr std::uint64_t kUsable = PagePool::kExtentPages - 1;
+constexpr std::uint64_t kIntervalUs = 1'000;
+
+// A pool, a clock that is stepped by hand, and sessions 0..7, session i on SOC i % socs.
+class SessionPagesTest : public ::testing::Test {
+ protected:
+  void open(std::uint32_t socs, std::uint64_t bytes_budget) {
+    topology_.emplace(*numa::Topology::make(socs));
+    budget_.emplace(bytes_budget);
+    pool_ = *PagePool::make(&*topology_, &*budget_, bytes_budget, Facility::kTry, Facility::kTry);
+    for (std::uint32_t i = 0; i < 8; ++i) sessions_[i].emplace(&*pool_, &clock_, i % socs);
+  }
+  ~SessionPagesTest() override {
+    for (auto& session : sessions_) session.reset();
+  }
+  // Makes at least two epochs pass, as far as pins allow.
+  void pass_epochs() {
+    for (int i = 0; i < 4; ++i) {
+      runtime_.run_for(kIntervalUs + 1);
+      clock_.step();
+    }
+  }
+  std::vector<PageHeader*> allocate_all(SessionPages* session) {
+    std::vector<PageHeader*> pages;
+    while (PageHeader* const page = session->allocate()) pages.push_back(page);
+    return pages;
+  }
+
+  testing::ManualRuntime runtime_;
+  epoch::EpochClock clock_{&runtime_, Epoch(10), 8, kIntervalUs};
+  std::optional<numa::Topology> topology_;
+  std::optional<base::MemoryBudget> budget_;
+  std::unique_ptr<PagePool> pool_;
+  std::optional<SessionPages> sessions_[8];
+};
+
+TEST_F(SessionPagesTest, PagesOfAllSessionsAreDistinctAndOnTheirSoc) {
+  open(4, 32 * kMiB);
+  std::set<PageHeader*> pages;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    for (int n = 0; n < 300; ++n) {
+      PageHeader* const page = sessions_[i]->allocate();
+      ASSERT_NE(page, nullptr);
+      ASSERT_TRUE(pages.insert(page).second);
+      ASSERT_EQ(pool_->id_of(page).soc(), i % 4);
+    }
+  }
+}
+
+TEST_F(SessionPagesTest, AReleasedPageIsTheNextAllocated) {
+  open(1, 16 * kMiB);
+  PageHeader* const page = sessions_[0]->allocate();
+  sessions_[0]->release(page);
+  EXPECT_EQ(sessions_[0]->allocate(), page);
+}
+
+TEST_F(SessionPagesTest, ReleasedPagesReachOtherSessionsAndAllReturnAtTheEnd) {
+  open(1, 2 * kMiB);
+  const std::vector<PageHeader*> pages = allocate_all(&*sessions_[0]);
+  EXPECT_EQ(pages.size(), kUsable);
+  EXPECT_EQ(sessions_[1]->allocate(), nullptr);
+  for (PageHeader* const page : pages) sessions_[0]->release(page);
+  const std::vector<PageHeader*> others = allocate_all(&*sessions_[1]);
+  EXPECT_GE(others.size(), kUsable - SessionPages::kStockPages);
+  for (PageHeader* const page : others) sessions_[1]->release(page);
+  sessions_[0].reset();
+  sessions_[1].reset();
+  EXPECT_EQ(pool_->pages_in_use(), 0u);
+}
+
+TEST_F(SessionPagesTest, PagesOfAnotherSocGoHomeWhenTheyAreReleased) {
+  open(2, 32 * kMiB);
+  std::vector<PageHeader*> pages;
+  for (int i = 0; i < 300; ++i) pages.push_back(sessions_[0]->allocate());
+  for (PageHeader* const page : pages) sessions_[1]->release(page);
+  for (int i = 0; i < 500; ++i) {
+    ASSERT_EQ(pool_->id_of(sessions_[1]->allocate()).soc(), 1u);
+    ASSERT_EQ(pool_->id_of(sessions_[0]->allocate()).soc(), 0u);
+  }
+}
+
+TEST_F(SessionPagesTest, WithoutPinsARetiredPageIsReusedAfterItsEpoch) {
+  open(1, 16 * kMiB);
+  PageHeader* const page = sessions_[0]->allocate();
+  sessions_[0]->retire(page);
+  sessions_[0]->reclaim();
+  EXPECT_EQ(sessions_[0]->retired_count(), 1u);
+  pass_epochs();
+  EXPECT_EQ(sessions_[0]->retired_count(), 1u);
+  sessions_[0]->reclaim();
+  EXPECT_EQ(sessions_[0]->retired_count(), 0u);
+}
+
+// E3: a transaction of another session is open while pages are retired. None of them comes back
+// until it ends, whatever else happens; then all do.
+TEST_F(SessionPagesTest, NoPageIsReusedWhileAnOlderTransactionIsPinned) {
+  open(1, 2 * kMiB);
+  std::vector<PageHeader*> pages;
+  for (int i = 0; i < 300; ++i) pages.push_back(sessions_[0]->allocate());
+  clock_.pin(7);
+  const std::set<PageHeader*> retired(pages.begin(), pages.end());
+  for (PageHeader* const page : pages) sessions_[0]->retire(page);
+  for (int round = 0; round < 5; ++round) {
+    pass_epochs();
+    clock_.pin(3);  // transactions that come and go do not matter
+    clock_.unpin(3);
+    sessions_[0]->reclaim();
+    ASSERT_EQ(sessions_[0]->retired_count(), retired.size());
+  }
+  for (PageHeader* const page : allocate_all(&*sessions_[0])) ASSERT_FALSE(retired.contains(page));
+  clock_.unpin(7);
+  pass_epochs();
+  for (int i = 0; i < 10; ++i) sessions_[0]->reclaim();
+  EXPECT_EQ(sessions_[0]->retired_count(), 0u);
+  std::size_t found = 0;  // beside pages in which the FIFO lay
+  for (PageHeader* const page : allocate_all(&*sessions_[0])) found += retired.count(page);
+  EXPECT_EQ(found, retired.size());
+}
+
+TEST_F(SessionPagesTest, ATransactionThatBeganLaterHoldsNothingBack) {
+  open(1, 16 * kMiB);
+  sessions_[0]->retire(sessions_[0]->allocate());
+  runtime_.run_for(kIntervalUs + 1);
+  clock_.step();  // the next epoch
+  clock_.pin(7);
+  pass_epochs();
+  sessions_[0]->reclaim();
+  EXPECT_EQ(sessions_[0]->retired_count(), 0u);
+}
+
+// P15: what piled up behind a long transaction comes back over many calls, none of them long.
+TEST_F(SessionPagesTest, NoCallOfReclaimPaysForAllThatPiledUp) {
+  open(1, 32 * kMiB);
+  clock_.pin(7);
+  std::vector<PageHeader*> pages;
+  for (int i = 0; i < 3000; ++i) pages.push_back(sessions_[0]->allocate());
+  for (PageHeader* const page : pages) sessions_[0]->retire(page);
+  clock_.unpin(7);
+  pass_epochs();
+  int calls = 0;
+  while (sessions_[0]->retired_count() != 0) {
+    const std::uint64_t before = sessions_[0]->retired_count();
+    sessions_[0]->reclaim();
+    ++calls;
+    const std::uint64_t moved = before - sessions_[0]->retired_count();
+    ASSERT_LE(moved, PagePool::kBatchPages + before / 16);
+    ASSERT_GE(moved, std::min<std::uint64_t>(before, PagePool::kBatchPages));
+  }
+  EXPECT_GT(calls, 10);
+}
+
+// Each transaction retires more than a batch; what waits does not grow without bound.
+TEST_F(SessionPagesTest, ReclaimKeepsUpWithAHighRateOfRetirement) {
+  open(1, 32 * kMiB);
+  for (int txn = 0; txn < 300; ++txn) {
+    sessions_[0]->reclaim();
+    for (int i = 0; i < 150; ++i) {
+      PageHeader* const page = sessions_[0]->allocate();
+      ASSERT_NE(page, nullptr);
+      sessions_[0]->retire(page);
+    }
+    runtime_.run_for(kIntervalUs + 1);
+    clock_.step();
+    ASSERT_LE(sessions_[0]->retired_count(), 20u * 150);
+  }
+}
+
+TEST_F(SessionPagesTest, DuePagesAreFoundWhenMemoryIsSpent) {
+  open(1, 2 * kMiB);
+  const std::vector<PageHeader*> pages = allocate_all(&*sessions_[0]);
+  for (std::size_t i = 0; i < 200; ++i) sessions_[0]->retire(pages[i]);
+  EXPECT_EQ(sessions_[0]->allocate(), nullptr);
+  pass_epochs();
+  for (int i = 0; i < 200; ++i) ASSERT_NE(sessions_[0]->allocate(), nullptr) << i;
+  EXPECT_EQ(sessions_[0]->allocate(), nullptr);
+}
+
+// Retiring cannot fail: with no page left for the FIFO, its chunks come from the heap.
+TEST_F(SessionPagesTest, RetiringWorksWithoutAnyFreePage) {
+  open(1, 2 * kMiB);
+  const std::vector<PageHeader*> pages = allocate_all(&*sessions_[0]);
+  for (PageHeader* const page : pages) sessions_[0]->retire(page);
+  EXPECT_EQ(sessions_[0]->retired_count(), kUsable);
+  EXPECT_EQ(pool_->pages_in_use(), kUsable);
+  pass_epochs();
+  sessions_[0]->reclaim();
+  EXPECT_EQ(allocate_all(&*sessions_[0]).size(), kUsable);
+}
+
+TEST_F(SessionPagesTest, OrphansOfASessionThatEndedWaitForTheirEpochAndGoToAnother) {
+  open(1, 2 * kMiB);
+  std::vector<PageHeader*> pages = allocate_all(&*sessions_[0]);
+  for (int i = 0; i < 300; ++i) {
+    sessions_[0]->retire(pages.back());
+    pages.pop_back();
+  }
+  clock_.pin(7);
+  sessions_[0].reset();
+  EXPECT_EQ(sessions_[1]->allocate(), nullptr);
+  pass_epochs();
+  sessions_[1]->reclaim();
+  EXPECT_EQ(sessions_[1]->allocate(), nullptr);
+  clock_.unpin(7);
+  pass_epochs();
+  for (int i = 0; i < 10; ++i) sessions_[1]->reclaim();
+  EXPECT_EQ(pool_->orphan_stamp(0), RetiredPages::kNever);
+  EXPECT_EQ(allocate_all(&*sessions_[1]).size(), 300u);
+}
+
+TEST_F(SessionPagesTest, OrphansOfEverySocAreFoundWhenMemoryIsSpent) {
+  open(4, 2 * kMiB);
+  const std::vector<PageHeader*> pages = allocate_all(&*sessions_[3]);
+  EXPECT_EQ(pages.size(), kUsable);
+  for (PageHeader* const page : pages) sessions_[2]->retire(page);
+  sessions_[2].reset();
+  pass_epochs();
+  EXPECT_EQ(allocate_all(&*sessions_[0]).size(), kUsable);
+}
+
+TEST_F(SessionPagesTest, NothingIsLostOverManyRetirements) {
+  open(2, 8 * kMiB);
+  for (int round = 0; round < 200; ++round) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      sessions_[i]->reclaim();
+      for (int n = 0; n < 20; ++n) {
+        PageHeader* const page = sessions_[i]->allocate();
+        ASSERT_NE(page, nullptr) << round;
+        std::memset(static_cast<void*>(page), round, kPageBytes);
+        sessions_[(i + 1) % 4]->retire(page);
+      }
+    }
+    runtime_.run_for(kIntervalUs + 1);
+    clock_.step();
+  }
+  pass_epochs();
+  for (int n = 0; n < 100; ++n) {
+    for (std::uint32_t i = 0; i < 4; ++i) sessions_[i]->reclaim();
+  }
+  for (std::uint32_t i = 0; i < 8; ++i) sessions_[i].reset();
+  EXPECT_EQ(pool_->pages_in_use(), 0u);
+}
+
+}  // namespace
+}  // namespace foedus::page
