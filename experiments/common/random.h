@@ -42,7 +42,7 @@ class Random {
   double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
  private:
-  __extension__ typedef unsigned __int128 Wide;  // ISO C++ has no type of 128 bits
+  __extension__ using Wide = unsigned __int128;  // ISO C++ has no type of 128 bits
 
   static std::uint64_t split_mix(std::uint64_t& state) {
     state += 0x9e3779b97f4a7c15u;

@@ -24,7 +24,7 @@ template <Backend B>
 class Driver {
  public:
   // `experiment`: the name in the JSON line.
-  Driver(B& backend, std::string experiment)
+  Driver(B& backend, const std::string& experiment)
       : backend_(backend), line_(begin_line(experiment)), phases_(phases_by_flags()) {
     line_.add("store", backend.name());
   }

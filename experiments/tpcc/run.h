@@ -1,12 +1,12 @@
 #pragma once
 // The measured run: all terminals at once for some seconds, and what they did.
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <mutex>
 #include <optional>
