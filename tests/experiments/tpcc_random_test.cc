@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "experiments/common/histogram.h"
 #include "experiments/tpcc/deck.h"
 #include "experiments/tpcc/inputs.h"
 #include "experiments/tpcc/keys.h"
@@ -161,21 +160,6 @@ TEST(TpccInputs, RemotePaymentsEndAtHundredPercent) {
   Random random(kSeed);
   const InputSource source(scale, load_constants(random), 7);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(source.payment(random, 1, 1).customer.w, 2u);
-}
-
-TEST(Histogram, PercentilesAreWithinAStepOfTheTruth) {
-  Histogram histogram;
-  for (std::uint64_t i = 1; i <= 100'000; ++i) histogram.add(i);
-  EXPECT_NEAR(histogram.percentile(0.5), 50'000, 50'000 * 0.032);
-  EXPECT_NEAR(histogram.percentile(0.99), 99'000, 99'000 * 0.032);
-  EXPECT_EQ(histogram.max(), 100'000u);
-  for (std::uint64_t value = 1; value != 0; value <<= 1) {
-    for (const std::uint64_t near : {value - 1, value, value + 1}) {
-      const std::size_t bucket = Histogram::bucket_of(near);
-      EXPECT_LE(Histogram::low_of(bucket), near);
-      EXPECT_LT(near - Histogram::low_of(bucket), Histogram::width_of(bucket));
-    }
-  }
 }
 
 }  // namespace
