@@ -1,0 +1,98 @@
+#pragma once
+// Pages of arrays: bytes and the arithmetic from an index to a place, nothing else.
+//
+//   border page                                    interior page
+//   | header | record | record | … | unused |      | header | dual page pointer × 252 |
+//   record: | RecordHeader (16) | payload, rounded up to 8 |
+//
+//   A1  The shape (records per page, levels) follows from records and payload_bytes alone: nothing
+//       is stored of it. The root is at level levels(); level 0 holds records.
+//   A2  Pages come when they are touched first, by whoever does it, reader or writer. A pointer
+//       that is null in both halves stands for a subtree of zero records of TID 0.
+//   A3  Records never move, pages are never split, and an interior page lives as long as its
+//       storage: a pointer in it is changed by P4 alone, without a lock (P5).
+
+#include <cstdint>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/page/dual_page_pointer.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/tid.h"
+#include "foedus/options.h"
+
+namespace foedus::storage::array {
+
+struct ArrayBorderPage {
+  static constexpr std::uint32_t kDataBytes = page::kPageBytes - sizeof(page::PageHeader);
+
+  page::PageHeader header;  // +64 -> 64    kind_word: index of the first record; constant
+  char data[kDataBytes];    // +4032 -> 4096
+};
+static_assert(sizeof(ArrayBorderPage) == page::kPageBytes);
+
+struct ArrayInteriorPage {
+  static constexpr std::uint32_t kPointers = 252;
+
+  page::PageHeader header;                        // +64 -> 64  kind_word: as in a border page
+  page::DualPagePointer pointers[kPointers];      // +4032 -> 4096
+};
+static_assert(sizeof(ArrayInteriorPage) == page::kPageBytes);
+
+inline constexpr std::uint32_t kLevelsMax = 6;
+inline constexpr std::uint64_t kRecordsMax = std::uint64_t{1} << 48;
+
+// What an array of one payload size looks like.
+struct ArrayShape {
+  std::uint32_t record_bytes;      // header and payload, rounded up to 8
+  std::uint32_t records_per_page;
+  std::uint64_t reciprocal;        // of records_per_page, rounded up, times 2^64
+
+  // n / records_per_page. Exact below 2^56: the reciprocal is too large by less than
+  // records_per_page / 2^64, and records_per_page is below 2^8.
+  std::uint64_t page_of(std::uint64_t n) const {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<Wide>(n) * reciprocal) >> 64);
+  }
+  std::uint64_t pages_of(std::uint64_t records) const { return page_of(records - 1) + 1; }
+};
+
+namespace internal {
+
+inline constexpr std::uint32_t kPayloadWordsMax = (kMaxArrayPayloadBytes + 7) / 8;
+
+// One shape for each number of 8-byte words of payload, so that the way to a record divides by
+// nothing that is not a constant.
+struct ShapeTable {
+  ArrayShape shapes[kPayloadWordsMax + 1] = {};
+  constexpr ShapeTable() {
+    for (std::uint32_t words = 0; words <= kPayloadWordsMax; ++words) {
+      constexpr std::uint32_t kHeaderBytes = sizeof(page::RecordHeader);
+      const std::uint32_t bytes = kHeaderBytes + words * 8;
+      const std::uint32_t count = ArrayBorderPage::kDataBytes / bytes;
+      shapes[words] = {bytes, count, ~std::uint64_t{0} / count + 1};
+    }
+  }
+};
+inline constexpr ShapeTable kShapes;
+
+}  // namespace internal
+
+// REQUIRES: payload_bytes <= kMaxArrayPayloadBytes.
+inline const ArrayShape& shape_of(std::uint32_t payload_bytes) {
+  return internal::kShapes.shapes[(payload_bytes + 7) / 8];
+}
+
+// Levels above the border pages. REQUIRES: pages >= 1.
+constexpr std::uint32_t levels_of(std::uint64_t pages) {
+  std::uint32_t levels = 0;
+  for (std::uint64_t room = 1; room < pages; room *= ArrayInteriorPage::kPointers) ++levels;
+  return levels;
+}
+
+inline page::RecordHeader* record_at(ArrayBorderPage* page, std::uint64_t place,
+                                     const ArrayShape& shape) {
+  return reinterpret_cast<page::RecordHeader*>(page->data + place * shape.record_bytes);
+}
+inline char* payload_of(page::RecordHeader* record) { return reinterpret_cast<char*>(record + 1); }
+
+}  // namespace foedus::storage::array

@@ -1,0 +1,47 @@
+#pragma once
+// The way from an index to its record, and the making of pages on it (A2).
+
+#include <cstdint>
+
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus-core/storage/array/array_page.h"
+
+namespace foedus::storage::array {
+
+// Where pages come from, and for whom.
+struct PageSource {
+  page::PagePool* pool;
+  page::SessionPages* pages;
+  occ::StorageControl* control;
+  std::uint32_t soc;
+};
+
+// A page that nobody else can reach, its records or pointers zero. Null: out of pages.
+page::PageHeader* make_page(const PageSource& source, std::uint32_t level,
+                            std::uint64_t first_index);
+
+// The page behind a null pointer, made here or by another session at the same time. Null: out of
+// pages.
+[[gnu::cold]] page::PageHeader* touch_first(const PageSource& source,
+                                            page::DualPagePointer* pointer, std::uint32_t level,
+                                            std::uint64_t first_index);
+
+// Retires a page and all below it.
+void retire_below(const PageSource& source, page::PageHeader* page);
+
+// Digits of a page number to the base of kPointers: the slots on the way from the root.
+struct Path {
+  std::uint32_t levels;
+  std::uint32_t slots[kLevelsMax];  // by level, from 0: the pointer to the border page
+
+  Path(std::uint64_t page_number, std::uint64_t page_count) : levels(levels_of(page_count)) {
+    for (std::uint32_t i = 0; i < levels; ++i) {
+      slots[i] = static_cast<std::uint32_t>(page_number % ArrayInteriorPage::kPointers);
+      page_number /= ArrayInteriorPage::kPointers;
+    }
+  }
+};
+
+}  // namespace foedus::storage::array

@@ -1,0 +1,229 @@
+#include "foedus-core/storage/array/array_storage.h"
+
+#include <cstring>
+#include <string>
+
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/array/array_pages.h"
+
+namespace foedus::storage::array {
+
+namespace {
+
+using log::LogRecordType;
+using page::RecordHeader;
+
+std::string_view key_of(const std::uint64_t& index) {
+  return {reinterpret_cast<const char*>(&index), sizeof(index)};
+}
+
+[[gnu::cold]] Status out_of_range(const occ::StorageControl* control, const std::string& what) {
+  Status status = Status::error(ErrorCode::kInvalidArgument, what);
+  return std::move(status.at_table(control->meta.name));
+}
+[[gnu::cold]] Status index_out_of_range(const occ::StorageControl* control, std::uint64_t index) {
+  return out_of_range(control, "index " + std::to_string(index) + " is not below " +
+                                   std::to_string(control->meta.records));
+}
+[[gnu::cold]] Status part_out_of_range(const occ::StorageControl* control, std::uint32_t offset,
+                                       std::size_t bytes) {
+  return out_of_range(control, "bytes " + std::to_string(offset) + " + " + std::to_string(bytes) +
+                                   " end after the payload of " +
+                                   std::to_string(control->meta.payload_bytes));
+}
+
+// The record of an index; null: out of pages, or the storage was dropped. REQUIRES: index <
+// records.
+RecordHeader* locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index) {
+  const ArrayShape& shape = shape_of(control->meta.payload_bytes);
+  const std::uint64_t number = shape.page_of(index);
+  const Path path(number, shape.pages_of(control->meta.records));
+  page::VolatilePageId id = control->root.load_volatile();
+  if (id.is_null()) [[unlikely]] return nullptr;
+  page::PageHeader* page = ctx.pool().resolve(id);
+  std::uint64_t span = 1;  // border pages below the page at hand; needed for new pages only
+  for (std::uint32_t level = path.levels; level-- != 0;) {
+    auto& pointer = reinterpret_cast<ArrayInteriorPage*>(page)->pointers[path.slots[level]];
+    id = pointer.load_volatile();
+    if (id.is_null()) [[unlikely]] {
+      span = 1;
+      for (std::uint32_t i = 0; i < level; ++i) span *= ArrayInteriorPage::kPointers;
+      page = touch_first({&ctx.pool(), &ctx.pages(), control, ctx.soc()}, &pointer, level,
+                         number / span * span * shape.records_per_page);
+      if (page == nullptr) return nullptr;
+    } else {
+      page = ctx.pool().resolve(id);
+    }
+  }
+  return record_at(reinterpret_cast<ArrayBorderPage*>(page),
+                   index - number * shape.records_per_page, shape);
+}
+
+[[gnu::cold]] Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {
+  if (!control->root.load_volatile().is_null()) return ctx.out_of_pages(control);
+  return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
+}
+
+Status read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader* record,
+            std::uint64_t index, occ::ReadRange* range) {
+  const std::uint32_t payload_bytes = control->meta.payload_bytes;
+  const occ::Found found =
+      ctx.read_record(control, record, range, [record, payload_bytes](occ::ReadRange* wanted) {
+        wanted->payload_bytes = payload_bytes;
+        const std::uint32_t bytes = wanted->wanted_of(payload_bytes);
+        if (bytes != 0) base::racy_read(wanted->out, payload_of(record) + wanted->offset, bytes);
+      });
+  if (found == occ::Found::kPresent) [[likely]] return {};
+  FOEDUS_INVARIANT(found == occ::Found::kConflict, found, index);
+  return ctx.conflict(ConflictReason::kRetryBound, control, key_of(index));
+}
+
+// Changes the payload. REQUIRES: nobody else writes to the record.
+void change(RecordHeader* record, const log::LogRecord& log) {
+  char* const at = payload_of(record) + log.payload_offset;
+  if (log.type == LogRecordType::kIncrement) {
+    std::uint64_t value;
+    std::uint64_t delta;
+    std::memcpy(&value, at, sizeof(value));
+    std::memcpy(&delta, log.payload_data(), sizeof(delta));
+    value += delta;
+    base::racy_write(at, &value, sizeof(value));
+  } else {
+    FOEDUS_INVARIANT(log.type == LogRecordType::kPut || log.type == LogRecordType::kWriteAt,
+                     log.type);
+    base::racy_write(at, log.payload_data(), log.payload_bytes());
+  }
+}
+
+void note_soc(page::PageHeader* page, std::uint32_t soc) {
+  // order: relaxed, statistics; written only when it differs, so that the line stays shared.
+  if (page->last_soc.load_relaxed() != soc) page->last_soc.store_relaxed(soc);
+}
+
+Status write(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
+             std::uint64_t index, std::uint32_t offset, std::string_view payload) {
+  if (index >= control->meta.records) return index_out_of_range(control, index);
+  if (payload.size() > control->meta.payload_bytes ||
+      offset > control->meta.payload_bytes - payload.size()) {
+    return part_out_of_range(control, offset, payload.size());
+  }
+  RecordHeader* const record = locate(ctx, control, index);
+  if (record == nullptr) return no_record(ctx, control);
+  return ctx.write(type, control, record, 0, key_of(index), offset, payload, false);
+}
+
+}  // namespace
+
+Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
+  const storage_meta::StorageMeta& meta = control->meta;
+  if (meta.records == 0 || meta.records > kRecordsMax || meta.payload_bytes == 0 ||
+      meta.payload_bytes > kMaxArrayPayloadBytes) {
+    return out_of_range(control, "an array has 1 to 2^48 records of 1 to " +
+                                     std::to_string(kMaxArrayPayloadBytes) + " bytes");
+  }
+  const std::uint32_t levels = levels_of(shape_of(meta.payload_bytes).pages_of(meta.records));
+  FOEDUS_INVARIANT(levels <= kLevelsMax, levels, meta.records);
+  page::PageHeader* const root = make_page({pool, pages, control, 0}, levels, 0);
+  if (root == nullptr) {
+    Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
+    return std::move(status.at_table(meta.name));
+  }
+  control->root.store({root->volatile_id(), page::SnapshotPageId()});
+  return {};
+}
+
+void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
+  const page::DualPageIds ids = control->root.load();
+  if (ids.volatile_page.is_null()) return;
+  const bool taken = control->root.compare_exchange(ids, {});
+  FOEDUS_INVARIANT(taken, control->id());
+  retire_below({pool, pages, control, 0}, pool->resolve(ids.volatile_page));
+}
+
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+           occ::ReadRange* range) {
+  if (index >= control->meta.records) [[unlikely]] return index_out_of_range(control, index);
+  RecordHeader* const record = locate(ctx, control, index);
+  if (record == nullptr) [[unlikely]] return no_record(ctx, control);
+  return read(ctx, control, record, index, range);
+}
+
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+                      occ::ReadRange* range) {
+  if (index >= control->meta.records) [[unlikely]] return index_out_of_range(control, index);
+  RecordHeader* const record = locate(ctx, control, index);
+  if (record == nullptr) [[unlikely]] return no_record(ctx, control);
+  FOEDUS_CHECK(ctx.hold(control, record, key_of(index)));
+  return read(ctx, control, record, index, range);
+}
+
+Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+                std::uint32_t offset, std::string_view part) {
+  const bool whole = part.size() == control->meta.payload_bytes;
+  return write(ctx, control, whole ? LogRecordType::kPut : LogRecordType::kWriteAt, index, offset,
+               part);
+}
+
+Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+                 std::uint32_t offset, std::int64_t delta) {
+  const std::string_view bytes(reinterpret_cast<const char*>(&delta), sizeof(delta));
+  return write(ctx, control, LogRecordType::kIncrement, index, offset, bytes);
+}
+
+void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index) {
+  if (index >= control->meta.records) return;
+  const ArrayShape& shape = shape_of(control->meta.payload_bytes);
+  const std::uint64_t number = shape.page_of(index);
+  const Path path(number, shape.pages_of(control->meta.records));
+  page::VolatilePageId id = control->root.load_volatile();
+  for (std::uint32_t level = path.levels; level-- != 0 && !id.is_null();) {
+    auto* const page = reinterpret_cast<ArrayInteriorPage*>(ctx.pool().resolve(id));
+    id = page->pointers[path.slots[level]].load_volatile();
+  }
+  if (id.is_null()) return;
+  auto* const border = reinterpret_cast<ArrayBorderPage*>(ctx.pool().resolve(id));
+  const char* const record = reinterpret_cast<const char*>(
+      record_at(border, index - number * shape.records_per_page, shape));
+  base::prefetch_lines(record, shape.record_bytes);
+  base::prefetch_line(record + shape.record_bytes - 1);  // of records that cross a line more
+}
+
+bool track_moved(page::PagePool&, occ::StorageControl* control, RecordHeader* record,
+                 RecordHeader**, std::uint32_t*) {
+  FOEDUS_INVARIANT(false, control->id(), record);
+}
+
+Status relocate(occ::TxnContext&, occ::WriteEntry* entry) {
+  FOEDUS_INVARIANT(false, entry->storage->id(), entry->record);
+}
+
+bool accepts(page::PagePool&, const occ::WriteEntry&) { return true; }
+
+void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
+  change(entry.record, *entry.log);
+  note_soc(page::PageHeader::of(entry.record), ctx.soc());
+}
+
+bool page_still_holds(page::PagePool&, const occ::PageEntry& entry) {
+  FOEDUS_INVARIANT(false, entry.storage->id(), entry.page);
+}
+
+Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record) {
+  const std::uint64_t index = record.index();
+  const std::uint64_t end = std::uint64_t{record.payload_offset} + record.payload_bytes();
+  if (index >= control->meta.records || end > control->meta.payload_bytes) {
+    Status status = Status::error(ErrorCode::kCorruption, "a log record outside of its array");
+    return std::move(status.at_table(control->meta.name));
+  }
+  RecordHeader* const to = locate(ctx, control, index);
+  if (to == nullptr) return no_record(ctx, control);
+  const occ::LockGuard guard(&to->lock);
+  if (to->load_tid().version() > page::Tid(record.tid).version()) return {};
+  change(to, record);
+  note_soc(page::PageHeader::of(to), ctx.soc());
+  // order: release, pairs with readers' acquire: the payload is there.
+  to->tid.store_release(page::Tid(record.tid).without(page::Tid::kFlags).word());
+  return {};
+}
+
+}  // namespace foedus::storage::array
