@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "foedus-core/base/task.h"
@@ -44,6 +43,7 @@ using RecordVisitor = std::function<Status(std::uint32_t session, std::uint64_t 
 
 class Logger;
 class LogDirectory;
+class LogProgress;
 
 class Log {
  public:
@@ -88,8 +88,10 @@ class Log {
   LogRoom* room(std::uint32_t soc);
   // From now on the SOC's logger writes what is published in `buffer`. Before the first publish().
   void attach(std::uint32_t soc, LogBuffer* buffer);
-  // Waits until all that was published in `buffer` is on the device, then forgets it. On failure
-  // (kOutOfSpace, or what made the log fail) it is forgotten too, and what was not written is lost.
+  // Waits until all that was published in `buffer` is on the device, then forgets it. kOutOfSpace:
+  // the device is full, the buffer stays attached and its memory must stay; try again. Any other
+  // error: the log has failed or was closed, the buffer is forgotten and what was not written is
+  // lost.
   Status detach(std::uint32_t soc, LogBuffer* buffer);
 
   // ---- durability ----------------------------------------------------------------------------
@@ -124,10 +126,12 @@ class Log {
   // Own synchronization.
   internal::DurabilityWaits durability_;
   std::unique_ptr<LogDirectory> directory_;
+  std::unique_ptr<LogProgress> progress_;
   std::vector<std::unique_ptr<Logger>> loggers_;
 
   // Used by the thread that opens and closes.
   epoch::EpochClock* clock_ = nullptr;
+  bool is_cut_durable_ = false;
   bool is_running_ = false;
 };
 

@@ -18,11 +18,11 @@ namespace foedus::log {
 
 // Stable numbers: they are written to log files.
 enum class LogRecordType : std::uint8_t {
-  kPut = 1,        // the whole payload; the record is there afterwards, new or not
-  kErase = 2,      // the record is not there afterwards
-  kWriteAt = 3,    // payload bytes [payload_offset, payload_offset + payload)
-  kIncrement = 4,  // payload is a 64-bit number, added to the one at payload_offset
-  kAppend = 5,     // sequential storage: a new record
+  kPut = 1,            // the whole payload; the record is there afterwards, new or not
+  kErase = 2,          // the record is not there afterwards
+  kWriteAt = 3,        // payload bytes [payload_offset, payload_offset + payload)
+  kIncrement = 4,      // payload is a 64-bit number, added to the one at payload_offset
+  kAppend = 5,         // sequential storage: a new record
   kCreateStorage = 6,  // engine/catalog: key is the name, payload its parameters
   kDropStorage = 7,    // engine/catalog: the storage named by storage_id
 };

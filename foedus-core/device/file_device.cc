@@ -1,0 +1,213 @@
+#include "foedus-core/device/file_device.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/device/posix_file.h"
+
+namespace foedus::device {
+
+namespace {
+
+constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;  // not blocked by a FIFO in disguise
+
+Status failed(const std::string& what, const std::string& path, int error_number) {
+  return Status::system_error(ErrorCode::kIoError, what + " " + path, error_number);
+}
+
+int flags_of(Access access) {
+  switch (access) {
+    case Access::kRead: return O_RDONLY;
+    case Access::kReadWrite: return O_RDWR;
+    case Access::kCreate:
+    case Access::kCreateDirect: return O_RDWR | O_CREAT | O_EXCL;
+  }
+  return O_RDONLY;
+}
+
+int open_below(int directory_fd, const std::string& name, int flags) {
+  for (;;) {
+    const int fd = ::openat(directory_fd, name.c_str(), flags | kAlways, 0644);
+    if (fd >= 0 || errno != EINTR) return fd;
+  }
+}
+
+// The entry of a new directory is durable only after its parent is synced (V3).
+Status sync_parent(const std::string& directory) {
+  const std::string parent = directory + "/..";
+  const int fd = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return failed("cannot open the parent of", directory, errno);
+  const int error_number = ::fsync(fd) == 0 ? 0 : errno;
+  ::close(fd);
+  if (error_number != 0) return failed("cannot sync the parent of", directory, error_number);
+  return {};
+}
+
+}  // namespace
+
+FileDevice::FileDevice(std::string path, int directory_fd)
+    : path_(std::move(path)), directory_fd_(directory_fd) {}
+
+FileDevice::~FileDevice() {
+  if (lock_fd_ >= 0) ::close(lock_fd_);  // drops the lock
+  ::close(directory_fd_);
+}
+
+Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& directory,
+                                                     Facility direct_io) {
+  const bool made = ::mkdir(directory.c_str(), 0755) == 0;
+  if (!made && errno != EEXIST) return failed("cannot make directory", directory, errno);
+  if (made) FOEDUS_CHECK(sync_parent(directory));
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return failed("cannot open directory", directory, errno);
+  std::unique_ptr<FileDevice> device(new FileDevice(directory, fd));
+  FOEDUS_CHECK(device->take_lock());
+  FOEDUS_CHECK(device->probe_direct_io(direct_io));
+  return device;
+}
+
+Status FileDevice::take_lock() {
+  const std::string name(kLockName);
+  lock_fd_ = open_below(directory_fd_, name, O_RDWR | O_CREAT);
+  if (lock_fd_ < 0) return failed("cannot open lock file", path_of(name), errno);
+  char holder[32] = "";
+  int error_number = 0;
+  while (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    error_number = errno;
+    break;
+  }
+  if (error_number != 0 && error_number != EWOULDBLOCK) {
+    return failed("cannot lock", path_of(name), error_number);
+  }
+  if (error_number == EWOULDBLOCK) {
+    const ssize_t read = ::pread(lock_fd_, holder, sizeof(holder) - 1, 0);
+    const long pid = read > 0 ? std::strtol(holder, nullptr, 10) : 0;
+    std::string text = "directory " + path_ + " is in use";
+    if (pid == ::getpid()) {
+      text += " by this process";
+    } else if (pid > 0) {
+      text += " by process " + std::to_string(pid);
+    }
+    return Status::error(ErrorCode::kBusy, text);
+  }
+  // The number is for messages only; a failure to write it changes nothing.
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  if (!exceeds_file_size_limit(pid.size()) && ::ftruncate(lock_fd_, 0) == 0) {
+    [[maybe_unused]] const ssize_t written = ::pwrite(lock_fd_, pid.data(), pid.size(), 0);
+  }
+  return {};
+}
+
+Status FileDevice::probe_direct_io(Facility direct_io) {
+  if (direct_io == Facility::kOff) return {};
+  const std::string name(kProbeName);
+  if (::unlinkat(directory_fd_, name.c_str(), 0) != 0 && errno != ENOENT) {
+    return failed("cannot remove", path_of(name), errno);
+  }
+  const int fd = open_below(directory_fd_, name, O_RDWR | O_CREAT | O_EXCL | O_DIRECT);
+  int error_number = fd < 0 ? errno : 0;
+  if (fd >= 0) {
+    alignas(kBlockBytes) static const char zeroes[kBlockBytes] = {};
+    if (exceeds_file_size_limit(kBlockBytes)) {
+      error_number = EFBIG;
+    } else if (::pwrite(fd, zeroes, kBlockBytes, 0) != static_cast<ssize_t>(kBlockBytes)) {
+      error_number = errno;
+    }
+    ::close(fd);
+  }
+  ::unlinkat(directory_fd_, name.c_str(), 0);
+  has_direct_io_ = error_number == 0;
+  if (has_direct_io_ || direct_io == Facility::kTry) return {};
+  return Status::system_error(ErrorCode::kNotSupported, "no direct I/O in " + path_, error_number);
+}
+
+std::string FileDevice::path_of(std::string_view name) const {
+  return path_ + "/" + std::string(name);
+}
+
+Status FileDevice::check_name(std::string_view name) const {
+  const bool is_plain = !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
+                        name.find('/') == name.npos && name.find('\0') == name.npos;
+  if (is_plain) return {};
+  return Status::error(ErrorCode::kInvalidArgument,
+                       "'" + std::string(name) + "' is no name of a file in " + path_);
+}
+
+Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access access) {
+  FOEDUS_CHECK(check_name(name));
+  const std::string path = path_of(name);
+  const bool direct = access == Access::kCreateDirect && has_direct_io_;
+  const int flags = flags_of(access) | (direct ? O_DIRECT : 0);
+  const int fd = open_below(directory_fd_, std::string(name), flags);
+  if (fd < 0) {
+    if (errno == ENOENT) {
+      return Status::system_error(ErrorCode::kNotFound, "no file " + path, errno);
+    }
+    const ErrorCode code = errno == EEXIST ? ErrorCode::kAlreadyExists : ErrorCode::kIoError;
+    return Status::system_error(code, "cannot open " + path, errno);
+  }
+  auto file = std::make_unique<PosixFile>(path, fd, direct);
+  struct stat about;
+  if (::fstat(fd, &about) != 0) return failed("cannot look at", path, errno);
+  if (!S_ISREG(about.st_mode)) {
+    return Status::error(ErrorCode::kIoError, path + " is not a regular file");
+  }
+  return std::unique_ptr<File>(std::move(file));
+}
+
+Result<std::vector<std::string>> FileDevice::list() const {
+  const int fd = ::openat(directory_fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const directory = fd < 0 ? nullptr : ::fdopendir(fd);
+  if (directory == nullptr) {
+    const int error_number = errno;
+    if (fd >= 0) ::close(fd);
+    return failed("cannot list", path_, error_number);
+  }
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* const entry = ::readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
+  }
+  const int error_number = errno;
+  ::closedir(directory);
+  if (error_number != 0) return failed("cannot list", path_, error_number);
+  return names;
+}
+
+Status FileDevice::remove(std::string_view name) {
+  FOEDUS_CHECK(check_name(name));
+  if (::unlinkat(directory_fd_, std::string(name).c_str(), 0) == 0) return {};
+  const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError;
+  return Status::system_error(code, "cannot remove " + path_of(name), errno);
+}
+
+Status FileDevice::rename(std::string_view from, std::string_view to) {
+  FOEDUS_CHECK(check_name(from));
+  FOEDUS_CHECK(check_name(to));
+  if (::renameat(directory_fd_, std::string(from).c_str(), directory_fd_,
+                 std::string(to).c_str()) == 0) {
+    return {};
+  }
+  const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError;
+  return Status::system_error(code, "cannot rename " + path_of(from) + " to " + path_of(to), errno);
+}
+
+Status FileDevice::sync_directory() {
+  if (::fsync(directory_fd_) == 0) return {};
+  return failed("cannot sync directory", path_, errno);
+}
+
+}  // namespace foedus::device

@@ -1,0 +1,111 @@
+#include "foedus-core/device/posix_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/device/file_device.h"
+
+namespace foedus::device {
+
+bool exceeds_file_size_limit(std::uint64_t end_bytes) {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+  return limit.rlim_cur != RLIM_INFINITY && end_bytes > limit.rlim_cur;
+}
+
+PosixFile::~PosixFile() { ::close(fd_); }
+
+Status PosixFile::failed(const char* what, std::uint64_t offset, int error_number) const {
+  return Status::system_error(
+      ErrorCode::kIoError,
+      std::string("cannot ") + what + " " + path_ + " at offset " + std::to_string(offset),
+      error_number);
+}
+
+Result<std::size_t> PosixFile::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t read = ::pread(fd_, static_cast<char*>(to) + done, bytes - done,
+                                 static_cast<off_t>(offset + done));
+    if (read < 0 && errno == EINTR) continue;
+    if (read < 0) return failed("read", offset + done, errno);
+    if (read == 0) break;
+    done += static_cast<std::size_t>(read);
+    // Direct I/O: a short read that leaves no whole block behind is the end of the file.
+    if (is_direct_ && done % kBlockBytes != 0) break;
+  }
+  return done;
+}
+
+Status PosixFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts,
+                                 std::size_t count) {
+  FOEDUS_INVARIANT(count <= kWritePartsMax, count);
+  iovec left[kWritePartsMax];
+  std::uint64_t end = offset;
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (parts[i].bytes == 0) continue;
+    left[n++] = {const_cast<void*>(parts[i].data), parts[i].bytes};
+    end += parts[i].bytes;
+  }
+  if (exceeds_file_size_limit(end)) return failed("write", offset, EFBIG);
+  iovec* next = left;
+  iovec* const stop = left + n;
+  while (next != stop) {
+    ssize_t written = ::pwritev(fd_, next, static_cast<int>(stop - next),
+                                static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed("write", offset, errno);
+    if (written == 0) return failed("write", offset, EIO);  // no progress and no reason
+    offset += static_cast<std::uint64_t>(written);
+    while (next != stop && static_cast<std::size_t>(written) >= next->iov_len) {
+      written -= static_cast<ssize_t>(next->iov_len);
+      ++next;
+    }
+    if (written > 0) {
+      next->iov_base = static_cast<char*>(next->iov_base) + written;
+      next->iov_len -= static_cast<std::size_t>(written);
+    }
+  }
+  return {};
+}
+
+Status PosixFile::sync() {
+  // Not again after EINTR: what a failed sync has dropped is not reported a second time.
+  if (::fdatasync(fd_) == 0) return {};
+  return Status::system_error(ErrorCode::kIoError, "cannot sync " + path_, errno);
+}
+
+Status PosixFile::preallocate(std::uint64_t bytes) {
+  if (exceeds_file_size_limit(bytes)) return failed("grow", bytes, EFBIG);
+  int result;
+  do {
+    result = ::fallocate(fd_, 0, 0, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return {};
+  if (errno != EOPNOTSUPP && errno != ENOSYS) return failed("grow", bytes, errno);
+  FOEDUS_TRY(const std::uint64_t now, size());
+  return now >= bytes ? Status() : truncate(bytes);
+}
+
+Status PosixFile::truncate(std::uint64_t bytes) {
+  if (exceeds_file_size_limit(bytes)) return failed("cut", bytes, EFBIG);
+  int result;
+  do {
+    result = ::ftruncate(fd_, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? Status() : failed("cut", bytes, errno);
+}
+
+Result<std::uint64_t> PosixFile::size() const {
+  struct stat about;
+  if (::fstat(fd_, &about) != 0) return failed("look at", 0, errno);
+  return static_cast<std::uint64_t>(about.st_size);
+}
+
+}  // namespace foedus::device

@@ -1,0 +1,107 @@
+#include "foedus-core/log/durability.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "foedus-core/base/invariant.h"
+
+namespace foedus::internal {
+
+namespace {
+
+// The clock forgets nothing, but a waiter looks again after this long.
+constexpr std::uint64_t kAskAgainUs = 100'000;
+
+}  // namespace
+
+DurabilityWaits::DurabilityWaits(base::Runtime* runtime, bool always_durable)
+    : runtime_(runtime), durable_(always_durable ? Epoch::kMax : 0) {}
+
+DurabilityWaits::~DurabilityWaits() {
+  fail(Status::error(ErrorCode::kClosed, "the database was closed"));
+}
+
+Status DurabilityWaits::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_status_;
+}
+
+Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
+  const std::uint64_t begin_us = is_durable(epoch) ? 0 : runtime_->now_us();
+  for (;;) {
+    if (is_durable(epoch)) return {};
+    if (!is_well()) {
+      Status status = trouble();
+      if (!status.is_ok()) return status;  // ok: the device has room again
+    }
+    const std::uint64_t spent_us = runtime_->now_us() - begin_us;
+    if (spent_us >= timeout_us) {
+      return Status::error(ErrorCode::kTimeout,
+                           "epoch " + std::to_string(epoch.number()) + " is not durable yet");
+    }
+    FOEDUS_INVARIANT(clock_ != nullptr);
+    clock_->hurry(epoch);
+    runtime_->wait(&moved_, std::min(timeout_us - spent_us, kAskAgainUs),
+                   [&] { return is_durable(epoch) || !is_well(); });
+  }
+}
+
+void DurabilityWaits::on_durable(Epoch epoch, Callback callback) {
+  Status status;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_durable(epoch)) {
+      if (!has_failed()) {  // L8
+        callbacks_[epoch.number()].push_back(std::move(callback));
+        return;
+      }
+      status = trouble_status_;
+    }
+  }
+  callback(status);
+}
+
+void DurabilityWaits::announce(Epoch epoch) {
+  std::vector<Callback> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_durable(epoch) || has_failed()) return;
+    // order: release, pairs with durable(): the device has all of it.
+    durable_.store_release(epoch.number());
+    while (!callbacks_.empty() && callbacks_.begin()->first <= epoch.number()) {
+      auto first = callbacks_.extract(callbacks_.begin());
+      std::move(first.mapped().begin(), first.mapped().end(), std::back_inserter(ready));
+    }
+  }
+  runtime_->wake(&moved_);
+  for (const Callback& callback : ready) callback(Status());
+}
+
+void DurabilityWaits::set_out_of_space(const Status& status) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_failed()) return;
+    trouble_status_ = status;
+    // order: release, pairs with is_well(); the status itself is read under the mutex.
+    trouble_.store_release(status.is_ok() ? kNone : kOutOfSpace);
+  }
+  runtime_->wake(&moved_);
+}
+
+void DurabilityWaits::fail(const Status& status) {
+  FOEDUS_INVARIANT(!status.is_ok());
+  std::map<std::uint64_t, std::vector<Callback>> left;
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_failed()) return;
+    trouble_status_ = status;
+    trouble_.store_release(kFailed);  // order: release, pairs with has_failed()
+    left.swap(callbacks_);
+  }
+  runtime_->wake(&moved_);
+  for (const auto& entry : left) {
+    for (const Callback& callback : entry.second) callback(status);
+  }
+}
+
+}  // namespace foedus::internal

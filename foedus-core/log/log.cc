@@ -1,0 +1,147 @@
+#include "foedus-core/log/log.h"
+
+#include <utility>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/log/log_directory.h"
+#include "foedus-core/log/log_progress.h"
+#include "foedus-core/log/logger.h"
+#include "foedus-core/log/segment_reader.h"
+
+namespace foedus::log {
+
+namespace {
+
+constexpr std::uint64_t kSegmentBytesMin = 64u << 10;
+
+std::string describe(const FoundLog& found) {
+  if (found.is_fresh) return "log: a new one";
+  const bool is_clean = (found.savepoint.flags & kClosedCleanly) != 0;
+  return std::string("log: ") + (is_clean ? "closed cleanly" : "not closed cleanly") + ", " +
+         std::to_string(found.segments.size()) + " segments, durable up to epoch " +
+         std::to_string(found.cut.number());
+}
+
+}  // namespace
+
+Log::Log(device::Device* device, base::Runtime* runtime, const LogOptions& options, LogSink sink)
+    : device_(device),
+      runtime_(runtime),
+      options_(options),
+      sink_(std::move(sink)),
+      durability_(runtime) {}
+
+Log::~Log() { stop_loggers(); }
+
+Result<std::unique_ptr<Log>> Log::open(device::Device* device, base::Runtime* runtime,
+                                       const LogOptions& options, LogSink sink) {
+  if (options.socs == 0 || options.socs > kMaxSocs || options.segment_bytes < kSegmentBytesMin) {
+    return Status::error(ErrorCode::kInvalidArgument, "log options are out of their range");
+  }
+  FOEDUS_TRY(FoundLog found, examine_log(device));
+  std::unique_ptr<Log> log(new Log(device, runtime, options, std::move(sink)));
+  if (log->sink_) log->sink_(LogLevel::kInfo, describe(found));
+  log->directory_ =
+      std::make_unique<LogDirectory>(device, std::move(found), options.segment_bytes);
+  log->progress_ = std::make_unique<LogProgress>(runtime, &log->durability_, options.socs);
+  for (std::uint32_t soc = 0; soc < options.socs; ++soc) {
+    log->loggers_.push_back(std::make_unique<Logger>(runtime, soc, options.segment_bytes,
+                                                     log->directory_.get(), log->progress_.get(),
+                                                     &log->durability_, &log->sink_));
+    log->progress_->add_logger(log->loggers_.back().get());
+  }
+  return log;
+}
+
+// ---- what recovery found
+// -------------------------------------------------------------------------
+
+Epoch Log::durable_epoch_found() const { return directory_->found().cut; }
+Epoch Log::first_new_epoch() const { return directory_->found().newest_seen.next(); }
+bool Log::was_closed_cleanly() const {
+  const FoundLog& found = directory_->found();
+  return found.is_fresh || (found.savepoint.flags & kClosedCleanly) != 0;
+}
+std::size_t Log::found_segment_count() const { return directory_->found().segments.size(); }
+
+Status Log::read_segment(std::size_t index, const RecordVisitor& visit) const {
+  const FoundSegment& segment = directory_->found().segments.at(index);
+  FOEDUS_TRY(const auto file, device_->open(segment.name(), device::Access::kRead));
+  const std::uint64_t incarnation = segment.header.incarnation;
+  return read_records(*file, segment.header, segment.seal.valid_bytes,
+                      Epoch(segment.seal.cut_epoch),
+                      [&](std::uint32_t session, const LogRecord& record) {
+                        return visit(session, incarnation, record);
+                      });
+}
+
+// ---- a new incarnation
+// ---------------------------------------------------------------------------
+
+Status Log::make_cut_durable() {
+  if (is_cut_durable_) return {};
+  FOEDUS_CHECK(directory_->seal_found());
+  is_cut_durable_ = true;
+  return {};
+}
+
+Status Log::start(epoch::EpochClock* clock) {
+  FOEDUS_INVARIANT(!is_running_ && clock_ == nullptr);
+  FOEDUS_INVARIANT(clock->current() >= first_new_epoch(), clock->current().number());
+  FOEDUS_CHECK(make_cut_durable());  // L10
+  const std::uint64_t first_mark = clock->current().previous().number();
+  FOEDUS_TRY(auto segments, directory_->begin_incarnation(options_.socs, first_mark));
+  clock_ = clock;
+  durability_.set_clock(clock);
+  durability_.announce(Epoch(first_mark));
+  progress_->begin(first_mark);
+  for (std::uint32_t soc = 0; soc < options_.socs; ++soc) {
+    loggers_[soc]->begin(clock, std::move(segments[soc]));
+    clock->notify_on_publish(loggers_[soc].get());
+  }
+  for (const auto& logger : loggers_) runtime_->start(logger.get());
+  is_running_ = true;
+  return {};
+}
+
+void Log::stop_loggers() {
+  if (!is_running_) return;
+  is_running_ = false;
+  for (const auto& logger : loggers_) runtime_->stop(logger.get());
+  for (const auto& logger : loggers_) logger->end();
+}
+
+Status Log::close() {
+  if (!is_running_) return {};
+  Status status = durability_.wait(clock_->current(), base::Runtime::kForever);
+  stop_loggers();
+  for (const auto& logger : loggers_) {
+    if (status.is_ok()) logger->seal_all();
+  }
+  if (status.is_ok()) status = directory_->close_cleanly(durability_.durable());
+  durability_.fail(Status::error(ErrorCode::kClosed, "the database was closed"));
+  return status;
+}
+
+// ---- running
+// -------------------------------------------------------------------------------------
+
+LogRoom* Log::room(std::uint32_t soc) { return loggers_.at(soc).get(); }
+void Log::attach(std::uint32_t soc, LogBuffer* buffer) { loggers_.at(soc)->attach(buffer); }
+Status Log::detach(std::uint32_t soc, LogBuffer* buffer) {
+  return loggers_.at(soc)->detach(buffer);
+}
+
+Status Log::failure() const { return has_failed() ? durability_.trouble() : Status(); }
+
+std::uint64_t Log::bytes_written() const {
+  std::uint64_t sum = 0;
+  for (const auto& logger : loggers_) sum += logger->bytes_written();
+  return sum;
+}
+
+std::uint64_t Log::bytes_on_device() const { return directory_->bytes_on_device(); }
+
+Status Log::remove_segments_up_to(Epoch covered) { return directory_->remove_up_to(covered); }
+
+}  // namespace foedus::log

@@ -1,0 +1,219 @@
+#include "foedus-core/log/log_directory.h"
+
+#include <algorithm>
+
+#include "foedus-core/base/invariant.h"
+
+namespace foedus::log {
+
+LogDirectory::LogDirectory(device::Device* device, FoundLog found, std::uint64_t segment_bytes)
+    : device_(device),
+      segment_bytes_(segment_bytes),
+      found_(std::move(found)),
+      savepoint_(found_.savepoint) {
+  for (const FoundSegment& segment : found_.segments) {
+    entries_[segment.header.soc].push_back({segment.header.number, segment.seal.valid_bytes,
+                                            segment.is_sealed, segment.is_sealed,
+                                            segment.seal.newest_epoch});
+  }
+}
+
+// ---- start
+// ---------------------------------------------------------------------------------------
+
+Status LogDirectory::make_tail_durable(const FoundSegment& segment) {
+  FOEDUS_TRY(const auto file, device_->open(segment.name(), device::Access::kReadWrite));
+  struct alignas(kBlockBytes) Block {
+    char bytes[16 * kBlockBytes];
+  };
+  const auto block = std::make_unique<Block>();
+  std::uint64_t at = segment.tail.synced_bytes;
+  while (at < segment.tail.valid_bytes) {
+    const std::size_t wanted =
+        std::min<std::uint64_t>(sizeof(block->bytes), segment.tail.valid_bytes - at);
+    FOEDUS_TRY(const std::size_t read, file->read_at(at, block->bytes, wanted));
+    if (read != wanted) {
+      return Status::error(ErrorCode::kCorruption,
+                           file->path() + " became shorter at offset " + std::to_string(at));
+    }
+    FOEDUS_CHECK(file->write_at(at, block->bytes, wanted));
+    at += wanted;
+  }
+  return file->sync();
+}
+
+Status LogDirectory::seal_one(FoundSegment* segment) {
+  FOEDUS_TRY(const auto file, device_->open(segment->name(), device::Access::kReadWrite));
+  SegmentBlock block;
+  FOEDUS_TRY(const std::size_t read, file->read_at(0, block.bytes(), kBlockBytes));
+  FOEDUS_INVARIANT(read == kBlockBytes, read, file->path());
+  FOEDUS_CHECK(write_seal(file.get(), &block, segment->seal));
+  segment->is_sealed = true;
+  return {};
+}
+
+Status LogDirectory::remove_leftovers() {
+  for (const std::string& name : found_.leftovers) {
+    const Status removed = device_->remove(name);
+    if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
+  }
+  return found_.leftovers.empty() ? Status() : device_->sync_directory();
+}
+
+Status LogDirectory::seal_found() {
+  if (found_.is_fresh) return {};
+  FOEDUS_CHECK(device_->sync_directory());  // L21
+  FOEDUS_CHECK(rewrite_savepoint(device_, found_.savepoint));
+  for (const FoundSegment& segment : found_.segments) {
+    if (!segment.is_sealed) FOEDUS_CHECK(make_tail_durable(segment));
+  }
+  for (FoundSegment& segment : found_.segments) {
+    if (!segment.is_sealed) FOEDUS_CHECK(seal_one(&segment));
+  }
+  FOEDUS_CHECK(remove_leftovers());
+  const std::lock_guard lock(mutex_);
+  for (auto& entries : entries_) {
+    for (Entry& entry : entries) entry.is_settled = entry.is_sealed = true;
+  }
+  return {};
+}
+
+Result<std::vector<std::unique_ptr<SegmentWriter>>> LogDirectory::begin_incarnation(
+    std::uint32_t loggers, std::uint64_t first_mark) {
+  const std::lock_guard lock(mutex_);
+  if (found_.is_fresh) FOEDUS_CHECK(create_savepoint(device_, &savepoint_));
+  ++savepoint_.incarnation;
+  savepoint_.logger_count = loggers;
+  savepoint_.flags = 0;
+  savepoint_.durable_epoch = first_mark;
+  savepoint_.epoch_floor = std::max(first_mark, found_.newest_seen.number());
+  std::vector<std::unique_ptr<SegmentWriter>> writers;
+  for (std::uint32_t soc = 0; soc < loggers; ++soc) {
+    FOEDUS_TRY(auto writer, create_locked(soc, first_mark));
+    writers.push_back(std::move(writer));
+  }
+  is_incarnated_ = true;
+  FOEDUS_CHECK(device_->sync_directory());  // L14
+  FOEDUS_CHECK(write_savepoint_locked());
+  return writers;
+}
+
+// ---- loggers
+// -------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<SegmentWriter>> LogDirectory::create_locked(std::uint32_t soc,
+                                                                   std::uint64_t mark_epoch) {
+  SavepointLogger& logger = savepoint_.loggers[soc];
+  if (logger.newest >= kSegmentNumberMax) {
+    return Status::error(ErrorCode::kIoError,
+                         device_->path() + ": no segment number is left for SOC " +
+                             std::to_string(soc));
+  }
+  const SegmentHeader header{.magic = 0,
+                             .version = 0,
+                             .crc = 0,
+                             .soc = soc,
+                             .number = logger.newest + 1,
+                             .incarnation = savepoint_.incarnation,
+                             .mark_epoch = mark_epoch,
+                             .previous_valid_bytes =
+                                 has_own_segment_[soc] ? entries_[soc].back().bytes : 0};
+  // An attempt that failed before may have left the file; no savepoint counts it (L14).
+  const Status removed = device_->remove(segment_name(soc, header.number));
+  if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
+  FOEDUS_TRY(auto writer, SegmentWriter::create(device_, header, segment_bytes_));
+  if (is_incarnated_) FOEDUS_CHECK(device_->sync_directory());  // L14
+  logger.newest = header.number;
+  logger.anchor_segment = header.number;
+  logger.anchor_bytes = kBlockBytes;
+  entries_[soc].push_back({header.number, kBlockBytes, false, false, 0});
+  has_own_segment_[soc] = true;
+  return writer;
+}
+
+Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment(std::uint32_t soc,
+                                                                 std::uint64_t mark_epoch) {
+  const std::lock_guard lock(mutex_);
+  FOEDUS_TRY(auto writer, create_locked(soc, mark_epoch));
+  // If this fails, the segment stays: the savepoint on the device may count it, or may not. It is
+  // empty, and its successor says so.
+  const Status status = write_savepoint_locked();
+  if (status.is_ok()) return writer;
+  entries_[soc].back().is_settled = true;
+  return status;
+}
+
+Status LogDirectory::write_savepoint_locked() { return write_savepoint(device_, &savepoint_); }
+
+void LogDirectory::note_synced(std::uint32_t soc, std::uint32_t number, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Entry& newest = entries_[soc].back();
+  FOEDUS_INVARIANT(newest.number == number && newest.bytes <= bytes, number, newest.number);
+  newest.bytes = bytes;
+  savepoint_.loggers[soc].anchor_bytes = bytes;
+}
+
+void LogDirectory::note_settled(std::uint32_t soc, std::uint32_t number,
+                                std::uint64_t newest_epoch, bool is_sealed) {
+  const std::lock_guard lock(mutex_);
+  for (Entry& entry : entries_[soc]) {
+    if (entry.number != number) continue;
+    entry.is_settled = true;
+    entry.is_sealed = is_sealed;
+    entry.newest_epoch = newest_epoch;
+  }
+}
+
+// ---- anyone
+// --------------------------------------------------------------------------------------
+
+Status LogDirectory::remove_up_to(Epoch covered) {
+  const std::lock_guard lock(mutex_);
+  FOEDUS_INVARIANT(is_incarnated_);
+  std::vector<std::string> names;
+  for (std::uint32_t soc = 0; soc < kMaxSocs; ++soc) {
+    std::size_t count = 0;
+    for (const Entry& entry : entries_[soc]) {
+      if (!entry.is_settled || entry.newest_epoch > covered.number()) break;
+      names.push_back(segment_name(soc, entry.number));
+      ++count;
+    }
+    entries_[soc].erase(entries_[soc].begin(),
+                        entries_[soc].begin() + static_cast<std::ptrdiff_t>(count));
+    savepoint_.loggers[soc].oldest += static_cast<std::uint32_t>(count);
+  }
+  if (names.empty()) return {};
+  FOEDUS_CHECK(write_savepoint_locked());  // L14
+  Status first_failure;
+  for (const std::string& name : names) {
+    const Status removed = device_->remove(name);
+    if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound && first_failure.is_ok()) {
+      first_failure = removed;  // a leftover for the next start
+    }
+  }
+  return first_failure;
+}
+
+Status LogDirectory::close_cleanly(Epoch durable) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& entries : entries_) {
+    for (const Entry& entry : entries) {
+      if (!entry.is_sealed) return {};  // what a crash leaves is complete too
+    }
+  }
+  savepoint_.flags |= kClosedCleanly;
+  savepoint_.durable_epoch = durable.number();
+  savepoint_.epoch_floor = std::max(savepoint_.epoch_floor, durable.number());
+  return write_savepoint_locked();
+}
+
+std::uint64_t LogDirectory::bytes_on_device() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t sum = 0;
+  for (const auto& entries : entries_) {
+    for (const Entry& entry : entries) sum += entry.bytes;
+  }
+  return sum;
+}
+
+}  // namespace foedus::log

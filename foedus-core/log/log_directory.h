@@ -1,0 +1,110 @@
+#pragma once
+// LogDirectory: which segments a directory has, what recovery learned of them, and the savepoint
+// that says so. Shared by the loggers; every change of the set of segments goes through it.
+//
+//   found segment ──seal_found()──► sealed ──────────────┐
+//   new_segment() ──► live ──(logger)──► rolled ──► sealed ──remove_up_to()──► gone
+//
+//   L21 Before a found segment is sealed, the directory entries and the bytes of all found tails are
+//       made durable: bytes that only the system's cache holds may have decided about the cut. They
+//       are written again before they are synced, because an earlier failed sync may have given
+//       them up without a trace (V2). A seal is written only after that, so a crash among the seals
+//       finds the same tails and comes to the same cut.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "foedus-core/device/device.h"
+#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/savepoint.h"
+#include "foedus-core/log/segment_reader.h"
+#include "foedus-core/log/segment_writer.h"
+#include "foedus/epoch.h"
+#include "foedus/options.h"
+#include "foedus/status.h"
+
+namespace foedus::log {
+
+struct FoundSegment {
+  SegmentHeader header;
+  bool is_sealed;
+  SegmentSeal seal;  // if it is not sealed: as it will be
+  SegmentTail tail;  // if it is not sealed
+  std::string name() const { return segment_name(header.soc, header.number); }
+};
+
+// What open() finds. Nothing is written to learn it.
+struct FoundLog {
+  Savepoint savepoint{};
+  bool is_fresh = true;  // no savepoint, no segments
+  std::vector<FoundSegment> segments;  // by SOC and number
+  std::vector<std::string> leftovers;  // made and never used, or not removed to the end
+  Epoch cut;
+  Epoch newest_seen;
+};
+
+// kCorruption, kWrongVersion: the message names file and offset.
+Result<FoundLog> examine_log(device::Device* device);
+
+class LogDirectory {
+ public:
+  LogDirectory(device::Device* device, FoundLog found, std::uint64_t segment_bytes);
+
+  const FoundLog& found() const { return found_; }
+
+  // ---- start, by one thread ------------------------------------------------------------------
+
+  // L21. Once.
+  Status seal_found();
+  // A new incarnation with one live segment per logger. All epochs up to `first_mark` are over.
+  // REQUIRES: seal_found() was successful.
+  Result<std::vector<std::unique_ptr<SegmentWriter>>> begin_incarnation(std::uint32_t loggers,
+                                                                        std::uint64_t first_mark);
+
+  // ---- loggers -------------------------------------------------------------------------------
+
+  // The next segment of `soc`; the last one ends where note_synced() said. L14.
+  Result<std::unique_ptr<SegmentWriter>> new_segment(std::uint32_t soc, std::uint64_t mark_epoch);
+  void note_synced(std::uint32_t soc, std::uint32_t number, std::uint64_t bytes);
+  // All in this segment is durable: it may be removed when its newest epoch is not needed any more.
+  void note_settled(std::uint32_t soc, std::uint32_t number, std::uint64_t newest_epoch,
+                    bool is_sealed);
+
+  // ---- anyone --------------------------------------------------------------------------------
+
+  Status remove_up_to(Epoch covered);
+  // The last savepoint of this incarnation. It says "clean" if all segments are sealed.
+  Status close_cleanly(Epoch durable);
+  std::uint64_t bytes_on_device() const;
+
+ private:
+  struct Entry {
+    std::uint32_t number;
+    std::uint64_t bytes;
+    bool is_settled;
+    bool is_sealed;
+    std::uint64_t newest_epoch;
+  };
+
+  Status seal_one(FoundSegment* segment);
+  Status make_tail_durable(const FoundSegment& segment);
+  Status remove_leftovers();
+  Result<std::unique_ptr<SegmentWriter>> create_locked(std::uint32_t soc,
+                                                       std::uint64_t mark_epoch);
+  Status write_savepoint_locked();
+
+  device::Device* const device_;
+  const std::uint64_t segment_bytes_;
+  FoundLog found_;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  Savepoint savepoint_;
+  std::vector<Entry> entries_[kMaxSocs];  // by number, without gaps
+  bool has_own_segment_[kMaxSocs] = {};   // the newest entry is of this incarnation
+  bool is_incarnated_ = false;
+};
+
+}  // namespace foedus::log

@@ -1,0 +1,65 @@
+#pragma once
+// LogProgress: what the loggers of one log know of each other, and the durable epoch that follows.
+//
+//   word        written by   meaning
+//   dirty       all loggers  newest epoch of any record that a logger has met in a ring
+//   scanned[i]  logger i     it has met, written and synced all records of this epoch and before
+//   mark[i]     logger i     its newest mark on the device; recovery cuts at the minimum M of them
+//
+//   L18 The durable epoch is S = min scanned if dirty <= M, else M.
+//       It may be S: a logger stores scanned[i] only after it has raised dirty for all it met, and S is
+//       read before dirty, so dirty covers every record of an epoch <= S. They are all <= M, and stay
+//       above the cut: recovery keeps them, though nothing was written for the epochs since M.
+//       It may be M: every logger has synced a mark >= M behind all records of those epochs.
+//       It must not be S while dirty > M: one logger may have synced records of an epoch that another one
+//       has not marked, and recovery would cut them.
+//   L19 A logger that raises dirty notifies all, and a logger marks when dirty is above its own mark (and
+//       published too). So M reaches dirty soon after each commit, and an idle log writes nothing.
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/log/durability.h"
+#include "foedus/status.h"
+
+namespace foedus::log {
+
+class LogProgress {
+ public:
+  LogProgress(base::Runtime* runtime, internal::DurabilityWaits* waits, std::uint32_t loggers);
+
+  // Before the loggers start: whom to notify, and the epoch up to which there is nothing to mark.
+  void add_logger(base::Task* logger) { tasks_.push_back(logger); }
+  void begin(std::uint64_t first_mark);
+
+  std::uint64_t dirty() const;
+  // A record of `epoch` was met in a ring.
+  void raise_dirty(std::uint64_t epoch);
+  // Logger `soc` has synced all up to `scanned`, and its newest synced mark is `mark`. Announces.
+  void report(std::uint32_t soc, std::uint64_t scanned, std::uint64_t mark);
+
+  // Logger `soc` has no room on the device, or has room again (ok).
+  void report_space(std::uint32_t soc, const Status& status);
+  // The log has failed: tells the waiters and all loggers.
+  void report_failure(const Status& status);
+
+ private:
+  struct PerLogger {
+    std::uint64_t scanned = 0;
+    std::uint64_t mark = 0;
+    Status space;
+  };
+
+  base::Runtime* const runtime_;
+  internal::DurabilityWaits* const waits_;
+  std::vector<base::Task*> tasks_;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::uint64_t dirty_ = 0;
+  std::vector<PerLogger> loggers_;
+};
+
+}  // namespace foedus::log

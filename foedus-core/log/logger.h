@@ -1,0 +1,121 @@
+#pragma once
+// Logger: the task that writes the rings of one SOC's sessions to its current segment (paper §6.1).
+//
+// A step, when the clock has published an epoch p or a session wants room:
+//
+//   1. reads p = published, then the rings and their committed offsets (L22)
+//   2. writes durable..committed of each ring as frames, raising `dirty` to the epochs that it meets
+//   3. writes the mark p, in its last frame or alone, if some logger met a record newer than the last mark
+//   4. syncs the segment, once; nothing if nothing was written
+//   5. moves durable of the rings, tells LogProgress
+//
+//   L22 p is read before the list of rings and before any committed offset: all commits of epochs <= p
+//       are published then (E2), so they are among what step 2 writes. Records of later epochs
+//       may be too; their epochs say so.
+//   L23 A ring's durable moves only after the sync, so that everything not synced is still in the ring.
+//       After a failed sync or write the segment is given up where it was synced last, and all since
+//       then is written again from the rings to a new segment. If that fails again, the log has failed.
+//   L24 No room on the device is not a failure: durable stands still, whoever waits gets kOutOfSpace, and
+//       the step is tried again, from the frame that did not fit (L15).
+//
+// A segment that is full is synced, and is sealed when all in it is durable: its cut never changes.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/log_directory.h"
+#include "foedus-core/log/log_progress.h"
+#include "foedus-core/log/ring_cursor.h"
+#include "foedus-core/log/segment_writer.h"
+#include "foedus/options.h"
+#include "foedus/status.h"
+
+namespace foedus::log {
+
+class Logger : public base::Task, public LogRoom {
+ public:
+  Logger(base::Runtime* runtime, std::uint32_t soc, std::uint64_t segment_bytes,
+         LogDirectory* directory, LogProgress* progress, internal::DurabilityWaits* waits,
+         const LogSink* sink);
+
+  // Before the task is started: the first segment of this incarnation.
+  void begin(const epoch::EpochClock* clock, std::unique_ptr<SegmentWriter> segment);
+  // After the task was stopped; who waits in detach() goes on.
+  void end();
+  // Seals all segments. REQUIRES: end() was called and all in them is durable.
+  void seal_all();
+
+  // Any thread.
+  void attach(LogBuffer* ring);
+  Status detach(LogBuffer* ring);
+  std::uint64_t bytes_written() const {
+    return bytes_written_.load_relaxed();  // order: relaxed, a statistic
+  }
+
+  // base::Task.
+  const char* name() const override { return name_; }
+  std::uint64_t step() override;
+
+  // LogRoom.
+  Status wait_for_room(const LogBuffer& buffer, std::uint64_t offset) override;
+
+ private:
+  struct Attached {
+    explicit Attached(LogBuffer* ring) : cursor(ring) {}
+    RingCursor cursor;
+    bool is_leaving = false;  // guarded by rings_mutex_
+  };
+
+  void look_at_rings();
+  bool is_due(std::uint64_t published);
+  // Steps 2 to 4, and again in a new segment after a failure.
+  Status write_all(std::uint64_t published);
+  Status try_write_all(std::uint64_t published);
+  Status write_direct(RingCursor* cursor);
+  Status write_packed(std::uint64_t published);
+  Status flush_packed(std::uint64_t mark_epoch);
+  Status ensure_segment(std::size_t frame_bytes);
+  Status sync_segment();
+  void give_up_segment();
+  void seal_rolled();
+  void say(LogLevel level, const std::string& text) const;
+
+  // Constant after begin().
+  base::Runtime* const runtime_;
+  const std::uint32_t soc_;
+  const std::uint64_t segment_bytes_;
+  LogDirectory* const directory_;
+  LogProgress* const progress_;
+  internal::DurabilityWaits* const waits_;
+  const LogSink* const sink_;
+  const epoch::EpochClock* clock_ = nullptr;
+  char name_[16];
+
+  // Used by step(), or by the one thread that begins and ends it.
+  std::vector<Attached*> rings_;            // as of this step
+  std::unique_ptr<SegmentWriter> segment_;  // null: the last one was given up
+  std::vector<std::unique_ptr<SegmentWriter>> rolled_;  // full, synced, not sealed yet
+  PackedFrame packed_;
+  std::vector<std::pair<RingCursor*, RingCursor::Span>> packed_spans_;
+  std::uint64_t scanned_ = 0;
+  std::uint64_t mark_ = 0;          // synced
+  std::uint32_t failures_ = 0;      // since the last sync that succeeded
+  bool is_out_of_space_ = false;
+
+  // Guarded by rings_mutex_.
+  std::mutex rings_mutex_;
+  std::vector<std::unique_ptr<Attached>> attached_;
+  bool is_running_ = false;
+
+  // Own synchronization.
+  base::WaitPoint room_;
+  base::AtomicWord<std::uint32_t> room_wanted_;
+  base::AtomicWord<std::uint64_t> bytes_written_;
+};
+
+}  // namespace foedus::log

@@ -1,0 +1,54 @@
+#pragma once
+// RingCursor: how far a logger is with one ring, and where its next frame may end.
+//
+//   durable <= written <= committed: written - durable is in the segment and not synced yet.
+//
+//   L20 A frame ends where a record ends, except within a record that is larger than a frame. Only where
+//       a record ends may a segment end, so that every segment can be read for itself.
+
+#include <cstdint>
+
+#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/segment_writer.h"
+
+namespace foedus::log {
+
+class RingCursor {
+ public:
+  explicit RingCursor(LogBuffer* ring)
+      : ring_(ring), written_(ring->durable()), next_record_(written_), committed_(written_) {}
+
+  LogBuffer& ring() { return *ring_; }
+  const LogBuffer& ring() const { return *ring_; }
+  std::uint64_t written() const { return written_; }
+  std::uint64_t pending_bytes() const { return committed_ - written_; }
+  bool is_between_records() const { return next_record_ == written_; }
+
+  // Looks how far the session is.
+  void refresh() { committed_ = ring_->committed(); }
+
+  struct Span {
+    std::size_t bytes = 0;
+    std::uint64_t next_record = 0;
+    std::uint64_t record_epoch = 0;
+    FrameEpochs epochs;
+  };
+  // The next bytes to write, at most `bytes_max` of them. REQUIRES: pending_bytes() != 0.
+  Span next_span(std::size_t bytes_max) const;
+  // They are in the segment.
+  void advance(const Span& span);
+  // All that was written is synced.
+  void set_durable() { ring_->set_durable(written_); }
+  // What was written since the last sync is lost: back to durable, which is between two records,
+  // because segments are synced there only.
+  void rewind();
+
+ private:
+  LogBuffer* const ring_;
+  std::uint64_t written_;
+  std::uint64_t next_record_;       // of the first record that begins at or behind written_
+  std::uint64_t record_epoch_ = 0;  // of the record that written_ is in the middle of
+  std::uint64_t committed_;
+};
+
+}  // namespace foedus::log

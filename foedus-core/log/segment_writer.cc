@@ -1,0 +1,215 @@
+#include "foedus-core/log/segment_writer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "foedus-core/base/crc32c.h"
+#include "foedus-core/base/invariant.h"
+
+namespace foedus::log {
+
+namespace {
+
+// Room is asked for in pieces of this size, so that a write seldom changes the file's length, and
+// a small log does not take a whole segment.
+constexpr std::uint64_t kPreallocateBytes = 4u << 20;
+
+// Splits ring bytes, whole blocks, where the ring ends.
+std::size_t add_ring_parts(const LogBuffer& ring, std::uint64_t begin, std::size_t bytes,
+                           device::ConstBytes* parts) {
+  if (bytes == 0) return 0;
+  const std::size_t to_end = ring.capacity() - (begin & (ring.capacity() - 1));
+  parts[0] = {ring.at(begin), std::min(bytes, to_end)};
+  if (bytes <= to_end) return 1;
+  parts[1] = {ring.at(begin + to_end), bytes - to_end};
+  return 2;
+}
+
+}  // namespace
+
+void PackedFrame::clear() {
+  piece_count_ = 0;
+  data_bytes_ = 0;
+  epochs_ = {};
+}
+
+bool PackedFrame::try_add(const LogBuffer& ring, std::uint64_t begin, std::size_t bytes,
+                          const FrameEpochs& epochs) {
+  const std::size_t after = sizeof(FrameHeader) + (piece_count_ + 1) * sizeof(FramePiece) +
+                            data_bytes_ + bytes;
+  if (after > kBlockBytes) return false;
+  pieces_[piece_count_++] = {ring.session_number(), static_cast<std::uint32_t>(bytes), begin};
+  const std::size_t to_end = ring.capacity() - (begin & (ring.capacity() - 1));
+  const std::size_t first = std::min(bytes, to_end);
+  std::memcpy(data_ + data_bytes_, ring.at(begin), first);
+  std::memcpy(data_ + data_bytes_ + first, ring.at(begin + first), bytes - first);
+  data_bytes_ += bytes;
+  epochs_.add(epochs);
+  return true;
+}
+
+SegmentWriter::SegmentWriter(std::unique_ptr<device::File> file, std::uint64_t segment_bytes)
+    : file_(std::move(file)),
+      segment_bytes_(segment_bytes),
+      leading_(std::make_unique<Block>()),
+      trailing_(std::make_unique<Block>()),
+      block_(std::make_unique<SegmentBlock>()) {}
+
+Result<std::unique_ptr<SegmentWriter>> SegmentWriter::create(device::Device* device,
+                                                             const SegmentHeader& header,
+                                                             std::uint64_t segment_bytes) {
+  FOEDUS_TRY(auto file, device->open(segment_name(header.soc, header.number),
+                                     device::Access::kCreateDirect));
+  std::unique_ptr<SegmentWriter> writer(new SegmentWriter(std::move(file), segment_bytes));
+  FOEDUS_CHECK(writer->write_header(header));
+  return writer;
+}
+
+Status SegmentWriter::write_header(const SegmentHeader& header) {
+  preallocate_for(kBlockBytes);
+  block_->set_header(header);
+  header_ = block_->header();
+  mark_epoch_ = synced_mark_epoch_ = header_.mark_epoch;
+  last_crc_ = header_.crc;
+  FOEDUS_CHECK(file_->write_at(0, block_->bytes(), kBlockBytes));
+  return file_->sync();
+}
+
+void SegmentWriter::preallocate_for(std::uint64_t end_bytes) {
+  if (end_bytes <= preallocated_bytes_) return;
+  const std::uint64_t piece = std::min(kPreallocateBytes, segment_bytes_);
+  const std::uint64_t wanted = (end_bytes + piece - 1) / piece * piece;
+  // Failing is no error: the write itself will tell, or find the room that this did not.
+  if (file_->preallocate(wanted).is_ok()) preallocated_bytes_ = wanted;
+}
+
+FrameHeader SegmentWriter::new_frame(FrameLayout layout, std::size_t frame_bytes,
+                                     std::size_t piece_count, const FrameEpochs& epochs,
+                                     std::uint64_t mark_epoch) const {
+  return {.magic = kFrameMagic,
+          .crc = 0,
+          .frame_bytes = static_cast<std::uint32_t>(frame_bytes),
+          .layout = layout,
+          .piece_count = static_cast<std::uint16_t>(piece_count),
+          .soc = header_.soc,
+          .number = header_.number,
+          .incarnation = header_.incarnation,
+          .offset = position_,
+          .oldest_epoch = epochs.oldest,
+          .newest_epoch = epochs.newest,
+          .mark_epoch = mark_epoch,
+          .synced_bytes = synced_bytes_,
+          .previous_crc = last_crc_,
+          .version = kLogFormatVersion};
+}
+
+Status SegmentWriter::append_packed(const PackedFrame& packed, std::uint64_t mark_epoch) {
+  const FrameHeader header = new_frame(FrameLayout::kPacked, kBlockBytes, packed.piece_count_,
+                                       packed.epochs_, mark_epoch);
+  char* const block = leading_->bytes;
+  const std::size_t piece_bytes = packed.piece_count_ * sizeof(FramePiece);
+  std::memset(block, 0, kBlockBytes);
+  std::memcpy(block, &header, sizeof(header));
+  std::memcpy(block + sizeof(header), packed.pieces_, piece_bytes);
+  std::memcpy(block + sizeof(header) + piece_bytes, packed.data_, packed.data_bytes_);
+  device::ConstBytes part{block, kBlockBytes};
+  return write_frame(&part, 1, kBlockBytes, packed.epochs_, mark_epoch);
+}
+
+Status SegmentWriter::append_direct(const LogBuffer& ring, std::uint64_t begin, std::size_t bytes,
+                                    const FrameEpochs& epochs) {
+  FOEDUS_INVARIANT(bytes != 0 && bytes <= kDirectBytesMax && bytes % 8 == 0, bytes);
+  const std::size_t data_offset = direct_data_offset(begin);
+  const std::size_t frame_bytes = (data_offset + bytes + kBlockBytes - 1) & ~(kBlockBytes - 1);
+  const FrameHeader header = new_frame(FrameLayout::kDirect, frame_bytes, 1, epochs, 0);
+  const FramePiece piece{ring.session_number(), static_cast<std::uint32_t>(bytes), begin};
+  std::memset(leading_->bytes, 0, kBlockBytes);
+  std::memcpy(leading_->bytes, &header, sizeof(header));
+  std::memcpy(leading_->bytes + sizeof(header), &piece, sizeof(piece));
+
+  device::ConstBytes parts[5];  // header, first block of its own, ring, ring from its start, last
+  std::size_t count = 0;
+  parts[count++] = {leading_->bytes, kBlockBytes};
+  std::size_t done = 0;
+  Block second;
+  if (data_offset < kBlockBytes || begin % kBlockBytes != 0) {
+    // The ring bytes up to the next block border go through a buffer: in the header's block, or in
+    // one of their own behind it.
+    done = std::min(bytes, kBlockBytes - begin % kBlockBytes);
+    char* const to = data_offset < kBlockBytes ? leading_->bytes : second.bytes;
+    if (to == second.bytes) {
+      std::memset(second.bytes, 0, kBlockBytes);
+      parts[count++] = {second.bytes, kBlockBytes};
+    }
+    std::memcpy(to + begin % kBlockBytes, ring.at(begin), done);
+  }
+  const std::size_t whole = (bytes - done) & ~(kBlockBytes - 1);
+  count += add_ring_parts(ring, begin + done, whole, parts + count);
+  const std::size_t rest = bytes - done - whole;
+  if (rest != 0) {
+    std::memset(trailing_->bytes, 0, kBlockBytes);
+    std::memcpy(trailing_->bytes, ring.at(begin + done + whole), rest);
+    parts[count++] = {trailing_->bytes, kBlockBytes};
+  }
+  return write_frame(parts, count, frame_bytes, epochs, 0);
+}
+
+Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
+                                  std::uint64_t frame_bytes, const FrameEpochs& epochs,
+                                  std::uint64_t mark_epoch) {
+  FOEDUS_INVARIANT(!is_poisoned_);
+  std::uint32_t crc = 0;
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    crc = base::crc32c(parts[i].data, parts[i].bytes, crc);
+    sum += parts[i].bytes;
+  }
+  FOEDUS_INVARIANT(sum == frame_bytes, sum, frame_bytes);
+  std::memcpy(leading_->bytes + offsetof(FrameHeader, crc), &crc, sizeof(crc));
+  preallocate_for(position_ + frame_bytes);
+  const Status status = file_->write_parts_at(position_, parts, count);
+  if (!status.is_ok()) {
+    is_poisoned_ = status.code() != ErrorCode::kOutOfSpace;  // L15, L16
+    return status;
+  }
+  position_ += frame_bytes;
+  last_crc_ = crc;
+  mark_epoch_ = std::max(mark_epoch_, mark_epoch);
+  epochs_.add(epochs);
+  return {};
+}
+
+Status SegmentWriter::sync() {
+  FOEDUS_INVARIANT(!is_poisoned_);
+  const Status status = file_->sync();
+  if (status.is_ok()) {
+    synced_bytes_ = position_;
+    synced_mark_epoch_ = mark_epoch_;
+  } else {
+    is_poisoned_ = true;  // L16
+  }
+  return status;
+}
+
+Status SegmentWriter::seal(std::uint64_t cut_epoch) {
+  FOEDUS_INVARIANT(is_poisoned_ || position_ == synced_bytes_, position_, synced_bytes_);
+  const SegmentSeal seal{.magic = 0,
+                         .flags = 0,
+                         .crc = 0,
+                         .valid_bytes = synced_bytes_,
+                         .cut_epoch = cut_epoch,
+                         .mark_epoch = synced_mark_epoch_,
+                         .oldest_epoch = epochs_.oldest,
+                         .newest_epoch = epochs_.newest};
+  return write_seal(file_.get(), block_.get(), seal);
+}
+
+Status write_seal(device::File* file, SegmentBlock* block, const SegmentSeal& seal) {
+  // The room behind the last frame goes back; no harm if it does not.
+  [[maybe_unused]] const Status cut = file->truncate(seal.valid_bytes);
+  block->set_seal(seal);
+  FOEDUS_CHECK(file->write_at(0, block->bytes(), kBlockBytes));
+  return file->sync();
+}
+
+}  // namespace foedus::log

@@ -1,0 +1,126 @@
+#pragma once
+// SegmentWriter: the segment that a logger writes now. Appends frames and syncs; knows nothing of
+// rings, epochs that are durable, or other segments.
+//
+//   L15 A frame whose write failed is not there: the next one is written at the same offset. What is
+//       left of the first attempt behind it cannot be taken for a frame, because a frame carries its
+//       own offset and the checksum of the frame before it (L12), which did not exist then.
+//   L16 After a failed sync, or a failed write for another reason than lack of space, the writer is
+//       poisoned and refuses everything (V2): its logger goes on in a new segment.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "foedus-core/device/device.h"
+#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/log_file.h"
+#include "foedus/status.h"
+
+namespace foedus::log {
+
+// What a frame says about the records in it.
+struct FrameEpochs {
+  std::uint64_t oldest = 0;  // 0: no record
+  std::uint64_t newest = 0;
+  void add(std::uint64_t epoch) {
+    if (oldest == 0 || epoch < oldest) oldest = epoch;
+    if (epoch > newest) newest = epoch;
+  }
+  void add(const FrameEpochs& other) {
+    if (other.oldest == 0) return;
+    add(other.oldest);
+    add(other.newest);
+  }
+};
+
+// The frame of kPacked that is being filled.
+class PackedFrame {
+ public:
+  PackedFrame() { clear(); }
+  void clear();
+  bool is_empty() const { return piece_count_ == 0; }
+  // The largest piece that an empty frame holds.
+  static constexpr std::size_t kPieceBytesMax =
+      kBlockBytes - sizeof(FrameHeader) - sizeof(FramePiece);
+  // Copies bytes [begin, begin + bytes) of the ring; false and no change if they do not fit.
+  bool try_add(const LogBuffer& ring, std::uint64_t begin, std::size_t bytes,
+               const FrameEpochs& epochs);
+
+ private:
+  friend class SegmentWriter;
+  // Pieces and bytes are kept apart until the number of pieces is known.
+  FramePiece pieces_[kBlockBytes / (sizeof(FramePiece) + 8)];
+  std::size_t piece_count_ = 0;
+  std::size_t data_bytes_ = 0;
+  FrameEpochs epochs_;
+  char data_[kBlockBytes];
+};
+
+class SegmentWriter {
+ public:
+  // Makes the file, writes its header and syncs it; not its directory entry. `header`: all but
+  // magic, version and crc.
+  static Result<std::unique_ptr<SegmentWriter>> create(device::Device* device,
+                                                       const SegmentHeader& header,
+                                                       std::uint64_t segment_bytes);
+  SegmentWriter(const SegmentWriter&) = delete;
+  SegmentWriter& operator=(const SegmentWriter&) = delete;
+
+  std::uint32_t number() const { return header_.number; }
+  // End of the last frame, and of the last frame that was synced.
+  std::uint64_t position() const { return position_; }
+  std::uint64_t synced_bytes() const { return synced_bytes_; }
+  // Newest mark that is synced.
+  std::uint64_t mark_epoch() const { return synced_mark_epoch_; }
+  const FrameEpochs& epochs() const { return epochs_; }
+  const std::string& path() const { return file_->path(); }
+  bool is_poisoned() const { return is_poisoned_; }
+
+  // `mark_epoch` 0: no mark. The frame may be empty.
+  Status append_packed(const PackedFrame& packed, std::uint64_t mark_epoch);
+  // REQUIRES: bytes <= kDirectBytesMax.
+  Status append_direct(const LogBuffer& ring, std::uint64_t begin, std::size_t bytes,
+                       const FrameEpochs& epochs);
+  Status sync();
+  // Writes slot B: all up to synced_bytes(). Also for a poisoned one, whose bytes up to there were
+  // synced before the failure.
+  Status seal(std::uint64_t cut_epoch);
+
+ private:
+  struct Block {
+    alignas(kBlockBytes) char bytes[kBlockBytes];
+  };
+
+  SegmentWriter(std::unique_ptr<device::File> file, std::uint64_t segment_bytes);
+  Status write_header(const SegmentHeader& header);
+  FrameHeader new_frame(FrameLayout layout, std::size_t frame_bytes, std::size_t piece_count,
+                        const FrameEpochs& epochs, std::uint64_t mark_epoch) const;
+  // parts[0] begins with the frame's header, whose checksum is filled in.
+  Status write_frame(device::ConstBytes* parts, std::size_t count, std::uint64_t frame_bytes,
+                     const FrameEpochs& epochs, std::uint64_t mark_epoch);
+  void preallocate_for(std::uint64_t end_bytes);
+
+  // Constant after create().
+  const std::unique_ptr<device::File> file_;
+  const std::uint64_t segment_bytes_;
+  SegmentHeader header_{};
+
+  // Used by the logger.
+  std::uint64_t position_ = kBlockBytes;
+  std::uint64_t synced_bytes_ = kBlockBytes;
+  std::uint64_t preallocated_bytes_ = 0;
+  std::uint64_t mark_epoch_ = 0;
+  std::uint64_t synced_mark_epoch_ = 0;
+  std::uint32_t last_crc_ = 0;
+  bool is_poisoned_ = false;
+  FrameEpochs epochs_;
+  std::unique_ptr<Block> leading_;
+  std::unique_ptr<Block> trailing_;
+  std::unique_ptr<SegmentBlock> block_;
+};
+
+// Writes slot B beside the slot A that is in `block`, and syncs. All before valid_bytes is synced.
+Status write_seal(device::File* file, SegmentBlock* block, const SegmentSeal& seal);
+
+}  // namespace foedus::log

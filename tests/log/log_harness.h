@@ -1,0 +1,216 @@
+#pragma once
+// What the tests of the log share: a log on a FailingDevice under a ManualRuntime, sessions that commit
+// records which carry their own checksum, and the history to compare recovery with.
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "foedus-core/base/crc32c.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/log.h"
+#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/log/log_record.h"
+#include "tests/testing/failing_device.h"
+#include "tests/testing/manual_runtime.h"
+
+namespace foedus::log::testing {
+
+using ::foedus::testing::Call;
+using ::foedus::testing::FailingDevice;
+using ::foedus::testing::ManualRuntime;
+
+// One committed record, as the test remembers it.
+struct Written {
+  std::uint64_t epoch;
+  std::uint64_t value;
+  std::size_t payload_bytes;
+  bool operator==(const Written&) const = default;
+};
+
+using SessionKey = std::pair<std::uint64_t, std::uint32_t>;  // incarnation or run, session
+using History = std::map<SessionKey, std::vector<Written>>;
+
+inline std::string payload_of(std::uint64_t value, std::size_t bytes) {
+  std::string payload(bytes, '\0');
+  for (std::size_t i = 0; i < bytes; ++i) {
+    payload[i] = static_cast<char>((value * 31 + i * 7 + (i >> 8)) & 0xff);
+  }
+  return payload;
+}
+
+class RingMemory {
+ public:
+  explicit RingMemory(std::size_t bytes)
+      : memory_(static_cast<char*>(std::aligned_alloc(4096, bytes))) {
+    std::memset(memory_, 0xee, bytes);
+  }
+  ~RingMemory() { std::free(memory_); }
+  RingMemory(const RingMemory&) = delete;
+  RingMemory& operator=(const RingMemory&) = delete;
+  char* get() const { return memory_; }
+
+ private:
+  char* memory_;
+};
+
+// A session that commits one record at a time.
+class TestSession {
+ public:
+  TestSession(Log* log, epoch::EpochClock* clock, std::uint32_t soc, std::uint32_t number,
+              std::size_t ring_bytes)
+      : log_(log),
+        clock_(clock),
+        soc_(soc),
+        memory_(ring_bytes),
+        ring_(memory_.get(), ring_bytes, number, log->room(soc)) {
+    log->attach(soc, &ring_);
+  }
+
+  LogBuffer& ring() { return ring_; }
+  const std::vector<Written>& history() const { return history_; }
+  Status detach() { return log_->detach(soc_, &ring_); }
+
+  // Commits one transaction of `records` records; its epoch, or why not.
+  Result<Epoch> commit(std::uint64_t value, std::size_t payload_bytes, std::size_t records = 1) {
+    std::vector<LogRecord*> made;
+    for (std::size_t i = 0; i < records; ++i) {
+      Status status;
+      LogRecord* const record = ring_.reserve(LogRecord::size_of(8, payload_bytes), &status);
+      if (record == nullptr) {
+        ring_.rollback();
+        return status;
+      }
+      const std::uint64_t key = value + i;
+      record->prepare(LogRecordType::kPut, page::StorageId{7}, sizeof(key), payload_bytes, 0);
+      std::memcpy(record->key_data(), &key, sizeof(key));
+      const std::string payload = payload_of(key, payload_bytes);
+      std::memcpy(record->payload_data(), payload.data(), payload.size());
+      made.push_back(record);
+    }
+    const Epoch epoch = clock_->enter_commit(ring_.session_number());
+    for (std::size_t i = 0; i < records; ++i) {
+      made[i]->tid = page::Tid(epoch, ++ordinal_).word();
+      history_.push_back({epoch.number(), value + i, payload_bytes});
+    }
+    ring_.publish();
+    clock_->leave_commit(ring_.session_number());
+    return epoch;
+  }
+
+ private:
+  Log* const log_;
+  epoch::EpochClock* const clock_;
+  const std::uint32_t soc_;
+  RingMemory memory_;
+  LogBuffer ring_;
+  std::uint32_t ordinal_ = 0;
+  std::vector<Written> history_;
+};
+
+// Everything that read_segment() tells, in order, by (incarnation, session).
+inline Status read_all(const Log& log, History* found) {
+  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+    FOEDUS_CHECK(log.read_segment(i, [&](std::uint32_t session, std::uint64_t incarnation,
+                                         const LogRecord& record) -> Status {
+      const std::uint64_t value = record.index();
+      EXPECT_EQ(record.payload(), payload_of(value, record.payload_bytes()));
+      (*found)[{incarnation, session}].push_back(
+          {page::Tid(record.tid).epoch().number(), value, record.payload_bytes()});
+      return {};
+    }));
+  }
+  return {};
+}
+
+// One run of a database's log.
+class LogRun {
+ public:
+  static constexpr std::size_t kRingBytes = 64u << 10;
+
+  explicit LogRun(FailingDevice* device, std::uint32_t socs = 1,
+                  std::uint64_t segment_bytes = 1u << 20, std::uint64_t seed = 1)
+      : runtime(seed), device_(device), options_{socs, segment_bytes} {}
+  ~LogRun() {
+    if (log != nullptr) log->durability().fail(ErrorCode::kClosed);
+    log.reset();
+    if (clock_runs_) runtime.stop(clock.get());
+  }
+
+  Status open() {
+    FOEDUS_TRY(log, Log::open(device_, &runtime, options_, [this](LogLevel, std::string_view text) {
+                 messages.emplace_back(text);
+               }));
+    return {};
+  }
+  Status start() {
+    clock = std::make_unique<epoch::EpochClock>(&runtime, log->first_new_epoch(), 64, 10'000);
+    FOEDUS_CHECK(log->start(clock.get()));
+    runtime.start(clock.get());
+    clock_runs_ = true;
+    return {};
+  }
+  Status open_and_start() {
+    FOEDUS_CHECK(open());
+    return start();
+  }
+  TestSession* session(std::uint32_t soc, std::size_t ring_bytes = kRingBytes) {
+    const auto number = static_cast<std::uint32_t>(sessions.size());
+    sessions.push_back(
+        std::make_unique<TestSession>(log.get(), clock.get(), soc, number, ring_bytes));
+    return sessions.back().get();
+  }
+  Status wait(Epoch epoch, std::uint64_t timeout_us = 10'000'000) {
+    return log->durability().wait(epoch, timeout_us);
+  }
+  Status close() {
+    for (const auto& session : sessions) FOEDUS_CHECK(session->detach());
+    return log->close();
+  }
+  // What this run's sessions committed, under one incarnation number.
+  History history(std::uint64_t incarnation) const {
+    History all;
+    for (std::size_t i = 0; i < sessions.size(); ++i) {
+      if (sessions[i]->history().empty()) continue;
+      all[{incarnation, static_cast<std::uint32_t>(i)}] = sessions[i]->history();
+    }
+    return all;
+  }
+
+  ManualRuntime runtime;
+  std::unique_ptr<epoch::EpochClock> clock;
+  std::unique_ptr<Log> log;
+  std::vector<std::unique_ptr<TestSession>> sessions;
+  std::vector<std::string> messages;
+
+ private:
+  FailingDevice* const device_;
+  const LogOptions options_;
+  bool clock_runs_ = false;
+};
+
+// The part of `all` that a cut at `cut` leaves.
+inline History cut_at(const History& all, Epoch cut) {
+  History left;
+  for (const auto& [key, list] : all) {
+    for (const Written& written : list) {
+      if (written.epoch <= cut.number()) left[key].push_back(written);
+    }
+  }
+  return left;
+}
+
+#define ASSERT_OK(expression)                                                  \
+  do {                                                                         \
+    const ::foedus::Status asserted_status =                                   \
+        ::foedus::internal::take_status(expression);                          \
+    ASSERT_TRUE(asserted_status.is_ok()) << asserted_status.message();         \
+  } while (false)
+
+}  // namespace foedus::log::testing

@@ -1,0 +1,380 @@
+#include "tests/testing/failing_device.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "foedus-core/base/invariant.h"
+
+namespace foedus::testing {
+
+namespace {
+
+constexpr std::size_t kSectorBytes = 512;
+
+bool is_changing(Call kind) {
+  return kind != Call::kOpen && kind != Call::kRead && kind != Call::kSize && kind != Call::kList;
+}
+
+Status failed(const std::string& what, int error_number) {
+  return Status::system_error(ErrorCode::kIoError, what, error_number);
+}
+
+}  // namespace
+
+class FailingFile : public device::File {
+ public:
+  FailingFile(FailingDevice* owner, std::shared_ptr<FailingDevice::Content> content,
+              std::string path)
+      : owner_(owner),
+        content_(std::move(content)),
+        path_(std::move(path)),
+        generation_(owner->generation_) {}
+
+  const std::string& path() const override { return path_; }
+  bool is_direct() const override { return false; }
+
+  Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override {
+    const std::lock_guard lock(owner_->mutex_);
+    if (const int error = begin_locked(Call::kRead)) return failed("cannot read " + path_, error);
+    const std::vector<char>& image = content_->visible;
+    if (offset >= image.size()) return std::size_t{0};
+    const std::size_t count = std::min<std::size_t>(bytes, image.size() - offset);
+    std::memcpy(to, image.data() + offset, count);
+    return count;
+  }
+
+  Status write_parts_at(std::uint64_t offset, const device::ConstBytes* parts,
+                        std::size_t count) override {
+    std::vector<char> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      const char* const from = static_cast<const char*>(parts[i].data);
+      all.insert(all.end(), from, from + parts[i].bytes);
+    }
+    const std::lock_guard lock(owner_->mutex_);
+    const int error = begin_locked(Call::kWrite);
+    if (generation_ != owner_->generation_) return failed("cannot write " + path_, error);
+    if (error != 0) {
+      write_locked(offset, all.data(), all.size() / 2 / kSectorBytes * kSectorBytes);
+      return failed("cannot write " + path_, error);
+    }
+    const std::uint64_t size = content_->visible.size();
+    const std::uint64_t end = offset + all.size();
+    const std::uint64_t used = owner_->used_bytes_locked();
+    if (end > size && used + (end - size) > owner_->capacity_bytes_) {
+      const std::uint64_t room = owner_->capacity_bytes_ - std::min(used, owner_->capacity_bytes_);
+      const std::uint64_t fits = size + room > offset ? size + room - offset : 0;
+      write_locked(offset, all.data(), fits / kSectorBytes * kSectorBytes);
+      return failed("cannot write " + path_, ENOSPC);
+    }
+    write_locked(offset, all.data(), all.size());
+    return {};
+  }
+
+  Status sync() override {
+    const std::lock_guard lock(owner_->mutex_);
+    const int error = begin_locked(Call::kSync);
+    if (generation_ != owner_->generation_) return failed("cannot sync " + path_, error);
+    if (error != 0) {
+      content_->unsynced.clear();  // V2: given up without another word
+      return failed("cannot sync " + path_, error);
+    }
+    // Only what was not given up: the synced image may stay behind the visible one for ever.
+    for (const auto& write : content_->unsynced) {
+      FailingDevice::apply(&content_->synced, write.offset, write.bytes.data(),
+                           write.bytes.size());
+    }
+    content_->unsynced.clear();
+    content_->synced.resize(content_->visible.size());
+    return {};
+  }
+
+  Status preallocate(std::uint64_t bytes) override {
+    const std::lock_guard lock(owner_->mutex_);
+    if (const int error = begin_locked(Call::kPreallocate)) {
+      return failed("cannot grow " + path_, error);
+    }
+    const std::uint64_t size = content_->visible.size();
+    if (bytes <= size) return {};
+    if (owner_->used_bytes_locked() + (bytes - size) > owner_->capacity_bytes_) {
+      return failed("cannot grow " + path_, ENOSPC);
+    }
+    content_->visible.resize(bytes);
+    return {};
+  }
+
+  Status truncate(std::uint64_t bytes) override {
+    const std::lock_guard lock(owner_->mutex_);
+    if (const int error = begin_locked(Call::kTruncate)) {
+      return failed("cannot cut " + path_, error);
+    }
+    content_->visible.resize(bytes);
+    std::erase_if(content_->unsynced, [&](const auto& write) { return write.offset >= bytes; });
+    for (auto& write : content_->unsynced) {
+      write.bytes.resize(std::min<std::uint64_t>(write.bytes.size(), bytes - write.offset));
+    }
+    return {};
+  }
+
+  Result<std::uint64_t> size() const override {
+    const std::lock_guard lock(owner_->mutex_);
+    if (const int error = begin_locked(Call::kSize)) {
+      return failed("cannot look at " + path_, error);
+    }
+    return std::uint64_t{content_->visible.size()};
+  }
+
+ private:
+  int begin_locked(Call kind) const {
+    const int error = owner_->count_locked(kind);
+    return generation_ != owner_->generation_ ? EBADF : error;
+  }
+  void write_locked(std::uint64_t offset, const char* bytes, std::size_t count) {
+    if (count == 0) return;
+    FailingDevice::apply(&content_->visible, offset, bytes, count);
+    content_->unsynced.push_back({offset, {bytes, bytes + count}});
+  }
+
+  FailingDevice* const owner_;
+  const std::shared_ptr<FailingDevice::Content> content_;
+  const std::string path_;
+  const std::uint64_t generation_;
+};
+
+void FailingDevice::apply(std::vector<char>* image, std::uint64_t offset, const char* bytes,
+                          std::size_t count) {
+  if (image->size() < offset + count) image->resize(offset + count);
+  std::memcpy(image->data() + offset, bytes, count);
+}
+
+int FailingDevice::count_locked(Call kind) const {
+  ++calls_[static_cast<std::size_t>(kind)];
+  if (power_is_lost_) return EIO;
+  if (is_changing(kind) && power_skip_ != ~std::uint64_t{0}) {
+    if (power_skip_ == 0) {
+      power_is_lost_ = true;
+      return EIO;
+    }
+    --power_skip_;
+  }
+  int error_number = 0;
+  for (Fault& fault : faults_[kind]) {
+    if (fault.skip > 0) {
+      --fault.skip;
+    } else if (fault.error_number != 0) {
+      error_number = fault.error_number;
+      if (!fault.sticky) fault.error_number = 0;
+    }
+  }
+  return error_number;
+}
+
+void FailingDevice::fail(Call kind, std::uint64_t skip, int error_number, bool sticky) {
+  const std::lock_guard lock(mutex_);
+  faults_[kind].push_back({skip, error_number, sticky});
+}
+
+void FailingDevice::clear_faults() {
+  const std::lock_guard lock(mutex_);
+  faults_.clear();
+  power_skip_ = ~std::uint64_t{0};
+}
+
+void FailingDevice::lose_power_after(std::uint64_t skip) {
+  const std::lock_guard lock(mutex_);
+  power_skip_ = skip;
+}
+
+std::uint64_t FailingDevice::used_bytes_locked() const {
+  std::uint64_t used = 0;
+  for (const auto& [name, content] : names_) used += content->visible.size();
+  return used;
+}
+
+// Applies each unsynced sector, in the order of writes, or not.
+void FailingDevice::crash_content(Content* content, std::uint64_t seed, base::Random* random) {
+  if (seed == kKeepAll) {
+    content->synced = content->visible;
+  } else if (seed != kDropAll) {
+    std::vector<char>& image = content->synced;
+    if (random->below(2) == 0) image.resize(std::max(image.size(), content->visible.size()));
+    for (const Write& write : content->unsynced) {
+      for (std::size_t at = 0; at < write.bytes.size(); at += kSectorBytes) {
+        if (random->below(2) == 0) continue;
+        apply(&image, write.offset + at, write.bytes.data() + at,
+              std::min(kSectorBytes, write.bytes.size() - at));
+      }
+    }
+  }
+  content->visible = content->synced;
+  content->unsynced.clear();
+}
+
+void FailingDevice::crash_power(std::uint64_t seed) {
+  const std::lock_guard lock(mutex_);
+  base::Random random(seed ^ 0x5eed);
+  ++generation_;
+  Names left;
+  std::set<std::string> all;
+  for (const auto& entry : names_) all.insert(entry.first);
+  for (const auto& entry : synced_names_) all.insert(entry.first);
+  for (const std::string& name : all) {
+    const bool keeps_new =
+        seed == kKeepAll || (seed != kDropAll && random.below(2) == 0);
+    const Names& from = keeps_new ? names_ : synced_names_;
+    if (const auto found = from.find(name); found != from.end()) left.emplace(*found);
+  }
+  std::set<Content*> seen;
+  for (const auto& entry : left) {
+    if (seen.insert(entry.second.get()).second) crash_content(entry.second.get(), seed, &random);
+  }
+  names_ = left;
+  synced_names_ = left;
+  faults_.clear();
+  power_is_lost_ = false;
+  power_skip_ = ~std::uint64_t{0};
+}
+
+void FailingDevice::crash_process() {
+  const std::lock_guard lock(mutex_);
+  ++generation_;
+  faults_.clear();
+}
+
+std::uint64_t FailingDevice::changing_calls() const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < kCallKinds; ++i) {
+    if (is_changing(static_cast<Call>(i))) sum += calls_[i];
+  }
+  return sum;
+}
+
+std::vector<std::string> FailingDevice::names() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& entry : names_) names.push_back(entry.first);
+  return names;
+}
+
+bool FailingDevice::exists(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return names_.contains(name);
+}
+
+std::vector<char> FailingDevice::bytes_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return names_.at(name)->visible;
+}
+
+std::unique_ptr<FailingDevice> FailingDevice::copy() const {
+  const std::lock_guard lock(mutex_);
+  auto other = std::make_unique<FailingDevice>();
+  std::map<Content*, std::shared_ptr<Content>> copies;
+  const auto copy_names = [&](const Names& from, Names* to) {
+    for (const auto& [name, content] : from) {
+      auto& copied = copies[content.get()];
+      if (copied == nullptr) copied = std::make_shared<Content>(*content);
+      to->emplace(name, copied);
+    }
+  };
+  copy_names(names_, &other->names_);
+  copy_names(synced_names_, &other->synced_names_);
+  return other;
+}
+
+std::unique_ptr<FailingDevice> FailingDevice::synced_copy() const {
+  auto other = copy();
+  other->crash_power(kDropAll);
+  return other;
+}
+
+void FailingDevice::flip_bit(const std::string& name, std::uint64_t offset, unsigned bit) {
+  const std::lock_guard lock(mutex_);
+  Content& content = *names_.at(name);
+  for (std::vector<char>* image : {&content.visible, &content.synced}) {
+    if (offset < image->size()) (*image)[offset] = static_cast<char>((*image)[offset] ^ (1 << bit));
+  }
+}
+
+void FailingDevice::overwrite(const std::string& name, std::uint64_t offset,
+                              const std::string& bytes) {
+  const std::lock_guard lock(mutex_);
+  Content& content = *names_.at(name);
+  apply(&content.visible, offset, bytes.data(), bytes.size());
+  apply(&content.synced, offset, bytes.data(), bytes.size());
+}
+
+void FailingDevice::set_size(const std::string& name, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  names_.at(name)->visible.resize(bytes);
+  names_.at(name)->synced.resize(bytes);
+  names_.at(name)->unsynced.clear();
+}
+
+void FailingDevice::drop_file(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  names_.erase(name);
+  synced_names_.erase(name);
+}
+
+Result<std::unique_ptr<device::File>> FailingDevice::open(std::string_view name,
+                                                          device::Access access) {
+  const std::lock_guard lock(mutex_);
+  const std::string key(name);
+  const bool creates = access == device::Access::kCreate || access == device::Access::kCreateDirect;
+  if (const int error = count_locked(creates ? Call::kCreate : Call::kOpen)) {
+    return failed("cannot open " + path_ + "/" + key, error);
+  }
+  auto found = names_.find(key);
+  if (!creates && found == names_.end()) {
+    return Status::system_error(ErrorCode::kNotFound, "no file " + path_ + "/" + key, ENOENT);
+  }
+  if (creates) {
+    if (found != names_.end()) {
+      return Status::system_error(ErrorCode::kAlreadyExists, path_ + "/" + key, EEXIST);
+    }
+    found = names_.emplace(key, std::make_shared<Content>()).first;
+  }
+  return std::unique_ptr<device::File>(
+      std::make_unique<FailingFile>(this, found->second, path_ + "/" + key));
+}
+
+Result<std::vector<std::string>> FailingDevice::list() const {
+  const std::lock_guard lock(mutex_);
+  if (const int error = count_locked(Call::kList)) return failed("cannot list " + path_, error);
+  std::vector<std::string> names;
+  for (const auto& entry : names_) names.push_back(entry.first);
+  return names;
+}
+
+Status FailingDevice::remove(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const std::string key(name);
+  if (const int error = count_locked(Call::kRemove)) return failed("cannot remove " + key, error);
+  if (names_.erase(key) != 0) return {};
+  return Status::system_error(ErrorCode::kNotFound, "cannot remove " + key, ENOENT);
+}
+
+Status FailingDevice::rename(std::string_view from, std::string_view to) {
+  const std::lock_guard lock(mutex_);
+  const std::string key(from);
+  if (const int error = count_locked(Call::kRename)) return failed("cannot rename " + key, error);
+  const auto found = names_.find(key);
+  if (found == names_.end()) {
+    return Status::system_error(ErrorCode::kNotFound, "cannot rename " + key, ENOENT);
+  }
+  names_[std::string(to)] = found->second;
+  names_.erase(key);
+  return {};
+}
+
+Status FailingDevice::sync_directory() {
+  const std::lock_guard lock(mutex_);
+  if (const int error = count_locked(Call::kSyncDirectory)) {
+    return failed("cannot sync directory " + path_, error);
+  }
+  synced_names_ = names_;
+  return {};
+}
+
+}  // namespace foedus::testing

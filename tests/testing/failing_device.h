@@ -1,0 +1,119 @@
+#pragma once
+// FailingDevice: a directory in memory that keeps exactly the promises V1..V4 of device.h and no
+// more. A test asks for a crash, an error at the n-th call, a full device or a flipped bit.
+//
+// A file has the image that reads see, the image that is sure to survive a power failure, and the
+// list of writes in between. A failed sync forgets that list but not what reads see, as kernels do:
+// a later successful sync does not bring the bytes to the device. Names have a second, synced
+// table.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/device/device.h"
+
+namespace foedus::testing {
+
+enum class Call : std::uint8_t {
+  kOpen, kCreate, kRead, kWrite, kSync, kPreallocate, kTruncate, kSize, kList, kRemove, kRename,
+  kSyncDirectory
+};
+inline constexpr std::size_t kCallKinds = 12;
+
+class FailingDevice : public device::Device {
+ public:
+  FailingDevice() = default;
+
+  // ---- faults --------------------------------------------------------------------------------
+
+  // The call of `kind` after `skip` more of them, and if `sticky` all later ones, return
+  // `error_number`. A write that fails has written a part of its bytes.
+  void fail(Call kind, std::uint64_t skip, int error_number, bool sticky = false);
+  void clear_faults();
+  // Power fails at the first changing call after `skip` more of them: it is not done, or half done
+  // if it is a write, and from then on every call fails with EIO until crash_power().
+  void lose_power_after(std::uint64_t skip);
+  bool has_lost_power() const { return power_is_lost_; }
+  // Bytes of all files together; writes and preallocations beyond are ENOSPC.
+  void set_capacity(std::uint64_t bytes) { capacity_bytes_ = bytes; }
+  // What is left after a power failure: `seed` chooses which unsynced sectors and names survive;
+  // kDropAll and kKeepAll are the extremes. All open files become unusable.
+  static constexpr std::uint64_t kDropAll = 0;
+  static constexpr std::uint64_t kKeepAll = ~std::uint64_t{0};
+  void crash_power(std::uint64_t seed);
+  // The process ends: open files become unusable, nothing else is lost.
+  void crash_process();
+
+  // ---- looking -------------------------------------------------------------------------------
+
+  std::uint64_t calls(Call kind) const { return calls_[static_cast<std::size_t>(kind)]; }
+  // Calls that change something or sync.
+  std::uint64_t changing_calls() const;
+  std::vector<std::string> names() const;
+  bool exists(const std::string& name) const;
+  std::vector<char> bytes_of(const std::string& name) const;
+  // A device that holds what would be left if power failed now and all unsynced was dropped.
+  std::unique_ptr<FailingDevice> synced_copy() const;
+  // Changes bytes behind the engine's back, synced image included.
+  void flip_bit(const std::string& name, std::uint64_t offset, unsigned bit);
+  void overwrite(const std::string& name, std::uint64_t offset, const std::string& bytes);
+  void set_size(const std::string& name, std::uint64_t bytes);
+  void drop_file(const std::string& name);
+  std::unique_ptr<FailingDevice> copy() const;
+
+  // ---- Device --------------------------------------------------------------------------------
+
+  const std::string& path() const override { return path_; }
+  Result<std::unique_ptr<device::File>> open(std::string_view name,
+                                             device::Access access) override;
+  Result<std::vector<std::string>> list() const override;
+  Status remove(std::string_view name) override;
+  Status rename(std::string_view from, std::string_view to) override;
+  Status sync_directory() override;
+
+ private:
+  friend class FailingFile;
+  struct Write {
+    std::uint64_t offset;
+    std::vector<char> bytes;
+  };
+  struct Content {
+    std::vector<char> visible;
+    std::vector<char> synced;
+    std::vector<Write> unsynced;
+  };
+  struct Fault {
+    std::uint64_t skip;
+    int error_number;
+    bool sticky;
+  };
+  using Names = std::map<std::string, std::shared_ptr<Content>>;
+
+  // Counts the call; 0, or the errno with which it must fail. mutex_ is held.
+  int count_locked(Call kind) const;
+  std::uint64_t used_bytes_locked() const;
+  static void apply(std::vector<char>* image, std::uint64_t offset, const char* bytes,
+                    std::size_t count);
+  static void crash_content(Content* content, std::uint64_t seed, base::Random* random);
+
+  const std::string path_ = "/failing";
+  mutable std::mutex mutex_;
+
+  // Guarded by mutex_.
+  Names names_;
+  Names synced_names_;
+  std::uint64_t generation_ = 1;  // files opened in an older one are unusable
+  std::uint64_t capacity_bytes_ = ~std::uint64_t{0};
+  mutable std::map<Call, std::vector<Fault>> faults_;
+  mutable std::uint64_t calls_[kCallKinds] = {};
+  mutable std::uint64_t power_skip_ = ~std::uint64_t{0};
+  mutable bool power_is_lost_ = false;
+};
+
+}  // namespace foedus::testing
