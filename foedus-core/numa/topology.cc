@@ -1,6 +1,7 @@
 #include "foedus-core/numa/topology.h"
 
 #include <errno.h>
+#include <unistd.h>
 #include <numa.h>
 #include <numaif.h>
 #include <sys/mman.h>
@@ -79,6 +80,11 @@ Status Topology::pin_thread_to(std::uint32_t soc) const {
   return Status::system_error(ErrorCode::kNotSupported,
                               "cannot pin a thread to NUMA node " + std::to_string(node_of(soc)),
                               errno);
+}
+
+std::uint64_t physical_memory_bytes() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace foedus::numa

@@ -47,4 +47,7 @@ class Topology {
   std::vector<int> nodes_;  // by SOC; empty: emulated
 };
 
+// Memory of the machine, in bytes.
+std::uint64_t physical_memory_bytes();
+
 }  // namespace foedus::numa

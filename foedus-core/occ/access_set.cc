@@ -52,8 +52,8 @@ void WriteSet::add(const WriteEntry& entry) {
   Own& own = owns_[known];
   entries_[own.newest].next_own = number;
   own.newest = number;
-  const bool whole = entry.log->type == log::LogRecordType::kPut ||
-                     entry.log->type == log::LogRecordType::kErase;
+  const bool whole =
+      entry.log->type == log::LogRecordType::kPut || entry.log->type == log::LogRecordType::kErase;
   if (whole) own.first = number;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// What a transaction remembers until it commits: read set, write set, pointer set, page-version set (paper
-// §6, §8, appendix D.3). All private to the session; the arrays keep their room from one transaction to
-// the next, so that nothing is allocated once a session has seen its usual load.
+// What a transaction remembers until it commits: read set, write set, pointer set, page-version set
+// (paper §6, §8, appendix D.3). All private to the session; the arrays keep their room from one
+// transaction to the next, so that nothing is allocated once a session has seen its usual load.
 
 #include <cstdint>
 #include <deque>
@@ -31,12 +31,12 @@ struct WriteEntry {
   page::RecordHeader* record;
   log::LogRecord* log;
   StorageControl* storage;
-  LockWaiter* waiter = nullptr;     // of the lock phase; null while not locked by it
-  std::uint64_t overflow = 0;       // first page of a payload that is larger than a page, or 0
-  std::uint32_t place = 0;          // the storage's own: where in its page the record is described
-  std::uint32_t order = 0;          // place in the order of the user's calls
-  std::uint32_t next_own = kNone;   // next entry of the same record
-  bool must_exist = false;          // the call found the record: at commit it must not be deleted
+  LockWaiter* waiter = nullptr;    // of the lock phase; null while not locked by it
+  std::uint64_t overflow = 0;      // first page of a payload that is larger than a page, or 0
+  std::uint32_t place = 0;         // the storage's own: where in its page the record is described
+  std::uint32_t order = 0;         // place in the order of the user's calls
+  std::uint32_t next_own = kNone;  // next entry of the same record
+  bool must_exist = false;         // the call found the record: at commit it must not be deleted
 };
 
 // A dual page pointer was followed to its snapshot page.
@@ -53,7 +53,8 @@ struct PageEntry {
   StorageControl* storage;
 };
 
-// From an address to a number below 2^32, O(1), cleared in O(1): which entry is of this record or page.
+// From an address to a number below 2^32, O(1), cleared in O(1): which entry is of this record or
+// page.
 class AddressIndex {
  public:
   AddressIndex() : slots_(kSlotsMin) {}
@@ -96,12 +97,12 @@ class AddressIndex {
   std::size_t used_ = 0;
 };
 
-// The write set. Entries of one record are linked in order, beginning with the newest one that sets the
-// whole payload (put or erase) if there is one: what a reader of own writes needs.
+// The write set. Entries of one record are linked in order, beginning with the newest one that sets
+// the whole payload (put or erase) if there is one: what a reader of own writes needs.
 class WriteSet {
  public:
   struct Own {
-    std::uint32_t first = WriteEntry::kNone;   // where the reader begins
+    std::uint32_t first = WriteEntry::kNone;  // where the reader begins
     std::uint32_t newest = WriteEntry::kNone;
   };
 
@@ -142,8 +143,8 @@ class PageSet {
     const std::uint32_t i = index_.find(page);
     return i == WriteEntry::kNone ? nullptr : &entries_[i];
   }
-  // The transaction itself changed `page` from `before` to `after`, under the page's lock: its own change
-  // is no phantom, if what it remembers was still true before.
+  // The transaction itself changed `page` from `before` to `after`, under the page's lock: its own
+  // change is no phantom, if what it remembers was still true before.
   void own_change(const page::PageHeader* page, page::PageVersion before, page::PageVersion after) {
     PageEntry* const entry = find(page);
     if (entry != nullptr && entry->observed == before.counts()) entry->observed = after.counts();

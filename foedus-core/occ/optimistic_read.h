@@ -1,6 +1,7 @@
 #pragma once
-// Reading a record without writing a word: look at the TID, copy, look at the TID again (paper §6.1,
-// appendix D.1). The reader's half of a sequence lock; the writer's half is txn/commit_apply.cc.
+// Reading a record without writing a word: look at the TID, copy, look at the TID again (paper
+// §6.1, appendix D.1). The reader's half of a sequence lock; the writer's half is
+// txn/commit_apply.cc.
 //
 //   O3  What copy() produced counts only if optimistic_read() returns true.
 
@@ -13,8 +14,9 @@ namespace foedus::occ {
 // A writer marks a record for microseconds; after so many looks the reader conflicts instead.
 inline constexpr unsigned kReadTries = 10'000;
 
-// Calls copy(tid), which must use base::racy_read on what the record's lock protects and may run several
-// times, until it ran under one unchanged TID that is not being-written. False: the bound was reached.
+// Calls copy(tid), which must use base::racy_read on what the record's lock protects and may run
+// several times, until it ran under one unchanged TID that is not being-written. False: the bound
+// was reached.
 template <typename Copy>
 bool optimistic_read(const page::RecordHeader& record, page::Tid* observed, Copy&& copy) {
   base::SpinWait spin;
@@ -39,7 +41,8 @@ inline bool optimistic_tid(const page::RecordHeader& record, page::Tid* observed
   base::SpinWait spin;
   for (unsigned i = 0; i < kReadTries; ++i) {
     *observed = record.load_tid();
-    if (!observed->is_being_written()) [[likely]] return true;
+    if (!observed->is_being_written()) [[likely]]
+      return true;
     spin.once();
   }
   return false;

@@ -1,14 +1,14 @@
 #pragma once
-// The queue lock (MCS) of records and pages: one word, 0 when free, else the address of the last waiter's
-// LockWaiter. A waiter spins on its own line only (paper appendix D.1).
+// The queue lock (MCS) of records and pages: one word, 0 when free, else the address of the last
+// waiter's LockWaiter. A waiter spins on its own line only (paper appendix D.1).
 //
 //   O1  Order of acquisition, so that nobody waits in a circle. Pages: a child's lock before its
-//       parent's, and no third. Records: by ascending address. Who holds a page lock only tries record
-//       locks, for a bounded time, so that who holds record locks may wait for a page lock.
+//       parent's, and no third. Records: by ascending address. Who holds a page lock only tries
+//       record locks, for a bounded time, so that who holds record locks may wait for a page lock.
 //   O2  A LockWaiter stays where it is from lock() to the end of unlock().
 //
-// Argument: the exchange in lock() puts all waiters into one order; each but the first has exactly one
-// predecessor, which learns of it through `next` before it may leave (unlock() leaves without a
+// Argument: the exchange in lock() puts all waiters into one order; each but the first has exactly
+// one predecessor, which learns of it through `next` before it may leave (unlock() leaves without a
 // successor only if the word still names it). So `granted` is raised once per waiter.
 
 #include <cstdint>

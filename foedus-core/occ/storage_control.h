@@ -1,6 +1,6 @@
 #pragma once
-// StorageControl: all that the engine keeps in memory for one storage when its data is cold: identity, and
-// one dual page pointer to the root.
+// StorageControl: all that the engine keeps in memory for one storage when its data is cold:
+// identity, and one dual page pointer to the root.
 
 #include <cstdint>
 #include <string>

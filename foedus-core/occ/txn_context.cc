@@ -17,19 +17,20 @@ constexpr unsigned kHoldSpins = 2000;
 // Copies the part of [from_offset, from_offset + from.size()) that `range` wants to its place.
 void overlay_bytes(std::uint32_t from_offset, std::string_view from, ReadRange* range) {
   const std::uint64_t begin = std::max<std::uint64_t>(from_offset, range->offset);
-  const std::uint64_t end =
-      std::min<std::uint64_t>(from_offset + from.size(),
-                              static_cast<std::uint64_t>(range->offset) + range->out_bytes);
+  const std::uint64_t end = std::min<std::uint64_t>(
+      from_offset + from.size(), static_cast<std::uint64_t>(range->offset) + range->out_bytes);
   if (begin >= end) return;
   std::memcpy(range->out + (begin - range->offset), from.data() + (begin - from_offset),
               end - begin);
 }
 
 bool holds_number(std::uint32_t at, const ReadRange& range) {
-  return at >= range.offset && at + 8ull <= static_cast<std::uint64_t>(range.offset) + range.out_bytes;
+  return at >= range.offset &&
+         at + 8ull <= static_cast<std::uint64_t>(range.offset) + range.out_bytes;
 }
 
-// Adds to the number at `at` of the payload, if `range` holds it. REQUIRES: it is not cut by the range.
+// Adds to the number at `at` of the payload, if `range` holds it. REQUIRES: it is not cut by the
+// range.
 void overlay_increment(std::uint32_t at, std::uint64_t delta, ReadRange* range) {
   if (!holds_number(at, *range)) return;
   std::uint64_t value;
@@ -139,7 +140,7 @@ Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record, b
   if (own.newest != WriteEntry::kNone) {
     // The newest entry decides: partial writes are only made to records that are there.
     return write_set_[own.newest].log->type == log::LogRecordType::kErase ? Found::kAbsent
-                                                                         : Found::kPresent;
+                                                                          : Found::kPresent;
   }
   page::Tid observed;
   if (!optimistic_tid(*record, &observed)) return Found::kConflict;
@@ -173,12 +174,10 @@ bool TxnContext::holds(const page::RecordHeader* record) const {
                      [record](const HeldLock& held) { return held.record == record; });
 }
 
-Status TxnContext::hold(StorageControl* storage, page::RecordHeader* record,
-                        std::string_view key) {
+Status TxnContext::hold(StorageControl* storage, page::RecordHeader* record, std::string_view key) {
   if (isolation_ != Isolation::kSerializable || holds(record)) return {};
-  const bool ascending = std::all_of(held_.begin(), held_.end(), [record](const HeldLock& held) {
-    return held.record < record;
-  });
+  const bool ascending = std::all_of(
+      held_.begin(), held_.end(), [record](const HeldLock& held) { return held.record < record; });
   LockWaiter* const waiter = waiters_.take();
   if (ascending) {
     lock(&record->lock, waiter);

@@ -1,9 +1,11 @@
 #pragma once
-// TxnContext: one session's transaction as storages see it: what it may use (pages, log ring, clock) and
-// what it has to remember. The commit protocol (txn/commit.cc) reads it; storages fill it in.
+// TxnContext: one session's transaction as storages see it: what it may use (pages, log ring,
+// clock) and what it has to remember. The commit protocol (txn/commit.cc) reads it; storages fill
+// it in.
 //
-//   O4  A serializable transaction remembers every record it looked at, present or deleted, every page
-//       in which it missed a key or scanned, and every pointer that it followed to a snapshot page.
+//   O4  A serializable transaction remembers every record it looked at, present or deleted, every
+//       page in which it missed a key or scanned, and every pointer that it followed to a
+//       snapshot page.
 //   O5  It changes no record before commit. Physical inserts, splits and the like are system
 //       transactions: they change where records are, never what a user sees, and write no log.
 //   O6  A conflict dooms it: every later call returns the same.
@@ -38,7 +40,8 @@ struct ReadRange {
   }
 };
 
-// What a look at a record found. kMoved: it is now in another page or a layer; look again from above.
+// What a look at a record found. kMoved: it is now in another page or a layer; look again from
+// above.
 enum class Found : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
 
 class TxnContext {
@@ -72,7 +75,8 @@ class TxnContext {
   bool is_doomed() const { return doomed_ != ConflictReason::kNone; }
   Isolation isolation() const { return isolation_; }
   bool is_read_only() const { return read_only_; }
-  // The epoch in which it began: a page born in an earlier one took over no record of this transaction.
+  // The epoch in which it began: a page born in an earlier one took over no record of this
+  // transaction.
   Epoch begin_epoch() const { return begin_epoch_; }
 
   // Reads take locks: the second half of transact()'s tries, and get_for_update.
@@ -98,14 +102,16 @@ class TxnContext {
     if (isolation_ == Isolation::kSerializable) pointers_.push_back({pointer, observed, storage});
   }
 
-  // Reads `record` with own writes over it, and remembers it. copy_base(range) copies that range's part
-  // of the record's own payload to range->out with base::racy_read and sets range->payload_bytes; it
-  // may run several times and is not called for deleted, moved or next-layer records.
+  // Reads `record` with own writes over it, and remembers it. copy_base(range) copies that range's
+  // part of the record's own payload to range->out with base::racy_read and sets
+  // range->payload_bytes; it may run several times and is not called for deleted, moved or
+  // next-layer records.
   template <typename CopyBase>
   Found read_record(StorageControl* storage, page::RecordHeader* record, ReadRange* range,
                     CopyBase&& copy_base);
 
-  // Whether `record` is there for this transaction. If `remember`, the answer is verified at commit.
+  // Whether `record` is there for this transaction. If `remember`, the answer is verified at
+  // commit.
   Found look_at(StorageControl* storage, page::RecordHeader* record, bool remember);
 
   // Adds a write: makes its log record and its write-set entry. On failure nothing is added.
@@ -113,8 +119,8 @@ class TxnContext {
                std::uint32_t place, std::string_view key, std::uint32_t payload_offset,
                std::string_view payload, bool must_exist, std::uint64_t overflow = 0);
 
-  // Takes the record's lock until the transaction ends (get_for_update). kConflict: it could only be
-  // waited for in a circle.
+  // Takes the record's lock until the transaction ends (get_for_update). kConflict: it could only
+  // be waited for in a circle.
   Status hold(StorageControl* storage, page::RecordHeader* record, std::string_view key);
   bool holds(const page::RecordHeader* record) const;
 
@@ -143,8 +149,8 @@ class TxnContext {
   void set_last_tid(page::Tid tid) { last_tid_ = tid; }
 
  private:
-  // Copies what own writes beginning at `own` say of range over what is there. Returns whether the record is
-  // there.
+  // Copies what own writes beginning at `own` say of range over what is there. Returns whether the
+  // record is there.
   bool overlay(const WriteSet::Own& own, bool base_present, ReadRange* range);
   bool begins_with_whole(const WriteSet::Own& own);
   // True if an own increment is of a number that lies only in part in `range`.
@@ -175,8 +181,8 @@ class TxnContext {
 };
 
 template <typename CopyBase>
-Found TxnContext::read_record(StorageControl* storage, page::RecordHeader* record,
-                              ReadRange* range, CopyBase&& copy_base) {
+Found TxnContext::read_record(StorageControl* storage, page::RecordHeader* record, ReadRange* range,
+                              CopyBase&& copy_base) {
   const WriteSet::Own own = write_set_.find(record);
   if (own.newest != WriteEntry::kNone) [[unlikely]] {
     return read_own(storage, record, own, range, copy_base);
@@ -186,8 +192,8 @@ Found TxnContext::read_record(StorageControl* storage, page::RecordHeader* recor
 
 // The record as it is without own writes.
 template <typename CopyBase>
-Found TxnContext::read_below(StorageControl* storage, page::RecordHeader* record,
-                             ReadRange* range, CopyBase&& copy_base) {
+Found TxnContext::read_below(StorageControl* storage, page::RecordHeader* record, ReadRange* range,
+                             CopyBase&& copy_base) {
   constexpr std::uint64_t kElsewhere = page::Tid::kMoved | page::Tid::kNextLayer;
   page::Tid observed;
   const bool settled = optimistic_read(*record, &observed, [&](page::Tid tid) {

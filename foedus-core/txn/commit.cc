@@ -41,8 +41,8 @@ Status commit_read_only(occ::TxnContext* txn, Epoch* epoch) {
 Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
   FOEDUS_CHECK(lock_write_set(txn));
   FOEDUS_SYNC_POINT("commit:locked");
-  mark_being_written(txn);                               // C1
-  *epoch = txn->clock().enter_commit(txn->session());    // fence, serialization point, C2
+  mark_being_written(txn);                             // C1
+  *epoch = txn->clock().enter_commit(txn->session());  // fence, serialization point, C2
   FOEDUS_SYNC_POINT("commit:serialized");
 
   page::Tid tid;

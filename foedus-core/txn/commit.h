@@ -1,9 +1,10 @@
 #pragma once
-// The commit protocol: algorithm 2 of the paper (§6.2, §8.2), with the departures that architecture §5
-// states. commit.cc is the protocol; commit_lock.cc, commit_verify.cc and commit_apply.cc its phases.
+// The commit protocol: algorithm 2 of the paper (§6.2, §8.2), with the departures that architecture
+// §5 states. commit.cc is the protocol; commit_lock.cc, commit_verify.cc and commit_apply.cc its
+// phases.
 //
-//   C1  The being-written flag stands on every record of the write set before the fence, so that of two
-//       transactions that read each other's writes at least one sees the other in verify.
+//   C1  The being-written flag stands on every record of the write set before the fence, so that
+//       of two transactions that read each other's writes at least one sees the other in verify.
 //   C2  The epoch is read after that fence and before verify: a transaction that reads from another
 //       has no smaller epoch (epoch/epoch_clock.h, E1).
 //   C3  The TID is above all TIDs that were read or are overwritten, and above the session's last.
@@ -17,15 +18,15 @@
 
 namespace foedus::txn {
 
-// Commits `txn` and ends it. On success `epoch` is the epoch that must be durable for the commit, or for
-// what a read-only transaction saw, to survive a crash. On kConflict it was rolled back.
+// Commits `txn` and ends it. On success `epoch` is the epoch that must be durable for the commit,
+// or for what a read-only transaction saw, to survive a crash. On kConflict it was rolled back.
 Status commit(occ::TxnContext* txn, Epoch* epoch);
 
 // Undoes everything and ends it.
 void rollback(occ::TxnContext* txn);
 
-// True if all that `txn` has read still holds, so that a decision based on it is sound. Otherwise the
-// transaction is doomed.
+// True if all that `txn` has read still holds, so that a decision based on it is sound. Otherwise
+// the transaction is doomed.
 Status verify(occ::TxnContext* txn);
 
 }  // namespace foedus::txn

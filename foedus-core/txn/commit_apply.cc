@@ -1,5 +1,5 @@
-// The last phase: line 13 of algorithm 2. The writer's half of the sequence lock on records; the reader's
-// is occ/optimistic_read.h.
+// The last phase: line 13 of algorithm 2. The writer's half of the sequence lock on records; the
+// reader's is occ/optimistic_read.h.
 #include <algorithm>
 
 #include "foedus-core/storage/dispatch.h"

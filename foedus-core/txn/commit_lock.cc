@@ -1,5 +1,5 @@
-// The lock phase: lines 1 to 5 of algorithm 2. Resolve moved records, sort by address, lock, and look a
-// second time: a split may have moved a record between the look and the lock.
+// The lock phase: lines 1 to 5 of algorithm 2. Resolve moved records, sort by address, lock, and
+// look a second time: a split may have moved a record between the look and the lock.
 #include <algorithm>
 
 #include "foedus-core/base/sync_point.h"
@@ -18,8 +18,8 @@ bool has_moved(const page::RecordHeader& record) {
   return tid.is_moved() || tid.is_next_layer();
 }
 
-// Every entry's record is where it was a moment ago. No lock of the write set is held: to follow a purged
-// record means to insert it again.
+// Every entry's record is where it was a moment ago. No lock of the write set is held: to follow a
+// purged record means to insert it again.
 Status resolve_moved(occ::TxnContext* txn) {
   // By index: relocate() and move() change the entries, not their number.
   for (std::uint32_t i = 0; i < txn->write_set().size(); ++i) {
@@ -39,9 +39,9 @@ Status resolve_moved(occ::TxnContext* txn) {
 
 bool try_lock_one(occ::TxnContext* txn, occ::WriteEntry* entry) {
   entry->waiter = txn->waiters().take();
-  const bool in_order = std::all_of(
-      txn->held().begin(), txn->held().end(),
-      [entry](const occ::HeldLock& held) { return held.record < entry->record; });
+  const bool in_order =
+      std::all_of(txn->held().begin(), txn->held().end(),
+                  [entry](const occ::HeldLock& held) { return held.record < entry->record; });
   if (in_order) {
     occ::lock(&entry->record->lock, entry->waiter);
     return true;
@@ -66,8 +66,8 @@ Status lock_sorted(occ::TxnContext* txn) {
   return {};
 }
 
-// With all locks held: whether the calls that found a record there still would, and whether its room still
-// is what they relied on. Entries of one record see those before them.
+// With all locks held: whether the calls that found a record there still would, and whether its
+// room still is what they relied on. Entries of one record see those before them.
 Status check_writes(occ::TxnContext* txn) {
   const page::RecordHeader* last = nullptr;
   bool present = false;
@@ -95,15 +95,14 @@ Status lock_write_set(occ::TxnContext* txn) {
   std::vector<occ::WriteEntry>& writes = txn->write_set().entries();
   for (;;) {
     FOEDUS_CHECK(resolve_moved(txn));
-    std::sort(writes.begin(), writes.end(),
-              [](const occ::WriteEntry& a, const occ::WriteEntry& b) {
-                return a.record != b.record ? a.record < b.record : a.order < b.order;
-              });
+    std::sort(writes.begin(), writes.end(), [](const occ::WriteEntry& a, const occ::WriteEntry& b) {
+      return a.record != b.record ? a.record < b.record : a.order < b.order;
+    });
     FOEDUS_SYNC_POINT("commit:before_lock");
     FOEDUS_CHECK(lock_sorted(txn));
-    const bool moved_again = std::any_of(
-        writes.begin(), writes.end(),
-        [](const occ::WriteEntry& entry) { return has_moved(*entry.record); });
+    const bool moved_again =
+        std::any_of(writes.begin(), writes.end(),
+                    [](const occ::WriteEntry& entry) { return has_moved(*entry.record); });
     if (!moved_again) break;
     unlock_write_set(txn);
   }

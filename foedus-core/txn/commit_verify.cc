@@ -1,9 +1,9 @@
 // The verify phase: lines 7 to 12 of algorithm 2, and the page-versions of §8.2.
 //
-// Why a purged record verifies: its key was read as absent, and it is absent now, in a page whose keys and
-// pointers nobody but this look has to keep. A transaction that inserts the key after this look has its
-// record in that page before its own serialization point; if that point came before ours, we see the
-// record here, being-written or newer.
+// Why a purged record verifies: its key was read as absent, and it is absent now, in a page whose
+// keys and pointers nobody but this look has to keep. A transaction that inserts the key after this
+// look has its record in that page before its own serialization point; if that point came before
+// ours, we see the record here, being-written or newer.
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
 
@@ -17,10 +17,10 @@ bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordH
   *record = read.record;
   *now = read.record->load_tid();
   while ((now->word() & (page::Tid::kMoved | page::Tid::kNextLayer)) != 0) [[unlikely]] {
-    std::uint32_t place = 0;
-    if (!storage::track_moved(txn->pool(), read.storage, *record, record, &place)) return false;
-    *now = (*record)->load_tid();  // it may have moved once more meanwhile
-  }
+      std::uint32_t place = 0;
+      if (!storage::track_moved(txn->pool(), read.storage, *record, record, &place)) return false;
+      *now = (*record)->load_tid();  // it may have moved once more meanwhile
+    }
   return true;
 }
 
@@ -56,7 +56,8 @@ Status verify_pointers(occ::TxnContext* txn) {
 Status verify_pages(occ::TxnContext* txn) {
   for (const occ::PageEntry& entry : txn->page_set().entries()) {
     const page::PageVersion now = entry.page->load_version();
-    if (now == entry.observed) [[likely]] continue;  // counts equal, no flag
+    if (now == entry.observed) [[likely]]
+      continue;  // counts equal, no flag
     if (now.is_dropped()) return txn->conflict(ConflictReason::kPageDropped, entry.storage);
     if (!storage::page_still_holds(txn->pool(), entry)) {
       return txn->conflict(ConflictReason::kPageGained, entry.storage);

@@ -58,8 +58,9 @@ struct Stats {
   std::vector<StorageStats> storages;
 };
 
-// What a thread uses to run explicit transactions, one at a time. Several may be used by one thread.
-// Must be destroyed before the database is closed. Not for use by two threads at the same time.
+// What a thread uses to run explicit transactions, one at a time. Several may be used by one
+// thread. Must be destroyed before the database is closed. Not for use by two threads at the same
+// time.
 class Session {
  public:
   Session(Session&& other) noexcept;
@@ -90,8 +91,8 @@ class Database {
   Status close();
 
   // ---- storages ------------------------------------------------------------------------------
-  // open_…: the storage of that name, created (durably) if it is missing. kInvalidArgument: the name
-  // is empty or too long, or it is of another kind or shape. Names are byte strings.
+  // open_…: the storage of that name, created (durably) if it is missing. kInvalidArgument: the
+  // name is empty or too long, or it is of another kind or shape. Names are byte strings.
   Result<Masstree> open_masstree(std::string_view name);
   Result<Hash> open_hash(std::string_view name, const HashOptions& options = {});
   Result<Array> open_array(std::string_view name, std::uint64_t records,
@@ -104,12 +105,12 @@ class Database {
 
   // ---- transactions --------------------------------------------------------------------------
 
-  // Runs `function`, a Result<T>(Txn&) or Status(Txn&), as a transaction and returns what it returned.
-  // A success commits. A conflict runs it again, after a back-off, up to options.tries_max times: it
-  // must have no effect outside the transaction that may not be repeated. Any other error rolls back
-  // and is handed out, but only if all that was read still holds: else it is a conflict, too.
-  // An exception of `function` rolls back and goes on to the caller. kInvalidArgument: called within
-  // another transact() of this thread and database.
+  // Runs `function`, a Result<T>(Txn&) or Status(Txn&), as a transaction and returns what it
+  // returned. A success commits. A conflict runs it again, after a back-off, up to
+  // options.tries_max times: it must have no effect outside the transaction that may not be
+  // repeated. Any other error rolls back and is handed out, but only if all that was read still
+  // holds: else it is a conflict, too. An exception of `function` rolls back and goes on to the
+  // caller. kInvalidArgument: called within another transact() of this thread and database.
   template <typename Function>
   auto transact(Function&& function, const TxnOptions& options = {})
       -> std::invoke_result_t<Function&, Txn&>;
@@ -140,10 +141,11 @@ auto Database::transact(Function&& function, const TxnOptions& options)
     -> std::invoke_result_t<Function&, Txn&> {
   using Returned = std::invoke_result_t<Function&, Txn&>;
   if constexpr (std::is_same_v<Returned, Status>) {
-    return run([](void* argument,
-                  Txn& txn) -> Status { return (*static_cast<std::remove_reference_t<Function>*>(
-                                            argument))(txn); },
-               &function, options);
+    return run(
+        [](void* argument, Txn& txn) -> Status {
+          return (*static_cast<std::remove_reference_t<Function>*>(argument))(txn);
+        },
+        &function, options);
   } else {
     struct Call {
       std::remove_reference_t<Function>* function;

@@ -1,7 +1,7 @@
 #pragma once
-// Epoch: the coarse-grained time of the engine (paper §6.1). All commits of one epoch become durable
-// together. Epoch 0 is "no epoch"; a running database counts from 1 upwards and never comes back to a
-// number that any of its files has seen.
+// Epoch: the coarse-grained time of the engine (paper §6.1). All commits of one epoch become
+// durable together. Epoch 0 is "no epoch"; a running database counts from 1 upwards and never comes
+// back to a number that any of its files has seen.
 
 #include <compare>
 #include <cstdint>

@@ -1,12 +1,13 @@
 #pragma once
-// key(parts…): builds a key whose byte order is the order of the parts, compared one after the other.
+// key(parts…): builds a key whose byte order is the order of the parts, compared one after the
+// other.
 //
 //   unsigned integers   big-endian, in the width of their type (key(3u) has 4 bytes)
 //   signed integers     the same with the sign bit flipped
 //   double, float       IEEE bits, sign-adjusted; -0.0 sorts before 0.0; NaN sorts last
 //   bool, enum          as their integer
-//   strings             0x00 becomes 0x00 0xff, and 0x00 0x00 ends the string, so that a prefix sorts
-//                       first and whatever follows it does not matter
+//   strings             0x00 becomes 0x00 0xff, and 0x00 0x00 ends the string, so that a prefix
+//                       sorts first and whatever follows it does not matter
 //   std::tuple          its elements
 //
 // The type of a part is part of the encoding: use one type for one column. Raw byte strings may be
@@ -61,8 +62,7 @@ class Key {
   Key& append(double part) { return append_float<std::uint64_t>(part); }
   Key& append(float part) { return append_float<std::uint32_t>(part); }
   template <typename T>
-    requires std::is_enum_v<T>
-  Key& append(T part) {
+  requires std::is_enum_v<T> Key& append(T part) {
     return append(static_cast<std::underlying_type_t<T>>(part));
   }
   Key& append(std::string_view part) {
@@ -121,15 +121,13 @@ Key key(const Parts&... parts) {
 
 // The bytes of a trivially copyable value, as a payload. Valid while `value` is.
 template <typename T>
-  requires std::is_trivially_copyable_v<T>
-std::string_view as_payload(const T& value) {
+requires std::is_trivially_copyable_v<T> std::string_view as_payload(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof(T)};
 }
 
 // A payload as a value: a copy of its first sizeof(T) bytes. REQUIRES: payload.size() >= sizeof(T).
 template <typename T>
-  requires std::is_trivially_copyable_v<T>
-T view_as(std::string_view payload) {
+requires std::is_trivially_copyable_v<T> T view_as(std::string_view payload) {
   T value;
   std::memcpy(&value, payload.data(), sizeof(T));
   return value;

@@ -12,10 +12,10 @@
 namespace foedus {
 
 // Limits of the engine. Beyond them: kTooLarge or kInvalidArgument, nothing is changed.
-inline constexpr std::size_t kMaxKeyBytes = 1024;               // Master-Tree, hash
-inline constexpr std::size_t kMaxPayloadBytes = 4u << 20;       // Master-Tree, hash
-inline constexpr std::size_t kMaxArrayPayloadBytes = 2000;      // array: fixed-size payloads
-inline constexpr std::size_t kMaxSequentialPayloadBytes = 3072; // sequential
+inline constexpr std::size_t kMaxKeyBytes = 1024;                // Master-Tree, hash
+inline constexpr std::size_t kMaxPayloadBytes = 4u << 20;        // Master-Tree, hash
+inline constexpr std::size_t kMaxArrayPayloadBytes = 2000;       // array: fixed-size payloads
+inline constexpr std::size_t kMaxSequentialPayloadBytes = 3072;  // sequential
 inline constexpr std::size_t kMaxStorageNameBytes = 64;
 inline constexpr std::uint32_t kMaxSocs = 64;
 inline constexpr std::uint32_t kMaxSessions = 1024;
@@ -66,9 +66,10 @@ struct Options {
   // commit does not wait for it. 100 .. 1,000,000.
   std::uint64_t epoch_interval_us = 10'000;
 
-  Facility huge_pages = Facility::kTry;    // transparent huge pages behind page pools
-  Facility numa_binding = Facility::kTry;  // memory of a SOC on its NUMA node, sessions pinned to it
-  Facility direct_io = Facility::kTry;     // O_DIRECT for log segments
+  Facility huge_pages = Facility::kTry;  // transparent huge pages behind page pools
+  Facility numa_binding =
+      Facility::kTry;                   // memory of a SOC on its NUMA node, sessions pinned to it
+  Facility direct_io = Facility::kTry;  // O_DIRECT for log segments
   Logging logging = Logging::kFiles;
 
   LogSink log_sink;  // empty: silent
@@ -76,7 +77,7 @@ struct Options {
 
 // What the options became on this machine.
 struct EffectiveOptions {
-  Options options;         // with every 0 replaced by the number in force
+  Options options;  // with every 0 replaced by the number in force
   bool huge_pages = false;
   bool numa_binding = false;
   bool direct_io = false;

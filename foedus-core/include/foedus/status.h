@@ -55,14 +55,14 @@ enum class ErrorCode : std::uint16_t {
 // Why a transaction conflicted. Each has its own counter per table.
 enum class ConflictReason : std::uint8_t {
   kNone = 0,
-  kRecordChanged = 1,    // a record that was read has another TID now
-  kRecordLocked = 2,     // a record that was read is being written by another transaction
-  kPageGained = 3,       // a range or a miss: keys were added to a page that was searched
-  kPageInstalled = 4,    // a snapshot page that was read has a volatile page now
-  kPageDropped = 5,      // a volatile page that was read or searched was dropped
-  kLogFull = 6,          // the log cannot take more now; the device is behind
-  kPoolFull = 7,         // no free page now, but reclamation is at work
-  kRetryBound = 8,       // an optimistic read did not settle within its bound
+  kRecordChanged = 1,  // a record that was read has another TID now
+  kRecordLocked = 2,   // a record that was read is being written by another transaction
+  kPageGained = 3,     // a range or a miss: keys were added to a page that was searched
+  kPageInstalled = 4,  // a snapshot page that was read has a volatile page now
+  kPageDropped = 5,    // a volatile page that was read or searched was dropped
+  kLogFull = 6,        // the log cannot take more now; the device is behind
+  kPoolFull = 7,       // no free page now, but reclamation is at work
+  kRetryBound = 8,     // an optimistic read did not settle within its bound
 };
 inline constexpr std::size_t kConflictReasonCount = 9;
 
@@ -152,9 +152,9 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : value_(std::move(value)) {}                      // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {}              // NOLINT: implicit on purpose
-  Result(ErrorCode code) : status_(code) {}                          // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit on purpose
+  Result(ErrorCode code) : status_(code) {}              // NOLINT: implicit on purpose
 
   bool is_ok() const { return value_.has_value(); }
   explicit operator bool() const { return is_ok(); }
@@ -209,20 +209,21 @@ const Status& take_status(const Result<T>& result) {
 #define FOEDUS_CONCAT_INNER(a, b) a##b
 #define FOEDUS_CONCAT(a, b) FOEDUS_CONCAT_INNER(a, b)
 
-// FOEDUS_TRY(auto x, expression): x becomes the value of a Result, or the enclosing function returns
-// its Status.
+// FOEDUS_TRY(auto x, expression): x becomes the value of a Result, or the enclosing function
+// returns its Status.
 #define FOEDUS_TRY(declaration, ...) \
   FOEDUS_TRY_INNER(FOEDUS_CONCAT(foedus_result_, __LINE__), declaration, __VA_ARGS__)
-#define FOEDUS_TRY_INNER(result, declaration, ...)                       \
-  auto result = (__VA_ARGS__);                                           \
-  if (!result.is_ok()) [[unlikely]] return ::foedus::Status(result.status()); \
+#define FOEDUS_TRY_INNER(result, declaration, ...) \
+  auto result = (__VA_ARGS__);                     \
+  if (!result.is_ok()) [[unlikely]]                \
+    return ::foedus::Status(result.status());      \
   declaration = *std::move(result)
 
-// FOEDUS_CHECK(expression): the enclosing function returns the Status of a Status or Result<void> that is
-// not a success.
-#define FOEDUS_CHECK(...)                                                              \
-  do {                                                                                 \
-    auto&& foedus_checked = (__VA_ARGS__);                                             \
-    if (!foedus_checked.is_ok()) [[unlikely]]                                          \
-      return ::foedus::Status(::foedus::internal::take_status(foedus_checked));        \
+// FOEDUS_CHECK(expression): the enclosing function returns the Status of a Status or Result<void>
+// that is not a success.
+#define FOEDUS_CHECK(...)                                                       \
+  do {                                                                          \
+    auto&& foedus_checked = (__VA_ARGS__);                                      \
+    if (!foedus_checked.is_ok()) [[unlikely]]                                   \
+      return ::foedus::Status(::foedus::internal::take_status(foedus_checked)); \
   } while (false)

@@ -1,7 +1,7 @@
 #pragma once
 // Handles of storages: small values to copy around, made by Database::open_…(). One table is one or
-// more storages (a primary index and secondary indexes, say). A handle is valid until its database is
-// closed; operations through the handle of a dropped storage return kNotFound.
+// more storages (a primary index and secondary indexes, say). A handle is valid until its database
+// is closed; operations through the handle of a dropped storage return kNotFound.
 
 #include <cstdint>
 #include <string_view>

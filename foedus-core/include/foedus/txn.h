@@ -3,12 +3,13 @@
 // at a time. Reads see the transaction's own writes. Nothing is visible to others before commit.
 //
 // Common to all operations:
-//   kConflict          another transaction got in the way. This one is doomed: every later operation
-//                      and commit() return the same. transact() runs it again.
+//   kConflict          another transaction got in the way. This one is doomed: every later
+//                      operation and commit() return the same. transact() runs it again.
 //   kInvalidArgument   a handle of no storage, an index out of range, a write in a read-only
 //                      transaction; the transaction goes on
 //   kNotFound          also: the storage was dropped
-//   kTooLarge          a key or payload over its limit, or a transaction over half of the log buffer
+//   kTooLarge          a key or payload over its limit, or a transaction over half of the log
+//                      buffer
 //   kOutOfMemory       Options::memory_bytes is spent; nothing was changed by this operation
 //   kClosed            the transaction has ended
 // Keys and payloads passed in are copied; what is handed out by reference is valid as stated.
@@ -29,9 +30,12 @@
 
 namespace foedus {
 
+class Txn;
+struct TxnOptions;
 namespace engine {
 class EngineSession;
 class ScanCursor;
+Result<Txn> begin_txn(EngineSession* session, const TxnOptions& options);
 }  // namespace engine
 
 enum class Isolation : std::uint8_t {
@@ -68,10 +72,10 @@ struct ScanOptions {
   bool reverse = false;                     // from high to low
 };
 
-// The rows of a range, an input range for range-for. Ends early if the transaction meets a conflict:
-// look at failure() after the loop. Must not outlive its transaction. While it is open the transaction
-// may do anything else, also to the records of the range: a scan sees its transaction's writes
-// ahead of its position.
+// The rows of a range, an input range for range-for. Ends early if the transaction meets a
+// conflict: look at failure() after the loop. Must not outlive its transaction. While it is open
+// the transaction may do anything else, also to the records of the range: a scan sees its
+// transaction's writes ahead of its position.
 class Scan {
  public:
   class iterator {
@@ -122,10 +126,10 @@ class Scan {
 
 // One of the reads of Txn::get_many().
 struct ReadRequest {
-  std::string_view key;               // in
-  std::span<std::byte> out;           // in: where the payload goes, cut to its size
-  std::size_t payload_bytes = 0;      // out: the whole payload's size
-  bool found = false;                 // out
+  std::string_view key;           // in
+  std::span<std::byte> out;       // in: where the payload goes, cut to its size
+  std::size_t payload_bytes = 0;  // out: the whole payload's size
+  bool found = false;             // out
 };
 
 class Txn {
@@ -153,9 +157,9 @@ class Txn {
   // payload ends before that.
   Status read_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                  std::span<std::byte> out);
-  // Like get(), and holds the record's lock until the transaction ends: others wait or conflict, and
-  // this one's read cannot be invalidated. Use where contention is known. To lock several records
-  // without a deadlock the engine may have to conflict once.
+  // Like get(), and holds the record's lock until the transaction ends: others wait or conflict,
+  // and this one's read cannot be invalidated. Use where contention is known. To lock several
+  // records without a deadlock the engine may have to conflict once.
   Result<std::size_t> get_for_update(const KeyedStorage& storage, std::string_view key,
                                      std::span<std::byte> out);
   template <typename T>
@@ -182,26 +186,26 @@ class Txn {
   // Overwrites part of the payload; its size stays. kNotFound; kInvalidArgument beyond its end.
   Status write_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                   std::string_view part);
-  // Adds `delta` to the 64-bit integer at `offset` (two's complement, wraps) without reading it: does
-  // not conflict with others' increments. kNotFound; kInvalidArgument beyond its end.
+  // Adds `delta` to the 64-bit integer at `offset` (two's complement, wraps) without reading it:
+  // does not conflict with others' increments. kNotFound; kInvalidArgument beyond its end.
   Status increment(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                    std::int64_t delta);
   // kNotFound.
   Status erase(const KeyedStorage& storage, std::string_view key);
 
   template <typename T>
-    requires(!std::is_convertible_v<const T&, std::string_view>)
-  Status put(const KeyedStorage& storage, std::string_view key, const T& value) {
+  requires(!std::is_convertible_v<const T&, std::string_view>) Status
+      put(const KeyedStorage& storage, std::string_view key, const T& value) {
     return put(storage, key, as_payload(value));
   }
   template <typename T>
-    requires(!std::is_convertible_v<const T&, std::string_view>)
-  Status insert(const KeyedStorage& storage, std::string_view key, const T& value) {
+  requires(!std::is_convertible_v<const T&, std::string_view>) Status
+      insert(const KeyedStorage& storage, std::string_view key, const T& value) {
     return insert(storage, key, as_payload(value));
   }
   template <typename T>
-    requires(!std::is_convertible_v<const T&, std::string_view>)
-  Status update(const KeyedStorage& storage, std::string_view key, const T& value) {
+  requires(!std::is_convertible_v<const T&, std::string_view>) Status
+      update(const KeyedStorage& storage, std::string_view key, const T& value) {
     return update(storage, key, as_payload(value));
   }
 
@@ -229,8 +233,8 @@ class Txn {
   // The payload as a whole; its size must be the storage's.
   Status put(const Array& storage, std::uint64_t index, std::string_view payload);
   template <typename T>
-    requires(!std::is_convertible_v<const T&, std::string_view>)
-  Status put(const Array& storage, std::uint64_t index, const T& value) {
+  requires(!std::is_convertible_v<const T&, std::string_view>) Status
+      put(const Array& storage, std::uint64_t index, const T& value) {
     return put(storage, index, as_payload(value));
   }
   Status write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
@@ -242,27 +246,28 @@ class Txn {
 
   // Appends never conflict.
   Status append(const Sequential& storage, std::string_view payload);
-  // All records in serial order, ties broken by session. Registers every session's end: a later append
-  // by another transaction is a conflict, this transaction's own are seen.
+  // All records in serial order, ties broken by session. Registers every session's end: a later
+  // append by another transaction is a conflict, this transaction's own are seen.
   Scan scan(const Sequential& storage, ScanOptions options = {});
 
   // ---- end -----------------------------------------------------------------------------------
 
   // REQUIRES: made by Session::begin(). kConflict: nothing was done.
   Result<Ticket> commit();
-  // Undoes everything. Does nothing if the transaction has ended. REQUIRES: made by Session::begin().
+  // Undoes everything. Does nothing if the transaction has ended. REQUIRES: made by
+  // Session::begin().
   void rollback();
   // True if all that was read so far is still as it was read: for loops that depend on read values.
   // kConflict if not.
   Status verify();
 
  private:
-  friend class Session;
   friend class Database;
+  friend Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options);
   explicit Txn(engine::EngineSession* session) : session_(session) {}
 
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   static std::span<std::byte> bytes_of(T& value) {
     return std::as_writable_bytes(std::span<T, 1>(&value, 1));
   }

@@ -1,0 +1,146 @@
+#include "foedus-core/engine/catalog.h"
+
+#include <algorithm>
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/storage/dispatch.h"
+
+namespace foedus::engine {
+
+namespace {
+
+// How long drop() waits for transactions that may be inside the storage before it leaves its pages
+// to the next call.
+constexpr std::uint64_t kFreeWaitUs = 100'000;
+constexpr std::uint64_t kFreeLookUs = 1'000;
+
+bool is_same_shape(const storage_meta::StorageMeta& a, const storage_meta::StorageMeta& b) {
+  // A hash grows: the number of records that it was made for is no part of its shape.
+  return a.kind == b.kind && a.records == b.records && a.payload_bytes == b.payload_bytes;
+}
+
+}  // namespace
+
+Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& wanted) {
+  if (wanted.name.empty() || wanted.name.size() > kMaxStorageNameBytes) {
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "a storage's name has 1 .. " + std::to_string(kMaxStorageNameBytes) +
+                             " bytes, not " + std::to_string(wanted.name.size()));
+  }
+  const std::lock_guard lock(mutex_);
+  free_dropped();
+  const auto found = by_name_.find(wanted.name);
+  if (found == by_name_.end()) return create(wanted);
+  if (is_same_shape(found->second->meta, wanted)) return found->second;
+  Status status =
+      Status::error(ErrorCode::kInvalidArgument,
+                    "the storage exists with another kind, number of records or payload");
+  return std::move(status.at_table(wanted.name));
+}
+
+Result<occ::StorageControl*> Catalog::create(const storage_meta::StorageMeta& wanted) {
+  storage_meta::StorageMeta meta = wanted;
+  meta.id = page::StorageId{next_id_++};
+  auto control = std::make_unique<occ::StorageControl>(meta);
+  FOEDUS_CHECK(storage::create(&engine_->pool(), &engine_->own_session().pages(), control.get()));
+  const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
+  Status status =
+      engine_->log_ddl(log::LogRecordType::kCreateStorage, meta.id, meta.name,
+                       {reinterpret_cast<const char*>(&parameters), sizeof(parameters)});
+  if (!status.is_ok()) {
+    storage::drop(&engine_->pool(), &engine_->own_session().pages(), control.get());
+    return std::move(status.at_table(meta.name));
+  }
+  occ::StorageControl* const created = control.get();
+  controls_.push_back(std::move(control));
+  by_name_.emplace(meta.name, created);
+  by_id_.emplace(static_cast<std::uint32_t>(meta.id), created);
+  return created;
+}
+
+Status Catalog::drop(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) {
+    Status status(ErrorCode::kNotFound);
+    return std::move(status.at_table(name));
+  }
+  occ::StorageControl* const control = found->second;
+  // order: release, and the fence of E5: a commit that does not see it is seen by the wait below.
+  control->dropped.store_release(1);
+  base::fence_seq_cst();
+  FOEDUS_SYNC_POINT("catalog:drop_marked");
+  const Epoch epoch = engine_->clock().current();
+  engine_->wait_published(epoch);
+  FOEDUS_CHECK(
+      engine_->log_ddl(log::LogRecordType::kDropStorage, control->id(), control->meta.name, {}));
+  by_name_.erase(found);
+  by_id_.erase(static_cast<std::uint32_t>(control->id()));
+  dropped_.push_back({control, epoch});
+  for (std::uint64_t waited_us = 0; waited_us < kFreeWaitUs; waited_us += kFreeLookUs) {
+    free_dropped();
+    if (dropped_.empty()) break;
+    engine_->runtime().pause(kFreeLookUs);
+  }
+  return {};
+}
+
+void Catalog::free_dropped() {
+  std::erase_if(dropped_, [this](const Dropped& dropped) {
+    if (engine_->clock().reclaimable() < dropped.epoch) return false;
+    storage::drop(&engine_->pool(), &engine_->own_session().pages(), dropped.control);
+    return true;
+  });
+  engine_->own_session().pages().reclaim();
+}
+
+std::vector<StorageInfo> Catalog::list() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<StorageInfo> infos;
+  for (const auto& [name, control] : by_name_) {
+    infos.push_back({static_cast<std::uint32_t>(control->id()), control->meta.kind, name,
+                     control->meta.records, control->meta.payload_bytes});
+  }
+  return infos;
+}
+
+void Catalog::add_stats(Stats* stats) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, control] : by_name_) {
+    StorageStats one;
+    one.name = name;
+    // order: relaxed, statistics.
+    one.volatile_pages = control->volatile_pages.load_relaxed();
+    for (std::size_t i = 0; i < kConflictReasonCount; ++i) {
+      one.conflicts[i] = control->conflicts[i].load_relaxed();
+    }
+    stats->volatile_page_bytes += one.volatile_pages * page::kPageBytes;
+    stats->storages.push_back(std::move(one));
+  }
+}
+
+Status Catalog::recover(const storage_meta::StorageMeta& meta) {
+  if (by_name_.contains(meta.name) || by_id_.contains(static_cast<std::uint32_t>(meta.id))) {
+    Status status = Status::error(ErrorCode::kCorruption, "the log creates a storage twice");
+    return std::move(status.at_table(meta.name));
+  }
+  auto control = std::make_unique<occ::StorageControl>(meta);
+  FOEDUS_CHECK(storage::create(&engine_->pool(), &engine_->own_session().pages(), control.get()));
+  by_name_.emplace(meta.name, control.get());
+  by_id_.emplace(static_cast<std::uint32_t>(meta.id), control.get());
+  controls_.push_back(std::move(control));
+  reserve_id(meta.id);
+  return {};
+}
+
+void Catalog::reserve_id(page::StorageId id) {
+  next_id_ = std::max(next_id_, static_cast<std::uint32_t>(id) + 1);
+}
+
+occ::StorageControl* Catalog::find(page::StorageId id) const {
+  const auto found = by_id_.find(static_cast<std::uint32_t>(id));
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+}  // namespace foedus::engine

@@ -1,0 +1,160 @@
+// foedus/database.h: Database and Session over the engine.
+#include "foedus/database.h"
+
+#include <string>
+#include <utility>
+
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/storage_access.h"
+#include "foedus-core/storage/hash/hash_storage.h"
+
+namespace foedus {
+
+Database::Database(std::unique_ptr<engine::Engine> engine) : engine_(std::move(engine)) {}
+Database::Database(Database&& other) noexcept = default;
+Database::~Database() = default;
+
+Result<Database> Database::open(Options options) {
+  FOEDUS_TRY(auto opened, engine::Engine::open(std::move(options)));
+  return Database(std::move(opened));
+}
+
+Status Database::close() { return engine_->close(); }
+
+Result<Masstree> Database::open_masstree(std::string_view name) {
+  storage_meta::StorageMeta meta;
+  meta.kind = StorageKind::kMasstree;
+  meta.name = name;
+  FOEDUS_CHECK(engine_->check_open());
+  FOEDUS_TRY(occ::StorageControl* const control, engine_->catalog().open(meta));
+  return internal::StorageAccess::make<Masstree>(control);
+}
+
+Result<Hash> Database::open_hash(std::string_view name, const HashOptions& options) {
+  storage_meta::StorageMeta meta;
+  meta.kind = StorageKind::kHash;
+  meta.name = name;
+  meta.fan_out_bits = storage::hash::fan_out_bits_for(options.records_expected);
+  FOEDUS_CHECK(engine_->check_open());
+  FOEDUS_TRY(occ::StorageControl* const control, engine_->catalog().open(meta));
+  return internal::StorageAccess::make<Hash>(control);
+}
+
+Result<Array> Database::open_array(std::string_view name, std::uint64_t records,
+                                   std::uint32_t payload_bytes) {
+  constexpr std::uint64_t kRecordsMax = std::uint64_t{1} << 40;
+  if (records == 0 || records > kRecordsMax || payload_bytes == 0 ||
+      payload_bytes > kMaxArrayPayloadBytes) {
+    Status status = Status::error(
+        ErrorCode::kInvalidArgument,
+        "an array has 1 .. 2^40 records of 1 .. " + std::to_string(kMaxArrayPayloadBytes) +
+            " bytes, not " + std::to_string(records) + " of " + std::to_string(payload_bytes));
+    return std::move(status.at_table(name));
+  }
+  storage_meta::StorageMeta meta;
+  meta.kind = StorageKind::kArray;
+  meta.name = name;
+  meta.records = records;
+  meta.payload_bytes = payload_bytes;
+  FOEDUS_CHECK(engine_->check_open());
+  FOEDUS_TRY(occ::StorageControl* const control, engine_->catalog().open(meta));
+  return internal::StorageAccess::make<Array>(control);
+}
+
+Result<Sequential> Database::open_sequential(std::string_view name) {
+  storage_meta::StorageMeta meta;
+  meta.kind = StorageKind::kSequential;
+  meta.name = name;
+  FOEDUS_CHECK(engine_->check_open());
+  FOEDUS_TRY(occ::StorageControl* const control, engine_->catalog().open(meta));
+  return internal::StorageAccess::make<Sequential>(control);
+}
+
+Status Database::drop_storage(std::string_view name) {
+  FOEDUS_CHECK(engine_->check_open());
+  return engine_->catalog().drop(name);
+}
+
+std::vector<StorageInfo> Database::storages() const { return engine_->catalog().list(); }
+
+Result<Session> Database::new_session() {
+  FOEDUS_TRY(engine::EngineSession* const session, engine_->take_session());
+  return Session(session);
+}
+
+Epoch Database::durable_epoch() const { return engine_->durability().durable(); }
+
+Status Database::wait_durable(std::uint64_t timeout_us) {
+  FOEDUS_CHECK(engine_->check_open());
+  return engine_->durability().wait(engine_->clock().current(), timeout_us);
+}
+
+EffectiveOptions Database::effective_options() const { return engine_->effective_options(); }
+Stats Database::stats() const { return engine_->stats(); }
+
+// The loop of transact().
+Status Database::run(TxnFunction function, void* argument, const TxnOptions& options) {
+  FOEDUS_CHECK(engine_->check_open());
+  if (options.tries_max == 0 || options.tries_max > 1'000'000) {
+    return Status::error(ErrorCode::kInvalidArgument, "tries_max must be 1 .. 1,000,000");
+  }
+  FOEDUS_TRY(engine::EngineSession* const session, engine_->session_of_thread());
+  if (session->is_in_transact()) {
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "transact() within a transaction of the same thread");
+  }
+  // Ends the transaction also when the function throws.
+  struct InTransact {
+    explicit InTransact(engine::EngineSession* in) : session(in) { in->set_in_transact(true); }
+    ~InTransact() {
+      session->rollback();
+      session->set_in_transact(false);
+    }
+    engine::EngineSession* session;
+  } const in_transact(session);
+
+  for (std::uint32_t tries = 1;; ++tries) {
+    FOEDUS_CHECK(session->begin(options));
+    // Optimism has failed often enough: lock what is read, so that this transaction gets through.
+    session->context().set_locks_reads(tries > 1 && tries * std::uint64_t{2} > options.tries_max);
+    Status status;
+    {
+      Txn txn(session);
+      status = function(argument, txn);
+      txn.session_ = nullptr;
+    }
+    if (status.is_ok()) {
+      Result<Ticket> ticket = session->commit();
+      if (ticket.is_ok() && options.ticket != nullptr) *options.ticket = *ticket;
+      status = ticket.status();
+    } else {
+      // An error that rests on reads which no longer hold is none: the reads are the conflict.
+      Status reads = session->verify();
+      if (!reads.is_ok()) status = std::move(reads);
+      session->rollback();
+    }
+    if (status.code() != ErrorCode::kConflict || tries == options.tries_max) return status;
+    session->back_off(tries);
+  }
+}
+
+Session::Session(Session&& other) noexcept : session_(std::exchange(other.session_, nullptr)) {}
+
+Session::~Session() {
+  if (session_ != nullptr) session_->engine().give_session(session_);
+}
+
+Result<Txn> Session::begin(const TxnOptions& options) {
+  return engine::begin_txn(session_, options);
+}
+
+Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options) {
+  if (session == nullptr || session->context().is_open()) {
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "the session's transaction before has not ended");
+  }
+  FOEDUS_CHECK(session->begin(options));
+  return Txn(session);
+}
+
+}  // namespace foedus

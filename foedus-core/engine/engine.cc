@@ -1,0 +1,245 @@
+#include "foedus-core/engine/engine.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/device/file_device.h"
+#include "foedus-core/engine/options_check.h"
+#include "foedus-core/engine/recovery.h"
+
+namespace foedus::engine {
+
+namespace {
+
+constexpr std::uint64_t kPublishLookUs = 50;
+
+}  // namespace
+
+Engine::Engine(Options options) : options_(std::move(options)), catalog_(this) {}
+
+Result<std::unique_ptr<Engine>> Engine::open(Options options, const Environment& environment) {
+  FOEDUS_CHECK(check_options(options));
+  std::unique_ptr<Engine> engine(new Engine(std::move(options)));
+  FOEDUS_CHECK(engine->start(environment));
+  return engine;
+}
+
+Status Engine::start(const Environment& environment) {
+  if (environment.runtime == nullptr) own_runtime_ = base::make_thread_runtime();
+  runtime_ = environment.runtime == nullptr ? own_runtime_.get() : environment.runtime;
+  FOEDUS_CHECK(open_device(environment));
+  FOEDUS_CHECK(make_memory());
+  FOEDUS_CHECK(open_log());
+  runtime_->start(clock_.get());
+  runtime_->start(warmer_.get());
+  home_ = std::make_shared<SessionHome>();
+  home_->engine = this;
+  effective_.options = options_;
+  // order: release, pairs with check_open(): all of the above is there.
+  is_open_.store_release(1);
+  return {};
+}
+
+Status Engine::open_device(const Environment& environment) {
+  if (environment.device != nullptr) {
+    device_ = environment.device;
+    return {};
+  }
+  FOEDUS_TRY(auto files, device::FileDevice::open(options_.dir, options_.direct_io));
+  effective_.direct_io = files->has_direct_io();
+  own_device_ = std::move(files);
+  device_ = own_device_.get();
+  return {};
+}
+
+Status Engine::make_memory() {
+  FOEDUS_TRY(numa::Topology topology, numa::Topology::make(options_.socs));
+  topology_ = std::make_unique<numa::Topology>(std::move(topology));
+  options_.socs = topology_->socs();
+  if (options_.memory_bytes == 0) options_.memory_bytes = default_memory_bytes();
+  budget_ = std::make_unique<base::MemoryBudget>(options_.memory_bytes);
+  FOEDUS_TRY(pool_, page::PagePool::make(topology_.get(), budget_.get(), options_.memory_bytes,
+                                         options_.huge_pages, options_.numa_binding));
+  warmer_ = std::make_unique<page::PoolWarmer>(runtime_, pool_.get());
+  effective_.huge_pages = pool_->huge_pages();
+  effective_.numa_binding = topology_->can_bind(options_.numa_binding);
+  return {};
+}
+
+Status Engine::open_log() {
+  const std::uint32_t slots = options_.sessions_max + 1;  // and the engine's own
+  Epoch first(1);
+  if (options_.logging == Logging::kFiles) {
+    const log::LogOptions log_options{.socs = options_.socs,
+                                      .segment_bytes = options_.log_segment_bytes};
+    FOEDUS_TRY(log_, log::Log::open(device_, runtime_, log_options, options_.log_sink));
+    durability_ = &log_->durability();
+    first = std::max(first, log_->first_new_epoch());
+  } else {
+    FOEDUS_CHECK(refuse_logs(device_));
+    no_waits_ = std::make_unique<internal::DurabilityWaits>(runtime_, true);
+    durability_ = no_waits_.get();
+  }
+  clock_ = std::make_unique<epoch::EpochClock>(runtime_, first, slots, options_.epoch_interval_us);
+  FOEDUS_TRY(own_session_, make_session(options_.sessions_max));
+  if (log_ == nullptr) {
+    no_waits_->set_clock(clock_.get());
+    return {};
+  }
+  FOEDUS_CHECK(recover(this, log_.get()));
+  return log_->start(clock_.get());
+}
+
+Engine::~Engine() { static_cast<void>(close().is_ok()); }
+
+Status Engine::check_open() const {
+  // order: acquire, pairs with start().
+  if (is_open_.load_acquire() != 0) [[likely]]
+    return {};
+  return Status::error(ErrorCode::kClosed, "the database was closed");
+}
+
+Status Engine::close() {
+  if (is_open_.load_acquire() == 0) return check_open();
+  is_open_.store_release(0);
+  {
+    const std::lock_guard lock(home_->mutex);
+    home_->engine = nullptr;
+  }
+  Status status;
+  if (log_ != nullptr) {
+    const auto detach = [this, &status](EngineSession& session) {
+      Status detached = log_->detach(session.soc(), &session.log());
+      if (status.is_ok()) status = std::move(detached);
+    };
+    for (const auto& session : sessions_) {
+      FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
+      detach(*session);
+    }
+    detach(*own_session_);
+    Status closed = log_->close();
+    if (status.is_ok()) status = std::move(closed);
+  }
+  runtime_->stop(clock_.get());
+  runtime_->stop(warmer_.get());
+  return status;
+}
+
+Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number) {
+  const std::uint32_t soc = topology_->soc_of_session(number);
+  if (!budget_->try_take(options_.log_buffer_bytes)) {
+    return Status::error(ErrorCode::kOutOfMemory, "no room for a log buffer of " +
+                                                      std::to_string(options_.log_buffer_bytes) +
+                                                      " bytes in memory_bytes");
+  }
+  Result<numa::SocMemory> ring = numa::SocMemory::allocate_ring(
+      *topology_, soc, options_.log_buffer_bytes, options_.numa_binding);
+  if (!ring.is_ok()) {
+    budget_->give_back(options_.log_buffer_bytes);
+    return ring.status();
+  }
+  const EngineSession::Parts parts{.engine = this,
+                                   .pool = pool_.get(),
+                                   .clock = clock_.get(),
+                                   .room = log_ == nullptr ? nullptr : log_->room(soc),
+                                   .number = number,
+                                   .soc = soc,
+                                   .log_buffer_bytes = options_.log_buffer_bytes};
+  auto session = std::make_unique<EngineSession>(parts, std::move(ring).value());
+  if (log_ != nullptr) log_->attach(soc, &session->log());
+  return session;
+}
+
+Result<EngineSession*> Engine::take_session() {
+  FOEDUS_CHECK(check_open());
+  const std::lock_guard lock(sessions_mutex_);
+  if (!free_sessions_.empty()) {
+    EngineSession* const session = free_sessions_.back();
+    free_sessions_.pop_back();
+    return session;
+  }
+  if (sessions_.size() == options_.sessions_max) {
+    return Status::error(
+        ErrorCode::kTooLarge,
+        "all of sessions_max (" + std::to_string(options_.sessions_max) + ") sessions are in use");
+  }
+  FOEDUS_TRY(auto session, make_session(static_cast<std::uint32_t>(sessions_.size())));
+  sessions_.push_back(std::move(session));
+  return sessions_.back().get();
+}
+
+void Engine::give_session(EngineSession* session) {
+  session->rollback();
+  const std::lock_guard lock(sessions_mutex_);
+  free_sessions_.push_back(session);
+}
+
+Result<EngineSession*> Engine::session_of_thread() {
+  EngineSession* const attached = attached_session(home_.get());
+  if (attached != nullptr) [[likely]]
+    return attached;
+  FOEDUS_TRY(EngineSession* const session, take_session());
+  attach_session(home_, session);
+  return session;
+}
+
+Status Engine::log_ddl(log::LogRecordType type, page::StorageId id, std::string_view name,
+                       std::string_view parameters) {
+  if (log_has_failed()) return log_failure();
+  Status status;
+  EngineSession& session = own_session();
+  const std::uint32_t number = session.context().session();
+  log::LogRecord* const record =
+      session.log().reserve(log::LogRecord::size_of(name.size(), parameters.size()), &status);
+  if (record == nullptr) return status;
+  record->prepare(type, id, name.size(), parameters.size(), 0);
+  std::memcpy(record->key_data(), name.data(), name.size());
+  std::memcpy(record->payload_data(), parameters.data(), parameters.size());
+
+  const Epoch epoch = clock_->enter_commit(number);
+  const page::Tid last = session.context().last_tid();
+  const std::uint32_t ordinal = last.epoch() == epoch ? last.ordinal() + 1 : 1;
+  const page::Tid tid(epoch, ordinal);
+  record->tid = tid.word();
+  session.log().publish();
+  clock_->leave_commit(number);
+  session.context().set_last_tid(tid);
+  return durability_->wait(epoch, Ticket::kForever);
+}
+
+void Engine::wait_published(Epoch epoch) {
+  clock_->hurry(epoch);
+  while (clock_->published() < epoch) runtime_->pause(kPublishLookUs);
+}
+
+void Engine::say(LogLevel level, std::string_view line) const {
+  if (options_.log_sink) options_.log_sink(level, line);
+}
+
+Stats Engine::stats() const {
+  Stats stats;
+  {
+    const std::lock_guard lock(sessions_mutex_);
+    for (const auto& session : sessions_) {
+      const occ::TxnContext::Counters& counters = session->context().counters();
+      // order: relaxed, statistics.
+      stats.commits += counters.commits.load_relaxed();
+      stats.rollbacks += counters.rollbacks.load_relaxed();
+      for (std::size_t i = 0; i < kConflictReasonCount; ++i) {
+        stats.conflicts[i] += counters.conflicts[i].load_relaxed();
+      }
+    }
+    stats.log_buffer_bytes = (sessions_.size() + 1) * options_.log_buffer_bytes;
+  }
+  if (log_ != nullptr) stats.log_bytes = log_->bytes_written();
+  catalog_.add_stats(&stats);
+  const std::uint64_t taken = pool_->bytes_taken();
+  stats.free_page_bytes = taken - std::min(taken, stats.volatile_page_bytes);
+  stats.current_epoch = clock_->current();
+  stats.durable_epoch = durability_->durable();
+  return stats;
+}
+
+}  // namespace foedus::engine

@@ -1,0 +1,115 @@
+#pragma once
+// Engine: everything of one open database, and the order in which it starts and stops.
+//
+//   open:  device (lock) ► memory ► log (read) ► recovery ► log (cut, new incarnation) ► clock ►
+//   users close: users gone ► rings durable ► log sealed ► clock ► memory ► device (unlock)
+//
+//   E7  Nothing is written to a directory that could not be read: errors of open leave it as it
+//       was. E8  Users get sessions only after recovery has finished and its cut is durable.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/base/memory_budget.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/engine/catalog.h"
+#include "foedus-core/engine/session.h"
+#include "foedus-core/engine/thread_sessions.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/durability.h"
+#include "foedus-core/log/log.h"
+#include "foedus-core/numa/topology.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/pool_warmer.h"
+#include "foedus/database.h"
+#include "foedus/options.h"
+
+namespace foedus::engine {
+
+// What a test puts in place of the machine; null: the real thing. Both outlive the engine.
+struct Environment {
+  base::Runtime* runtime = nullptr;
+  device::Device* device = nullptr;
+};
+
+class Engine {
+ public:
+  static Result<std::unique_ptr<Engine>> open(Options options, const Environment& environment = {});
+  // Closes if close() was not called, its error ignored.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // REQUIRES: no transaction is open, all explicit sessions were given back.
+  Status close();
+  Status check_open() const;
+
+  // ---- sessions ------------------------------------------------------------------------------
+  Result<EngineSession*> take_session();
+  void give_session(EngineSession* session);
+  // The calling thread's own, attached on first use.
+  Result<EngineSession*> session_of_thread();
+
+  // ---- parts ---------------------------------------------------------------------------------
+  base::Runtime& runtime() { return *runtime_; }
+  page::PagePool& pool() { return *pool_; }
+  epoch::EpochClock& clock() { return *clock_; }
+  Catalog& catalog() { return catalog_; }
+  internal::DurabilityWaits& durability() { return *durability_; }
+  const EffectiveOptions& effective_options() const { return effective_; }
+  // Of DDL and recovery; guarded by the catalog's mutex.
+  EngineSession& own_session() { return *own_session_; }
+  Stats stats() const;
+
+  // ---- log -----------------------------------------------------------------------------------
+  bool log_has_failed() const { return log_ != nullptr && log_->has_failed(); }
+  Status log_failure() const { return log_->failure(); }
+  // Commits one DDL record and waits until it is durable.
+  Status log_ddl(log::LogRecordType type, page::StorageId id, std::string_view name,
+                 std::string_view parameters);
+  // Returns when every commit of `epoch` and before is published.
+  void wait_published(Epoch epoch);
+
+  // Says a line to the operator.
+  void say(LogLevel level, std::string_view line) const;
+
+ private:
+  explicit Engine(Options options);
+  Status start(const Environment& environment);
+  Status open_device(const Environment& environment);
+  Status make_memory();
+  Status open_log();
+  Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number);
+
+  // Constant after open(). Later ones use earlier ones.
+  Options options_;
+  EffectiveOptions effective_;
+  std::unique_ptr<base::Runtime> own_runtime_;
+  base::Runtime* runtime_ = nullptr;
+  std::unique_ptr<device::Device> own_device_;
+  device::Device* device_ = nullptr;
+  std::unique_ptr<numa::Topology> topology_;
+  std::unique_ptr<base::MemoryBudget> budget_;
+  std::unique_ptr<page::PagePool> pool_;
+  std::unique_ptr<page::PoolWarmer> warmer_;
+  std::unique_ptr<epoch::EpochClock> clock_;
+  std::unique_ptr<log::Log> log_;  // null: Logging::kNone
+  std::unique_ptr<internal::DurabilityWaits> no_waits_;
+  internal::DurabilityWaits* durability_ = nullptr;
+  std::unique_ptr<EngineSession> own_session_;
+  Catalog catalog_;
+  std::shared_ptr<SessionHome> home_;
+
+  // Own synchronization.
+  base::AtomicWord<std::uint32_t> is_open_;
+
+  mutable std::mutex sessions_mutex_;
+  std::vector<std::unique_ptr<EngineSession>> sessions_;  // guarded by sessions_mutex_
+  std::vector<EngineSession*> free_sessions_;             // guarded by sessions_mutex_
+};
+
+}  // namespace foedus::engine

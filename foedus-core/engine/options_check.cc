@@ -1,0 +1,60 @@
+#include "foedus-core/engine/options_check.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "foedus-core/numa/topology.h"
+
+namespace foedus::engine {
+
+namespace {
+
+constexpr std::uint64_t kMemoryBytesMin = 16u << 20;
+
+Status in_range(const char* name, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
+  if (value >= low && value <= high) return {};
+  return Status::error(ErrorCode::kInvalidArgument,
+                       std::string("option ") + name + " is " + std::to_string(value) +
+                           ", must be " + std::to_string(low) + " .. " + std::to_string(high));
+}
+
+}  // namespace
+
+Status check_options(const Options& options) {
+  constexpr std::uint64_t kAny = ~std::uint64_t{0};
+  if (options.dir.empty()) {
+    return Status::error(ErrorCode::kInvalidArgument, "option dir is empty");
+  }
+  FOEDUS_CHECK(in_range("socs", options.socs, 0, kMaxSocs));
+  if (options.memory_bytes != 0) {
+    FOEDUS_CHECK(in_range("memory_bytes", options.memory_bytes, kMemoryBytesMin, kAny));
+  }
+  FOEDUS_CHECK(in_range("log_buffer_bytes", options.log_buffer_bytes, 64u << 10, 1u << 30));
+  if (!std::has_single_bit(options.log_buffer_bytes)) {
+    return Status::error(ErrorCode::kInvalidArgument, "option log_buffer_bytes is " +
+                                                          std::to_string(options.log_buffer_bytes) +
+                                                          ", must be a power of two");
+  }
+  FOEDUS_CHECK(
+      in_range("log_segment_bytes", options.log_segment_bytes, 1u << 20, std::uint64_t{4} << 30));
+  FOEDUS_CHECK(in_range("sessions_max", options.sessions_max, 1, kMaxSessions));
+  FOEDUS_CHECK(in_range("epoch_interval_us", options.epoch_interval_us, 100, 1'000'000));
+  return {};
+}
+
+std::uint64_t default_memory_bytes() {
+  return std::max(kMemoryBytesMin, numa::physical_memory_bytes() / 2);
+}
+
+Status refuse_logs(device::Device* device) {
+  FOEDUS_TRY(const auto names, device->list());
+  for (const std::string& name : names) {
+    if (name != "savepoint" && !name.starts_with("log-")) continue;
+    return Status::error(ErrorCode::kInvalidArgument,
+                         device->path() + " has logs; Logging::kNone would ignore them");
+  }
+  return {};
+}
+
+}  // namespace foedus::engine

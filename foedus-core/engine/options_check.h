@@ -1,0 +1,19 @@
+#pragma once
+// Options: what is refused, and what the defaults that depend on the machine are.
+
+#include "foedus-core/device/device.h"
+#include "foedus/options.h"
+#include "foedus/status.h"
+
+namespace foedus::engine {
+
+// kInvalidArgument: names the option, its value and its range.
+Status check_options(const Options& options);
+
+// Half of the physical memory.
+std::uint64_t default_memory_bytes();
+
+// kInvalidArgument if the directory has logs: without logging they would be ignored.
+Status refuse_logs(device::Device* device);
+
+}  // namespace foedus::engine

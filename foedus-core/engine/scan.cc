@@ -1,0 +1,92 @@
+// foedus/txn.h: scans; and foedus/storage.h: what handles tell.
+#include "foedus-core/engine/txn_calls.h"
+#include "foedus/txn.h"
+
+namespace foedus {
+
+Scan::Scan(engine::ScanCursor* cursor, Status failure)
+    : cursor_(cursor), at_end_(cursor == nullptr), failure_(std::move(failure)) {}
+
+Scan::Scan(Scan&& other) noexcept
+    : cursor_(std::exchange(other.cursor_, nullptr)),
+      started_(other.started_),
+      at_end_(std::exchange(other.at_end_, true)),
+      row_(other.row_),
+      failure_(std::move(other.failure_)) {}
+
+Scan::~Scan() {
+  if (cursor_ == nullptr) return;
+  if (cursor_->kind_ == StorageKind::kMasstree) {
+    cursor_->masstree_.close();
+  } else {
+    cursor_->sequential_.close();
+  }
+  cursor_->session_->give_cursor(cursor_);
+}
+
+Scan::iterator Scan::begin() {
+  if (!started_) {
+    started_ = true;
+    next();
+  }
+  return iterator(this);
+}
+
+void Scan::next() {
+  if (at_end_) return;
+  if (cursor_->rows_left_ == 0) {
+    at_end_ = true;
+    return;
+  }
+  --cursor_->rows_left_;
+  if (cursor_->kind_ == StorageKind::kMasstree) {
+    failure_ = cursor_->masstree_.next();
+    at_end_ = !failure_.is_ok() || cursor_->masstree_.at_end();
+    if (!at_end_) row_ = {cursor_->masstree_.key(), cursor_->masstree_.payload()};
+  } else {
+    // Opening a sequential cursor moves it to the first record.
+    failure_ = std::exchange(cursor_->is_positioned_, true)
+                   ? cursor_->sequential_.next()
+                   : cursor_->sequential_.open(cursor_->session_->context(), cursor_->control_);
+    at_end_ = !failure_.is_ok() || cursor_->sequential_.at_end();
+    if (!at_end_) row_ = {{}, cursor_->sequential_.payload()};
+  }
+}
+
+Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view high,
+               ScanOptions options) {
+  const engine::Call call(session_, storage);
+  Status status = call.check_key(low, false);
+  if (status.is_ok()) status = call.check_key(high, false);
+  if (!status.is_ok()) return Scan(nullptr, std::move(status));
+  engine::ScanCursor* const cursor = session_->take_cursor();
+  cursor->kind_ = StorageKind::kMasstree;
+  cursor->rows_left_ = options.limit;
+  cursor->masstree_.open(call.context(), call.control(), low, high, options.reverse);
+  return Scan(cursor, {});
+}
+
+Scan Txn::scan(const Sequential& storage, ScanOptions options) {
+  const engine::Call call(session_, storage);
+  Status status = call.check(false);
+  if (status.is_ok() && options.reverse) {
+    status = Status::error(ErrorCode::kInvalidArgument, "a sequential storage has no reverse scan");
+  }
+  if (!status.is_ok()) return Scan(nullptr, std::move(status));
+  engine::ScanCursor* const cursor = session_->take_cursor();
+  cursor->kind_ = StorageKind::kSequential;
+  cursor->rows_left_ = options.limit;
+  cursor->is_positioned_ = false;
+  cursor->control_ = call.control();
+  return Scan(cursor, {});
+}
+
+StorageKind Storage::kind() const { return control_->meta.kind; }
+std::string_view Storage::name() const { return control_->meta.name; }
+std::uint32_t Storage::id() const { return static_cast<std::uint32_t>(control_->meta.id); }
+std::uint64_t Array::records() const { return control_->meta.records; }
+std::uint32_t Array::payload_bytes() const {
+  return control_ == nullptr ? 0 : control_->meta.payload_bytes;
+}
+
+}  // namespace foedus

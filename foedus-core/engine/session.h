@@ -1,0 +1,89 @@
+#pragma once
+// EngineSession: what one thread at a time runs transactions with: context, ring, stock of pages,
+// scans. Made once, used again by later threads; its ring stays attached to its SOC's logger.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/numa/soc_memory.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus-core/storage/masstree/masstree_cursor.h"
+#include "foedus-core/storage/sequential/sequential_cursor.h"
+#include "foedus/txn.h"
+
+namespace foedus::engine {
+
+class Engine;
+class EngineSession;
+
+// A scan at work; kept by its session for the next one.
+class ScanCursor {
+ public:
+  explicit ScanCursor(EngineSession* session) : session_(session) {}
+
+  EngineSession* session_;
+  StorageKind kind_ = StorageKind::kMasstree;
+  std::uint64_t rows_left_ = 0;
+  bool is_positioned_ = false;  // sequential_: open() came first
+  occ::StorageControl* control_ = nullptr;
+  storage::masstree::Cursor masstree_;
+  storage::sequential::Cursor sequential_;
+};
+
+class EngineSession {
+ public:
+  struct Parts {
+    Engine* engine;
+    page::PagePool* pool;
+    epoch::EpochClock* clock;
+    log::LogRoom* room;  // null: nothing is logged
+    std::uint32_t number;
+    std::uint32_t soc;
+    std::uint64_t log_buffer_bytes;
+  };
+  EngineSession(const Parts& parts, numa::SocMemory ring);
+  ~EngineSession();
+  EngineSession(const EngineSession&) = delete;
+  EngineSession& operator=(const EngineSession&) = delete;
+
+  Engine& engine() { return *engine_; }
+  occ::TxnContext& context() { return context_; }
+  log::LogBuffer& log() { return log_; }
+  page::SessionPages& pages() { return pages_; }
+  std::uint32_t soc() const { return context_.soc(); }
+
+  // ---- transactions --------------------------------------------------------------------------
+  // kNotSupported, or the log's error: nothing has begun.
+  Status begin(const TxnOptions& options);
+  // Ends the transaction. Waits for durability if it was begun with Durability::kSync.
+  Result<Ticket> commit();
+  void rollback();
+  // What was read still holds; else the transaction is doomed.
+  Status verify();
+
+  // Database::transact() is at work in this session: it alone ends the transaction.
+  bool is_in_transact() const { return in_transact_; }
+  void set_in_transact(bool in_transact) { in_transact_ = in_transact; }
+  // Waits a little, longer with each try.
+  void back_off(std::uint32_t try_number);
+
+  ScanCursor* take_cursor();
+  void give_cursor(ScanCursor* cursor);
+
+ private:
+  Engine* const engine_;
+  numa::SocMemory ring_;
+  page::SessionPages pages_;
+  log::LogBuffer log_;
+  occ::TxnContext context_;
+  base::Random random_;
+  Durability durability_ = Durability::kAsync;
+  bool in_transact_ = false;
+  std::vector<std::unique_ptr<ScanCursor>> free_cursors_;
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,49 @@
+#include "foedus-core/engine/thread_sessions.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "foedus-core/engine/engine.h"
+
+namespace foedus::engine {
+
+namespace {
+
+struct Attached {
+  std::shared_ptr<SessionHome> home;
+  EngineSession* session;
+};
+
+// A thread uses few databases: a list is faster than a map.
+struct AttachedList {
+  std::vector<Attached> all;
+
+  ~AttachedList() {
+    for (const Attached& attached : all) {
+      const std::lock_guard lock(attached.home->mutex);
+      if (attached.home->engine != nullptr) attached.home->engine->give_session(attached.session);
+    }
+  }
+};
+
+thread_local AttachedList attached_list;
+
+}  // namespace
+
+EngineSession* attached_session(const SessionHome* home) {
+  for (const Attached& attached : attached_list.all) {
+    if (attached.home.get() == home) return attached.session;
+  }
+  return nullptr;
+}
+
+void attach_session(std::shared_ptr<SessionHome> home, EngineSession* session) {
+  // Forget databases that were closed meanwhile.
+  std::erase_if(attached_list.all, [](const Attached& attached) {
+    const std::lock_guard lock(attached.home->mutex);
+    return attached.home->engine == nullptr;
+  });
+  attached_list.all.push_back({std::move(home), session});
+}
+
+}  // namespace foedus::engine

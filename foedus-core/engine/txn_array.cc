@@ -1,0 +1,122 @@
+// foedus/txn.h: operations on arrays and sequential storages, and the end of a transaction.
+#include <string>
+
+#include "foedus-core/engine/txn_calls.h"
+#include "foedus-core/storage/array/array_storage.h"
+#include "foedus-core/storage/sequential/sequential_storage.h"
+#include "foedus/txn.h"
+
+namespace foedus {
+
+namespace {
+
+namespace array = storage::array;
+using engine::Call;
+
+std::string_view index_bytes(const std::uint64_t& index) {
+  return {reinterpret_cast<const char*>(&index), sizeof(index)};
+}
+
+Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_t offset,
+            std::span<std::byte> out) {
+  FOEDUS_CHECK(call.check_index(index, false));
+  FOEDUS_CHECK(call.check_part(offset, out.size()));
+  occ::ReadRange range;
+  range.out = reinterpret_cast<char*>(out.data());
+  range.out_bytes = static_cast<std::uint32_t>(out.size());
+  range.offset = offset;
+  const bool locks = for_update || call.context().locks_reads();
+  Status status = locks ? array::get_for_update(call.context(), call.control(), index, &range)
+                        : array::get(call.context(), call.control(), index, &range);
+  return call.explain(std::move(status), index_bytes(index));
+}
+
+}  // namespace
+
+Txn::Txn(Txn&& other) noexcept : session_(std::exchange(other.session_, nullptr)) {}
+
+Txn::~Txn() {
+  // Within transact() the loop ends the transaction, whatever becomes of this object.
+  if (session_ != nullptr && !session_->is_in_transact()) session_->rollback();
+}
+
+Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t expected) {
+  Status status = Status::error(
+      ErrorCode::kInvalidArgument,
+      "the payload has " + std::to_string(found) + " bytes, the type " + std::to_string(expected));
+  return std::move(status.at_table(storage.name()));
+}
+
+Status Txn::get(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
+  return read(Call(session_, storage), index, false, 0, out);
+}
+
+Status Txn::read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
+                    std::span<std::byte> out) {
+  return read(Call(session_, storage), index, false, offset, out);
+}
+
+Status Txn::get_for_update(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
+  return read(Call(session_, storage), index, true, 0, out);
+}
+
+void Txn::prefetch(const Array& storage, std::uint64_t index) {
+  const Call call(session_, storage);
+  if (call.check_index(index, false).is_ok()) {
+    array::prefetch(call.context(), call.control(), index);
+  }
+}
+
+Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payload) {
+  if (payload.size() == storage.payload_bytes()) return write_at(storage, index, 0, payload);
+  return wrong_size(storage, storage.payload_bytes(), payload.size());
+}
+
+Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
+                     std::string_view part) {
+  const Call call(session_, storage);
+  FOEDUS_CHECK(call.check_index(index, true));
+  FOEDUS_CHECK(call.check_part(offset, part.size()));
+  return call.explain(array::write_at(call.context(), call.control(), index, offset, part),
+                      index_bytes(index));
+}
+
+Status Txn::increment(const Array& storage, std::uint64_t index, std::uint32_t offset,
+                      std::int64_t delta) {
+  const Call call(session_, storage);
+  FOEDUS_CHECK(call.check_index(index, true));
+  FOEDUS_CHECK(call.check_part(offset, sizeof(delta)));
+  return call.explain(array::increment(call.context(), call.control(), index, offset, delta),
+                      index_bytes(index));
+}
+
+Status Txn::append(const Sequential& storage, std::string_view payload) {
+  const Call call(session_, storage);
+  FOEDUS_CHECK(call.check(true));
+  FOEDUS_CHECK(call.check_payload(payload, kMaxSequentialPayloadBytes));
+  return call.explain(storage::sequential::append(call.context(), call.control(), payload), {});
+}
+
+Result<Ticket> Txn::commit() {
+  if (session_ == nullptr || !session_->context().is_open()) {
+    return Status::error(ErrorCode::kClosed, "the transaction has ended");
+  }
+  if (session_->is_in_transact()) {
+    return Status::error(ErrorCode::kInvalidArgument, "transact() commits; return success instead");
+  }
+  return std::exchange(session_, nullptr)->commit();
+}
+
+void Txn::rollback() {
+  if (session_ == nullptr || session_->is_in_transact()) return;
+  std::exchange(session_, nullptr)->rollback();
+}
+
+Status Txn::verify() {
+  if (session_ == nullptr || !session_->context().is_open()) {
+    return Status::error(ErrorCode::kClosed, "the transaction has ended");
+  }
+  return session_->verify();
+}
+
+}  // namespace foedus

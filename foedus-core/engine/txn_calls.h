@@ -1,0 +1,95 @@
+#pragma once
+// What every operation of a Txn checks before it calls a storage, and what it adds to an error
+// after.
+
+#include <string>
+#include <string_view>
+
+#include "foedus-core/engine/session.h"
+#include "foedus-core/engine/storage_access.h"
+#include "foedus/options.h"
+
+namespace foedus::engine {
+
+// The checks of an operation. On success `context` and `control` are set.
+class Call {
+ public:
+  Call(EngineSession* session, const Storage& storage)
+      : session_(session), control_(internal::StorageAccess::control_of(storage)) {}
+
+  Status check(bool is_write) const {
+    if (session_ == nullptr || !session_->context().is_open()) [[unlikely]] {
+      return Status::error(ErrorCode::kClosed, "the transaction has ended");
+    }
+    if (control_ == nullptr) [[unlikely]] {
+      return Status::error(ErrorCode::kInvalidArgument, "a handle of no storage");
+    }
+    if (context().is_doomed()) [[unlikely]] {
+      return context().conflict(ConflictReason::kNone, nullptr);
+    }
+    if (control_->is_dropped()) [[unlikely]] {
+      return Status::error(ErrorCode::kNotFound, "the storage was dropped")
+          .at_table(control_->meta.name);
+    }
+    if (is_write && context().is_read_only()) [[unlikely]] {
+      return Status::error(ErrorCode::kInvalidArgument, "a write in a read-only transaction")
+          .at_table(control_->meta.name);
+    }
+    return {};
+  }
+  Status check_key(std::string_view key, bool is_write) const {
+    FOEDUS_CHECK(check(is_write));
+    if (key.size() > kMaxKeyBytes) [[unlikely]] {
+      return Status::error(ErrorCode::kTooLarge, "a key of " + std::to_string(key.size()) +
+                                                     " bytes; at most " +
+                                                     std::to_string(kMaxKeyBytes))
+          .at_table(control_->meta.name)
+          .at_key(key.data(), key.size());
+    }
+    return {};
+  }
+  Status check_payload(std::string_view payload, std::size_t bytes_max) const {
+    if (payload.size() <= bytes_max) [[likely]]
+      return {};
+    return Status::error(ErrorCode::kTooLarge, "a payload of " + std::to_string(payload.size()) +
+                                                   " bytes; at most " + std::to_string(bytes_max))
+        .at_table(control_->meta.name);
+  }
+  Status check_index(std::uint64_t index, bool is_write) const {
+    FOEDUS_CHECK(check(is_write));
+    if (index >= control_->meta.records) [[unlikely]] {
+      return Status::error(ErrorCode::kInvalidArgument,
+                           "index " + std::to_string(index) + " of an array of " +
+                               std::to_string(control_->meta.records) + " records")
+          .at_table(control_->meta.name);
+    }
+    return {};
+  }
+  // [offset, offset + bytes) of an array's payload.
+  Status check_part(std::uint32_t offset, std::size_t bytes) const {
+    if (offset + bytes <= control_->meta.payload_bytes) [[likely]]
+      return {};
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "bytes " + std::to_string(offset) + " to " +
+                             std::to_string(offset + bytes) + " of a payload of " +
+                             std::to_string(control_->meta.payload_bytes))
+        .at_table(control_->meta.name);
+  }
+
+  // Adds table and key to an error of the storage.
+  Status explain(Status status, std::string_view key) const {
+    if (status.is_ok()) [[likely]]
+      return status;
+    return std::move(status.at_table(control_->meta.name).at_key(key.data(), key.size()));
+  }
+
+  occ::TxnContext& context() const { return session_->context(); }
+  occ::StorageControl* control() const { return control_; }
+  bool is_masstree() const { return control_->meta.kind == StorageKind::kMasstree; }
+
+ private:
+  EngineSession* const session_;
+  occ::StorageControl* const control_;
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,282 @@
+// ctest-labels: crash
+// The public interface: open and close, catalog, transact(), limits and errors.
+#include <stdexcept>
+#include <thread>
+
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::small_options;
+using testing::TestDatabase;
+using testing::TestDirectory;
+
+TEST(DatabaseTest, commits_survive_close_and_open_in_every_storage) {
+  TestDatabase db;
+  {
+    const Masstree tree = must(db->open_masstree("tree"));
+    const Hash hash = must(db->open_hash("hash"));
+    const Array array = must(db->open_array("array", 100, 8));
+    const Sequential log = must(db->open_sequential("log"));
+    must(db->transact([&](Txn& txn) -> Status {
+      for (std::uint32_t i = 0; i < 1000; ++i) {
+        FOEDUS_CHECK(txn.insert(tree, key(i), std::uint64_t{i}));
+        FOEDUS_CHECK(txn.insert(hash, key(i), std::uint64_t{i * 2}));
+      }
+      FOEDUS_CHECK(txn.put(array, 7, std::uint64_t{77}));
+      FOEDUS_CHECK(txn.append(log, "one"));
+      return txn.append(log, "two");
+    }));
+    must(db->transact([&](Txn& txn) -> Status {
+      FOEDUS_CHECK(txn.erase(tree, key(5u)));
+      FOEDUS_CHECK(txn.increment(hash, key(6u), 0, 1000));
+      return txn.write_at(array, 8, 4, "half");
+    }));
+  }
+  db.reopen();
+  const Masstree tree = must(db->open_masstree("tree"));
+  const Hash hash = must(db->open_hash("hash"));
+  const Array array = must(db->open_array("array", 100, 8));
+  const Sequential log = must(db->open_sequential("log"));
+  must(db->transact([&](Txn& txn) -> Status {
+    for (std::uint32_t i = 0; i < 1000; ++i) {
+      EXPECT_EQ(must(txn.contains(tree, key(i))), i != 5) << i;
+      EXPECT_EQ(must(txn.get_as<std::uint64_t>(hash, key(i))), i * 2 + (i == 6 ? 1000 : 0));
+    }
+    EXPECT_EQ(must(txn.get_as<std::uint64_t>(array, 7)), 77u);
+    char half[8];
+    FOEDUS_CHECK(txn.get(array, 8, std::as_writable_bytes(std::span<char>(half))));
+    EXPECT_EQ(std::string_view(half, 8), std::string_view("\0\0\0\0half", 8));
+    std::vector<std::string> entries;
+    Scan rows = txn.scan(log);
+    for (const Row& row : rows) entries.emplace_back(row.payload);
+    EXPECT_EQ(entries, (std::vector<std::string>{"one", "two"}));
+    return {};
+  }));
+}
+
+TEST(DatabaseTest, second_open_of_a_directory_is_busy) {
+  TestDatabase db;
+  const Result<Database> second = Database::open(db.options());
+  EXPECT_EQ(second.code(), ErrorCode::kBusy) << second.status().message();
+}
+
+TEST(DatabaseTest, options_out_of_range_are_named) {
+  const TestDirectory directory;
+  const auto refused = [&](auto&& change, std::string_view word) {
+    Options options = small_options(directory.path());
+    change(options);
+    const Result<Database> opened = Database::open(options);
+    EXPECT_EQ(opened.code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(opened.status().message().find(word), std::string::npos) << opened.status().message();
+  };
+  refused([](Options& o) { o.dir.clear(); }, "dir");
+  refused([](Options& o) { o.socs = kMaxSocs + 1; }, "socs");
+  refused([](Options& o) { o.memory_bytes = 1; }, "memory_bytes");
+  refused([](Options& o) { o.log_buffer_bytes = 100'000; }, "log_buffer_bytes");
+  refused([](Options& o) { o.log_segment_bytes = 1; }, "log_segment_bytes");
+  refused([](Options& o) { o.sessions_max = 0; }, "sessions_max");
+  refused([](Options& o) { o.epoch_interval_us = 1; }, "epoch_interval_us");
+}
+
+TEST(DatabaseTest, storage_of_another_shape_is_refused) {
+  TestDatabase db;
+  must(db->open_array("a", 10, 8));
+  EXPECT_EQ(db->open_array("a", 11, 8).code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(db->open_masstree("a").code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(db->open_masstree("").code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(db->open_masstree(std::string(kMaxStorageNameBytes + 1, 'x')).code(),
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(db->open_array("b", 0, 8).code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(db->open_array("b", 1, kMaxArrayPayloadBytes + 1).code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(DatabaseTest, dropped_storage_is_gone_also_after_open) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "v"); }));
+  must(db->drop_storage("tree"));
+  EXPECT_EQ(db->drop_storage("tree").code(), ErrorCode::kNotFound);
+  EXPECT_EQ(db->transact([&](Txn& txn) { return txn.put(tree, "k", "v"); }).code(),
+            ErrorCode::kNotFound);
+  const Masstree again = must(db->open_masstree("tree"));
+  EXPECT_NE(again.id(), tree.id());
+  EXPECT_FALSE(must(db->transact([&](Txn& txn) { return txn.contains(again, "k"); })));
+  db.reopen();
+  EXPECT_EQ(db->storages().size(), 1u);
+  const Masstree found = must(db->open_masstree("tree"));
+  EXPECT_FALSE(must(db->transact([&](Txn& txn) { return txn.contains(found, "k"); })));
+}
+
+TEST(DatabaseTest, keys_and_payloads_over_their_limits_are_refused) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  const Hash hash = must(db->open_hash("hash"));
+  for (const KeyedStorage& storage : {KeyedStorage(tree), KeyedStorage(hash)}) {
+    must(db->transact([&](Txn& txn) -> Status {
+      const std::string long_key(kMaxKeyBytes, 'k');
+      EXPECT_EQ(txn.put(storage, long_key + "x", "v").code(), ErrorCode::kTooLarge);
+      FOEDUS_CHECK(txn.put(storage, long_key, "v"));
+      FOEDUS_CHECK(txn.put(storage, "", "empty key"));
+      EXPECT_EQ(txn.put(storage, "k", std::string(kMaxPayloadBytes + 1, 'p')).code(),
+                ErrorCode::kTooLarge);
+      EXPECT_EQ(must(txn.get(storage, "")), "empty key");
+      return {};
+    }));
+  }
+}
+
+TEST(DatabaseTest, large_payloads_come_back) {
+  Options options = small_options("");
+  options.log_buffer_bytes = 16u << 20;
+  TestDatabase db(options);
+  const std::string megabyte(1u << 20, 'm');
+  const std::string largest(kMaxPayloadBytes, 'l');
+  for (int round = 0; round < 2; ++round) {
+    const Masstree tree = must(db->open_masstree("tree"));
+    const Hash hash = must(db->open_hash("hash"));
+    for (const KeyedStorage& storage : {KeyedStorage(tree), KeyedStorage(hash)}) {
+      if (round == 0) {
+        must(db->transact([&](Txn& txn) { return txn.put(storage, "m", megabyte); }));
+        must(db->transact([&](Txn& txn) { return txn.put(storage, "l", largest); }));
+      }
+      const std::string m = must(db->transact([&](Txn& txn) { return txn.get(storage, "m"); }));
+      const std::string l = must(db->transact([&](Txn& txn) { return txn.get(storage, "l"); }));
+      EXPECT_TRUE(m == megabyte && l == largest);
+    }
+    if (round == 0) db.reopen();
+  }
+}
+
+TEST(DatabaseTest, transaction_over_half_of_the_ring_is_too_large) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  const Status status = db->transact([&](Txn& txn) -> Status {
+    for (std::uint32_t i = 0;; ++i) FOEDUS_CHECK(txn.put(tree, key(i), std::string(1000, 'x')));
+  });
+  EXPECT_EQ(status.code(), ErrorCode::kTooLarge) << status.message();
+  EXPECT_FALSE(must(db->transact([&](Txn& txn) { return txn.contains(tree, key(0u)); })));
+}
+
+TEST(DatabaseTest, nested_transact_is_refused) {
+  TestDatabase db;
+  must(db->transact([&](Txn&) -> Status {
+    EXPECT_EQ(db->transact([](Txn&) { return Status(); }).code(), ErrorCode::kInvalidArgument);
+    return {};
+  }));
+}
+
+TEST(DatabaseTest, exception_rolls_back) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  EXPECT_THROW(static_cast<void>(db->transact([&](Txn& txn) -> Status {
+                 FOEDUS_CHECK(txn.put(tree, "k", "v"));
+                 throw std::runtime_error("out");
+               })),
+               std::runtime_error);
+  EXPECT_FALSE(must(db->transact([&](Txn& txn) { return txn.contains(tree, "k"); })));
+}
+
+TEST(DatabaseTest, user_rollback_leaves_nothing) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  const Status status = db->transact([&](Txn& txn) -> Status {
+    FOEDUS_CHECK(txn.put(tree, "k", "v"));
+    return Status::rolled_back();
+  });
+  EXPECT_EQ(status.code(), ErrorCode::kRolledBack);
+  EXPECT_FALSE(must(db->transact([&](Txn& txn) { return txn.contains(tree, "k"); })));
+}
+
+TEST(DatabaseTest, writes_of_read_only_transactions_are_refused) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  must(db->transact(
+      [&](Txn& txn) -> Status {
+        EXPECT_EQ(txn.put(tree, "k", "v").code(), ErrorCode::kInvalidArgument);
+        return {};
+      },
+      {.read_only = true}));
+  EXPECT_EQ(db->transact([](Txn&) { return Status(); }, {.isolation = Isolation::kSnapshot}).code(),
+            ErrorCode::kNotSupported);
+}
+
+TEST(DatabaseTest, synchronous_commit_is_durable_when_it_returns) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  Ticket ticket;
+  must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "v"); },
+                    {.durability = Durability::kSync, .ticket = &ticket}));
+  EXPECT_TRUE(ticket.is_durable());
+  EXPECT_LE(ticket.epoch(), db->durable_epoch());
+}
+
+// What a read-only transaction saw may be shown only once its ticket says so.
+TEST(DatabaseTest, ticket_of_a_read_covers_what_it_saw) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  Ticket write;
+  must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "v"); }, {.ticket = &write}));
+  Ticket read;
+  must(db->transact([&](Txn& txn) { return txn.get(tree, "k").status(); }, {.ticket = &read}));
+  EXPECT_GE(read.epoch(), write.epoch());
+  must(read.wait_durable());
+  EXPECT_TRUE(write.is_durable());
+}
+
+TEST(DatabaseTest, threads_come_and_go_around_close) {
+  std::thread late;
+  std::atomic<bool> closed{false};
+  {
+    TestDatabase db;
+    const Masstree tree = must(db->open_masstree("tree"));
+    for (int i = 0; i < 100; ++i) {  // more than sessions_max: each gives its session back
+      std::thread([&] {
+        must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "v"); }));
+      }).join();
+    }
+    std::atomic<bool> used{false};
+    late = std::thread([&] {
+      must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "v"); }));
+      used = true;
+      while (!closed) std::this_thread::yield();
+    });
+    while (!used) std::this_thread::yield();
+  }
+  closed = true;
+  late.join();  // ends after the database is gone
+}
+
+TEST(DatabaseTest, several_databases_in_one_process_are_apart) {
+  TestDatabase one;
+  TestDatabase two;
+  const Masstree first = must(one->open_masstree("tree"));
+  const Masstree second = must(two->open_masstree("tree"));
+  must(one->transact([&](Txn& txn) -> Status {
+    FOEDUS_CHECK(txn.put(first, "k", "one"));
+    return two->transact([&](Txn& other) { return other.put(second, "k", "two"); });
+  }));
+  EXPECT_EQ(must(one->transact([&](Txn& txn) { return txn.get(first, "k"); })), "one");
+  EXPECT_EQ(must(two->transact([&](Txn& txn) { return txn.get(second, "k"); })), "two");
+}
+
+// memory_bytes is a bound: writers get an error, reads go on, and room that comes back is used.
+TEST(DatabaseTest, spent_memory_is_an_error_for_writers_only) {
+  Options options = small_options("");
+  options.memory_bytes = 16u << 20;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  must(db->transact([&](Txn& txn) { return txn.put(tree, "first", "row"); }));
+  Status status;
+  for (std::uint32_t i = 0; status.is_ok(); ++i) {
+    status = db->transact([&](Txn& txn) { return txn.put(tree, key(i), std::string(1000, 'x')); });
+    ASSERT_LT(i, 100'000u);
+  }
+  EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
+  EXPECT_EQ(must(db->transact([&](Txn& txn) { return txn.get(tree, "first"); })), "row");
+}
+
+}  // namespace
+}  // namespace foedus

@@ -1,0 +1,301 @@
+// ctest-labels: concurrency
+// Interleavings that break serializability if a step of the commit protocol is missing, stepped by
+// hand: two sessions of one thread, and the second one run inside a sync point of the first.
+#include <functional>
+
+#include "foedus-core/base/sync_point.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::TestDatabase;
+
+// Runs `action` once when the named sync point is reached; nested sync points do nothing.
+class AtSyncPoint {
+ public:
+  AtSyncPoint(std::string place, std::function<void()> action) {
+    place_ = std::move(place);
+    action_ = std::move(action);
+    base::set_sync_point_hook([](const char* reached) {
+      if (place_ != reached || !action_) return;
+      const std::function<void()> once = std::exchange(action_, nullptr);
+      once();
+    });
+  }
+  ~AtSyncPoint() {
+    base::set_sync_point_hook(nullptr);
+    EXPECT_FALSE(action_) << "never reached: " << place_;
+    action_ = nullptr;
+  }
+
+ private:
+  static inline std::string place_;
+  static inline std::function<void()> action_;
+};
+
+class SerializabilityTest : public ::testing::Test {
+ protected:
+  SerializabilityTest()
+      : tree_(must(db_->open_masstree("tree"))),
+        hash_(must(db_->open_hash("hash"))),
+        array_(must(db_->open_array("array", 10, 8))),
+        log_(must(db_->open_sequential("log"))),
+        first_(must(db_->new_session())),
+        second_(must(db_->new_session())) {}
+
+  void put(const KeyedStorage& storage, std::string_view key, std::uint64_t value) {
+    must(db_->transact([&](Txn& txn) { return txn.put(storage, key, value); }));
+  }
+  std::uint64_t get(const KeyedStorage& storage, std::string_view key) {
+    return must(db_->transact([&](Txn& txn) { return txn.get_as<std::uint64_t>(storage, key); }));
+  }
+  static std::uint64_t count(Scan rows) {
+    std::uint64_t counted = 0;
+    for (auto row = rows.begin(); row != rows.end(); ++row) ++counted;
+    EXPECT_FALSE(rows.failure().has_value());
+    return counted;
+  }
+  // Commits a transaction of the second session that does `change`.
+  void commit_second(const std::function<Status(Txn&)>& change) {
+    Txn txn = must(second_.begin());
+    must(change(txn));
+    const Result<Ticket> ticket = txn.commit();
+    ASSERT_TRUE(ticket.is_ok()) << ticket.status().message();
+  }
+  static void expect_conflict(const Result<Ticket>& ticket, ConflictReason reason) {
+    ASSERT_FALSE(ticket.is_ok());
+    EXPECT_EQ(ticket.code(), ErrorCode::kConflict);
+    EXPECT_EQ(ticket.status().conflict_reason(), reason) << ticket.status().message();
+  }
+
+  TestDatabase db_;
+  Masstree tree_;
+  Hash hash_;
+  Array array_;
+  Sequential log_;
+  Session first_;
+  Session second_;
+};
+
+// Both read the same value, both write it: the second commit must not lose the first one's.
+TEST_F(SerializabilityTest, lost_update_is_a_conflict) {
+  put(tree_, "k", 1);
+  Txn one = must(first_.begin());
+  const auto seen = must(one.get_as<std::uint64_t>(tree_, "k"));
+  commit_second([&](Txn& two) -> Status {
+    FOEDUS_TRY(const auto value, two.get_as<std::uint64_t>(tree_, "k"));
+    return two.put(tree_, "k", value + 10);
+  });
+  must(one.put(tree_, "k", seen + 1));
+  expect_conflict(one.commit(), ConflictReason::kRecordChanged);
+  EXPECT_EQ(get(tree_, "k"), 11u);
+}
+
+// Each reads both records and clears one: at most one may commit.
+TEST_F(SerializabilityTest, write_skew_is_a_conflict) {
+  put(tree_, "a", 1);
+  put(tree_, "b", 1);
+  Txn one = must(first_.begin());
+  Txn two = must(second_.begin());
+  for (Txn* txn : {&one, &two}) {
+    must(txn->get_as<std::uint64_t>(tree_, "a"));
+    must(txn->get_as<std::uint64_t>(tree_, "b"));
+  }
+  must(one.put(tree_, "a", std::uint64_t{0}));
+  must(two.put(tree_, "b", std::uint64_t{0}));
+  EXPECT_TRUE(two.commit().is_ok());
+  expect_conflict(one.commit(), ConflictReason::kRecordChanged);
+}
+
+// The same with the first one stopped between its fence and verify: its record is marked
+// being-written and not changed yet, so the second one sees it only through the mark.
+TEST_F(SerializabilityTest, write_skew_between_lock_and_verify_is_a_conflict) {
+  put(tree_, "a", 1);
+  put(tree_, "b", 1);
+  Txn one = must(first_.begin());
+  Txn two = must(second_.begin());
+  for (Txn* txn : {&one, &two}) {
+    must(txn->get_as<std::uint64_t>(tree_, "a"));
+    must(txn->get_as<std::uint64_t>(tree_, "b"));
+  }
+  must(one.put(tree_, "a", std::uint64_t{0}));
+  must(two.put(tree_, "b", std::uint64_t{0}));
+  {
+    const AtSyncPoint stop("commit:serialized",
+                           [&] { expect_conflict(two.commit(), ConflictReason::kRecordLocked); });
+    EXPECT_TRUE(one.commit().is_ok());
+  }
+  EXPECT_EQ(get(tree_, "a") + get(tree_, "b"), 1u);
+}
+
+TEST_F(SerializabilityTest, phantom_in_a_range_is_a_conflict) {
+  put(tree_, key(1u), 1);
+  put(tree_, key(9u), 1);
+  Txn one = must(first_.begin());
+  EXPECT_EQ(count(one.scan(tree_, key(0u), key(100u))), 2u);
+  commit_second([&](Txn& two) { return two.insert(tree_, key(5u), std::uint64_t{1}); });
+  must(one.put(tree_, "result", std::uint64_t{2}));
+  expect_conflict(one.commit(), ConflictReason::kPageGained);
+}
+
+TEST_F(SerializabilityTest, phantom_of_a_missed_key_is_a_conflict) {
+  put(tree_, "x", 1);
+  for (const KeyedStorage& storage : {KeyedStorage(tree_), KeyedStorage(hash_)}) {
+    Txn one = must(first_.begin());
+    EXPECT_FALSE(must(one.contains(storage, "missed")));
+    commit_second([&](Txn& two) { return two.insert(storage, "missed", std::uint64_t{1}); });
+    must(one.put(tree_, "result", std::uint64_t{0}));
+    const Result<Ticket> ticket = one.commit();
+    EXPECT_EQ(ticket.code(), ErrorCode::kConflict);
+  }
+}
+
+TEST_F(SerializabilityTest, phantom_in_an_empty_tree_is_a_conflict) {
+  Txn one = must(first_.begin());
+  EXPECT_EQ(count(one.scan(tree_, "", "")), 0u);
+  commit_second([&](Txn& two) { return two.insert(tree_, "first", std::uint64_t{1}); });
+  must(one.append(log_, "saw nothing"));
+  expect_conflict(one.commit(), ConflictReason::kPageGained);
+}
+
+// The page that was scanned splits, and the new key goes to a page that the scan never saw.
+TEST_F(SerializabilityTest, phantom_through_a_split_is_a_conflict) {
+  for (std::uint32_t i = 0; i < 60; i += 2) put(tree_, key(i), i);
+  Txn one = must(first_.begin());
+  EXPECT_EQ(count(one.scan(tree_, key(0u), key(60u))), 30u);
+  commit_second([&](Txn& two) -> Status {
+    for (std::uint32_t i = 1000; i < 1200; ++i) {
+      FOEDUS_CHECK(two.insert(tree_, key(i), std::uint64_t{i}));
+    }
+    return two.insert(tree_, key(31u), std::uint64_t{31});
+  });
+  must(one.put(hash_, "result", std::uint64_t{30}));
+  expect_conflict(one.commit(), ConflictReason::kPageGained);
+}
+
+// A split alone changes nothing that was read: no conflict.
+TEST_F(SerializabilityTest, split_alone_is_no_conflict) {
+  for (std::uint32_t i = 0; i < 64; ++i) put(tree_, key(i), i);
+  must(db_->transact([&](Txn& txn) { return txn.erase(tree_, key(63u)); }));
+  Txn one = must(first_.begin());
+  must(one.get_as<std::uint64_t>(tree_, key(1u)));
+  must(one.put(tree_, key(2u), std::uint64_t{22}));
+  // The page is full of keys: the next one splits it.
+  commit_second([&](Txn& two) { return two.insert(tree_, key(1000u), std::uint64_t{1}); });
+  const Result<Ticket> ticket = one.commit();
+  EXPECT_TRUE(ticket.is_ok()) << ticket.status().message();
+  EXPECT_EQ(get(tree_, key(2u)), 22u);
+}
+
+// The key that was read becomes a layer because another one shares its slice.
+TEST_F(SerializabilityTest, new_layer_alone_is_no_conflict) {
+  put(tree_, "prefix__suffix-one", 1);
+  Txn one = must(first_.begin());
+  must(one.get_as<std::uint64_t>(tree_, "prefix__suffix-one"));
+  must(one.put(hash_, "result", std::uint64_t{1}));
+  commit_second(
+      [&](Txn& two) { return two.insert(tree_, "prefix__suffix-two", std::uint64_t{2}); });
+  const Result<Ticket> ticket = one.commit();
+  EXPECT_TRUE(ticket.is_ok()) << ticket.status().message();
+}
+
+TEST_F(SerializabilityTest, phantom_through_a_new_layer_is_a_conflict) {
+  put(tree_, "prefix__suffix-one", 1);
+  Txn one = must(first_.begin());
+  EXPECT_EQ(count(one.scan(tree_, "prefix", "prefiy")), 1u);
+  must(one.put(hash_, "result", std::uint64_t{1}));
+  commit_second(
+      [&](Txn& two) { return two.insert(tree_, "prefix__suffix-two", std::uint64_t{2}); });
+  expect_conflict(one.commit(), ConflictReason::kPageGained);
+}
+
+// A transaction's own inserts into what it scanned, through a split and a layer that they cause.
+TEST_F(SerializabilityTest, own_inserts_are_no_phantoms) {
+  for (std::uint32_t i = 0; i < 60; i += 2) put(tree_, key(i), i);
+  put(tree_, "prefix__suffix-one", 1);
+  Txn one = must(first_.begin());
+  EXPECT_EQ(count(one.scan(tree_, "", "")), 31u);
+  for (std::uint32_t i = 1; i < 600; i += 2) {
+    must(one.insert(tree_, key(i), std::uint64_t{i}));
+  }
+  must(one.insert(tree_, "prefix__suffix-two", std::uint64_t{2}));
+  EXPECT_EQ(count(one.scan(tree_, "", "")), 31u + 300 + 1);
+  const Result<Ticket> ticket = one.commit();
+  EXPECT_TRUE(ticket.is_ok()) << ticket.status().message();
+}
+
+TEST_F(SerializabilityTest, append_after_a_sequential_scan_is_a_conflict) {
+  Txn one = must(first_.begin());
+  EXPECT_EQ(count(one.scan(log_)), 0u);
+  commit_second([&](Txn& two) { return two.append(log_, "entry"); });
+  must(one.put(tree_, "result", std::uint64_t{0}));
+  expect_conflict(one.commit(), ConflictReason::kPageGained);
+}
+
+TEST_F(SerializabilityTest, array_write_skew_between_lock_and_verify_is_a_conflict) {
+  Txn one = must(first_.begin());
+  Txn two = must(second_.begin());
+  for (Txn* txn : {&one, &two}) {
+    must(txn->get_as<std::uint64_t>(array_, 1));
+    must(txn->get_as<std::uint64_t>(array_, 2));
+  }
+  must(one.put(array_, 1, std::uint64_t{1}));
+  must(two.put(array_, 2, std::uint64_t{1}));
+  const AtSyncPoint stop("commit:serialized",
+                         [&] { expect_conflict(two.commit(), ConflictReason::kRecordLocked); });
+  EXPECT_TRUE(one.commit().is_ok());
+}
+
+// Blind increments commute: neither conflicts.
+TEST_F(SerializabilityTest, increments_of_one_record_do_not_conflict) {
+  put(tree_, "counter", 100);
+  Txn one = must(first_.begin());
+  must(one.increment(tree_, "counter", 0, 1));
+  commit_second([&](Txn& two) { return two.increment(tree_, "counter", 0, 10); });
+  EXPECT_TRUE(one.commit().is_ok());
+  EXPECT_EQ(get(tree_, "counter"), 111u);
+}
+
+// A blind write relies on the record being there.
+TEST_F(SerializabilityTest, update_of_a_record_that_is_erased_meanwhile_is_a_conflict) {
+  put(tree_, "k", 1);
+  Txn one = must(first_.begin());
+  must(one.increment(tree_, "k", 0, 1));
+  commit_second([&](Txn& two) { return two.erase(tree_, "k"); });
+  expect_conflict(one.commit(), ConflictReason::kRecordChanged);
+}
+
+// An error that rests on reads of two different times is not handed out.
+TEST_F(SerializabilityTest, error_from_inconsistent_reads_is_retried) {
+  put(tree_, "pointer", 1);
+  put(tree_, key(std::uint64_t{1}), 1);
+  int runs = 0;
+  const Status status = db_->transact([&](Txn& txn) -> Status {
+    ++runs;
+    FOEDUS_TRY(const auto target, txn.get_as<std::uint64_t>(tree_, "pointer"));
+    if (runs == 1) {
+      commit_second([&](Txn& two) -> Status {
+        FOEDUS_CHECK(two.put(tree_, "pointer", std::uint64_t{2}));
+        FOEDUS_CHECK(two.erase(tree_, key(std::uint64_t{1})));
+        return two.insert(tree_, key(std::uint64_t{2}), std::uint64_t{1});
+      });
+    }
+    return txn.get_as<std::uint64_t>(tree_, key(target)).status();
+  });
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(runs, 2);
+}
+
+TEST_F(SerializabilityTest, get_for_update_makes_others_conflict_or_wait) {
+  put(tree_, "k", 1);
+  Txn one = must(first_.begin());
+  must(one.get_for_update_as<std::uint64_t>(tree_, "k"));
+  must(one.put(tree_, "k", std::uint64_t{2}));
+  EXPECT_TRUE(one.commit().is_ok());
+  EXPECT_EQ(get(tree_, "k"), 2u);
+}
+
+}  // namespace
+}  // namespace foedus
