@@ -1,7 +1,8 @@
 # ctest-labels: habits
-"""Shows that an installed library is found by find_package and pkg-config and can be linked.
+"""Shows that an installed library is found by find_package and pkg-config, and that README's program
+runs with it.
 
-Installs the build at FOEDUS_BINARY_DIR into a temporary folder and builds a program of a user who
+Installs the build at FOEDUS_BINARY_DIR into a temporary folder and builds the program as a user who
 has nothing but that folder. Skipped in a build without the library.
 """
 
@@ -19,9 +20,12 @@ add_executable(user main.cc)
 target_link_libraries(user PRIVATE foedus::foedus)
 """
 
-MAIN = """#include <foedus/foedus.h>
-int main() {}
-"""
+SOURCE = os.environ.get("FOEDUS_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
+
+
+def readme_program():
+    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as file:
+        return file.read().split("```cpp\n")[1].split("```")[0]
 
 
 def run(*command, **environment):
@@ -39,7 +43,7 @@ class InstallTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as root:
             prefix, user = os.path.join(root, "prefix"), os.path.join(root, "user")
             os.mkdir(user)
-            for name, text in (("CMakeLists.txt", CMAKE), ("main.cc", MAIN)):
+            for name, text in (("CMakeLists.txt", CMAKE), ("main.cc", readme_program())):
                 with open(os.path.join(user, name), "w", encoding="utf-8") as file:
                     file.write(text)
             run("cmake", "--install", BINARY, "--prefix", prefix)
@@ -47,13 +51,16 @@ class InstallTest(unittest.TestCase):
             build = os.path.join(user, "build")
             run("cmake", "-S", user, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
             run("cmake", "--build", build)
-            run(os.path.join(build, "user"))
+            self.check_output(run(os.path.join(build, "user"), os.path.join(root, "bank1")))
 
             flags = run("pkg-config", "--cflags", "--libs", "foedus",
                         PKG_CONFIG_PATH=os.path.join(prefix, "lib", "pkgconfig")).split()
             program = os.path.join(user, "by_pkg_config")
             run("c++", "-std=c++20", os.path.join(user, "main.cc"), *flags, "-o", program)
-            run(program)
+            self.check_output(run(program, os.path.join(root, "bank2")))
+
+    def check_output(self, output):
+        self.assertEqual(output, "left: 750\nsum: 10000\n")
 
 
 if __name__ == "__main__":
