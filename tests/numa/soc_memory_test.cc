@@ -23,6 +23,16 @@ SocMemory reserved(std::uint64_t bytes, Facility huge_pages = Facility::kTry) {
   return std::move(memory).value();
 }
 
+// Lets the kernel look: a write from an address that may not be read fails.
+bool is_readable(const char* address) {
+  int ends[2];
+  if (pipe(ends) != 0) return false;
+  const bool readable = write(ends[1], address, 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return readable;
+}
+
 TEST(SocMemory, AReservationIsAlignedAndRoundedUpToHugePages) {
   for (const std::uint64_t bytes : {std::uint64_t{1}, kHuge, kHuge + 1, 64 * kHuge}) {
     const SocMemory memory = reserved(bytes);
@@ -48,10 +58,11 @@ TEST(SocMemory, CommittedMemoryIsZeroAndKeepsWhatIsWrittenWhenMoreIsCommitted) {
   memory.begin()[2 * kHuge - 1] = 1;
 }
 
-TEST(SocMemoryDeathTest, ReservedMemoryThatIsNotCommittedCannotBeTouched) {
+TEST(SocMemory, ReservedMemoryThatIsNotCommittedCannotBeTouched) {
   SocMemory memory = reserved(kHuge);
   ASSERT_TRUE(memory.commit(0, kSmall).is_ok());
-  EXPECT_DEATH(*static_cast<volatile char*>(memory.begin() + kSmall) = 1, "");
+  EXPECT_TRUE(is_readable(memory.begin()));
+  EXPECT_FALSE(is_readable(memory.begin() + kSmall));
 }
 
 TEST(SocMemoryDeathTest, APartBeyondTheEndIsImpossible) {
@@ -128,18 +139,16 @@ TEST(SocMemory, MovingHandsTheRangeOver) {
   *begin = 1;
 }
 
-// N6. The child of a fork has no mapping at the address: the first access ends it.
+// N6. The child of a fork has no mapping at the address.
 TEST(SocMemory, AForkedChildDoesNotInheritTheMemory) {
+#if defined(FOEDUS_TSAN)
+  GTEST_SKIP() << "the sanitizer maps memory of its own into the gap in the child";
+#endif
   SocMemory memory = reserved(kHuge);
   ASSERT_TRUE(memory.commit(0, kSmall).is_ok());
   memory.begin()[0] = 42;
   const pid_t child = fork();
-  if (child == 0) {
-    // write() checks the address without touching it from here.
-    int ends[2];
-    if (pipe(ends) != 0) _exit(3);
-    _exit(write(ends[1], memory.begin(), 1) == 1 ? 1 : 0);
-  }
+  if (child == 0) _exit(is_readable(memory.begin()) ? 1 : 0);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));

@@ -1,0 +1,271 @@
+// Every interleaving that the arguments E1-E4 speak of, made by hand in one thread.
+#include "foedus-core/epoch/epoch_clock.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "foedus-core/base/sync_point.h"
+#include "tests/testing/manual_runtime.h"
+
+namespace foedus::epoch {
+namespace {
+
+constexpr std::uint64_t kIntervalUs = 10'000;
+constexpr std::uint64_t kFirst = 7;
+
+class EpochClockTest : public ::testing::Test {
+ protected:
+  // Lets an interval pass, then steps once: the clock advances if it may.
+  std::uint64_t step_after_interval() {
+    runtime_.run_for(kIntervalUs);
+    return clock_.step();
+  }
+  void SetUp() override { clock_.step(); }  // the first step advances at once
+
+  testing::ManualRuntime runtime_;
+  EpochClock clock_{&runtime_, Epoch(kFirst), 4, kIntervalUs};
+  const Epoch start_{kFirst + 1};  // current in each test
+};
+
+TEST(EpochClock, StartsWithNothingOfItsFirstEpochPublishedOrReclaimable) {
+  testing::ManualRuntime runtime;
+  EpochClock clock(&runtime, Epoch(kFirst), 4, kIntervalUs);
+  EXPECT_EQ(clock.current(), Epoch(kFirst));
+  EXPECT_EQ(clock.published(), Epoch(kFirst - 1));
+  EXPECT_EQ(clock.reclaimable(), Epoch(kFirst - 1));
+  EXPECT_EQ(clock.stuck_session(), -1);
+}
+
+TEST_F(EpochClockTest, AdvancesOncePerIntervalAndPublishesWhatIsOver) {
+  EXPECT_EQ(clock_.current(), start_);
+  EXPECT_EQ(clock_.step(), kIntervalUs);
+  EXPECT_EQ(clock_.current(), start_);
+  runtime_.run_for(kIntervalUs - 1);
+  EXPECT_EQ(clock_.step(), 1u);
+  runtime_.run_for(1);
+  clock_.step();
+  EXPECT_EQ(clock_.current(), start_.next());
+  EXPECT_EQ(clock_.published(), start_);
+}
+
+TEST_F(EpochClockTest, AsATaskItAdvancesAtItsInterval) {
+  runtime_.start(&clock_);
+  runtime_.run_for(100 * kIntervalUs);
+  runtime_.stop(&clock_);
+  EXPECT_GE(clock_.current().number(), start_.number() + 98);
+  EXPECT_LE(clock_.current().number(), start_.number() + 101);
+}
+
+// E2, session first: it loaded e, so the clock waits for it, moves on only once, and publishes e
+// when the commit has left.
+TEST_F(EpochClockTest, AnEpochIsNotPublishedWhileACommitOfItIsAtWork) {
+  const Epoch commit = clock_.enter_commit(2);
+  EXPECT_EQ(commit, start_);
+  step_after_interval();
+  EXPECT_EQ(clock_.current(), commit.next());
+  EXPECT_EQ(clock_.published(), commit.previous());
+  step_after_interval();
+  EXPECT_EQ(clock_.current(), commit.next());
+  clock_.leave_commit(2);
+  clock_.step();
+  EXPECT_GE(clock_.published(), commit);
+}
+
+// E2, clock first: the session announced e, but the clock advanced before its fence. Its commit is
+// of e + 1; the clock waits for no reason, which is allowed, and then publishes e.
+TEST_F(EpochClockTest, ACommitThatAnnouncedTheOldEpochAndLoadedTheNewOneIsOfTheNew) {
+  clock_.slot(1).in_commit.store_release(start_.number());  // first half of enter_commit()
+  step_after_interval();
+  ASSERT_EQ(clock_.current(), start_.next());
+  EXPECT_EQ(clock_.published(), start_.previous());
+  base::fence_seq_cst();
+  const Epoch commit = clock_.current();  // second half
+  EXPECT_EQ(commit, start_.next());
+  clock_.leave_commit(1);
+  clock_.step();
+  EXPECT_EQ(clock_.published(), start_);
+}
+
+// E2: the session was delayed between its load of the epoch and its announcement, and e is already
+// published. The announcement of e is late, but the commit is of e + 1, and that is not published.
+TEST_F(EpochClockTest, ALateAnnouncementHoldsBackTheEpochOfItsCommit) {
+  const std::uint64_t loaded_early = clock_.current().number();
+  step_after_interval();
+  ASSERT_EQ(clock_.published(), start_);
+  clock_.slot(1).in_commit.store_release(loaded_early);
+  base::fence_seq_cst();
+  const Epoch commit = clock_.current();
+  EXPECT_EQ(commit, start_.next());
+  for (int i = 0; i < 3; ++i) step_after_interval();
+  EXPECT_EQ(clock_.published(), start_);
+  clock_.leave_commit(1);
+  clock_.step();
+  EXPECT_GE(clock_.published(), commit);
+}
+
+// A session enters between the clock's look at it and the publishing: it must be of the new epoch.
+EpochClock* clock_at_sync_point = nullptr;
+Epoch entered_at_sync_point;
+
+TEST_F(EpochClockTest, ACommitThatEntersAfterTheLookIsOfTheNewEpoch) {
+  clock_at_sync_point = &clock_;
+  base::set_sync_point_hook([](const char* place) {
+    if (std::strcmp(place, "epoch:before_publish") != 0) return;
+    entered_at_sync_point = clock_at_sync_point->enter_commit(0);
+    base::set_sync_point_hook(nullptr);
+  });
+  step_after_interval();
+  EXPECT_EQ(clock_.published(), start_);
+  EXPECT_EQ(entered_at_sync_point, start_.next());
+  for (int i = 0; i < 3; ++i) step_after_interval();
+  EXPECT_EQ(clock_.published(), start_);
+  clock_.leave_commit(0);
+  clock_.step();
+  EXPECT_GE(clock_.published(), entered_at_sync_point);
+}
+
+TEST_F(EpochClockTest, OtherSessionsCommitInTheNewEpochWhileOneIsWaitedFor) {
+  EXPECT_EQ(clock_.enter_commit(0), start_);
+  step_after_interval();
+  EXPECT_EQ(clock_.enter_commit(1), start_.next());
+  clock_.leave_commit(0);
+  clock_.step();
+  EXPECT_EQ(clock_.published(), start_);
+  clock_.leave_commit(1);
+}
+
+// E3: a pin holds reclamation, and neither the clock nor what is published.
+TEST_F(EpochClockTest, APinHoldsBackReclamationAndNothingElse) {
+  clock_.pin(3);
+  for (int i = 0; i < 10; ++i) step_after_interval();
+  EXPECT_EQ(clock_.current().number(), start_.number() + 10);
+  EXPECT_EQ(clock_.published().number(), start_.number() + 9);
+  EXPECT_LT(clock_.reclaimable(), start_);
+  clock_.unpin(3);
+  clock_.step();
+  EXPECT_EQ(clock_.reclaimable(), clock_.current().previous());
+}
+
+TEST_F(EpochClockTest, TheOldestPinCounts) {
+  clock_.pin(0);
+  step_after_interval();
+  clock_.pin(1);
+  step_after_interval();
+  clock_.pin(2);
+  for (int i = 0; i < 2; ++i) step_after_interval();
+  EXPECT_EQ(clock_.reclaimable(), start_.previous());
+  clock_.unpin(0);
+  clock_.step();
+  EXPECT_EQ(clock_.reclaimable(), start_);
+  clock_.unpin(2);
+  clock_.step();
+  EXPECT_EQ(clock_.reclaimable(), start_);
+  clock_.unpin(1);
+  clock_.step();
+  EXPECT_EQ(clock_.reclaimable(), clock_.current().previous());
+}
+
+// E3: what is stamped in the epoch of a pin may have been found by the pinned transaction.
+TEST_F(EpochClockTest, TheCurrentEpochIsNeverReclaimable) {
+  for (int i = 0; i < 5; ++i) {
+    const Epoch stamp = clock_.current();
+    clock_.step();
+    EXPECT_LT(clock_.reclaimable(), stamp);
+    step_after_interval();
+    clock_.step();
+    EXPECT_GE(clock_.reclaimable(), stamp);
+  }
+}
+
+// E3, clock first: the pin is set with an epoch that is long over and already reclaimable. Pages of
+// that stamp were unlinked before the session's fence; the clock goes no further meanwhile.
+TEST_F(EpochClockTest, ALatePinHoldsWhatItCanFind) {
+  const std::uint64_t loaded_early = clock_.current().number();
+  for (int i = 0; i < 3; ++i) step_after_interval();
+  ASSERT_GE(clock_.reclaimable().number(), loaded_early);
+  clock_.slot(1).pin.store_release(loaded_early);
+  base::fence_seq_cst();
+  const Epoch stamp = clock_.current();  // of a page that this session could find
+  for (int i = 0; i < 3; ++i) step_after_interval();
+  EXPECT_LT(clock_.reclaimable(), stamp);
+  clock_.unpin(1);
+  step_after_interval();
+  EXPECT_GE(clock_.reclaimable(), stamp);
+}
+
+TEST_F(EpochClockTest, HurryEndsTheEpochThatIsWaitedForAndNoOther) {
+  runtime_.start(&clock_);
+  runtime_.run_due();
+  const Epoch waited_for = clock_.current();
+  clock_.hurry(waited_for);
+  runtime_.run_due();
+  EXPECT_EQ(clock_.published(), waited_for);
+  EXPECT_EQ(clock_.current(), waited_for.next());
+  const std::uint64_t steps = runtime_.step_count();
+  clock_.hurry(waited_for);  // is over: nobody is woken
+  runtime_.run_due();
+  EXPECT_EQ(runtime_.step_count(), steps);
+  runtime_.stop(&clock_);
+}
+
+TEST_F(EpochClockTest, HurryWaitsForCommitsAtWork) {
+  runtime_.start(&clock_);
+  runtime_.run_due();
+  const Epoch commit = clock_.enter_commit(1);
+  clock_.hurry(commit);
+  runtime_.run_due();
+  EXPECT_LT(clock_.published(), commit);
+  clock_.leave_commit(1);
+  runtime_.run_for(1'000);  // much less than an interval
+  EXPECT_EQ(clock_.published(), commit);
+  runtime_.stop(&clock_);
+}
+
+class Listener : public base::Task {
+ public:
+  const char* name() const override { return "listener"; }
+  std::uint64_t step() override {
+    ++steps;
+    return kUntilNotified;
+  }
+  int steps = 0;
+};
+
+TEST(EpochClock, TellsItsListenersWhenPublishedMovesAndOnlyThen) {
+  testing::ManualRuntime runtime;
+  EpochClock clock(&runtime, Epoch(kFirst), 4, kIntervalUs);
+  Listener listener;
+  clock.notify_on_publish(&listener);
+  runtime.start(&listener);
+  runtime.run_due();
+  clock.step();
+  runtime.run_due();
+  EXPECT_EQ(listener.steps, 2);
+  EXPECT_EQ(clock.enter_commit(0), clock.current());
+  runtime.run_for(kIntervalUs);
+  clock.step();
+  clock.step();
+  runtime.run_due();
+  EXPECT_EQ(listener.steps, 2);
+  clock.leave_commit(0);
+  clock.step();
+  runtime.run_due();
+  EXPECT_EQ(listener.steps, 3);
+  runtime.stop(&listener);
+}
+
+TEST_F(EpochClockTest, ASessionThatHoldsTheClockForASecondIsNamed) {
+  (void)clock_.enter_commit(2);
+  step_after_interval();
+  EXPECT_EQ(clock_.stuck_session(), -1);
+  runtime_.run_for(2'000'000);
+  clock_.step();
+  EXPECT_EQ(clock_.stuck_session(), 2);
+  clock_.leave_commit(2);
+  clock_.step();
+  EXPECT_EQ(clock_.stuck_session(), -1);
+}
+
+}  // namespace
+}  // namespace foedus::epoch
