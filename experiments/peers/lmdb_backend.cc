@@ -174,8 +174,7 @@ foedus::Result<std::unique_ptr<LmdbBackend>> LmdbBackend::open(const Options& op
   FOEDUS_CHECK(to_status(mdb_env_set_mapsize(env, options.map_bytes), "mdb_env_set_mapsize"));
   FOEDUS_CHECK(to_status(mdb_env_set_maxdbs(env, 64), "mdb_env_set_maxdbs"));
   FOEDUS_CHECK(to_status(mdb_env_set_maxreaders(env, 1024), "mdb_env_set_maxreaders"));
-  unsigned flags = MDB_NOTLS | MDB_NOMEMINIT;
-  if (options.write_map) flags |= MDB_WRITEMAP;
+  unsigned flags = MDB_NOTLS | MDB_NOMEMINIT | MDB_WRITEMAP;
   if (!options.sync) flags |= MDB_NOSYNC | MDB_NOMETASYNC;
   FOEDUS_CHECK(to_status(mdb_env_open(env, options.dir.c_str(), flags, 0644), "mdb_env_open"));
   return backend;

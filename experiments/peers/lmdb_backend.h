@@ -103,9 +103,8 @@ class LmdbBackend {
 
   struct Options {
     std::string dir;
-    bool sync = false;                       // every commit reaches the device before it returns
-    bool write_map = true;                   // write through a writable map
-    std::uint64_t map_bytes = 64ull << 30;   // bound of the file; sparse, only pages in use count
+    bool sync = false;                      // every commit reaches the device before it returns
+    std::uint64_t map_bytes = 64ull << 30;  // bound of the file; sparse, only pages in use count
   };
   static foedus::Result<std::unique_ptr<LmdbBackend>> open(const Options& options);
   ~LmdbBackend() { mdb_env_close(env_); }

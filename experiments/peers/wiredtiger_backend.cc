@@ -170,25 +170,6 @@ foedus::Status WiredtigerTxn::put(const WiredtigerTable& table, const KeyView& k
   return store(table, stored_key(table.kind, key, index_key), row, true);
 }
 
-foedus::Status WiredtigerTxn::overwrite_part(WT_CURSOR* cursor, std::string_view row,
-                                             std::uint32_t offset, std::string_view part) {
-  if (partial_updates_) {
-    if (offset > row.size() || row.size() - offset < part.size()) {
-      return foedus::ErrorCode::kInvalidArgument;
-    }
-    WT_MODIFY entry{};
-    entry.data = to_item(part);
-    entry.offset = offset;
-    entry.size = part.size();
-    return to_status(cursor->modify(cursor, &entry, 1), "WT_CURSOR::modify");
-  }
-  overlaid_.assign(row);
-  FOEDUS_CHECK(overlay(&overlaid_, offset, part));
-  const WT_ITEM item = to_item(overlaid_);
-  cursor->set_value(cursor, &item);
-  return to_status(cursor->update(cursor), "WT_CURSOR::update");
-}
-
 foedus::Status WiredtigerTxn::write_at(const WiredtigerTable& table, const KeyView& key,
                                        std::uint32_t offset, std::string_view part) {
   const IndexKey index_key(key.index);
@@ -204,7 +185,11 @@ foedus::Status WiredtigerTxn::write_at(const WiredtigerTable& table, const KeyVi
   FOEDUS_CHECK(to_status(error, "WT_CURSOR::search"));
   const std::string_view row = row_of(cursor, &error);
   FOEDUS_CHECK(to_status(error, "WT_CURSOR::get_value"));
-  return overwrite_part(cursor, row, offset, part);
+  overlaid_.assign(row);
+  FOEDUS_CHECK(overlay(&overlaid_, offset, part));
+  const WT_ITEM item = to_item(overlaid_);
+  cursor->set_value(cursor, &item);
+  return to_status(cursor->update(cursor), "WT_CURSOR::update");
 }
 
 foedus::Status WiredtigerTxn::erase(const WiredtigerTable& table, const KeyView& key) {
@@ -221,7 +206,7 @@ foedus::Status WiredtigerTxn::append(const WiredtigerTable& table, std::string_v
 
 foedus::Result<std::unique_ptr<WiredtigerBackend>> WiredtigerBackend::open(
     const Options& options) {
-  std::unique_ptr<WiredtigerBackend> backend(new WiredtigerBackend(options));
+  std::unique_ptr<WiredtigerBackend> backend(new WiredtigerBackend());
   const std::string config =
       "create,cache_size=" + std::to_string(options.cache_bytes) +
       ",session_max=1100,statistics=(fast)"
@@ -262,8 +247,7 @@ foedus::Result<WiredtigerBackend::Worker> WiredtigerBackend::new_worker() {
   FOEDUS_CHECK(to_plain_status(
       connection_->open_session(connection_, nullptr, "isolation=snapshot", &session),
       "open_session"));
-  return Worker(std::make_unique<WiredtigerTxn>(session, &uris_, workers_.fetch_add(1),
-                                                options_.partial_updates));
+  return Worker(std::make_unique<WiredtigerTxn>(session, &uris_, workers_.fetch_add(1)));
 }
 
 foedus::Status WiredtigerBackend::wait_durable() {

@@ -47,9 +47,8 @@ class WiredtigerScan {
 class WiredtigerTxn {
  public:
   // `uris`: of all tables, by WiredtigerTable::number; grows while no transaction runs.
-  WiredtigerTxn(WT_SESSION* session, const std::vector<std::string>* uris, std::uint64_t worker,
-                bool partial_updates)
-      : session_(session), uris_(uris), worker_(worker), partial_updates_(partial_updates) {}
+  WiredtigerTxn(WT_SESSION* session, const std::vector<std::string>* uris, std::uint64_t worker)
+      : session_(session), uris_(uris), worker_(worker) {}
   WiredtigerTxn(const WiredtigerTxn&) = delete;
   WiredtigerTxn& operator=(const WiredtigerTxn&) = delete;
   ~WiredtigerTxn();
@@ -106,13 +105,10 @@ class WiredtigerTxn {
                         WT_CURSOR** cursor);
   foedus::Status store(const WiredtigerTable& table, std::string_view key, std::string_view row,
                        bool overwrite);
-  foedus::Status overwrite_part(WT_CURSOR* cursor, std::string_view row, std::uint32_t offset,
-                                std::string_view part);
 
   WT_SESSION* const session_;
   const std::vector<std::string>* const uris_;
   const std::uint64_t worker_;
-  const bool partial_updates_;
   std::uint64_t appended_ = 0;
   bool running_ = false;
   std::vector<Cursors> cursors_;  // by table number
@@ -127,8 +123,7 @@ class WiredtigerBackend {
 
   struct Options {
     std::string dir;
-    bool sync = false;             // every commit reaches the device before it returns
-    bool partial_updates = false;  // write_at as a WT_CURSOR::modify rather than a whole row
+    bool sync = false;  // every commit reaches the device before it returns
     std::uint64_t cache_bytes = 8ull << 30;
   };
   static foedus::Result<std::unique_ptr<WiredtigerBackend>> open(const Options& options);
@@ -145,9 +140,8 @@ class WiredtigerBackend {
   void fill_stats(StatsLine& line) const;
 
  private:
-  explicit WiredtigerBackend(const Options& options) : options_(options) {}
+  WiredtigerBackend() = default;
 
-  const Options options_;
   WT_CONNECTION* connection_ = nullptr;
   WT_SESSION* session_ = nullptr;  // for everything but transactions; one thread at a time
   std::vector<std::string> uris_;
