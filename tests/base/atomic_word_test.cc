@@ -86,8 +86,8 @@ TEST(AtomicWord, AFailedExchangeTellsWhatItFound) {
   EXPECT_EQ(word.load_seq_cst(), 5u);
 }
 
-// Store-then-look with the fence: of two threads that each store their word and look at the other's,
-// at least one sees the other.
+// Store-then-look with the fence: of two threads that each store their word and look at the
+// other's, at least one sees the other.
 TEST(FenceSeqCst, OfTwoThatStoreAndThenLookOneSeesTheOther) {
   constexpr int kRounds = 5'000;
   struct Round {

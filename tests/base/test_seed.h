@@ -1,5 +1,6 @@
 #pragma once
-// The seed of a randomized test: FOEDUS_SEED of the environment, or the default, printed either way.
+// The seed of a randomized test: FOEDUS_SEED of the environment, or the default, printed either
+// way.
 
 #include <cstdint>
 #include <cstdio>

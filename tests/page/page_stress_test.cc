@@ -1,7 +1,7 @@
 // ctest-labels: concurrency
-// Threads allocate, release, retire and reclaim pages of one pool. Every page carries its owner in a
-// word outside the pool, so that handing one page to two owners is seen at once; plain writes to the
-// pages show the sanitizer that owners follow one another.
+// Threads allocate, release, retire and reclaim pages of one pool. Every page carries its owner in
+// a word outside the pool, so that handing one page to two owners is seen at once; plain writes to
+// the pages show the sanitizer that owners follow one another.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -123,7 +123,8 @@ TEST(PageStress, NoPageEverHasTwoOwnersAndNoneIsLost) {
 }
 
 // Readers pin, follow shared pointers and check that the page under each stays one version; writers
-// replace pages and retire the old ones. A page that is used again too early changes under a reader.
+// replace pages and retire the old ones. A page that is used again too early changes under a
+// reader.
 TEST(PageStress, APinnedReaderNeverSeesAPageReused) {
   constexpr int kSlots = 16;
   constexpr std::uint64_t kWords = 32;
