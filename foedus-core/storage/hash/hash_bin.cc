@@ -1,0 +1,136 @@
+#include "foedus-core/storage/hash/hash_bin.h"
+
+#include <bit>
+#include <cstring>
+
+namespace foedus::storage::hash {
+
+namespace {
+
+constexpr std::uint64_t kTagMask = (std::uint64_t{1} << HashBinPage::kTagBits) - 1;
+constexpr std::uint64_t kEachTag = 0x0001'0001'0001'0001u;
+constexpr std::uint64_t kLowBits = 0x7fff * kEachTag;
+
+// The high bit of each 16-bit lane of `word` that equals the lane of `tags`; exact.
+std::uint64_t equal_lanes(std::uint64_t word, std::uint64_t tags) {
+  const std::uint64_t differs = word ^ tags;
+  return ~(((differs & kLowBits) + kLowBits) | differs | kLowBits);
+}
+
+// Looks at the records of one page. True: `found` is a live one.
+bool search_page(HashBinPage* page, std::uint64_t tags, std::string_view key, Lookup* found,
+                 bool* saw_moved) {
+  const std::uint32_t count = page->load_count();
+  for (std::uint32_t begin = 0; begin < count; begin += HashBinPage::kTagsPerWord) {
+    // order: relaxed, tags below the count were stored before it.
+    const std::uint64_t word = page->tags[begin / HashBinPage::kTagsPerWord].load_relaxed();
+    for (std::uint64_t lanes = equal_lanes(word, tags); lanes != 0; lanes &= lanes - 1) {
+      const std::uint32_t place =
+          begin + static_cast<std::uint32_t>(std::countr_zero(lanes)) / HashBinPage::kTagBits;
+      if (place >= count) break;
+      const HashSlot slot = page->slot(place);
+      page::RecordHeader* const record = page->record(slot);
+      if (slot.key_bytes() != key.size() ||
+          std::memcmp(hash::key_of(record), key.data(), key.size()) != 0) {
+        continue;
+      }
+      if (record->load_tid().is_moved()) {
+        *saw_moved = true;
+        continue;
+      }
+      found->page = page;
+      found->record = record;
+      found->place = place;
+      return true;
+    }
+  }
+  return false;
+}
+
+void count_page(const PageSource& source, std::uint64_t change) {
+  source.control->volatile_pages.fetch_add_relaxed(change);  // order: relaxed, statistics
+}
+
+template <typename Take>
+void for_each_page(const PageSource& source, HashBinPage* bin, Take&& take) {
+  for (HashBinPage* page = bin; page != nullptr;) {
+    HashBinPage* const next = next_of(*source.pool, page);
+    take(&page->header);
+    count_page(source, ~std::uint64_t{0});
+    page = next;
+  }
+}
+
+}  // namespace
+
+HashBinPage* successor_of(page::PagePool& pool, const HashBinPage* bin, std::uint64_t hash) {
+  // order: relaxed, stored before the moved flag that the caller has seen.
+  const std::uint64_t second = bin->successors[1].load_relaxed();
+  const bool bit = ((hash >> (kHashBits - 1 - bin->prefix_bits())) & 1) != 0;
+  const std::uint64_t id = second != 0 && bit ? second : bin->successors[0].load_relaxed();
+  FOEDUS_INVARIANT(id != 0, bin->header.page_id, bin->prefix);
+  return bin_of(pool, id);
+}
+
+Search search_bin(page::PagePool& pool, HashBinPage* bin, std::uint64_t hash, std::string_view key,
+                  Lookup* found) {
+  const std::uint64_t tags = (hash & kTagMask) * kEachTag;
+  bool saw_moved = false;
+  found->bin = bin;
+  found->record = nullptr;
+  for (HashBinPage* page = bin; page != nullptr; page = next_of(pool, page)) {
+    if (search_page(page, tags, key, found, &saw_moved)) return Search::kFound;
+  }
+  return saw_moved ? Search::kUnsettled : Search::kMissing;
+}
+
+HashBinPage* make_bin_page(const PageSource& source, std::uint64_t prefix, unsigned prefix_bits,
+                           const HashBinPage* head) {
+  FOEDUS_INVARIANT(prefix_bits >= 1 && prefix_bits <= kPrefixBitsMax, prefix_bits);
+  auto* const page = reinterpret_cast<HashBinPage*>(source.pages->allocate());
+  if (page == nullptr) return nullptr;
+  std::memset(static_cast<void*>(page), 0, HashBinPage::kDataOffset);
+  page->header.initialize(source.pool->id_of(&page->header), source.control->id(),
+                          page::PageKind::kHashBin, 0);
+  page->header.flags = static_cast<std::uint8_t>(prefix_bits);
+  page->header.last_soc.store_relaxed(source.soc);  // order: relaxed, not reachable yet
+  page->prefix = prefix;
+  page->head = head == nullptr ? page->header.page_id : head->header.page_id;
+  page->data_end = HashBinPage::kDataOffset;
+  count_page(source, 1);
+  return page;
+}
+
+void release_bin(const PageSource& source, HashBinPage* bin) {
+  for_each_page(source, bin, [&](page::PageHeader* page) { source.pages->release(page); });
+}
+
+void retire_bin(const PageSource& source, HashBinPage* bin) {
+  for_each_page(source, bin, [&](page::PageHeader* page) { source.pages->retire(page); });
+}
+
+page::RecordHeader* place_record(HashBinPage* page, std::uint64_t hash, std::string_view key,
+                                 std::uint32_t room, std::uint32_t length, page::Tid tid) {
+  const auto key_bytes = static_cast<std::uint32_t>(key.size());
+  FOEDUS_INVARIANT(page->has_room(key_bytes, room), page->data_end, key_bytes, room);
+  const std::uint32_t offset = page->data_end;
+  const std::uint32_t place = page->record_count.load_relaxed();  // order: relaxed, under the lock
+  const HashSlot slot(offset, key_bytes, room, length);
+  page::RecordHeader* const record = page->record(slot);
+  record->lock.store_relaxed(0);  // order: all relaxed, made visible by publish_record()
+  record->tid.store_relaxed(tid.word());
+  std::memcpy(reinterpret_cast<char*>(record + 1), key.data(), key.size());
+  page->slot_word(place).store_relaxed(slot.word());
+  auto& tag_word = page->tags[place / HashBinPage::kTagsPerWord];
+  const std::uint32_t shift = place % HashBinPage::kTagsPerWord * HashBinPage::kTagBits;
+  tag_word.store_relaxed(tag_word.load_relaxed() | (hash & kTagMask) << shift);
+  page->data_end = offset + record_bytes_of(key_bytes, room);
+  return record;
+}
+
+void publish_record(HashBinPage* page) {
+  // order: release, pairs with load_count(): record, slot and tag are complete.
+  page->record_count.store_release(page->record_count.load_relaxed() + 1);
+}
+
+}  // namespace foedus::storage::hash

@@ -1,0 +1,242 @@
+// What the commit protocol and recovery ask: track_moved, relocate, accepts, apply,
+// page_still_holds, replay.
+
+#include <algorithm>
+#include <cstring>
+
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/hash/hash_find.h"
+#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/hash_insert.h"
+#include "foedus-core/storage/hash/hash_storage.h"
+
+namespace foedus::storage::hash {
+
+namespace {
+
+using log::LogRecordType;
+using page::RecordHeader;
+
+HashBinPage* page_of(RecordHeader* record) {
+  auto* const page = reinterpret_cast<HashBinPage*>(page::PageHeader::of(record));
+  FOEDUS_INVARIANT(page->header.kind == page::PageKind::kHashBin, page->header.kind, record);
+  return page;
+}
+
+// The slot of a record, from its address alone.
+HashSlot slot_of(RecordHeader* record) {
+  HashBinPage* const page = page_of(record);
+  const auto offset = static_cast<std::uint32_t>(reinterpret_cast<char*>(record) -
+                                                 reinterpret_cast<char*>(page));
+  for (std::uint32_t place = page->load_count(); place-- != 0;) {
+    const HashSlot slot = page->slot(place);
+    if (slot.offset() == offset) return slot;
+  }
+  FOEDUS_INVARIANT(false, record, offset);
+}
+
+void set_length(HashBinPage* page, std::uint32_t place, std::uint32_t length) {
+  // order: release: in the sanitizer's build the length is part of what the TID guards.
+  page->slot_word(place).store_release(page->slot(place).with_length(length).word());
+}
+
+void put(occ::TxnContext& ctx, const occ::WriteEntry& entry, HashBinPage* page) {
+  const HashSlot slot = page->slot(entry.place);
+  char* const body = payload_of(entry.record, slot);
+  const bool had_chain = slot.length() == occ::kOverflowLength;
+  const std::uint64_t chain = had_chain ? occ::load_overflow_id(body) : 0;
+  if (entry.overflow != 0) {
+    base::racy_write(body, &entry.overflow, sizeof(entry.overflow));
+    set_length(page, entry.place, occ::kOverflowLength);
+  } else {
+    const std::uint32_t bytes = entry.log->payload_bytes();
+    FOEDUS_INVARIANT(bytes <= slot.room(), bytes, slot.room());
+    set_length(page, entry.place, bytes);
+    base::racy_write(body, entry.log->payload_data(), bytes);
+  }
+  if (had_chain) occ::retire_overflow(ctx, entry.storage, chain);
+}
+
+void write_part(const occ::WriteEntry& entry, HashBinPage* page) {
+  const HashSlot slot = page->slot(entry.place);
+  const log::LogRecord& log = *entry.log;
+  const std::uint64_t end = std::uint64_t{log.payload_offset} + log.payload_bytes();
+  FOEDUS_INVARIANT(slot.length() != occ::kOverflowLength, entry.record);
+  FOEDUS_INVARIANT(end <= slot.length(), end, slot.length());
+  char* const at = payload_of(entry.record, slot) + log.payload_offset;
+  if (log.type == LogRecordType::kIncrement) {
+    std::uint64_t value;
+    std::uint64_t delta;
+    std::memcpy(&value, at, sizeof(value));
+    std::memcpy(&delta, log.payload_data(), sizeof(delta));
+    value += delta;
+    base::racy_write(at, &value, sizeof(value));
+  } else {
+    base::racy_write(at, log.payload_data(), log.payload_bytes());
+  }
+}
+
+void erase_payload(occ::TxnContext& ctx, const occ::WriteEntry& entry, HashBinPage* page) {
+  const HashSlot slot = page->slot(entry.place);
+  if (slot.length() != occ::kOverflowLength) return;
+  const std::uint64_t chain = occ::load_overflow_id(payload_of(entry.record, slot));
+  set_length(page, entry.place, 0);
+  occ::retire_overflow(ctx, entry.storage, chain);
+}
+
+// Room that the writes of this transaction to `record` need together.
+std::uint32_t room_for(occ::TxnContext& ctx, const RecordHeader* record) {
+  std::uint32_t room = occ::kPayloadRoomBytesMin;
+  for (const occ::WriteEntry& entry : ctx.write_set().entries()) {
+    if (entry.record != record || entry.log->type != LogRecordType::kPut) continue;
+    room = std::max(room, occ::payload_room_of(entry.log->payload_bytes()));
+  }
+  return room;
+}
+
+bool part_fits(const occ::WriteEntry& entry, std::uint32_t length) {
+  const std::uint64_t end = std::uint64_t{entry.log->payload_offset} + entry.log->payload_bytes();
+  return length != occ::kOverflowLength && end <= length;
+}
+
+Status corrupt(const occ::StorageControl* control, const char* text) {
+  Status status = Status::error(ErrorCode::kCorruption, text);
+  return std::move(status.at_table(control->meta.name));
+}
+
+// One write of recovery to a record that is there. *again: it was moved meanwhile.
+Status replay_at(occ::TxnContext& ctx, const occ::WriteEntry& entry, bool* again, bool* applied) {
+  const log::LogRecord& log = *entry.log;
+  const occ::LockGuard guard(&entry.record->lock);
+  const page::Tid now = entry.record->load_tid();
+  *again = now.is_moved();
+  if (*again || now.version() > page::Tid(log.tid).version()) return {};
+  const bool partial = log.type == LogRecordType::kWriteAt || log.type == LogRecordType::kIncrement;
+  if (partial) {
+    const HashSlot slot = page_of(entry.record)->slot(entry.place);
+    if (now.is_deleted() || !part_fits(entry, slot.length())) {
+      return corrupt(entry.storage, "a partial write in the log to a payload that is not there");
+    }
+  }
+  apply(ctx, entry);
+  *applied = true;
+  const std::uint64_t deleted = log.type == LogRecordType::kErase ? page::Tid::kDeleted : 0;
+  // order: release, pairs with readers' acquire: the payload is there.
+  entry.record->tid.store_release(page::Tid(log.tid).without(page::Tid::kFlags).word() | deleted);
+  return {};
+}
+
+}  // namespace
+
+bool track_moved(page::PagePool& pool, occ::StorageControl* control, RecordHeader* record,
+                 RecordHeader** to, std::uint32_t* place) {
+  const std::string_view key(key_of(record), slot_of(record).key_bytes());
+  Lookup found;
+  if (!look_up_live(pool, control, key, hash_of(key), &found)) return false;
+  *to = found.record;
+  *place = found.place;
+  return true;
+}
+
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
+  const std::string_view key = entry->log->key();
+  const std::uint64_t hash = hash_of(key);
+  for (;;) {
+    const std::uint32_t room = room_for(ctx, entry->record);
+    Lookup found;
+    FOEDUS_CHECK(find_or_insert(ctx, entry->storage, key, hash, room, Purpose::kRelocate, &found));
+    if (found.slot().room() < room) {
+      // Own writes to the record at hand follow it, those to an older place of it do below.
+      FOEDUS_CHECK(expand(ctx, entry->storage, found, hash, room));
+      continue;
+    }
+    const bool partial = entry->must_exist && (entry->log->type == LogRecordType::kWriteAt ||
+                                               entry->log->type == LogRecordType::kIncrement);
+    if (partial && !part_fits(*entry, found.slot().length())) {
+      return ctx.conflict(ConflictReason::kRecordChanged, entry->storage, key);
+    }
+    if (found.record != entry->record) {
+      ctx.write_set().move(entry->record, found.record, found.place);
+    }
+    return {};
+  }
+}
+
+bool accepts(page::PagePool&, const occ::WriteEntry& entry) {
+  const HashSlot slot = page_of(entry.record)->slot(entry.place);
+  switch (entry.log->type) {
+    case LogRecordType::kPut:
+      return entry.overflow != 0 || entry.log->payload_bytes() <= slot.room();
+    case LogRecordType::kErase: return true;
+    default:
+      // What follows an own put was checked against that put at the call.
+      return !entry.must_exist || part_fits(entry, slot.length());
+  }
+}
+
+void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
+  HashBinPage* const page = page_of(entry.record);
+  switch (entry.log->type) {
+    case LogRecordType::kPut: put(ctx, entry, page); break;
+    case LogRecordType::kErase: erase_payload(ctx, entry, page); break;
+    case LogRecordType::kWriteAt:
+    case LogRecordType::kIncrement: write_part(entry, page); break;
+    default: FOEDUS_INVARIANT(false, entry.log->type);
+  }
+  // order: relaxed, statistics; written only when it differs, so that the line stays shared.
+  if (page->header.last_soc.load_relaxed() != ctx.soc()) {
+    page->header.last_soc.store_relaxed(ctx.soc());
+  }
+}
+
+bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry) {
+  auto* const bin = reinterpret_cast<HashBinPage*>(entry.page);
+  const page::PageVersion now = bin->header.load_version();
+  if (now.counts() != entry.observed || now.is_dropped()) return false;
+  if (!now.is_moved()) return true;
+  for (const auto& successor : bin->successors) {
+    // order: relaxed, stored before the moved flag.
+    const std::uint64_t id = successor.load_relaxed();
+    if (id == 0) continue;
+    page::PageHeader* const page = &bin_of(pool, id)->header;
+    const page::PageVersion birth(page->birth_version);
+    if (!page_still_holds(pool, {page, birth, entry.storage})) return false;
+  }
+  return true;
+}
+
+Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record) {
+  const std::string_view key = record.key();
+  if (key.size() > kMaxKeyBytes || record.payload_bytes() > kMaxPayloadBytes) {
+    return corrupt(control, "a key or payload in the log that is over its limit");
+  }
+  const bool whole = record.type == LogRecordType::kPut;
+  const std::uint64_t hash = hash_of(key);
+  const std::uint32_t room =
+      whole ? occ::payload_room_of(record.payload_bytes()) : occ::kPayloadRoomBytesMin;
+  occ::WriteEntry entry{.record = nullptr, .log = const_cast<log::LogRecord*>(&record),
+                        .storage = control};
+  if (whole && occ::is_overflow(record.payload_bytes())) {
+    FOEDUS_TRY(entry.overflow, occ::write_overflow(ctx, control, record.payload()));
+  }
+  bool applied = false;
+  bool again = true;
+  Status status;
+  while (status.is_ok() && again) {
+    Lookup found;
+    status = find_or_insert(ctx, control, key, hash, room, Purpose::kReplay, &found);
+    if (status.is_ok() && found.slot().room() < room) {
+      status = expand(ctx, control, found, hash, room);
+      continue;
+    }
+    if (!status.is_ok()) break;
+    entry.record = found.record;
+    entry.place = found.place;
+    status = replay_at(ctx, entry, &again, &applied);
+  }
+  if (!applied && entry.overflow != 0) occ::release_overflow(ctx, control, entry.overflow);
+  return status;
+}
+
+}  // namespace foedus::storage::hash

@@ -1,0 +1,112 @@
+#include "foedus-core/storage/hash/hash_find.h"
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/hash_insert.h"
+#include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/storage/hash/hash_trie.h"
+
+namespace foedus::storage::hash {
+
+namespace {
+
+bool needs_catch_up(occ::TxnContext& ctx, const HashBinPage* bin) {
+  if (ctx.write_set().is_empty() && ctx.page_set().is_empty()) return false;
+  // order: acquire; a record that was found here and came from elsewhere was published after it.
+  const BinBirth birth(bin->birth.load_acquire());
+  return birth.concerns(ctx.begin_epoch(), ctx.session());
+}
+
+// Replaces the page-version of a moved bin by those of its successors as they were born. Returns
+// false if the entry is of no moved bin, or was not true any more when the bin moved.
+bool follow_page(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
+  const occ::PageEntry entry = ctx.page_set().entries()[i];
+  if (entry.storage != control) return false;
+  auto* const bin = reinterpret_cast<HashBinPage*>(entry.page);
+  const page::PageVersion now = bin->header.load_version();
+  if (!now.is_moved() || now.counts() != entry.observed) return false;
+  // order: relaxed twice, stored before the moved flag.
+  HashBinPage* const first = bin_of(ctx.pool(), bin->successors[0].load_relaxed());
+  const std::uint64_t second_id = bin->successors[1].load_relaxed();
+  ctx.page_set().repoint(&ctx.page_set().entries()[i], &first->header,
+                         page::PageVersion(first->header.birth_version));
+  if (second_id != 0) {
+    HashBinPage* const second = bin_of(ctx.pool(), second_id);
+    ctx.page_set().add(&second->header, page::PageVersion(second->header.birth_version), control);
+  }
+  return true;
+}
+
+}  // namespace
+
+Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control) {
+  if (!control->root.load_volatile().is_null()) return ctx.out_of_pages(control);
+  return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
+}
+
+Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+              std::uint64_t hash, Lookup* found) {
+  base::SpinWait spin;
+  for (unsigned i = 0; i < occ::kReadTries; ++i) {
+    HashBinPage* const bin = find_bin(source_of(ctx, control), hash);
+    if (bin == nullptr) [[unlikely]] return no_bin(ctx, control);
+    found->version = bin->header.load_version();
+    if (!found->version.is_moved() &&
+        search_bin(ctx.pool(), bin, hash, key, found) != Search::kUnsettled) [[likely]] {
+      return {};
+    }
+    spin.once();
+  }
+  return ctx.conflict(ConflictReason::kRetryBound, control, key);
+}
+
+Status look_up(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+               std::uint64_t hash, Lookup* found) {
+  FOEDUS_CHECK(search(ctx, control, key, hash, found));
+  if (!needs_catch_up(ctx, found->bin)) [[likely]] return {};
+  return catch_up(ctx, control);
+}
+
+bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std::string_view key,
+                  std::uint64_t hash, Lookup* found) {
+  for (base::SpinWait spin;; spin.once()) {
+    HashBinPage* const bin = peek_bin(pool, control, hash);
+    if (bin == nullptr) return false;
+    found->version = bin->header.load_version();
+    const Search result = search_bin(pool, bin, hash, key, found);
+    if (result == Search::kFound) return true;
+    // The bin may have been replaced while it was searched: records that it no longer has are in
+    // its successors. Whoever holds its lock never waits for a record's lock (O1): this ends.
+    if (result == Search::kMissing && !bin->header.load_version().is_moved()) return false;
+  }
+}
+
+Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control) {
+  for (std::size_t i = 0; i < ctx.write_set().size(); ++i) {
+    occ::WriteEntry& entry = ctx.write_set().entries()[i];
+    if (entry.storage != control || !entry.record->load_tid().is_moved()) continue;
+    page::RecordHeader* to = nullptr;
+    std::uint32_t place = 0;
+    if (track_moved(ctx.pool(), control, entry.record, &to, &place)) {
+      ctx.write_set().move(entry.record, to, place);
+    } else {
+      FOEDUS_CHECK(relocate(ctx, &entry));
+    }
+  }
+  // Entries that are added on the way are looked at in their turn.
+  for (std::size_t i = 0; i < ctx.page_set().entries().size(); ++i) {
+    while (follow_page(ctx, control, i)) {
+    }
+  }
+  return {};
+}
+
+occ::Found read_found(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& found,
+                      occ::ReadRange* range) {
+  const HashSlot slot = found.slot();
+  return occ::read_payload(ctx, control, found.record, payload_of(found.record, slot), range,
+                           [&found] { return found.slot().length(); });
+}
+
+}  // namespace foedus::storage::hash

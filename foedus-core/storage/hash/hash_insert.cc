@@ -1,0 +1,144 @@
+#include "foedus-core/storage/hash/hash_insert.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/hash/hash_find.h"
+#include "foedus-core/storage/hash/hash_rebuild.h"
+#include "foedus-core/storage/hash/hash_trie.h"
+
+namespace foedus::storage::hash {
+
+namespace {
+
+constexpr unsigned kExpandSpins = 2000;
+
+// A page of the bin with room for such a record, if need be a new one behind the others; null: the
+// bin was replaced, or there is no page. REQUIRES: the bin's lock is held and it is not moved.
+HashBinPage* page_with_room(occ::TxnContext& ctx, occ::StorageControl* control, HashBinPage* bin,
+                            std::uint32_t key_bytes, std::uint32_t room, bool* replaced) {
+  HashBinPage* last = bin;
+  for (HashBinPage* page = bin; page != nullptr; page = next_of(ctx.pool(), page)) {
+    if (page->has_room(key_bytes, room)) return page;
+    last = page;
+  }
+  *replaced = try_replace(ctx, control, bin, space_of(key_bytes, room));
+  if (*replaced) return nullptr;
+  HashBinPage* const page =
+      make_bin_page(source_of(ctx, control), bin->prefix, bin->prefix_bits(), bin);
+  if (page == nullptr) return nullptr;
+  // order: release, pairs with next_of().
+  last->next_page.store_release(page->header.page_id);
+  return page;
+}
+
+page::Tid first_tid_of(occ::TxnContext& ctx, const HashBinPage* bin, Purpose purpose) {
+  std::uint64_t word = 0;
+  if (purpose != Purpose::kReplay) {
+    word = std::max(bin->header.purged_tid, page::Tid(ctx.clock().current(), 0).word());
+  }
+  return page::Tid(word).with(page::Tid::kDeleted);
+}
+
+enum class Attempt : std::uint8_t { kDone, kAgain, kNoPage };
+
+// REQUIRES: the lock of found->bin is held.
+Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                      std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found,
+                      bool* replaced) {
+  HashBinPage* const bin = found->bin;
+  const page::PageVersion before = bin->header.load_version();
+  if (before.is_moved()) return Attempt::kAgain;
+  if (search_bin(ctx.pool(), bin, hash, key, found) != Search::kMissing) return Attempt::kAgain;
+  const auto key_bytes = static_cast<std::uint32_t>(key.size());
+  HashBinPage* const page = page_with_room(ctx, control, bin, key_bytes, room, replaced);
+  if (page == nullptr) return *replaced ? Attempt::kAgain : Attempt::kNoPage;
+  found->version = before.plus_key();
+  found->page = page;
+  found->place = page->load_count();
+  found->record =
+      place_record(page, hash, key, room, 0, first_tid_of(ctx, bin, purpose));
+  publish_record(page);
+  FOEDUS_SYNC_POINT("hash.inserted");
+  bin->header.store_version(found->version);
+  ctx.page_set().own_change(&bin->header, before, found->version);
+  return Attempt::kDone;
+}
+
+// Copies the record to `page`, with more room. REQUIRES: the locks of bin and record are held.
+void move_within(occ::TxnContext& ctx, const Lookup& found, HashBinPage* page, std::uint64_t hash,
+                 std::uint32_t room) {
+  const HashSlot slot = found.slot();
+  const page::Tid tid = found.record->load_tid();
+  const std::uint32_t place = page->load_count();
+  const std::string_view key(key_of(found.record), slot.key_bytes());
+  page::RecordHeader* const copy = place_record(page, hash, key, room, slot.length(), tid);
+  const std::uint32_t bytes =
+      slot.length() == occ::kOverflowLength ? occ::kPayloadRoomBytesMin : slot.length();
+  std::memcpy(payload_of(copy, page->slot(place)), payload_of(found.record, slot), bytes);
+  // order: release, H4: marked before the copy can be found.
+  found.record->tid.store_release(tid.with(page::Tid::kMoved).word());
+  follow_record(ctx, found.record, copy, place);
+  // order: release, pairs with the acquire in needs_catch_up().
+  found.bin->birth.store_release(birth_now(ctx, found.bin).word());
+  publish_record(page);
+}
+
+}  // namespace
+
+Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                      std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found) {
+  for (;;) {
+    FOEDUS_CHECK(purpose == Purpose::kCall ? look_up(ctx, control, key, hash, found)
+                                           : search(ctx, control, key, hash, found));
+    if (found->record != nullptr) return {};
+    HashBinPage* const bin = found->bin;
+    bool replaced = false;
+    Attempt attempt;
+    {
+      const occ::LockGuard guard(&bin->header.lock);
+      attempt = insert_locked(ctx, control, key, hash, room, purpose, found, &replaced);
+    }
+    if (replaced) retire_bin(source_of(ctx, control), bin);
+    if (attempt == Attempt::kDone) return {};
+    if (attempt == Attempt::kNoPage) return ctx.out_of_pages(control);
+  }
+}
+
+Status expand(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& found,
+              std::uint64_t hash, std::uint32_t room) {
+  bool replaced = false;
+  bool no_page = false;
+  bool no_lock = false;
+  {
+    const occ::LockGuard guard(&found.bin->header.lock);
+    if (found.bin->header.load_version().is_moved() || found.record->load_tid().is_moved()) {
+      return {};
+    }
+    const std::uint32_t key_bytes = found.slot().key_bytes();
+    HashBinPage* const page =
+        page_with_room(ctx, control, found.bin, key_bytes, room, &replaced);
+    no_page = page == nullptr && !replaced;
+    if (page != nullptr) {
+      occ::LockWaiter waiter;
+      const bool held = ctx.holds(found.record);
+      no_lock = !held && !occ::try_lock_for(&found.record->lock, &waiter, kExpandSpins);
+      if (!no_lock) {
+        move_within(ctx, found, page, hash, room);
+        if (!held) occ::unlock(&found.record->lock, &waiter);
+      }
+    }
+  }
+  if (replaced) retire_bin(source_of(ctx, control), found.bin);
+  if (no_page) return ctx.out_of_pages(control);
+  if (no_lock) {
+    const std::string_view key(key_of(found.record), found.slot().key_bytes());
+    return ctx.conflict(ConflictReason::kRecordLocked, control, key);
+  }
+  return {};
+}
+
+}  // namespace foedus::storage::hash
