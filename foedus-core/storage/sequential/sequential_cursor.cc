@@ -1,0 +1,143 @@
+#include "foedus-core/storage/sequential/sequential_cursor.h"
+
+#include <algorithm>
+
+#include "foedus/options.h"
+
+namespace foedus::storage::sequential {
+
+namespace {
+
+template <typename Page>
+Page* page_of(page::PagePool& pool, std::uint64_t id) {
+  return reinterpret_cast<Page*>(pool.resolve(page::VolatilePageId(id)));
+}
+
+}  // namespace
+
+Status Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control) {
+  close();
+  ctx_ = &ctx;
+  control_ = control;
+  buffer_.resize(kMaxSequentialPayloadBytes);
+  const page::VolatilePageId root_id = control->root.load_volatile();
+  if (!root_id.is_null()) {
+    auto* const root = page_of<SequentialRootPage>(ctx.pool(), root_id.word());
+    // Versions before what they count: what comes in between is a conflict, not a miss.
+    ctx.remember_page(&root->header, root->header.load_version(), control);
+    for (page::DualPagePointer& pointer : root->pointers) {
+      const page::VolatilePageId id = pointer.load_volatile();
+      if (!id.is_null()) FOEDUS_CHECK(add_lanes(page_of<HeadsPage>(ctx.pool(), id.word())));
+    }
+  }
+  at_end_ = false;
+  return read_first();
+}
+
+Status Cursor::add_lanes(HeadsPage* heads) {
+  ctx_->remember_page(&heads->header, heads->header.load_version(), control_);
+  for (std::uint32_t i = 0; i < HeadsPage::kChains; ++i) {
+    Chain& chain = heads->chains[i];
+    const page::VolatilePageId head = chain.head.load_volatile();
+    if (head.is_null()) continue;
+    // order: acquire, pairs with start_chain() and link_page().
+    auto* end = page_of<SequentialPage>(ctx_->pool(), chain.tail.load_acquire());
+    page::PageVersion version = end->header.load_version();
+    while (version.is_moved()) {
+      end = page_of<SequentialPage>(ctx_->pool(), end->next_page.load_acquire());
+      version = end->header.load_version();
+    }
+    ctx_->remember_page(&end->header, version, control_);
+    auto* const first = page_of<SequentialPage>(ctx_->pool(), head.word());
+    FOEDUS_CHECK(push_next({first, 0, 0, first->session, nullptr, 0}));
+  }
+  return {};
+}
+
+// Moves `lane` to its next present record and puts it into the heap; leaves it out if there is
+// none.
+Status Cursor::push_next(Lane lane) {
+  for (;;) {
+    const page::PageVersion version = lane.page->header.load_version();
+    while (lane.index < version.keys()) {
+      SequentialRecord* const record = lane.page->record_at(lane.offset);
+      lane.offset += SequentialRecord::size_of(record->payload_bytes);
+      ++lane.index;
+      if (ctx_->write_set().contains(&record->header)) continue;
+      page::Tid tid;
+      if (!occ::optimistic_tid(record->header, &tid)) {
+        return ctx_->conflict(ConflictReason::kRetryBound, control_);
+      }
+      if (tid.is_deleted()) {
+        ctx_->remember_read(&record->header, tid, control_);
+        continue;
+      }
+      lane.record = record;
+      lane.version = tid.version();
+      lanes_.push_back(lane);
+      std::push_heap(lanes_.begin(), lanes_.end(), comes_after);
+      return {};
+    }
+    // The count of a moved page is final (S2).
+    if (!version.is_moved()) return {};
+    // order: acquire, pairs with link_page().
+    lane.page = page_of<SequentialPage>(ctx_->pool(), lane.page->next_page.load_acquire());
+    lane.index = 0;
+    lane.offset = 0;
+    base::prefetch_lines(lane.page, 256);
+  }
+}
+
+Status Cursor::next() {
+  FOEDUS_INVARIANT(ctx_ != nullptr && !at_end_, at_end_);
+  return read_first();
+}
+
+// Reads the earliest record of all lanes, and moves its lane on.
+Status Cursor::read_first() {
+  if (lanes_.empty()) {
+    take_own();
+    return {};
+  }
+  std::pop_heap(lanes_.begin(), lanes_.end(), comes_after);
+  const Lane lane = lanes_.back();
+  lanes_.pop_back();
+  SequentialRecord* const record = lane.record;
+  occ::ReadRange range;
+  range.out = buffer_.data();
+  range.out_bytes = static_cast<std::uint32_t>(buffer_.size());
+  const occ::Found found =
+      ctx_->read_record(control_, &record->header, &range, [record](occ::ReadRange* wanted) {
+        wanted->payload_bytes = record->payload_bytes;
+        base::racy_read(wanted->out, record->payload(), wanted->wanted_of(record->payload_bytes));
+      });
+  if (found == occ::Found::kConflict) {
+    return ctx_->conflict(ConflictReason::kRetryBound, control_);
+  }
+  FOEDUS_INVARIANT(found == occ::Found::kPresent, found, lane.session);  // S3
+  payload_ = {buffer_.data(), range.payload_bytes};
+  return push_next(lane);
+}
+
+// This transaction's next append, straight from its log record; at_end() if there is none.
+void Cursor::take_own() {
+  for (auto& entries = ctx_->write_set().entries(); next_own_ < entries.size(); ++next_own_) {
+    const occ::WriteEntry& entry = entries[next_own_];
+    if (entry.storage != control_) continue;
+    payload_ = entry.log->payload();
+    ++next_own_;
+    return;
+  }
+  at_end_ = true;
+}
+
+void Cursor::close() {
+  lanes_.clear();
+  payload_ = {};
+  next_own_ = 0;
+  at_end_ = true;
+  ctx_ = nullptr;
+  control_ = nullptr;
+}
+
+}  // namespace foedus::storage::sequential

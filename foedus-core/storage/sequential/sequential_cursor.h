@@ -1,0 +1,67 @@
+#pragma once
+// Cursor over a sequential storage: all sessions' chains merged by TID, ties broken by session,
+// records of one TID and session in the order of their appends; this transaction's own appends
+// last, as it will commit after all that it sees.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/sequential/sequential_page.h"
+#include "foedus/status.h"
+
+namespace foedus::storage::sequential {
+
+//     closed --open()--> at a record --next()--> … --next()--> at_end() --close()--> closed
+//
+// Can be opened again and again; keeps its buffers, so that nothing is allocated once it has seen
+// its usual load.
+class Cursor {
+ public:
+  Cursor() = default;
+  Cursor(const Cursor&) = delete;
+  Cursor& operator=(const Cursor&) = delete;
+
+  // At the first record, or at_end(). kConflict. A serializable transaction remembers the end of
+  // every chain, and which sessions have none: what others append from now on is a conflict.
+  Status open(occ::TxnContext& ctx, occ::StorageControl* control);
+  // kConflict. REQUIRES: open and !at_end().
+  Status next();
+  bool at_end() const { return at_end_; }
+  // Valid until the next call of another method. REQUIRES: open and !at_end().
+  std::string_view payload() const { return payload_; }
+  // Also after a failure; may be called twice.
+  void close();
+
+ private:
+  // The chain of one session, at a present record.
+  struct Lane {
+    SequentialPage* page;
+    std::uint32_t index;     // records of `page` that were looked at
+    std::uint32_t offset;    // of the next one
+    std::uint32_t session;
+    SequentialRecord* record;
+    std::uint64_t version;   // of its TID
+  };
+
+  static bool comes_after(const Lane& left, const Lane& right) {
+    if (left.version != right.version) return left.version > right.version;
+    return left.session > right.session;
+  }
+  Status add_lanes(HeadsPage* heads);
+  Status push_next(Lane lane);
+  Status read_first();
+  void take_own();
+
+  occ::TxnContext* ctx_ = nullptr;
+  occ::StorageControl* control_ = nullptr;
+  std::vector<Lane> lanes_;     // a heap, the earliest record in front
+  std::vector<char> buffer_;
+  std::string_view payload_;
+  std::uint32_t next_own_ = 0;  // entry of the write set to look at next
+  bool at_end_ = true;
+};
+
+}  // namespace foedus::storage::sequential
