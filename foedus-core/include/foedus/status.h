@@ -158,7 +158,8 @@ class [[nodiscard]] Result {
 
   bool is_ok() const { return value_.has_value(); }
   explicit operator bool() const { return is_ok(); }
-  const Status& status() const { return status_; }
+  const Status& status() const& { return status_; }
+  Status status() && { return std::move(status_); }
   ErrorCode code() const { return status_.code(); }
 
   // REQUIRES: is_ok().
@@ -188,7 +189,8 @@ class [[nodiscard]] Result<void> {
 
   bool is_ok() const { return status_.is_ok(); }
   explicit operator bool() const { return is_ok(); }
-  const Status& status() const { return status_; }
+  const Status& status() const& { return status_; }
+  Status status() && { return std::move(status_); }
   ErrorCode code() const { return status_.code(); }
 
  private:
@@ -223,7 +225,7 @@ const Status& take_status(const Result<T>& result) {
 // that is not a success.
 #define FOEDUS_CHECK(...)                                                       \
   do {                                                                          \
-    auto&& foedus_checked = (__VA_ARGS__);                                      \
+    auto foedus_checked = (__VA_ARGS__);                                        \
     if (!foedus_checked.is_ok()) [[unlikely]]                                   \
       return ::foedus::Status(::foedus::internal::take_status(foedus_checked)); \
   } while (false)
