@@ -13,9 +13,9 @@
 //
 //   L4  committed moves only after all records before it have their TIDs, and before the
 //       transaction's locks are released: a transaction that read from this one publishes after it.
-//   L5  durable, committed, tail and durable + capacity are in this order, counted from the session's
-//       the place in the ring is the offset modulo capacity. (The architecture's `head` is
-//       `durable`: no one else reads a ring yet.)
+//   L5  In this order: durable, committed, tail, durable + capacity. All are counted from the
+//       session's start; the place in the ring is the offset modulo capacity. (The architecture's
+//       `head` is `durable`: no one else reads a ring yet.)
 //   L6  A record lies in one piece; the room before the ring's end that is too small is filler.
 
 #include <cstddef>

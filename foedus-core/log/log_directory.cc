@@ -67,8 +67,10 @@ Status LogDirectory::seal_found() {
   for (const FoundSegment& segment : found_.segments) {
     if (!segment.is_sealed) FOEDUS_CHECK(make_tail_durable(segment));
   }
+  const bool is_clean = (found_.savepoint.flags & kClosedCleanly) != 0;
   for (FoundSegment& segment : found_.segments) {
-    if (!segment.is_sealed) FOEDUS_CHECK(seal_one(&segment));
+    const bool is_last = segment.header.incarnation == found_.savepoint.incarnation;
+    if (is_last && !is_clean) FOEDUS_CHECK(seal_one(&segment));
   }
   FOEDUS_CHECK(remove_leftovers());
   const std::lock_guard lock(mutex_);

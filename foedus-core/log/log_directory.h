@@ -5,11 +5,12 @@
 //   found segment ──seal_found()──► sealed ──────────────┐
 //   new_segment() ──► live ──(logger)──► rolled ──► sealed ──remove_up_to()──► gone
 //
-//   L21 Before a found segment is sealed, the directory entries and the bytes of all found tails are
-//       made durable: bytes that only the system's cache holds may have decided about the cut. They
-//       are written again before they are synced, because an earlier failed sync may have given
-//       them up without a trace (V2). A seal is written only after that, so a crash among the seals
-//       finds the same tails and comes to the same cut.
+//   L21 Before a found segment is sealed, the directory entries and the bytes of all found tails
+//       are made durable: bytes that only the system's cache holds may have decided about the cut.
+//       They are written again before they are synced, because an earlier failed sync may have
+//       given them up without a trace (V2). A seal is written only after that, so a crash among the
+//       seals finds the same tails and comes to the same cut. A seal that was found may be in the
+//       cache only, too, if the segment is of the last incarnation: it is written once more.
 
 #include <cstdint>
 #include <memory>

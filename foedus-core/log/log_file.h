@@ -77,7 +77,7 @@ struct FrameHeader {
   std::uint64_t offset;         // +8 -> 40  of this frame in the segment
   std::uint64_t oldest_epoch;   // +8 -> 48  of the records that have bytes here; 0: none
   std::uint64_t newest_epoch;   // +8 -> 56
-  std::uint64_t mark_epoch;     // +8 -> 64  all commits up to it stand before the frame's end; 0: no mark
+  std::uint64_t mark_epoch;     // +8 -> 64  all commits up to it end here or before; 0: none
   std::uint64_t synced_bytes;   // +8 -> 72  of this segment, when the frame was written
   std::uint32_t previous_crc;   // +4 -> 76  of the frame before, of the header for the first one
   std::uint32_t version;        // +4 -> 80

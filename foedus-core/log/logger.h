@@ -4,19 +4,22 @@
 // A step, when the clock has published an epoch p or a session wants room:
 //
 //   1. reads p = published, then the rings and their committed offsets (L22)
-//   2. writes durable..committed of each ring as frames, raising `dirty` to the epochs that it meets
-//   3. writes the mark p, in its last frame or alone, if some logger met a record newer than the last mark
+//   2. writes durable..committed of each ring as frames, raising `dirty` to the epochs that it
+//      meets
+//   3. writes the mark p, in its last frame or alone, if some logger met a record newer than the
+//      last mark
 //   4. syncs the segment, once; nothing if nothing was written
 //   5. moves durable of the rings, tells LogProgress
 //
-//   L22 p is read before the list of rings and before any committed offset: all commits of epochs <= p
-//       are published then (E2), so they are among what step 2 writes. Records of later epochs
+//   L22 p is read before the list of rings and before any committed offset: all commits of epochs
+//       <= p are published then (E2), so they are among what step 2 writes. Records of later epochs
 //       may be too; their epochs say so.
-//   L23 A ring's durable moves only after the sync, so that everything not synced is still in the ring.
-//       After a failed sync or write the segment is given up where it was synced last, and all since
-//       then is written again from the rings to a new segment. If that fails again, the log has failed.
-//   L24 No room on the device is not a failure: durable stands still, whoever waits gets kOutOfSpace, and
-//       the step is tried again, from the frame that did not fit (L15).
+//   L23 A ring's durable moves only after the sync, so that everything not synced is still in the
+//       ring. After a failed sync or write the segment is given up where it was synced last, and
+//       all since then is written again from the rings to a new segment. If that fails again, the
+//       log has failed.
+//   L24 No room on the device is not a failure: durable stands still, whoever waits gets
+//       kOutOfSpace, and the step is tried again, from the frame that did not fit (L15).
 //
 // A segment that is full is synced, and is sealed when all in it is durable: its cut never changes.
 

@@ -3,8 +3,8 @@
 //
 //   durable <= written <= committed: written - durable is in the segment and not synced yet.
 //
-//   L20 A frame ends where a record ends, except within a record that is larger than a frame. Only where
-//       a record ends may a segment end, so that every segment can be read for itself.
+//   L20 A frame ends where a record ends, except within a record that is larger than a frame. Only
+//       where a record ends may a segment end, so that every segment can be read for itself.
 
 #include <cstdint>
 

@@ -2,8 +2,8 @@
 // The savepoint: which segments exist, and which incarnation of the database runs or ran last. A
 // file of two 4096-byte slots that are written in turn. Byte-exact description: FORMAT.md.
 //
-//   L13 The slot of the higher sequence number counts. The other one is written next, so that a torn
-//       write leaves the old savepoint.
+//   L13 The slot of the higher sequence number counts. The other one is written next, so that a
+//       torn write leaves the old savepoint.
 //   L14 A segment is used only after a savepoint that counts it is synced, and that only after the
 //       segment's header and its directory entry are. A segment is removed only after a savepoint
 //       that does not count it is synced. So every segment that is counted must be there, and one

@@ -1,11 +1,11 @@
 #pragma once
 // Reading a segment back: frames in their order, what a torn tail is, and records out of pieces.
 //
-//   L17 Bytes that are known to be synced must check out, or the file is corrupt: all of a sealed segment
-//       up to its valid_bytes, all of an unsealed one that has a successor up to the end that the
-//       successor names, and of the last one all up to the savepoint's anchor and up to the
-//       synced_bytes of any valid frame, also of one behind the first invalid frame. Only what comes
-//       later may be a torn tail, and ends before the first frame that does not check out.
+//   L17 Bytes that are known to be synced must check out, or the file is corrupt: all of a sealed
+//       segment up to its valid_bytes, all of an unsealed one that has a successor up to the end
+//       that the successor names, and of the last one all up to the savepoint's anchor and up to
+//       the synced_bytes of any valid frame, also of one behind the first invalid frame. Only what
+//       comes later may be a torn tail, and ends before the first frame that does not check out.
 
 #include <cstdint>
 #include <functional>

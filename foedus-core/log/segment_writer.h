@@ -2,9 +2,9 @@
 // SegmentWriter: the segment that a logger writes now. Appends frames and syncs; knows nothing of
 // rings, epochs that are durable, or other segments.
 //
-//   L15 A frame whose write failed is not there: the next one is written at the same offset. What is
-//       left of the first attempt behind it cannot be taken for a frame, because a frame carries its
-//       own offset and the checksum of the frame before it (L12), which did not exist then.
+//   L15 A frame whose write failed is not there: the next one is written at the same offset. What
+//       is left of the first attempt behind it cannot be taken for a frame, because a frame carries
+//       its own offset and the checksum of the frame before it (L12), which did not exist then.
 //   L16 After a failed sync, or a failed write for another reason than lack of space, the writer is
 //       poisoned and refuses everything (V2): its logger goes on in a new segment.
 

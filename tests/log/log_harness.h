@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of the log share: a log on a FailingDevice under a ManualRuntime, sessions that commit
-// records which carry their own checksum, and the history to compare recovery with.
+// What the tests of the log share: a log on a FailingDevice under a ManualRuntime, sessions that
+// commit records which carry their own checksum, and the history to compare recovery with.
 
 #include <cstdlib>
 #include <cstring>

@@ -239,6 +239,8 @@ void FailingDevice::crash_process() {
   const std::lock_guard lock(mutex_);
   ++generation_;
   faults_.clear();
+  power_is_lost_ = false;
+  power_skip_ = ~std::uint64_t{0};
 }
 
 std::uint64_t FailingDevice::changing_calls() const {

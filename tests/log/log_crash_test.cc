@@ -1,0 +1,204 @@
+// ctest-labels: crash
+// ctest-timeout: 300
+// Crashes at every call that changes the device, several in a row: what was announced as durable is
+// there, whole and once; what one recovery cut off never comes back.
+#include "tests/log/log_harness.h"
+
+namespace foedus::log::testing {
+namespace {
+
+constexpr std::uint64_t kRunValues = 1'000'000;  // record values of run r begin at r times this
+
+enum class Crash { kPower, kProcess };
+
+// A directory through several runs and crashes, and what must be in it.
+class World {
+ public:
+  FailingDevice device;
+
+  // One run, which may end anywhere. `skip`: changing calls before the device stops; ~0: never.
+  void run(std::uint32_t socs, std::uint64_t seed, std::uint64_t skip, bool close) {
+    ++run_count_;
+    LogRun run(&device, socs, 64u << 10, seed);
+    const Status opened = run.open();
+    ASSERT_TRUE(opened.is_ok()) << opened.message();  // opening changes nothing: no crash in it
+    check_found(*run.log);
+    if (::testing::Test::HasFatalFailure()) return;
+    if (skip != ~std::uint64_t{0}) device.lose_power_after(skip);
+    if (!run.log->make_cut_durable().is_ok()) return;
+    frozen_ = found_;
+    open_runs_.clear();
+    if (!run.start().is_ok()) return;
+    commit_some(&run, seed);
+    if (close) [[maybe_unused]] const Status closed = run.close();
+    announced_ = run.log->durability().durable();
+    for (const auto& [key, list] : run.history(run_count_)) open_runs_[key] = list;
+  }
+
+  void crash(Crash kind, std::uint64_t seed) {
+    if (kind == Crash::kPower) {
+      device.crash_power(seed);
+    } else {
+      device.crash_process();
+    }
+  }
+
+  void check() {
+    LogRun run(&device);
+    const Status opened = run.open();
+    ASSERT_TRUE(opened.is_ok()) << opened.message();
+    check_found(*run.log);
+  }
+
+ private:
+  void commit_some(LogRun* run, std::uint64_t seed) {
+    base::Random random(seed * 77 + 1);
+    for (std::uint32_t i = 0; i < 4; ++i) run->session(i % 2, 32u << 10);
+    for (std::uint64_t i = 0; i < 24; ++i) {
+      TestSession& session = *run->sessions[random.below(run->sessions.size())];
+      const std::size_t bytes = random.below(4) == 0 ? 4'000 + random.below(8'000) : 24;
+      const auto epoch = session.commit(run_count_ * kRunValues + i * 10, bytes);
+      if (!epoch.is_ok()) return;
+      const std::uint64_t choice = random.below(6);
+      if (choice == 0) {
+        if (!run->wait(*epoch).is_ok()) return;
+      } else if (choice < 4) {
+        run->runtime.run_for(random.below(12'000));
+      }
+    }
+  }
+
+  void check_found(const Log& log) {
+    History by_incarnation;
+    const Status read = read_all(log, &by_incarnation);
+    ASSERT_TRUE(read.is_ok()) << read.message();
+    found_.clear();
+    for (const auto& [key, list] : by_incarnation) {
+      for (const Written& written : list) {
+        found_[{written.value / kRunValues, key.second}].push_back(written);
+      }
+    }
+    const Epoch cut = log.durable_epoch_found();
+    // Epochs without a record are announced without a mark, and may lie behind the cut.
+    ASSERT_EQ(cut_at(open_runs_, std::max(cut, announced_)), cut_at(open_runs_, cut))
+        << "cut at " << cut.number() << ", announced " << announced_.number();
+    History expected = frozen_;
+    for (const auto& [key, list] : cut_at(open_runs_, cut)) expected[key] = list;
+    ASSERT_EQ(found_.size(), expected.size());
+    for (const auto& [key, list] : expected) {
+      ASSERT_EQ(found_[key], list) << "run " << key.first << " session " << key.second;
+    }
+    ASSERT_GT(log.first_new_epoch(), cut);
+  }
+
+  std::uint64_t run_count_ = 0;
+  History found_;
+  History frozen_;     // what must be found for ever
+  History open_runs_;  // committed since; found up to the cut
+  Epoch announced_;
+};
+
+std::string describe(std::uint64_t first, std::uint64_t second, std::uint64_t seed) {
+  return "first crash at call " + std::to_string(first) + ", second at call " +
+         std::to_string(second) + ", seed " + std::to_string(seed);
+}
+
+// Goal: no place in a run, its start or its close where a power failure breaks a promise. Method:
+// let the power fail at call 0, 1, 2, ... until a run gets through.
+TEST(LogCrash, power_fails_at_every_call_of_the_first_run) {
+  for (const std::uint64_t seed :
+       {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{11}, std::uint64_t{12}}) {
+    for (std::uint64_t skip = 0;; ++skip) {
+      SCOPED_TRACE(describe(skip, 0, seed));
+      World world;
+      world.run(2, 5 + seed % 7, skip, true);
+      const bool was_lost = world.device.has_lost_power();
+      world.crash(Crash::kPower, seed);
+      world.check();
+      if (HasFatalFailure() || !was_lost) break;
+      ASSERT_LT(skip, 10'000u);
+    }
+  }
+}
+
+// Goal: a second crash never brings back what the first one cut off, and loses nothing that the
+// second run announced. Method: a first run ends in the middle, by power or by process; the second
+// one at every call; the third one looks, commits, and is looked at again.
+void crash_twice(Crash first_kind, std::uint64_t first_skip, std::uint64_t seed) {
+  for (std::uint64_t skip = 0;; ++skip) {
+    SCOPED_TRACE(describe(first_skip, skip, seed));
+    World world;
+    world.run(2, 5 + seed % 7, first_skip, true);
+    world.crash(first_kind, seed);
+    world.run(2, 6 + seed % 5, skip, true);
+    const bool was_lost = world.device.has_lost_power();
+    world.crash(Crash::kPower, seed + 1);
+    world.run(3, 7, ~std::uint64_t{0}, false);
+    world.crash(Crash::kPower, seed + 2);
+    world.check();
+    if (::testing::Test::HasFatalFailure() || !was_lost) break;
+    ASSERT_LT(skip, 10'000u);
+  }
+}
+
+TEST(LogCrash, a_second_power_failure_at_every_call_brings_nothing_back) {
+  for (std::uint64_t first = 3; first < 70 && !HasFatalFailure(); first += 5) {
+    crash_twice(Crash::kPower, first, first);
+  }
+}
+
+TEST(LogCrash, a_power_failure_at_every_call_after_the_process_died_brings_nothing_back) {
+  for (std::uint64_t first = 3; first < 70 && !HasFatalFailure(); first += 3) {
+    crash_twice(Crash::kProcess, first, first * 2 + 1);
+  }
+}
+
+TEST(LogCrash, many_crashes_in_a_row_at_random_calls) {
+  for (std::uint64_t seed = 1; seed <= 150 && !HasFatalFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    base::Random random(seed * 1'000'003);
+    World world;
+    for (int i = 0; i < 8 && !HasFatalFailure(); ++i) {
+      world.run(2 + static_cast<std::uint32_t>(random.below(2)), random.below(1'000),
+                random.below(120), random.below(2) == 0);
+      world.crash(random.below(3) == 0 ? Crash::kProcess : Crash::kPower,
+                  random.below(5) == 0 ? FailingDevice::kDropAll : 1 + random.below(1'000));
+    }
+    if (!HasFatalFailure()) world.check();
+  }
+}
+
+// Goal: the durable epoch is on the device before anyone is told. Method: in each callback, look
+// at what would be left if the power failed now.
+TEST(LogCrash, a_callback_comes_after_the_commit_is_on_the_device) {
+  FailingDevice device;
+  LogRun run(&device, 2, 64u << 10, 3);
+  ASSERT_OK(run.open_and_start());
+  for (std::uint32_t i = 0; i < 4; ++i) run.session(i % 2, 32u << 10);
+  std::uint64_t called = 0;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    const auto epoch = run.sessions[i % 4]->commit(i, i % 7 == 0 ? 9'000 : 100);
+    ASSERT_OK(epoch);
+    run.log->durability().on_durable(*epoch, [&, i, epoch = *epoch](const Status& status) {
+      EXPECT_TRUE(status.is_ok());
+      ++called;
+      const auto left = device.synced_copy();
+      LogRun after(left.get());
+      const Status opened = after.open();
+      ASSERT_TRUE(opened.is_ok()) << opened.message();
+      History found;
+      ASSERT_OK(read_all(*after.log, &found));
+      bool is_there = false;
+      for (const auto& [key, list] : found) {
+        for (const Written& written : list) is_there |= written.value == i;
+      }
+      EXPECT_TRUE(is_there) << "value " << i << " epoch " << epoch.number();
+    });
+    if (i % 3 == 0) run.runtime.run_for(4'000);
+  }
+  run.runtime.run_for(100'000);
+  EXPECT_EQ(called, 100u);
+}
+
+}  // namespace
+}  // namespace foedus::log::testing

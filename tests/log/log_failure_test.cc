@@ -1,0 +1,204 @@
+// ctest-labels: crash
+// Errors of the device while the log runs: a full device is waited out, a failed write or sync
+// starts a new segment, a second one stops the log with the error that names file and errno.
+#include <cerrno>
+
+#include "tests/log/log_harness.h"
+
+namespace foedus::log::testing {
+namespace {
+
+void expect_found(FailingDevice* device, const History& expected) {
+  LogRun run(device);
+  ASSERT_OK(run.open());
+  History found;
+  ASSERT_OK(read_all(*run.log, &found));
+  EXPECT_EQ(found, expected);
+}
+
+TEST(LogFailure, a_full_device_stops_durability_and_goes_on_when_there_is_room) {
+  FailingDevice device;
+  History expected;
+  {
+    LogRun run(&device, 1, 256u << 10);
+    ASSERT_OK(run.open_and_start());
+    TestSession* const session = run.session(0, 64u << 10);
+    device.set_capacity(400u << 10);
+    std::uint64_t value = 0;
+    Status status;
+    while (status.is_ok() && value < 1'000) status = session->commit(value++, 2'000).status();
+    ASSERT_EQ(status.code(), ErrorCode::kOutOfSpace) << status.message();
+    EXPECT_EQ(status.error_number(), ENOSPC);
+    EXPECT_FALSE(run.log->has_failed());
+    EXPECT_EQ(run.wait(run.clock->current()).code(), ErrorCode::kOutOfSpace);
+    EXPECT_EQ(session->detach().code(), ErrorCode::kOutOfSpace);
+    bool was_called = false;
+    run.log->durability().on_durable(run.clock->current(), [&](const Status& told) {
+      was_called = true;
+      EXPECT_TRUE(told.is_ok()) << told.message();
+    });
+    const Epoch before = run.log->durability().durable();
+    run.runtime.run_for(1'000'000);
+    EXPECT_EQ(run.log->durability().durable(), before);
+    EXPECT_FALSE(was_called);
+
+    device.set_capacity(100u << 20);
+    run.runtime.run_for(1'000'000);
+    EXPECT_TRUE(was_called);
+    for (int i = 0; i < 200; ++i) ASSERT_OK(session->commit(value++, 2'000));
+    ASSERT_OK(run.close());
+    expected = run.history(1);
+  }
+  device.crash_power(FailingDevice::kDropAll);
+  expect_found(&device, expected);
+}
+
+// Goal: what was half written when the device filled up never confuses the reader. Method: let it
+// fill up at every 512 bytes, give it room or crash.
+TEST(LogFailure, the_device_may_fill_up_at_any_byte) {
+  for (std::uint64_t room = 0; room < 60u << 10; room += 512) {
+    for (const bool crashes : {false, true}) {
+      SCOPED_TRACE("room " + std::to_string(room) + (crashes ? ", crash" : ""));
+      FailingDevice device;
+      History expected;
+      Epoch announced;
+      {
+        LogRun run(&device, 2, 64u << 10);
+        ASSERT_OK(run.open_and_start());
+        TestSession* const session = run.session(0, 64u << 10);
+        TestSession* const small = run.session(1, 64u << 10);
+        device.set_capacity((128u << 10) + (8u << 10) + room);
+        for (std::uint64_t i = 0; i < 30; ++i) {
+          if (!session->commit(i, 1'000 + i * 137).is_ok()) break;
+          if (!small->commit(i, 50).is_ok()) break;
+          run.runtime.run_for(5'000);
+        }
+        if (crashes) {
+          announced = run.log->durability().durable();
+          device.crash_power(room);
+        } else {
+          device.set_capacity(1u << 30);
+          ASSERT_OK(session->commit(1'000, 10));
+          run.runtime.run_for(1'000'000);
+          ASSERT_OK(run.close());
+        }
+        expected = run.history(1);
+      }
+      if (crashes) {
+        device.set_capacity(1u << 30);
+        LogRun run(&device);
+        ASSERT_OK(run.open());
+        expected = cut_at(expected, std::max(announced, run.log->durable_epoch_found()));
+      }
+      expect_found(&device, expected);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// A device that was full once is told from one that is broken: the waiter may try again.
+Status wait_for_space(LogRun* run, Epoch epoch) {
+  Status status = run->wait(epoch);
+  if (status.code() != ErrorCode::kOutOfSpace) return status;
+  run->runtime.run_for(200'000);
+  return run->wait(epoch);
+}
+
+// One failing call of `kind` after `skip` others; whatever happens, what was announced is there
+// after a power failure that drops all that is not synced.
+void fail_once(Call kind, std::uint64_t skip, int error_number, bool* was_met) {
+  SCOPED_TRACE("call kind " + std::to_string(static_cast<int>(kind)) + " skip " +
+               std::to_string(skip) + " errno " + std::to_string(error_number));
+  FailingDevice device;
+  History expected;
+  Epoch announced;
+  {
+    LogRun run(&device, 2, 64u << 10);
+    ASSERT_OK(run.open_and_start());
+    const std::uint64_t before = device.calls(kind);
+    device.fail(kind, skip, error_number);
+    for (std::uint32_t i = 0; i < 4; ++i) run.session(i % 2, 64u << 10);
+    for (std::uint64_t i = 0; i < 60; ++i) {
+      const auto epoch = run.sessions[i % 4]->commit(i, i % 5 == 0 ? 9'000 : 60);
+      ASSERT_OK(epoch);
+      if (i % 3 == 0) ASSERT_OK(wait_for_space(&run, *epoch));
+    }
+    ASSERT_OK(wait_for_space(&run, run.clock->current()));
+    EXPECT_TRUE(run.log->failure().is_ok());
+    announced = run.log->durability().durable();
+    expected = run.history(1);
+    *was_met = device.calls(kind) - before > skip;
+    if (skip % 2 == 0) {
+      ASSERT_OK(run.close());
+    }
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  expect_found(&device, expected);
+}
+
+TEST(LogFailure, one_failed_write_or_sync_loses_nothing_and_stops_nothing) {
+  for (const Call kind : {Call::kSync, Call::kWrite, Call::kCreate, Call::kSyncDirectory,
+                          Call::kPreallocate, Call::kTruncate}) {
+    for (const int error_number : {EIO, ENOSPC}) {
+      bool was_met = true;
+      for (std::uint64_t skip = 0; was_met && !HasFailure(); ++skip) {
+        fail_once(kind, skip, error_number, &was_met);
+      }
+    }
+  }
+}
+
+TEST(LogFailure, a_device_that_keeps_failing_stops_the_log_with_file_and_errno) {
+  for (const Call kind : {Call::kSync, Call::kWrite}) {
+    FailingDevice device;
+    LogRun run(&device, 2);
+    ASSERT_OK(run.open_and_start());
+    TestSession* const session = run.session(0);
+    const auto first = session->commit(1, 10);
+    ASSERT_OK(first);
+    ASSERT_OK(run.wait(*first));
+    device.fail(kind, 0, EIO, true);
+    const auto second = session->commit(2, 10);
+    ASSERT_OK(second);
+    int calls = 0;
+    run.log->durability().on_durable(*second, [&](const Status& told) {
+      ++calls;
+      EXPECT_EQ(told.code(), ErrorCode::kIoError);
+    });
+    const Status status = run.wait(*second);
+    EXPECT_EQ(status.code(), ErrorCode::kIoError);
+    EXPECT_EQ(status.error_number(), EIO);
+    EXPECT_NE(status.message().find("/failing/log-"), std::string::npos) << status.message();
+    EXPECT_EQ(calls, 1);
+    EXPECT_TRUE(run.log->has_failed());
+    EXPECT_EQ(run.log->failure().code(), ErrorCode::kIoError);
+    device.clear_faults();
+    run.runtime.run_for(1'000'000);
+    EXPECT_TRUE(run.log->has_failed());
+    EXPECT_EQ(run.wait(*second).code(), ErrorCode::kIoError);
+    ASSERT_OK(run.wait(*first));
+    EXPECT_EQ(run.log->durability().durable() >= *second, false);
+    // A full ring tells the session too.
+    Status full;
+    while (full.is_ok()) full = session->commit(3, 4'000).status();
+    EXPECT_EQ(full.code(), ErrorCode::kIoError);
+    EXPECT_EQ(session->detach().code(), ErrorCode::kIoError);
+    EXPECT_FALSE(run.log->close().is_ok());
+  }
+}
+
+TEST(LogFailure, a_session_that_waits_for_room_is_served_without_a_new_epoch) {
+  FailingDevice device;
+  LogRun run(&device, 1, 1u << 20);
+  ASSERT_OK(run.open_and_start());
+  TestSession* const session = run.session(0, 64u << 10);
+  run.runtime.run_for(15'000);
+  const Epoch before = run.clock->current();
+  for (std::uint64_t i = 0; i < 100; ++i) ASSERT_OK(session->commit(i, 4'000));
+  EXPECT_EQ(run.clock->current(), before);
+  EXPECT_LT(run.log->durability().durable(), before);
+  ASSERT_OK(run.close());
+}
+
+}  // namespace
+}  // namespace foedus::log::testing
