@@ -1,12 +1,23 @@
 #pragma once
 // Cursor: the records of a range of a Master-Tree in the order of their keys, or in reverse (paper
 // appendix C, algorithm 3).
+//
+//   M13  A page is taken at one version, which is remembered; its order is computed once. Whoever
+//        moves the page afterwards changes nothing in what was taken. The next page is found by the
+//        fence of this one, which never changes (M1).
+//   M14  Between two calls the transaction may write, ahead of the cursor or behind it. If the
+//        version of a page that the cursor comes back to is another one, the cursor seeks its
+//        position again, by key: own inserts ahead are seen. Inserts of others are, too; verify
+//        finds them.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/masstree/masstree_page.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::masstree {
@@ -21,12 +32,66 @@ class Cursor {
   Status next();
   bool at_end() const { return at_end_; }
   // Of the current record; valid until next(), open() or close().
-  std::string_view key() const;
-  std::string_view payload() const;
+  std::string_view key() const { return {key_.data(), key_bytes_}; }
+  std::string_view payload() const { return {payload_.data(), payload_bytes_}; }
   void close();
 
  private:
+  // Where the cursor is in one layer.
+  struct Route {
+    BorderPage* page;
+    page::PageVersion version;  // at which the page was taken
+    InteriorPage* parent;       // of the page, for the way to the next one; null: none
+    TreePage* root;             // of the layer
+    std::uint32_t prefix_bytes;  // key bytes that the layers above have used
+    std::uint8_t position;       // next in order
+    std::uint8_t count;
+    bool bounded;  // slots up to bound_ are still to be passed over
+    std::uint8_t order[BorderPage::kKeysMax];
+  };
+
+  Route& top() { return routes_[depth_ - 1]; }
+  void end();
+  // Begins again behind (before, in reverse) bound_, or at it if `inclusive`.
+  Status seek(bool inclusive);
+  Status enter_layer(TreePage* root, std::uint32_t prefix_bytes);
+  Status take_page(Route* route, TreePage* from, std::uint64_t slice);
+  void order_page(Route* route);
+  void prefetch_next(const Route& route);
+  Status leave_page();
+  Status leave_layer();
+  bool bound_to_end_of_layer(std::uint32_t prefix_bytes);
+
+  bool is_on_path(std::string_view bound, std::uint32_t prefix_bytes) const;
+  bool is_beyond_bound(const Route& route, std::uint64_t slice, Slot slot) const;
+  bool is_layer_outside() const;
+  bool is_key_outside() const;
+  bool is_slice_outside(const Route& route, std::uint64_t slice) const;
+  Status visit(unsigned index, bool* arrived);
+  Status read(page::RecordHeader* record, std::uint32_t place, bool* arrived);
+
+  // Of the scan.
+  occ::TxnContext* ctx_ = nullptr;
+  occ::StorageControl* control_ = nullptr;
+  std::string low_;
+  std::string high_;
+  bool has_high_ = false;
+  bool reverse_ = false;
+
+  // Position.
+  bool started_ = false;
   bool at_end_ = true;
+  std::uint32_t depth_ = 0;  // routes_ in use
+  std::vector<Route> routes_;
+  std::string bound_;
+  bool has_bound_ = false;
+  bool bound_inclusive_ = false;
+
+  // The current record; key_ also holds the prefix of the layer that the cursor is in.
+  std::string key_;
+  std::vector<char> payload_;
+  std::uint32_t key_bytes_ = 0;
+  std::uint32_t payload_bytes_ = 0;
 };
 
 }  // namespace foedus::storage::masstree

@@ -21,14 +21,14 @@
 
 namespace foedus::storage::masstree {
 
-// ---- life of a storage ---------------------------------------------------------------------------
+// ---- life of a storage
 
 // Makes the first, empty border page. REQUIRES: nobody else knows the storage yet.
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 // Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 
-// ---- operations of transactions ------------------------------------------------------------------
+// ---- operations of transactions
 
 // Copies the part of the payload that `range` asks for. kNotFound: absence is remembered.
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
@@ -45,7 +45,7 @@ enum class WriteMode : std::uint8_t {
 // The whole payload.
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                    std::string_view key, std::string_view payload);
-// Payload bytes [offset, offset + part.size()). kNotFound; kInvalidArgument: they are not all there.
+// Payload bytes [offset, offset + part.size()). kNotFound; kInvalidArgument: not all there.
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                 std::uint32_t offset, std::string_view part);
 // Adds to the 64-bit number at payload byte `offset`. Fails as write_at does.
@@ -57,18 +57,18 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
 // Loads ahead the lines that a lookup of `key` will touch. Changes and remembers nothing.
 void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 
-// ---- the commit protocol (txn/, by the dispatch of storage/) ---------------------------------------
+// ---- the commit protocol (txn/, by the dispatch of storage/)
 
-// Where a moved record is now: through foster twins, grown records and next layers. No locks, no
-// transaction. False: it was deleted, and a split left it behind.
+// Where a moved record is now: through foster twins, pages in place of others, and next layers. No
+// locks, no transaction. False: it was deleted, and a split left it behind.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
 // Finds the record of this write from the root by the full key in its log record, or makes one;
 // gives it room for the payload. The entry says the new record and place afterwards.
 // REQUIRES: the transaction holds no record lock of its lock phase.
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
-// Whether apply() can: the payload has room, the offset is inside. REQUIRES: the record is locked by
-// the caller and has not moved. False: relocate() once the locks are released.
+// Whether apply() can: the payload has room, the offset is inside. REQUIRES: the record is locked
+// by the caller and has not moved. False: the record is not what the call that wrote it found.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
 // Changes the payload as the log record says, and leaves the TID alone. REQUIRES: accepts(), the
 // record is locked and marked being-written.
@@ -81,7 +81,7 @@ bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 // record's. Several threads, but all records of one key in one of them.
 Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
 
-// ---- for tests and statistics ---------------------------------------------------------------------
+// ---- for tests and statistics
 
 struct Statistics {
   std::uint64_t border_pages = 0;

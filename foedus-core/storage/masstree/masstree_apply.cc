@@ -1,0 +1,160 @@
+// Changing payloads: for commits, and for recovery.
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_storage.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+using log::LogRecordType;
+
+BorderPage* page_of(const occ::WriteEntry& entry, Slot* slot) {
+  BorderPage* const page = BorderPage::of_record(entry.record);
+  *slot = page->slot(entry.place);
+  FOEDUS_INVARIANT(page->record(*slot) == entry.record, entry.record, entry.place);
+  return page;
+}
+
+// M6, with the record marked being-written.
+void set_payload_field(BorderPage* page, unsigned index, Slot slot, std::uint32_t field) {
+  // order: release, pairs with slot(): a reader that sees it sees the mark in its second look.
+  page->slot_word(index).store_release(slot.with_payload(field).word());
+}
+
+void apply_put(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
+  if (entry.overflow != 0) {
+    base::racy_write(page->payload(slot), &entry.overflow, sizeof(entry.overflow));
+    set_payload_field(page, entry.place, slot, Slot::kOverflow);
+    return;
+  }
+  const std::string_view payload = entry.log->payload();
+  if (!payload.empty()) {
+    base::racy_write(page->payload(slot), payload.data(), payload.size());
+  }
+  if (slot.payload_field() != payload.size()) {
+    set_payload_field(page, entry.place, slot, static_cast<std::uint32_t>(payload.size()));
+  }
+}
+
+void apply_increment(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
+  char* const at = page->payload(slot) + entry.log->payload_offset;
+  std::uint64_t value;
+  std::uint64_t delta;
+  base::racy_read(&value, at, sizeof(value));
+  std::memcpy(&delta, entry.log->payload_data(), sizeof(delta));
+  value += delta;
+  base::racy_write(at, &value, sizeof(value));
+}
+
+// The record of a log record with room for its payload, as a write that can be applied to it.
+Status prepare_replay(occ::TxnContext& ctx, occ::StorageControl* control,
+                      const log::LogRecord& record, occ::WriteEntry* entry) {
+  const std::string_view payload = record.payload();
+  const bool put = record.type == LogRecordType::kPut;
+  bool chain = put && occ::is_overflow(payload.size());
+  for (;;) {
+    Spot spot;
+    const std::size_t wanted = put && !chain ? payload.size() : 0;
+    FOEDUS_CHECK(place(ctx, control, record.key(), wanted, Deleted::kKeep, &spot));
+    if (put && !chain && spot.slot.capacity() < payload.size()) {
+      bool again = false;
+      FOEDUS_CHECK(
+          make_room(ctx, control, spot, payload.size(), Deleted::kKeep, &again, &chain));
+      if (again) continue;
+    }
+    *entry = {.record = spot.record(), .log = const_cast<log::LogRecord*>(&record),
+              .storage = control};
+    entry->place = spot.index;
+    if (!chain) return {};
+    FOEDUS_TRY(entry->overflow, occ::write_overflow(ctx, control, payload));
+    return {};
+  }
+}
+
+Status corrupt(occ::StorageControl* control, const log::LogRecord& record) {
+  Status status = Status::error(ErrorCode::kCorruption,
+                                "a log record changes bytes that the record does not have");
+  status.at_table(control->meta.name);
+  return std::move(status.at_key(record.key_data(), record.key_bytes));
+}
+
+}  // namespace
+
+bool accepts(page::PagePool&, const occ::WriteEntry& entry) {
+  Slot slot;
+  page_of(entry, &slot);
+  const log::LogRecord& record = *entry.log;
+  switch (record.type) {
+    case LogRecordType::kPut:
+      return entry.overflow != 0 || record.payload_bytes() <= slot.capacity();
+    case LogRecordType::kErase: return true;
+    default:
+      return !slot.is_overflow() &&
+             std::uint64_t{record.payload_offset} + record.payload_bytes() <= slot.payload_bytes();
+  }
+}
+
+void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
+  Slot slot;
+  BorderPage* const page = page_of(entry, &slot);
+  FOEDUS_INVARIANT(!slot.is_layer(), slot.word());
+  const log::LogRecord& record = *entry.log;
+  const bool whole = record.type == LogRecordType::kPut || record.type == LogRecordType::kErase;
+  std::uint64_t replaced = 0;
+  if (whole && slot.is_overflow()) replaced = occ::load_overflow_id(page->payload(slot));
+
+  switch (record.type) {
+    case LogRecordType::kPut: apply_put(entry, page, slot); break;
+    case LogRecordType::kErase: set_payload_field(page, entry.place, slot, 0); break;
+    case LogRecordType::kWriteAt:
+      base::racy_write(page->payload(slot) + record.payload_offset, record.payload_data(),
+                       record.payload_bytes());
+      break;
+    case LogRecordType::kIncrement: apply_increment(entry, page, slot); break;
+    default: FOEDUS_INVARIANT(false, record.type);
+  }
+  if (replaced != 0) occ::retire_overflow(ctx, entry.storage, replaced);
+  // order: relaxed, statistics; not written again and again by one SOC.
+  if (page->header.last_soc.load_relaxed() != ctx.soc()) {
+    page->header.last_soc.store_relaxed(ctx.soc());
+  }
+}
+
+Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record) {
+  const page::Tid tid(record.tid);
+  for (;;) {
+    occ::WriteEntry entry{};
+    FOEDUS_CHECK(prepare_replay(ctx, control, record, &entry));
+    const auto give_back = [&] {
+      if (entry.overflow != 0) occ::release_overflow(ctx, control, entry.overflow);
+    };
+    occ::LockGuard guard(&entry.record->lock);
+    const page::Tid now = entry.record->load_tid();
+    if (now.is_moved() || now.is_next_layer()) {
+      give_back();
+      continue;
+    }
+    if (now.version() >= tid.version()) {
+      give_back();
+      return {};
+    }
+    const bool partial =
+        record.type != LogRecordType::kPut && record.type != LogRecordType::kErase;
+    if ((partial && now.is_deleted()) || !accepts(ctx.pool(), entry)) {
+      give_back();
+      return corrupt(control, record);
+    }
+    // order: as in a commit: the mark, the writer's fence, the payload, the TID.
+    entry.record->tid.store_relaxed(now.with(page::Tid::kBeingWritten).word());
+    base::fence_writer();
+    apply(ctx, entry);
+    const bool erased = record.type == LogRecordType::kErase;
+    entry.record->tid.store_release(tid.with(erased ? page::Tid::kDeleted : 0).word());
+    return {};
+  }
+}
+
+}  // namespace foedus::storage::masstree

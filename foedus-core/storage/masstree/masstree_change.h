@@ -1,0 +1,125 @@
+#pragma once
+// The system transactions of the Master-Tree: they change where records are, never what a user
+// sees, and write no log. Each takes the lock of one page and looks again before it changes
+// anything; each leaves a valid tree behind whatever comes next.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/masstree/masstree_find.h"
+#include "foedus-core/storage/masstree/masstree_page.h"
+
+namespace foedus::storage::masstree {
+
+// How a system transaction went. All but kDone changed nothing.
+enum class Change : std::uint8_t {
+  kDone,
+  kAgain,   // somebody else was there first: look again
+  kBusy,    // a record lock was not free for long
+  kNoRoom,  // the page needs another change first
+  kNoPage,  // out of pages
+};
+
+// ---- making pages (masstree_make.cc)
+
+// A page that nobody else can reach; null: out of pages.
+BorderPage* make_border(page::PagePool& pool, page::SessionPages& pages,
+                        occ::StorageControl* control, std::uint8_t layer, BirthStamp stamp);
+InteriorPage* make_interior(occ::TxnContext& ctx, occ::StorageControl* control, std::uint8_t layer,
+                            std::uint8_t level);
+void set_range(TreePage* page, std::uint64_t low, std::uint64_t last);
+// Takes back a page that was never reachable; null is allowed.
+void discard(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page);
+// Gives away a page to which no pointer leads any more.
+void retire(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page);
+
+// What to lay out as a record.
+struct NewRecord {
+  std::uint64_t slice = 0;
+  std::uint32_t key_bytes = 0;  // in this layer, or Slot::kLayerKeyBytes
+  std::string_view remainder;
+  std::uint32_t capacity = 0;
+  page::Tid tid;
+  std::uint32_t payload_field = 0;
+};
+// Lays it out behind the first `keys` of the page; the caller fills the payload and counts it.
+// REQUIRES: the page's lock or a page of one's own, and room.
+Slot lay_record(BorderPage* page, unsigned keys, const NewRecord& record);
+// Fills the payload of `to_slot` from a record of another page. REQUIRES: its lock.
+void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot);
+
+// M5: the most room for a payload that a record of this slice and length may have, so that all
+// that can have the same slice still fits into the page. `own`: the record's slot, or kNone.
+std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t slice,
+                               std::size_t key_bytes, unsigned own);
+
+// ---- records (masstree_insert.cc)
+
+// Whether a reorganization on the way may leave deleted records behind. A replay in any order needs
+// their TIDs.
+enum class Deleted : std::uint8_t { kPurge, kKeep };
+
+// The record of `key`, made and deleted if there was none; with room for `payload_bytes` if it was
+// made and that is possible.
+Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+             std::size_t payload_bytes, Deleted deleted, Spot* spot);
+
+// Makes room for a payload in a record that was found, or says with `chain` that it can only be an
+// overflow chain. `again`: the record is elsewhere now, find it again.
+Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
+                 std::size_t payload_bytes, Deleted deleted, bool* again, bool* chain);
+
+// ---- pages
+
+// What a border page has no room for.
+struct Need {
+  std::uint64_t slice = 0;
+  std::uint32_t bytes = 0;                   // of a new record, with its slot
+  unsigned grown_index = BorderPage::kNone;  // or a record that needs a larger capacity
+  std::uint32_t grown_capacity = 0;
+  Deleted deleted = Deleted::kPurge;
+};
+// masstree_split.cc. The page moves, to foster twins or to one page in its place (M3).
+Change reorganize(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
+                  const Need& need);
+
+// masstree_layer.cc. The record of `spot`, which differs from the key, becomes a next layer (M7).
+Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot);
+
+// masstree_adopt.cc
+// `parent` gets the twins of its moved child; the child is retired. kNoRoom: split it first.
+Change adopt(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* parent,
+             TreePage* child);
+// A full interior page moves to foster twins. `slice`: where it will gain a child.
+Change split_interior(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* page,
+                      std::uint64_t slice);
+// The moved root of a layer gets an interior page above its twins.
+Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer,
+            TreePage* root);
+// find(), adopting and growing on the way whatever has moved.
+Spot find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+
+// ---- what the transaction remembers of pages and records that changed (masstree_own.cc)
+
+// The own entries of a record that this transaction moves go along. If it holds the record's lock,
+// it holds that of `to` instead; returned is what to unlock `from` with once that says moved. Null:
+// it is not held. REQUIRES: nobody can reach `to` yet.
+occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
+                          std::uint32_t place);
+// True if records that this transaction wrote may have come to `page` without its doing.
+bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page);
+// Finds the own writes of this storage whose records have moved.
+Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control);
+// An own insert changes the counts of a page: what is remembered of it goes along if it was true.
+// REQUIRES: the page's lock; the page still says `before`.
+void own_change(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
+                page::PageVersion before, page::PageVersion after);
+
+// True if no key was added to `page` since it had these counts (masstree_track.cc).
+bool is_unchanged(page::PagePool& pool, BorderPage* page, page::PageVersion observed);
+// The root of a layer that came to be in `page` after it had so many; null: it is no longer the
+// page that was made for it. REQUIRES: slot.is_layer().
+BorderPage* founder_of(page::PagePool& pool, BorderPage* page, Slot slot);
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,172 @@
+// A walk over a quiet tree that checks the rules of masstree_page.h.
+#include <vector>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_storage.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+class Checker {
+ public:
+  Checker(page::PagePool& pool, occ::StorageControl* control) : pool_(pool), control_(control) {}
+
+  Statistics run() {
+    push({control_->root.load_volatile(), 0, ~std::uint64_t{0}, kAnyLevel, 0});
+    while (!stack_.empty()) {
+      const Visit visit = stack_.back();
+      stack_.pop_back();
+      check_page(visit);
+    }
+    const std::uint64_t pages = statistics_.border_pages + statistics_.interior_pages +
+                                statistics_.overflow_pages;
+    FOEDUS_INVARIANT(control_->volatile_pages.load_relaxed() == pages,
+                     control_->volatile_pages.load_relaxed(), pages);
+    return statistics_;
+  }
+
+ private:
+  static constexpr unsigned kAnyLevel = ~0u;
+  // A page to look at, and what must be true of it.
+  struct Visit {
+    page::VolatilePageId id;
+    std::uint64_t low;
+    std::uint64_t last;
+    unsigned level;
+    unsigned layer;
+  };
+
+  void push(const Visit& visit) {
+    FOEDUS_INVARIANT(!visit.id.is_null(), visit.low, visit.last);
+    stack_.push_back(visit);
+  }
+
+  void check_page(const Visit& visit) {
+    TreePage* const page = TreePage::of(pool_.resolve(visit.id));
+    const page::PageHeader& header = page->header;
+    const page::PageVersion version = header.load_version();
+    FOEDUS_INVARIANT(header.page_id == visit.id.word(), header.page_id, visit.id.word());
+    FOEDUS_INVARIANT(header.storage_id == control_->id(), header.storage_id);
+    FOEDUS_INVARIANT(header.layer == visit.layer, header.layer, visit.layer);
+    FOEDUS_INVARIANT(visit.level == kAnyLevel || header.level == visit.level, header.level,
+                     visit.level);
+    FOEDUS_INVARIANT(page->low == visit.low && page->last == visit.last, page->low, page->last,
+                     visit.low, visit.last);
+    FOEDUS_INVARIANT(header.lock.load_relaxed() == 0, header.page_id);
+    FOEDUS_INVARIANT(!version.is_retired() && !version.is_dropped(), version.word());
+    if (page->is_border()) {
+      ++statistics_.border_pages;
+      check_border(BorderPage::of(page), version);
+    } else {
+      ++statistics_.interior_pages;
+      if (!version.is_moved()) check_interior(InteriorPage::of(page), version);
+    }
+    if (version.is_moved()) check_twins(page);
+  }
+
+  void check_twins(TreePage* page) {
+    ++statistics_.foster_twins;
+    const page::VolatilePageId minor(page->foster_minor.load_acquire());
+    const page::VolatilePageId major(page->foster_major.load_acquire());
+    std::uint64_t minor_last = page->last;
+    if (!major.is_null()) {
+      const TreePage* const twin = TreePage::of(pool_.resolve(major));
+      FOEDUS_INVARIANT(page->low < twin->low && twin->low <= page->last, twin->low);
+      minor_last = twin->low - 1;
+      push({major, twin->low, page->last, page->header.level, page->header.layer});
+    }
+    push({minor, page->low, minor_last, page->header.level, page->header.layer});
+  }
+
+  void check_interior(InteriorPage* page, page::PageVersion version) {
+    FOEDUS_INVARIANT(page->header.kind == page::PageKind::kMasstreeInterior, page->header.kind);
+    std::uint64_t low = page->low;
+    for (unsigned i = 0; i <= version.keys(); ++i) {
+      std::uint64_t last = page->last;
+      if (i < version.keys()) {
+        const std::uint64_t separator = page->separators[i].load_relaxed();
+        FOEDUS_INVARIANT(separator > low && separator <= page->last, separator, low);
+        last = separator - 1;
+      }
+      push({page->children[i].load_volatile(), low, last, page->header.level - 1u,
+            page->header.layer});
+      low = last + 1;
+    }
+  }
+
+  void check_border(BorderPage* page, page::PageVersion version) {
+    FOEDUS_INVARIANT(page->header.kind == page::PageKind::kMasstreeBorder, page->header.kind);
+    const unsigned keys = version.keys();
+    const unsigned sorted = page->sorted_keys.load_relaxed();
+    FOEDUS_INVARIANT(keys <= BorderPage::kKeysMax && sorted <= keys, keys, sorted);
+    FOEDUS_INVARIANT(page->birth().keys() <= keys, page->birth().keys(), keys);
+    FOEDUS_INVARIANT(page->heap_end + 8 * keys <= page::kPageBytes, page->heap_end, keys);
+    std::uint32_t heap_end = BorderPage::kHeapBegin;
+    unsigned layers = 0;
+    for (unsigned i = 0; i < keys; ++i) {
+      const Slot slot = page->slot(i);
+      FOEDUS_INVARIANT(slot.offset() == heap_end, slot.offset(), heap_end);
+      heap_end += slot.record_bytes();
+      FOEDUS_INVARIANT(page->contains(page->slices[i]), page->slices[i], page->low, page->last);
+      FOEDUS_INVARIANT(find_slot(page, 0, keys, page->slices[i], slot.key_class()) == i, i);
+      if (i > 0 && i < sorted) {
+        FOEDUS_INVARIANT(page->slices[i - 1] < page->slices[i] ||
+                             (page->slices[i - 1] == page->slices[i] &&
+                              page->slot(i - 1).key_class() < slot.key_class()),
+                         i);
+      }
+      if (slot.is_layer()) ++layers;
+      check_record(page, version, slot);
+    }
+    FOEDUS_INVARIANT(page->heap_end == heap_end, page->heap_end, heap_end);
+    FOEDUS_INVARIANT(layers == version.layers(), layers, version.layers());
+  }
+
+  void check_record(BorderPage* page, page::PageVersion version, Slot slot) {
+    const page::RecordHeader* const record = page->record(slot);
+    const page::Tid tid = record->load_tid();
+    FOEDUS_INVARIANT(record->lock.load_relaxed() == 0 && !tid.is_being_written(), tid.word());
+    FOEDUS_INVARIANT(tid.is_moved() == version.is_moved(), tid.word(), version.word());
+    FOEDUS_INVARIANT(tid.is_next_layer() == slot.is_layer(), tid.word(), slot.word());
+    FOEDUS_INVARIANT(slot.is_layer() || slot.is_overflow() ||
+                         slot.payload_bytes() <= slot.capacity(),
+                     slot.word());
+    if (version.is_moved()) return;  // the twins have it
+    if (slot.is_layer()) {
+      FOEDUS_INVARIANT(slot.key_class() == kRemainderClass, slot.word());
+      ++statistics_.layers;
+      push({page->layer_pointer(slot)->load_volatile(), 0, ~std::uint64_t{0}, kAnyLevel,
+            page->header.layer + 1u});
+      return;
+    }
+    if (tid.is_deleted()) {
+      ++statistics_.deleted_records;
+      return;
+    }
+    ++statistics_.records;
+    statistics_.key_bytes += 8u * page->header.layer + slot.key_bytes();
+    occ::ReadRange range;
+    range.payload_bytes = slot.payload_bytes();
+    if (slot.is_overflow()) {
+      occ::read_overflow(pool_, occ::load_overflow_id(page->payload(slot)), &range);
+      statistics_.overflow_pages += page::OverflowPage::pages_of(range.payload_bytes);
+    }
+    statistics_.payload_bytes += range.payload_bytes;
+  }
+
+  page::PagePool& pool_;
+  occ::StorageControl* const control_;
+  Statistics statistics_;
+  std::vector<Visit> stack_;
+};
+
+}  // namespace
+
+Statistics verify_tree(page::PagePool& pool, occ::StorageControl* control) {
+  return Checker(pool, control).run();
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,289 @@
+#include "foedus-core/storage/masstree/masstree_cursor.h"
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_storage.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+// How many records ahead their lines are loaded.
+constexpr unsigned kRecordsAhead = 6;
+constexpr std::size_t kPayloadRoom = 4096;
+constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
+
+}  // namespace
+
+void Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view low,
+                  std::string_view high, bool reverse) {
+  ctx_ = &ctx;
+  control_ = control;
+  low_.assign(low);
+  high_.assign(high);
+  has_high_ = !high.empty();
+  reverse_ = reverse;
+  started_ = false;
+  at_end_ = false;
+  depth_ = 0;
+  if (key_.empty()) {
+    key_.resize(kMaxKeyBytes + 8);
+    payload_.resize(kPayloadRoom);
+  }
+  key_bytes_ = 0;
+  payload_bytes_ = 0;
+}
+
+void Cursor::end() {
+  at_end_ = true;
+  depth_ = 0;
+  key_bytes_ = 0;
+  payload_bytes_ = 0;
+}
+
+void Cursor::close() {
+  end();
+  ctx_ = nullptr;
+}
+
+Status Cursor::next() {
+  if (at_end_) return {};
+  if (!started_) {
+    started_ = true;
+    has_bound_ = !reverse_ || has_high_;
+    bound_.assign(reverse_ ? high_ : low_);
+    FOEDUS_CHECK(seek(true));
+  } else if (top().page->header.load_version() != top().version) {
+    has_bound_ = true;
+    bound_.assign(key());
+    FOEDUS_CHECK(seek(false));
+  }
+  bool arrived = false;
+  while (!arrived && !at_end_) {
+    Route& route = top();
+    if (route.position == route.count) {
+      FOEDUS_CHECK(leave_page());
+      continue;
+    }
+    const unsigned index = route.order[route.position++];
+    if (route.position + kRecordsAhead < route.count) {
+      base::prefetch_line(route.page->record(route.order[route.position + kRecordsAhead]));
+    }
+    FOEDUS_CHECK(visit(index, &arrived));
+  }
+  return {};
+}
+
+// One slot of the topmost page: passes it over, enters its layer, or arrives at its record.
+Status Cursor::visit(unsigned index, bool* arrived) {
+  Route& route = top();
+  BorderPage* const page = route.page;
+  const Slot slot = page->slot(index);
+  const std::uint64_t slice = page->slices[index];
+  if (route.bounded) {
+    if (!is_beyond_bound(route, slice, slot)) return {};
+    route.bounded = false;  // all that follow are
+  }
+  put_slice(slice, key_.data() + route.prefix_bytes);
+  if (slot.is_layer()) {
+    key_bytes_ = route.prefix_bytes + 8;
+    if (is_layer_outside()) {
+      end();
+      return {};
+    }
+    TreePage* const root =
+        TreePage::of(ctx_->pool().resolve(page->layer_pointer(slot)->load_volatile()));
+    return enter_layer(root, key_bytes_);
+  }
+  const std::string_view remainder = page->remainder(slot);
+  if (!remainder.empty()) {
+    std::memcpy(key_.data() + route.prefix_bytes + 8, remainder.data(), remainder.size());
+  }
+  key_bytes_ = route.prefix_bytes + slot.key_bytes();
+  if (is_key_outside()) {
+    end();
+    return {};
+  }
+  return read(page->record(slot), index, arrived);
+}
+
+Status Cursor::read(page::RecordHeader* record, std::uint32_t place, bool* arrived) {
+  for (;;) {
+    occ::ReadRange range;
+    range.out = payload_.data();
+    range.out_bytes = static_cast<std::uint32_t>(payload_.size());
+    const occ::Found found = read_at(*ctx_, control_, record, place, &range);
+    if (found == occ::Found::kConflict) {
+      return ctx_->conflict(ConflictReason::kRetryBound, control_, key());
+    }
+    if (found == occ::Found::kMoved) {
+      // False: purged, which the version of the page that was taken covers.
+      if (!track_moved(ctx_->pool(), control_, record, &record, &place)) return {};
+      continue;
+    }
+    if (found == occ::Found::kAbsent) return {};
+    payload_bytes_ = range.payload_bytes;
+    if (payload_bytes_ > payload_.size()) {
+      payload_.resize(payload_bytes_);
+      continue;
+    }
+    *arrived = true;
+    return {};
+  }
+}
+
+Status Cursor::seek(bool inclusive) {
+  bound_inclusive_ = inclusive && !reverse_;
+  depth_ = 0;
+  return enter_layer(root_page(ctx_->pool(), {&control_->root, nullptr}), 0);
+}
+
+Status Cursor::enter_layer(TreePage* root, std::uint32_t prefix_bytes) {
+  if (routes_.size() == depth_) routes_.emplace_back();
+  Route& route = routes_[depth_++];
+  route.root = root;
+  route.prefix_bytes = prefix_bytes;
+  route.bounded = has_bound_ && is_on_path(bound_, prefix_bytes);
+  std::uint64_t slice = reverse_ ? kLastSlice : 0;
+  if (route.bounded) slice = slice_of(std::string_view(bound_).substr(prefix_bytes));
+  return take_page(&route, root, slice);
+}
+
+Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
+  page::PagePool& pool = ctx_->pool();
+  Landing at = find_border(pool, from, slice);
+  if (may_hide_own(*ctx_, at.page)) [[unlikely]] {
+    FOEDUS_CHECK(settle_own(*ctx_, control_));
+    at = find_border(pool, from, slice);
+  }
+  ctx_->remember_page(&at.page->header, at.version, control_);
+  route->page = at.page;
+  route->version = at.version;
+  route->parent = at.parent;
+  route->position = 0;
+  route->count = static_cast<std::uint8_t>(at.version.keys());
+  order_page(route);
+  for (unsigned i = 0; i < kRecordsAhead && i < route->count; ++i) {
+    base::prefetch_line(at.page->record(route->order[i]));
+  }
+  prefetch_next(*route);
+  return {};
+}
+
+void Cursor::order_page(Route* route) {
+  BorderPage* const page = route->page;
+  std::uint8_t* const order = route->order;
+  const unsigned count = route->count;
+  // order: relaxed, a lower bound (find_slot()).
+  const unsigned sorted = std::min(count, page->sorted_keys.load_relaxed());
+  for (unsigned i = 0; i < count; ++i) order[i] = static_cast<std::uint8_t>(i);
+  if (sorted < count) {
+    const auto before = [page](std::uint8_t a, std::uint8_t b) {
+      if (page->slices[a] != page->slices[b]) return page->slices[a] < page->slices[b];
+      return page->slot(a).key_class() < page->slot(b).key_class();
+    };
+    std::sort(order + sorted, order + count, before);
+    std::uint8_t merged[BorderPage::kKeysMax];
+    std::merge(order, order + sorted, order + sorted, order + count, merged, before);
+    std::memcpy(order, merged, count);
+  }
+  if (reverse_) std::reverse(order, order + count);
+}
+
+void Cursor::prefetch_next(const Route& route) {
+  const std::uint64_t edge = reverse_ ? route.page->low : route.page->last;
+  if (route.parent == nullptr || edge == (reverse_ ? 0 : kLastSlice)) return;
+  const std::uint64_t slice = reverse_ ? edge - 1 : edge + 1;
+  if (!route.parent->contains(slice)) return;
+  const page::PageVersion version = route.parent->header.load_version();
+  if (version.is_moved()) return;
+  const unsigned i = route.parent->child_of(slice, version.keys());
+  const page::VolatilePageId id = route.parent->children[i].load_volatile();
+  base::prefetch_lines(ctx_->pool().resolve(id), BorderPage::kHeapBegin);
+}
+
+Status Cursor::leave_page() {
+  Route& route = top();
+  const std::uint64_t edge = reverse_ ? route.page->low : route.page->last;
+  if (edge == (reverse_ ? 0 : kLastSlice)) return leave_layer();
+  const std::uint64_t slice = reverse_ ? edge - 1 : edge + 1;
+  if (is_slice_outside(route, slice)) {
+    end();
+    return {};
+  }
+  TreePage* from = route.root;
+  if (route.parent != nullptr && route.parent->contains(slice)) from = route.parent;
+  return take_page(&route, from, slice);
+}
+
+Status Cursor::leave_layer() {
+  const std::uint32_t prefix_bytes = top().prefix_bytes;
+  --depth_;
+  if (depth_ == 0) {
+    end();
+    return {};
+  }
+  if (top().page->header.load_version() == top().version) return {};
+  // M14: the slot of the layer is behind, what else is in the page may have changed.
+  if (!bound_to_end_of_layer(prefix_bytes)) {
+    end();
+    return {};
+  }
+  has_bound_ = true;
+  return seek(true);
+}
+
+// bound_ becomes the first key behind all of a layer, or in reverse the first one of the layer.
+bool Cursor::bound_to_end_of_layer(std::uint32_t prefix_bytes) {
+  bound_.assign(key_.data(), prefix_bytes);
+  if (reverse_) {
+    bound_.push_back('\0');
+    return true;
+  }
+  while (!bound_.empty() && static_cast<unsigned char>(bound_.back()) == 0xff) bound_.pop_back();
+  if (bound_.empty()) return false;
+  bound_.back() = static_cast<char>(static_cast<unsigned char>(bound_.back()) + 1);
+  return true;
+}
+
+// Whether `bound` begins with the prefix of a layer: else it lies before or behind all of it.
+bool Cursor::is_on_path(std::string_view bound, std::uint32_t prefix_bytes) const {
+  return bound.size() >= prefix_bytes &&
+         std::memcmp(bound.data(), key_.data(), prefix_bytes) == 0;
+}
+
+bool Cursor::is_beyond_bound(const Route& route, std::uint64_t slice, Slot slot) const {
+  const std::string_view rest = std::string_view(bound_).substr(route.prefix_bytes);
+  const std::uint64_t bound_slice = slice_of(rest);
+  const unsigned bound_class = class_of(rest.size());
+  const unsigned key_class = slot.key_class();
+  if (slice != bound_slice) return (slice > bound_slice) != reverse_;
+  if (key_class != bound_class) return (key_class > bound_class) != reverse_;
+  if (key_class < kRemainderClass) return bound_inclusive_;
+  if (slot.is_layer()) return true;
+  const int order = route.page->remainder(slot).compare(rest.substr(8));
+  if (order == 0) return bound_inclusive_;
+  return (order > 0) != reverse_;
+}
+
+// Whether all keys that begin with key() lie outside of the range, in the direction of the scan.
+bool Cursor::is_layer_outside() const {
+  if (!reverse_) return has_high_ && key() >= high_;
+  return key() < std::string_view(low_).substr(0, key_bytes_);
+}
+
+bool Cursor::is_key_outside() const {
+  if (!reverse_) return has_high_ && key() >= high_;
+  return key() < low_;
+}
+
+// Whether all keys of the layer from `slice` on, in the direction of the scan, lie outside.
+bool Cursor::is_slice_outside(const Route& route, std::uint64_t slice) const {
+  if (!reverse_ && !has_high_) return false;
+  const std::string_view bound = reverse_ ? low_ : high_;
+  if (!is_on_path(bound, route.prefix_bytes)) return false;
+  const std::uint64_t limit = slice_of(bound.substr(route.prefix_bytes));
+  return reverse_ ? slice < limit : slice > limit;
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,73 @@
+// Dropping a whole storage: every page is retired, for transactions may still be at work in it.
+#include <vector>
+
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_storage.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+class Dropper {
+ public:
+  Dropper(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control)
+      : pool_(*pool), pages_(*pages), control_(control) {}
+
+  void run() {
+    push(control_->root.load_volatile());
+    while (!stack_.empty()) {
+      TreePage* const page = stack_.back();
+      stack_.pop_back();
+      visit(page);
+      // order: relaxed, statistics.
+      control_->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});
+      pages_.retire(&page->header);
+    }
+  }
+
+ private:
+  void push(page::VolatilePageId id) {
+    if (!id.is_null()) stack_.push_back(TreePage::of(pool_.resolve(id)));
+  }
+
+  void visit(TreePage* page) {
+    const page::PageVersion version = page->header.load_version();
+    if (version.is_moved()) {
+      // Everything below belongs to the twins (M4).
+      push(page::VolatilePageId(page->foster_minor.load_acquire()));
+      push(page::VolatilePageId(page->foster_major.load_acquire()));
+    } else if (page->is_border()) {
+      visit_records(BorderPage::of(page), version.keys());
+    } else {
+      InteriorPage* const interior = InteriorPage::of(page);
+      for (unsigned i = 0; i <= version.keys(); ++i) push(interior->children[i].load_volatile());
+    }
+  }
+
+  void visit_records(BorderPage* page, unsigned keys) {
+    for (unsigned i = 0; i < keys; ++i) {
+      const Slot slot = page->slot(i);
+      if (slot.is_layer()) {
+        push(page->layer_pointer(slot)->load_volatile());
+      } else if (slot.is_overflow()) {
+        occ::retire_overflow(pool_, pages_, control_,
+                             occ::load_overflow_id(page->payload(slot)));
+      }
+    }
+  }
+
+  page::PagePool& pool_;
+  page::SessionPages& pages_;
+  occ::StorageControl* const control_;
+  std::vector<TreePage*> stack_;
+};
+
+}  // namespace
+
+void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
+  Dropper(pool, pages, control).run();
+  control->root.store({});
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,115 @@
+#include "foedus-core/storage/masstree/masstree_find.h"
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/overflow.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+void prefetch_page(const TreePage* page) {
+  base::prefetch_line(page);
+  base::prefetch_line(reinterpret_cast<const char*>(page) + 64);
+  // The middle of slices or separators: where the search begins.
+  base::prefetch_line(reinterpret_cast<const char*>(page) + 320);
+}
+
+}  // namespace
+
+Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
+  TreePage* page = from;
+  InteriorPage* parent = nullptr;
+  FOEDUS_INVARIANT(page->contains(slice), slice, page->low, page->last);
+  for (;;) {
+    const page::PageVersion version = page->header.load_version();
+    if (version.is_moved()) [[unlikely]] {
+      page = twin_of(pool, page, slice);
+      continue;
+    }
+    if (page->is_border()) return {BorderPage::of(page), version, parent};
+    InteriorPage* const interior = InteriorPage::of(page);
+    const unsigned i = interior->child_of(slice, version.keys());
+    TreePage* const child = TreePage::of(pool.resolve(interior->children[i].load_volatile()));
+    prefetch_page(child);
+    // The guess was made while separators shifted: look again in this page (M1).
+    if (!child->contains(slice)) [[unlikely]] continue;
+    parent = interior;
+    page = child;
+  }
+}
+
+unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_t slice,
+                   unsigned key_class) {
+  const auto matches = [&](unsigned i) {
+    return page->slices[i] == slice && page->slot(i).key_class() == key_class;
+  };
+  // order: relaxed, at least as new as the count, and it only grows.
+  const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
+  if (begin < sorted) {
+    const std::uint64_t* low = page->slices + begin;
+    for (unsigned count = sorted - begin; count > 1;) {
+      const unsigned half = count / 2;
+      low = low[half - 1] < slice ? low + half : low;
+      count -= half;
+    }
+    auto i = static_cast<unsigned>(low - page->slices);
+    if (*low < slice) ++i;
+    for (; i < sorted && page->slices[i] == slice; ++i) {
+      if (matches(i)) return i;
+    }
+    begin = sorted;
+  }
+  for (unsigned i = begin; i < keys; ++i) {
+    if (page->slices[i] == slice && matches(i)) return i;
+  }
+  return BorderPage::kNone;
+}
+
+bool find_in_page(Spot* spot) {
+  BorderPage* const page = spot->at.page;
+  spot->differs = false;
+  spot->index =
+      find_slot(page, 0, spot->at.version.keys(), spot->slice, class_of(spot->rest.size()));
+  if (spot->index == BorderPage::kNone) return true;
+  spot->slot = page->slot(spot->index);
+  if (spot->rest.size() <= 8) return true;
+  if (spot->slot.is_layer()) {
+    spot->layer = {page->layer_pointer(spot->slot), page};
+    return false;
+  }
+  spot->differs = page->remainder(spot->slot) != spot->rest.substr(8);
+  return true;
+}
+
+Spot find(page::PagePool& pool, occ::StorageControl* control, std::string_view key) {
+  Spot spot;
+  spot.layer = {&control->root, nullptr};
+  spot.rest = key;
+  for (;;) {
+    spot.slice = slice_of(spot.rest);
+    spot.at = find_border(pool, root_page(pool, spot.layer), spot.slice);
+    base::prefetch_line(&spot.at.page->slot_word(0));
+    if (find_in_page(&spot)) return spot;
+    spot.rest.remove_prefix(8);
+  }
+}
+
+occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::RecordHeader* record,
+                   std::uint32_t place, occ::ReadRange* range) {
+  BorderPage* const page = BorderPage::of_record(record);
+  const Slot slot = page->slot(place);
+  return occ::read_payload(ctx, control, record, page->payload(slot), range,
+                           [page, place] { return page->slot(place).payload_bytes(); });
+}
+
+Slot wait_for_layer(BorderPage* page, unsigned index) {
+  base::SpinWait spin;
+  for (;;) {
+    const Slot slot = page->slot(index);
+    if (slot.is_layer()) return slot;
+    spin.once();
+  }
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,81 @@
+#pragma once
+// Going down the tree without writing a word: no locks, no fences beyond acquire loads, no retries
+// from the root (paper §8.2).
+//
+//   M8  A moved page, border or interior, is left through its foster words, and pointers in a page
+//       are followed only after a look that found it not moved: what such a pointer names was not
+//       retired before this transaction began. A frozen pointer of a moved page may have been.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/storage/masstree/masstree_page.h"
+
+namespace foedus::storage::masstree {
+
+// Where the root pointer of a layer is.
+struct LayerRoot {
+  page::DualPagePointer* pointer = nullptr;
+  BorderPage* owner = nullptr;  // page of the next-layer record; null: the storage's own root
+};
+
+inline TreePage* root_page(page::PagePool& pool, const LayerRoot& layer) {
+  return TreePage::of(pool.resolve(layer.pointer->load_volatile()));
+}
+
+// The twin (or replacement) that has `slice`. REQUIRES: the foster words are set.
+inline TreePage* twin_of(page::PagePool& pool, const TreePage* moved, std::uint64_t slice) {
+  // order: acquire, pairs with the release of the page's reorganizer: the twin is complete.
+  const page::VolatilePageId minor_id(moved->foster_minor.load_acquire());
+  const page::VolatilePageId major_id(moved->foster_major.load_acquire());
+  TreePage* const minor = TreePage::of(pool.resolve(minor_id));
+  if (major_id.is_null() || slice <= minor->last) return minor;
+  return TreePage::of(pool.resolve(major_id));
+}
+
+// A border page of a layer, as it was when it was not moved.
+struct Landing {
+  BorderPage* page = nullptr;
+  page::PageVersion version;
+  InteriorPage* parent = nullptr;  // the last interior page passed; null: none
+};
+
+// The border page for `slice`, from a page that contains it.
+Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
+
+// The slot among [begin, keys) with this slice and length class, or kNone. `begin` is 0 or the keys
+// known not to match.
+unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_t slice,
+                   unsigned key_class);
+
+// What there is for a key.
+struct Spot {
+  Landing at;
+  LayerRoot layer;
+  std::string_view rest;  // of the key, in this layer
+  std::uint64_t slice = 0;
+  unsigned index = BorderPage::kNone;  // kNone: no record of this key
+  Slot slot;                           // of index, when it was found
+  bool differs = false;                // index is of a record with another remainder
+
+  bool found() const { return index != BorderPage::kNone && !differs; }
+  page::RecordHeader* record() const { return at.page->record(slot); }
+};
+
+Spot find(page::PagePool& pool, occ::StorageControl* control, std::string_view key);
+
+// The part of find() within one border page. Returns false if the key goes on in the next layer,
+// whose root is then in spot->layer.
+bool find_in_page(Spot* spot);
+
+// Reads a record with own writes over it. `place`: its slot.
+occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::RecordHeader* record,
+                   std::uint32_t place, occ::ReadRange* range);
+
+// The slot of a record whose TID says next-layer, once it is marked (M7).
+Slot wait_for_layer(BorderPage* page, unsigned index);
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,122 @@
+// Physical inserts (paper §8): a record that is deleted until a commit says otherwise, with room
+// for its payload.
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+// How often a page whose records are locked is tried again before the transaction conflicts.
+constexpr unsigned kBusyTries = 16;
+
+// The record for `spot`, which found none, in its page. On kNoRoom `need` says what is missing.
+Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t payload_bytes,
+                  Spot* spot, Need* need) {
+  BorderPage* const page = spot->at.page;
+  occ::LockGuard guard(&page->header.lock);
+  FOEDUS_SYNC_POINT("masstree:insert_locked");
+  const page::PageVersion before = page->header.load_version();
+  if (before.is_moved()) return Change::kAgain;
+  const unsigned keys = before.keys();
+  const std::size_t key_bytes = spot->rest.size();
+  if (find_slot(page, spot->at.version.keys(), keys, spot->slice, class_of(key_bytes)) !=
+      BorderPage::kNone) {
+    return Change::kAgain;
+  }
+
+  const std::uint32_t room = crowded_capacity(page, keys, spot->slice, key_bytes,
+                                              BorderPage::kNone);
+  const std::uint32_t wanted = capacity_for(payload_bytes);
+  NewRecord record;
+  record.slice = spot->slice;
+  record.key_bytes = static_cast<std::uint32_t>(key_bytes);
+  if (key_bytes > 8) record.remainder = spot->rest.substr(8);
+  record.capacity = wanted <= room ? wanted : kCapacityMin;
+  // P7: above all that was purged here.
+  record.tid = page::Tid(page->header.purged_tid).with(page::Tid::kDeleted);
+  const std::uint32_t bytes = footprint(record.remainder.size(), record.capacity);
+  if (keys == BorderPage::kKeysMax || bytes > page->free_bytes(keys)) {
+    *need = {.slice = spot->slice, .bytes = bytes};
+    return Change::kNoRoom;
+  }
+
+  spot->slot = lay_record(page, keys, record);
+  spot->index = keys;
+  own_change(ctx, control, page, before, before.plus_key());
+  page->header.store_version(before.plus_key());
+  spot->at.version = before.plus_key();
+  return Change::kDone;
+}
+
+// What a system transaction's outcome means for the operation: go on, or fail.
+Status after_change(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                    Change change, unsigned* busy) {
+  if (change == Change::kNoPage) return ctx.out_of_pages(control);
+  if (change == Change::kBusy && ++*busy >= kBusyTries) {
+    return ctx.conflict(ConflictReason::kRecordLocked, control, key);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+             std::size_t payload_bytes, Deleted deleted, Spot* spot) {
+  unsigned busy = 0;
+  for (;;) {
+    *spot = find_adopting(ctx, control, key);
+    if (spot->found()) return {};
+    Change change;
+    if (spot->differs) {
+      change = add_layer(ctx, control, *spot);
+    } else {
+      Need need;
+      change = add_record(ctx, control, payload_bytes, spot, &need);
+      if (change == Change::kDone) return {};
+      if (change == Change::kNoRoom) {
+        need.deleted = deleted;
+        change = reorganize(ctx, control, spot->at.page, need);
+      }
+    }
+    FOEDUS_CHECK(after_change(ctx, control, key, change, &busy));
+  }
+}
+
+Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
+                 std::size_t payload_bytes, Deleted deleted, bool* again, bool* chain) {
+  *again = false;
+  *chain = false;
+  BorderPage* const page = spot.at.page;
+  const std::uint32_t wanted = capacity_for(payload_bytes);
+  // The page's version may be older than its last keys of this slice; reorganize() looks again.
+  const std::uint32_t room = crowded_capacity(page, page->header.load_version().keys(), spot.slice,
+                                              spot.rest.size(), spot.index);
+  if (wanted > room) {
+    *chain = true;
+    return {};
+  }
+  // A payload that has grown once will grow again.
+  const std::uint32_t generous =
+      capacity_for(std::min<std::size_t>(spot.slot.capacity() + spot.slot.capacity() / 2,
+                                         occ::kInlinePayloadBytesMax));
+  Need need;
+  need.slice = spot.slice;
+  need.grown_index = spot.index;
+  need.deleted = deleted;
+  need.grown_capacity = std::max(wanted, std::min(generous, room));
+  unsigned busy = 0;
+  Change change;
+  do {
+    change = reorganize(ctx, control, page, need);
+    FOEDUS_CHECK(after_change(ctx, control, spot.rest, change, &busy));
+  } while (change == Change::kBusy);
+  *again = change != Change::kNoRoom;
+  *chain = change == Change::kNoRoom;
+  return {};
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,148 @@
+// Making pages and laying out records: what happens before anyone else can look.
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_storage.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+void count_page(occ::StorageControl* control, std::int64_t pages) {
+  // order: relaxed, statistics.
+  control->volatile_pages.fetch_add_relaxed(static_cast<std::uint64_t>(pages));
+}
+
+TreePage* make_page(page::PagePool& pool, page::SessionPages& pages, occ::StorageControl* control,
+                    page::PageKind kind, std::uint8_t layer, std::uint8_t level) {
+  page::PageHeader* const header = pages.allocate();
+  if (header == nullptr) return nullptr;
+  header->initialize(pool.id_of(header), control->id(), kind, level);
+  header->layer = layer;
+  TreePage* const page = TreePage::of(header);
+  // order: relaxed, nobody else can reach the page yet.
+  page->foster_minor.store_relaxed(0);
+  page->foster_major.store_relaxed(0);
+  set_range(page, 0, ~std::uint64_t{0});
+  count_page(control, 1);
+  return page;
+}
+
+}  // namespace
+
+BorderPage* make_border(page::PagePool& pool, page::SessionPages& pages,
+                        occ::StorageControl* control, std::uint8_t layer, BirthStamp stamp) {
+  TreePage* const made =
+      make_page(pool, pages, control, page::PageKind::kMasstreeBorder, layer, 0);
+  if (made == nullptr) return nullptr;
+  BorderPage* const page = BorderPage::of(made);
+  page->header.kind_word = stamp.word();
+  page->sorted_keys.store_relaxed(0);  // order: relaxed, as above
+  page->heap_end = BorderPage::kHeapBegin;
+  page->zero = 0;
+  return page;
+}
+
+InteriorPage* make_interior(occ::TxnContext& ctx, occ::StorageControl* control, std::uint8_t layer,
+                            std::uint8_t level) {
+  TreePage* const made = make_page(ctx.pool(), ctx.pages(), control,
+                                   page::PageKind::kMasstreeInterior, layer, level);
+  if (made == nullptr) return nullptr;
+  made->header.kind_word = BirthStamp(ctx.clock().current(), ctx.session()).word();
+  return InteriorPage::of(made);
+}
+
+void set_range(TreePage* page, std::uint64_t low, std::uint64_t last) {
+  FOEDUS_INVARIANT(low <= last, low, last);
+  page->low = low;
+  page->last = last;
+}
+
+void discard(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page) {
+  if (page == nullptr) return;
+  count_page(control, -1);
+  ctx.pages().release(&page->header);
+}
+
+void retire(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page) {
+  const page::PageVersion version = page->header.load_version();
+  FOEDUS_INVARIANT(version.is_moved() && !version.is_retired(), version.word());
+  page->header.store_version(version.with(page::PageVersion::kRetired));
+  count_page(control, -1);
+  ctx.pages().retire(&page->header);
+}
+
+Slot lay_record(BorderPage* page, unsigned keys, const NewRecord& record) {
+  const Slot slot(page->heap_end, record.key_bytes, record.capacity, record.payload_field);
+  const std::uint32_t end = slot.offset() + slot.record_bytes();
+  FOEDUS_INVARIANT(keys < BorderPage::kKeysMax, keys);
+  FOEDUS_INVARIANT(end + 8 * (keys + 1) <= page::kPageBytes, end, keys);
+  FOEDUS_INVARIANT(record.remainder.size() == slot.remainder_bytes(), slot.word());
+  page::RecordHeader* const header = page->record(slot);
+  // order: relaxed, all of it is published with the count (M2).
+  header->lock.store_relaxed(0);
+  header->tid.store_relaxed(record.tid.word());
+  if (!record.remainder.empty()) {
+    std::memcpy(page->at(slot.offset()) + sizeof(page::RecordHeader), record.remainder.data(),
+                record.remainder.size());
+  }
+  page->slices[keys] = record.slice;
+  page->slot_word(keys).store_relaxed(slot.word());
+  page->heap_end = end;
+
+  // order: relaxed, written under the lock only; readers take it as a lower bound.
+  if (page->sorted_keys.load_relaxed() == keys) {
+    const bool ascends =
+        keys == 0 || page->slices[keys - 1] < record.slice ||
+        (page->slices[keys - 1] == record.slice &&
+         page->slot(keys - 1).key_class() < slot.key_class());
+    if (ascends) page->sorted_keys.store_relaxed(keys + 1);
+  }
+  return slot;
+}
+
+void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot) {
+  if (from_slot.is_layer()) {
+    to->layer_pointer(to_slot)->store(from->layer_pointer(from_slot)->load());
+    return;
+  }
+  const std::uint32_t bytes =
+      from_slot.is_overflow() ? sizeof(std::uint64_t) : from_slot.payload_bytes();
+  FOEDUS_INVARIANT(bytes <= to_slot.capacity(), bytes, to_slot.capacity());
+  std::memcpy(to->payload(to_slot), from->payload(from_slot), bytes);
+}
+
+std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t slice,
+                               std::size_t key_bytes, unsigned own) {
+  const unsigned zero_bytes = static_cast<unsigned>(std::countr_zero(slice)) / 8;
+  const unsigned own_class = class_of(key_bytes);
+  // A set bit: a length class that may come yet.
+  unsigned classes = 1u << kRemainderClass;
+  for (unsigned c = 8 - zero_bytes; c <= 8; ++c) classes |= 1u << c;
+  classes &= ~(1u << own_class);
+
+  std::uint32_t taken = footprint(own_class == kRemainderClass ? key_bytes - 8 : 0, 0);
+  for (unsigned i = 0; i < keys; ++i) {
+    if (page->slices[i] != slice || i == own) continue;
+    const Slot slot = page->slot(i);
+    classes &= ~(1u << slot.key_class());
+    taken += slot.record_bytes() + sizeof(std::uint64_t);
+  }
+  for (unsigned c = 0; c <= kRemainderClass; ++c) {
+    if ((classes & (1u << c)) == 0) continue;
+    taken += footprint(c == kRemainderClass ? kMaxKeyBytes - 8 : 0, kCapacityMin);
+  }
+  FOEDUS_INVARIANT(taken + kCapacityMin <= BorderPage::kHeapBytes, taken, slice);
+  return (BorderPage::kHeapBytes - taken) & ~15u;
+}
+
+Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
+  BorderPage* const page = make_border(*pool, *pages, control, 0, BirthStamp(0));
+  if (page == nullptr) {
+    Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
+    return std::move(status.at_table(control->meta.name));
+  }
+  control->root.store({page->header.volatile_id(), page::SnapshotPageId()});
+  return {};
+}
+
+}  // namespace foedus::storage::masstree

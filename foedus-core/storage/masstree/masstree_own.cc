@@ -1,0 +1,123 @@
+// What a transaction remembers of records and pages follows them when they move, so that it sees
+// its own writes and does not conflict with itself.
+//
+//   M9   A session that moves records of its own writes moves the entries with them. Records that
+//        others moved are found when an operation lands on a page that was made by another session
+//        since the transaction began: only there could a lookup miss an own write.
+//   M10  Entries of the page-version set are re-pointed late: before an own insert into a page made
+//        since the transaction began, all entries of moved pages become entries of their twins and
+//        new layers, at birth counts, if they were true to the end. Then the insert moves the
+//        entries of its page. What is not true any more stays, and fails in verify.
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_storage.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+// The maker may have read the clock just before it moved on.
+bool is_recent(occ::TxnContext& ctx, const BorderPage* page) {
+  return BirthStamp(page->header.kind_word).epoch().next() >= ctx.begin_epoch();
+}
+
+// Adds entries for the layers that came to be after `observed`. False: one of them has changed.
+bool add_layer_roots(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
+                     page::PageVersion observed, page::PageVersion now) {
+  BorderPage* roots[BorderPage::kKeysMax];
+  unsigned count = 0;
+  for (unsigned i = 0; i < now.keys(); ++i) {
+    const Slot slot = page->slot(i);
+    if (!slot.is_layer() || slot.layer_ordinal() <= observed.layers()) continue;
+    BorderPage* const root = founder_of(ctx.pool(), page, slot);
+    if (root == nullptr) return false;
+    roots[count++] = root;
+  }
+  // Not add(), which keeps one entry a page: all that was seen of a page must hold.
+  for (unsigned i = 0; i < count; ++i) {
+    ctx.page_set().entries().push_back({&roots[i]->header, roots[i]->birth(), control});
+  }
+  return true;
+}
+
+// One step of M10 for one entry. True if the entry changed and is to be looked at again.
+bool follow_entry(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
+  occ::PageSet& set = ctx.page_set();
+  const occ::PageEntry entry = set.entries()[i];
+  BorderPage* const page = BorderPage::of(entry.page);
+  const page::PageVersion now = page->header.load_version();
+  if (now.keys() != entry.observed.keys()) return false;
+  if (now.layers() != entry.observed.layers()) {
+    if (!add_layer_roots(ctx, control, page, entry.observed, now)) return false;
+    set.entries()[i].observed = now.counts();
+    return true;
+  }
+  if (!now.is_moved()) return false;
+  BorderPage* const minor = BorderPage::of(twin_of(ctx.pool(), page, page->low));
+  BorderPage* const major = BorderPage::of(twin_of(ctx.pool(), page, page->last));
+  set.entries()[i].page = &minor->header;
+  set.entries()[i].observed = minor->birth();
+  if (major != minor) set.entries().push_back({&major->header, major->birth(), control});
+  return true;
+}
+
+}  // namespace
+
+occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
+                          std::uint32_t place) {
+  if (ctx.write_set().contains(from)) ctx.write_set().move(from, to, place);
+  for (occ::HeldLock& held : ctx.held()) {
+    if (held.record != from) continue;
+    occ::LockWaiter* const old_waiter = held.waiter;
+    held.record = to;
+    held.waiter = ctx.waiters().take();
+    const bool locked = occ::try_lock(&to->lock, held.waiter);
+    FOEDUS_INVARIANT(locked, from, to);
+    return old_waiter;
+  }
+  return nullptr;
+}
+
+bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page) {
+  if (ctx.write_set().is_empty()) return false;
+  return BirthStamp(page->header.kind_word).session() != ctx.session() && is_recent(ctx, page);
+}
+
+Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control) {
+  occ::WriteSet& set = ctx.write_set();
+  for (std::uint32_t i = 0; i < set.size(); ++i) {
+    occ::WriteEntry& entry = set[i];
+    if (entry.storage != control) continue;
+    const page::Tid tid = entry.record->load_tid();
+    if (!tid.is_moved() && !tid.is_next_layer()) continue;
+    page::RecordHeader* to = nullptr;
+    std::uint32_t place = 0;
+    if (track_moved(ctx.pool(), control, entry.record, &to, &place)) {
+      set.move(entry.record, to, place);
+    } else {
+      FOEDUS_CHECK(relocate(ctx, &entry));
+    }
+  }
+  return {};
+}
+
+void own_change(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
+                page::PageVersion before, page::PageVersion after) {
+  occ::PageSet& set = ctx.page_set();
+  if (set.is_empty()) return;
+  if (!is_recent(ctx, page)) return set.own_change(&page->header, before, after);
+  for (std::size_t i = 0; i < set.entries().size(); ++i) {
+    if (set.entries()[i].storage != control) continue;
+    while (follow_entry(ctx, control, i)) {
+    }
+  }
+  // Several entries may have come to speak of one page.
+  for (occ::PageEntry& entry : set.entries()) {
+    if (entry.page == &page->header && entry.observed == before.counts()) {
+      entry.observed = after.counts();
+    }
+  }
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,266 @@
+#pragma once
+// Pages of the Master-Tree (paper §8). A tree is a trie of layers; each layer is a B-tree over one
+// 64-bit slice of the key, read as a big-endian number. Border pages hold records, interior pages
+// separators and dual page pointers.
+//
+//   slices: | s0 s1 s2 … (append order)   heap: | record 0 | record 1 | …  free  … slot 1 slot 0 |
+//
+//     made --(linked)--> live --reorganize()/split_interior()--> moved --adopt()/grow()--> retired
+//                                   twins, or one replacement
+//
+//   M1  The slices low..last (both inclusive) that a page is responsible for never change, moved
+//       or not. Its twins share them at their boundary.
+//   M2  Nothing but the count makes a key visible: record, slice and slot are complete before
+//       header.version counts it, and slice, offset, key bytes and capacity never change then.
+//   M3  Records never move inside a page. A page without room, or a record that needs more, makes
+//       the whole page move: to two twins, or to one page in its place (foster_major null).
+//   M4  A moved page never changes again. Its foster words are set before its first record is
+//       marked moved, and all its records are before header.version says so. So no twin's record
+//       can change while the old one still looks alive.
+//   M5  All keys of one slice are in one page, and always fit: see crowded_capacity().
+//   M6  The fields of a slot that change (payload bytes, layer) change under the record's lock.
+//   M7  A record becomes a next layer once: TID flag, then the pointer in place of the payload,
+//       then the slot's mark, then the page's layer count. Readers that see the flag without the
+//       mark wait for it; the writer does nothing but these stores in between.
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/page/dual_page_pointer.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/page/tid.h"
+#include "foedus/options.h"
+
+namespace foedus::storage::masstree {
+
+// ---- keys
+
+// Length class of what is left of a key in a layer: 0..8 bytes end in this slice; more have a
+// remainder, and share one slot per slice (a record, or the next layer).
+inline constexpr unsigned kRemainderClass = 9;
+
+inline unsigned class_of(std::size_t key_bytes) {
+  return key_bytes > 8 ? kRemainderClass : static_cast<unsigned>(key_bytes);
+}
+
+// The first 8 bytes as a big-endian number, zeroes behind a shorter key.
+inline std::uint64_t slice_of(std::string_view rest) {
+  std::uint64_t word = 0;
+  if (rest.size() >= 8) [[likely]] {
+    std::memcpy(&word, rest.data(), 8);
+  } else {
+    std::memcpy(&word, rest.data(), rest.size());
+  }
+  return __builtin_bswap64(word);
+}
+
+// Writes the 8 bytes of a slice.
+inline void put_slice(std::uint64_t slice, char* to) {
+  slice = __builtin_bswap64(slice);
+  std::memcpy(to, &slice, 8);
+}
+
+constexpr std::uint32_t align_16(std::size_t bytes) {
+  return static_cast<std::uint32_t>((bytes + 15) & ~std::size_t{15});
+}
+
+// ---- slots
+
+// What a border page says of a record, in one word.
+class Slot {
+ public:
+  // Key bytes of a next-layer record that came from another page: its remainder stayed behind.
+  static constexpr std::uint32_t kLayerKeyBytes = 0xffff;
+  // Payload bytes: a chain of overflow pages, see occ/overflow.h.
+  static constexpr std::uint32_t kOverflow = 0xffff;
+  // Payload bytes: a next layer; below it the page's layer count once it became one, or 0.
+  static constexpr std::uint32_t kLayer = 0xf000;
+  static constexpr std::uint32_t kLayerOrdinalMask = 0x00ff;
+
+  constexpr Slot() = default;
+  constexpr explicit Slot(std::uint64_t word) : word_(word) {}
+  constexpr Slot(std::uint32_t offset, std::uint32_t key_bytes, std::uint32_t capacity,
+                 std::uint32_t payload_bytes)
+      : word_(offset | (std::uint64_t{key_bytes} << 16) | (std::uint64_t{capacity} << 32) |
+              (std::uint64_t{payload_bytes} << 48)) {}
+
+  constexpr std::uint64_t word() const { return word_; }
+  constexpr std::uint32_t offset() const { return word_ & 0xffff; }
+  constexpr std::uint32_t key_bytes() const { return (word_ >> 16) & 0xffff; }
+  constexpr std::uint32_t capacity() const { return (word_ >> 32) & 0xffff; }
+  constexpr std::uint32_t payload_field() const { return word_ >> 48; }
+
+  constexpr unsigned key_class() const {
+    return key_bytes() > 8 ? kRemainderClass : key_bytes();
+  }
+  constexpr std::uint32_t remainder_bytes() const {
+    return key_bytes() <= 8 || key_bytes() == kLayerKeyBytes ? 0 : key_bytes() - 8;
+  }
+  constexpr bool is_overflow() const { return payload_field() == kOverflow; }
+  constexpr bool is_layer() const {
+    return (payload_field() & ~kLayerOrdinalMask) == kLayer;
+  }
+  constexpr std::uint32_t layer_ordinal() const { return payload_field() & kLayerOrdinalMask; }
+  // Of a record that is no layer: its inline payload, or kOverflow.
+  constexpr std::uint32_t payload_bytes() const { return is_layer() ? 0 : payload_field(); }
+
+  constexpr std::uint32_t payload_offset() const {
+    return offset() + static_cast<std::uint32_t>(sizeof(page::RecordHeader)) +
+           align_16(remainder_bytes());
+  }
+  constexpr std::uint32_t record_bytes() const {
+    return payload_offset() - offset() + capacity();
+  }
+  constexpr Slot with_payload(std::uint32_t payload_field) const {
+    return Slot((word_ & 0xffffffffffffu) | (std::uint64_t{payload_field} << 48));
+  }
+
+ private:
+  std::uint64_t word_ = 0;
+};
+
+// Room for payloads: multiples of 16, and a dual page pointer fits always.
+inline constexpr std::uint32_t kCapacityMin = 16;
+constexpr std::uint32_t capacity_for(std::size_t payload_bytes) {
+  return std::max(kCapacityMin, align_16(payload_bytes));
+}
+
+// Heap and slot bytes of a record.
+constexpr std::uint32_t footprint(std::size_t remainder_bytes, std::uint32_t capacity) {
+  return static_cast<std::uint32_t>(sizeof(page::RecordHeader) + sizeof(std::uint64_t)) +
+         align_16(remainder_bytes) + capacity;
+}
+
+// ---- pages
+
+// What border and interior pages have in common.
+struct TreePage {
+  page::PageHeader header;                      // +64 -> 64
+  std::uint64_t low;                            // +8 -> 72   M1
+  std::uint64_t last;                           // +8 -> 80   M1
+  base::AtomicWord<std::uint64_t> foster_minor;  // +8 -> 88   M4: VolatilePageId words
+  base::AtomicWord<std::uint64_t> foster_major;  // +8 -> 96   0: the minor one took all
+
+  bool contains(std::uint64_t slice) const { return low <= slice && slice <= last; }
+  bool is_border() const { return header.level == 0; }
+
+  static TreePage* of(page::PageHeader* header) { return reinterpret_cast<TreePage*>(header); }
+};
+static_assert(sizeof(TreePage) == 96);
+
+// header.kind_word of all pages: when and by whom the page was made, so that a transaction knows
+// whether records of its own may have come there (masstree_own.cc).
+class BirthStamp {
+ public:
+  static constexpr unsigned kSessionBits = 16;
+  constexpr explicit BirthStamp(std::uint64_t word) : word_(word) {}
+  constexpr BirthStamp(Epoch epoch, std::uint32_t session)
+      : word_((epoch.number() << kSessionBits) | session) {}
+  constexpr std::uint64_t word() const { return word_; }
+  constexpr Epoch epoch() const { return Epoch(word_ >> kSessionBits); }
+  constexpr std::uint32_t session() const { return word_ & ((1u << kSessionBits) - 1); }
+
+ private:
+  std::uint64_t word_;
+};
+
+// header.version: keys and layers. header.flags: kFounder.
+struct BorderPage : TreePage {
+  static constexpr unsigned kKeysMax = 64;
+  static constexpr unsigned kNone = ~0u;
+  // header.flags: made as the root of a layer out of one record, and holds it, or is the copy of
+  // such a page that had no other key yet. Who observed that record as no layer may go by the
+  // page's birth count.
+  static constexpr std::uint8_t kFounder = 1;
+
+  base::AtomicWord<std::uint32_t> sorted_keys;  // +4 -> 100  the first so many ascend by
+                                                //            (slice, class)
+  std::uint32_t heap_end;                       // +4 -> 104  written by the lock's holder
+  std::uint64_t zero;                           // +8 -> 112
+  std::uint64_t slices[kKeysMax];               // +512 -> 624
+  char heap[page::kPageBytes - 624];            // +3472 -> 4096
+
+  static constexpr std::uint32_t kHeapBegin = 624;
+  static constexpr std::uint32_t kHeapBytes = page::kPageBytes - kHeapBegin;
+
+  static BorderPage* of(page::PageHeader* header) { return reinterpret_cast<BorderPage*>(header); }
+  static BorderPage* of(TreePage* tree_page) { return static_cast<BorderPage*>(tree_page); }
+  static BorderPage* of_record(page::RecordHeader* record) {
+    return of(page::PageHeader::of(static_cast<void*>(record)));
+  }
+
+  base::AtomicWord<std::uint64_t>& slot_word(unsigned index) {
+    char* const end = reinterpret_cast<char*>(this) + page::kPageBytes;
+    return reinterpret_cast<base::AtomicWord<std::uint64_t>*>(end)[-1 - static_cast<int>(index)];
+  }
+  Slot slot(unsigned index) {
+    // order: acquire, pairs with the release of whoever set the changing fields (M6, M7).
+    return Slot(slot_word(index).load_acquire());
+  }
+  char* at(std::uint32_t offset) { return reinterpret_cast<char*>(this) + offset; }
+  page::RecordHeader* record(Slot slot) {
+    return reinterpret_cast<page::RecordHeader*>(at(slot.offset()));
+  }
+  page::RecordHeader* record(unsigned index) { return record(slot(index)); }
+  std::string_view remainder(Slot slot) {
+    return {at(slot.offset()) + sizeof(page::RecordHeader), slot.remainder_bytes()};
+  }
+  char* payload(Slot slot) { return at(slot.payload_offset()); }
+  // REQUIRES: slot.is_layer(), or the caller makes it one.
+  page::DualPagePointer* layer_pointer(Slot slot) {
+    return reinterpret_cast<page::DualPagePointer*>(payload(slot));
+  }
+  // The slot of a record of this page. kNone: not one of the first `keys`.
+  unsigned index_of(const page::RecordHeader* record, unsigned keys) {
+    const auto offset = static_cast<std::uint32_t>(reinterpret_cast<const char*>(record) -
+                                                   reinterpret_cast<const char*>(this));
+    for (unsigned i = 0; i < keys; ++i) {
+      if (slot(i).offset() == offset) return i;
+    }
+    return kNone;
+  }
+
+  bool is_founder() const { return (header.flags & kFounder) != 0; }
+  page::PageVersion birth() const { return page::PageVersion(header.birth_version); }
+
+  // Free bytes between heap and slots. REQUIRES: the lock.
+  std::uint32_t free_bytes(unsigned keys) const {
+    return static_cast<std::uint32_t>(page::kPageBytes) - 8 * keys - heap_end;
+  }
+};
+static_assert(sizeof(BorderPage) == page::kPageBytes);
+
+// header.version: keys is the number of separators; there is one child more.
+struct InteriorPage : TreePage {
+  static constexpr unsigned kSeparatorsMax = 166;
+
+  // Child i is responsible for slices from separator i-1 (or low) to below separator i (or last).
+  // An adoption shifts both while others read: each slot always holds some valid pointer, and who
+  // follows one looks at the child's own low and last.
+  base::AtomicWord<std::uint64_t> separators[kSeparatorsMax];  // +1328 -> 1424
+  page::DualPagePointer children[kSeparatorsMax + 1];          // +2672 -> 4096
+
+  static InteriorPage* of(TreePage* tree_page) { return static_cast<InteriorPage*>(tree_page); }
+
+  // The child to look for `slice` in, among the first `keys` separators.
+  unsigned child_of(std::uint64_t slice, unsigned keys) const {
+    // order: relaxed, a guess that the child's fences check.
+    unsigned begin = 0;
+    unsigned count = keys;
+    while (count > 0) {
+      const unsigned half = count / 2;
+      const bool right = separators[begin + half].load_relaxed() <= slice;
+      begin = right ? begin + half + 1 : begin;
+      count = right ? count - half - 1 : half;
+    }
+    return begin;
+  }
+};
+static_assert(sizeof(InteriorPage) == page::kPageBytes);
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,310 @@
+// The operations of transactions: find the record, look at it, remember, add the write.
+#include <string>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_storage.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+using log::LogRecordType;
+using occ::Found;
+
+// How often an operation starts over because its record moved.
+constexpr unsigned kMovedTries = 1000;
+
+// find(), after own writes that others moved are known again.
+Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+              Spot* spot) {
+  *spot = find(ctx.pool(), control, key);
+  if (may_hide_own(ctx, spot->at.page)) [[unlikely]] {
+    FOEDUS_CHECK(settle_own(ctx, control));
+    *spot = find(ctx.pool(), control, key);
+  }
+  return {};
+}
+
+// O4: nothing is there, and nothing may come to be.
+Status missing(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
+  ctx.remember_page(&spot.at.page->header, spot.at.version, control);
+  return ErrorCode::kNotFound;
+}
+
+Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  return ctx.conflict(ConflictReason::kRetryBound, control, key);
+}
+
+Status outside(occ::StorageControl* control, std::string_view key, std::uint32_t offset,
+               std::size_t bytes, std::uint32_t payload_bytes) {
+  Status status = Status::error(
+      ErrorCode::kInvalidArgument,
+      "bytes [" + std::to_string(offset) + ", " + std::to_string(offset + bytes) +
+          ") are not all inside of the payload of " + std::to_string(payload_bytes) + " bytes");
+  status.at_table(control->meta.name);
+  return std::move(status.at_key(key.data(), key.size()));
+}
+
+// Reads the record of `spot`, wherever it is now. kMoved: it was purged.
+Found read_spot(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
+                occ::ReadRange* range) {
+  page::RecordHeader* record = spot.record();
+  std::uint32_t place = spot.index;
+  for (;;) {
+    const Found found = read_at(ctx, control, record, place, range);
+    if (found != Found::kMoved) [[likely]] return found;
+    if (!track_moved(ctx.pool(), control, record, &record, &place)) return found;
+  }
+}
+
+Status status_of(Found found) {
+  return found == Found::kPresent ? Status() : Status(ErrorCode::kNotFound);
+}
+
+// Adds the write of a whole payload, as a chain of its own if it is to be one.
+Status write_payload(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
+                     std::string_view key, std::string_view payload, bool must_exist, bool chain) {
+  std::uint64_t overflow = 0;
+  if (chain) {
+    FOEDUS_TRY(overflow, occ::write_overflow(ctx, control, payload));
+  }
+  Status status = ctx.write(LogRecordType::kPut, control, spot.record(), spot.index, key, 0,
+                            payload, must_exist, overflow);
+  if (!status.is_ok() && overflow != 0) occ::release_overflow(ctx, control, overflow);
+  return status;
+}
+
+// What a partial write is to change, as far as the transaction knows.
+struct Current {
+  bool chain = false;  // the payload is, or will be, an overflow chain
+  std::uint32_t payload_bytes = 0;
+};
+
+Current current_of(occ::TxnContext& ctx, const Spot& spot) {
+  const occ::WriteSet::Own own = ctx.write_set().find(spot.record());
+  if (own.newest != occ::WriteEntry::kNone) {
+    const occ::WriteEntry& first = ctx.write_set()[own.first];
+    if (first.log->type == LogRecordType::kPut) {
+      return {first.overflow != 0, first.log->payload_bytes()};
+    }
+  }
+  // A look without remembering: accepts() looks again at commit.
+  const Slot slot = spot.at.page->slot(spot.index);
+  return {slot.is_overflow(), slot.payload_bytes()};
+}
+
+// A partial write that would reach outside: true if it still would after a look that is remembered.
+Found is_outside(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
+                 std::uint64_t end, occ::ReadRange* range) {
+  const Found found = read_spot(ctx, control, spot, range);
+  if (found != Found::kPresent) return found;
+  return range->payload_bytes < end ? Found::kAbsent : Found::kPresent;
+}
+
+// O7: the whole payload of a chain is read and written again. change(payload) changes it.
+template <typename Change>
+Status rewrite(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
+               std::string_view key, std::uint32_t offset, std::size_t bytes, Change&& change) {
+  std::string whole;
+  const Found found = occ::read_whole(
+      [&](occ::ReadRange* range) { return read_spot(ctx, control, spot, range); }, &whole);
+  if (found == Found::kMoved || found == Found::kConflict) return unsettled(ctx, control, key);
+  if (found == Found::kAbsent) return ErrorCode::kNotFound;
+  if (std::uint64_t{offset} + bytes > whole.size()) {
+    return outside(control, key, offset, bytes, static_cast<std::uint32_t>(whole.size()));
+  }
+  change(whole.data() + offset);
+  return write_payload(ctx, control, spot, key, whole, true,
+                       whole.size() > spot.slot.capacity());
+}
+
+// write_at() and increment(): `part` goes to the log, change(bytes) does it to a payload.
+template <typename Change>
+Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
+                  std::string_view key, std::uint32_t offset, std::string_view part,
+                  Change&& change) {
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+    Spot spot;
+    FOEDUS_CHECK(locate(ctx, control, key, &spot));
+    if (!spot.found()) return missing(ctx, control, spot);
+    const Found found = ctx.look_at(control, spot.record(), false);
+    if (found == Found::kMoved) continue;
+    if (found == Found::kConflict) return unsettled(ctx, control, key);
+    if (found == Found::kAbsent) return ErrorCode::kNotFound;
+    const Current current = current_of(ctx, spot);
+    if (current.chain) return rewrite(ctx, control, spot, key, offset, part.size(), change);
+    const std::uint64_t end = std::uint64_t{offset} + part.size();
+    if (end > current.payload_bytes) {
+      occ::ReadRange range;
+      const Found inside = is_outside(ctx, control, spot, end, &range);
+      if (inside == Found::kConflict) return unsettled(ctx, control, key);
+      if (inside == Found::kAbsent) {
+        return outside(control, key, offset, part.size(), range.payload_bytes);
+      }
+      continue;  // it has changed meanwhile
+    }
+    return ctx.write(type, control, spot.record(), spot.index, key, offset, part, true);
+  }
+  return unsettled(ctx, control, key);
+}
+
+}  // namespace
+
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+           occ::ReadRange* range) {
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+    Spot spot;
+    FOEDUS_CHECK(locate(ctx, control, key, &spot));
+    if (!spot.found()) return missing(ctx, control, spot);
+    const Found found = read_spot(ctx, control, spot, range);
+    if (found == Found::kMoved) continue;
+    if (found == Found::kConflict) break;
+    return status_of(found);
+  }
+  return unsettled(ctx, control, key);
+}
+
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                      occ::ReadRange* range) {
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+    Spot spot;
+    FOEDUS_CHECK(locate(ctx, control, key, &spot));
+    if (!spot.found()) return missing(ctx, control, spot);
+    FOEDUS_CHECK(ctx.hold(control, spot.record(), key));
+    const Found found = read_at(ctx, control, spot.record(), spot.index, range);
+    if (found == Found::kMoved) continue;
+    if (found == Found::kConflict) break;
+    return status_of(found);
+  }
+  return unsettled(ctx, control, key);
+}
+
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                   std::string_view key, std::string_view payload) {
+  bool chain = occ::is_overflow(payload.size());
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+    Spot spot;
+    FOEDUS_CHECK(locate(ctx, control, key, &spot));
+    if (!spot.found()) {
+      if (mode == WriteMode::kUpdate) return missing(ctx, control, spot);
+      FOEDUS_CHECK(
+          place(ctx, control, key, chain ? 0 : payload.size(), Deleted::kPurge, &spot));
+    }
+    if (mode != WriteMode::kPut) {
+      const Found found = ctx.look_at(control, spot.record(), mode == WriteMode::kInsert);
+      if (found == Found::kMoved) continue;
+      if (found == Found::kConflict) break;
+      if (mode == WriteMode::kInsert && found == Found::kPresent) {
+        return ErrorCode::kAlreadyExists;
+      }
+      if (mode == WriteMode::kUpdate && found == Found::kAbsent) return ErrorCode::kNotFound;
+    }
+    if (!chain && spot.slot.capacity() < payload.size()) {
+      bool again = false;
+      FOEDUS_CHECK(
+          make_room(ctx, control, spot, payload.size(), Deleted::kPurge, &again, &chain));
+      if (again) continue;
+    }
+    return write_payload(ctx, control, spot, key, payload, mode == WriteMode::kUpdate, chain);
+  }
+  return unsettled(ctx, control, key);
+}
+
+Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                std::uint32_t offset, std::string_view part) {
+  return write_part(ctx, control, LogRecordType::kWriteAt, key, offset, part,
+                    [part](char* bytes) { std::memcpy(bytes, part.data(), part.size()); });
+}
+
+Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 std::uint32_t offset, std::int64_t delta) {
+  char part[sizeof(delta)];
+  std::memcpy(part, &delta, sizeof(delta));
+  return write_part(ctx, control, LogRecordType::kIncrement, key, offset, {part, sizeof(part)},
+                    [delta](char* bytes) {
+                      std::uint64_t value;
+                      std::memcpy(&value, bytes, sizeof(value));
+                      value += static_cast<std::uint64_t>(delta);
+                      std::memcpy(bytes, &value, sizeof(value));
+                    });
+}
+
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+    Spot spot;
+    FOEDUS_CHECK(locate(ctx, control, key, &spot));
+    if (!spot.found()) return missing(ctx, control, spot);
+    const Found found = ctx.look_at(control, spot.record(), false);
+    if (found == Found::kMoved) continue;
+    if (found == Found::kConflict) break;
+    if (found == Found::kAbsent) return ErrorCode::kNotFound;
+    return ctx.write(LogRecordType::kErase, control, spot.record(), spot.index, key, 0, {}, true);
+  }
+  return unsettled(ctx, control, key);
+}
+
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
+  const std::string_view key = entry->log->key();
+  // Room for whatever the transaction puts into this record.
+  std::size_t inline_bytes = 0;
+  for (const occ::WriteEntry& other : ctx.write_set().entries()) {
+    if (other.record != entry->record || other.overflow != 0) continue;
+    if (other.log->type != LogRecordType::kPut) continue;
+    inline_bytes = std::max<std::size_t>(inline_bytes, other.log->payload_bytes());
+  }
+  for (;;) {
+    Spot spot;
+    FOEDUS_CHECK(place(ctx, entry->storage, key, inline_bytes, Deleted::kPurge, &spot));
+    if (spot.slot.capacity() < inline_bytes) {
+      bool again = false;
+      bool chain = false;
+      FOEDUS_CHECK(make_room(ctx, entry->storage, spot, inline_bytes, Deleted::kPurge, &again,
+                             &chain));
+      if (again) continue;
+      for (occ::WriteEntry& other : ctx.write_set().entries()) {
+        const bool put = other.log->type == LogRecordType::kPut && other.overflow == 0;
+        if (!chain || !put || other.record != entry->record) continue;
+        FOEDUS_TRY(other.overflow,
+                   occ::write_overflow(ctx, entry->storage, other.log->payload()));
+      }
+    }
+    if (spot.record() != entry->record) {
+      ctx.write_set().move(entry->record, spot.record(), spot.index);
+    }
+    return {};
+  }
+}
+
+void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  page::PagePool& pool = ctx.pool();
+  const std::uint64_t slice = slice_of(key);
+  TreePage* page = root_page(pool, {&control->root, nullptr});
+  while (!page->is_border()) {
+    const page::PageVersion version = page->header.load_version();
+    InteriorPage* const interior = InteriorPage::of(page);
+    if (version.is_moved()) {
+      page = twin_of(pool, page, slice);
+      continue;
+    }
+    page::DualPagePointer& pointer =
+        interior->children[interior->child_of(slice, version.keys())];
+    TreePage* const child = TreePage::of(pool.resolve(pointer.load_volatile()));
+    if (interior->header.level == 1) {
+      // Header, fences, slices, and the first slots; the records are behind one more look.
+      base::prefetch_lines(child, BorderPage::kHeapBegin);
+      base::prefetch_lines(reinterpret_cast<char*>(child) + page::kPageBytes - 512, 512);
+      return;
+    }
+    if (!child->contains(slice)) continue;
+    page = child;
+  }
+}
+
+}  // namespace foedus::storage::masstree
