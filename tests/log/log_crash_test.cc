@@ -168,6 +168,50 @@ TEST(LogCrash, many_crashes_in_a_row_at_random_calls) {
   }
 }
 
+// Goal: segments are removed so that a crash leaves a log that opens and lacks nothing that was not
+// covered. Method: the power fails at every call of a removal.
+TEST(LogCrash, power_fails_at_every_call_while_segments_are_removed) {
+  for (const std::uint64_t seed :
+       {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{3}, std::uint64_t{4}}) {
+    bool was_lost = true;
+    for (std::uint64_t skip = 0; was_lost; ++skip) {
+      SCOPED_TRACE(describe(skip, 0, seed));
+      FailingDevice device;
+      std::vector<Written> all;
+      Epoch covered;
+      {
+        LogRun run(&device, 2, 64u << 10);
+        ASSERT_OK(run.open_and_start());
+        TestSession* const session = run.session(0);
+        for (std::uint64_t i = 0; i < 100; ++i) {
+          const auto epoch = session->commit(i, 3'000);
+          ASSERT_OK(epoch);
+          if (i == 60) covered = *epoch;
+          run.runtime.run_for(3'000);
+        }
+        ASSERT_OK(run.wait(run.clock->current()));
+        run.runtime.run_for(50'000);
+        all = session->history();
+        device.lose_power_after(skip);
+        const Status removed = run.log->remove_segments_up_to(covered);
+        was_lost = device.has_lost_power();
+        ASSERT_EQ(removed.is_ok(), !was_lost);
+      }
+      device.crash_power(seed);
+      LogRun run(&device, 1);
+      ASSERT_OK(run.open());
+      History found;
+      ASSERT_OK(read_all(*run.log, &found));
+      const std::vector<Written>& left = found[{1, 0}];
+      ASSERT_LE(left.size(), all.size());
+      ASSERT_TRUE(std::equal(left.rbegin(), left.rend(), all.rbegin()));
+      ASSERT_LE(left.front().epoch, covered.number() + 1);
+      ASSERT_OK(run.start());
+      EXPECT_EQ(device.names().size(), run.log->found_segment_count() + 2);  // no leftovers
+    }
+  }
+}
+
 // Goal: the durable epoch is on the device before anyone is told. Method: in each callback, look
 // at what would be left if the power failed now.
 TEST(LogCrash, a_callback_comes_after_the_commit_is_on_the_device) {

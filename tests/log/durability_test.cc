@@ -1,0 +1,127 @@
+// Tickets and waiters: woken after the durable epoch moved, called once, told of trouble.
+#include "foedus-core/log/durability.h"
+
+#include "foedus/ticket.h"
+#include "tests/log/log_harness.h"
+
+namespace foedus::log::testing {
+namespace {
+
+TEST(Durability, a_ticket_without_a_log_is_durable_at_once) {
+  const Ticket none;
+  EXPECT_TRUE(none.is_durable());
+  EXPECT_TRUE(none.wait_durable(0).is_ok());
+  int calls = 0;
+  none.on_durable([&](const Status& status) { calls += status.is_ok() ? 1 : 100; });
+  EXPECT_EQ(calls, 1);
+
+  ManualRuntime runtime;
+  internal::DurabilityWaits waits(&runtime, true);
+  const Ticket ticket(&waits, Epoch(12'345));
+  EXPECT_TRUE(ticket.is_durable());
+  EXPECT_TRUE(ticket.wait_durable().is_ok());
+  ticket.on_durable([&](const Status& status) { calls += status.is_ok() ? 1 : 100; });
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(Durability, a_wait_ends_at_its_timeout_and_the_ticket_stays_good) {
+  FailingDevice device;
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  const auto epoch = run.session(0)->commit(1, 10);
+  ASSERT_OK(epoch);
+  const Ticket ticket(&run.log->durability(), *epoch);
+  EXPECT_FALSE(ticket.is_durable());
+  const std::uint64_t begin_us = run.runtime.now_us();
+  EXPECT_EQ(ticket.wait_durable(0).code(), ErrorCode::kTimeout);
+  EXPECT_EQ(run.runtime.now_us(), begin_us);
+  run.clock->enter_commit(63);  // a session that does not leave its commit holds the epoch
+  EXPECT_EQ(ticket.wait_durable(5'000).code(), ErrorCode::kTimeout);
+  EXPECT_GE(run.runtime.now_us(), begin_us + 5'000);
+  EXPECT_LT(run.runtime.now_us(), begin_us + 6'000);
+  run.clock->leave_commit(63);
+  ASSERT_OK(ticket.wait_durable());
+  EXPECT_TRUE(ticket.is_durable());
+}
+
+TEST(Durability, a_waiter_does_not_wait_for_the_end_of_the_interval) {
+  FailingDevice device;
+  LogRun run(&device, 4);
+  ASSERT_OK(run.open_and_start());
+  run.session(2);
+  run.runtime.run_for(10'500);
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const auto epoch = run.sessions[0]->commit(i, 10);
+    ASSERT_OK(epoch);
+    const std::uint64_t begin_us = run.runtime.now_us();
+    ASSERT_OK(run.wait(*epoch));
+    EXPECT_LT(run.runtime.now_us() - begin_us, 1'000u);
+  }
+}
+
+TEST(Durability, callbacks_are_called_once_in_the_order_of_epochs) {
+  FailingDevice device;
+  LogRun run(&device, 2);
+  ASSERT_OK(run.open_and_start());
+  TestSession* const session = run.session(0);
+  std::vector<std::uint64_t> called;
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const auto epoch = session->commit(i, 10);
+    ASSERT_OK(epoch);
+    const Ticket ticket(&run.log->durability(), *epoch);
+    ticket.on_durable([&, epoch = *epoch](const Status& status) {
+      EXPECT_TRUE(status.is_ok());
+      EXPECT_TRUE(run.log->durability().is_durable(epoch));
+      called.push_back(epoch.number());
+    });
+    if (i % 2 == 0) run.runtime.run_for(7'000);
+  }
+  run.runtime.run_for(100'000);
+  EXPECT_EQ(called.size(), 30u);
+  EXPECT_TRUE(std::is_sorted(called.begin(), called.end()));
+}
+
+TEST(Durability, what_is_left_when_the_log_ends_is_called_with_the_error) {
+  FailingDevice device;
+  int calls = 0;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    run.log->durability().on_durable(Epoch(1'000'000), [&](const Status& status) {
+      ++calls;
+      EXPECT_EQ(status.code(), ErrorCode::kClosed);
+    });
+    ASSERT_OK(run.close());
+    EXPECT_EQ(calls, 1);
+    run.log->durability().on_durable(Epoch(1'000'000), [&](const Status& status) {
+      ++calls;
+      EXPECT_EQ(status.code(), ErrorCode::kClosed);
+    });
+    EXPECT_EQ(run.wait(Epoch(1'000'000)).code(), ErrorCode::kClosed);
+  }
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(Durability, an_epoch_is_announced_only_when_every_logger_has_it) {
+  FailingDevice device;
+  LogRun run(&device, 2);
+  ASSERT_OK(run.open_and_start());
+  const auto first = run.session(0)->commit(1, 10);
+  const auto second = run.session(1)->commit(2, 10);
+  ASSERT_OK(first);
+  ASSERT_OK(second);
+  // Only the clock and the first logger run.
+  auto* const logger = dynamic_cast<base::Task*>(run.log->room(0));
+  ASSERT_NE(logger, nullptr);
+  run.clock->hurry(*first);
+  for (int i = 0; i < 20; ++i) {
+    run.runtime.step(run.clock.get());
+    run.runtime.step(logger);
+  }
+  EXPECT_GE(run.clock->published(), *first);
+  EXPECT_FALSE(run.log->durability().is_durable(*first));
+  ASSERT_OK(run.wait(*first));
+}
+
+}  // namespace
+}  // namespace foedus::log::testing

@@ -1,0 +1,107 @@
+// Names and blocks of segment files, and the two slots of the savepoint.
+#include "foedus-core/log/log_file.h"
+
+#include <cerrno>
+
+#include "foedus-core/log/savepoint.h"
+#include "tests/log/log_harness.h"
+
+namespace foedus::log::testing {
+namespace {
+
+TEST(LogFile, segment_names_are_parsed_as_they_are_made) {
+  EXPECT_EQ(segment_name(3, 12), "log-3-00000012");
+  const auto parsed = parse_segment_name("log-63-99999999");
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(parsed->soc, 63u);
+  EXPECT_EQ(parsed->number, kSegmentNumberMax);
+  for (const char* const name : {"", "log", "log-", "log-1", "log-1-", "log--00000001",
+                                 "log-1-0000001", "log-1-000000001", "log-1-0000000x",
+                                 "log-01-00000001", "log-1-00000001 ", "xlog-1-00000001"}) {
+    EXPECT_FALSE(parse_segment_name(name).has_value()) << name;
+  }
+}
+
+TEST(LogFile, a_block_knows_its_header_and_its_seal) {
+  SegmentBlock block;
+  EXPECT_EQ(block.header_state(), SegmentBlock::State::kDamaged);
+  EXPECT_EQ(block.seal_state(), SegmentBlock::State::kAbsent);
+  SegmentHeader header{};
+  header.number = 9;
+  block.set_header(header);
+  EXPECT_EQ(block.header_state(), SegmentBlock::State::kValid);
+  EXPECT_EQ(block.header().number, 9u);
+  SegmentSeal seal{};
+  seal.cut_epoch = 77;
+  block.set_seal(seal);
+  EXPECT_EQ(block.seal_state(), SegmentBlock::State::kValid);
+  EXPECT_EQ(block.seal().cut_epoch, 77u);
+  EXPECT_EQ(block.header_state(), SegmentBlock::State::kValid);
+  block.bytes()[kSlotBytes + 1'000] = 1;
+  EXPECT_EQ(block.seal_state(), SegmentBlock::State::kDamaged);
+}
+
+// The bytes that FORMAT.md promises, spelled out: a change of the format must change this test, the
+// document and the version.
+TEST(LogFile, the_first_bytes_of_a_segment_are_those_of_the_format) {
+  FailingDevice device;
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  ASSERT_OK(run.session(0)->commit(0x0102030405060708, 8));
+  run.runtime.run_for(50'000);
+  const std::vector<char> bytes = device.bytes_of("log-0-00000001");
+  const auto text = [&](std::size_t offset, std::size_t count) {
+    return std::string(bytes.data() + offset, count);
+  };
+  EXPECT_EQ(text(0, 8), "FOEDLOG1");
+  EXPECT_EQ(text(8, 4), std::string("\1\0\0\0", 4));             // version
+  EXPECT_EQ(text(16, 8), std::string("\0\0\0\0\1\0\0\0", 8));    // SOC, number
+  EXPECT_EQ(text(24, 8), std::string("\1\0\0\0\0\0\0\0", 8));    // incarnation
+  EXPECT_EQ(text(48, 2'000), std::string(2'000, '\0'));
+  EXPECT_EQ(text(4096, 4), "FRME");
+  EXPECT_EQ(text(4104, 8), std::string("\0\x10\0\0\1\0\1\0", 8));  // bytes, layout, pieces
+  EXPECT_EQ(text(4128, 8), std::string("\0\x10\0\0\0\0\0\0", 8));  // offset
+  EXPECT_EQ(text(4176, 8), std::string("\0\0\0\0\x28\0\0\0", 8));  // session, 40 bytes
+  EXPECT_EQ(text(4192, 8), std::string("\x28\0\0\0\7\0\0\0", 8));  // the record
+  EXPECT_EQ(text(4216, 8), std::string("\x08\7\6\5\4\3\2\1", 8));  // its key
+}
+
+TEST(Savepoint, the_newest_valid_slot_counts_and_a_torn_write_leaves_the_old_one) {
+  FailingDevice device;
+  Savepoint savepoint = empty_savepoint();
+  ASSERT_OK(create_savepoint(&device, &savepoint));
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    savepoint.incarnation = i;
+    ASSERT_OK(write_savepoint(&device, &savepoint));
+    EXPECT_EQ(read_savepoint(&device)->incarnation, i);
+  }
+  const std::uint64_t slot = savepoint.sequence % 2 * 4096;
+  device.flip_bit(std::string(kSavepointName), slot + 30, 1);
+  EXPECT_EQ(read_savepoint(&device)->incarnation, 4u);
+  device.flip_bit(std::string(kSavepointName), 4096 - slot + 30, 1);
+  EXPECT_EQ(read_savepoint(&device).code(), ErrorCode::kCorruption);
+}
+
+// Goal: writes that fail never touch the only valid slot. Method: fail every write and sync for a
+// while, with a power failure after each.
+TEST(Savepoint, failed_writes_spare_the_valid_slot) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    FailingDevice device;
+    Savepoint savepoint = empty_savepoint();
+    savepoint.incarnation = 1;
+    ASSERT_OK(create_savepoint(&device, &savepoint));
+    ASSERT_OK(write_savepoint(&device, &savepoint));
+    savepoint.incarnation = 2;
+    device.fail(seed % 2 == 0 ? Call::kWrite : Call::kSync, 0, EIO, true);
+    for (std::uint64_t i = 0; i < 1 + seed % 3; ++i) {
+      EXPECT_FALSE(write_savepoint(&device, &savepoint).is_ok());
+    }
+    device.crash_power(seed);
+    const auto found = read_savepoint(&device);
+    ASSERT_OK(found);
+    EXPECT_GE(found->incarnation, 1u);
+  }
+}
+
+}  // namespace
+}  // namespace foedus::log::testing

@@ -1,0 +1,78 @@
+// ctest-labels: concurrency
+// The log with real threads on real files: sessions that commit, wait, come and go.
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "foedus-core/device/file_device.h"
+#include "tests/log/log_harness.h"
+
+namespace foedus::log::testing {
+namespace {
+
+struct TemporaryFolder {
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "foedus-log-XXXXXX").string();
+    path = mkdtemp(pattern.data());
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+constexpr std::uint32_t kSocs = 2;
+constexpr std::uint32_t kThreads = 4;
+constexpr std::uint64_t kCommits = 400;
+
+void work(Log* log, epoch::EpochClock* clock, std::uint32_t number, std::vector<Written>* history,
+          std::atomic<std::uint64_t>* callbacks) {
+  TestSession session(log, clock, number % kSocs, number, 64u << 10);
+  for (std::uint64_t i = 0; i < kCommits; ++i) {
+    const std::size_t bytes = i % 16 == 0 ? 12'000 : i % 200;
+    const auto epoch = session.commit(number * kCommits + i, bytes);
+    ASSERT_OK(epoch);
+    if (i % 20 == 0) ASSERT_OK(log->durability().wait(*epoch, 60'000'000));
+    log->durability().on_durable(*epoch, [callbacks](const Status& status) {
+      if (status.is_ok()) callbacks->fetch_add(1);
+    });
+  }
+  ASSERT_OK(session.detach());
+  *history = session.history();
+}
+
+TEST(LogThreads, many_sessions_commit_wait_and_leave_and_all_is_read_back) {
+  const TemporaryFolder folder;
+  History expected;
+  for (std::uint64_t incarnation = 1; incarnation <= 2; ++incarnation) {
+    const auto runtime = base::make_thread_runtime();
+    auto device = device::FileDevice::open(folder.path + "/db", Facility::kTry);
+    ASSERT_OK(device);
+    auto log = Log::open(device->get(), runtime.get(), {kSocs, 256u << 10}, {});
+    ASSERT_OK(log);
+    epoch::EpochClock clock(runtime.get(), (*log)->first_new_epoch(), 16, 2'000);
+    ASSERT_OK((*log)->start(&clock));
+    runtime->start(&clock);
+    std::vector<std::vector<Written>> histories(kThreads);
+    std::atomic<std::uint64_t> callbacks{0};
+    std::vector<std::thread> threads;
+    for (std::uint32_t i = 0; i < kThreads; ++i) {
+      threads.emplace_back(work, log->get(), &clock, i, &histories[i], &callbacks);
+    }
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_OK((*log)->close());
+    runtime->stop(&clock);
+    EXPECT_EQ(callbacks.load(), kThreads * kCommits);
+    for (std::uint32_t i = 0; i < kThreads; ++i) expected[{incarnation, i}] = histories[i];
+  }
+  const auto runtime = base::make_thread_runtime();
+  auto device = device::FileDevice::open(folder.path + "/db", Facility::kOff);
+  ASSERT_OK(device);
+  auto log = Log::open(device->get(), runtime.get(), {1, 1u << 20}, {});
+  ASSERT_OK(log);
+  EXPECT_TRUE((*log)->was_closed_cleanly());
+  History found;
+  ASSERT_OK(read_all(**log, &found));
+  EXPECT_EQ(found, expected);
+}
+
+}  // namespace
+}  // namespace foedus::log::testing
