@@ -51,7 +51,6 @@ struct Model {
       }
     }
   }
-  bool operator==(const Model&) const = default;
 };
 
 // One life of the database between two crashes.
@@ -181,6 +180,34 @@ Model Life::read() {
   return model;
 }
 
+// What differs, for a person; empty if nothing does.
+std::string difference(const Model& found, const Model& expected) {
+  std::string text;
+  const auto maps = [&text](const char* name, const auto& have, const auto& want) {
+    for (std::uint64_t k = 0; k < kKeys; ++k) {
+      const auto h = have.find(k);
+      const auto w = want.find(k);
+      const std::string one =
+          h == have.end() ? "absent"
+                          : h->second.substr(0, 12) + "~" + std::to_string(h->second.size());
+      const std::string two =
+          w == want.end() ? "absent"
+                          : w->second.substr(0, 12) + "~" + std::to_string(w->second.size());
+      if (one != two)
+        text += std::string(name) + "[" + std::to_string(k) + "] is " + one + ", not " + two + "\n";
+    }
+  };
+  maps("tree", found.tree, expected.tree);
+  maps("hash", found.hash, expected.hash);
+  if (found.array != expected.array) text += "the array differs\n";
+  for (std::size_t i = 0; i < std::max(found.log.size(), expected.log.size()); ++i) {
+    const std::string one = i < found.log.size() ? found.log[i].substr(0, 20) : "absent";
+    const std::string two = i < expected.log.size() ? expected.log[i].substr(0, 20) : "absent";
+    if (one != two) text += "log[" + std::to_string(i) + "] is " + one + ", not " + two + "\n";
+  }
+  return text;
+}
+
 // The model after the transactions whose end the log shows.
 Model model_of(const std::vector<ModelTxn>& txns) {
   Model model;
@@ -201,7 +228,7 @@ void run_seed(std::uint64_t seed) {
       if (random.below(3) == 0) device.lose_power_after(random.below(30));
       if (life.open().is_ok()) {
         const Model found = life.read();
-        EXPECT_TRUE(found == model_of(txns)) << "after crash " << crash;
+        EXPECT_EQ(difference(found, model_of(txns)), "") << "after crash " << crash;
         if (!device.has_lost_power()) device.lose_power_after(random.below(60));
         for (int i = 0; i < 60 && !device.has_lost_power(); ++i) {
           ModelTxn change;
@@ -232,7 +259,7 @@ void run_seed(std::uint64_t seed) {
     EXPECT_GE(kept, acknowledged) << "an acknowledged transaction was lost";
     ASSERT_LE(kept, txns.size());
     txns.resize(kept);
-    ASSERT_TRUE(found == model_of(txns)) << "not the state after transaction " << kept;
+    ASSERT_EQ(difference(found, model_of(txns)), "") << "not the state after transaction " << kept;
   }
 }
 

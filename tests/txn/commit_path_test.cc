@@ -68,11 +68,10 @@ bool trap_system_calls() {
   constexpr auto kAllow = SECCOMP_RET_ALLOW;
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 5, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 4, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 3, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 2, 0),  // glibc, when the thread ends
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 1, 0),    // giving the session back
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 1, 0),  // glibc, when the thread ends
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
       BPF_STMT(BPF_RET | BPF_K, kAllow),
   };
@@ -126,6 +125,7 @@ TEST(CommitPathTest, transactions_allocate_nothing_and_call_no_system) {
   constexpr std::uint64_t kWarmUp = 3000;
   constexpr std::uint64_t kCounted = 3000;
   bool trapped = false;
+  std::uint64_t counted = 0;
   Status failure;
   std::thread([&] {
     const auto run = [&](std::uint64_t begin, std::uint64_t end) {
@@ -139,11 +139,12 @@ TEST(CommitPathTest, transactions_allocate_nothing_and_call_no_system) {
     counts_allocations = true;
     run(kWarmUp, kWarmUp + kCounted);
     counts_allocations = false;
+    counted = system_calls.load();  // before the end of the thread, which makes some
   }).join();
   EXPECT_TRUE(failure.is_ok()) << failure.message();
   EXPECT_EQ(allocations.load(), 0u);
   if (!trapped) GTEST_SKIP() << "no seccomp here: system calls were not counted";
-  EXPECT_EQ(system_calls.load(), 0u) << "the last one has number " << last_system_call.load();
+  EXPECT_EQ(counted, 0u) << "the last one has number " << last_system_call.load();
 }
 
 }  // namespace

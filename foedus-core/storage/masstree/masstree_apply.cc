@@ -137,7 +137,8 @@ Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::Log
       give_back();
       continue;
     }
-    if (now.version() >= tid.version()) {
+    // Equal: an earlier record of the same transaction, which this one follows.
+    if (now.version() > tid.version()) {
       give_back();
       return {};
     }
