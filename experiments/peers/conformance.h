@@ -249,7 +249,7 @@ class Conformance {
   }
 
   static foedus::Status check_own_writes_in_scan(Worker& worker, const Table& table) {
-    const foedus::Status status = worker.transact([&](Txn& txn) -> foedus::Status {
+    foedus::Status status = worker.transact([&](Txn& txn) -> foedus::Status {
       FOEDUS_CHECK(txn.insert(table, key_of("e"), row_of('e')));
       FOEDUS_CHECK(txn.erase(table, key_of("d")));
       FOEDUS_CHECK(txn.erase(table, key_of("h")));

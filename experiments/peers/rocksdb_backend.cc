@@ -254,12 +254,12 @@ RocksdbBackend::~RocksdbBackend() {
 
 rocksdb::Status RocksdbBackend::open_handle(const rocksdb::Options& options) {
   if (options_.concurrency == RocksdbConcurrency::kPessimistic) {
-    const rocksdb::Status status = rocksdb::TransactionDB::Open(
+    rocksdb::Status status = rocksdb::TransactionDB::Open(
         options, rocksdb::TransactionDBOptions(), options_.dir, &handle_.pessimistic);
     handle_.db.reset(handle_.pessimistic);
     return status;
   }
-  const rocksdb::Status status =
+  rocksdb::Status status =
       rocksdb::OptimisticTransactionDB::Open(options, options_.dir, &handle_.optimistic);
   handle_.db.reset(handle_.optimistic);
   return status;

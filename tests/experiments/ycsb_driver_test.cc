@@ -1,3 +1,5 @@
+// ctest-labels: concurrency
+
 // Goal: each workload does what YCSB says, and what it reads is what was written. Method: tiny runs
 // on std::map, whose counters and contents are looked at afterwards.
 
@@ -70,6 +72,7 @@ TEST(InsertSequence, EndMeetsTheLastIdWhateverTheOrderOfThreads) {
   constexpr std::uint64_t kEach = 50'000;
   InsertSequence sequence(kFirst);
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (std::uint64_t n = 0; n < kEach; ++n) {
