@@ -1,5 +1,6 @@
 #include "foedus-core/log/log.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
@@ -141,6 +142,24 @@ std::uint64_t Log::bytes_written() const {
 }
 
 std::uint64_t Log::bytes_on_device() const { return directory_->bytes_on_device(); }
+
+std::vector<LogSegment> Log::segments() const { return directory_->segments(); }
+
+Status Log::read(const LogSegment& segment, Epoch newest, const RecordVisitor& visit) const {
+  FOEDUS_TRY(const auto file, device_->open(segment_name(segment.soc, segment.number),
+                                            device::Access::kRead));
+  SegmentBlock block;
+  FOEDUS_TRY(const std::size_t read, file->read_at(0, block.bytes(), kBlockBytes));
+  if (read != kBlockBytes || block.header_state() != SegmentBlock::State::kValid) {
+    return Status::error(ErrorCode::kCorruption, file->path() + ": no valid header at offset 0");
+  }
+  const SegmentHeader header = block.header();
+  const Epoch cut = std::min(newest, Epoch(segment.cut_epoch));
+  return read_records(*file, header, segment.synced_bytes, cut,
+                      [&](std::uint32_t session, const LogRecord& record) {
+                        return visit(session, header.incarnation, record);
+                      });
+}
 
 Status Log::remove_segments_up_to(Epoch covered) { return directory_->remove_up_to(covered); }
 

@@ -41,6 +41,14 @@ struct LogOptions {
 using RecordVisitor = std::function<Status(std::uint32_t session, std::uint64_t incarnation,
                                            const LogRecord& record)>;
 
+// A segment as it is at this moment, of this or an earlier incarnation.
+struct LogSegment {
+  std::uint32_t soc;
+  std::uint32_t number;
+  std::uint64_t synced_bytes;
+  std::uint64_t cut_epoch;  // records of later epochs do not exist
+};
+
 class Logger;
 class LogDirectory;
 class LogProgress;
@@ -105,6 +113,12 @@ class Log {
   std::uint64_t bytes_written() const;
   std::uint64_t bytes_on_device() const;
 
+  // All segments that exist, by SOC and number, each as far as it is synced. Once an epoch is
+  // durable, all its records are in them. After start(). Any thread.
+  std::vector<LogSegment> segments() const;
+  // As read_segment(), for records up to `newest` in what was synced when segments() was called.
+  // Any thread. kNotFound: it was removed since.
+  Status read(const LogSegment& segment, Epoch newest, const RecordVisitor& visit) const;
   // Deletes the segments, oldest first, of which no record is newer than `covered`. Any thread.
   Status remove_segments_up_to(Epoch covered);
 

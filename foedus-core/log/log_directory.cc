@@ -14,7 +14,7 @@ LogDirectory::LogDirectory(device::Device* device, FoundLog found, std::uint64_t
   for (const FoundSegment& segment : found_.segments) {
     entries_[segment.header.soc].push_back({segment.header.number, segment.seal.valid_bytes,
                                             segment.is_sealed, segment.is_sealed,
-                                            segment.seal.newest_epoch});
+                                            segment.seal.newest_epoch, segment.seal.cut_epoch});
   }
 }
 
@@ -46,7 +46,9 @@ Status LogDirectory::seal_one(FoundSegment* segment) {
   FOEDUS_TRY(const auto file, device_->open(segment->name(), device::Access::kReadWrite));
   SegmentBlock block;
   FOEDUS_TRY(const std::size_t read, file->read_at(0, block.bytes(), kBlockBytes));
-  FOEDUS_INVARIANT(read == kBlockBytes, read, file->path());
+  if (read != kBlockBytes || block.header_state() != SegmentBlock::State::kValid) {
+    return Status::error(ErrorCode::kCorruption, file->path() + ": no valid header at offset 0");
+  }
   FOEDUS_CHECK(write_seal(file.get(), &block, segment->seal));
   segment->is_sealed = true;
   return {};
@@ -128,7 +130,7 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::create_locked(std::uint32_t
   logger.newest = header.number;
   logger.anchor_segment = header.number;
   logger.anchor_bytes = kBlockBytes;
-  entries_[soc].push_back({header.number, kBlockBytes, false, false, 0});
+  entries_[soc].push_back({header.number, kBlockBytes, false, false, 0, Epoch::kMax});
   has_own_segment_[soc] = true;
   return writer;
 }
@@ -207,6 +209,17 @@ Status LogDirectory::close_cleanly(Epoch durable) {
   savepoint_.durable_epoch = durable.number();
   savepoint_.epoch_floor = std::max(savepoint_.epoch_floor, durable.number());
   return write_savepoint_locked();
+}
+
+std::vector<LogSegment> LogDirectory::segments() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<LogSegment> all;
+  for (std::uint32_t soc = 0; soc < kMaxSocs; ++soc) {
+    for (const Entry& entry : entries_[soc]) {
+      all.push_back({soc, entry.number, entry.bytes, entry.cut_epoch});
+    }
+  }
+  return all;
 }
 
 std::uint64_t LogDirectory::bytes_on_device() const {

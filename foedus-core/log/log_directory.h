@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
+#include "foedus-core/log/log.h"
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/log/segment_reader.h"
@@ -79,6 +80,7 @@ class LogDirectory {
   // The last savepoint of this incarnation. It says "clean" if all segments are sealed.
   Status close_cleanly(Epoch durable);
   std::uint64_t bytes_on_device() const;
+  std::vector<LogSegment> segments() const;
 
  private:
   struct Entry {
@@ -87,6 +89,7 @@ class LogDirectory {
     bool is_settled;
     bool is_sealed;
     std::uint64_t newest_epoch;
+    std::uint64_t cut_epoch;
   };
 
   Status seal_one(FoundSegment* segment);

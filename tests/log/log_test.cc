@@ -197,6 +197,40 @@ TEST(Log, segments_that_a_snapshot_covers_are_removed_and_the_rest_stays_readabl
   EXPECT_LE(left.front().epoch, covered.number() + 1);
 }
 
+TEST(Log, a_running_log_is_read_up_to_its_durable_epoch) {
+  FailingDevice device;
+  History expected;
+  for (std::uint64_t incarnation = 1; incarnation <= 3; ++incarnation) {
+    LogRun run(&device, 2, 64u << 10);
+    ASSERT_OK(run.open_and_start());
+    for (std::uint32_t i = 0; i < 4; ++i) run.session(i % 2);
+    Epoch durable;
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      const auto epoch = run.sessions[i % 4]->commit(i, i % 9 == 0 ? 7'000 : 300);
+      ASSERT_OK(epoch);
+      if (i % 8 == 0) run.runtime.run_for(9'000);
+      if (i == 90) ASSERT_OK(run.wait(*epoch));
+      durable = run.log->durability().durable();
+    }
+    History now = expected;
+    now.merge(cut_at(run.history(incarnation), durable));
+    History found;
+    for (const LogSegment& segment : run.log->segments()) {
+      ASSERT_OK(run.log->read(segment, durable, [&](std::uint32_t session, std::uint64_t of,
+                                                    const LogRecord& record) -> Status {
+        found[{of, session}].push_back({page::Tid(record.tid).epoch().number(), record.index(),
+                                        record.payload_bytes()});
+        return {};
+      }));
+    }
+    EXPECT_EQ(found, now);
+    device.crash_power(incarnation);
+    LogRun after(&device);
+    ASSERT_OK(after.open());
+    expected.merge(cut_at(run.history(incarnation), after.log->durable_epoch_found()));
+  }
+}
+
 TEST(Log, a_directory_opens_with_any_number_of_loggers) {
   FailingDevice device;
   History expected;
