@@ -83,6 +83,7 @@ Status Engine::open_log() {
     durability_ = no_waits_.get();
   }
   clock_ = std::make_unique<epoch::EpochClock>(runtime_, first, slots, options_.epoch_interval_us);
+  clock_->set_sink(options_.log_sink);
   FOEDUS_TRY(own_session_, make_session(options_.sessions_max));
   if (log_ == nullptr) {
     no_waits_->set_clock(clock_.get());

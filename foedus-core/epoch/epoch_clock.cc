@@ -1,5 +1,7 @@
 #include "foedus-core/epoch/epoch_clock.h"
 
+#include <string>
+
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/sync_point.h"
 
@@ -43,7 +45,7 @@ bool EpochClock::try_publish(std::uint64_t epoch) {
     // order: acquire, pairs with leave_commit(): the commit's publish is seen.
     const std::uint64_t in_commit = slots_[i].in_commit.load_acquire();
     if (in_commit != 0 && in_commit <= epoch) {
-      if (runtime_->now_us() - last_advance_us_ > kStuckUs) stuck_session_.store_relaxed(i);
+      if (runtime_->now_us() - last_advance_us_ > kStuckUs) name_stuck(i, epoch);
       return false;
     }
   }
@@ -55,10 +57,20 @@ bool EpochClock::try_publish(std::uint64_t epoch) {
   return true;
 }
 
+void EpochClock::name_stuck(std::uint32_t session, std::uint64_t epoch) {
+  // order: relaxed twice, a hint for a person.
+  if (stuck_session_.load_relaxed() == session) return;
+  stuck_session_.store_relaxed(session);
+  if (!sink_) return;
+  sink_(LogLevel::kWarning, "session " + std::to_string(session) +
+                                " has been in a commit of epoch " + std::to_string(epoch) +
+                                " for over a second: no commit becomes " + "durable meanwhile");
+}
+
 void EpochClock::update_reclaimable() {
   // What is stamped with the current epoch was perhaps found by a transaction pinned in it.
   std::uint64_t oldest = current_.load_relaxed();  // order: relaxed, own word
-  base::fence_seq_cst();  // order: E3, the clock's half of the argument
+  base::fence_seq_cst();                           // order: E3, the clock's half of the argument
   for (std::uint32_t i = 0; i < sessions_max_; ++i) {
     // order: acquire, pairs with unpin(): that transaction's accesses came before.
     const std::uint64_t pinned = slots_[i].pin.load_acquire();
@@ -70,7 +82,7 @@ void EpochClock::update_reclaimable() {
 
 std::uint64_t EpochClock::step() {
   const std::uint64_t now_us = runtime_->now_us();
-  const std::uint64_t current = current_.load_relaxed();  // order: relaxed, own word
+  const std::uint64_t current = current_.load_relaxed();                // order: relaxed, own word
   const bool all_published = published_.load_relaxed() == current - 1;  // order: own word
   if (!all_published && !try_publish(current - 1)) return kLookAgainUs;
 

@@ -39,6 +39,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
 #include "foedus/epoch.h"
+#include "foedus/options.h"
 
 namespace foedus::epoch {
 
@@ -108,6 +109,9 @@ class EpochClock : public base::Task {
   const char* name() const override { return "foedus-clock"; }
   std::uint64_t step() override;
 
+  // Who is told of a session that holds the clock back. Before the clock starts.
+  void set_sink(LogSink sink) { sink_ = std::move(sink); }
+
   // The session that has held the clock back for the longest, or -1; for the engine's log.
   std::int64_t stuck_session() const {
     return stuck_session_.load_relaxed();  // order: relaxed, a hint for a person
@@ -115,6 +119,7 @@ class EpochClock : public base::Task {
 
  private:
   bool try_publish(std::uint64_t epoch);
+  void name_stuck(std::uint32_t session, std::uint64_t epoch);
   void update_reclaimable();
 
   // Constant after construction.
@@ -123,6 +128,7 @@ class EpochClock : public base::Task {
   const std::uint64_t interval_us_;
   std::unique_ptr<SessionEpochs[]> slots_;
   std::vector<base::Task*> listeners_;
+  LogSink sink_;
 
   // Used by step() alone.
   std::uint64_t last_advance_us_ = 0;

@@ -256,12 +256,17 @@ TEST(EpochClock, TellsItsListenersWhenPublishedMovesAndOnlyThen) {
 }
 
 TEST_F(EpochClockTest, ASessionThatHoldsTheClockForASecondIsNamed) {
+  std::vector<std::string> lines;
+  clock_.set_sink([&lines](LogLevel, std::string_view line) { lines.emplace_back(line); });
   (void)clock_.enter_commit(2);
   step_after_interval();
   EXPECT_EQ(clock_.stuck_session(), -1);
   runtime_.run_for(2'000'000);
   clock_.step();
+  clock_.step();
   EXPECT_EQ(clock_.stuck_session(), 2);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("session 2 "), std::string::npos) << lines[0];
   clock_.leave_commit(2);
   clock_.step();
   EXPECT_EQ(clock_.stuck_session(), -1);
