@@ -24,7 +24,7 @@ page::PageHeader* touch_first(const PageSource& source, page::DualPagePointer* p
                               std::uint32_t level, std::uint64_t first_index) {
   page::PageHeader* const page = make_page(source, level, first_index);
   if (page == nullptr) return nullptr;
-  FOEDUS_SYNC_POINT("array.before_install");
+  FOEDUS_SYNC_POINT("array:before_install");
   const page::DualPageIds none;
   if (pointer->compare_exchange(none, {page->volatile_id(), page::SnapshotPageId()})) return page;
 

@@ -63,6 +63,17 @@ void for_each_page(const PageSource& source, HashBinPage* bin, Take&& take) {
 
 }  // namespace
 
+std::string_view key_at(page::RecordHeader* record) {
+  HashBinPage* const page = page_of(record);
+  const auto offset = static_cast<std::uint32_t>(reinterpret_cast<char*>(record) -
+                                                 reinterpret_cast<char*>(page));
+  for (std::uint32_t place = page->load_count(); place-- != 0;) {
+    const HashSlot slot = page->slot(place);
+    if (slot.offset() == offset) return {key_of(record), slot.key_bytes()};
+  }
+  FOEDUS_INVARIANT(false, record, offset);
+}
+
 HashBinPage* successor_of(page::PagePool& pool, const HashBinPage* bin, std::uint64_t hash) {
   // order: relaxed, stored before the moved flag that the caller has seen.
   const std::uint64_t second = bin->successors[1].load_relaxed();

@@ -40,6 +40,15 @@ enum class Search : std::uint8_t {
 inline HashBinPage* bin_of(page::PagePool& pool, std::uint64_t id) {
   return reinterpret_cast<HashBinPage*>(pool.resolve(page::VolatilePageId(id)));
 }
+// The page that a record lies in.
+inline HashBinPage* page_of(page::RecordHeader* record) {
+  auto* const page = reinterpret_cast<HashBinPage*>(page::PageHeader::of(record));
+  FOEDUS_INVARIANT(page->header.kind == page::PageKind::kHashBin, page->header.kind, record);
+  return page;
+}
+// The key of a record, from its address alone.
+std::string_view key_at(page::RecordHeader* record);
+
 // The next page of the chain, or null.
 inline HashBinPage* next_of(page::PagePool& pool, const HashBinPage* page) {
   // order: acquire, pairs with the release of whoever linked it.

@@ -18,24 +18,6 @@ namespace {
 using log::LogRecordType;
 using page::RecordHeader;
 
-HashBinPage* page_of(RecordHeader* record) {
-  auto* const page = reinterpret_cast<HashBinPage*>(page::PageHeader::of(record));
-  FOEDUS_INVARIANT(page->header.kind == page::PageKind::kHashBin, page->header.kind, record);
-  return page;
-}
-
-// The slot of a record, from its address alone.
-HashSlot slot_of(RecordHeader* record) {
-  HashBinPage* const page = page_of(record);
-  const auto offset = static_cast<std::uint32_t>(reinterpret_cast<char*>(record) -
-                                                 reinterpret_cast<char*>(page));
-  for (std::uint32_t place = page->load_count(); place-- != 0;) {
-    const HashSlot slot = page->slot(place);
-    if (slot.offset() == offset) return slot;
-  }
-  FOEDUS_INVARIANT(false, record, offset);
-}
-
 void set_length(HashBinPage* page, std::uint32_t place, std::uint32_t length) {
   // order: release: in the sanitizer's build the length is part of what the TID guards.
   page->slot_word(place).store_release(page->slot(place).with_length(length).word());
@@ -131,7 +113,7 @@ Status replay_at(occ::TxnContext& ctx, const occ::WriteEntry& entry, bool* again
 
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, RecordHeader* record,
                  RecordHeader** to, std::uint32_t* place) {
-  const std::string_view key(key_of(record), slot_of(record).key_bytes());
+  const std::string_view key = key_at(record);
   Lookup found;
   if (!look_up_live(pool, control, key, hash_of(key), &found)) return false;
   *to = found.record;

@@ -43,6 +43,24 @@ page::Tid first_tid_of(occ::TxnContext& ctx, const HashBinPage* bin, Purpose pur
   return page::Tid(word).with(page::Tid::kDeleted);
 }
 
+// A key whose old, deleted record this transaction read, was purged since and now has a new one:
+// what was read is that one. Sound, because a commit to the key after the read would be of an epoch
+// that is not reclaimable while the transaction is open, and so would not have been purged: it has
+// been absent all the time.
+void follow_purged_reads(occ::TxnContext& ctx, const Lookup& made, std::string_view key) {
+  // order: relaxed, under the bin's lock.
+  if (!BinBirth(made.bin->birth.load_relaxed()).is_since(ctx.begin_epoch())) return;
+  const Epoch reclaimable = ctx.clock().reclaimable();
+  const page::StorageId storage = made.bin->header.storage_id;
+  for (occ::ReadEntry& read : ctx.reads()) {
+    if (!read.observed.is_deleted() || read.observed.epoch() > reclaimable) continue;
+    if (read.storage->id() != storage || !read.record->load_tid().is_moved()) continue;
+    if (key_at(read.record) != key) continue;
+    read.record = made.record;
+    read.observed = made.record->load_tid();
+  }
+}
+
 enum class Attempt : std::uint8_t { kDone, kAgain, kNoPage };
 
 // REQUIRES: the lock of found->bin is held.
@@ -62,9 +80,10 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   found->record =
       place_record(page, hash, key, room, 0, first_tid_of(ctx, bin, purpose));
   publish_record(page);
-  FOEDUS_SYNC_POINT("hash.inserted");
+  FOEDUS_SYNC_POINT("hash:inserted");
   bin->header.store_version(found->version);
   ctx.page_set().own_change(&bin->header, before, found->version);
+  if (purpose != Purpose::kReplay) follow_purged_reads(ctx, *found, key);
   return Attempt::kDone;
 }
 

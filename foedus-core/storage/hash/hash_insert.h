@@ -12,7 +12,7 @@ namespace foedus::storage::hash {
 // On whose behalf a record is made.
 //
 //   kCall      an operation. The record's TID begins above what was purged (P7), and in the current
-//              epoch, which keeps the record from being purged before it is committed.
+//              epoch, which keeps the record from being purged before its transaction ends.
 //   kRelocate  the same from within the commit protocol or catch_up(): without catching up.
 //   kReplay    recovery. The TID begins at 0: the log's TIDs decide, and those of new transactions
 //   are of

@@ -127,8 +127,9 @@ class BinBirth {
   // Whether it may have taken over records whose addresses a transaction has that began at `begin`
   // in `session`; what its own session moved, it knows.
   constexpr bool concerns(Epoch begin, std::uint32_t session) const {
-    return (word_ >> 16) >= begin.number() && (word_ & kSessionMask) != session;
+    return is_since(begin) && (word_ & kSessionMask) != session;
   }
+  constexpr bool is_since(Epoch begin) const { return (word_ >> 16) >= begin.number(); }
 
  private:
   std::uint64_t word_;

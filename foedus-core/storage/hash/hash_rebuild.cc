@@ -87,12 +87,12 @@ bool Replacement::lock_all() {
   return true;
 }
 
-// Erased or never committed, in an epoch that is over for good, and nothing of this transaction's.
-// If it is another one's insert, that one makes it again (relocate).
+// Erased or never committed, in an epoch in which no open transaction began: so it is no insert
+// that may still be committed (its TID began in the epoch of its call), and no one has read it.
 bool Replacement::is_dead(const Member& member) const {
   const page::Tid tid = member.record->load_tid();
   if (!tid.is_deleted() || !member.locked || ctx_.write_set().contains(member.record)) return false;
-  return tid.epoch().number() + 1 < ctx_.clock().current().number();
+  return tid.epoch() <= ctx_.clock().reclaimable();
 }
 
 void Replacement::plan(std::uint32_t space) {
@@ -211,7 +211,7 @@ void Replacement::follow_page_version() {
 }
 
 void Replacement::publish() {
-  FOEDUS_SYNC_POINT("hash.before_move");
+  FOEDUS_SYNC_POINT("hash:before_move");
   move_members();
   const BinBirth birth = birth_now(ctx_, bin_);
   for (HashBinPage* bin : {successors_.first, successors_.second}) {
@@ -228,7 +228,7 @@ void Replacement::publish() {
   }
   const page::PageVersion version = bin_->header.load_version();
   bin_->header.store_version(version.with(page::PageVersion::kMoved));
-  FOEDUS_SYNC_POINT("hash.moved");
+  FOEDUS_SYNC_POINT("hash:moved");
   replace_bin(source_, bin_, successors_);
 }
 

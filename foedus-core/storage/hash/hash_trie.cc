@@ -34,7 +34,7 @@ page::PageHeader* touch_first(const PageSource& source, HashInteriorPage* parent
     if (made != nullptr) page = &made->header;
   }
   if (page == nullptr) return nullptr;
-  FOEDUS_SYNC_POINT("hash.before_install");
+  FOEDUS_SYNC_POINT("hash:before_install");
   if (pointer->compare_exchange({}, {page->volatile_id(), page::SnapshotPageId()})) return page;
 
   source.pages->release(page);
@@ -152,7 +152,7 @@ void replace_bin(const PageSource& source, HashBinPage* bin, const Successors& s
     FOEDUS_INVARIANT(was_null, place, span);
     parent->set_owners(place + span, span);
   }
-  FOEDUS_SYNC_POINT("hash.before_swap");
+  FOEDUS_SYNC_POINT("hash:before_swap");
   // Fails only if a glean installs its page at the same time. A snapshot page is the past of
   // successors of the same range only (P3).
   const bool same_range = successors.second == nullptr || successors.interior != nullptr;

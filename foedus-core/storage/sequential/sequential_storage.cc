@@ -90,7 +90,7 @@ SequentialPage* link_page(occ::TxnContext& ctx, occ::StorageControl* control, Ch
   if (page == nullptr) return nullptr;
   const page::PageVersion version = last->header.load_version();
   last->next_page.store_release(page->header.page_id);  // order: release, S1
-  FOEDUS_SYNC_POINT("sequential.linked");
+  FOEDUS_SYNC_POINT("sequential:linked");
   last->header.store_version(version.with(page::PageVersion::kMoved));
   chain->tail.store_release(page->header.page_id);  // order: release, S1
   occ::PageEntry* const entry = ctx.page_set().find(&last->header);
@@ -131,7 +131,7 @@ SequentialRecord* append_deleted(occ::TxnContext& ctx, occ::StorageControl* cont
   record->unused = 0;
   std::memcpy(record->payload(), payload.data(), payload.size());
   page->data_end += SequentialRecord::size_of(payload_bytes);
-  FOEDUS_SYNC_POINT("sequential.before_count");
+  FOEDUS_SYNC_POINT("sequential:before_count");
   count_one(ctx, &page->header);
   return record;
 }

@@ -1,0 +1,147 @@
+#pragma once
+// Storages: any number of storages and sessions with what they need around them, without an engine,
+// log files or threads of their own. A test steps the clock; sessions may be used by one thread or by
+// one thread each. (rig.h is the same for one storage.)
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "foedus-core/base/memory_budget.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/numa/topology.h"
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus-core/storage/dispatch.h"
+#include "foedus-core/txn/commit.h"
+#include "tests/testing/manual_runtime.h"
+
+namespace foedus::storage {
+
+struct StoragesOptions {
+  std::uint32_t sessions = 4;
+  std::uint32_t socs = 1;
+  std::uint64_t pool_bytes = 64u << 20;
+  std::uint64_t log_bytes = 1u << 20;
+};
+
+class Storages {
+ public:
+  // Transactions one after the other.
+  class Session {
+   public:
+    Session(Storages* all, std::uint32_t number)
+        : pages_(all->pool_.get(), &all->clock_, all->topology_.soc_of_session(number)),
+          memory_(static_cast<char*>(std::aligned_alloc(4096, all->options_.log_bytes)),
+                  &std::free),
+          log_(memory_.get(), all->options_.log_bytes, number, nullptr),
+          ctx_({all->pool_.get(), &pages_, &all->clock_, &log_, number,
+                all->topology_.soc_of_session(number)}) {}
+    ~Session() {
+      if (ctx_.is_open()) txn::rollback(&ctx_);
+    }
+
+    occ::TxnContext& ctx() { return ctx_; }
+    page::SessionPages& pages() { return pages_; }
+    log::LogBuffer& log() { return log_; }
+
+    void begin(TxnOptions options = {}) { ctx_.begin(options); }
+    Status commit() {
+      Epoch epoch;
+      return txn::commit(&ctx_, &epoch);
+    }
+    void rollback() { txn::rollback(&ctx_); }
+
+   private:
+    page::SessionPages pages_;
+    std::unique_ptr<char, void (*)(void*)> memory_;
+    log::LogBuffer log_;
+    occ::TxnContext ctx_;
+  };
+
+  explicit Storages(const StoragesOptions& options = {})
+      : options_(options),
+        budget_(options.pool_bytes),
+        topology_(numa::Topology::make(options.socs).value()),
+        pool_(page::PagePool::make(&topology_, &budget_, options.pool_bytes, Facility::kOff,
+                                   Facility::kOff)
+                  .value()),
+        clock_(&runtime_, Epoch(10), options.sessions, kIntervalUs) {
+    for (std::uint32_t i = 0; i < options.sessions; ++i) {
+      sessions_.push_back(std::make_unique<Session>(this, i));
+    }
+  }
+  ~Storages() {
+    for (auto& control : controls_) drop(pool_.get(), &sessions_[0]->pages(), control.get());
+    for (auto& control : controls_) {
+      EXPECT_EQ(control->volatile_pages.load_relaxed(), 0u) << control->meta.name;
+    }
+  }
+
+  Session& session(std::uint32_t i) { return *sessions_[i]; }
+  occ::TxnContext& ctx(std::uint32_t i = 0) { return sessions_[i]->ctx(); }
+  page::PagePool& pool() { return *pool_; }
+  epoch::EpochClock& clock() { return clock_; }
+
+  // Lets at least two epochs pass, as far as open commits allow. One thread at a time.
+  void pass_epochs() {
+    for (int i = 0; i < 4; ++i) {
+      runtime_.run_for(kIntervalUs + 1);
+      clock_.step();
+    }
+  }
+
+  // A storage of that shape, dropped in the end: then no page may be left.
+  occ::StorageControl* make(storage_meta::StorageMeta meta) {
+    meta.id = static_cast<page::StorageId>(controls_.size() + 1);
+    if (meta.name.empty()) meta.name = "storage";
+    controls_.push_back(std::make_unique<occ::StorageControl>(std::move(meta)));
+    occ::StorageControl* const control = controls_.back().get();
+    const Status status = create(pool_.get(), &sessions_[0]->pages(), control);
+    EXPECT_TRUE(status.is_ok()) << status.message();
+    return control;
+  }
+
+ private:
+  static constexpr std::uint64_t kIntervalUs = 1'000;
+
+  const StoragesOptions options_;
+  base::MemoryBudget budget_;
+  const numa::Topology topology_;
+  testing::ManualRuntime runtime_;
+  const std::unique_ptr<page::PagePool> pool_;
+  epoch::EpochClock clock_;
+  std::vector<std::unique_ptr<Session>> sessions_;
+  std::vector<std::unique_ptr<occ::StorageControl>> controls_;
+};
+
+// A read of a whole payload, as a string.
+struct WholeRead {
+  Status status;
+  std::string payload;
+};
+template <typename Get>
+WholeRead read_whole(Get&& get) {
+  WholeRead result;
+  result.payload.resize(64);
+  for (;;) {
+    occ::ReadRange range;
+    range.out = result.payload.data();
+    range.out_bytes = static_cast<std::uint32_t>(result.payload.size());
+    result.status = get(&range);
+    if (!result.status.is_ok()) return result;
+    const bool complete = range.payload_bytes <= result.payload.size();
+    result.payload.resize(range.payload_bytes);
+    if (complete) return result;
+  }
+}
+
+}  // namespace foedus::storage
