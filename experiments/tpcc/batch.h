@@ -20,14 +20,14 @@ class LoadBatch {
   LoadBatch(typename B::Worker& worker, const Tables<B>& tables, Random random)
       : worker_(worker), tables_(tables), random_(random) {}
 
-  // Rows low .. high, `rows_per_batch` of them in a transaction; write(n) writes row n.
+  // Rows low .. high, at most `rows_per_batch` of them in a transaction, fewer where the store has
+  // no room for so many; write(n) writes row n.
   template <typename Write>
   foedus::Status rows(std::uint32_t low, std::uint32_t high, std::uint32_t rows_per_batch,
                       Write&& write) {
-    for (std::uint64_t first = low; first <= high; first += rows_per_batch) {
+    for (std::uint64_t first = low; first <= high;) {
       const std::uint64_t end = std::min<std::uint64_t>(first + rows_per_batch, high + 1ull);
       const Random random_before = random_;
-      std::uint64_t bytes = 0;
       const auto write_batch = [&](typename B::Txn& txn) -> foedus::Status {
         txn_ = &txn;
         random_ = random_before;
@@ -35,11 +35,17 @@ class LoadBatch {
         for (std::uint64_t n = first; n < end; ++n) {
           FOEDUS_CHECK(write(static_cast<std::uint32_t>(n)));
         }
-        bytes = batch_bytes_;
         return {};
       };
-      FOEDUS_CHECK(worker_.transact(write_batch));
-      data_bytes_ += bytes;
+      const foedus::Status written = worker_.transact(write_batch);
+      if (written.code() == foedus::ErrorCode::kTooLarge && rows_per_batch > 1) {
+        rows_per_batch /= 2;
+        random_ = random_before;
+        continue;
+      }
+      FOEDUS_CHECK(written);
+      data_bytes_ += batch_bytes_;
+      first = end;
     }
     return {};
   }
