@@ -66,9 +66,9 @@ void copy_children(InteriorPage* from, unsigned begin, unsigned end, InteriorPag
 Change adopt(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* parent,
              TreePage* child) {
   const Twins twins = twins_of(ctx.pool(), child);
+  FOEDUS_SYNC_POINT("masstree:adopt_searched");
   {
     occ::LockGuard guard(&parent->header.lock);
-    FOEDUS_SYNC_POINT("masstree:adopt_locked");
     const page::PageVersion version = parent->header.load_version();
     if (version.is_moved()) return Change::kAgain;
     const unsigned keys = version.keys();
@@ -138,11 +138,11 @@ Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot&
     above->header.store_version(birth);
     root_id = above->header.page_id;
   }
+  FOEDUS_SYNC_POINT("masstree:grow_searched");
   {
     // P5: the pointer of a deeper layer lies in a page that may itself move.
     std::optional<occ::LockGuard> guard;
     if (layer.owner != nullptr) guard.emplace(&layer.owner->header.lock);
-    FOEDUS_SYNC_POINT("masstree:grow_locked");
     const bool owner_moved =
         layer.owner != nullptr && layer.owner->header.load_version().is_moved();
     if (owner_moved || !layer.pointer->compare_exchange(volatile_only(root->header.page_id),
@@ -179,9 +179,8 @@ Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
       return Change::kDone;
     }
     InteriorPage* const interior = InteriorPage::of(page);
-    const unsigned i = interior->child_of(slice, version.keys());
-    TreePage* const child = TreePage::of(pool.resolve(interior->children[i].load_volatile()));
-    if (!child->contains(slice)) continue;
+    TreePage* const child = child_for(pool, interior, version.keys(), slice);
+    if (child == nullptr) continue;
     if (child->header.load_version().is_moved()) {
       const Change adopted = adopt(ctx, control, interior, child);
       if (adopted == Change::kDone || adopted == Change::kAgain) continue;

@@ -17,6 +17,18 @@ void prefetch_page(const TreePage* page) {
 
 }  // namespace
 
+TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice) {
+  const unsigned i = page->child_of(slice, keys);
+  TreePage* child = TreePage::of(pool.resolve(page->children[i].load_volatile()));
+  prefetch_page(child);
+  if (child->contains(slice)) [[likely]] return child;
+  // Separators shift to the right, so it is the next one, if an adoption was not faster still. Behind
+  // the last one there is a child, too: else that one were where it was when it was counted.
+  if (slice < child->low || i == InteriorPage::kSeparatorsMax) return nullptr;
+  child = TreePage::of(pool.resolve(page->children[i + 1].load_volatile()));
+  return child->contains(slice) ? child : nullptr;
+}
+
 Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
   TreePage* page = from;
   InteriorPage* parent = nullptr;
@@ -29,11 +41,8 @@ Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
     }
     if (page->is_border()) return {BorderPage::of(page), version, parent};
     InteriorPage* const interior = InteriorPage::of(page);
-    const unsigned i = interior->child_of(slice, version.keys());
-    TreePage* const child = TreePage::of(pool.resolve(interior->children[i].load_volatile()));
-    prefetch_page(child);
-    // The guess was made while separators shifted: look again in this page (M1).
-    if (!child->contains(slice)) [[unlikely]] continue;
+    TreePage* const child = child_for(pool, interior, version.keys(), slice);
+    if (child == nullptr) [[unlikely]] continue;  // look again, in this page (M1)
     parent = interior;
     page = child;
   }

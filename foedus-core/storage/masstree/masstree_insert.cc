@@ -70,6 +70,7 @@ Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
   for (;;) {
     *spot = find_adopting(ctx, control, key);
     if (spot->found()) return {};
+    FOEDUS_SYNC_POINT("masstree:place_searched");
     Change change;
     if (spot->differs) {
       change = add_layer(ctx, control, *spot);

@@ -293,16 +293,14 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
       page = twin_of(pool, page, slice);
       continue;
     }
-    page::DualPagePointer& pointer =
-        interior->children[interior->child_of(slice, version.keys())];
-    TreePage* const child = TreePage::of(pool.resolve(pointer.load_volatile()));
+    TreePage* const child = child_for(pool, interior, version.keys(), slice);
+    if (child == nullptr) return;
     if (interior->header.level == 1) {
       // Header, fences, slices, and the first slots; the records are behind one more look.
       base::prefetch_lines(child, BorderPage::kHeapBegin);
       base::prefetch_lines(reinterpret_cast<char*>(child) + page::kPageBytes - 512, 512);
       return;
     }
-    if (!child->contains(slice)) continue;
     page = child;
   }
 }

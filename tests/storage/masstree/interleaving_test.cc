@@ -1,0 +1,232 @@
+// Hand-stepped interleavings at sync points: another session's transaction runs in the middle of a
+// system transaction.
+#include "tests/storage/masstree/masstree_fixture.h"
+
+namespace foedus::testing {
+namespace {
+
+using MasstreeInterleaving = MasstreeTest;
+
+// Goal: readers find everything at every step of a split, an adoption, and growth, and what they
+// read there verifies. Method: read all keys at each sync point, again and again.
+TEST_F(MasstreeInterleaving, readers_find_all_keys_at_every_step_of_an_insert) {
+  for (const char* const place :
+       {"masstree:split_locked", "masstree:split_twins_set", "masstree:split_records_moved",
+        "masstree:split_page_moved", "masstree:split_done", "masstree:adopt_searched",
+        "masstree:adopt_shifted", "masstree:adopted", "masstree:grow_searched", "masstree:grown",
+        "masstree:insert_locked", "masstree:layer_locked"}) {
+    Rig fresh(StorageKind::kMasstree, 6);
+    unsigned done = 0;
+    std::vector<std::string> keys;
+    AtSyncPoint reader(
+        place,
+        [&] {
+          RigSession& session = fresh.session(1);
+          session.begin();
+          for (unsigned i = 0; i < done; i += 1 + done / 64) {
+            char bytes[64];
+            occ::ReadRange range{bytes, sizeof(bytes), 0, 0};
+            const Status status =
+                masstree::get(session.ctx(), fresh.control(), keys[i], &range);
+            ASSERT_TRUE(status.is_ok()) << place << " " << keys[i] << " " << status.message();
+          }
+          if (done % 16 == 0) {
+            masstree::Cursor cursor;
+            cursor.open(session.ctx(), fresh.control(), "", "", done % 32 == 0);
+            unsigned seen = 0;
+            for (;; ++seen) {
+              ASSERT_TRUE(cursor.next().is_ok());
+              if (cursor.at_end()) break;
+            }
+            ASSERT_EQ(seen, done) << place;
+          }
+          const Status status = session.commit();
+          ASSERT_TRUE(status.is_ok()) << place << " " << status.message();
+        },
+        true);
+    for (unsigned i = 0; i < 1500; ++i) {
+      std::string key = key_of((i * 7919u) % 100'000);
+      if (i % 5 == 0) key += "tail" + std::to_string(i);
+      if (i % 25 == 1) key = "12345678" + key;
+      keys.push_back(key);
+      RigSession& session = fresh.session(0);
+      session.begin();
+      ASSERT_TRUE(masstree::write_whole(session.ctx(), fresh.control(), WriteMode::kPut, key, "x")
+                      .is_ok());
+      ASSERT_TRUE(session.commit().is_ok());
+      ++done;
+    }
+    EXPECT_GT(reader.runs(), 0u) << place;
+    masstree::verify_tree(fresh.pool(), fresh.control());
+  }
+}
+
+TEST_F(MasstreeInterleaving, an_insert_into_a_page_that_moved_meanwhile_arrives) {
+  fill(0, 0, 640, 10);
+  begin(0);
+  AtSyncPoint other("masstree:place_searched", [&] { fill(1, 1, 640, 10); });
+  insert(0, key_of(105), "mine");
+  EXPECT_EQ(other.runs(), 1u);
+  expect_commit(0);
+  EXPECT_EQ(verify().records, 129u);
+}
+
+TEST_F(MasstreeInterleaving, two_inserts_of_one_key_at_once_give_one_record) {
+  fill(0, 0, 100, 10);
+  begin(0);
+  AtSyncPoint other("masstree:place_searched", [&] {
+    begin(1);
+    insert(1, "both", "theirs");
+  });
+  insert(0, "both", "mine");
+  expect_commit(1);
+  expect_conflict(0, ConflictReason::kRecordChanged);
+  begin(0);
+  EXPECT_EQ(get(0, "both"), "theirs");
+  expect_commit(0);
+  EXPECT_EQ(verify().records, 11u);
+}
+
+TEST_F(MasstreeInterleaving, two_sessions_make_the_same_layer_once) {
+  begin(0);
+  put(0, "samesliceA", "a");
+  expect_commit(0);
+  begin(0);
+  AtSyncPoint other("masstree:place_searched", [&] {
+    begin(1);
+    insert(1, "samesliceB", "b");
+    expect_commit(1);
+  });
+  insert(0, "samesliceC", "c");
+  expect_commit(0);
+  EXPECT_EQ(verify().layers, 1u);
+  begin(0);
+  EXPECT_EQ(scan(0, "", "").size(), 3u);
+  expect_commit(0);
+}
+
+// Goal: adoption by an inserter whose parent was split, or whose child was adopted, meanwhile.
+TEST_F(MasstreeInterleaving, an_adoption_after_the_parent_split_is_left_to_the_next) {
+  for (const char* const place : {"masstree:adopt_searched", "masstree:grow_searched"}) {
+    Rig fresh(StorageKind::kMasstree, 6);
+    const auto put_in = [&](unsigned number, unsigned key) {
+      RigSession& session = fresh.session(number);
+      session.begin();
+      ASSERT_TRUE(masstree::write_whole(session.ctx(), fresh.control(), WriteMode::kPut,
+                                        key_of(key), std::string(200, 'x'))
+                      .is_ok());
+      ASSERT_TRUE(session.commit().is_ok());
+    };
+    unsigned next = 0;
+    AtSyncPoint other(
+        place, [&] { for (unsigned i = 0; i < 60; ++i) put_in(1, (next += 7919) % 1'000'000); },
+        true);
+    for (unsigned i = 0; i < 4000; ++i) put_in(0, (i * 4591u) % 1'000'000);
+    EXPECT_GT(other.runs(), 0u);
+    const masstree::Statistics tree = masstree::verify_tree(fresh.pool(), fresh.control());
+    EXPECT_GT(tree.records, 1500u);
+    EXPECT_GT(tree.interior_pages, 1u);
+  }
+}
+
+// Goal: a record that is split away, or becomes a layer, between the look and the lock of a commit.
+TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_locks) {
+  fill(0, 0, 640, 10);
+  begin(0);
+  put(0, "samesliceA", "a");
+  expect_commit(0);
+  begin(0);
+  put(0, key_of(100), "mine");
+  put(0, "samesliceA", "mine");
+  insert(0, key_of(105), "mine");
+  EXPECT_EQ(get(0, key_of(200)), "x");
+  AtSyncPoint other("commit:before_lock", [&] {
+    fill(1, 1, 640, 10);
+    begin(1);
+    insert(1, "samesliceB", "b");
+    expect_commit(1);
+  });
+  expect_commit(0);
+  EXPECT_EQ(other.runs(), 1u);
+  begin(0);
+  EXPECT_EQ(get(0, key_of(100)), "mine");
+  EXPECT_EQ(get(0, key_of(105)), "mine");
+  EXPECT_EQ(get(0, "samesliceA"), "mine");
+  EXPECT_EQ(get(0, "samesliceB"), "b");
+  expect_commit(0);
+  verify();
+}
+
+// Goal: memory runs out at any allocation; the tree stays whole and keeps what was committed.
+TEST_F(MasstreeInterleaving, running_out_of_pages_changes_nothing) {
+  Rig small(StorageKind::kMasstree, 1, 4u << 20);
+  RigSession& session = small.session(0);
+  base::Random random(7);
+  std::uint64_t committed = 0;
+  unsigned failures = 0;
+  std::set<std::string> keys;
+  for (unsigned i = 0; i < 60'000 && failures < 200; ++i) {
+    session.begin();
+    std::string key = key_of(static_cast<unsigned>(random.below(1'000'000)));
+    if (i % 3 == 0) key += "tail" + std::to_string(random.below(1000));
+    const Status status = masstree::write_whole(session.ctx(), small.control(), WriteMode::kPut,
+                                                key, std::string(random.below(3000), 'x'));
+    if (!status.is_ok()) {
+      ASSERT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
+      ++failures;
+      session.rollback();
+      continue;
+    }
+    ASSERT_TRUE(session.commit().is_ok());
+    if (keys.insert(key).second) ++committed;
+    if (i % 100 == 0) small.tick();
+  }
+  EXPECT_EQ(failures, 200u);
+  EXPECT_EQ(masstree::verify_tree(small.pool(), small.control()).records, committed);
+}
+
+// Goal: replay in any order per key ends with each key's newest record.
+TEST_F(MasstreeInterleaving, a_replay_in_any_order_keeps_the_newest) {
+  base::Random random(11);
+  struct Step {
+    std::string key;
+    std::string payload;
+    bool erases;
+    std::uint64_t tid;
+  };
+  std::vector<Step> steps;
+  for (std::uint32_t i = 1; i <= 6000; ++i) {
+    std::string key = key_of(static_cast<unsigned>(random.below(700)));
+    if (random.below(3) == 0) key += "tail" + std::to_string(random.below(3));
+    const std::uint64_t bytes = random.below(30) == 0 ? random.below(9000) : random.below(60);
+    steps.push_back({key, std::string(bytes, 'a'), random.below(3) == 0,
+                     page::Tid(Epoch(1), i).word()});
+  }
+  std::set<std::string> present;
+  for (const Step& step : steps) {
+    if (step.erases) present.erase(step.key);
+    if (!step.erases) present.insert(step.key);
+  }
+  for (std::size_t i = steps.size(); i > 1; --i) std::swap(steps[i - 1], steps[random.below(i)]);
+  begin(0);
+  for (const Step& step : steps) {
+    std::vector<std::uint64_t> room(
+        log::LogRecord::size_of(step.key.size(), step.erases ? 0 : step.payload.size()) / 8);
+    auto* const record = reinterpret_cast<log::LogRecord*>(room.data());
+    record->prepare(step.erases ? log::LogRecordType::kErase : log::LogRecordType::kPut,
+                    rig_.control()->id(), step.key.size(), step.erases ? 0 : step.payload.size(), 0);
+    record->tid = step.tid;
+    std::memcpy(record->key_data(), step.key.data(), step.key.size());
+    if (!step.erases) std::memcpy(record->payload_data(), step.payload.data(), step.payload.size());
+    const Status status = masstree::replay(ctx(0), rig_.control(), *record);
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  }
+  expect_commit(0);
+  begin(0);
+  EXPECT_EQ(scan(0, "", ""), std::vector<std::string>(present.begin(), present.end()));
+  expect_commit(0);
+  verify();
+}
+
+}  // namespace
+}  // namespace foedus::testing

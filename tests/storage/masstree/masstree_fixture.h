@@ -1,0 +1,128 @@
+#pragma once
+// Two or more transactions on one Master-Tree, interleaved by hand.
+
+#include <cstdio>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_cursor.h"
+#include "tests/storage/rig.h"
+
+namespace foedus::testing {
+
+namespace masstree = storage::masstree;
+using masstree::WriteMode;
+
+// "key-000042": two slices, the number in the second one.
+inline std::string key_of(unsigned number) {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%08u", number);
+  return text;
+}
+
+// Runs an action at a sync point, once unless it is to be repeated.
+class AtSyncPoint {
+ public:
+  AtSyncPoint(std::string place, std::function<void()> action, bool repeat = false) {
+    active_ = this;
+    place_ = std::move(place);
+    action_ = std::move(action);
+    repeat_ = repeat;
+    base::set_sync_point_hook(&AtSyncPoint::hook);
+  }
+  ~AtSyncPoint() {
+    base::set_sync_point_hook(nullptr);
+    active_ = nullptr;
+  }
+  AtSyncPoint(const AtSyncPoint&) = delete;
+  AtSyncPoint& operator=(const AtSyncPoint&) = delete;
+  unsigned runs() const { return runs_; }
+
+ private:
+  static void hook(const char* place) {
+    AtSyncPoint* const self = active_;
+    if (self->running_ || self->place_ != place || (self->runs_ > 0 && !self->repeat_)) return;
+    self->running_ = true;
+    ++self->runs_;
+    self->action_();
+    self->running_ = false;
+  }
+
+  static inline AtSyncPoint* active_ = nullptr;
+  std::string place_;
+  std::function<void()> action_;
+  bool repeat_ = false;
+  bool running_ = false;
+  unsigned runs_ = 0;
+};
+
+class MasstreeTest : public ::testing::Test {
+ protected:
+  Rig rig_{StorageKind::kMasstree, 6};
+
+  occ::TxnContext& begin(unsigned session) { return rig_.session(session).begin(); }
+  occ::TxnContext& ctx(unsigned session) { return rig_.session(session).ctx(); }
+  Status commit(unsigned session) { return rig_.session(session).commit(); }
+  void expect_commit(unsigned session) {
+    const Status status = commit(session);
+    EXPECT_TRUE(status.is_ok()) << status.message();
+  }
+  void expect_conflict(unsigned session, ConflictReason reason) {
+    const Status status = commit(session);
+    EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
+    EXPECT_EQ(status.conflict_reason(), reason) << status.message();
+  }
+
+  Status write(unsigned session, WriteMode mode, std::string_view key, std::string_view payload) {
+    return masstree::write_whole(ctx(session), rig_.control(), mode, key, payload);
+  }
+  void put(unsigned session, std::string_view key, std::string_view payload) {
+    const Status status = write(session, WriteMode::kPut, key, payload);
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  }
+  void insert(unsigned session, std::string_view key, std::string_view payload) {
+    const Status status = write(session, WriteMode::kInsert, key, payload);
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  }
+  void erase(unsigned session, std::string_view key) {
+    const Status status = masstree::erase(ctx(session), rig_.control(), key);
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  }
+  // The payload, or the name of the error.
+  std::string get(unsigned session, std::string_view key) {
+    char bytes[4096];
+    occ::ReadRange range{bytes, sizeof(bytes), 0, 0};
+    const Status status = masstree::get(ctx(session), rig_.control(), key, &range);
+    return status.is_ok() ? std::string(bytes, range.payload_bytes)
+                          : std::string(to_string(status.code()));
+  }
+  std::vector<std::string> scan(unsigned session, std::string_view low, std::string_view high,
+                                bool reverse = false) {
+    masstree::Cursor cursor;
+    cursor.open(ctx(session), rig_.control(), low, high, reverse);
+    std::vector<std::string> keys;
+    for (;;) {
+      const Status status = cursor.next();
+      EXPECT_TRUE(status.is_ok()) << status.message();
+      if (!status.is_ok() || cursor.at_end()) return keys;
+      keys.emplace_back(cursor.key());
+    }
+  }
+
+  // Keys begin, begin + step, ... below end, each in a transaction of `session`.
+  void fill(unsigned session, unsigned first, unsigned last, unsigned step,
+            std::string_view payload = "x") {
+    for (unsigned i = first; i < last; i += step) {
+      begin(session);
+      put(session, key_of(i), payload);
+      expect_commit(session);
+    }
+  }
+  masstree::Statistics verify() { return masstree::verify_tree(rig_.pool(), rig_.control()); }
+};
+
+}  // namespace foedus::testing

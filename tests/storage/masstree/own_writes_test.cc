@@ -1,0 +1,213 @@
+// A transaction sees its own writes, in cursors and after its records have moved.
+#include "tests/storage/masstree/masstree_fixture.h"
+
+namespace foedus::testing {
+namespace {
+
+using MasstreeOwn = MasstreeTest;
+
+TEST_F(MasstreeOwn, a_cursor_sees_own_writes_ahead_and_not_behind) {
+  fill(0, 0, 100, 10);
+  for (const bool reverse : {false, true}) {
+    begin(0);
+    masstree::Cursor cursor;
+    cursor.open(ctx(0), rig_.control(), "", "", reverse);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(cursor.next().is_ok());
+    const unsigned here = reverse ? 70 : 20;
+    ASSERT_EQ(cursor.key(), key_of(here));
+    const auto ahead = [&](unsigned distance) {
+      return key_of(reverse ? here - distance : here + distance);
+    };
+    insert(0, ahead(5), "own");
+    insert(0, key_of(reverse ? here + 5 : here - 5), "behind");
+    erase(0, ahead(10));
+    put(0, ahead(20), "new");
+    std::vector<std::string> seen;
+    for (;;) {
+      ASSERT_TRUE(cursor.next().is_ok());
+      if (cursor.at_end()) break;
+      seen.emplace_back(cursor.key());
+      EXPECT_TRUE(cursor.key() != ahead(20) || cursor.payload() == "new");
+    }
+    ASSERT_GE(seen.size(), 2u);
+    EXPECT_EQ(seen[0], ahead(5));
+    EXPECT_EQ(seen[1], ahead(20));
+    EXPECT_EQ(seen.size(), 7u);
+    rig_.session(0).rollback();
+  }
+}
+
+// Goal: a scan whose transaction inserts ahead of it all the time, through splits and new layers.
+TEST_F(MasstreeOwn, a_cursor_follows_splits_and_layers_that_its_transaction_causes) {
+  fill(0, 0, 1000, 20);
+  for (const bool reverse : {false, true}) {
+    begin(0);
+    masstree::Cursor cursor;
+    cursor.open(ctx(0), rig_.control(), "", "", reverse);
+    std::vector<std::string> seen;
+    for (;;) {
+      ASSERT_TRUE(cursor.next().is_ok());
+      if (cursor.at_end()) break;
+      seen.emplace_back(cursor.key());
+      const unsigned number = static_cast<unsigned>(std::stoul(std::string(cursor.key())));
+      const bool original = cursor.key().size() == 8 && number % 20 == 0;
+      if (original && number > 0 && number < 980) {
+        const std::string next = key_of(reverse ? number - 7 : number + 7);
+        insert(0, next, "own");
+        insert(0, next + "A", "own");
+        insert(0, next + "B", "own");
+        insert(0, key_of(reverse ? number + 3 : number - 3), "behind");
+      }
+    }
+    EXPECT_EQ(seen.size(), 50u + 48 * 3);
+    EXPECT_TRUE(reverse ? std::is_sorted(seen.rbegin(), seen.rend())
+                        : std::is_sorted(seen.begin(), seen.end()));
+    EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), seen.size());
+    if (reverse) {
+      expect_commit(0);
+    } else {
+      rig_.session(0).rollback();
+    }
+  }
+  verify();
+}
+
+TEST_F(MasstreeOwn, a_layer_made_at_the_position_of_a_cursor_is_entered_behind_it) {
+  begin(0);
+  put(0, "samesliceM", "m");
+  put(0, "zzz", "z");
+  expect_commit(0);
+  for (const bool reverse : {false, true}) {
+    begin(0);
+    masstree::Cursor cursor;
+    cursor.open(ctx(0), rig_.control(), "s", "t", reverse);
+    ASSERT_TRUE(cursor.next().is_ok());
+    ASSERT_EQ(cursor.key(), "samesliceM");
+    insert(0, reverse ? "samesliceA" : "samesliceZ", "own");
+    insert(0, reverse ? "samesliceY" : "samesliceB", "behind");
+    ASSERT_TRUE(cursor.next().is_ok());
+    EXPECT_EQ(cursor.key(), reverse ? "samesliceA" : "samesliceZ");
+    ASSERT_TRUE(cursor.next().is_ok());
+    EXPECT_TRUE(cursor.at_end());
+    rig_.session(0).rollback();
+  }
+}
+
+TEST_F(MasstreeOwn, writes_are_seen_after_others_moved_their_records) {
+  fill(0, 0, 300, 10);
+  begin(0);
+  put(0, key_of(20), "mine");
+  insert(0, key_of(21), "new");
+  erase(0, key_of(30));
+  put(0, "samesliceA", "layered");
+  begin(1);
+  for (unsigned i = 100; i < 300; i += 20) put(1, key_of(i), std::string(400, 'b'));
+  insert(1, "samesliceB", "b");
+  expect_commit(1);
+  EXPECT_EQ(get(0, key_of(20)), "mine");
+  EXPECT_EQ(get(0, key_of(21)), "new");
+  EXPECT_EQ(get(0, key_of(30)), "not_found");
+  EXPECT_EQ(get(0, "samesliceA"), "layered");
+  EXPECT_EQ(write(0, WriteMode::kInsert, key_of(21), "again").code(), ErrorCode::kAlreadyExists);
+  put(0, key_of(21), "newer");
+  EXPECT_EQ(scan(0, key_of(20), key_of(40)), (std::vector<std::string>{key_of(20), key_of(21)}));
+  expect_commit(0);
+  begin(0);
+  EXPECT_EQ(get(0, key_of(20)), "mine");
+  EXPECT_EQ(get(0, key_of(21)), "newer");
+  EXPECT_EQ(get(0, key_of(30)), "not_found");
+  EXPECT_EQ(get(0, "samesliceA"), "layered");
+  expect_commit(0);
+  verify();
+}
+
+// Goal: the lock of get_for_update moves with its record when its own transaction splits the page.
+TEST_F(MasstreeOwn, a_held_lock_moves_with_its_record) {
+  fill(0, 0, 640, 10);
+  begin(0);
+  char bytes[64];
+  occ::ReadRange range{bytes, sizeof(bytes), 0, 0};
+  ASSERT_TRUE(masstree::get_for_update(ctx(0), rig_.control(), key_of(100), &range).is_ok());
+  page::RecordHeader* const old_record = ctx(0).held()[0].record;
+  for (unsigned i = 1; i < 640; i += 10) insert(0, key_of(i), "own");
+  const masstree::Spot spot = masstree::find(rig_.pool(), rig_.control(), key_of(100));
+  EXPECT_NE(spot.record(), old_record);
+  EXPECT_TRUE(ctx(0).holds(spot.record()));
+  EXPECT_NE(spot.record()->lock.load_relaxed(), 0u);
+  EXPECT_EQ(old_record->lock.load_relaxed(), 0u);
+  put(0, key_of(100), "locked");
+  expect_commit(0);
+  EXPECT_EQ(spot.record()->lock.load_relaxed(), 0u);
+  verify();
+}
+
+TEST_F(MasstreeOwn, a_lock_that_another_holds_keeps_its_page_from_moving) {
+  fill(0, 0, 640, 10);
+  begin(0);
+  char bytes[64];
+  occ::ReadRange range{bytes, sizeof(bytes), 0, 0};
+  ASSERT_TRUE(masstree::get_for_update(ctx(0), rig_.control(), key_of(100), &range).is_ok());
+  begin(1);
+  Status status;
+  for (unsigned i = 1; i < 640 && status.is_ok(); i += 10) {
+    status = write(1, WriteMode::kInsert, key_of(i), "x");
+  }
+  EXPECT_EQ(status.conflict_reason(), ConflictReason::kRecordLocked) << status.message();
+  EXPECT_FALSE(commit(1).is_ok());
+  expect_commit(0);
+  fill(1, 1, 640, 10);
+  EXPECT_EQ(verify().records, 128u);
+}
+
+// Goal: P7. A key that was erased, purged by a split and inserted again gets a TID above its past.
+TEST_F(MasstreeOwn, a_purged_key_comes_back_above_its_erasure) {
+  fill(0, 0, 640, 10);
+  for (int i = 0; i < 20; ++i) {  // ordinals grow within the epoch
+    begin(0);
+    put(0, key_of(100), "again");
+    expect_commit(0);
+  }
+  begin(0);
+  erase(0, key_of(100));
+  expect_commit(0);
+  const page::Tid erased = masstree::find(rig_.pool(), rig_.control(), key_of(100)).record()->load_tid();
+  fill(1, 1, 640, 10);
+  EXPECT_FALSE(masstree::find(rig_.pool(), rig_.control(), key_of(100)).found());
+  begin(2);
+  insert(2, key_of(100), "back");
+  expect_commit(2);
+  const page::Tid back = masstree::find(rig_.pool(), rig_.control(), key_of(100)).record()->load_tid();
+  EXPECT_GT(back.version(), erased.version());
+}
+
+TEST_F(MasstreeOwn, partial_writes_and_increments_add_up) {
+  begin(0);
+  std::string payload(64, '\0');
+  insert(0, "counter", payload);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 8, 5).is_ok());
+  }
+  ASSERT_TRUE(masstree::write_at(ctx(0), rig_.control(), "counter", 30, "part").is_ok());
+  expect_commit(0);
+  begin(0);
+  ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 8, -1).is_ok());
+  const std::string seen = get(0, "counter");
+  EXPECT_EQ(seen[8], 14);
+  EXPECT_EQ(seen.substr(30, 4), "part");
+  begin(1);
+  ASSERT_TRUE(masstree::increment(ctx(1), rig_.control(), "counter", 8, 100).is_ok());
+  expect_commit(1);
+  expect_conflict(0, ConflictReason::kRecordChanged);  // it has read the number
+  begin(0);
+  ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 8, -1).is_ok());
+  begin(1);
+  ASSERT_TRUE(masstree::increment(ctx(1), rig_.control(), "counter", 8, 1).is_ok());
+  expect_commit(1);
+  expect_commit(0);  // blind
+  begin(0);
+  EXPECT_EQ(get(0, "counter")[8], 115);
+  expect_commit(0);
+}
+
+}  // namespace
+}  // namespace foedus::testing
