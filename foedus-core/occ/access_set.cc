@@ -1,5 +1,6 @@
 #include "foedus-core/occ/access_set.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace foedus::occ {
@@ -46,7 +47,7 @@ void WriteSet::add(const WriteEntry& entry) {
   const std::uint32_t known = index_.find(entry.record);
   if (known == WriteEntry::kNone) {
     index_.set(entry.record, static_cast<std::uint32_t>(owns_.size()));
-    owns_.push_back({number, number});
+    owns_.push_back({number, number, number});
     return;
   }
   Own& own = owns_[known];
@@ -60,16 +61,25 @@ void WriteSet::add(const WriteEntry& entry) {
 void WriteSet::move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place) {
   const std::uint32_t known = index_.find(from);
   FOEDUS_INVARIANT(known != WriteEntry::kNone, from, to);
-  for (WriteEntry& entry : entries_) {
-    if (entry.record != from) continue;
-    entry.record = to;
-    entry.place = place;
+  for (std::uint32_t i = owns_[known].oldest; i != WriteEntry::kNone; i = entries_[i].next_own) {
+    entries_[i].record = to;
+    entries_[i].place = place;
   }
   // The old address stays in the index and finds the same chain: a cursor may still stand there.
   index_.set(to, known);
 }
 
+void WriteSet::sort() {
+  sorted_.clear();
+  for (WriteEntry& entry : entries_) sorted_.push_back({entry.record, &entry});
+  // The entries lie in the order of the calls, so that their addresses break ties.
+  std::sort(sorted_.begin(), sorted_.end(), [](const Sorted& a, const Sorted& b) {
+    return a.record != b.record ? a.record < b.record : a.entry < b.entry;
+  });
+}
+
 void WriteSet::clear() {
+  sorted_.clear();
   entries_.clear();
   owns_.clear();
   index_.clear();

@@ -104,6 +104,12 @@ class WriteSet {
   struct Own {
     std::uint32_t first = WriteEntry::kNone;  // where the reader begins
     std::uint32_t newest = WriteEntry::kNone;
+    std::uint32_t oldest = WriteEntry::kNone;
+  };
+  // An entry in the canonical order of the lock phase.
+  struct Sorted {
+    page::RecordHeader* record;
+    WriteEntry* entry;
   };
 
   bool is_empty() const { return entries_.empty(); }
@@ -111,7 +117,7 @@ class WriteSet {
   std::vector<WriteEntry>& entries() { return entries_; }
   WriteEntry& operator[](std::uint32_t i) { return entries_[i]; }
 
-  // The chain of `record`, or one of kNone. Valid until the commit protocol sorts the set.
+  // The chain of `record`, or one of kNone.
   Own find(const page::RecordHeader* record) const {
     if (entries_.empty()) return {};
     const std::uint32_t i = index_.find(record);
@@ -125,8 +131,14 @@ class WriteSet {
   void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place);
   void clear();
 
+  // Puts the entries in canonical order: by record, and by the user's calls within one. sorted()
+  // holds until the next add() or move().
+  void sort();
+  const std::vector<Sorted>& sorted() const { return sorted_; }
+
  private:
   std::vector<WriteEntry> entries_;
+  std::vector<Sorted> sorted_;
   std::vector<Own> owns_;  // one per distinct record
   AddressIndex index_;     // record -> owns_
 };

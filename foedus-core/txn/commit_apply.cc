@@ -1,27 +1,12 @@
 // The last phase: line 13 of algorithm 2. The writer's half of the sequence lock on records; the
 // reader's is occ/optimistic_read.h.
 #include <algorithm>
+#include <utility>
 
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
 
 namespace foedus::txn {
-
-namespace {
-
-// Calls function(entries of one record: begin, end) for each record of the sorted write set.
-template <typename Function>
-void for_each_record(occ::TxnContext* txn, Function&& function) {
-  std::vector<occ::WriteEntry>& writes = txn->write_set().entries();
-  for (std::size_t begin = 0; begin < writes.size();) {
-    std::size_t end = begin + 1;
-    while (end < writes.size() && writes[end].record == writes[begin].record) ++end;
-    function(&writes[begin], &writes[0] + end);
-    begin = end;
-  }
-}
-
-}  // namespace
 
 void mark_being_written(occ::TxnContext* txn) {
   for (const occ::WriteEntry& entry : txn->write_set().entries()) {
@@ -68,19 +53,22 @@ void apply_writes(occ::TxnContext* txn, page::Tid tid) {
 }
 
 void publish_records(occ::TxnContext* txn, page::Tid tid) {
-  for_each_record(txn, [tid](occ::WriteEntry* begin, occ::WriteEntry* end) {
-    bool deleted = page::Tid(begin->record->tid.load_relaxed()).is_deleted();
-    for (const occ::WriteEntry* entry = begin; entry != end; ++entry) {
-      if (entry->log->type == log::LogRecordType::kErase) deleted = true;
-      if (entry->log->type == log::LogRecordType::kPut) deleted = false;
-      if (entry->log->type == log::LogRecordType::kAppend) deleted = false;
+  const auto& sorted = txn->write_set().sorted();
+  for (auto at = sorted.begin(); at != sorted.end();) {
+    page::RecordHeader* const record = at->record;
+    // The first entry of a record has the waiter of its lock.
+    occ::LockWaiter* const waiter = std::exchange(at->entry->waiter, nullptr);
+    bool deleted = page::Tid(record->tid.load_relaxed()).is_deleted();  // order: relaxed, own word
+    for (; at != sorted.end() && at->record == record; ++at) {
+      const log::LogRecordType type = at->entry->log->type;
+      if (type == log::LogRecordType::kErase) deleted = true;
+      if (type == log::LogRecordType::kPut || type == log::LogRecordType::kAppend) deleted = false;
     }
     // order: release, pairs with load_tid() of readers: the payload is complete.
-    begin->record->tid.store_release(tid.with(deleted ? page::Tid::kDeleted : 0).word());
-    if (begin->waiter == nullptr) return;  // held since get_for_update; released at the end
-    occ::unlock(&begin->record->lock, begin->waiter);
-    begin->waiter = nullptr;
-  });
+    record->tid.store_release(tid.with(deleted ? page::Tid::kDeleted : 0).word());
+    // Null: held since get_for_update, and released at the end.
+    if (waiter != nullptr) occ::unlock(&record->lock, waiter);
+  }
 }
 
 }  // namespace foedus::txn

@@ -54,13 +54,13 @@ bool try_lock_one(occ::TxnContext* txn, occ::WriteEntry* entry) {
 // Locks each record once: the first of its entries has the waiter.
 Status lock_sorted(occ::TxnContext* txn) {
   const page::RecordHeader* last = nullptr;
-  for (occ::WriteEntry& entry : txn->write_set().entries()) {
-    if (entry.record == last) continue;
-    last = entry.record;
-    if (!txn->held().empty() && txn->holds(entry.record)) continue;
-    if (!try_lock_one(txn, &entry)) {
+  for (const auto& [record, entry] : txn->write_set().sorted()) {
+    if (record == last) continue;
+    last = record;
+    if (!txn->held().empty() && txn->holds(record)) continue;
+    if (!try_lock_one(txn, entry)) {
       unlock_write_set(txn);
-      return txn->conflict(ConflictReason::kRecordLocked, entry.storage, entry.log->key());
+      return txn->conflict(ConflictReason::kRecordLocked, entry->storage, entry->log->key());
     }
   }
   return {};
@@ -72,19 +72,19 @@ Status check_writes(occ::TxnContext* txn) {
   const page::RecordHeader* last = nullptr;
   bool present = false;
   bool rewritten = false;
-  for (const occ::WriteEntry& entry : txn->write_set().entries()) {
-    if (entry.record != last) {
-      last = entry.record;
-      present = !entry.record->load_tid().is_deleted();
+  for (const auto& [record, entry] : txn->write_set().sorted()) {
+    if (record != last) {
+      last = record;
+      present = !record->load_tid().is_deleted();
       rewritten = false;
     }
-    const bool whole = entry.log->type == log::LogRecordType::kPut;
-    const bool fits = (rewritten && !whole) || storage::accepts(txn->pool(), entry);
-    if ((entry.must_exist && !present) || !fits) {
-      return txn->conflict(ConflictReason::kRecordChanged, entry.storage, entry.log->key());
+    const bool whole = entry->log->type == log::LogRecordType::kPut;
+    const bool fits = (rewritten && !whole) || storage::accepts(txn->pool(), *entry);
+    if ((entry->must_exist && !present) || !fits) {
+      return txn->conflict(ConflictReason::kRecordChanged, entry->storage, entry->log->key());
     }
     if (whole) present = rewritten = true;
-    if (entry.log->type == log::LogRecordType::kErase) present = false;
+    if (entry->log->type == log::LogRecordType::kErase) present = false;
   }
   return {};
 }
@@ -92,12 +92,10 @@ Status check_writes(occ::TxnContext* txn) {
 }  // namespace
 
 Status lock_write_set(occ::TxnContext* txn) {
-  std::vector<occ::WriteEntry>& writes = txn->write_set().entries();
+  const std::vector<occ::WriteEntry>& writes = txn->write_set().entries();
   for (;;) {
     FOEDUS_CHECK(resolve_moved(txn));
-    std::sort(writes.begin(), writes.end(), [](const occ::WriteEntry& a, const occ::WriteEntry& b) {
-      return a.record != b.record ? a.record < b.record : a.order < b.order;
-    });
+    txn->write_set().sort();
     FOEDUS_SYNC_POINT("commit:before_lock");
     FOEDUS_CHECK(lock_sorted(txn));
     const bool moved_again =

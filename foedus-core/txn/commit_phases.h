@@ -9,7 +9,7 @@
 namespace foedus::txn {
 
 // commit_lock.cc: after success every record of the write set is locked and not moved, and every
-// write can be applied. Sorts the write set by record, and by the user's order within one.
+// write can be applied. Sorts the write set.
 Status lock_write_set(occ::TxnContext* txn);
 void unlock_write_set(occ::TxnContext* txn);
 void release_held_locks(occ::TxnContext* txn);
