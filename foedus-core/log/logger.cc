@@ -127,6 +127,7 @@ bool Logger::is_due(std::uint64_t published) {
 
 std::uint64_t Logger::step() {
   const std::uint64_t published = clock_->published().number();  // L22: first
+  FOEDUS_SYNC_POINT("logger:before_rings");
   look_at_rings();
   if (waits_->has_failed() || !is_due(published)) {
     runtime_->wake(&room_);

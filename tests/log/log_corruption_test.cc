@@ -190,6 +190,28 @@ void store_crc(FailingDevice* device, const std::string& name, std::uint64_t off
   device->overwrite(name, offset + crc_offset, text);
 }
 
+// Goal: bytes that look like a frame, as a payload can, are none where the checksum of the frame
+// before is another. Method: give the second frame another predecessor and a checksum that is
+// right.
+TEST(LogCorruption, a_frame_that_does_not_follow_the_one_before_it_ends_the_log) {
+  const std::string name = "log-0-00000001";
+  for (const bool close : {false, true}) {
+    FailingDevice device;
+    const History expected = make_log(&device, close, 2);
+    device.flip_bit(name, 2 * kBlockBytes + offsetof(FrameHeader, previous_crc), 3);
+    store_crc(&device, name, 2 * kBlockBytes, kBlockBytes, offsetof(FrameHeader, crc));
+    History found;
+    const Status status = recover(&device, &found);
+    if (close) {
+      EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+    } else {
+      ASSERT_OK(status);
+      EXPECT_EQ(found.begin()->second.size(), 1u);
+      EXPECT_TRUE(is_prefix(found, expected));
+    }
+  }
+}
+
 TEST(LogCorruption, another_format_version_is_refused_and_not_called_corrupt) {
   FailingDevice made;
   make_log(&made, true);

@@ -2,6 +2,10 @@
 // ctest-timeout: 300
 // Crashes at every call that changes the device, several in a row: what was announced as durable is
 // there, whole and once; what one recovery cut off never comes back.
+#include <string_view>
+#include <utility>
+
+#include "foedus-core/base/sync_point.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing {
@@ -165,6 +169,109 @@ TEST(LogCrash, many_crashes_in_a_row_at_random_calls) {
                   random.below(5) == 0 ? FailingDevice::kDropAll : 1 + random.below(1'000));
     }
     if (!HasFatalFailure()) world.check();
+  }
+}
+
+// Goal: new epochs begin above epochs that only cut-off records had. Method: one logger syncs a
+// record that the other one never marks.
+TEST(LogCrash, new_epochs_begin_above_those_that_were_cut_off) {
+  FailingDevice device;
+  Epoch lost;
+  {
+    LogRun run(&device, 2);
+    ASSERT_OK(run.open_and_start());
+    run.runtime.run_for(30'000);
+    const auto epoch = run.session(0)->commit(1, 10);
+    ASSERT_OK(epoch);
+    lost = *epoch;
+    auto* const logger = dynamic_cast<base::Task*>(run.log->room(0));
+    run.clock->hurry(*epoch);
+    for (int i = 0; i < 20; ++i) {
+      run.runtime.step(run.clock.get());
+      run.runtime.step(logger);
+    }
+    EXPECT_EQ(run.sessions[0]->ring().durable(), run.sessions[0]->ring().committed());
+    EXPECT_FALSE(run.log->durability().is_durable(*epoch));
+    device.crash_power(FailingDevice::kKeepAll);
+  }
+  for (int i = 0; i < 2; ++i) {  // found in the frames, then in the seal
+    LogRun run(&device, 2);
+    ASSERT_OK(run.open());
+    EXPECT_LT(run.log->durable_epoch_found(), lost);
+    EXPECT_GT(run.log->first_new_epoch(), lost);
+    History found;
+    ASSERT_OK(read_all(*run.log, &found));
+    EXPECT_TRUE(found.empty());
+    ASSERT_OK(run.log->make_cut_durable());
+    device.crash_power(FailingDevice::kDropAll);
+  }
+}
+
+TEST(LogCrash, new_epochs_begin_above_those_behind_a_hole_in_the_tail) {
+  FailingDevice device;
+  Epoch lost;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    run.runtime.run_for(30'000);
+    ASSERT_OK(run.session(0)->commit(1, 6'000));  // a frame of its own
+    const auto epoch = run.session(0)->commit(2, 10);
+    ASSERT_OK(epoch);
+    lost = *epoch;
+    device.lose_power_after(2);  // both are written, nothing is synced
+    run.runtime.run_for(30'000);
+    device.crash_power(FailingDevice::kKeepAll);
+  }
+  device.flip_bit("log-0-00000001", 4096 + 3'000, 1);
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+  EXPECT_LT(run.log->durable_epoch_found(), lost);
+  EXPECT_GT(run.log->first_new_epoch(), lost);
+}
+
+// Goal: L22, a mark covers all commits of its epoch. Method: between the logger's look at the clock
+// and its look at the rings, a session commits and the clock publishes that epoch.
+LogRun* hooked_run = nullptr;
+Epoch hooked_epoch;
+
+void commit_and_publish(const char* place) {
+  if (std::string_view(place) != "logger:before_rings" || hooked_run == nullptr) return;
+  LogRun& run = *std::exchange(hooked_run, nullptr);
+  const auto epoch = run.sessions[0]->commit(2, 10);
+  ASSERT_OK(epoch);
+  hooked_epoch = *epoch;
+  run.clock->hurry(*epoch);
+  while (run.clock->published() < *epoch) run.runtime.step(run.clock.get());
+}
+
+TEST(LogCrash, a_commit_between_two_looks_of_the_logger_is_behind_no_mark) {
+  for (int delay = 0; delay < 40; ++delay) {
+    FailingDevice device;
+    {
+      LogRun run(&device);
+      ASSERT_OK(run.open_and_start());
+      run.runtime.run_for(30'000);
+      ASSERT_OK(run.session(0)->commit(1, 10));
+      for (int i = 0; i < delay; ++i) run.runtime.step_one();
+      hooked_run = &run;
+      hooked_epoch = Epoch();
+      base::set_sync_point_hook(commit_and_publish);
+      auto* const logger = dynamic_cast<base::Task*>(run.log->room(0));
+      run.runtime.step(logger);
+      base::set_sync_point_hook(nullptr);
+      hooked_run = nullptr;
+      ASSERT_TRUE(hooked_epoch.is_valid());
+      if (!run.log->durability().is_durable(hooked_epoch)) hooked_epoch = Epoch();
+      device.crash_power(FailingDevice::kDropAll);
+    }
+    LogRun run(&device);
+    ASSERT_OK(run.open());
+    History found;
+    ASSERT_OK(read_all(*run.log, &found));
+    if (hooked_epoch.is_valid()) {
+      ASSERT_EQ(found.size(), 1u);
+      EXPECT_EQ(found.begin()->second.back().value, 2u) << delay;
+    }
   }
 }
 
