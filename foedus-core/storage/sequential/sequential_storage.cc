@@ -52,6 +52,10 @@ HeadsPage* heads_of(occ::TxnContext& ctx, occ::StorageControl* control, Sequenti
       const bool installed = pointer.compare_exchange({}, {id, page::SnapshotPageId()});
       FOEDUS_INVARIANT(installed, control->id(), ctx.session());
       count_one(ctx, &root->header);
+      // Who has seen that there is no heads page has seen that no session of this one has a chain.
+      if (ctx.page_set().find(&root->header) != nullptr) {
+        ctx.remember_page(made, page::PageVersion(), control);
+      }
     }
   }
   return page_of<HeadsPage>(ctx.pool(), id.word());
