@@ -79,8 +79,8 @@ TEST(HashFunctionTest, ValuesAreStable) {
   EXPECT_EQ(digest, 0xcf59a67829a057f7u);
 }
 
-// Goal: the bits that the trie spreads by are even for keys that count up. Method: chi-squared of 256
-// classes of the high byte, of integers in native byte order.
+// Goal: the bits that the trie spreads by are even for keys that count up. Method: chi-squared of
+// 256 classes of the high byte, of integers in native byte order.
 TEST(HashFunctionTest, HighBitsOfCountersAreEven) {
   constexpr int kKeys = 1 << 18;
   for (const unsigned shift : {56u, 48u, 40u, 0u}) {
@@ -195,8 +195,8 @@ TEST_F(HashTest, PartialWritesToChainsAreApplied) {
   EXPECT_EQ(statistics().overflow_pages, page::OverflowPage::pages_of(20'000));
 }
 
-// Goal: a partial write that was prepared for an inline payload is not applied to a chain, nor beyond a
-// payload that became short. Method: another session's put between call and commit.
+// Goal: a partial write that was prepared for an inline payload is not applied to a chain, nor
+// beyond a payload that became short. Method: another session's put between call and commit.
 TEST_F(HashTest, PartialWritesConflictWhenThePayloadChangedShape) {
   for (const std::size_t size : {std::size_t{4}, std::size_t{9'000}}) {
     put_now(0, "a", std::string(64, 'x'));
@@ -269,7 +269,9 @@ TEST_F(HashTest, BinsSpreadAndStayWellFilled) {
   constexpr int kKeys = 20'000;
   for (int i = 0; i < kKeys; i += 100) {
     all_.session(0).begin();
-    for (int k = i; k < i + 100; ++k) EXPECT_TRUE(put(0, key_number(k), std::string(100, 'v')).is_ok());
+    for (int k = i; k < i + 100; ++k) {
+      EXPECT_TRUE(put(0, key_number(k), std::string(100, 'v')).is_ok());
+    }
     ASSERT_TRUE(all_.session(0).commit().is_ok());
   }
   const Statistics now = statistics();
@@ -281,8 +283,8 @@ TEST_F(HashTest, BinsSpreadAndStayWellFilled) {
   EXPECT_EQ(control_->volatile_pages.load_relaxed(), now.interior_pages + now.bin_pages);
 }
 
-// Goal: the room of erased records comes back. Method: keys that come and go, with few present at any
-// time, over many epochs.
+// Goal: the room of erased records comes back. Method: keys that come and go, with few present at
+// any time, over many epochs.
 TEST_F(HashTest, RoomOfErasedRecordsIsReused) {
   constexpr int kPresent = 200;
   std::uint64_t bins_max = 0;
@@ -296,8 +298,8 @@ TEST_F(HashTest, RoomOfErasedRecordsIsReused) {
   EXPECT_LT(bins_max, 64u);
 }
 
-// Goal: P7. Method: erase a key, let its bin be rebuilt without it, insert it again: the TID is above
-// that of the erasure although the clock's epoch has not moved on since.
+// Goal: P7. Method: erase a key, let its bin be rebuilt without it, insert it again: the TID is
+// above that of the erasure although the clock's epoch has not moved on since.
 TEST_F(HashTest, APurgedKeyStartsAboveItsErasure) {
   put_now(0, "victim", "v");
   erase_now(0, "victim");
@@ -311,7 +313,7 @@ TEST_F(HashTest, APurgedKeyStartsAboveItsErasure) {
   EXPECT_GT(all_.ctx(1).last_tid().version(), erased.version());
 }
 
-// ---- phantoms ------------------------------------------------------------------------------------
+// ---- phantoms -----------------------------------------------------------------------------------
 
 TEST_F(HashTest, AKeyThatWasMissedAndThenInsertedConflicts) {
   all_.session(0).begin();
@@ -322,9 +324,10 @@ TEST_F(HashTest, AKeyThatWasMissedAndThenInsertedConflicts) {
   EXPECT_EQ(status.conflict_reason(), ConflictReason::kPageGained) << status.message();
 }
 
-// Goal: no phantom slips in through a spread, and no spread alone is a conflict. Method: between miss and
-// commit another session inserts until the bin is spread several times; before that, all keys but one
-// are put there and taken away again, so that the trie is spread before the transaction begins.
+// Goal: no phantom slips in through a spread, and no spread alone is a conflict. Method: between
+// miss and commit another session inserts until the bin is spread several times; before that, all
+// keys but one are put there and taken away again, so that the trie is spread before the
+// transaction begins.
 TEST_F(HashTest, AMissSurvivesASpreadOnlyIfNoKeyWasAdded) {
   all_.session(0).begin();
   EXPECT_EQ(get(0, "missed"), std::nullopt);
@@ -333,8 +336,8 @@ TEST_F(HashTest, AMissSurvivesASpreadOnlyIfNoKeyWasAdded) {
   EXPECT_EQ(all_.session(0).commit().conflict_reason(), ConflictReason::kPageGained);
 }
 
-// Goal: C5. Method: a bin is filled to the brim, missed in, and then rebuilt by a growing payload of a
-// key that is there already: no key was added.
+// Goal: C5. Method: a bin is filled to the brim, missed in, and then rebuilt by a growing payload
+// of a key that is there already: no key was added.
 TEST_F(HashTest, ARebuiltBinIsNoPhantom) {
   for (int i = 0; i < 40; ++i) put_now(1, key_number(i), std::string(200, 'v'));
   const std::uint64_t bins_before = statistics().bins;
@@ -351,8 +354,8 @@ TEST_F(HashTest, ARebuiltBinIsNoPhantom) {
   EXPECT_EQ(get_now(key_number(3)), "mine");
 }
 
-// Goal: hard part 4. Method: the transaction misses keys, then inserts so many that the bins in which it
-// missed them spread.
+// Goal: hard part 4. Method: the transaction misses keys, then inserts so many that the bins in
+// which it missed them spread.
 TEST_F(HashTest, OwnInsertsAreNoPhantoms) {
   all_.session(0).begin();
   for (int i = 0; i < 300; ++i) {
@@ -400,7 +403,7 @@ TEST_F(HashTest, OwnWritesAreFoundAfterOthersExpandedTheirRecords) {
   EXPECT_EQ(get_now("a"), std::nullopt);
 }
 
-// ---- locks held by transactions ------------------------------------------------------------------
+// ---- locks held by transactions -----------------------------------------------------------------
 
 TEST_F(HashTest, ALockedRecordDoesNotMove) {
   put_now(0, "locked", "x");
@@ -434,7 +437,7 @@ TEST_F(HashTest, AnOwnLockFollowsTheRecord) {
   EXPECT_EQ(get_now("locked"), std::string(600, 'y'));
 }
 
-// ---- recovery ------------------------------------------------------------------------------------
+// ---- recovery -----------------------------------------------------------------------------------
 
 // Goal: replay makes what was committed. Method: a storage's committed log, replayed to another.
 TEST_F(HashTest, ReplayMakesTheSameRecords) {
@@ -490,7 +493,7 @@ TEST_F(HashTest, PrefetchChangesNothing) {
   EXPECT_EQ(control_->volatile_pages.load_relaxed(), pages);
 }
 
-// ---- no pages ------------------------------------------------------------------------------------
+// ---- no pages -----------------------------------------------------------------------------------
 
 class SmallHashTest : public HashTest {
  protected:

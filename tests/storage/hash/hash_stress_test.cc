@@ -77,8 +77,8 @@ class HashStressTest : public ::testing::Test {
   occ::StorageControl* control_ = nullptr;
 };
 
-// Goal: no insert is lost, whatever spreads at the same time. Method: every thread inserts keys of its
-// own, several in a transaction, and reads back earlier ones of all.
+// Goal: no insert is lost, whatever spreads at the same time. Method: every thread inserts keys of
+// its own, several in a transaction, and reads back earlier ones of all.
 TEST_F(HashStressTest, InsertsOfAllThreadsAreThere) {
   constexpr std::uint64_t kKeys = 3000;
   std::atomic<std::uint64_t> done[kThreads] = {};
@@ -113,8 +113,8 @@ TEST_F(HashStressTest, InsertsOfAllThreadsAreThere) {
 }
 
 // Goal: increments, growing and shrinking payloads, chains, erasures and spreads of the same few
-// bins leave every payload whole and every sum right. Method: each transaction moves an amount between
-// two counters and rewrites, grows or erases other keys, which carry their own check.
+// bins leave every payload whole and every sum right. Method: each transaction moves an amount
+// between two counters and rewrites, grows or erases other keys, which carry their own check.
 TEST_F(HashStressTest, NothingIsTornOrLost) {
   constexpr std::uint64_t kCounters = 8;
   constexpr std::uint64_t kOthers = 150;
@@ -170,8 +170,8 @@ TEST_F(HashStressTest, NothingIsTornOrLost) {
   EXPECT_EQ(sum, 0);
 }
 
-// Goal: no phantom. Method: a transaction inserts its token only after it missed those of all others
-// in the same group: one group never gets two tokens, while the bins spread under it.
+// Goal: no phantom. Method: a transaction inserts its token only after it missed those of all
+// others in the same group: one group never gets two tokens, while the bins spread under it.
 TEST_F(HashStressTest, TwoThatMissEachOthersKeyDoNotBothCommit) {
   constexpr int kGroups = 1500;
   std::atomic<int> winners[kGroups] = {};

@@ -1,0 +1,138 @@
+#include "foedus-core/occ/access_set.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+
+namespace foedus::occ {
+namespace {
+
+// Goal: the index agrees with a map through growth, replacement and clearing.
+TEST(AddressIndexTest, AgreesWithAMap) {
+  const std::uint64_t seed = base::system_seed();
+  SCOPED_TRACE(seed);
+  base::Random random(seed);
+  AddressIndex index;
+  for (int round = 0; round < 50; ++round) {
+    std::map<std::uint64_t, std::uint32_t> model;
+    const std::uint64_t count = random.below(round % 10 == 0 ? 20'000 : 100);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t address = 0x7f00'0000'0000 + 16 * random.below(2 * count);
+      const auto number = static_cast<std::uint32_t>(random.below(1000));
+      index.set(reinterpret_cast<void*>(address), number);
+      model[address] = number;
+    }
+    EXPECT_EQ(index.is_empty(), model.empty());
+    for (std::uint64_t i = 0; i < 2 * count; ++i) {
+      const std::uint64_t address = 0x7f00'0000'0000 + 16 * i;
+      const auto known = model.find(address);
+      ASSERT_EQ(index.find(reinterpret_cast<void*>(address)),
+                known == model.end() ? WriteEntry::kNone : known->second);
+    }
+    index.clear();
+    EXPECT_TRUE(index.is_empty());
+    EXPECT_EQ(index.find(reinterpret_cast<void*>(0x7f00'0000'0000)), WriteEntry::kNone);
+  }
+}
+
+class WriteSetTest : public ::testing::Test {
+ protected:
+  page::RecordHeader* record() {
+    records_.push_back(std::make_unique<page::RecordHeader>());
+    return records_.back().get();
+  }
+  void add(page::RecordHeader* record, log::LogRecordType type) {
+    logs_.push_back(std::make_unique<log::LogRecord>());
+    logs_.back()->type = type;
+    set_.add({.record = record, .log = logs_.back().get(), .storage = nullptr});
+  }
+  // Orders of the entries that a reader of own writes goes through.
+  std::vector<std::uint32_t> chain(const page::RecordHeader* record) {
+    std::vector<std::uint32_t> orders;
+    for (std::uint32_t i = set_.find(record).first; i != WriteEntry::kNone;
+         i = set_[i].next_own) {
+      orders.push_back(set_[i].order);
+    }
+    return orders;
+  }
+
+  std::vector<std::unique_ptr<page::RecordHeader>> records_;
+  std::vector<std::unique_ptr<log::LogRecord>> logs_;
+  WriteSet set_;
+};
+
+using Orders = std::vector<std::uint32_t>;
+using log::LogRecordType;
+
+TEST_F(WriteSetTest, ChainsBeginWithTheNewestWholeWrite) {
+  page::RecordHeader* const a = record();
+  page::RecordHeader* const b = record();
+  EXPECT_FALSE(set_.contains(a));
+  add(a, LogRecordType::kIncrement);  // 0
+  add(b, LogRecordType::kWriteAt);    // 1
+  add(a, LogRecordType::kWriteAt);    // 2
+  EXPECT_EQ(chain(a), (Orders{0, 2}));
+  add(a, LogRecordType::kPut);        // 3
+  add(a, LogRecordType::kIncrement);  // 4
+  EXPECT_EQ(chain(a), (Orders{3, 4}));
+  add(a, LogRecordType::kErase);      // 5
+  EXPECT_EQ(chain(a), (Orders{5}));
+  EXPECT_EQ(chain(b), (Orders{1}));
+  EXPECT_EQ(set_.find(a).newest, 5u);
+  set_.clear();
+  EXPECT_TRUE(set_.is_empty());
+  EXPECT_FALSE(set_.contains(a));
+}
+
+// Goal: entries of a moved record are found by its new address and by the old one.
+TEST_F(WriteSetTest, MovedRecordsKeepTheirChain) {
+  page::RecordHeader* const from = record();
+  page::RecordHeader* const to = record();
+  page::RecordHeader* const further = record();
+  add(from, LogRecordType::kPut);
+  add(record(), LogRecordType::kPut);
+  add(from, LogRecordType::kIncrement);
+  set_.move(from, to, 7);
+  set_.move(to, further, 9);
+  for (const page::RecordHeader* address : {from, to, further}) {
+    EXPECT_EQ(chain(address), (Orders{0, 2}));
+  }
+  EXPECT_EQ(set_[0].record, further);
+  EXPECT_EQ(set_[2].place, 9u);
+  add(further, LogRecordType::kWriteAt);
+  EXPECT_EQ(chain(from), (Orders{0, 2, 3}));
+}
+
+TEST(PageSetTest, OwnChangesAreFollowedOnlyFromWhatWasTrue) {
+  const auto page = std::make_unique<page::PageHeader>();
+  const auto twin = std::make_unique<page::PageHeader>();
+  PageSet set;
+  const auto keys = [](std::uint32_t count) { return page::PageVersion(count, 0); };
+  set.own_change(page.get(), keys(1), keys(2));  // not remembered: nothing happens
+  set.add(page.get(), keys(3), nullptr);
+  set.add(page.get(), keys(8), nullptr);  // the first look counts
+  EXPECT_EQ(set.entries().size(), 1u);
+  set.own_change(page.get(), keys(3), keys(4));
+  EXPECT_EQ(set.find(page.get())->observed, keys(4));
+  set.own_change(page.get(), keys(5), keys(6));  // somebody else's came in between
+  EXPECT_EQ(set.find(page.get())->observed, keys(4));
+  set.repoint(set.find(page.get()), twin.get(), keys(2));
+  EXPECT_EQ(set.find(twin.get())->page, twin.get());
+  set.clear();
+  EXPECT_EQ(set.find(twin.get()), nullptr);
+}
+
+TEST(WaiterPoolTest, WaitersStayWhereTheyAre) {
+  WaiterPool pool;
+  std::vector<LockWaiter*> first;
+  for (int i = 0; i < 1000; ++i) first.push_back(pool.take());
+  pool.clear();
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(pool.take(), first[i]);
+}
+
+}  // namespace
+}  // namespace foedus::occ

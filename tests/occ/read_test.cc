@@ -1,0 +1,212 @@
+// ctest-labels: concurrency
+// Optimistic reads under a writer, and reads of own writes over what is there.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/occ/txn_context.h"
+#include "tests/storage/storages.h"
+
+namespace foedus::occ {
+namespace {
+
+// Goal: a reader never sees half a record. Method: a writer that fills the payload with one number
+// after the other, as commit does, and readers of all of it.
+TEST(OptimisticReadTest, NoPayloadIsTorn) {
+  struct Record {
+    page::RecordHeader header;
+    std::uint64_t words[37] = {};
+  };
+  Record record;
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    std::uint64_t words[37];
+    for (std::uint64_t value = 1; !stop.load(); ++value) {
+      const page::Tid before(record.header.tid.load_relaxed());
+      record.header.tid.store_relaxed(before.with(page::Tid::kBeingWritten).word());
+      base::fence_writer();
+      for (std::uint64_t& word : words) word = value;
+      base::racy_write(record.words, words, sizeof(words));
+      record.header.tid.store_release(page::Tid(Epoch(value), 1).word());
+    }
+  });
+  page::Tid last;
+  for (int i = 0; i < 20'000; ++i) {
+    std::uint64_t words[37];
+    page::Tid observed;
+    if (!optimistic_read(record.header, &observed, [&](page::Tid) {
+          base::racy_read(words, record.words, sizeof(words));
+        })) {
+      continue;
+    }
+    for (const std::uint64_t word : words) ASSERT_EQ(word, observed.epoch().number());
+    ASSERT_GE(observed.version(), last.version());
+    last = observed;
+  }
+  stop.store(true);
+  writer.join();
+}
+
+TEST(OptimisticReadTest, AMarkThatStaysIsGivenUp) {
+  page::RecordHeader header;
+  header.tid.store_relaxed(page::Tid::kBeingWritten);
+  page::Tid observed;
+  EXPECT_FALSE(optimistic_tid(header, &observed));
+  EXPECT_FALSE(optimistic_read(header, &observed, [](page::Tid) {}));
+}
+
+// One record that is no storage's, read and written by calls of the context.
+class OverlayTest : public ::testing::Test {
+ protected:
+  OverlayTest() { all_.session(0).begin(); }
+  ~OverlayTest() override { all_.session(0).rollback(); }
+
+  TxnContext& ctx() { return all_.ctx(); }
+  void write(log::LogRecordType type, std::uint32_t offset, std::string_view payload) {
+    EXPECT_TRUE(
+        ctx().write(type, &control_, &record_.header, 0, "key", offset, payload, false).is_ok());
+  }
+  void add(std::uint32_t offset, std::uint64_t delta) {
+    write(log::LogRecordType::kIncrement, offset,
+          {reinterpret_cast<const char*>(&delta), sizeof(delta)});
+  }
+  // Bytes [offset, offset + bytes) of the payload, "-" if it is not there.
+  std::string read(std::uint32_t offset = 0, std::uint32_t bytes = 1000) {
+    std::string out(bytes, '?');
+    ReadRange range;
+    range.out = out.data();
+    range.out_bytes = bytes;
+    range.offset = offset;
+    const Found found =
+        ctx().read_record(&control_, &record_.header, &range, [&](ReadRange* wanted) {
+          wanted->payload_bytes = base_bytes_;
+          const std::uint32_t count = wanted->wanted_of(base_bytes_);
+          if (count != 0) base::racy_read(wanted->out, record_.payload + wanted->offset, count);
+        });
+    if (found == Found::kAbsent) return "-";
+    EXPECT_EQ(found, Found::kPresent);
+    out.resize(range.wanted_of(range.payload_bytes));
+    return out;
+  }
+  void set_base(std::string_view payload) {
+    std::memcpy(record_.payload, payload.data(), payload.size());
+    base_bytes_ = static_cast<std::uint32_t>(payload.size());
+  }
+
+  storage::Storages all_;
+  StorageControl control_{storage_meta::StorageMeta{.id = page::StorageId{77}, .name = "none"}};
+  struct {
+    page::RecordHeader header;
+    char payload[64];
+  } record_;
+  std::uint32_t base_bytes_ = 0;
+};
+
+TEST_F(OverlayTest, PartsLieOverWhatIsThere) {
+  set_base("0123456789");
+  EXPECT_EQ(read(), "0123456789");
+  write(log::LogRecordType::kWriteAt, 3, "abc");
+  write(log::LogRecordType::kWriteAt, 5, "XY");
+  EXPECT_EQ(read(), "012abXY789");
+  EXPECT_EQ(read(4, 2), "bX");
+  EXPECT_EQ(read(6, 100), "Y789");
+  EXPECT_EQ(read(10, 5), "");
+}
+
+TEST_F(OverlayTest, APutHidesWhatIsBelowAndAnEraseHidesThePut) {
+  set_base("0123456789");
+  write(log::LogRecordType::kWriteAt, 0, "zz");
+  write(log::LogRecordType::kPut, 0, "short");
+  EXPECT_EQ(read(), "short");
+  EXPECT_TRUE(ctx().reads().empty());
+  write(log::LogRecordType::kWriteAt, 4, "T");
+  EXPECT_EQ(read(1, 10), "horT");
+  write(log::LogRecordType::kErase, 0, "");
+  EXPECT_EQ(read(), "-");
+  write(log::LogRecordType::kPut, 0, "again");
+  EXPECT_EQ(read(), "again");
+}
+
+TEST_F(OverlayTest, ADeletedRecordIsThereOnceItWasPut) {
+  record_.header.tid.store_relaxed(page::Tid::kDeleted);
+  EXPECT_EQ(read(), "-");
+  write(log::LogRecordType::kPut, 0, "new");
+  EXPECT_EQ(read(), "new");
+}
+
+// Goal: increments of which a read covers any part are right, carries included. Method: every range
+// of a payload over which increments overlap writes.
+TEST_F(OverlayTest, IncrementsCarryIntoEveryPartOfARange) {
+  std::string expected(32, '\xff');
+  set_base(expected);
+  const auto bump = [&](std::uint32_t at, std::uint64_t delta) {
+    std::uint64_t value;
+    std::memcpy(&value, &expected[at], sizeof(value));
+    value += delta;
+    std::memcpy(&expected[at], &value, sizeof(value));
+  };
+  add(4, 2);
+  bump(4, 2);
+  write(log::LogRecordType::kWriteAt, 9, "abcdefgh");
+  expected.replace(9, 8, "abcdefgh");
+  add(13, 0xffff'ffff);
+  bump(13, 0xffff'ffff);
+  add(24, 1);
+  bump(24, 1);
+  for (std::uint32_t begin = 0; begin <= 32; ++begin) {
+    for (std::uint32_t bytes = 0; begin + bytes <= 32; ++bytes) {
+      ASSERT_EQ(read(begin, bytes), expected.substr(begin, bytes)) << begin << " " << bytes;
+    }
+  }
+}
+
+// Goal: a chain holds any payload, gives any part of it, and leaves nothing behind.
+TEST_F(OverlayTest, ChainsHoldPayloadsOfAnySize) {
+  base::Random random(5);
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{4016},
+                                  std::size_t{4017}, std::size_t{8032}, std::size_t{1'000'000}}) {
+    std::string payload(bytes, '\0');
+    for (char& byte : payload) byte = static_cast<char>(random.next());
+    const Result<std::uint64_t> id = write_overflow(ctx(), &control_, payload);
+    ASSERT_TRUE(id.is_ok()) << id.status().message();
+    EXPECT_EQ(control_.volatile_pages.load_relaxed(), page::OverflowPage::pages_of(bytes));
+    for (int i = 0; i < 20; ++i) {
+      std::string out(random.below(bytes + 10), '?');
+      ReadRange range;
+      range.out = out.data();
+      range.out_bytes = static_cast<std::uint32_t>(out.size());
+      range.offset = static_cast<std::uint32_t>(random.below(bytes + 5));
+      read_overflow(all_.pool(), *id, &range);
+      ASSERT_EQ(range.payload_bytes, bytes);
+      out.resize(range.wanted_of(range.payload_bytes));
+      const std::size_t begin = std::min<std::size_t>(range.offset, bytes);
+      ASSERT_EQ(out, payload.substr(begin, out.size()));
+    }
+    release_overflow(ctx(), &control_, *id);
+    EXPECT_EQ(control_.volatile_pages.load_relaxed(), 0u);
+  }
+}
+
+// Goal: without pages nothing is kept. Method: a chain that is larger than the pool.
+TEST(OverflowTest, AChainThatDoesNotFitIsGivenBack) {
+  storage::Storages all({.sessions = 1, .pool_bytes = 2u << 20});
+  StorageControl control{storage_meta::StorageMeta{.id = page::StorageId{7}, .name = "none"}};
+  all.session(0).begin();
+  const Result<std::uint64_t> id = write_overflow(all.ctx(), &control, std::string(3u << 20, 'x'));
+  EXPECT_EQ(id.code(), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(control.volatile_pages.load_relaxed(), 0u);
+  const std::string small(1u << 20, 'x');
+  const Result<std::uint64_t> fits = write_overflow(all.ctx(), &control, small);
+  EXPECT_TRUE(fits.is_ok());
+  release_overflow(all.ctx(), &control, *fits);
+  all.session(0).rollback();
+}
+
+}  // namespace
+}  // namespace foedus::occ
