@@ -128,8 +128,9 @@ class FoedusWorker {
   static constexpr std::uint32_t kTriesMax = 100'000;
 
   template <typename F>
-  foedus::Status run(F& f, const foedus::TxnOptions& options) {
+  foedus::Status run(F& f, foedus::TxnOptions options) {
     for (std::uint32_t tries = 1;; ++tries) {
+      options.is_retry = tries > 1;
       foedus::Status status = run_once(f, options);
       if (status.is_ok()) {
         ++commits_;

@@ -108,13 +108,16 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
     explicit InTransact(engine::EngineSession* in) : session(in) { in->set_in_transact(true); }
     ~InTransact() {
       session->rollback();
+      session->forget_retry();
       session->set_in_transact(false);
     }
     engine::EngineSession* session;
   } const in_transact(session);
 
+  TxnOptions try_options = options;
   for (std::uint32_t tries = 1;; ++tries) {
-    FOEDUS_CHECK(session->begin(options));
+    try_options.is_retry = tries > 1;
+    FOEDUS_CHECK(session->begin(try_options));
     // Optimism has failed often enough: lock what is read, so that this transaction gets through.
     session->context().set_locks_reads(tries > 1 && tries * std::uint64_t{2} > options.tries_max);
     Status status;

@@ -173,6 +173,7 @@ Result<EngineSession*> Engine::take_session() {
 
 void Engine::give_session(EngineSession* session) {
   session->rollback();
+  session->forget_retry();
   const std::lock_guard lock(sessions_mutex_);
   free_sessions_.push_back(session);
 }

@@ -55,8 +55,10 @@ Result<Ticket> EngineSession::commit() {
 }
 
 void EngineSession::rollback() {
-  if (context_.is_open()) txn::rollback(&context_);
+  if (context_.is_open()) txn::rollback(&context_, context_.is_doomed());
 }
+
+void EngineSession::forget_retry() { context_.forget_retry(); }
 
 Status EngineSession::verify() { return txn::verify(&context_); }
 

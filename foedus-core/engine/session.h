@@ -62,6 +62,8 @@ class EngineSession {
   // Ends the transaction. Waits for durability if it was begun with Durability::kSync.
   Result<Ticket> commit();
   void rollback();
+  // The last transaction will not be retried.
+  void forget_retry();
   // What was read still holds; else the transaction is doomed.
   Status verify();
 

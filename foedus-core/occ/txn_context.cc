@@ -11,8 +11,9 @@ namespace {
 constexpr std::size_t kReadsReserved = 4096;
 constexpr std::size_t kPointersReserved = 256;
 
-// How long a lock is tried for where waiting could close a circle (O1).
-constexpr unsigned kHoldSpins = 2000;
+// How long a lock is tried for where waiting could close a circle (O1): a few commits, and short of
+// yielding the processor. Whoever has it may wait for one of ours.
+constexpr unsigned kHoldSpins = 100;
 
 // Copies the part of [from_offset, from_offset + from.size()) that `range` wants to its place.
 void overlay_bytes(std::uint32_t from_offset, std::string_view from, ReadRange* range) {
@@ -54,12 +55,54 @@ void TxnContext::begin(const TxnOptions& options) {
   isolation_ = options.isolation;
   read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
   locks_reads_ = false;
+  if (options.is_retry && !to_hold_.empty()) return hold_again();
+  forget_retry();
   resources_.clock->pin(resources_.session);
   begin_epoch_ = resources_.clock->current();
   resources_.pages->reclaim();
 }
 
+// Waits for each, by ascending address (O1). A record that has moved meanwhile is held in vain.
+void TxnContext::hold_again() {
+  for (page::RecordHeader* const record : to_hold_) {
+    held_.push_back({record, waiters_.take()});
+    lock(&record->lock, held_.back().waiter);
+  }
+  to_hold_.clear();
+}
+
 void TxnContext::end() {
+  forget_sets();
+  to_hold_.clear();
+  resources_.clock->unpin(resources_.session);
+}
+
+void TxnContext::end_for_retry() {
+  if (locks_reads_) {
+    for (const ReadEntry& read : reads_) to_hold_.push_back(read.record);
+  }
+  std::sort(to_hold_.begin(), to_hold_.end());
+  to_hold_.erase(std::unique(to_hold_.begin(), to_hold_.end()), to_hold_.end());
+  forget_sets();
+  // The records must stay what they are until the retry: the pin stays.
+  if (to_hold_.empty()) resources_.clock->unpin(resources_.session);
+}
+
+void TxnContext::forget_retry() {
+  if (to_hold_.empty()) return;
+  to_hold_.clear();
+  resources_.clock->unpin(resources_.session);
+}
+
+void TxnContext::release_held() {
+  for (const HeldLock& held : held_) {
+    to_hold_.push_back(held.record);
+    unlock(&held.record->lock, held.waiter);
+  }
+  held_.clear();
+}
+
+void TxnContext::forget_sets() {
   FOEDUS_INVARIANT(open_);
   FOEDUS_INVARIANT(held_.empty(), held_.size());
   reads_.clear();
@@ -68,7 +111,6 @@ void TxnContext::end() {
   page_set_.clear();
   waiters_.clear();
   open_ = false;
-  resources_.clock->unpin(resources_.session);
 }
 
 Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std::string_view key) {
@@ -182,6 +224,7 @@ Status TxnContext::hold(StorageControl* storage, page::RecordHeader* record, std
   if (ascending) {
     lock(&record->lock, waiter);
   } else if (!try_lock_for(&record->lock, waiter, kHoldSpins)) {
+    to_hold_.push_back(record);  // the retry takes it in its turn
     return conflict(ConflictReason::kRecordLocked, storage, key);
   }
   held_.push_back({record, waiter});

@@ -71,6 +71,12 @@ class TxnContext {
   void begin(const TxnOptions& options);
   // Forgets everything; the transaction is over. Locks must have been released.
   void end();
+  // The same, but keeps the reclamation pin and a list of the records that were held (or read, if
+  // reads lock), for the transaction's retry. begin() of a retry locks them, by address, before
+  // anything else; any other begin() forgets them.
+  void end_for_retry();
+  // Gives up what end_for_retry() kept.
+  void forget_retry();
   bool is_open() const { return open_; }
   bool is_doomed() const { return doomed_ != ConflictReason::kNone; }
   Isolation isolation() const { return isolation_; }
@@ -123,6 +129,8 @@ class TxnContext {
   // be waited for in a circle.
   Status hold(StorageControl* storage, page::RecordHeader* record, std::string_view key);
   bool holds(const page::RecordHeader* record) const;
+  // Releases what hold() took: the last step of a transaction.
+  void release_held();
 
   WriteSet& write_set() { return write_set_; }
   PageSet& page_set() { return page_set_; }
@@ -153,6 +161,8 @@ class TxnContext {
   // record is there.
   bool overlay(const WriteSet::Own& own, bool base_present, ReadRange* range);
   bool begins_with_whole(const WriteSet::Own& own);
+  void forget_sets();
+  void hold_again();
   // True if an own increment is of a number that lies only in part in `range`.
   bool cuts_increment(const WriteSet::Own& own, const ReadRange& range);
   template <typename CopyBase>
@@ -168,6 +178,7 @@ class TxnContext {
   WriteSet write_set_;
   PageSet page_set_;
   std::vector<HeldLock> held_;
+  std::vector<page::RecordHeader*> to_hold_;  // by the retry; pinned as long as it is not empty
   WaiterPool waiters_;
   std::vector<char> whole_payload_;  // of read_own()
   page::Tid last_tid_;

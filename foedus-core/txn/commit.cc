@@ -79,21 +79,25 @@ Status commit(occ::TxnContext* txn, Epoch* epoch) {
     status = commit_writes(txn, epoch);
   }
   if (!status.is_ok()) {
-    rollback(txn);
+    rollback(txn, true);
     return status;
   }
-  release_held_locks(txn);
+  txn->release_held();
   occ::TxnContext::Counters::count(&txn->counters().commits);
   txn->end();
   return status;
 }
 
-void rollback(occ::TxnContext* txn) {
+void rollback(occ::TxnContext* txn, bool will_retry) {
   FOEDUS_INVARIANT(txn->is_open());
   release_prepared(txn);
-  release_held_locks(txn);
+  txn->release_held();
   occ::TxnContext::Counters::count(&txn->counters().rollbacks);
-  txn->end();
+  if (will_retry) {
+    txn->end_for_retry();
+  } else {
+    txn->end();
+  }
 }
 
 Status verify(occ::TxnContext* txn) {

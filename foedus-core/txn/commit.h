@@ -22,8 +22,9 @@ namespace foedus::txn {
 // or for what a read-only transaction saw, to survive a crash. On kConflict it was rolled back.
 Status commit(occ::TxnContext* txn, Epoch* epoch);
 
-// Undoes everything and ends it.
-void rollback(occ::TxnContext* txn);
+// Undoes everything and ends it. `will_retry`: it conflicted, and what it held is kept for a retry
+// (occ::TxnContext::end_for_retry()).
+void rollback(occ::TxnContext* txn, bool will_retry = false);
 
 // True if all that `txn` has read still holds, so that a decision based on it is sound. Otherwise
 // the transaction is doomed.

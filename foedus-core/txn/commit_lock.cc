@@ -117,9 +117,4 @@ void unlock_write_set(occ::TxnContext* txn) {
   }
 }
 
-void release_held_locks(occ::TxnContext* txn) {
-  for (const occ::HeldLock& held : txn->held()) occ::unlock(&held.record->lock, held.waiter);
-  txn->held().clear();
-}
-
 }  // namespace foedus::txn

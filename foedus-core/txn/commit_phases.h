@@ -12,7 +12,6 @@ namespace foedus::txn {
 // write can be applied. Sorts the write set.
 Status lock_write_set(occ::TxnContext* txn);
 void unlock_write_set(occ::TxnContext* txn);
-void release_held_locks(occ::TxnContext* txn);
 
 // commit_verify.cc: reads, pointers and page-versions are as they were seen.
 Status verify_sets(occ::TxnContext* txn);

@@ -2,7 +2,9 @@
 // Interleavings that break serializability if a step of the commit protocol is missing, stepped by
 // hand: two sessions of one thread, and the second one run inside a sync point of the first.
 #include <functional>
+#include <thread>
 
+#include "foedus-core/base/clock.h"
 #include "foedus-core/base/sync_point.h"
 #include "tests/testing/test_database.h"
 
@@ -295,6 +297,55 @@ TEST_F(SerializabilityTest, get_for_update_makes_others_conflict_or_wait) {
   must(one.put(tree_, "k", std::uint64_t{2}));
   EXPECT_TRUE(one.commit().is_ok());
   EXPECT_EQ(get(tree_, "k"), 2u);
+}
+
+// Two transactions lock two records in opposite orders: one conflicts once, and its retry takes
+// both in one order.
+TEST_F(SerializabilityTest, opposite_orders_of_get_for_update_end) {
+  put(tree_, "a", 1);
+  put(tree_, "b", 1);
+  Txn one = must(first_.begin());
+  Txn two = must(second_.begin());
+  must(one.get_for_update_as<std::uint64_t>(tree_, "b"));
+  must(two.get_for_update_as<std::uint64_t>(tree_, "a"));
+  // One of the two would wait for the other; it is the one that goes down in address.
+  ASSERT_EQ(one.get_for_update_as<std::uint64_t>(tree_, "a").code(), ErrorCode::kConflict);
+  one.rollback();
+  must(two.get_for_update_as<std::uint64_t>(tree_, "b"));
+  EXPECT_TRUE(two.commit().is_ok());
+  Txn again = must(first_.begin({.is_retry = true}));
+  must(again.get_for_update_as<std::uint64_t>(tree_, "b"));
+  must(again.get_for_update_as<std::uint64_t>(tree_, "a"));
+  must(again.put(tree_, "a", std::uint64_t{5}));
+  EXPECT_TRUE(again.commit().is_ok());
+  EXPECT_EQ(get(tree_, "a"), 5u);
+}
+
+// Many threads that lock many of few records in random orders all get through.
+TEST_F(SerializabilityTest, crossing_locks_of_many_threads_make_progress) {
+  for (std::uint32_t i = 0; i < 20; ++i) put(tree_, key(i), 0);
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      base::Random random(t + 1);
+      for (int i = 0; i < 50; ++i) {
+        const std::uint64_t seed = random.next();
+        must(db_->transact([&](Txn& txn) -> Status {
+          base::Random same(seed);
+          for (int j = 0; j < 10; ++j) {
+            const Key k = key(static_cast<std::uint32_t>(same.below(20)));
+            FOEDUS_TRY(auto value, txn.get_for_update_as<std::uint64_t>(tree_, k));
+            FOEDUS_CHECK(txn.put(tree_, k, value + 1));
+          }
+          return {};
+        }));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < 20; ++i) sum += get(tree_, key(i));
+  EXPECT_EQ(sum, 8u * 50 * 10);
 }
 
 }  // namespace

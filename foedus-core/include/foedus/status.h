@@ -223,9 +223,10 @@ const Status& take_status(const Result<T>& result) {
 
 // FOEDUS_CHECK(expression): the enclosing function returns the Status of a Status or Result<void>
 // that is not a success.
-#define FOEDUS_CHECK(...)                                                       \
-  do {                                                                          \
-    auto foedus_checked = (__VA_ARGS__);                                        \
-    if (!foedus_checked.is_ok()) [[unlikely]]                                   \
-      return ::foedus::Status(::foedus::internal::take_status(foedus_checked)); \
+#define FOEDUS_CHECK(...) FOEDUS_CHECK_INNER(FOEDUS_CONCAT(foedus_checked_, __LINE__), __VA_ARGS__)
+#define FOEDUS_CHECK_INNER(checked, ...)                                 \
+  do {                                                                   \
+    auto checked = (__VA_ARGS__);                                        \
+    if (!checked.is_ok()) [[unlikely]]                                   \
+      return ::foedus::Status(::foedus::internal::take_status(checked)); \
   } while (false)
