@@ -4,8 +4,6 @@
 //   M12  A pointer to a moved page is replaced once, under the lock of the page that holds it,
 //        after a look at that page's moved flag (O1, P5); whoever did it retires the moved page. A
 //        storage's own root is replaced by compare-and-swap.
-#include <optional>
-
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/sync_point.h"
@@ -70,7 +68,8 @@ Change adopt(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* p
   {
     occ::LockGuard guard(&parent->header.lock);
     const page::PageVersion version = parent->header.load_version();
-    if (version.is_moved()) return Change::kAgain;
+    Change closed;
+    if (is_closed(version, &closed)) return closed;
     const unsigned keys = version.keys();
     const unsigned at = parent->child_of(child->low, keys);
     if (parent->children[at].load_volatile() != child->header.volatile_id()) {
@@ -103,7 +102,8 @@ Change split_interior(occ::TxnContext& ctx, occ::StorageControl* control, Interi
   occ::LockGuard guard(&page->header.lock);
   const page::PageVersion version = page->header.load_version();
   const unsigned keys = version.keys();
-  if (version.is_moved() || keys < InteriorPage::kSeparatorsMax) return give_up(Change::kAgain);
+  Change closed;
+  if (is_closed(version, &closed) || keys < InteriorPage::kSeparatorsMax) return give_up(closed);
 
   // At either end the keys probably come in order: leave a full page behind.
   const unsigned at = page->child_of(slice, keys);
@@ -140,15 +140,19 @@ Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot&
   }
   FOEDUS_SYNC_POINT("masstree:grow_searched");
   {
-    // P5: the pointer of a deeper layer lies in a page that may itself move.
-    std::optional<occ::LockGuard> guard;
-    if (layer.owner != nullptr) guard.emplace(&layer.owner->header.lock);
-    const bool owner_moved =
-        layer.owner != nullptr && layer.owner->header.load_version().is_moved();
-    if (owner_moved || !layer.pointer->compare_exchange(volatile_only(root->header.page_id),
-                                                        volatile_only(root_id))) {
+    // P5: the pointer of a deeper layer lies in a page that may itself move. That of the storage is
+    // guarded by its moved root, against drop().
+    page::PageHeader* const guardian =
+        layer.owner != nullptr ? &layer.owner->header : &root->header;
+    occ::LockGuard guard(&guardian->lock);
+    const page::PageVersion version = guardian->load_version();
+    Change closed;
+    const bool is_shut = is_closed(version, &closed) &&
+                         (layer.owner != nullptr || closed == Change::kDropped);
+    if (is_shut || !layer.pointer->compare_exchange(volatile_only(root->header.page_id),
+                                                    volatile_only(root_id))) {
       discard(ctx, control, above);
-      return Change::kAgain;
+      return closed;
     }
   }
   FOEDUS_SYNC_POINT("masstree:grown");
@@ -165,7 +169,7 @@ Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
   TreePage* page = root_page(pool, layer);
   if (page->header.load_version().is_moved()) {
     const Change grown = grow(ctx, control, layer, page);
-    if (grown != Change::kNoPage) return Change::kAgain;
+    if (grown == Change::kDone || grown == Change::kAgain) return Change::kAgain;
   }
   InteriorPage* parent = nullptr;
   for (;;) {
@@ -185,8 +189,9 @@ Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
       const Change adopted = adopt(ctx, control, interior, child);
       if (adopted == Change::kDone || adopted == Change::kAgain) continue;
       // No room: the page above gets the twins on the way from the root. No page: as readers do.
-      const Change split = split_interior(ctx, control, interior, slice);
-      if (split != Change::kNoPage) return Change::kAgain;
+      Change split = adopted;
+      if (adopted == Change::kNoRoom) split = split_interior(ctx, control, interior, slice);
+      if (split == Change::kDone || split == Change::kAgain) return Change::kAgain;
     }
     parent = interior;
     page = child;

@@ -61,8 +61,8 @@ Status prepare_replay(occ::TxnContext& ctx, occ::StorageControl* control,
     FOEDUS_CHECK(place(ctx, control, record.key(), wanted, Deleted::kKeep, &spot));
     if (put && !chain && spot.slot.capacity() < payload.size()) {
       bool again = false;
-      FOEDUS_CHECK(
-          make_room(ctx, control, spot, payload.size(), Deleted::kKeep, &again, &chain));
+      FOEDUS_CHECK(make_room(ctx, control, record.key(), spot, payload.size(), Deleted::kKeep,
+                             &again, &chain));
       if (again) continue;
     }
     *entry = {.record = spot.record(), .log = const_cast<log::LogRecord*>(&record),

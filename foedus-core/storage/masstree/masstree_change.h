@@ -19,7 +19,13 @@ enum class Change : std::uint8_t {
   kBusy,    // a record lock was not free for long
   kNoRoom,  // the page needs another change first
   kNoPage,  // out of pages
+  kDropped,  // the storage is being dropped
 };
+// Whether a page whose lock one has got is not to be changed any more, and how that ends.
+inline bool is_closed(page::PageVersion version, Change* change) {
+  *change = version.is_dropped() ? Change::kDropped : Change::kAgain;
+  return version.is_dropped() || version.is_moved();
+}
 
 // ---- making pages (masstree_make.cc)
 
@@ -65,10 +71,11 @@ enum class Deleted : std::uint8_t { kPurge, kKeep };
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
              std::size_t payload_bytes, Deleted deleted, Spot* spot);
 
-// Makes room for a payload in a record that was found, or says with `chain` that it can only be an
-// overflow chain. `again`: the record is elsewhere now, find it again.
-Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
-                 std::size_t payload_bytes, Deleted deleted, bool* again, bool* chain);
+// Makes room for a payload in the record of `key` that was found, or says with `chain` that it can
+// only be an overflow chain. `again`: the record is elsewhere now, find it again.
+Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 const Spot& spot, std::size_t payload_bytes, Deleted deleted, bool* again,
+                 bool* chain);
 
 // ---- pages
 

@@ -1,7 +1,13 @@
 // Dropping a whole storage: every page is retired, for transactions may still be at work in it.
+//
+//   M15  A page is marked dropped under its lock before its pointers are read; system transactions
+//        look for the mark under the same lock. So what they unlink is not found here, and what is
+//        found here they do not unlink: each page is retired once. The root pointer stays, for
+//        transactions that began before.
 #include <vector>
 
 #include "foedus-core/occ/overflow.h"
+#include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/masstree/masstree_change.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
 
@@ -15,10 +21,11 @@ class Dropper {
       : pool_(*pool), pages_(*pages), control_(control) {}
 
   void run() {
-    push(control_->root.load_volatile());
+    push_root();
     while (!stack_.empty()) {
       TreePage* const page = stack_.back();
       stack_.pop_back();
+      if (!page->header.load_version().is_dropped()) mark_dropped(page);
       visit(page);
       // order: relaxed, statistics.
       control_->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});
@@ -29,6 +36,27 @@ class Dropper {
  private:
   void push(page::VolatilePageId id) {
     if (!id.is_null()) stack_.push_back(TreePage::of(pool_.resolve(id)));
+  }
+
+  void mark_dropped(TreePage* page) {
+    occ::LockGuard guard(&page->header.lock);
+    const page::PageVersion version = page->header.load_version();
+    page->header.store_version(version.with(page::PageVersion::kDropped));
+  }
+
+  // The root as it is while it is marked: grow() replaces it under its lock.
+  void push_root() {
+    for (;;) {
+      const page::VolatilePageId id = control_->root.load_volatile();
+      if (id.is_null()) return;  // create() failed
+      TreePage* const root = TreePage::of(pool_.resolve(id));
+      occ::LockGuard guard(&root->header.lock);
+      if (control_->root.load_volatile() != id) continue;
+      root->header.store_version(
+          root->header.load_version().with(page::PageVersion::kDropped));
+      push(id);
+      return;
+    }
   }
 
   void visit(TreePage* page) {
@@ -67,7 +95,6 @@ class Dropper {
 
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
   Dropper(pool, pages, control).run();
-  control->root.store({});
 }
 
 }  // namespace foedus::storage::masstree

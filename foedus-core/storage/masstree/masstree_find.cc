@@ -8,11 +8,15 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-void prefetch_page(const TreePage* page) {
-  base::prefetch_line(page);
-  base::prefetch_line(reinterpret_cast<const char*>(page) + 64);
-  // The middle of slices or separators: where the search begins.
-  base::prefetch_line(reinterpret_cast<const char*>(page) + 320);
+// Loads the lines of a child that a search needs, all at once: one after the other each would be a
+// miss of its own. Of a border page that is all slices, of an interior one where the search begins.
+void prefetch_child(const InteriorPage* parent, const TreePage* child) {
+  if (parent->header.level == 1) {
+    base::prefetch_lines(child, BorderPage::kHeapBegin);
+  } else {
+    base::prefetch_lines(child, 128);
+    base::prefetch_line(reinterpret_cast<const char*>(child) + sizeof(InteriorPage) / 6);
+  }
 }
 
 }  // namespace
@@ -20,10 +24,10 @@ void prefetch_page(const TreePage* page) {
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice) {
   const unsigned i = page->child_of(slice, keys);
   TreePage* child = TreePage::of(pool.resolve(page->children[i].load_volatile()));
-  prefetch_page(child);
+  prefetch_child(page, child);
   if (child->contains(slice)) [[likely]] return child;
-  // Separators shift to the right, so it is the next one, if an adoption was not faster still. Behind
-  // the last one there is a child, too: else that one were where it was when it was counted.
+  // Separators shift to the right, so it is the next one, if an adoption was not faster still.
+  // Behind the last one there is a child, too: else that one were where it was when it was counted.
   if (slice < child->low || i == InteriorPage::kSeparatorsMax) return nullptr;
   child = TreePage::of(pool.resolve(page->children[i + 1].load_volatile()));
   return child->contains(slice) ? child : nullptr;

@@ -36,8 +36,8 @@ inline TreePage* twin_of(page::PagePool& pool, const TreePage* moved, std::uint6
   return TreePage::of(pool.resolve(major_id));
 }
 
-// The child for `slice`; null while an adoption hides it. REQUIRES: the page was seen not moved, with
-// so many separators.
+// The child for `slice`; null while an adoption hides it. REQUIRES: the page was seen not moved,
+// with so many separators.
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice);
 
 // A border page of a layer, as it was when it was not moved.

@@ -20,7 +20,8 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   occ::LockGuard guard(&page->header.lock);
   FOEDUS_SYNC_POINT("masstree:insert_locked");
   const page::PageVersion before = page->header.load_version();
-  if (before.is_moved()) return Change::kAgain;
+  Change closed;
+  if (is_closed(before, &closed)) return closed;
   const unsigned keys = before.keys();
   const std::size_t key_bytes = spot->rest.size();
   if (find_slot(page, spot->at.version.keys(), keys, spot->slice, class_of(key_bytes)) !=
@@ -56,6 +57,9 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
 Status after_change(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                     Change change, unsigned* busy) {
   if (change == Change::kNoPage) return ctx.out_of_pages(control);
+  if (change == Change::kDropped) {
+    return ctx.conflict(ConflictReason::kPageDropped, control, key);
+  }
   if (change == Change::kBusy && ++*busy >= kBusyTries) {
     return ctx.conflict(ConflictReason::kRecordLocked, control, key);
   }
@@ -87,8 +91,9 @@ Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
   }
 }
 
-Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
-                 std::size_t payload_bytes, Deleted deleted, bool* again, bool* chain) {
+Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 const Spot& spot, std::size_t payload_bytes, Deleted deleted, bool* again,
+                 bool* chain) {
   *again = false;
   *chain = false;
   BorderPage* const page = spot.at.page;
@@ -113,10 +118,11 @@ Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, const Spot&
   Change change;
   do {
     change = reorganize(ctx, control, page, need);
-    FOEDUS_CHECK(after_change(ctx, control, spot.rest, change, &busy));
+    FOEDUS_CHECK(after_change(ctx, control, key, change, &busy));
   } while (change == Change::kBusy);
-  *again = change != Change::kNoRoom;
-  *chain = change == Change::kNoRoom;
+  // Growing records leave moved pages behind as inserts do.
+  find_adopting(ctx, control, key);
+  *again = true;
   return {};
 }
 

@@ -59,9 +59,10 @@ Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot&
   occ::LockGuard guard(&page->header.lock);
   const page::PageVersion before = page->header.load_version();
   const Slot slot = page->slot(spot.index);
-  if (before.is_moved() || slot.is_layer()) {
+  Change closed;
+  if (is_closed(before, &closed) || slot.is_layer()) {
     discard(ctx, control, root);
-    return Change::kAgain;
+    return closed;
   }
   page::RecordHeader* const record = page->record(slot);
   occ::LockWaiter waiter;

@@ -241,7 +241,8 @@ Change Reorganization::run() {
 
   occ::LockGuard guard(&page_->header.lock);
   version_ = page_->header.load_version();
-  if (version_.is_moved()) return give_up(Change::kAgain);
+  Change closed;
+  if (is_closed(version_, &closed)) return give_up(closed);
   keys_ = version_.keys();
   if (!lock_records()) return give_up(Change::kBusy);
   FOEDUS_SYNC_POINT("masstree:split_locked");

@@ -207,8 +207,8 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
     }
     if (!chain && spot.slot.capacity() < payload.size()) {
       bool again = false;
-      FOEDUS_CHECK(
-          make_room(ctx, control, spot, payload.size(), Deleted::kPurge, &again, &chain));
+      FOEDUS_CHECK(make_room(ctx, control, key, spot, payload.size(), Deleted::kPurge, &again,
+                             &chain));
       if (again) continue;
     }
     return write_payload(ctx, control, spot, key, payload, mode == WriteMode::kUpdate, chain);
@@ -265,8 +265,8 @@ Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
     if (spot.slot.capacity() < inline_bytes) {
       bool again = false;
       bool chain = false;
-      FOEDUS_CHECK(make_room(ctx, entry->storage, spot, inline_bytes, Deleted::kPurge, &again,
-                             &chain));
+      FOEDUS_CHECK(make_room(ctx, entry->storage, key, spot, inline_bytes, Deleted::kPurge,
+                             &again, &chain));
       if (again) continue;
       for (occ::WriteEntry& other : ctx.write_set().entries()) {
         const bool put = other.log->type == LogRecordType::kPut && other.overflow == 0;

@@ -185,6 +185,26 @@ TEST_F(MasstreeInterleaving, running_out_of_pages_changes_nothing) {
   EXPECT_EQ(masstree::verify_tree(small.pool(), small.control()).records, committed);
 }
 
+// Goal: a transaction that is at work in a storage that is dropped reads on, changes no page, and
+// no page is retired twice.
+TEST_F(MasstreeInterleaving, a_drop_stops_the_changes_of_older_transactions) {
+  fill(0, 0, 2000, 1, std::string(100, 'x'));
+  begin(0);
+  begin(1);
+  put(0, key_of(3000), "x");
+  masstree::drop(&rig_.pool(), &rig_.session(1).pages(), rig_.control());
+  rig_.control()->dropped.store_release(1);
+  EXPECT_EQ(get(0, key_of(77)), std::string(100, 'x'));
+  Status status;
+  for (unsigned i = 4000; i < 4100 && status.is_ok(); ++i) {
+    status = write(0, WriteMode::kPut, key_of(i), "x");
+  }
+  EXPECT_EQ(status.conflict_reason(), ConflictReason::kPageDropped) << status.message();
+  EXPECT_FALSE(commit(0).is_ok());
+  rig_.session(1).rollback();
+  EXPECT_EQ(rig_.control()->volatile_pages.load_relaxed(), 0u);
+}
+
 // Goal: replay in any order per key ends with each key's newest record.
 TEST_F(MasstreeInterleaving, a_replay_in_any_order_keeps_the_newest) {
   base::Random random(11);
@@ -210,14 +230,14 @@ TEST_F(MasstreeInterleaving, a_replay_in_any_order_keeps_the_newest) {
   for (std::size_t i = steps.size(); i > 1; --i) std::swap(steps[i - 1], steps[random.below(i)]);
   begin(0);
   for (const Step& step : steps) {
-    std::vector<std::uint64_t> room(
-        log::LogRecord::size_of(step.key.size(), step.erases ? 0 : step.payload.size()) / 8);
+    const std::string payload = step.erases ? "" : step.payload;
+    std::vector<std::uint64_t> room(log::LogRecord::size_of(step.key.size(), payload.size()) / 8);
     auto* const record = reinterpret_cast<log::LogRecord*>(room.data());
     record->prepare(step.erases ? log::LogRecordType::kErase : log::LogRecordType::kPut,
-                    rig_.control()->id(), step.key.size(), step.erases ? 0 : step.payload.size(), 0);
+                    rig_.control()->id(), step.key.size(), payload.size(), 0);
     record->tid = step.tid;
     std::memcpy(record->key_data(), step.key.data(), step.key.size());
-    if (!step.erases) std::memcpy(record->payload_data(), step.payload.data(), step.payload.size());
+    std::memcpy(record->payload_data(), payload.data(), payload.size());
     const Status status = masstree::replay(ctx(0), rig_.control(), *record);
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
