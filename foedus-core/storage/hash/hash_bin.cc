@@ -30,10 +30,7 @@ bool search_page(HashBinPage* page, std::uint64_t tags, std::string_view key, Lo
       if (place >= count) break;
       const HashSlot slot = page->slot(place);
       page::RecordHeader* const record = page->record(slot);
-      if (slot.key_bytes() != key.size() ||
-          std::memcmp(hash::key_of(record), key.data(), key.size()) != 0) {
-        continue;
-      }
+      if (std::string_view(key_of(record), slot.key_bytes()) != key) continue;
       if (record->load_tid().is_moved()) {
         *saw_moved = true;
         continue;
@@ -130,7 +127,7 @@ page::RecordHeader* place_record(HashBinPage* page, std::uint64_t hash, std::str
   page::RecordHeader* const record = page->record(slot);
   record->lock.store_relaxed(0);  // order: all relaxed, made visible by publish_record()
   record->tid.store_relaxed(tid.word());
-  std::memcpy(reinterpret_cast<char*>(record + 1), key.data(), key.size());
+  if (!key.empty()) std::memcpy(reinterpret_cast<char*>(record + 1), key.data(), key.size());
   page->slot_word(place).store_relaxed(slot.word());
   auto& tag_word = page->tags[place / HashBinPage::kTagsPerWord];
   const std::uint32_t shift = place % HashBinPage::kTagsPerWord * HashBinPage::kTagBits;

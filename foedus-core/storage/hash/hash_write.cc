@@ -239,7 +239,7 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
       case occ::Found::kConflict: return retry_bound(ctx, control, key);
       case occ::Found::kAbsent: return ErrorCode::kNotFound;
       case occ::Found::kPresent:
-        return ctx.write(LogRecordType::kErase, control, found.record, found.place, key, 0, {},
+        return ctx.write(LogRecordType::kErase, control, found.record, found.place, key, 0, "",
                          must_exist_at_commit(ctx, found.record));
     }
   }

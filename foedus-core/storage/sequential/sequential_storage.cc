@@ -133,7 +133,7 @@ SequentialRecord* append_deleted(occ::TxnContext& ctx, occ::StorageControl* cont
   record->header.tid.store_relaxed(page::Tid::kDeleted);
   record->payload_bytes = payload_bytes;
   record->unused = 0;
-  std::memcpy(record->payload(), payload.data(), payload.size());
+  if (!payload.empty()) std::memcpy(record->payload(), payload.data(), payload.size());
   page->data_end += SequentialRecord::size_of(payload_bytes);
   FOEDUS_SYNC_POINT("sequential:before_count");
   count_one(ctx, &page->header);
@@ -194,7 +194,7 @@ Status append(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   }
   SequentialRecord* const record = append_deleted(ctx, control, payload);
   if (record == nullptr) [[unlikely]] return no_record(ctx, control);
-  return ctx.write(log::LogRecordType::kAppend, control, &record->header, 0, {}, 0, payload, false);
+  return ctx.write(log::LogRecordType::kAppend, control, &record->header, 0, "", 0, payload, false);
 }
 
 bool track_moved(page::PagePool&, occ::StorageControl* control, page::RecordHeader* record,
