@@ -80,7 +80,7 @@ class HashStressTest : public ::testing::Test {
 // Goal: no insert is lost, whatever spreads at the same time. Method: every thread inserts keys of
 // its own, several in a transaction, and reads back earlier ones of all.
 TEST_F(HashStressTest, InsertsOfAllThreadsAreThere) {
-  constexpr std::uint64_t kKeys = 3000;
+  constexpr std::uint64_t kKeys = 15'000;
   std::atomic<std::uint64_t> done[kThreads] = {};
   run_threads([&](std::uint32_t me) {
     base::Random random(me + 1);
@@ -118,7 +118,7 @@ TEST_F(HashStressTest, InsertsOfAllThreadsAreThere) {
 TEST_F(HashStressTest, NothingIsTornOrLost) {
   constexpr std::uint64_t kCounters = 8;
   constexpr std::uint64_t kOthers = 150;
-  constexpr int kTransactions = 3000;
+  constexpr int kTransactions = 6000;
   const auto counter = [](std::uint64_t i) { return "counter" + std::to_string(i); };
   transact(0, [&](occ::TxnContext& ctx) -> Status {
     for (std::uint64_t i = 0; i < kCounters; ++i) {

@@ -1,0 +1,136 @@
+// Phantoms, and own entries that follow records and bins that move.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/storage/hash/hash_fixture.h"
+
+namespace foedus::storage::hash {
+namespace {
+
+// ---- phantoms -----------------------------------------------------------------------------------
+
+TEST_F(HashTest, AKeyThatWasMissedAndThenInsertedConflicts) {
+  all_.session(0).begin();
+  EXPECT_EQ(get(0, "missed"), std::nullopt);
+  EXPECT_TRUE(put(0, "mine", "x").is_ok());
+  put_now(1, "missed", "here");
+  const Status status = all_.session(0).commit();
+  EXPECT_EQ(status.conflict_reason(), ConflictReason::kPageGained) << status.message();
+}
+
+// Goal: no phantom slips in through a spread, and no spread alone is a conflict. Method: between
+// miss and commit another session inserts until the bin is spread several times; before that, all
+// keys but one are put there and taken away again, so that the trie is spread before the
+// transaction begins.
+TEST_F(HashTest, AMissSurvivesASpreadOnlyIfNoKeyWasAdded) {
+  all_.session(0).begin();
+  EXPECT_EQ(get(0, "missed"), std::nullopt);
+  EXPECT_TRUE(put(0, "mine", "x").is_ok());
+  for (int i = 0; i < 500; ++i) put_now(1, key_number(i), std::string(200, 'v'));
+  EXPECT_EQ(all_.session(0).commit().conflict_reason(), ConflictReason::kPageGained);
+}
+
+// Goal: C5. Method: a bin is filled to the brim, missed in, and then rebuilt by a growing payload
+// of a key that is there already: no key was added.
+TEST_F(HashTest, ARebuiltBinIsNoPhantom) {
+  for (int i = 0; i < 40; ++i) put_now(1, key_number(i), std::string(200, 'v'));
+  const std::uint64_t bins_before = statistics().bins;
+  all_.session(0).begin();
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(get(0, "missed" + std::to_string(i)), std::nullopt);
+  for (int i = 0; i < 40; ++i) EXPECT_NE(get(0, key_number(i)), std::nullopt);
+  EXPECT_TRUE(put(0, key_number(3), "mine").is_ok());
+  all_.session(1).begin();
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(put(1, key_number(i), std::string(900, 'w')).is_ok());
+  all_.session(1).rollback();
+  EXPECT_GT(statistics().bins, bins_before);
+  const Status status = all_.session(0).commit();
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(get_now(key_number(3)), "mine");
+}
+
+// Goal: hard part 4. Method: the transaction misses keys, then inserts so many that the bins in
+// which it missed them spread.
+TEST_F(HashTest, OwnInsertsAreNoPhantoms) {
+  all_.session(0).begin();
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(get(0, key_number(i)), std::nullopt);
+    EXPECT_EQ(get(0, "never" + std::to_string(i)), std::nullopt);
+    EXPECT_TRUE(put(0, key_number(i), std::string(150, 'v'), WriteMode::kInsert).is_ok());
+  }
+  for (int i = 0; i < 300; ++i) EXPECT_EQ(get(0, key_number(i)), std::string(150, 'v'));
+  const Status status = all_.session(0).commit();
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(statistics().records, 300u);
+}
+
+// Goal: own writes and page-versions follow when another session spreads the bins. Method: two
+// transactions write by turns; the other one's are rolled back, so that nothing conflicts.
+TEST_F(HashTest, OwnWritesAreFoundAfterOthersMovedThem) {
+  all_.session(0).begin();
+  all_.session(1).begin();
+  for (int i = 0; i < 300; ++i) {
+    const std::string key = key_number(i);
+    EXPECT_TRUE(put(0, key, "first").is_ok());
+    EXPECT_TRUE(put(1, "other" + key, std::string(150, 'o')).is_ok());
+    EXPECT_TRUE(put(0, key, "second").is_ok());
+    for (int k = 0; k <= i; k += 7) ASSERT_EQ(get(0, key_number(k)), "second") << k << " " << i;
+  }
+  all_.session(1).rollback();
+  const Status status = all_.session(0).commit();
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  for (int i = 0; i < 300; ++i) EXPECT_EQ(get_now(key_number(i)), "second");
+}
+
+// Goal: the same for a record that another session gave more room. Method: its rolled back put of a
+// longer payload.
+TEST_F(HashTest, OwnWritesAreFoundAfterOthersExpandedTheirRecords) {
+  put_now(0, "a", "old");
+  all_.session(0).begin();
+  EXPECT_TRUE(put(0, "a", "mine").is_ok());
+  all_.session(1).begin();
+  EXPECT_TRUE(put(1, "a", std::string(500, 'o')).is_ok());
+  EXPECT_EQ(get(0, "a"), "mine");
+  EXPECT_TRUE(erase(all_.ctx(), control_, "a").is_ok());
+  EXPECT_EQ(get(0, "a"), std::nullopt);
+  all_.session(1).rollback();
+  ASSERT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(get_now("a"), std::nullopt);
+}
+
+// ---- locks held by transactions -----------------------------------------------------------------
+
+TEST_F(HashTest, ALockedRecordDoesNotMove) {
+  put_now(0, "locked", "x");
+  all_.session(0).begin();
+  occ::ReadRange range;
+  EXPECT_TRUE(get_for_update(all_.ctx(), control_, "locked", &range).is_ok());
+  // Others chain pages where they cannot spread, and conflict where they want to expand the record.
+  for (int i = 0; i < 200; ++i) put_now(1, key_number(i), std::string(200, 'v'));
+  all_.session(1).begin();
+  EXPECT_EQ(put(1, "locked", std::string(400, 'y')).conflict_reason(),
+            ConflictReason::kRecordLocked);
+  all_.session(1).rollback();
+  EXPECT_TRUE(put(0, "locked", "mine").is_ok());
+  ASSERT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(get_now("locked"), "mine");
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(get_now(key_number(i)), std::string(200, 'v'));
+}
+
+TEST_F(HashTest, AnOwnLockFollowsTheRecord) {
+  put_now(0, "locked", "x");
+  all_.session(0).begin();
+  occ::ReadRange range;
+  EXPECT_TRUE(get_for_update(all_.ctx(), control_, "locked", &range).is_ok());
+  EXPECT_TRUE(put(0, "locked", std::string(600, 'y')).is_ok());
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(put(0, key_number(i), std::string(200, 'v')).is_ok());
+  all_.session(1).begin();
+  EXPECT_EQ(put(1, "locked", std::string(900, 'z')).conflict_reason(),
+            ConflictReason::kRecordLocked);
+  all_.session(1).rollback();
+  ASSERT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(get_now("locked"), std::string(600, 'y'));
+}
+
+}  // namespace
+}  // namespace foedus::storage::hash
