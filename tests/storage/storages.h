@@ -1,7 +1,7 @@
 #pragma once
 // Storages: any number of storages and sessions with what they need around them, without an engine,
-// log files or threads of their own. A test steps the clock; sessions may be used by one thread or by
-// one thread each. (rig.h is the same for one storage.)
+// log files or threads of their own. A test steps the clock; sessions may be used by one thread or
+// by one thread each. (rig.h is the same for one storage.)
 
 #include <gtest/gtest.h>
 
