@@ -16,8 +16,8 @@ namespace {
 // How long each record's lock is tried for (O1).
 constexpr unsigned kRecordSpins = 1000;
 // A page that is not fuller than this without its deleted records is replaced, not split.
-constexpr std::uint32_t kReplaceBytes = BorderPage::kHeapBytes / 2;
-constexpr unsigned kReplaceKeys = BorderPage::kKeysMax / 2;
+constexpr std::uint32_t kReplaceBytes = BorderPage::kHeapBytes / 4 * 3;
+constexpr unsigned kReplaceKeys = BorderPage::kKeysMax / 4 * 3;
 // The same for a page of which one record needs more room.
 constexpr std::uint32_t kReplaceGrownBytes = BorderPage::kHeapBytes / 4 * 3;
 

@@ -245,7 +245,7 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
     if (found == Found::kMoved) continue;
     if (found == Found::kConflict) break;
     if (found == Found::kAbsent) return ErrorCode::kNotFound;
-    return ctx.write(LogRecordType::kErase, control, spot.record(), spot.index, key, 0, {}, true);
+    return ctx.write(LogRecordType::kErase, control, spot.record(), spot.index, key, 0, "", true);
   }
   return unsettled(ctx, control, key);
 }
