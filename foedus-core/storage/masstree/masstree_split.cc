@@ -15,9 +15,10 @@ namespace {
 
 // How long each record's lock is tried for (O1).
 constexpr unsigned kRecordSpins = 1000;
-// A page that is not fuller than this without its deleted records is replaced, not split.
-constexpr std::uint32_t kReplaceBytes = BorderPage::kHeapBytes / 4 * 3;
-constexpr unsigned kReplaceKeys = BorderPage::kKeysMax / 4 * 3;
+// A page that is not fuller than this without its deleted records is replaced, not split. Less would
+// copy less often, but random erasures would leave ever emptier pages (experiments/churn).
+constexpr std::uint32_t kReplaceBytes = BorderPage::kHeapBytes / 8 * 7;
+constexpr unsigned kReplaceKeys = BorderPage::kKeysMax / 8 * 7;
 // The same for a page of which one record needs more room.
 constexpr std::uint32_t kReplaceGrownBytes = BorderPage::kHeapBytes / 4 * 3;
 

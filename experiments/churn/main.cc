@@ -1,0 +1,151 @@
+// churn: erases and inserts rows at random at a constant number of them, and shows what the
+// volatile pages do. Room of erased records is used again if the bytes of pages level off.
+
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "experiments/common/foedus_backend.h"
+#include "experiments/common/json_line.h"
+#include "experiments/common/options.h"
+#include "experiments/common/progress.h"
+#include "experiments/common/random.h"
+#include "experiments/common/worker_threads.h"
+
+DEFINE_uint64(rows, 200'000, "rows that are there at any time");
+DEFINE_uint32(row_bytes_max, 400, "rows have 8 to so many bytes, at random");
+DEFINE_string(storage, "masstree", "masstree or hash");
+DEFINE_uint32(samples, 10, "samples of the pages' bytes in the line");
+
+namespace experiments {
+namespace {
+
+constexpr std::uint64_t kBatchRows = 100;
+
+// One session's share of the rows: which ids are there.
+class Churner {
+ public:
+  Churner(FoedusWorker worker, FoedusTable table, std::uint32_t number, std::uint64_t rows)
+      : worker_(std::move(worker)),
+        table_(table),
+        random_(FLAGS_seed + number),
+        next_id_(std::uint64_t{number} << 48),
+        rows_(rows) {}
+
+  foedus::Status load() {
+    while (ids_.size() < rows_) {
+      const std::uint64_t first = next_id_;
+      const std::uint64_t count = std::min(kBatchRows, rows_ - ids_.size());
+      FOEDUS_CHECK(worker_.transact([&](FoedusTxn& txn) -> foedus::Status {
+        for (std::uint64_t i = 0; i < count; ++i) FOEDUS_CHECK(insert(txn, first + i));
+        return {};
+      }));
+      for (std::uint64_t i = 0; i < count; ++i) ids_.push_back(next_id_++);
+    }
+    return {};
+  }
+
+  // One transaction: a random row goes, a new one comes.
+  foedus::Status step() {
+    const std::size_t victim = random_.uniform(0, ids_.size() - 1);
+    const std::uint64_t id = next_id_++;
+    FOEDUS_CHECK(worker_.transact([&](FoedusTxn& txn) -> foedus::Status {
+      FOEDUS_CHECK(txn.erase(table_, {0, key_of(ids_[victim])}));
+      return insert(txn, id);
+    }));
+    ids_[victim] = id;
+    return {};
+  }
+
+ private:
+  // Ids are spread over the key space, so that inserts and erasures meet every page.
+  static foedus::Key key_of(std::uint64_t id) { return foedus::key(id * 0x9e3779b97f4a7c15u); }
+
+  foedus::Status insert(FoedusTxn& txn, std::uint64_t id) {
+    const std::uint64_t bytes = random_.uniform(8, FLAGS_row_bytes_max);
+    return txn.insert(table_, {0, key_of(id)}, std::string(bytes, static_cast<char>(id)));
+  }
+
+  FoedusWorker worker_;
+  FoedusTable table_;
+  Random random_;
+  std::uint64_t next_id_;
+  std::uint64_t rows_;
+  std::vector<std::uint64_t> ids_;
+};
+
+std::string samples_as_json(const std::vector<std::uint64_t>& samples) {
+  std::string text = "[";
+  for (const std::uint64_t sample : samples) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(sample);
+  }
+  return text + "]";
+}
+
+// Runs until the time is over; the first session samples.
+foedus::Status churn(FoedusBackend& backend, std::vector<Churner>* churners,
+                     std::vector<std::uint64_t>* samples, std::uint64_t* transactions) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  std::vector<std::uint64_t> done(churners->size(), 0);
+  Progress progress("churn", static_cast<std::uint64_t>(FLAGS_seconds * 1000));
+  FOEDUS_CHECK(run_workers(FLAGS_sessions, [&](std::uint32_t worker) -> foedus::Status {
+    for (;;) {
+      for (int i = 0; i < 1000; ++i) FOEDUS_CHECK((*churners)[worker].step());
+      done[worker] += 1000;
+      const std::chrono::duration<double> age = Clock::now() - begin;
+      if (worker == 0) {
+        const double due = FLAGS_seconds * static_cast<double>(samples->size()) / FLAGS_samples;
+        const std::uint64_t bytes = backend.database().stats().volatile_page_bytes;
+        if (age.count() >= due) samples->push_back(bytes);
+        progress.set(static_cast<std::uint64_t>(age.count() * 1000),
+                     std::to_string(bytes >> 20) + " MiB of pages");
+      }
+      if (age.count() >= FLAGS_seconds) return {};
+    }
+  }));
+  for (const std::uint64_t count : done) *transactions += count;
+  return {};
+}
+
+foedus::Status run(int argc, char** argv) {
+  FOEDUS_CHECK(parse_command_line(argc, argv, "churn --dir D [--rows R] [--seconds S] ..."));
+  FOEDUS_TRY(FoedusBackend backend, open_foedus_by_flags());
+  const TableKind kind = FLAGS_storage == "hash" ? TableKind::kHash : TableKind::kOrdered;
+  FOEDUS_TRY(const FoedusTable table, backend.open_table({"churn", kind, FLAGS_rows, 0}));
+  std::vector<Churner> churners;
+  for (std::uint32_t i = 0; i < FLAGS_sessions; ++i) {
+    FOEDUS_TRY(FoedusWorker worker, backend.new_worker());
+    churners.emplace_back(std::move(worker), table, i, FLAGS_rows / FLAGS_sessions);
+  }
+  for (Churner& churner : churners) FOEDUS_CHECK(churner.load());
+  const std::uint64_t loaded = backend.database().stats().volatile_page_bytes;
+  std::vector<std::uint64_t> samples;
+  std::uint64_t transactions = 0;
+  FOEDUS_CHECK(churn(backend, &churners, &samples, &transactions));
+  churners.clear();
+  StatsLine stats;
+  backend.fill_stats(stats);
+  JsonObject line = begin_line("churn");
+  line.add("txn_per_s", static_cast<double>(transactions) / FLAGS_seconds);
+  line.add("transactions", transactions);
+  line.add("loaded_page_bytes", loaded);
+  line.add_raw("volatile_page_bytes", samples_as_json(samples));
+  line.add("peak_memory_bytes", peak_memory_bytes());
+  FOEDUS_CHECK(backend.close());
+  print_line(line);
+  return {};
+}
+
+}  // namespace
+}  // namespace experiments
+
+int main(int argc, char** argv) {
+  const foedus::Status status = experiments::run(argc, argv);
+  if (status.is_ok()) return 0;
+  LOG(ERROR) << status.message();
+  return 1;
+}
