@@ -112,7 +112,7 @@ std::string Status::message() const {
 Status& Status::at_table(std::string_view name) {
   if (is_ok() || table_bytes_ != 0) return *this;
   table_bytes_ = static_cast<std::uint8_t>(std::min(name.size(), kTableBytes));
-  std::memcpy(table_, name.data(), table_bytes_);
+  if (table_bytes_ != 0) std::memcpy(table_, name.data(), table_bytes_);
   return *this;
 }
 

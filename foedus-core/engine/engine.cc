@@ -198,7 +198,9 @@ Status Engine::log_ddl(log::LogRecordType type, page::StorageId id, std::string_
   if (record == nullptr) return status;
   record->prepare(type, id, name.size(), parameters.size(), 0);
   std::memcpy(record->key_data(), name.data(), name.size());
-  std::memcpy(record->payload_data(), parameters.data(), parameters.size());
+  if (!parameters.empty()) {
+    std::memcpy(record->payload_data(), parameters.data(), parameters.size());
+  }
 
   const Epoch epoch = clock_->enter_commit(number);
   const page::Tid last = session.context().last_tid();

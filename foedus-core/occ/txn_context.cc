@@ -57,8 +57,9 @@ void TxnContext::begin(const TxnOptions& options) {
   locks_reads_ = false;
   if (options.is_retry && !to_hold_.empty()) return hold_again();
   forget_retry();
-  resources_.clock->pin(resources_.session);
+  // Before the fence of pin(): an epoch that is too old is a safe answer to "since it began".
   begin_epoch_ = resources_.clock->current();
+  resources_.clock->pin(resources_.session);
   resources_.pages->reclaim();
 }
 
@@ -201,8 +202,9 @@ Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
       resources_.log->reserve(log::LogRecord::size_of(key.size(), payload.size()), &status);
   if (log_record == nullptr) return std::move(status.at_table(storage->meta.name));
   log_record->prepare(type, storage->id(), key.size(), payload.size(), payload_offset);
-  std::memcpy(log_record->key_data(), key.data(), key.size());
-  std::memcpy(log_record->payload_data(), payload.data(), payload.size());
+  // An empty view may have no address.
+  if (!key.empty()) std::memcpy(log_record->key_data(), key.data(), key.size());
+  if (!payload.empty()) std::memcpy(log_record->payload_data(), payload.data(), payload.size());
   WriteEntry entry{.record = record, .log = log_record, .storage = storage};
   entry.place = place;
   entry.must_exist = must_exist;

@@ -1,6 +1,6 @@
 # ctest-labels: habits
-"""Shows that an installed library is found by find_package and pkg-config, and that README's program
-runs with it.
+"""Shows that an installed library is found by find_package and pkg-config, and that the program of
+README.md runs with it.
 
 Installs the build at FOEDUS_BINARY_DIR into a temporary folder and builds the program as a user who
 has nothing but that folder. Skipped in a build without the library.

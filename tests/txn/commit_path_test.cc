@@ -1,5 +1,5 @@
-// What a transaction must not do on its way: allocate, or call the system. Counts both: operator new and
-// malloc are replaced in this program, and a filter of the kernel traps every system call of the thread.
+// What a transaction must not do on its way: allocate, or call the system. Counts both: operator
+// new is replaced in this program, and a filter of the kernel traps the system calls of the thread.
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

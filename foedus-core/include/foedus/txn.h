@@ -250,8 +250,9 @@ class Txn {
 
   // Appends never conflict.
   Status append(const Sequential& storage, std::string_view payload);
-  // All records in serial order, ties broken by session. Registers every session's end: a later
-  // append by another transaction is a conflict, this transaction's own are seen.
+  // All records by epoch and ordinal, ties broken by session: a serial order for records of which
+  // one transaction saw the other. Registers every session's end: a later append by another
+  // transaction is a conflict, this transaction's own are seen.
   Scan scan(const Sequential& storage, ScanOptions options = {});
 
   // ---- end -----------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ namespace {
 
 // How long each record's lock is tried for (O1).
 constexpr unsigned kRecordSpins = 1000;
-// A page that is not fuller than this without its deleted records is replaced, not split. Less would
-// copy less often, but random erasures would leave ever emptier pages (experiments/churn).
+// A page that is not fuller than this without its deleted records is replaced, not split. A lower
+// bound copies less often, but random erasures leave ever emptier pages (experiments/churn).
 constexpr std::uint32_t kReplaceBytes = BorderPage::kHeapBytes / 8 * 7;
 constexpr unsigned kReplaceKeys = BorderPage::kKeysMax / 8 * 7;
 // The same for a page of which one record needs more room.
