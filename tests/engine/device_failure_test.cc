@@ -1,0 +1,101 @@
+// ctest-labels: crash
+// A device that fails under an open database: commits stop with its error, reads go on, nothing
+// that was acknowledged is lost; a full device is waited out.
+#include <errno.h>
+
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/storage_access.h"
+#include "tests/testing/failing_device.h"
+#include "tests/testing/manual_runtime.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::Call;
+using testing::FailingDevice;
+using testing::ManualRuntime;
+using testing::must;
+
+// A database on a failing device, driven by this thread alone.
+struct Small {
+  explicit Small(FailingDevice* device) {
+    Options options = testing::small_options("/failing");
+    options.log_buffer_bytes = 64u << 10;
+    options.sessions_max = 2;
+    engine = must(engine::Engine::open(options, {.runtime = &runtime, .device = device}));
+    storage_meta::StorageMeta meta;
+    meta.name = "tree";
+    tree = internal::StorageAccess::make<Masstree>(must(engine->catalog().open(meta)));
+    session = must(engine->take_session());
+  }
+
+  Status put(std::string_view key, std::string_view payload, Durability durability) {
+    FOEDUS_TRY(Txn txn, engine::begin_txn(session, {.durability = durability}));
+    FOEDUS_CHECK(txn.put(tree, key, payload));
+    return txn.commit().status();
+  }
+  Result<std::string> get(std::string_view key) {
+    FOEDUS_TRY(Txn txn, engine::begin_txn(session, {}));
+    return txn.get(tree, key);
+  }
+
+  ManualRuntime runtime;
+  std::unique_ptr<engine::Engine> engine;
+  Masstree tree;
+  engine::EngineSession* session = nullptr;
+};
+
+TEST(DeviceFailureTest, commits_stop_with_the_error_and_reads_go_on) {
+  FailingDevice device;
+  {
+    Small db(&device);
+    must(db.put("before", "kept", Durability::kSync));
+    device.fail(Call::kWrite, 0, EIO, true);
+    device.fail(Call::kCreate, 0, EIO, true);
+    const Status failed = db.put("during", "x", Durability::kSync);
+    EXPECT_EQ(failed.code(), ErrorCode::kIoError) << failed.message();
+    EXPECT_EQ(failed.error_number(), EIO);
+    const Status after = db.put("after", "x", Durability::kAsync);
+    EXPECT_EQ(after.code(), ErrorCode::kIoError) << after.message();
+    EXPECT_EQ(must(db.get("before")), "kept");
+    EXPECT_EQ(db.get("after").code(), ErrorCode::kNotFound);
+    EXPECT_FALSE(db.engine->close().is_ok());
+  }
+  device.clear_faults();
+  device.crash_power(FailingDevice::kDropAll);
+  Small db(&device);
+  EXPECT_EQ(must(db.get("before")), "kept");
+}
+
+TEST(DeviceFailureTest, a_full_device_is_no_crash) {
+  FailingDevice device;
+  Small db(&device);
+  must(db.put("before", "kept", Durability::kSync));
+  device.fail(Call::kWrite, 0, ENOSPC, true);
+  Status full;
+  for (int i = 0; i < 1000 && full.is_ok(); ++i) {
+    full = db.put("k" + std::to_string(i), std::string(1000, 'x'), Durability::kAsync);
+  }
+  EXPECT_EQ(full.code(), ErrorCode::kOutOfSpace) << full.message();
+  EXPECT_EQ(must(db.get("before")), "kept");
+  device.clear_faults();
+  db.runtime.run_for(1'000'000);
+  must(db.put("after", "works again", Durability::kSync));
+  EXPECT_EQ(must(db.get("after")), "works again");
+  must(db.engine->close());
+}
+
+TEST(DeviceFailureTest, a_storage_that_could_not_be_logged_is_not_there) {
+  FailingDevice device;
+  Small db(&device);
+  device.fail(Call::kSync, 0, EIO, true);
+  device.fail(Call::kCreate, 0, EIO, true);
+  storage_meta::StorageMeta meta;
+  meta.name = "second";
+  EXPECT_EQ(db.engine->catalog().open(meta).code(), ErrorCode::kIoError);
+  EXPECT_EQ(db.engine->catalog().list().size(), 1u);
+}
+
+}  // namespace
+}  // namespace foedus
