@@ -38,7 +38,10 @@ Status verify_reads(occ::TxnContext* txn) {
       }
       now = now.without(page::Tid::kBeingWritten);
     }
-    if (now != read.observed) return txn->conflict(ConflictReason::kRecordChanged, read.storage);
+    if (now == read.observed) [[likely]] continue;
+    // Absent then, absent now: a record that was purged and inserted again for a write starts anew.
+    if (now.is_deleted() && read.observed.is_deleted()) continue;
+    return txn->conflict(ConflictReason::kRecordChanged, read.storage);
   }
   return {};
 }

@@ -162,6 +162,24 @@ TEST_F(SerializabilityTest, phantom_in_an_empty_tree_is_a_conflict) {
   expect_conflict(one.commit(), ConflictReason::kPageGained);
 }
 
+// Both miss the key and put it; the record is physically there after the first put, so the count of
+// the page says nothing of the second one.
+TEST_F(SerializabilityTest, put_after_a_miss_is_a_conflict_if_another_one_came_first) {
+  put(tree_, "x", 1);
+  put(hash_, "x", 1);
+  for (const KeyedStorage& storage : {KeyedStorage(tree_), KeyedStorage(hash_)}) {
+    Txn one = must(first_.begin());
+    EXPECT_FALSE(must(one.contains(storage, "missed")));
+    must(one.put(storage, "missed", std::uint64_t{1}));
+    commit_second([&](Txn& two) -> Status {
+      EXPECT_FALSE(must(two.contains(storage, "missed")));
+      return two.put(storage, "missed", std::uint64_t{2});
+    });
+    expect_conflict(one.commit(), ConflictReason::kRecordChanged);
+    EXPECT_EQ(get(storage, "missed"), 2u);
+  }
+}
+
 // The page that was scanned splits, and the new key goes to a page that the scan never saw.
 TEST_F(SerializabilityTest, phantom_through_a_split_is_a_conflict) {
   for (std::uint32_t i = 0; i < 60; i += 2) put(tree_, key(i), i);

@@ -192,13 +192,16 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
   for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
     Lookup found;
     FOEDUS_CHECK(find_target(ctx, control, mode, key, hash, room, &found));
-    if (mode != WriteMode::kPut) {
-      const bool remember = mode == WriteMode::kInsert;
-      const occ::Found seen = ctx.look_at(control, found.record, remember);
+    // A put after a miss: the own physical insert has moved the bin's entry along, so from now on it
+    // is the record that must stay absent (look_at() remembers that).
+    if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
+      const bool is_insert = mode == WriteMode::kInsert;
+      const bool is_update = mode == WriteMode::kUpdate;
+      const occ::Found seen = ctx.look_at(control, found.record, is_insert);
       if (seen == occ::Found::kMoved) continue;
       if (seen == occ::Found::kConflict) return retry_bound(ctx, control, key);
-      if (remember && seen == occ::Found::kPresent) return ErrorCode::kAlreadyExists;
-      if (!remember && seen == occ::Found::kAbsent) return ErrorCode::kNotFound;
+      if (is_insert && seen == occ::Found::kPresent) return ErrorCode::kAlreadyExists;
+      if (is_update && seen == occ::Found::kAbsent) return ErrorCode::kNotFound;
     }
     if (found.slot().room() < room) {
       FOEDUS_CHECK(expand(ctx, control, found, hash, room));

@@ -9,6 +9,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/txn/commit.h"
 #include "tests/storage/storages.h"
 
 namespace foedus::storage::hash {
@@ -49,6 +50,9 @@ class HashStressTest : public ::testing::Test {
       if (status.is_ok()) {
         status = all_.session(session).commit();
       } else {
+        // An error that rests on reads which no longer hold is a conflict, as in transact().
+        Status reads = txn::verify(&all_.ctx(session));
+        if (!reads.is_ok()) status = std::move(reads);
         all_.session(session).rollback();
       }
       if (status.is_ok()) return conflicts;
