@@ -192,8 +192,8 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
   for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
     Lookup found;
     FOEDUS_CHECK(find_target(ctx, control, mode, key, hash, room, &found));
-    // A put after a miss: the own physical insert has moved the bin's entry along, so from now on it
-    // is the record that must stay absent (look_at() remembers that).
+    // A put after a miss: the own physical insert has moved the bin's entry along, so from now
+    // on it is the record that must stay absent (look_at() remembers that).
     if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
       const bool is_insert = mode == WriteMode::kInsert;
       const bool is_update = mode == WriteMode::kUpdate;

@@ -196,8 +196,8 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
       FOEDUS_CHECK(
           place(ctx, control, key, chain ? 0 : payload.size(), Deleted::kPurge, &spot));
     }
-    // A put after a miss: the own physical insert has moved the page's entry along, so from now on it
-    // is the record that must stay absent (look_at() remembers that).
+    // A put after a miss: the own physical insert has moved the page's entry along, so from now
+    // on it is the record that must stay absent (look_at() remembers that).
     if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
       const Found found = ctx.look_at(control, spot.record(), mode == WriteMode::kInsert);
       if (found == Found::kMoved) continue;
