@@ -42,13 +42,16 @@ int open_below(int directory_fd, const std::string& name, int flags) {
   }
 }
 
-// The entry of a new directory is durable only after its parent is synced (V3).
-Status sync_parent(const std::string& directory) {
+// The entry of the directory itself is durable only after its parent is synced (V3). Who made it,
+// the user or a process that was killed, may not have done so. A parent that may be passed through
+// but not read is synced with all of its file system.
+Status sync_parent(const std::string& directory, int directory_fd) {
   const std::string parent = directory + "/..";
   const int fd = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return failed("cannot open the parent of", directory, errno);
-  const int error_number = ::fsync(fd) == 0 ? 0 : errno;
-  ::close(fd);
+  if (fd < 0 && errno != EACCES) return failed("cannot open the parent of", directory, errno);
+  const int synced = fd < 0 ? ::syncfs(directory_fd) : ::fsync(fd);
+  const int error_number = synced == 0 ? 0 : errno;
+  if (fd >= 0) ::close(fd);
   if (error_number != 0) return failed("cannot sync the parent of", directory, error_number);
   return {};
 }
@@ -67,10 +70,10 @@ Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& director
                                                      Facility direct_io) {
   const bool made = ::mkdir(directory.c_str(), 0755) == 0;
   if (!made && errno != EEXIST) return failed("cannot make directory", directory, errno);
-  if (made) FOEDUS_CHECK(sync_parent(directory));
   const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return failed("cannot open directory", directory, errno);
   std::unique_ptr<FileDevice> device(new FileDevice(directory, fd));
+  FOEDUS_CHECK(sync_parent(directory, fd));
   FOEDUS_CHECK(device->take_lock());
   FOEDUS_CHECK(device->probe_direct_io(direct_io));
   return device;

@@ -27,7 +27,8 @@ class FileDevice : public Device {
   static constexpr std::string_view kLockName = "foedus.lock";
   static constexpr std::string_view kProbeName = "foedus.probe";
 
-  // Opens `directory`, makes it if it is missing (its parent must exist), and locks it.
+  // Opens `directory`, makes it if it is missing (its parent must exist), makes its own entry
+  // durable, and locks it.
   // kBusy: another process or FileDevice holds it. kNotSupported: `direct_io` is kRequire and the
   // file system has none. kIoError: anything else.
   static Result<std::unique_ptr<FileDevice>> open(const std::string& directory,

@@ -1,0 +1,286 @@
+// What FileDevice asks of the system and what it makes of the answers: that a sync is one, that
+// interrupted and short calls are finished, that an error is never taken for a success. Method: this
+// program's own definitions of the calls stand before those of the C library.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "foedus-core/device/file_device.h"
+
+namespace {
+
+// One system call: how it answers next.
+struct Answer {
+  int error_number = 0;       // what it fails with
+  int times = 0;              // so often
+  std::size_t bytes_max = 0;  // not 0: it reads or writes no more than that
+  int zeroes = 0;             // so often it does nothing and says so
+  int calls = 0;
+
+  bool fails() {
+    ++calls;
+    if (times == 0) return false;
+    --times;
+    errno = error_number;
+    return true;
+  }
+};
+
+struct System {
+  Answer fdatasync, fsync, pwritev, pread, fallocate, ftruncate, fstat, flock, readdir, open;
+  std::vector<ino_t> synced_directories;
+} calls;
+
+ino_t inode_of(const std::string& path) {
+  struct stat about;
+  EXPECT_EQ(::stat(path.c_str(), &about), 0) << path;
+  return about.st_ino;
+}
+
+ino_t inode_of(int fd) {
+  struct stat about;
+  return ::syscall(SYS_newfstatat, fd, "", &about, AT_EMPTY_PATH) == 0 ? about.st_ino : 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int fdatasync(int fd) {
+  return calls.fdatasync.fails() ? -1 : static_cast<int>(::syscall(SYS_fdatasync, fd));
+}
+
+int fsync(int fd) {
+  if (calls.fsync.fails()) return -1;
+  calls.synced_directories.push_back(inode_of(fd));
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+
+ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
+  if (calls.pwritev.fails()) return -1;
+  if (calls.pwritev.zeroes > 0) {
+    --calls.pwritev.zeroes;
+    return 0;
+  }
+  iovec some[16];
+  std::size_t left = calls.pwritev.bytes_max == 0 ? ~std::size_t{0} : calls.pwritev.bytes_max;
+  int used = 0;
+  for (; used < count && left != 0; ++used) {
+    some[used] = {parts[used].iov_base, std::min(left, parts[used].iov_len)};
+    left -= some[used].iov_len;
+  }
+  return ::syscall(SYS_pwritev, fd, some, used, offset, 0);
+}
+
+ssize_t pread(int fd, void* to, size_t bytes, off_t offset) {
+  if (calls.pread.fails()) return -1;
+  if (calls.pread.bytes_max != 0) bytes = std::min(bytes, calls.pread.bytes_max);
+  return ::syscall(SYS_pread64, fd, to, bytes, offset);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t bytes) {
+  if (calls.fallocate.fails()) return -1;
+  return static_cast<int>(::syscall(SYS_fallocate, fd, mode, offset, bytes));
+}
+
+int ftruncate(int fd, off_t bytes) noexcept {
+  return calls.ftruncate.fails() ? -1 : static_cast<int>(::syscall(SYS_ftruncate, fd, bytes));
+}
+
+int fstat(int fd, struct stat* about) noexcept {
+  if (calls.fstat.fails()) return -1;
+  return static_cast<int>(::syscall(SYS_newfstatat, fd, "", about, AT_EMPTY_PATH));
+}
+
+int flock(int fd, int operation) noexcept {
+  return calls.flock.fails() ? -1 : static_cast<int>(::syscall(SYS_flock, fd, operation));
+}
+
+dirent* readdir(DIR* directory) {
+  if (calls.readdir.fails()) return nullptr;
+  using Readdir = dirent* (*)(DIR*);
+  static const auto next = reinterpret_cast<Readdir>(::dlsym(RTLD_NEXT, "readdir"));
+  return next(directory);
+}
+
+int open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  if (std::string_view(path).ends_with("/..") && calls.open.fails()) return -1;
+  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+}  // extern "C"
+
+namespace foedus::device {
+namespace {
+
+class FileDeviceCallsTest : public ::testing::Test {
+ protected:
+  FileDeviceCallsTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "foedus-call-XXXXXX").string();
+    root_ = mkdtemp(pattern.data());
+    dir_ = root_ + "/db";
+    calls = System();
+  }
+  ~FileDeviceCallsTest() override {
+    calls = System();
+    std::filesystem::remove_all(root_);
+  }
+
+  void make_file() {
+    auto device = FileDevice::open(dir_, Facility::kOff);
+    ASSERT_TRUE(device.is_ok()) << device.status().message();
+    device_ = std::move(device).value();
+    auto file = device_->open("a", Access::kCreate);
+    ASSERT_TRUE(file.is_ok()) << file.status().message();
+    file_ = std::move(file).value();
+    calls = System();
+  }
+  std::string content() {
+    char buffer[64] = {};
+    const Result<std::size_t> read = file_->read_at(0, buffer, sizeof(buffer));
+    EXPECT_TRUE(read.is_ok());
+    return std::string(buffer, read.is_ok() ? *read : 0);
+  }
+
+  std::string root_;
+  std::string dir_;
+  std::unique_ptr<FileDevice> device_;
+  std::unique_ptr<File> file_;
+};
+
+TEST_F(FileDeviceCallsTest, a_sync_asks_the_system_once_and_believes_its_error) {
+  make_file();
+  ASSERT_TRUE(file_->sync().is_ok());
+  EXPECT_EQ(calls.fdatasync.calls, 1);
+  for (const int error_number : {EIO, EINTR, ENOSPC}) {
+    calls = System();
+    calls.fdatasync = {.error_number = error_number, .times = 1};
+    const Status status = file_->sync();
+    EXPECT_EQ(status.error_number(), error_number);
+    EXPECT_NE(status.message().find(dir_ + "/a"), std::string::npos) << status.message();
+    EXPECT_EQ(calls.fdatasync.calls, 1);  // not again: V2
+  }
+}
+
+TEST_F(FileDeviceCallsTest, a_directory_sync_reaches_the_directory) {
+  make_file();
+  ASSERT_TRUE(device_->sync_directory().is_ok());
+  EXPECT_EQ(calls.synced_directories, std::vector<ino_t>{inode_of(dir_)});
+  calls.fsync = {.error_number = EIO, .times = 1};
+  EXPECT_EQ(device_->sync_directory().error_number(), EIO);
+}
+
+// Goal: the directory itself survives a power failure, also when whoever made it (the user, or a
+// process that was killed) did not sync its parent.
+TEST_F(FileDeviceCallsTest, the_parent_is_synced_whether_the_directory_was_there_or_not) {
+  for (int i = 0; i < 2; ++i) {
+    calls = System();
+    ASSERT_TRUE(FileDevice::open(dir_, Facility::kOff).is_ok());
+    EXPECT_EQ(calls.synced_directories, std::vector<ino_t>{inode_of(root_)});
+  }
+  calls.fsync = {.error_number = EIO, .times = 1};
+  const auto device = FileDevice::open(dir_, Facility::kOff);
+  EXPECT_EQ(device.status().error_number(), EIO);
+  EXPECT_NE(device.status().message().find("parent"), std::string::npos);
+}
+
+TEST_F(FileDeviceCallsTest, a_parent_that_may_not_be_read_is_synced_with_its_file_system) {
+  calls.open = {.error_number = EACCES, .times = 1};
+  ASSERT_TRUE(FileDevice::open(dir_, Facility::kOff).is_ok());
+  EXPECT_EQ(calls.open.times, 0);
+  calls.open = {.error_number = EMFILE, .times = 1};
+  EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).status().error_number(), EMFILE);
+}
+
+TEST_F(FileDeviceCallsTest, short_and_interrupted_writes_are_finished) {
+  make_file();
+  const ConstBytes parts[] = {{"abc", 3}, {"defgh", 5}, {"ij", 2}};
+  for (std::size_t bytes = 1; bytes <= 10; ++bytes) {
+    ASSERT_TRUE(file_->truncate(0).is_ok());
+    calls.pwritev = {.error_number = EINTR, .times = 2, .bytes_max = bytes};
+    ASSERT_TRUE(file_->write_parts_at(0, parts, 3).is_ok());
+    EXPECT_EQ(content(), "abcdefghij") << bytes << " bytes at once";
+  }
+}
+
+TEST_F(FileDeviceCallsTest, a_write_that_fails_or_stands_still_is_an_error) {
+  make_file();
+  calls.pwritev = {.error_number = ENOSPC, .times = 1};
+  EXPECT_EQ(file_->write_at(0, "abc", 3).code(), ErrorCode::kOutOfSpace);
+  calls.pwritev = {.error_number = EIO, .times = 1};
+  EXPECT_EQ(file_->write_at(0, "abc", 3).error_number(), EIO);
+  calls.pwritev = {.zeroes = 1};
+  EXPECT_EQ(file_->write_at(0, "abc", 3).error_number(), EIO);
+}
+
+TEST_F(FileDeviceCallsTest, short_and_interrupted_reads_are_finished_and_an_error_is_told) {
+  make_file();
+  ASSERT_TRUE(file_->write_at(0, "abcdefghij", 10).is_ok());
+  calls.pread = {.error_number = EINTR, .times = 2, .bytes_max = 3};
+  EXPECT_EQ(content(), "abcdefghij");
+  calls.pread = {.error_number = EIO, .times = 1};
+  char buffer[8];
+  EXPECT_EQ(file_->read_at(0, buffer, sizeof(buffer)).status().error_number(), EIO);
+}
+
+TEST_F(FileDeviceCallsTest, room_is_made_without_fallocate_and_never_by_cutting) {
+  make_file();
+  calls.fallocate = {.error_number = EOPNOTSUPP, .times = 2};
+  ASSERT_TRUE(file_->preallocate(9'000).is_ok());
+  EXPECT_EQ(*file_->size(), 9'000u);
+  ASSERT_TRUE(file_->preallocate(4'000).is_ok());
+  EXPECT_EQ(*file_->size(), 9'000u);
+  calls.fallocate = {.error_number = EINTR, .times = 1};
+  ASSERT_TRUE(file_->preallocate(10'000).is_ok());
+  EXPECT_EQ(*file_->size(), 10'000u);
+  calls.fallocate = {.error_number = ENOSPC, .times = 1};
+  EXPECT_EQ(file_->preallocate(20'000).code(), ErrorCode::kOutOfSpace);
+}
+
+TEST_F(FileDeviceCallsTest, a_cut_and_a_look_that_fail_are_errors) {
+  make_file();
+  calls.ftruncate = {.error_number = EINTR, .times = 1};
+  EXPECT_TRUE(file_->truncate(5).is_ok());
+  calls.ftruncate = {.error_number = EIO, .times = 1};
+  EXPECT_EQ(file_->truncate(5).error_number(), EIO);
+  calls.fstat = {.error_number = EIO, .times = 1};
+  EXPECT_EQ(file_->size().status().error_number(), EIO);
+  calls.fstat = {.error_number = EIO, .times = 1};
+  EXPECT_EQ(device_->open("a", Access::kRead).status().error_number(), EIO);
+}
+
+TEST_F(FileDeviceCallsTest, a_list_that_breaks_off_is_an_error) {
+  make_file();
+  EXPECT_EQ(device_->list()->size(), 2u);
+  calls.readdir = {.error_number = EIO, .times = 1};
+  EXPECT_EQ(device_->list().status().error_number(), EIO);
+}
+
+TEST_F(FileDeviceCallsTest, a_lock_that_cannot_be_asked_for_is_not_taken_for_one) {
+  calls.flock = {.error_number = ENOLCK, .times = 1};
+  EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).status().error_number(), ENOLCK);
+  calls.flock = {.error_number = EINTR, .times = 1};
+  EXPECT_TRUE(FileDevice::open(dir_, Facility::kOff).is_ok());
+}
+
+}  // namespace
+}  // namespace foedus::device
