@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -64,6 +65,32 @@ void expect_floats_ascend() {
 TEST(Key, DoublesAndFloatsAscendWithNanLast) {
   expect_floats_ascend<double>();
   expect_floats_ascend<float>();
+}
+
+// Goal: the NaN of 0.0 / 0.0, which has its sign bit set on x86-64, is found at the same end and
+// under the same key as every other one.
+template <typename T, typename Bits>
+void expect_one_nan() {
+  using Limits = std::numeric_limits<T>;
+  constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
+  const Bits quiet = std::bit_cast<Bits>(Limits::quiet_NaN());
+  const Bits least = std::bit_cast<Bits>(Limits::infinity()) + 1;
+  for (const Bits bits : {quiet, quiet | kSign, least, least | kSign, ~kSign, ~Bits{0}}) {
+    const T nan = std::bit_cast<T>(bits);
+    EXPECT_EQ(key(nan).view(), key(Limits::quiet_NaN()).view()) << bits;
+    EXPECT_GT(key(nan).view(), key(Limits::infinity()).view()) << bits;
+  }
+}
+
+TEST(Key, AllNansAreOneKeyAboveInfinity) {
+  expect_one_nan<double, std::uint64_t>();
+  expect_one_nan<float, std::uint32_t>();
+}
+
+// They are equal as numbers: who looks for one of them finds only that one.
+TEST(Key, ZerosOfBothSignsAreTwoKeys) {
+  EXPECT_LT(key(-0.0).view(), key(0.0).view());
+  EXPECT_LT(key(-0.0f).view(), key(0.0f).view());
 }
 
 TEST(Key, BoolsAndEnumsAscendAsTheirIntegers) {

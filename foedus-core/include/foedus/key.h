@@ -4,7 +4,8 @@
 //
 //   unsigned integers   big-endian, in the width of their type (key(3u) has 4 bytes)
 //   signed integers     the same with the sign bit flipped
-//   double, float       IEEE bits, sign-adjusted; -0.0 sorts before 0.0; NaN sorts last
+//   double, float       IEEE bits, sign-adjusted; -0.0 and 0.0 are two keys, -0.0 the lesser; all
+//                       NaNs, whatever their sign and payload, are one key, above infinity
 //   bool, enum          as their integer
 //   strings             0x00 becomes 0x00 0xff, and 0x00 0x00 ends the string, so that a prefix
 //                       sorts first and whatever follows it does not matter
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -103,7 +105,11 @@ class Key {
   template <typename Bits, typename T>
   Key& append_float(T part) {
     constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
-    const Bits bits = std::bit_cast<Bits>(part);
+    constexpr Bits kInfinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+    constexpr Bits kNan = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+    Bits bits = std::bit_cast<Bits>(part);
+    // Not by part != part, which a program compiled for finite numbers only may leave out.
+    if ((bits & ~kSign) > kInfinity) bits = kNan;
     return append(static_cast<Bits>((bits & kSign) != 0 ? ~bits : bits | kSign));
   }
   std::size_t stored() const { return bytes_ < sizeof(data_) ? bytes_ : sizeof(data_); }
