@@ -168,6 +168,15 @@ TEST(DatabaseTest, nested_transact_is_refused) {
   }));
 }
 
+TEST(DatabaseTest, a_function_that_is_constant_may_be_run) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("t"));
+  const auto write = [&](Txn& txn) { return txn.put(tree, key(1u), 2u); };
+  const auto read = [&](Txn& txn) { return txn.get_as<unsigned>(tree, key(1u)); };
+  must(db->transact(write));
+  EXPECT_EQ(must(db->transact(read)), 2u);
+}
+
 TEST(DatabaseTest, exception_rolls_back) {
   TestDatabase db;
   const Masstree tree = must(db->open_masstree("tree"));

@@ -3,6 +3,13 @@
 //
 // Threads: everything here may be called from any thread at the same time, but close() and the
 // destructor, which must come after all other calls have returned.
+//
+// fork(): a child cannot use what its parent has opened, nor a Session, Txn, Scan or Ticket of it.
+// Its calls return kForked and do nothing; storages() and stats() are empty, and of durable_epoch()
+// and is_durable() it gets what was true at the fork. Close and destructors neither wait nor touch
+// memory or files of the parent. The child may open other databases, and this directory once the
+// parent has closed it. A child of vfork(), _Fork() or clone() is not recognized: it must call
+// exec() or _exit() and nothing of this library.
 
 #include <cstdint>
 #include <memory>
@@ -145,7 +152,7 @@ auto Database::transact(Function&& function, const TxnOptions& options)
         [](void* argument, Txn& txn) -> Status {
           return (*static_cast<std::remove_reference_t<Function>*>(argument))(txn);
         },
-        &function, options);
+        const_cast<void*>(static_cast<const void*>(&function)), options);
   } else {
     struct Call {
       std::remove_reference_t<Function>* function;
