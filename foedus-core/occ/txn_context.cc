@@ -111,6 +111,7 @@ void TxnContext::forget_sets() {
   write_set_.clear();
   page_set_.clear();
   waiters_.clear();
+  last_pages_.fill({});
   open_ = false;
 }
 

@@ -10,6 +10,7 @@
 //       transactions: they change where records are, never what a user sees, and write no log.
 //   O6  A conflict dooms it: every later call returns the same.
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -132,11 +133,22 @@ class TxnContext {
   // Releases what hold() took: the last step of a transaction.
   void release_held();
 
+  // A page of `storage` that this transaction has reached, neither moved nor dropped then, and the
+  // page above: where the storage's next search may begin. Another `storage` in it: none known.
+  struct LastPage {
+    const StorageControl* storage;
+    page::PageHeader* page;
+    void* parent;  // the storage's own
+  };
+  LastPage& last_page(const StorageControl* storage) {
+    return last_pages_[static_cast<std::size_t>(storage->id()) % kLastPages];
+  }
+
   WriteSet& write_set() { return write_set_; }
   PageSet& page_set() { return page_set_; }
-  std::vector<ReadEntry>& reads() { return reads_; }
-  std::vector<PointerEntry>& pointers() { return pointers_; }
-  std::vector<HeldLock>& held() { return held_; }
+  base::LineVector<ReadEntry>& reads() { return reads_; }
+  base::LineVector<PointerEntry>& pointers() { return pointers_; }
+  base::LineVector<HeldLock>& held() { return held_; }
   WaiterPool& waiters() { return waiters_; }
 
   // ---- counters, for statistics; read by others while the session runs -----------------------
@@ -172,15 +184,19 @@ class TxnContext {
   Found read_own(StorageControl* storage, page::RecordHeader* record, const WriteSet::Own& own,
                  ReadRange* range, CopyBase&& copy_base);
 
+  static constexpr std::size_t kLastPages = 8;
+
   const Resources resources_;
-  std::vector<ReadEntry> reads_;
-  std::vector<PointerEntry> pointers_;
+  base::LineVector<ReadEntry> reads_;
+  base::LineVector<PointerEntry> pointers_;
   WriteSet write_set_;
   PageSet page_set_;
-  std::vector<HeldLock> held_;
-  std::vector<page::RecordHeader*> to_hold_;  // by the retry; pinned as long as it is not empty
+  base::LineVector<HeldLock> held_;
+  // By the retry; pinned as long as it is not empty.
+  base::LineVector<page::RecordHeader*> to_hold_;
   WaiterPool waiters_;
-  std::vector<char> whole_payload_;  // of read_own()
+  base::LineVector<char> whole_payload_;  // of read_own()
+  std::array<LastPage, kLastPages> last_pages_{};
   page::Tid last_tid_;
   Epoch begin_epoch_;
   Isolation isolation_ = Isolation::kSerializable;

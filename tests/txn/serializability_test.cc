@@ -320,8 +320,9 @@ TEST_F(SerializabilityTest, get_for_update_makes_others_conflict_or_wait) {
 // Two transactions lock two records in opposite orders: one conflicts once, and its retry takes
 // both in one order.
 TEST_F(SerializabilityTest, opposite_orders_of_get_for_update_end) {
-  put(tree_, "a", 1);
+  // Records of a page go down in address.
   put(tree_, "b", 1);
+  put(tree_, "a", 1);
   Txn one = must(first_.begin());
   Txn two = must(second_.begin());
   must(one.get_for_update_as<std::uint64_t>(tree_, "b"));

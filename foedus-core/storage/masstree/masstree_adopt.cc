@@ -36,23 +36,19 @@ Twins twins_of(page::PagePool& pool, const TreePage* moved) {
 // Shifts the children behind `at` and puts the twins in place of it and behind it.
 void insert_twins(InteriorPage* parent, unsigned at, unsigned keys, const Twins& twins) {
   for (unsigned i = keys; i > at; --i) {
-    parent->children[i + 1].store(parent->children[i].load());
-    // order: relaxed, readers check the child's own range.
-    parent->separators[i].store_relaxed(parent->separators[i - 1].load_relaxed());
+    parent->child(i + 1).store(parent->child(i).load());
+    parent->set_separator(i, parent->separator(i - 1));
   }
   FOEDUS_SYNC_POINT("masstree:adopt_shifted");
-  parent->children[at + 1].store(volatile_only(twins.major_id));
-  parent->separators[at].store_relaxed(twins.boundary);
-  parent->children[at].store(volatile_only(twins.minor_id));
+  parent->child(at + 1).store(volatile_only(twins.major_id));
+  parent->set_separator(at, twins.boundary);
+  parent->child(at).store(volatile_only(twins.minor_id));
 }
 
 void copy_children(InteriorPage* from, unsigned begin, unsigned end, InteriorPage* to) {
   for (unsigned i = begin; i < end; ++i) {
-    to->children[i - begin].store(from->children[i].load());
-    if (i + 1 < end) {
-      // order: relaxed, published with the page.
-      to->separators[i - begin].store_relaxed(from->separators[i].load_relaxed());
-    }
+    to->child(i - begin).store(from->child(i).load());
+    if (i + 1 < end) to->set_separator(i - begin, from->separator(i));
   }
   const page::PageVersion birth(end - begin - 1, 0);
   to->header.birth_version = birth.word();
@@ -72,11 +68,11 @@ Change adopt(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* p
     if (is_closed(version, &closed)) return closed;
     const unsigned keys = version.keys();
     const unsigned at = parent->child_of(child->low, keys);
-    if (parent->children[at].load_volatile() != child->header.volatile_id()) {
+    if (parent->child(at).load_volatile() != child->header.volatile_id()) {
       return Change::kAgain;
     }
     if (twins.major_id == 0) {
-      parent->children[at].store(volatile_only(twins.minor_id));
+      parent->child(at).store(volatile_only(twins.minor_id));
     } else {
       if (keys == InteriorPage::kSeparatorsMax) return Change::kNoRoom;
       insert_twins(parent, at, keys, twins);
@@ -108,7 +104,7 @@ Change split_interior(occ::TxnContext& ctx, occ::StorageControl* control, Interi
   // At either end the keys probably come in order: leave a full page behind.
   const unsigned at = page->child_of(slice, keys);
   const unsigned middle = at == keys ? keys - 1 : at == 0 ? 0 : keys / 2;
-  const std::uint64_t boundary = page->separators[middle].load_relaxed();
+  const std::uint64_t boundary = page->separator(middle);
   set_range(minor, page->low, boundary - 1);
   set_range(major, boundary, page->last);
   copy_children(page, 0, middle + 1, minor);
@@ -130,9 +126,9 @@ Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot&
     above = make_interior(ctx, control, root->header.layer,
                           static_cast<std::uint8_t>(root->header.level + 1));
     if (above == nullptr) return Change::kNoPage;
-    above->children[0].store(volatile_only(twins.minor_id));
-    above->children[1].store(volatile_only(twins.major_id));
-    above->separators[0].store_relaxed(twins.boundary);  // order: relaxed, published with the page
+    above->child(0).store(volatile_only(twins.minor_id));
+    above->child(1).store(volatile_only(twins.major_id));
+    above->set_separator(0, twins.boundary);
     const page::PageVersion birth(1, 0);
     above->header.birth_version = birth.word();
     above->header.store_version(birth);
@@ -209,6 +205,9 @@ Spot find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::stri
       spot.slice = slice_of(spot.rest);
       if (find_border_adopting(ctx, control, spot.layer, spot.slice, &spot.at) != Change::kDone) {
         break;
+      }
+      if (spot.layer.owner == nullptr) {
+        ctx.last_page(control) = {control, &spot.at.page->header, spot.at.parent};
       }
       if (find_in_page(&spot)) return spot;
       spot.rest.remove_prefix(8);

@@ -67,7 +67,7 @@ std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t sl
 enum class Deleted : std::uint8_t { kPurge, kKeep };
 
 // The record of `key`, made and deleted if there was none; with room for `payload_bytes` if it was
-// made and that is possible.
+// made and that is possible. `spot`: what a search found just now, or an empty one.
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
              std::size_t payload_bytes, Deleted deleted, Spot* spot);
 
@@ -82,7 +82,7 @@ Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string
 // What a border page has no room for.
 struct Need {
   std::uint64_t slice = 0;
-  std::uint32_t bytes = 0;                   // of a new record, with its slot
+  std::uint32_t bytes = 0;                   // of a new record
   unsigned grown_index = BorderPage::kNone;  // or a record that needs a larger capacity
   std::uint32_t grown_capacity = 0;
   Deleted deleted = Deleted::kPurge;

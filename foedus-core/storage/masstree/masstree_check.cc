@@ -87,11 +87,12 @@ class Checker {
     for (unsigned i = 0; i <= version.keys(); ++i) {
       std::uint64_t last = page->last;
       if (i < version.keys()) {
-        const std::uint64_t separator = page->separators[i].load_relaxed();
+        const std::uint64_t separator = page->separator(i);
         FOEDUS_INVARIANT(separator > low && separator <= page->last, separator, low);
+        FOEDUS_INVARIANT(page->child_of(separator, version.keys()) == i + 1, separator, i);
         last = separator - 1;
       }
-      push({page->children[i].load_volatile(), low, last, page->header.level - 1u,
+      push({page->child(i).load_volatile(), low, last, page->header.level - 1u,
             page->header.layer});
       low = last + 1;
     }
@@ -103,25 +104,27 @@ class Checker {
     const unsigned sorted = page->sorted_keys.load_relaxed();
     FOEDUS_INVARIANT(keys <= BorderPage::kKeysMax && sorted <= keys, keys, sorted);
     FOEDUS_INVARIANT(page->birth().keys() <= keys, page->birth().keys(), keys);
-    FOEDUS_INVARIANT(page->heap_end + 8 * keys <= page::kPageBytes, page->heap_end, keys);
-    std::uint32_t heap_end = BorderPage::kHeapBegin;
+    FOEDUS_INVARIANT(
+        BorderPage::kBodyBegin + BorderPage::directory_bytes(keys) <= page->heap_begin,
+        page->heap_begin, keys);
+    std::uint32_t heap_begin = page::kPageBytes;
     unsigned layers = 0;
     for (unsigned i = 0; i < keys; ++i) {
       const Slot slot = page->slot(i);
-      FOEDUS_INVARIANT(slot.offset() == heap_end, slot.offset(), heap_end);
-      heap_end += slot.record_bytes();
-      FOEDUS_INVARIANT(page->contains(page->slices[i]), page->slices[i], page->low, page->last);
-      FOEDUS_INVARIANT(find_slot(page, 0, keys, page->slices[i], slot.key_class()) == i, i);
+      heap_begin -= slot.record_bytes();
+      FOEDUS_INVARIANT(slot.offset() == heap_begin, slot.offset(), heap_begin);
+      FOEDUS_INVARIANT(page->contains(page->slice(i)), page->slice(i), page->low, page->last);
+      FOEDUS_INVARIANT(find_slot(page, 0, keys, page->slice(i), slot.key_class()) == i, i);
       if (i > 0 && i < sorted) {
-        FOEDUS_INVARIANT(page->slices[i - 1] < page->slices[i] ||
-                             (page->slices[i - 1] == page->slices[i] &&
+        FOEDUS_INVARIANT(page->slice(i - 1) < page->slice(i) ||
+                             (page->slice(i - 1) == page->slice(i) &&
                               page->slot(i - 1).key_class() < slot.key_class()),
                          i);
       }
       if (slot.is_layer()) ++layers;
       check_record(page, version, slot);
     }
-    FOEDUS_INVARIANT(page->heap_end == heap_end, page->heap_end, heap_end);
+    FOEDUS_INVARIANT(page->heap_begin == heap_begin, page->heap_begin, heap_begin);
     FOEDUS_INVARIANT(layers == version.layers(), layers, version.layers());
   }
 

@@ -8,8 +8,6 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// How many records ahead their lines are loaded.
-constexpr unsigned kRecordsAhead = 6;
 constexpr std::size_t kPayloadRoom = 4096;
 constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
 
@@ -66,9 +64,7 @@ Status Cursor::next() {
       continue;
     }
     const unsigned index = route.order[route.position++];
-    if (route.position + kRecordsAhead < route.count) {
-      base::prefetch_line(route.page->record(route.order[route.position + kRecordsAhead]));
-    }
+    prefetch_record(route, route.position);
     FOEDUS_CHECK(visit(index, &arrived));
   }
   return {};
@@ -79,7 +75,7 @@ Status Cursor::visit(unsigned index, bool* arrived) {
   Route& route = top();
   BorderPage* const page = route.page;
   const Slot slot = page->slot(index);
-  const std::uint64_t slice = page->slices[index];
+  const std::uint64_t slice = page->slice(index);
   if (route.bounded) {
     if (!is_beyond_bound(route, slice, slot)) return {};
     route.bounded = false;  // all that follow are
@@ -100,7 +96,7 @@ Status Cursor::visit(unsigned index, bool* arrived) {
     std::memcpy(key_.data() + route.prefix_bytes + 8, remainder.data(), remainder.size());
   }
   key_bytes_ = route.prefix_bytes + slot.key_bytes();
-  if (is_key_outside()) {
+  if (!route.is_inside && is_key_outside()) {
     end();
     return {};
   }
@@ -135,13 +131,15 @@ Status Cursor::read(page::RecordHeader* record, std::uint32_t place, bool* arriv
 Status Cursor::seek(bool inclusive) {
   bound_inclusive_ = inclusive && !reverse_;
   depth_ = 0;
-  return enter_layer(root_page(ctx_->pool(), {&control_->root, nullptr}), 0);
+  return enter_layer(nullptr, 0);
 }
 
 Status Cursor::enter_layer(TreePage* root, std::uint32_t prefix_bytes) {
   if (routes_.size() == depth_) routes_.emplace_back();
   Route& route = routes_[depth_++];
   route.root = root;
+  route.parent = nullptr;
+  route.next = nullptr;
   route.prefix_bytes = prefix_bytes;
   route.bounded = has_bound_ && is_on_path(bound_, prefix_bytes);
   std::uint64_t slice = reverse_ ? kLastSlice : 0;
@@ -150,23 +148,25 @@ Status Cursor::enter_layer(TreePage* root, std::uint32_t prefix_bytes) {
 }
 
 Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
-  page::PagePool& pool = ctx_->pool();
-  Landing at = find_border(pool, from, slice);
+  const auto find = [&] {
+    return from == nullptr ? land(*ctx_, control_, slice)
+                           : find_border(ctx_->pool(), from, slice);
+  };
+  Landing at = find();
   if (may_hide_own(*ctx_, at.page)) [[unlikely]] {
     FOEDUS_CHECK(settle_own(*ctx_, control_));
-    at = find_border(pool, from, slice);
+    at = find();
   }
   ctx_->remember_page(&at.page->header, at.version, control_);
   route->page = at.page;
   route->version = at.version;
-  route->parent = at.parent;
+  if (at.parent != nullptr || from != route->next) route->parent = at.parent;
   route->position = 0;
   route->count = static_cast<std::uint8_t>(at.version.keys());
+  route->is_inside = is_inside(*route);
   order_page(route);
-  for (unsigned i = 0; i < kRecordsAhead && i < route->count; ++i) {
-    base::prefetch_line(at.page->record(route->order[i]));
-  }
-  prefetch_next(*route);
+  prefetch_record(*route, 0);
+  prefetch_next(route);
   return {};
 }
 
@@ -179,7 +179,7 @@ void Cursor::order_page(Route* route) {
   for (unsigned i = 0; i < count; ++i) order[i] = static_cast<std::uint8_t>(i);
   if (sorted < count) {
     const auto before = [page](std::uint8_t a, std::uint8_t b) {
-      if (page->slices[a] != page->slices[b]) return page->slices[a] < page->slices[b];
+      if (page->slice(a) != page->slice(b)) return page->slice(a) < page->slice(b);
       return page->slot(a).key_class() < page->slot(b).key_class();
     };
     std::sort(order + sorted, order + count, before);
@@ -190,16 +190,34 @@ void Cursor::order_page(Route* route) {
   if (reverse_) std::reverse(order, order + count);
 }
 
-void Cursor::prefetch_next(const Route& route) {
-  const std::uint64_t edge = reverse_ ? route.page->low : route.page->last;
-  if (route.parent == nullptr || edge == (reverse_ ? 0 : kLastSlice)) return;
+// All lines of the record that comes next, while the one before it is copied.
+void Cursor::prefetch_record(const Route& route, unsigned position) {
+  BorderPage* page = route.page;
+  unsigned index = BorderPage::kNone;
+  if (position < route.count) {
+    index = route.order[position];
+  } else if (route.next != nullptr && route.next->is_border()) {
+    page = BorderPage::of(route.next);
+    const unsigned keys = page->header.load_version().keys();
+    if (keys != 0) index = reverse_ ? keys - 1 : 0;  // in a page of sorted keys
+  }
+  if (index == BorderPage::kNone) return;
+  const Slot slot = page->slot(index);
+  base::prefetch_lines(page->record(slot), slot.record_bytes());
+}
+
+// Finds the page behind this one, long before it is wanted, where that takes no wait.
+void Cursor::prefetch_next(Route* route) {
+  route->next = nullptr;
+  const std::uint64_t edge = reverse_ ? route->page->low : route->page->last;
+  if (route->parent == nullptr || edge == (reverse_ ? 0 : kLastSlice)) return;
   const std::uint64_t slice = reverse_ ? edge - 1 : edge + 1;
-  if (!route.parent->contains(slice)) return;
-  const page::PageVersion version = route.parent->header.load_version();
+  if (!route->parent->contains(slice)) return;
+  const page::PageVersion version = route->parent->header.load_version();
   if (version.is_moved()) return;
-  const unsigned i = route.parent->child_of(slice, version.keys());
-  const page::VolatilePageId id = route.parent->children[i].load_volatile();
-  base::prefetch_lines(ctx_->pool().resolve(id), BorderPage::kHeapBegin);
+  const unsigned i = route->parent->child_of(slice, version.keys());
+  route->next = TreePage::of(ctx_->pool().resolve(route->parent->child(i).load_volatile()));
+  prefetch_page(route->next);
 }
 
 Status Cursor::leave_page() {
@@ -211,9 +229,12 @@ Status Cursor::leave_page() {
     end();
     return {};
   }
-  TreePage* from = route.root;
-  if (route.parent != nullptr && route.parent->contains(slice)) from = route.parent;
-  return take_page(&route, from, slice);
+  if (route.next != nullptr && route.next->contains(slice)) {
+    // M8: its pointer was in a page that was seen unmoved in this transaction.
+    return take_page(&route, route.next, slice);
+  }
+  const bool near = route.parent != nullptr && route.parent->contains(slice);
+  return take_page(&route, near ? route.parent : route.root, slice);
 }
 
 Status Cursor::leave_layer() {
@@ -264,6 +285,15 @@ bool Cursor::is_beyond_bound(const Route& route, std::uint64_t slice, Slot slot)
   const int order = route.page->remainder(slot).compare(rest.substr(8));
   if (order == 0) return bound_inclusive_;
   return (order > 0) != reverse_;
+}
+
+// Whether all keys of the page, those of deeper layers aside, surely lie inside of the range.
+bool Cursor::is_inside(const Route& route) const {
+  if (!reverse_ && !has_high_) return true;
+  const std::string_view bound = reverse_ ? low_ : high_;
+  if (!is_on_path(bound, route.prefix_bytes)) return false;
+  const std::uint64_t limit = slice_of(bound.substr(route.prefix_bytes));
+  return reverse_ ? route.page->low > limit : route.page->last < limit;
 }
 
 // Whether all keys that begin with key() lie outside of the range, in the direction of the scan.

@@ -42,10 +42,12 @@ class Cursor {
     BorderPage* page;
     page::PageVersion version;  // at which the page was taken
     InteriorPage* parent;       // of the page, for the way to the next one; null: none
-    TreePage* root;             // of the layer
+    TreePage* next;             // the page behind it, as far as its parent knows, or null
+    TreePage* root;             // of the layer; null: of the storage
     std::uint32_t prefix_bytes;  // key bytes that the layers above have used
     std::uint8_t position;       // next in order
     std::uint8_t count;
+    bool is_inside;  // no key of the page needs a look at the end of the range
     bool bounded;  // slots up to bound_ are still to be passed over
     std::uint8_t order[BorderPage::kKeysMax];
   };
@@ -57,13 +59,15 @@ class Cursor {
   Status enter_layer(TreePage* root, std::uint32_t prefix_bytes);
   Status take_page(Route* route, TreePage* from, std::uint64_t slice);
   void order_page(Route* route);
-  void prefetch_next(const Route& route);
+  void prefetch_record(const Route& route, unsigned position);
+  void prefetch_next(Route* route);
   Status leave_page();
   Status leave_layer();
   bool bound_to_end_of_layer(std::uint32_t prefix_bytes);
 
   bool is_on_path(std::string_view bound, std::uint32_t prefix_bytes) const;
   bool is_beyond_bound(const Route& route, std::uint64_t slice, Slot slot) const;
+  bool is_inside(const Route& route) const;
   bool is_layer_outside() const;
   bool is_key_outside() const;
   bool is_slice_outside(const Route& route, std::uint64_t slice) const;

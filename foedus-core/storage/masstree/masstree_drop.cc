@@ -69,7 +69,7 @@ class Dropper {
       visit_records(BorderPage::of(page), version.keys());
     } else {
       InteriorPage* const interior = InteriorPage::of(page);
-      for (unsigned i = 0; i <= version.keys(); ++i) push(interior->children[i].load_volatile());
+      for (unsigned i = 0; i <= version.keys(); ++i) push(interior->child(i).load_volatile());
     }
   }
 

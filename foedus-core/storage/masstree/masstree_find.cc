@@ -6,44 +6,31 @@
 
 namespace foedus::storage::masstree {
 
-namespace {
-
-// Loads the lines of a child that a search needs, all at once: one after the other each would be a
-// miss of its own. Of a border page that is all slices, of an interior one where the search begins.
-void prefetch_child(const InteriorPage* parent, const TreePage* child) {
-  if (parent->header.level == 1) {
-    base::prefetch_lines(child, BorderPage::kHeapBegin);
-  } else {
-    base::prefetch_lines(child, 128);
-    base::prefetch_line(reinterpret_cast<const char*>(child) + sizeof(InteriorPage) / 6);
-  }
-}
-
-}  // namespace
-
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice) {
   const unsigned i = page->child_of(slice, keys);
-  TreePage* child = TreePage::of(pool.resolve(page->children[i].load_volatile()));
-  prefetch_child(page, child);
+  TreePage* child = TreePage::of(pool.resolve(page->child(i).load_volatile()));
+  prefetch_page(child);
   if (child->contains(slice)) [[likely]] return child;
   // Separators shift to the right, so it is the next one, if an adoption was not faster still.
   // Behind the last one there is a child, too: else that one were where it was when it was counted.
   if (slice < child->low || i == InteriorPage::kSeparatorsMax) return nullptr;
-  child = TreePage::of(pool.resolve(page->children[i + 1].load_volatile()));
+  child = TreePage::of(pool.resolve(page->child(i + 1).load_volatile()));
   return child->contains(slice) ? child : nullptr;
 }
 
 Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
   TreePage* page = from;
   InteriorPage* parent = nullptr;
+  bool passed_moved = false;
   FOEDUS_INVARIANT(page->contains(slice), slice, page->low, page->last);
   for (;;) {
     const page::PageVersion version = page->header.load_version();
     if (version.is_moved()) [[unlikely]] {
       page = twin_of(pool, page, slice);
+      passed_moved = true;
       continue;
     }
-    if (page->is_border()) return {BorderPage::of(page), version, parent};
+    if (page->is_border()) return {BorderPage::of(page), version, parent, passed_moved};
     InteriorPage* const interior = InteriorPage::of(page);
     TreePage* const child = child_for(pool, interior, version.keys(), slice);
     if (child == nullptr) [[unlikely]] continue;  // look again, in this page (M1)
@@ -52,29 +39,46 @@ Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
   }
 }
 
+Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice) {
+  occ::TxnContext::LastPage& last = ctx.last_page(control);
+  if (last.storage == control) {
+    // M8: it was reached unmoved, in this transaction.
+    BorderPage* const page = BorderPage::of(last.page);
+    const page::PageVersion version = page->header.load_version();
+    if (page->contains(slice) && !version.is_moved() && !version.is_dropped()) {
+      return {page, version, static_cast<InteriorPage*>(last.parent)};
+    }
+  }
+  const Landing at = find_border(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}),
+                                 slice);
+  last = {control, &at.page->header, at.parent};
+  return at;
+}
+
 unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_t slice,
                    unsigned key_class) {
-  const auto matches = [&](unsigned i) {
-    return page->slices[i] == slice && page->slot(i).key_class() == key_class;
-  };
+  const auto matches = [&](unsigned i) { return page->slot(i).key_class() == key_class; };
+  // Every group but the first, which came with the header.
+  for (unsigned i = BorderPage::Group::kKeys; i < keys; i += BorderPage::Group::kKeys) {
+    base::prefetch_line(page->group(i).slices);
+  }
   // order: relaxed, at least as new as the count, and it only grows.
   const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
   if (begin < sorted) {
-    const std::uint64_t* low = page->slices + begin;
+    unsigned i = begin;
     for (unsigned count = sorted - begin; count > 1;) {
       const unsigned half = count / 2;
-      low = low[half - 1] < slice ? low + half : low;
+      i = page->slice(i + half - 1) < slice ? i + half : i;
       count -= half;
     }
-    auto i = static_cast<unsigned>(low - page->slices);
-    if (*low < slice) ++i;
-    for (; i < sorted && page->slices[i] == slice; ++i) {
+    if (page->slice(i) < slice) ++i;
+    for (; i < sorted && page->slice(i) == slice; ++i) {
       if (matches(i)) return i;
     }
     begin = sorted;
   }
   for (unsigned i = begin; i < keys; ++i) {
-    if (page->slices[i] == slice && matches(i)) return i;
+    if (page->slice(i) == slice && matches(i)) return i;
   }
   return BorderPage::kNone;
 }
@@ -95,17 +99,26 @@ bool find_in_page(Spot* spot) {
   return true;
 }
 
-Spot find(page::PagePool& pool, occ::StorageControl* control, std::string_view key) {
+Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest) {
   Spot spot;
-  spot.layer = {&control->root, nullptr};
-  spot.rest = key;
+  spot.layer = layer;
+  spot.rest = rest;
   for (;;) {
     spot.slice = slice_of(spot.rest);
     spot.at = find_border(pool, root_page(pool, spot.layer), spot.slice);
-    base::prefetch_line(&spot.at.page->slot_word(0));
     if (find_in_page(&spot)) return spot;
     spot.rest.remove_prefix(8);
   }
+}
+
+Spot find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  Spot spot;
+  spot.layer = {&control->root, nullptr};
+  spot.rest = key;
+  spot.slice = slice_of(key);
+  spot.at = land(ctx, control, spot.slice);
+  if (find_in_page(&spot)) [[likely]] return spot;
+  return find_below(ctx.pool(), spot.layer, spot.rest.substr(8));
 }
 
 occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::RecordHeader* record,

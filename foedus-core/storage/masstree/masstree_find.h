@@ -36,6 +36,9 @@ inline TreePage* twin_of(page::PagePool& pool, const TreePage* moved, std::uint6
   return TreePage::of(pool.resolve(major_id));
 }
 
+// Loads, all at once, the lines of a page that every search needs.
+inline void prefetch_page(const TreePage* page) { base::prefetch_lines(page, 256); }
+
 // The child for `slice`; null while an adoption hides it. REQUIRES: the page was seen not moved,
 // with so many separators.
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice);
@@ -45,10 +48,15 @@ struct Landing {
   BorderPage* page = nullptr;
   page::PageVersion version;
   InteriorPage* parent = nullptr;  // the last interior page passed; null: none
+  bool passed_moved = false;       // on the way, so that there is something to adopt
 };
 
 // The border page for `slice`, from a page that contains it.
 Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
+
+// The same in the first layer of a storage, from where this transaction was there last if that page
+// has the slice: rows that belong together lie together.
+Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice);
 
 // The slot among [begin, keys) with this slice and length class, or kNone. `begin` is 0 or the keys
 // known not to match.
@@ -69,7 +77,9 @@ struct Spot {
   page::RecordHeader* record() const { return at.page->record(slot); }
 };
 
-Spot find(page::PagePool& pool, occ::StorageControl* control, std::string_view key);
+Spot find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+// The same from the root of a layer on, for the rest of a key.
+Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest);
 
 // The part of find() within one border page. Returns false if the key goes on in the next layer,
 // whose root is then in spot->layer.

@@ -40,7 +40,7 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   // P7: above all that was purged here.
   record.tid = page::Tid(page->header.purged_tid).with(page::Tid::kDeleted);
   const std::uint32_t bytes = footprint(record.remainder.size(), record.capacity);
-  if (keys == BorderPage::kKeysMax || bytes > page->free_bytes(keys)) {
+  if (!page->has_room(keys, bytes)) {
     *need = {.slice = spot->slice, .bytes = bytes};
     return Change::kNoRoom;
   }
@@ -71,8 +71,10 @@ Status after_change(occ::TxnContext& ctx, occ::StorageControl* control, std::str
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
              std::size_t payload_bytes, Deleted deleted, Spot* spot) {
   unsigned busy = 0;
+  bool is_found = spot->at.page != nullptr && !spot->at.passed_moved;
   for (;;) {
-    *spot = find_adopting(ctx, control, key);
+    if (!is_found) *spot = find_adopting(ctx, control, key);
+    is_found = false;
     if (spot->found()) return {};
     FOEDUS_SYNC_POINT("masstree:place_searched");
     Change change;

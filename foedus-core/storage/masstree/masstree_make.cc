@@ -37,8 +37,8 @@ BorderPage* make_border(page::PagePool& pool, page::SessionPages& pages,
   BorderPage* const page = BorderPage::of(made);
   page->header.kind_word = stamp.word();
   page->sorted_keys.store_relaxed(0);  // order: relaxed, as above
-  page->heap_end = BorderPage::kHeapBegin;
-  page->zero = 0;
+  page->heap_begin = page::kPageBytes;
+  std::fill(std::begin(page->zero), std::end(page->zero), 0);
   return page;
 }
 
@@ -72,10 +72,10 @@ void retire(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page) 
 }
 
 Slot lay_record(BorderPage* page, unsigned keys, const NewRecord& record) {
-  const Slot slot(page->heap_end, record.key_bytes, record.capacity, record.payload_field);
-  const std::uint32_t end = slot.offset() + slot.record_bytes();
-  FOEDUS_INVARIANT(keys < BorderPage::kKeysMax, keys);
-  FOEDUS_INVARIANT(end + 8 * (keys + 1) <= page::kPageBytes, end, keys);
+  const std::uint32_t bytes = footprint(record.remainder.size(), record.capacity);
+  FOEDUS_INVARIANT(page->has_room(keys, bytes), keys, bytes);
+  const Slot slot(page->heap_begin - bytes, record.key_bytes, record.capacity,
+                  record.payload_field);
   FOEDUS_INVARIANT(record.remainder.size() == slot.remainder_bytes(), slot.word());
   page::RecordHeader* const header = page->record(slot);
   // order: relaxed, all of it is published with the count (M2).
@@ -85,15 +85,15 @@ Slot lay_record(BorderPage* page, unsigned keys, const NewRecord& record) {
     std::memcpy(page->at(slot.offset()) + sizeof(page::RecordHeader), record.remainder.data(),
                 record.remainder.size());
   }
-  page->slices[keys] = record.slice;
+  page->group(keys).slices[keys % BorderPage::Group::kKeys] = record.slice;
   page->slot_word(keys).store_relaxed(slot.word());
-  page->heap_end = end;
+  page->heap_begin = slot.offset();
 
   // order: relaxed, written under the lock only; readers take it as a lower bound.
   if (page->sorted_keys.load_relaxed() == keys) {
     const bool ascends =
-        keys == 0 || page->slices[keys - 1] < record.slice ||
-        (page->slices[keys - 1] == record.slice &&
+        keys == 0 || page->slice(keys - 1) < record.slice ||
+        (page->slice(keys - 1) == record.slice &&
          page->slot(keys - 1).key_class() < slot.key_class());
     if (ascends) page->sorted_keys.store_relaxed(keys + 1);
   }
@@ -120,19 +120,20 @@ std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t sl
   for (unsigned c = 8 - zero_bytes; c <= 8; ++c) classes |= 1u << c;
   classes &= ~(1u << own_class);
 
-  std::uint32_t taken = footprint(own_class == kRemainderClass ? key_bytes - 8 : 0, 0);
+  std::uint32_t taken = BorderPage::directory_bytes(kRemainderClass + 1) +
+                        footprint(own_class == kRemainderClass ? key_bytes - 8 : 0, 0);
   for (unsigned i = 0; i < keys; ++i) {
-    if (page->slices[i] != slice || i == own) continue;
+    if (page->slice(i) != slice || i == own) continue;
     const Slot slot = page->slot(i);
     classes &= ~(1u << slot.key_class());
-    taken += slot.record_bytes() + sizeof(std::uint64_t);
+    taken += slot.record_bytes();
   }
   for (unsigned c = 0; c <= kRemainderClass; ++c) {
     if ((classes & (1u << c)) == 0) continue;
     taken += footprint(c == kRemainderClass ? kMaxKeyBytes - 8 : 0, kCapacityMin);
   }
-  FOEDUS_INVARIANT(taken + kCapacityMin <= BorderPage::kHeapBytes, taken, slice);
-  return (BorderPage::kHeapBytes - taken) & ~15u;
+  FOEDUS_INVARIANT(taken + kCapacityMin <= BorderPage::kBodyBytes, taken, slice);
+  return (BorderPage::kBodyBytes - taken) & ~15u;
 }
 
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {

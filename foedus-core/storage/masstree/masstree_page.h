@@ -3,7 +3,11 @@
 // 64-bit slice of the key, read as a big-endian number. Border pages hold records, interior pages
 // separators and dual page pointers.
 //
-//   slices: | s0 s1 s2 … (append order)   heap: | record 0 | record 1 | …  free  … slot 1 slot 0 |
+//   header | slices 0-7, slots 0-7 | slices 8-15, slots 8-15 | …   free   … | record 1 | record 0 |
+//
+// A search knows where to begin before it has seen anything of a page: in its first 256 bytes. The
+// directory of keys grows from there in groups of a line of slices and a line of slots, the heap of
+// records from the end.
 //
 //     made --(linked)--> live --reorganize()/split_interior()--> moved --adopt()/grow()--> retired
 //                                   twins, or one replacement
@@ -130,10 +134,10 @@ constexpr std::uint32_t capacity_for(std::size_t payload_bytes) {
   return std::max(kCapacityMin, align_16(payload_bytes));
 }
 
-// Heap and slot bytes of a record.
+// Heap bytes of a record.
 constexpr std::uint32_t footprint(std::size_t remainder_bytes, std::uint32_t capacity) {
-  return static_cast<std::uint32_t>(sizeof(page::RecordHeader) + sizeof(std::uint64_t)) +
-         align_16(remainder_bytes) + capacity;
+  return static_cast<std::uint32_t>(sizeof(page::RecordHeader)) + align_16(remainder_bytes) +
+         capacity;
 }
 
 // ---- pages
@@ -178,15 +182,26 @@ struct BorderPage : TreePage {
   // page's birth count.
   static constexpr std::uint8_t kFounder = 1;
 
+  // Eight keys: what a search compares, and what it needs of those that are equal.
+  struct Group {
+    static constexpr unsigned kKeys = 8;
+    std::uint64_t slices[kKeys];                    // +64 -> 64
+    base::AtomicWord<std::uint64_t> slots[kKeys];   // +64 -> 128
+  };
+
   base::AtomicWord<std::uint32_t> sorted_keys;  // +4 -> 100  the first so many ascend by
                                                 //            (slice, class)
-  std::uint32_t heap_end;                       // +4 -> 104  written by the lock's holder
-  std::uint64_t zero;                           // +8 -> 112
-  std::uint64_t slices[kKeysMax];               // +512 -> 624
-  char heap[page::kPageBytes - 624];            // +3472 -> 4096
+  std::uint32_t heap_begin;                     // +4 -> 104  written by the lock's holder
+  std::uint64_t zero[3];                        // +24 -> 128
+  char body[page::kPageBytes - 128];            // +3968 -> 4096  groups, then free, then records
 
-  static constexpr std::uint32_t kHeapBegin = 624;
-  static constexpr std::uint32_t kHeapBytes = page::kPageBytes - kHeapBegin;
+  static constexpr std::uint32_t kBodyBytes = sizeof(body);
+  static constexpr std::uint32_t kBodyBegin = page::kPageBytes - kBodyBytes;
+
+  // Bytes of the groups that so many keys need.
+  static constexpr std::uint32_t directory_bytes(unsigned keys) {
+    return (keys + Group::kKeys - 1) / Group::kKeys * static_cast<std::uint32_t>(sizeof(Group));
+  }
 
   static BorderPage* of(page::PageHeader* header) { return reinterpret_cast<BorderPage*>(header); }
   static BorderPage* of(TreePage* tree_page) { return static_cast<BorderPage*>(tree_page); }
@@ -194,9 +209,10 @@ struct BorderPage : TreePage {
     return of(page::PageHeader::of(static_cast<void*>(record)));
   }
 
+  Group& group(unsigned index) { return reinterpret_cast<Group*>(body)[index / Group::kKeys]; }
+  std::uint64_t slice(unsigned index) { return group(index).slices[index % Group::kKeys]; }
   base::AtomicWord<std::uint64_t>& slot_word(unsigned index) {
-    char* const end = reinterpret_cast<char*>(this) + page::kPageBytes;
-    return reinterpret_cast<base::AtomicWord<std::uint64_t>*>(end)[-1 - static_cast<int>(index)];
+    return group(index).slots[index % Group::kKeys];
   }
   Slot slot(unsigned index) {
     // order: acquire, pairs with the release of whoever set the changing fields (M6, M7).
@@ -228,37 +244,74 @@ struct BorderPage : TreePage {
   bool is_founder() const { return (header.flags & kFounder) != 0; }
   page::PageVersion birth() const { return page::PageVersion(header.birth_version); }
 
-  // Free bytes between heap and slots. REQUIRES: the lock.
-  std::uint32_t free_bytes(unsigned keys) const {
-    return static_cast<std::uint32_t>(page::kPageBytes) - 8 * keys - heap_end;
+  // Whether one more record of `bytes` fits behind the first `keys`. REQUIRES: the lock.
+  bool has_room(unsigned keys, std::uint32_t bytes) const {
+    return keys < kKeysMax && kBodyBegin + directory_bytes(keys + 1) + bytes <= heap_begin;
   }
 };
 static_assert(sizeof(BorderPage) == page::kPageBytes);
 
 // header.version: keys is the number of separators; there is one child more.
+//
+// Child i is responsible for slices from separator i-1 (or low) to below separator i (or last). The
+// last separator of each group of eight is also a pivot, so that a search waits for memory twice at
+// most: for header and pivots, whose lines it loads together, and for one group.
+//
+// An adoption shifts separators and children to the right, from the end, while others read: each
+// place always holds some valid pointer, and who follows one looks at the child's own low and last.
+// A pivot is stored after its group, which comes after all groups behind it: who sees the new pivot
+// sees them shifted, and finds in them what the pivot sent it to.
 struct InteriorPage : TreePage {
-  static constexpr unsigned kSeparatorsMax = 166;
+  static constexpr unsigned kGroupSize = 8;
+  static constexpr unsigned kGroups = 20;
+  static constexpr unsigned kSeparatorsMax = kGroups * kGroupSize - 1;
 
-  // Child i is responsible for slices from separator i-1 (or low) to below separator i (or last).
-  // An adoption shifts both while others read: each slot always holds some valid pointer, and who
-  // follows one looks at the child's own low and last.
-  base::AtomicWord<std::uint64_t> separators[kSeparatorsMax];  // +1328 -> 1424
-  page::DualPagePointer children[kSeparatorsMax + 1];          // +2672 -> 4096
+  struct Group {
+    base::AtomicWord<std::uint64_t> separators[kGroupSize];  // +64 -> 64
+    page::DualPagePointer children[kGroupSize];              // +128 -> 192  each behind its own
+  };
+
+  base::AtomicWord<std::uint64_t> pivots[kGroups - 1];  // +152 -> 248
+  std::uint64_t zero;                                   // +8 -> 256
+  Group groups[kGroups];                                // +3840 -> 4096
 
   static InteriorPage* of(TreePage* tree_page) { return static_cast<InteriorPage*>(tree_page); }
 
+  // Child 0 has the place of the separator that there is no room for.
+  page::DualPagePointer& child(unsigned index) {
+    const unsigned place = index == 0 ? kSeparatorsMax : index - 1;
+    return groups[place / kGroupSize].children[place % kGroupSize];
+  }
+  std::uint64_t separator(unsigned index) const {
+    // order: relaxed, a guess that the child's fences check; exact under the lock.
+    return groups[index / kGroupSize].separators[index % kGroupSize].load_relaxed();
+  }
+  // REQUIRES: the lock, or a page that nobody else can reach.
+  void set_separator(unsigned index, std::uint64_t slice) {
+    // order: relaxed, as above.
+    groups[index / kGroupSize].separators[index % kGroupSize].store_relaxed(slice);
+    const bool is_pivot = index % kGroupSize == kGroupSize - 1 && index < kSeparatorsMax;
+    // order: release, pairs with child_of(): the groups behind are shifted already.
+    if (is_pivot) pivots[index / kGroupSize].store_release(slice);
+  }
+
   // The child to look for `slice` in, among the first `keys` separators.
-  unsigned child_of(std::uint64_t slice, unsigned keys) const {
-    // order: relaxed, a guess that the child's fences check.
-    unsigned begin = 0;
-    unsigned count = keys;
-    while (count > 0) {
-      const unsigned half = count / 2;
-      const bool right = separators[begin + half].load_relaxed() <= slice;
-      begin = right ? begin + half + 1 : begin;
-      count = right ? count - half - 1 : half;
+  unsigned child_of(std::uint64_t slice, unsigned keys) {
+    unsigned at = 0;  // the group: as many pivots are not above the slice
+    for (unsigned count = keys / kGroupSize; count > 0;) {
+      const unsigned half = (count + 1) / 2;
+      // order: acquire, pairs with set_separator().
+      at = pivots[at + half - 1].load_acquire() <= slice ? at + half : at;
+      count -= half;
     }
-    return begin;
+    base::prefetch_lines(groups[at].children, sizeof(groups[at].children));
+    unsigned child = at * kGroupSize;
+    const unsigned end = std::min(keys - child, kGroupSize);
+    for (unsigned i = 0; i < end; ++i) {
+      // order: relaxed, as above.
+      child += groups[at].separators[i].load_relaxed() <= slice ? 1 : 0;
+    }
+    return child;
   }
 };
 static_assert(sizeof(InteriorPage) == page::kPageBytes);

@@ -17,10 +17,15 @@ namespace {
 constexpr unsigned kRecordSpins = 1000;
 // A page that is not fuller than this without its deleted records is replaced, not split. A lower
 // bound copies less often, but random erasures leave ever emptier pages (experiments/churn).
-constexpr std::uint32_t kReplaceBytes = BorderPage::kHeapBytes / 8 * 7;
+constexpr std::uint32_t kReplaceBytes = BorderPage::kBodyBytes / 8 * 7;
 constexpr unsigned kReplaceKeys = BorderPage::kKeysMax / 8 * 7;
 // The same for a page of which one record needs more room.
-constexpr std::uint32_t kReplaceGrownBytes = BorderPage::kHeapBytes / 4 * 3;
+constexpr std::uint32_t kReplaceGrownBytes = BorderPage::kBodyBytes / 4 * 3;
+
+// Body bytes of so many records with this footprint.
+constexpr std::uint32_t body_bytes(std::uint32_t record_bytes, unsigned count) {
+  return record_bytes + BorderPage::directory_bytes(count);
+}
 
 class Reorganization {
  public:
@@ -34,7 +39,7 @@ class Reorganization {
   // A record that goes along.
   struct Live {
     std::uint64_t slice;
-    std::uint32_t bytes;  // in the new page, with its slot
+    std::uint32_t bytes;  // in the new page
     std::uint32_t capacity;
     std::uint8_t key_class;
     std::uint8_t index;  // in the old page
@@ -51,7 +56,7 @@ class Reorganization {
   void collect();
   void drop_growth();
   bool wants_one_page() const;
-  Boundary consider(const Boundary& best, std::uint64_t slice, unsigned left) const;
+  Boundary consider(const Boundary& best, std::uint64_t slice, unsigned begin) const;
   Boundary choose_boundary() const;
   bool is_descending() const;
   void copy_records(BorderPage* to, unsigned begin, unsigned end);
@@ -109,7 +114,7 @@ void Reorganization::collect() {
       continue;
     }
     Live& live = live_[live_count_++];
-    live.slice = page_->slices[i];
+    live.slice = page_->slice(i);
     live.capacity = slot.is_layer() ? kCapacityMin : slot.capacity();
     if (i == need_.grown_index) live.capacity = std::max(live.capacity, need_.grown_capacity);
     live.bytes = footprint(slot.is_layer() ? 0 : slot.remainder_bytes(), live.capacity);
@@ -136,26 +141,35 @@ void Reorganization::drop_growth() {
 
 bool Reorganization::wants_one_page() const {
   if (live_count_ == 0) return true;
-  if (need_.grown_index != BorderPage::kNone) return live_bytes_ <= kReplaceGrownBytes;
-  return live_bytes_ + need_.bytes <= kReplaceBytes && live_count_ < kReplaceKeys;
+  if (need_.grown_index != BorderPage::kNone) {
+    return body_bytes(live_bytes_, live_count_) <= kReplaceGrownBytes;
+  }
+  return body_bytes(live_bytes_ + need_.bytes, live_count_ + 1) <= kReplaceBytes &&
+         live_count_ < kReplaceKeys;
 }
 
 bool Reorganization::is_descending() const {
   for (unsigned i = 1; i < keys_; ++i) {
-    if (page_->slices[i - 1] <= page_->slices[i]) return false;
+    if (page_->slice(i - 1) <= page_->slice(i)) return false;
   }
   return true;
 }
 
 Reorganization::Boundary Reorganization::consider(const Boundary& best, std::uint64_t slice,
-                                                  unsigned left) const {
+                                                  unsigned begin) const {
   if (slice <= page_->low || slice > page_->last) return best;
+  unsigned left = begin;
   std::uint32_t left_bytes = 0;
   for (unsigned i = 0; i < left; ++i) left_bytes += live_[i].bytes;
   std::uint32_t right_bytes = live_bytes_ - left_bytes;
-  (need_.slice < slice ? left_bytes : right_bytes) += need_.bytes;
-  const std::uint32_t larger = std::max(left_bytes, right_bytes);
-  return larger < best.larger_bytes ? Boundary{slice, left, larger} : best;
+  unsigned right = live_count_ - left;
+  if (need_.bytes != 0) {
+    (need_.slice < slice ? left_bytes : right_bytes) += need_.bytes;
+    (need_.slice < slice ? left : right) += 1;
+  }
+  const std::uint32_t larger =
+      std::max(body_bytes(left_bytes, left), body_bytes(right_bytes, right));
+  return larger < best.larger_bytes ? Boundary{slice, begin, larger} : best;
 }
 
 // larger_bytes stays at its maximum if there is no boundary at all.
@@ -253,7 +267,7 @@ Change Reorganization::run() {
   Boundary boundary;
   if (!one_page) {
     boundary = choose_boundary();
-    if (boundary.larger_bytes > BorderPage::kHeapBytes &&
+    if (boundary.larger_bytes > BorderPage::kBodyBytes &&
         need_.grown_index != BorderPage::kNone && live_[0].slice != live_[live_count_ - 1].slice) {
       drop_growth();
       boundary = choose_boundary();

@@ -9,17 +9,9 @@ namespace foedus::storage::masstree {
 namespace {
 
 // The record of `rest` in the layer below `pointer`. Null: there is none.
-page::RecordHeader* find_below(page::PagePool& pool, page::DualPagePointer* pointer,
+page::RecordHeader* record_below(page::PagePool& pool, page::DualPagePointer* pointer,
                                BorderPage* owner, std::string_view rest, std::uint32_t* place) {
-  Spot spot;
-  spot.layer = {pointer, owner};
-  spot.rest = rest;
-  for (;;) {
-    spot.slice = slice_of(spot.rest);
-    spot.at = find_border(pool, root_page(pool, spot.layer), spot.slice);
-    if (find_in_page(&spot)) break;
-    spot.rest.remove_prefix(8);
-  }
+  const Spot spot = find_below(pool, {pointer, owner}, rest);
   if (!spot.found()) return nullptr;
   *place = spot.index;
   return spot.record();
@@ -35,9 +27,9 @@ page::RecordHeader* next_home(page::PagePool& pool, page::RecordHeader* record, 
   // The flags are of one word: a record that was a layer when it moved has both.
   if (!tid.is_moved()) {
     slot = wait_for_layer(page, index);
-    return find_below(pool, page->layer_pointer(slot), page, page->remainder(slot), place);
+    return record_below(pool, page->layer_pointer(slot), page, page->remainder(slot), place);
   }
-  const std::uint64_t slice = page->slices[index];
+  const std::uint64_t slice = page->slice(index);
   const Landing at = find_border(pool, twin_of(pool, page, slice), slice);
   const unsigned there = find_slot(at.page, 0, at.version.keys(), slice, slot.key_class());
   if (there == BorderPage::kNone) return nullptr;
@@ -45,7 +37,7 @@ page::RecordHeader* next_home(page::PagePool& pool, page::RecordHeader* record, 
   if (slot.key_class() == kRemainderClass) {
     const std::string_view remainder = page->remainder(slot);
     if (found.is_layer()) {
-      return find_below(pool, at.page->layer_pointer(found), at.page, remainder, place);
+      return record_below(pool, at.page->layer_pointer(found), at.page, remainder, place);
     }
     if (at.page->remainder(found) != remainder) return nullptr;
   }

@@ -19,10 +19,10 @@ constexpr unsigned kMovedTries = 1000;
 // find(), after own writes that others moved are known again.
 Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
               Spot* spot) {
-  *spot = find(ctx.pool(), control, key);
+  *spot = find(ctx, control, key);
   if (may_hide_own(ctx, spot->at.page)) [[unlikely]] {
     FOEDUS_CHECK(settle_own(ctx, control));
-    *spot = find(ctx.pool(), control, key);
+    *spot = find(ctx, control, key);
   }
   return {};
 }
@@ -297,12 +297,8 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
     }
     TreePage* const child = child_for(pool, interior, version.keys(), slice);
     if (child == nullptr) return;
-    if (interior->header.level == 1) {
-      // Header, fences, slices, and the first slots; the records are behind one more look.
-      base::prefetch_lines(child, BorderPage::kHeapBegin);
-      base::prefetch_lines(reinterpret_cast<char*>(child) + page::kPageBytes - 512, 512);
-      return;
-    }
+    // child_for() has asked for its lines; the records are behind one more look.
+    if (interior->header.level == 1) return;
     page = child;
   }
 }

@@ -77,6 +77,11 @@ class MasstreeTest : public ::testing::Test {
     EXPECT_EQ(status.conflict_reason(), reason) << status.message();
   }
 
+  // What there is for a key, seen from the root.
+  masstree::Spot find(std::string_view key) {
+    return masstree::find_below(rig_.pool(), {&rig_.control()->root, nullptr}, key);
+  }
+
   Status write(unsigned session, WriteMode mode, std::string_view key, std::string_view payload) {
     return masstree::write_whole(ctx(session), rig_.control(), mode, key, payload);
   }

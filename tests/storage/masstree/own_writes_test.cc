@@ -130,7 +130,7 @@ TEST_F(MasstreeOwn, a_held_lock_moves_with_its_record) {
   ASSERT_TRUE(masstree::get_for_update(ctx(0), rig_.control(), key_of(100), &range).is_ok());
   page::RecordHeader* const old_record = ctx(0).held()[0].record;
   for (unsigned i = 1; i < 640; i += 10) insert(0, key_of(i), "own");
-  const masstree::Spot spot = masstree::find(rig_.pool(), rig_.control(), key_of(100));
+  const masstree::Spot spot = find(key_of(100));
   EXPECT_NE(spot.record(), old_record);
   EXPECT_TRUE(ctx(0).holds(spot.record()));
   EXPECT_NE(spot.record()->lock.load_relaxed(), 0u);
@@ -171,11 +171,11 @@ TEST_F(MasstreeOwn, a_purged_key_comes_back_above_its_erasure) {
   erase(0, key_of(100));
   expect_commit(0);
   const auto tid_now = [&] {
-    return masstree::find(rig_.pool(), rig_.control(), key_of(100)).record()->load_tid();
+    return find(key_of(100)).record()->load_tid();
   };
   const page::Tid erased = tid_now();
   fill(1, 1, 640, 10);
-  EXPECT_FALSE(masstree::find(rig_.pool(), rig_.control(), key_of(100)).found());
+  EXPECT_FALSE(find(key_of(100)).found());
   begin(2);
   insert(2, key_of(100), "back");
   expect_commit(2);
