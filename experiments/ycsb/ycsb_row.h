@@ -59,11 +59,19 @@ inline void fill_random(Random& random, char* out, std::size_t bytes) {
 
 // Touches every byte and can tell a changed order, at the cost of a rotation for each 8 bytes.
 inline std::uint64_t folded(std::uint64_t checksum, const void* bytes, std::size_t count) {
+  constexpr std::size_t kLanes = 4;  // apart from each other, so that none waits for another
   const char* const from = static_cast<const char*>(bytes);
-  for (std::size_t at = 0; at < count; at += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, from + at, count - at < 8 ? count - at : 8);
-    checksum = std::rotl(checksum, 5) ^ word;
+  std::uint64_t lanes[kLanes] = {checksum, 0, 0, 0};
+  std::size_t at = 0;
+  for (; at + sizeof(lanes) <= count; at += sizeof(lanes)) {
+    std::uint64_t words[kLanes];
+    std::memcpy(words, from + at, sizeof(words));
+    for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = std::rotl(lanes[i], 5) ^ words[i];
+  }
+  std::uint64_t rest[kLanes] = {};
+  std::memcpy(rest, from + at, count - at);
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    checksum = std::rotl(checksum, 5) ^ lanes[i] ^ std::rotl(rest[i], 1);
   }
   return checksum;
 }
