@@ -25,6 +25,7 @@ std::string_view to_string(ErrorCode code) {
     case ErrorCode::kClosed: return "closed";
     case ErrorCode::kTimeout: return "timeout";
     case ErrorCode::kRolledBack: return "rolled_back";
+    case ErrorCode::kForked: return "forked";
   }
   return "unknown_error";
 }

@@ -62,7 +62,10 @@ FileDevice::FileDevice(std::string path, int directory_fd)
     : path_(std::move(path)), directory_fd_(directory_fd) {}
 
 FileDevice::~FileDevice() {
-  if (lock_fd_ >= 0) ::close(lock_fd_);  // drops the lock
+  if (lock_fd_ >= 0) {
+    if (base::check_process(generation_).is_ok()) ::flock(lock_fd_, LOCK_UN);  // V6
+    ::close(lock_fd_);
+  }
   ::close(directory_fd_);
 }
 

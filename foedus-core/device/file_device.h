@@ -6,13 +6,16 @@
 //       touched.
 //   V6  A file "foedus.lock" with an exclusive flock() says that the directory is in use. The lock
 //       belongs to the open file, so a second FileDevice of the same process is refused too; the
-//       kernel drops it when the process dies, so a leftover file means nothing.
+//       kernel drops it when the process dies, so a leftover file means nothing. A child of fork()
+//       shares the open file: the destructor in the parent gives the lock up for both, the one in
+//       the child only closes.
 //   V7  A write beyond RLIMIT_FSIZE is refused with EFBIG before the kernel can raise SIGXFSZ.
 
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "foedus-core/base/process.h"
 #include "foedus-core/device/device.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
@@ -58,6 +61,7 @@ class FileDevice : public Device {
   // Constant after open().
   const std::string path_;
   const int directory_fd_;
+  const std::uint64_t generation_ = base::process_generation();
   int lock_fd_ = -1;
   bool has_direct_io_ = false;
 };

@@ -12,7 +12,10 @@ namespace foedus {
 
 Database::Database(std::unique_ptr<engine::Engine> engine) : engine_(std::move(engine)) {}
 Database::Database(Database&& other) noexcept = default;
-Database::~Database() = default;
+Database::~Database() {
+  if (engine_ == nullptr || engine_->check_process().is_ok()) return;
+  engine::Engine::abandon(std::move(engine_));
+}
 
 Result<Database> Database::open(Options options) {
   FOEDUS_TRY(auto opened, engine::Engine::open(std::move(options)));
@@ -75,7 +78,10 @@ Status Database::drop_storage(std::string_view name) {
   return engine_->catalog().drop(name);
 }
 
-std::vector<StorageInfo> Database::storages() const { return engine_->catalog().list(); }
+std::vector<StorageInfo> Database::storages() const {
+  if (!engine_->check_process().is_ok()) return {};
+  return engine_->catalog().list();
+}
 
 Result<Session> Database::new_session() {
   FOEDUS_TRY(engine::EngineSession* const session, engine_->take_session());
@@ -153,6 +159,7 @@ Result<Txn> Session::begin(const TxnOptions& options) {
 
 Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options) {
   if (session == nullptr || session->context().is_open()) {
+    if (session != nullptr) FOEDUS_CHECK(session->engine().check_process());
     return Status::error(ErrorCode::kInvalidArgument,
                          "the session's transaction before has not ended");
   }

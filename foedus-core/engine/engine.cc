@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint64_t kPublishLookUs = 50;
 
+// Engines of the parent in a child of fork(): kept in sight, so that they are no leaks.
+base::AtomicWord<Engine*> abandoned{nullptr};
+
 }  // namespace
 
 Engine::Engine(Options options) : options_(std::move(options)), catalog_(this) {}
@@ -38,7 +41,7 @@ Status Engine::start(const Environment& environment) {
   home_->engine = this;
   effective_.options = options_;
   // order: release, pairs with check_open(): all of the above is there.
-  is_open_.store_release(1);
+  opened_in_.store_release(generation_);
   return {};
 }
 
@@ -95,16 +98,23 @@ Status Engine::open_log() {
 
 Engine::~Engine() { static_cast<void>(close().is_ok()); }
 
-Status Engine::check_open() const {
-  // order: acquire, pairs with start().
-  if (is_open_.load_acquire() != 0) [[likely]]
-    return {};
+void Engine::abandon(std::unique_ptr<Engine> engine) {
+  engine->own_device_.reset();  // the child's descriptors go, the parent's lock stays
+  Engine* const left = engine.release();
+  // order: relaxed and acq_rel, nobody reads the list.
+  left->next_abandoned_ = abandoned.load_relaxed();
+  while (!abandoned.compare_exchange_acq_rel(left->next_abandoned_, left)) {
+  }
+}
+
+Status Engine::why_not_open() const {
+  FOEDUS_CHECK(check_process());
   return Status::error(ErrorCode::kClosed, "the database was closed");
 }
 
 Status Engine::close() {
-  if (is_open_.load_acquire() == 0) return check_open();
-  is_open_.store_release(0);
+  FOEDUS_CHECK(check_open());
+  opened_in_.store_release(0);  // order: release, as in start(); calls that follow are refused
   {
     const std::lock_guard lock(home_->mutex);
     home_->engine = nullptr;
@@ -172,6 +182,7 @@ Result<EngineSession*> Engine::take_session() {
 }
 
 void Engine::give_session(EngineSession* session) {
+  if (!check_process().is_ok()) return;  // E12
   session->rollback();
   session->forget_retry();
   const std::lock_guard lock(sessions_mutex_);
@@ -224,6 +235,7 @@ void Engine::say(LogLevel level, std::string_view line) const {
 
 Stats Engine::stats() const {
   Stats stats;
+  if (!check_process().is_ok()) return stats;  // E12
   {
     const std::lock_guard lock(sessions_mutex_);
     for (const auto& session : sessions_) {

@@ -6,6 +6,10 @@
 //
 //   E7  Nothing is written to a directory that could not be read: errors of open leave it as it
 //       was. E8  Users get sessions only after recovery has finished and its cut is durable.
+//   E12 A child of fork() touches nothing behind an engine of its parent: threads are not there,
+//       locks may be held for ever, pools and rings are not mapped, and their addresses may be in
+//       use for something else. So every call looks at the generation of the process first, and the
+//       child leaves the engine as it is instead of destroying it.
 
 #include <cstdint>
 #include <memory>
@@ -14,6 +18,7 @@
 #include <vector>
 
 #include "foedus-core/base/memory_budget.h"
+#include "foedus-core/base/process.h"
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/catalog.h"
@@ -46,7 +51,16 @@ class Engine {
 
   // REQUIRES: no transaction is open, all explicit sessions were given back.
   Status close();
-  Status check_open() const;
+  Status check_open() const {
+    // order: acquire, pairs with start(): all that it made is there.
+    if (opened_in_.load_acquire() == base::process_generation()) [[likely]]
+      return {};
+    return why_not_open();
+  }
+  // kForked in a child of the process that opened it (E12).
+  Status check_process() const { return base::check_process(generation_); }
+  // What a child does instead of destroying it.
+  static void abandon(std::unique_ptr<Engine> engine);
 
   // ---- sessions ------------------------------------------------------------------------------
   Result<EngineSession*> take_session();
@@ -83,6 +97,7 @@ class Engine {
   Status open_device(const Environment& environment);
   Status make_memory();
   Status open_log();
+  Status why_not_open() const;
   Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number);
 
   // Constant after open(). Later ones use earlier ones.
@@ -103,9 +118,11 @@ class Engine {
   std::unique_ptr<EngineSession> own_session_;
   Catalog catalog_;
   std::shared_ptr<SessionHome> home_;
+  const std::uint64_t generation_ = base::process_generation();
+  Engine* next_abandoned_ = nullptr;
 
   // Own synchronization.
-  base::AtomicWord<std::uint32_t> is_open_;
+  base::AtomicWord<std::uint64_t> opened_in_;  // generation of the process; 0: it is not open
 
   mutable std::mutex sessions_mutex_;
   std::vector<std::unique_ptr<EngineSession>> sessions_;  // guarded by sessions_mutex_

@@ -34,6 +34,11 @@ Scan::iterator Scan::begin() {
 
 void Scan::next() {
   if (at_end_) return;
+  failure_ = cursor_->session_->engine().check_process();
+  if (!failure_.is_ok()) {
+    at_end_ = true;
+    return;
+  }
   if (cursor_->rows_left_ == 0) {
     at_end_ = true;
     return;

@@ -41,6 +41,7 @@ Status EngineSession::begin(const TxnOptions& options) {
 }
 
 Result<Ticket> EngineSession::commit() {
+  FOEDUS_CHECK(engine_->check_process());  // E12: begun by the parent
   // Reads go on after the log has failed; a commit that could never become durable does not.
   const bool writes = !context_.write_set().is_empty();
   if (writes && engine_->log_has_failed()) [[unlikely]] {
@@ -55,12 +56,18 @@ Result<Ticket> EngineSession::commit() {
 }
 
 void EngineSession::rollback() {
-  if (context_.is_open()) txn::rollback(&context_, context_.is_doomed());
+  if (!context_.is_open() || !engine_->check_process().is_ok()) return;
+  txn::rollback(&context_, context_.is_doomed());
 }
 
-void EngineSession::forget_retry() { context_.forget_retry(); }
+void EngineSession::forget_retry() {
+  if (engine_->check_process().is_ok()) context_.forget_retry();
+}
 
-Status EngineSession::verify() { return txn::verify(&context_); }
+Status EngineSession::verify() {
+  FOEDUS_CHECK(engine_->check_process());
+  return txn::verify(&context_);
+}
 
 ScanCursor* EngineSession::take_cursor() {
   if (free_cursors_.empty()) return new ScanCursor(this);

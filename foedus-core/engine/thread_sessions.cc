@@ -20,6 +20,7 @@ struct AttachedList {
 
   ~AttachedList() {
     for (const Attached& attached : all) {
+      if (!attached.home->is_of_this_process()) continue;
       const std::lock_guard lock(attached.home->mutex);
       if (attached.home->engine != nullptr) attached.home->engine->give_session(attached.session);
     }
@@ -38,8 +39,9 @@ EngineSession* attached_session(const SessionHome* home) {
 }
 
 void attach_session(std::shared_ptr<SessionHome> home, EngineSession* session) {
-  // Forget databases that were closed meanwhile.
+  // Forget databases that were closed meanwhile, and those of the process that forked this one.
   std::erase_if(attached_list.all, [](const Attached& attached) {
+    if (!attached.home->is_of_this_process()) return true;
     const std::lock_guard lock(attached.home->mutex);
     return attached.home->engine == nullptr;
   });

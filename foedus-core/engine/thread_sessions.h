@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "foedus-core/base/process.h"
 #include "foedus/status.h"
 
 namespace foedus::engine {
@@ -19,6 +20,9 @@ class EngineSession;
 struct SessionHome {
   std::mutex mutex;
   Engine* engine = nullptr;  // guarded by mutex; null once the engine closes
+  // Constant. In a child of fork() the mutex may be held by a thread that is not there (E12).
+  const std::uint64_t generation = base::process_generation();
+  bool is_of_this_process() const { return generation == base::process_generation(); }
 };
 
 // The calling thread's session of the engine behind `home`, or null.

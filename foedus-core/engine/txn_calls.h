@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/storage_access.h"
 #include "foedus/options.h"
@@ -21,6 +22,7 @@ class Call {
     if (session_ == nullptr || !session_->context().is_open()) [[unlikely]] {
       return Status::error(ErrorCode::kClosed, "the transaction has ended");
     }
+    FOEDUS_CHECK(session_->engine().check_process());
     if (control_ == nullptr) [[unlikely]] {
       return Status::error(ErrorCode::kInvalidArgument, "a handle of no storage");
     }

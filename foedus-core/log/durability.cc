@@ -27,6 +27,7 @@ Status DurabilityWaits::trouble() const {
 }
 
 Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
+  if (!is_durable(epoch)) FOEDUS_CHECK(base::check_process(generation_));
   const std::uint64_t begin_us = is_durable(epoch) ? 0 : runtime_->now_us();
   for (;;) {
     if (is_durable(epoch)) return {};
@@ -47,8 +48,8 @@ Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
 }
 
 void DurabilityWaits::on_durable(Epoch epoch, Callback callback) {
-  Status status;
-  {
+  Status status = base::check_process(generation_);
+  if (status.is_ok()) {
     const std::lock_guard lock(mutex_);
     if (!is_durable(epoch)) {
       if (!has_failed()) {  // L8

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/process.h"
 #include "foedus-core/base/task.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus/epoch.h"
@@ -44,7 +45,8 @@ class DurabilityWaits {
   bool is_durable(Epoch epoch) const { return epoch <= durable(); }
 
   // Returns once `epoch` is durable, or kTimeout, or the log's error: kOutOfSpace while the device
-  // is full, and for ever the one that made the log fail. Any thread.
+  // is full, and for ever the one that made the log fail. kForked: the log is the parent's, and
+  // `epoch` was not durable when it forked. Any thread.
   Status wait(Epoch epoch, std::uint64_t timeout_us);
   // Calls `callback` once: with success when `epoch` is durable (at once if it is), with an error
   // when the log has failed or is closed before. A full device is waited out. Any thread.
@@ -74,6 +76,7 @@ class DurabilityWaits {
 
   // Constant after set_clock().
   base::Runtime* const runtime_;
+  const std::uint64_t generation_ = base::process_generation();
   epoch::EpochClock* clock_ = nullptr;
 
   // Own synchronization.

@@ -53,6 +53,7 @@ TEST(Status, CodesKeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(ErrorCode::kOutOfMemory), 6);
   EXPECT_EQ(static_cast<int>(ErrorCode::kOutOfSpace), 7);
   EXPECT_EQ(static_cast<int>(ErrorCode::kRolledBack), 15);
+  EXPECT_EQ(static_cast<int>(ErrorCode::kForked), 16);
 }
 
 TEST(Status, AConflictSaysReasonTableAndKey) {

@@ -50,6 +50,8 @@ enum class ErrorCode : std::uint16_t {
   kTimeout = 14,
   // The user's function ended the transaction by returning Status::rolled_back().
   kRolledBack = 15,
+  // A child of fork() uses what its parent has opened. Nothing was done.
+  kForked = 16,
 };
 
 // Why a transaction conflicted. Each has its own counter per table.

@@ -1,0 +1,40 @@
+#pragma once
+// Which process this is. A child of fork() has its parent's objects, but none of its threads, its
+// locks as they were at that moment, and not the memory that was kept from it (numa N6): what the
+// parent has opened is not for the child to use. Whoever opens such a thing keeps the generation,
+// and compares it before each use.
+//
+//   word         written by            read by   meaning
+//   generation   fork(), in the child  all       1 more than there are forks between this process
+//                                                and the one that loaded the library
+
+#include <cstdint>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus/status.h"
+
+namespace foedus::base {
+
+namespace internal {
+extern AtomicWord<std::uint64_t> process_generation;
+}
+
+// Differs from that of every process from which this one descends, and is never 0. A load of a word
+// that nobody writes. Not noticed are children of vfork(), _Fork() and clone(), which run no
+// handlers.
+inline std::uint64_t process_generation() {
+  // order: relaxed, written while the process has one thread; later ones begin after that.
+  return internal::process_generation.load_relaxed();
+}
+
+// kForked, with a text for the user.
+[[gnu::cold]] Status forked_error();
+
+// kForked unless `generation` is that of this process.
+inline Status check_process(std::uint64_t generation) {
+  if (generation == process_generation()) [[likely]]
+    return {};
+  return forked_error();
+}
+
+}  // namespace foedus::base
