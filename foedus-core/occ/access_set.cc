@@ -23,7 +23,7 @@ void AddressIndex::set(const void* address, std::uint32_t number) {
 }
 
 void AddressIndex::grow() {
-  std::vector<Slot> old(slots_.size() * 2);
+  base::LineVector<Slot> old(slots_.size() * 2);
   std::swap(old, slots_);
   const std::uint32_t generation = std::exchange(generation_, 1);
   used_ = 0;

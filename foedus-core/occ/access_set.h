@@ -1,13 +1,14 @@
 #pragma once
 // What a transaction remembers until it commits: read set, write set, pointer set, page-version set
-// (paper §6, §8, appendix D.3). All private to the session; the arrays keep their room from one
-// transaction to the next, so that nothing is allocated once a session has seen its usual load.
+// (paper §6, §8, appendix D.3). All private to the session, on lines of its own; the arrays keep
+// their room from one transaction to the next, so that nothing is allocated once a session has seen
+// its usual load.
 
 #include <cstdint>
 #include <deque>
-#include <vector>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/line_allocator.h"
 #include "foedus-core/log/log_record.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/occ/storage_control.h"
@@ -92,7 +93,7 @@ class AddressIndex {
   void grow();
   void forget_all();
 
-  std::vector<Slot> slots_;  // a power of two, at most half full
+  base::LineVector<Slot> slots_;  // a power of two, at most half full
   std::uint32_t generation_ = 1;
   std::size_t used_ = 0;
 };
@@ -114,7 +115,7 @@ class WriteSet {
 
   bool is_empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
-  std::vector<WriteEntry>& entries() { return entries_; }
+  base::LineVector<WriteEntry>& entries() { return entries_; }
   WriteEntry& operator[](std::uint32_t i) { return entries_[i]; }
 
   // The chain of `record`, or one of kNone.
@@ -134,19 +135,19 @@ class WriteSet {
   // Puts the entries in canonical order: by record, and by the user's calls within one. sorted()
   // holds until the next add() or move().
   void sort();
-  const std::vector<Sorted>& sorted() const { return sorted_; }
+  const base::LineVector<Sorted>& sorted() const { return sorted_; }
 
  private:
-  std::vector<WriteEntry> entries_;
-  std::vector<Sorted> sorted_;
-  std::vector<Own> owns_;  // one per distinct record
-  AddressIndex index_;     // record -> owns_
+  base::LineVector<WriteEntry> entries_;
+  base::LineVector<Sorted> sorted_;
+  base::LineVector<Own> owns_;  // one per distinct record
+  AddressIndex index_;          // record -> owns_
 };
 
 // The page-version set.
 class PageSet {
  public:
-  std::vector<PageEntry>& entries() { return entries_; }
+  base::LineVector<PageEntry>& entries() { return entries_; }
   bool is_empty() const { return entries_.empty(); }
   // Remembers `page` as seen; the first look counts.
   void add(page::PageHeader* page, page::PageVersion observed, StorageControl* storage);
@@ -169,7 +170,7 @@ class PageSet {
   }
 
  private:
-  std::vector<PageEntry> entries_;
+  base::LineVector<PageEntry> entries_;
   AddressIndex index_;
 };
 

@@ -92,7 +92,7 @@ Status check_writes(occ::TxnContext* txn) {
 }  // namespace
 
 Status lock_write_set(occ::TxnContext* txn) {
-  const std::vector<occ::WriteEntry>& writes = txn->write_set().entries();
+  const base::LineVector<occ::WriteEntry>& writes = txn->write_set().entries();
   for (;;) {
     FOEDUS_CHECK(resolve_moved(txn));
     txn->write_set().sort();
