@@ -2,7 +2,7 @@
 // Pages of sequential storages: bytes, and what can be said of one page alone.
 //
 //   root (kSequentialHeads, level 1)      heads (level 0)                 record page (kSequential)
-//   | header | heads page × 252 |  ---->  | header | {head, tail} × 126 | --> | header | next |
+//   | header | heads page × 252 |  ---->  | header | {head, tail} × 63 |  --> | header | next |
 //   records … |
 //                                                                               \--> next page of
 //                                                                               the chain
@@ -60,16 +60,17 @@ struct SequentialPage {
 static_assert(sizeof(SequentialPage) == page::kPageBytes);
 static_assert(SequentialRecord::size_of(kMaxSequentialPayloadBytes) <= SequentialPage::kDataBytes);
 
-// One session's chain. The tail may be behind by the page that was linked last.
+// One session's chain, on a line of its own: the owner reads it for each append, and writes to it
+// for each page. The tail may be behind by the page that was linked last.
 struct Chain {
   page::DualPagePointer head;            // +16 -> 16
   base::AtomicWord<std::uint64_t> tail;  // +8 -> 24   VolatilePageId
-  std::uint64_t unused;                  // +8 -> 32
+  std::uint64_t unused[5];               // +40 -> 64
 };
-static_assert(sizeof(Chain) == 32);
+static_assert(sizeof(Chain) == 64);
 
 struct HeadsPage {
-  static constexpr std::uint32_t kChains = 126;
+  static constexpr std::uint32_t kChains = 63;
 
   page::PageHeader header;  // +64 -> 64
   Chain chains[kChains];    // +4032 -> 4096
