@@ -31,31 +31,45 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
   const std::lock_guard lock(mutex_);
   free_dropped();
   const auto found = by_name_.find(wanted.name);
-  if (found == by_name_.end()) return create(wanted);
-  if (is_same_shape(found->second->meta, wanted)) return found->second;
+  const bool is_announced = found != by_name_.end();
+  if (!is_announced && !unannounced_.contains(wanted.name)) FOEDUS_CHECK(create(wanted));
+  const storage_meta::StorageMeta& meta =
+      is_announced ? found->second->meta : unannounced_.at(wanted.name).control->meta;
+  if (is_same_shape(meta, wanted)) {
+    return is_announced ? Result(found->second) : announce(wanted.name);
+  }
   Status status =
       Status::error(ErrorCode::kInvalidArgument,
                     "the storage exists with another kind, number of records or payload");
   return std::move(status.at_table(wanted.name));
 }
 
-Result<occ::StorageControl*> Catalog::create(const storage_meta::StorageMeta& wanted) {
+Status Catalog::create(const storage_meta::StorageMeta& wanted) {
   storage_meta::StorageMeta meta = wanted;
   meta.id = page::StorageId{next_id_++};
   auto control = std::make_unique<occ::StorageControl>(meta);
   FOEDUS_CHECK(storage::create(&engine_->pool(), &engine_->own_session().pages(), control.get()));
   const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
-  Status status =
-      engine_->log_ddl(log::LogRecordType::kCreateStorage, meta.id, meta.name,
-                       {reinterpret_cast<const char*>(&parameters), sizeof(parameters)});
-  if (!status.is_ok()) {
+  const Result<Epoch> epoch =
+      engine_->publish_ddl(log::LogRecordType::kCreateStorage, meta.id, meta.name,
+                           {reinterpret_cast<const char*>(&parameters), sizeof(parameters)});
+  if (!epoch.is_ok()) {
     storage::drop(&engine_->pool(), &engine_->own_session().pages(), control.get());
-    return std::move(status.at_table(meta.name));
+    return std::move(Status(epoch.status()).at_table(meta.name));
   }
-  occ::StorageControl* const created = control.get();
-  controls_.push_back(std::move(control));
-  by_name_.emplace(meta.name, created);
-  by_id_.emplace(static_cast<std::uint32_t>(meta.id), created);
+  unannounced_.emplace(meta.name, Unannounced{std::move(control), *epoch});
+  return {};
+}
+
+Result<occ::StorageControl*> Catalog::announce(const std::string& name) {
+  const auto found = unannounced_.find(name);
+  Status durable = engine_->durability().wait(found->second.epoch, Ticket::kForever);
+  if (!durable.is_ok()) return std::move(durable.at_table(name));
+  occ::StorageControl* const created = found->second.control.get();
+  controls_.push_back(std::move(found->second.control));
+  unannounced_.erase(found);
+  by_name_.emplace(name, created);
+  by_id_.emplace(static_cast<std::uint32_t>(created->id()), created);
   return created;
 }
 
@@ -73,8 +87,9 @@ Status Catalog::drop(std::string_view name) {
   FOEDUS_SYNC_POINT("catalog:drop_marked");
   const Epoch epoch = engine_->clock().current();
   engine_->wait_published(epoch);
-  FOEDUS_CHECK(
-      engine_->log_ddl(log::LogRecordType::kDropStorage, control->id(), control->meta.name, {}));
+  FOEDUS_TRY(const Epoch logged, engine_->publish_ddl(log::LogRecordType::kDropStorage,
+                                                      control->id(), control->meta.name, {}));
+  FOEDUS_CHECK(engine_->durability().wait(logged, Ticket::kForever));
   by_name_.erase(found);
   by_id_.erase(static_cast<std::uint32_t>(control->id()));
   dropped_.push_back({control, epoch});

@@ -3,7 +3,8 @@
 // records in the log, ordered with data by their epochs.
 //
 //   E4  A storage is announced to users only after its create record is durable: every record of
-//       its data has a later epoch.
+//       its data has a later epoch. One whose create ran into a full device is in the log already:
+//       it is kept unannounced, and the next open() of its name goes on with it.
 //   E5  A drop first refuses new commits (dropped flag, looked at by verify after its fence), then
 //       waits until every commit that did not see the flag is published, then logs the drop: no
 //       record of the storage is newer than its drop.
@@ -52,7 +53,15 @@ class Catalog {
     Epoch epoch;  // transactions that began up to here may still be inside
   };
 
-  Result<occ::StorageControl*> create(const storage_meta::StorageMeta& wanted);
+  // A storage whose create record is published.
+  struct Unannounced {
+    std::unique_ptr<occ::StorageControl> control;
+    Epoch epoch;
+  };
+
+  Status create(const storage_meta::StorageMeta& wanted);
+  // E4. REQUIRES: unannounced_ has the name.
+  Result<occ::StorageControl*> announce(const std::string& name);
   void free_dropped();
 
   Engine* const engine_;
@@ -62,6 +71,7 @@ class Catalog {
   std::vector<std::unique_ptr<occ::StorageControl>> controls_;  // all, dropped ones too
   std::map<std::string, occ::StorageControl*, std::less<>> by_name_;
   std::map<std::uint32_t, occ::StorageControl*> by_id_;
+  std::map<std::string, Unannounced> unannounced_;
   std::vector<Dropped> dropped_;  // whose pages were not retired yet
   std::uint32_t next_id_ = 1;
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/engine/options_check.h"
 #include "foedus-core/engine/recovery.h"
@@ -198,8 +199,8 @@ Result<EngineSession*> Engine::session_of_thread() {
   return session;
 }
 
-Status Engine::log_ddl(log::LogRecordType type, page::StorageId id, std::string_view name,
-                       std::string_view parameters) {
+Result<Epoch> Engine::publish_ddl(log::LogRecordType type, page::StorageId id,
+                                  std::string_view name, std::string_view parameters) {
   if (log_has_failed()) return log_failure();
   Status status;
   EngineSession& session = own_session();
@@ -214,6 +215,7 @@ Status Engine::log_ddl(log::LogRecordType type, page::StorageId id, std::string_
   }
 
   const Epoch epoch = clock_->enter_commit(number);
+  FOEDUS_SYNC_POINT("engine:ddl_serialized");
   const page::Tid last = session.context().last_tid();
   const std::uint32_t ordinal = last.epoch() == epoch ? last.ordinal() + 1 : 1;
   const page::Tid tid(epoch, ordinal);
@@ -221,7 +223,7 @@ Status Engine::log_ddl(log::LogRecordType type, page::StorageId id, std::string_
   session.log().publish();
   clock_->leave_commit(number);
   session.context().set_last_tid(tid);
-  return durability_->wait(epoch, Ticket::kForever);
+  return epoch;
 }
 
 void Engine::wait_published(Epoch epoch) {

@@ -82,9 +82,9 @@ class Engine {
   // ---- log -----------------------------------------------------------------------------------
   bool log_has_failed() const { return log_ != nullptr && log_->has_failed(); }
   Status log_failure() const { return log_->failure(); }
-  // Commits one DDL record and waits until it is durable.
-  Status log_ddl(log::LogRecordType type, page::StorageId id, std::string_view name,
-                 std::string_view parameters);
+  // Commits one DDL record: it will be durable with its epoch, which is returned.
+  Result<Epoch> publish_ddl(log::LogRecordType type, page::StorageId id, std::string_view name,
+                            std::string_view parameters);
   // Returns when every commit of `epoch` and before is published.
   void wait_published(Epoch epoch);
 

@@ -86,6 +86,32 @@ TEST(DeviceFailureTest, a_full_device_is_no_crash) {
   must(db.engine->close());
 }
 
+// Goal: a create that was told of a full device leaves no second one behind: its record is in the
+// ring and reaches the device later.
+TEST(DeviceFailureTest, a_create_that_found_no_room_is_finished_by_the_next_one) {
+  FailingDevice device;
+  storage_meta::StorageMeta meta;
+  meta.name = "second";
+  storage_meta::StorageMeta other = meta;
+  other.kind = StorageKind::kHash;
+  {
+    Small db(&device);
+    device.fail(Call::kWrite, 0, ENOSPC, true);
+    EXPECT_EQ(db.engine->catalog().open(meta).code(), ErrorCode::kOutOfSpace);
+    EXPECT_EQ(db.engine->catalog().open(meta).code(), ErrorCode::kOutOfSpace);
+    EXPECT_EQ(db.engine->catalog().list().size(), 1u);
+    device.clear_faults();
+    db.runtime.run_for(1'000'000);
+    EXPECT_EQ(db.engine->catalog().open(other).code(), ErrorCode::kInvalidArgument);
+    must(db.engine->catalog().open(meta));
+    EXPECT_EQ(db.engine->catalog().list().size(), 2u);
+    must(db.engine->close());
+  }
+  Small db(&device);
+  EXPECT_EQ(db.engine->catalog().list().size(), 2u);
+  must(db.engine->catalog().open(meta));
+}
+
 TEST(DeviceFailureTest, a_storage_that_could_not_be_logged_is_not_there) {
   FailingDevice device;
   Small db(&device);
