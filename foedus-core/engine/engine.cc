@@ -120,20 +120,11 @@ Status Engine::close() {
     const std::lock_guard lock(home_->mutex);
     home_->engine = nullptr;
   }
-  Status status;
-  if (log_ != nullptr) {
-    const auto detach = [this, &status](EngineSession& session) {
-      Status detached = log_->detach(session.soc(), &session.log());
-      if (status.is_ok()) status = std::move(detached);
-    };
-    for (const auto& session : sessions_) {
-      FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
-      detach(*session);
-    }
-    detach(*own_session_);
-    Status closed = log_->close();
-    if (status.is_ok()) status = std::move(closed);
+  for (const auto& session : sessions_) {
+    FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
   }
+  Status status;
+  if (log_ != nullptr) status = log_->close();
   runtime_->stop(clock_.get());
   runtime_->stop(warmer_.get());
   return status;
@@ -201,7 +192,6 @@ Result<EngineSession*> Engine::session_of_thread() {
 
 Result<Epoch> Engine::publish_ddl(log::LogRecordType type, page::StorageId id,
                                   std::string_view name, std::string_view parameters) {
-  if (log_has_failed()) return log_failure();
   Status status;
   EngineSession& session = own_session();
   const std::uint32_t number = session.context().session();

@@ -95,7 +95,6 @@ Status Log::start(epoch::EpochClock* clock) {
   clock_ = clock;
   durability_.set_clock(clock);
   durability_.announce(Epoch(first_mark));
-  progress_->begin(first_mark);
   for (std::uint32_t soc = 0; soc < options_.socs; ++soc) {
     loggers_[soc]->begin(clock, std::move(segments[soc]));
     clock->notify_on_publish(loggers_[soc].get());

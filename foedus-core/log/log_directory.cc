@@ -59,7 +59,7 @@ Status LogDirectory::remove_leftovers() {
     const Status removed = device_->remove(name);
     if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
   }
-  return found_.leftovers.empty() ? Status() : device_->sync_directory();
+  return {};  // durable with the entries of the next incarnation; found once more if it comes not
 }
 
 Status LogDirectory::seal_found() {
@@ -90,7 +90,6 @@ Result<std::vector<std::unique_ptr<SegmentWriter>>> LogDirectory::begin_incarnat
   savepoint_.logger_count = loggers;
   savepoint_.flags = 0;
   savepoint_.durable_epoch = first_mark;
-  savepoint_.epoch_floor = std::max(first_mark, found_.newest_seen.number());
   std::vector<std::unique_ptr<SegmentWriter>> writers;
   for (std::uint32_t soc = 0; soc < loggers; ++soc) {
     FOEDUS_TRY(auto writer, create_locked(soc, first_mark));
@@ -207,7 +206,6 @@ Status LogDirectory::close_cleanly(Epoch durable) {
   }
   savepoint_.flags |= kClosedCleanly;
   savepoint_.durable_epoch = durable.number();
-  savepoint_.epoch_floor = std::max(savepoint_.epoch_floor, durable.number());
   return write_savepoint_locked();
 }
 

@@ -108,9 +108,8 @@ Status scan_unsealed(device::Device* device, FoundLog* log) {
     const bool has_anchor = logger.anchor_segment == segment.header.number;
     std::uint64_t exact_bytes = 0;
     if (segment.header.number != logger.newest) {
-      const SegmentHeader& next = log->segments[i + 1].header;
-      exact_bytes = next.previous_valid_bytes;
-      if (next.incarnation != segment.header.incarnation || exact_bytes < kBlockBytes) {
+      exact_bytes = log->segments[i + 1].header.previous_valid_bytes;
+      if (exact_bytes < kBlockBytes) {
         return corrupt(device->path() + "/" + segment.name() + " has no valid successor");
       }
     }
@@ -133,12 +132,12 @@ Status find_cut(device::Device* device, FoundLog* log) {
   std::uint64_t marks[kMaxSocs] = {};
   std::uint64_t sealed_cut = 0;
   for (const FoundSegment& segment : log->segments) {
-    const bool is_last = segment.header.incarnation == savepoint.incarnation;
+    // Marks of earlier incarnations count for nothing: this one began above them (L10), and each of
+    // its loggers has a segment.
     std::uint64_t& mark = marks[segment.header.soc];
-    if (is_last) mark = std::max({mark, segment.header.mark_epoch, segment.seal.mark_epoch});
+    mark = std::max(mark, segment.seal.mark_epoch);
     if (segment.is_sealed) sealed_cut = std::max(sealed_cut, segment.seal.cut_epoch);
-    for (const std::uint64_t seen : {segment.header.mark_epoch, segment.seal.mark_epoch,
-                                     segment.seal.newest_epoch, segment.seal.cut_epoch}) {
+    for (const std::uint64_t seen : {segment.seal.mark_epoch, segment.seal.newest_epoch}) {
       log->newest_seen = std::max(log->newest_seen, Epoch(seen));
     }
   }
@@ -156,8 +155,7 @@ Status find_cut(device::Device* device, FoundLog* log) {
     if (!segment.is_sealed) segment.seal.cut_epoch = cut;
   }
   log->cut = Epoch(cut);
-  log->newest_seen =
-      std::max({log->newest_seen, Epoch(cut), Epoch(savepoint.epoch_floor)});
+  log->newest_seen = std::max(log->newest_seen, Epoch(cut));
   return {};
 }
 

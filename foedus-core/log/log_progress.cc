@@ -10,11 +10,6 @@ LogProgress::LogProgress(base::Runtime* runtime, internal::DurabilityWaits* wait
                          std::uint32_t loggers)
     : runtime_(runtime), waits_(waits), loggers_(loggers) {}
 
-void LogProgress::begin(std::uint64_t first_mark) {
-  const std::lock_guard lock(mutex_);
-  for (PerLogger& logger : loggers_) logger.scanned = logger.mark = first_mark;
-}
-
 std::uint64_t LogProgress::dirty() const {
   const std::lock_guard lock(mutex_);
   return dirty_;

@@ -31,9 +31,8 @@ class LogProgress {
  public:
   LogProgress(base::Runtime* runtime, internal::DurabilityWaits* waits, std::uint32_t loggers);
 
-  // Before the loggers start: whom to notify, and the epoch up to which there is nothing to mark.
+  // Before the loggers start: whom to notify. Nothing is announced before each has reported once.
   void add_logger(base::Task* logger) { tasks_.push_back(logger); }
-  void begin(std::uint64_t first_mark);
 
   std::uint64_t dirty() const;
   // A record of `epoch` was met in a ring.

@@ -122,7 +122,7 @@ bool Logger::is_due(std::uint64_t published) {
   // order: acquire, pairs with wait_for_room().
   const bool room_wanted = room_wanted_.exchange_acq_rel(0) != 0;
   const bool must_mark = published > mark_ && progress_->dirty() > mark_;  // L19
-  return room_wanted || published > scanned_ || must_mark || is_out_of_space_;
+  return room_wanted || published > scanned_ || must_mark;
 }
 
 std::uint64_t Logger::step() {
@@ -174,8 +174,6 @@ Status Logger::write_all(std::uint64_t published) {
 
 void Logger::give_up_segment() {
   rolled_.push_back(std::move(segment_));
-  packed_.clear();
-  packed_spans_.clear();
   for (Attached* const ring : rings_) ring->cursor.rewind();
 }
 
