@@ -1,0 +1,44 @@
+#pragma once
+// To whom a line of memory belongs: what a figure or a complaint calls it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/occ/storage_control.h"
+#include "foedus/database.h"
+#include "tests/txn/line_sharing/line_recorder.h"
+
+namespace foedus::testing::lines {
+
+// The engine behind a database: transactions take the public way, and only naming looks behind it.
+engine::Engine& engine_of(Database& database);
+
+class LineOwners {
+ public:
+  // `threads`: whose stacks are known by name. The database stays open.
+  LineOwners(Database& database, const std::vector<engine::EngineSession*>& sessions,
+             const std::vector<occ::StorageControl*>& storages,
+             const std::vector<ThreadUse>& threads);
+
+  // As "page header, Master-Tree"; the same for the same thing of each session.
+  std::string owner_of(std::uintptr_t line) const;
+
+ private:
+  struct Region {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    std::string owner;
+  };
+  void add(const volatile void* begin, std::size_t bytes, const std::string& owner);
+
+  std::vector<Region> regions_;  // the first that holds a line names it
+  std::uintptr_t pages_begin_;
+  std::uintptr_t pages_end_;
+};
+
+// Function and line of a code address, as far as the program knows them.
+std::string place_of(const void* code);
+
+}  // namespace foedus::testing::lines
