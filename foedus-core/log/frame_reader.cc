@@ -134,15 +134,14 @@ Result<SegmentTail> scan_tail(const device::File& file, const SegmentHeader& hea
     }
   }
   tail.valid_bytes = reader.position();
-  tail.newest_epoch_seen = std::max(tail.newest_epoch, tail.mark_epoch);
   // Whole frames behind the end: what they know to be synced, and their epochs.
   std::uint64_t at = tail.valid_bytes;
   for (;;) {
     FOEDUS_TRY(const bool is_found, reader.find_from(at, &frame));
     if (!is_found) break;
     tail.synced_bytes = std::max(tail.synced_bytes, frame.header.synced_bytes);
-    tail.newest_epoch_seen = std::max(
-        {tail.newest_epoch_seen, frame.header.newest_epoch, frame.header.mark_epoch});
+    tail.newest_epoch_behind = std::max(
+        {tail.newest_epoch_behind, frame.header.newest_epoch, frame.header.mark_epoch});
     at = frame.header.offset + frame.header.frame_bytes;
   }
   const bool is_whole = tail.valid_bytes >= tail.synced_bytes;

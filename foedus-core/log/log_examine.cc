@@ -121,7 +121,7 @@ Status scan_unsealed(device::Device* device, FoundLog* log) {
     segment.seal.mark_epoch = segment.tail.mark_epoch;
     segment.seal.oldest_epoch = segment.tail.oldest_epoch;
     segment.seal.newest_epoch = segment.tail.newest_epoch;
-    log->newest_seen = std::max(log->newest_seen, Epoch(segment.tail.newest_epoch_seen));
+    log->newest_seen = std::max(log->newest_seen, Epoch(segment.tail.newest_epoch_behind));
   }
   return {};
 }

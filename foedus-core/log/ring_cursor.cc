@@ -44,7 +44,6 @@ void RingCursor::advance(const Span& span) {
 void RingCursor::rewind() {
   written_ = ring_->durable();
   next_record_ = written_;
-  record_epoch_ = 0;
 }
 
 }  // namespace foedus::log

@@ -48,7 +48,6 @@ Status write_slot(device::File* file, const Savepoint& savepoint) {
 Status write_next(device::File* file, Savepoint* savepoint) {
   Savepoint next = *savepoint;
   ++next.sequence;
-  savepoint->sequence += 2;
   FOEDUS_CHECK(write_slot(file, next));
   savepoint->sequence = next.sequence;
   return {};

@@ -70,7 +70,7 @@ struct SegmentTail {
   std::uint64_t mark_epoch = 0;
   std::uint64_t oldest_epoch = 0;
   std::uint64_t newest_epoch = 0;
-  std::uint64_t newest_epoch_seen = 0;  // also in frames behind the end
+  std::uint64_t newest_epoch_behind = 0;  // in whole frames behind the end
 };
 
 // `anchor_bytes`: known to be synced (L17). `exact_bytes`: if not 0, the segment ends there.
