@@ -235,6 +235,52 @@ TEST(DatabaseTest, ticket_of_a_read_covers_what_it_saw) {
   EXPECT_TRUE(write.is_durable());
 }
 
+TEST(DatabaseTest, tickets_name_the_epoch_and_wait_durable_waits_for_it) {
+  Options options = small_options("");
+  options.epoch_interval_us = 1'000'000;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("t"));
+  Ticket ticket;
+  must(db->transact([&](Txn& txn) { return txn.put(tree, key(1u), 1u); }, {.ticket = &ticket}));
+  EXPECT_TRUE(ticket.epoch().is_valid());
+  EXPECT_FALSE(ticket.is_durable());
+  must(db->wait_durable());
+  EXPECT_TRUE(ticket.is_durable());
+  EXPECT_GE(db->durable_epoch(), ticket.epoch());
+  Session session = must(db->new_session());
+  Txn txn = must(session.begin());
+  must(txn.put(tree, key(1u), 2u));
+  const Ticket second = must(txn.commit());
+  EXPECT_GT(second.epoch(), ticket.epoch());
+  EXPECT_FALSE(second.is_durable());
+}
+
+TEST(DatabaseTest, a_conflict_at_commit_is_not_taken_for_a_success) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("t"));
+  must(db->transact([&](Txn& txn) { return txn.put(tree, key(1u), 1u); }));
+  Session other = must(db->new_session());
+  const Status status = db->transact(
+      [&](Txn& txn) -> Status {
+        FOEDUS_TRY(const auto value, txn.get_as<unsigned>(tree, key(1u)));
+        Txn between = must(other.begin());
+        must(between.put(tree, key(1u), 7u));
+        must(between.commit());
+        return txn.put(tree, key(2u), value);
+      },
+      {.tries_max = 1});
+  EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
+}
+
+TEST(DatabaseTest, logs_are_not_ignored) {
+  TestDirectory directory;
+  Options options = small_options(directory.path());
+  must(must(Database::open(options)).close());
+  options.logging = Logging::kNone;
+  const auto opened = Database::open(options);
+  EXPECT_EQ(opened.code(), ErrorCode::kInvalidArgument) << opened.status().message();
+}
+
 TEST(DatabaseTest, threads_come_and_go_around_close) {
   std::thread late;
   std::atomic<bool> closed{false};

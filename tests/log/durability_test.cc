@@ -1,6 +1,7 @@
 // Tickets and waiters: woken after the durable epoch moved, called once, told of trouble.
 #include "foedus-core/log/durability.h"
 
+#include "foedus-core/log/log_progress.h"
 #include "foedus/ticket.h"
 #include "tests/log/log_harness.h"
 
@@ -100,6 +101,37 @@ TEST(Durability, what_is_left_when_the_log_ends_is_called_with_the_error) {
     EXPECT_EQ(run.wait(Epoch(1'000'000)).code(), ErrorCode::kClosed);
   }
   EXPECT_EQ(calls, 2);
+}
+
+TEST(Durability, the_durable_epoch_never_moves_back_and_stands_still_after_a_failure) {
+  ManualRuntime runtime;
+  internal::DurabilityWaits waits(&runtime);
+  waits.announce(Epoch(7));
+  waits.announce(Epoch(5));
+  EXPECT_EQ(waits.durable(), Epoch(7));
+  waits.fail(Status::error(ErrorCode::kIoError, "the first"));
+  waits.announce(Epoch(9));
+  EXPECT_EQ(waits.durable(), Epoch(7));
+  // The first failure is the reason, whatever comes later.
+  waits.fail(Status::error(ErrorCode::kClosed, "the second"));
+  EXPECT_EQ(waits.trouble().code(), ErrorCode::kIoError);
+  waits.set_out_of_space(Status());
+  EXPECT_TRUE(waits.has_failed());
+  EXPECT_EQ(waits.wait(Epoch(8), 0).code(), ErrorCode::kIoError);
+}
+
+// Goal: L18 rests on dirty covering every record that was met. Method: the loggers meet records of
+// two epochs in the wrong order.
+TEST(Durability, a_record_of_an_older_epoch_does_not_hide_a_newer_one) {
+  ManualRuntime runtime;
+  internal::DurabilityWaits waits(&runtime);
+  LogProgress progress(&runtime, &waits, 2);
+  progress.raise_dirty(7);
+  progress.raise_dirty(6);
+  EXPECT_EQ(progress.dirty(), 7u);
+  progress.report(0, 7, 6);
+  progress.report(1, 7, 6);
+  EXPECT_EQ(waits.durable(), Epoch(6));
 }
 
 TEST(Durability, an_epoch_is_announced_only_when_every_logger_has_it) {

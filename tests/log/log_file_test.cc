@@ -82,6 +82,40 @@ TEST(Savepoint, the_newest_valid_slot_counts_and_a_torn_write_leaves_the_old_one
   EXPECT_EQ(read_savepoint(&device).code(), ErrorCode::kCorruption);
 }
 
+TEST(Savepoint, one_that_fails_once_is_written_again) {
+  for (const Call kind : {Call::kSync, Call::kWrite}) {
+    FailingDevice device;
+    Savepoint savepoint = empty_savepoint();
+    ASSERT_OK(create_savepoint(&device, &savepoint));
+    savepoint.incarnation = 7;
+    device.fail(kind, 0, EIO);
+    ASSERT_OK(write_savepoint(&device, &savepoint));
+    device.crash_power(FailingDevice::kDropAll);
+    EXPECT_EQ(read_savepoint(&device)->incarnation, 7u);
+  }
+}
+
+// Goal: a full device shows when the log is made, not when a savepoint is needed.
+TEST(Savepoint, room_for_both_slots_is_taken_first) {
+  FailingDevice device;
+  device.set_capacity(kBlockBytes);
+  Savepoint savepoint = empty_savepoint();
+  EXPECT_EQ(create_savepoint(&device, &savepoint).code(), ErrorCode::kOutOfSpace);
+  EXPECT_EQ(device.calls(Call::kWrite), 0u);
+}
+
+// Goal: writes seldom change a file's length. Method: look at the length before there is a record.
+TEST(LogFile, room_is_taken_ahead_of_header_and_frames) {
+  FailingDevice device;
+  LogRun run(&device, 1, 8u << 20);
+  ASSERT_OK(run.open_and_start());
+  EXPECT_EQ(device.bytes_of("log-0-00000001").size(), 4u << 20);
+  TestSession* const session = run.session(0, 16u << 20);
+  ASSERT_OK(session->commit(1, 5'000'000));
+  run.runtime.run_for(50'000);
+  EXPECT_EQ(device.bytes_of("log-0-00000001").size(), 8u << 20);
+}
+
 // Goal: writes that fail never touch the only valid slot. Method: fail every write and sync for a
 // while, with a power failure after each.
 TEST(Savepoint, failed_writes_spare_the_valid_slot) {

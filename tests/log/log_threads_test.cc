@@ -1,9 +1,12 @@
 // ctest-labels: concurrency
 // The log with real threads on real files: sessions that commit, wait, come and go.
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <string_view>
 #include <thread>
 
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/device/file_device.h"
 #include "tests/log/log_harness.h"
 
@@ -37,6 +40,43 @@ void work(Log* log, epoch::EpochClock* clock, std::uint32_t number, std::vector<
   }
   ASSERT_OK(session.detach());
   *history = session.history();
+}
+
+// Goal: a ring that was detached is never looked at again, so that its memory may go. Method: hold
+// the logger behind its look at the rings; a detach has to wait for the end of that step.
+std::atomic<bool> holds_logger{false};
+std::atomic<bool> logger_is_held{false};
+
+void hold_logger(const char* place) {
+  if (std::string_view(place) != "logger:before_write") return;
+  while (holds_logger.load()) logger_is_held.store(true);
+}
+
+TEST(LogThreads, a_detach_waits_for_the_step_that_has_seen_the_ring) {
+  FailingDevice device;
+  const auto runtime = base::make_thread_runtime();
+  auto log = Log::open(&device, runtime.get(), {1, 256u << 10}, {});
+  ASSERT_OK(log);
+  epoch::EpochClock clock(runtime.get(), (*log)->first_new_epoch(), 16, 2'000);
+  ASSERT_OK((*log)->start(&clock));
+  TestSession session((*log).get(), &clock, 0, 0, 64u << 10);
+  holds_logger.store(true);
+  base::set_sync_point_hook(hold_logger);
+  runtime->start(&clock);  // its first epoch makes the logger step
+  while (!logger_is_held.load()) std::this_thread::yield();
+  std::atomic<bool> is_detached{false};
+  std::thread detacher([&] {
+    ASSERT_OK(session.detach());
+    is_detached.store(true);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(is_detached.load());
+  holds_logger.store(false);
+  detacher.join();
+  EXPECT_TRUE(is_detached.load());
+  ASSERT_OK((*log)->close());
+  runtime->stop(&clock);
+  base::set_sync_point_hook(nullptr);
 }
 
 TEST(LogThreads, many_sessions_commit_wait_and_leave_and_all_is_read_back) {

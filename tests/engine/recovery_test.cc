@@ -1,0 +1,291 @@
+// ctest-labels: crash
+// What recovery makes of a log: ids that were used once, records of several loggers in the order of
+// their transactions, DDL in its place between them; and logs that no engine writes.
+#include <atomic>
+#include <chrono>
+#include <string_view>
+#include <thread>
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/storage_access.h"
+#include "tests/testing/failing_device.h"
+#include "tests/testing/manual_runtime.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using engine::Engine;
+using testing::FailingDevice;
+using testing::ManualRuntime;
+using testing::must;
+using testing::TestDatabase;
+
+// An engine on a failing device, driven by this thread alone.
+struct Small {
+  explicit Small(FailingDevice* device, std::uint32_t socs = 1) {
+    Options options = testing::small_options("/failing");
+    options.log_buffer_bytes = 64u << 10;
+    options.sessions_max = 4;
+    options.socs = socs;
+    opened = Engine::open(options, {.runtime = &runtime, .device = device});
+    if (opened.is_ok()) engine = std::move(opened).value();
+  }
+  occ::StorageControl* open(StorageKind kind, std::string_view name) {
+    storage_meta::StorageMeta meta;
+    meta.kind = kind;
+    meta.name = name;
+    return must(engine->catalog().open(meta));
+  }
+  Masstree tree() { return internal::StorageAccess::make<Masstree>(open(kTree, "tree")); }
+
+  static constexpr StorageKind kTree = StorageKind::kMasstree;
+  ManualRuntime runtime;
+  Result<std::unique_ptr<Engine>> opened = ErrorCode::kClosed;
+  std::unique_ptr<Engine> engine;
+};
+
+Ticket put(engine::EngineSession* session, const Masstree& tree, std::string_view payload) {
+  Txn txn = must(engine::begin_txn(session, {}));
+  must(txn.put(tree, key(1u), payload));
+  return must(txn.commit());
+}
+
+// TIDs of the records of `type` in a log that was closed.
+std::vector<page::Tid> tids_of(FailingDevice* device, log::LogRecordType type) {
+  ManualRuntime runtime;
+  const auto log = must(log::Log::open(device, &runtime, {}, {}));
+  std::vector<page::Tid> tids;
+  for (std::size_t i = 0; i < log->found_segment_count(); ++i) {
+    must(log->read_segment(i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) {
+      if (record.type == type) tids.push_back(page::Tid(record.tid));
+      return Status();
+    }));
+  }
+  return tids;
+}
+
+TEST(RecoveryTest, an_id_is_used_once_also_after_its_storage_was_dropped) {
+  TestDatabase db;
+  must(db->open_masstree("kept"));
+  must(db->open_masstree("dropped"));
+  must(db->drop_storage("dropped"));
+  db.reopen();
+  const Masstree tree = must(db->open_masstree("new"));
+  EXPECT_EQ(tree.id(), 3u);
+  must(db->transact([&](Txn& txn) { return txn.put(tree, key(1u), 5u); }));
+  db.reopen();
+  EXPECT_EQ(must(db->open_masstree("kept")).id(), 1u);
+  const Masstree again = must(db->open_masstree("new"));
+  EXPECT_EQ(again.id(), 3u);
+  EXPECT_EQ(must(db->transact([&](Txn& txn) { return txn.get_as<unsigned>(again, key(1u)); })),
+            5u);
+  EXPECT_EQ(must(db->open_masstree("newest")).id(), 4u);
+}
+
+// Goal: the order of transactions is that of their TIDs and not that of loggers or segments.
+TEST(RecoveryTest, the_last_of_two_sessions_on_two_socs_wins) {
+  for (const std::size_t last : {0u, 1u}) {
+    FailingDevice device;
+    {
+      Small db(&device, 2);
+      const Masstree tree = db.tree();
+      engine::EngineSession* const sessions[] = {must(db.engine->take_session()),
+                                                 must(db.engine->take_session())};
+      ASSERT_NE(sessions[0]->soc(), sessions[1]->soc());
+      put(sessions[1 - last], tree, "first");
+      put(sessions[last], tree, "last");
+      must(db.engine->close());
+    }
+    Small db(&device);
+    const Masstree tree = db.tree();
+    Txn txn = must(engine::begin_txn(must(db.engine->take_session()), {}));
+    EXPECT_EQ(must(txn.get(tree, key(1u))), "last");
+  }
+}
+
+// Goal: appends that tie are in the order of their sessions, before and after.
+TEST(RecoveryTest, appends_of_one_epoch_keep_their_order) {
+  FailingDevice device;
+  std::vector<std::string> rows[2];
+  for (std::vector<std::string>& found : rows) {
+    Small db(&device, 2);
+    const auto log =
+        internal::StorageAccess::make<Sequential>(db.open(StorageKind::kSequential, "log"));
+    engine::EngineSession* const reader = must(db.engine->take_session());
+    if (&found == rows) {
+      for (int i = 0; i < 3; ++i) {
+        Txn txn = must(engine::begin_txn(must(db.engine->take_session()), {}));
+        must(txn.append(log, "session " + std::to_string(i)));
+        must(txn.commit());
+      }
+    }
+    Txn txn = must(engine::begin_txn(reader, {}));
+    for (const Row& row : txn.scan(log)) found.emplace_back(row.payload);
+    txn.rollback();
+    must(db.engine->close());
+  }
+  EXPECT_EQ(rows[0].size(), 3u);
+  EXPECT_EQ(rows[0], rows[1]);
+}
+
+// Goal: the epoch of a DDL record is not durable before the record is. Method: the clock and the
+// loggers run for a while between its serialization point and its publish.
+ManualRuntime* hooked_runtime = nullptr;
+
+void run_the_clock(const char* place) {
+  if (std::string_view(place) == "engine:ddl_serialized") hooked_runtime->run_for(100'000);
+}
+
+TEST(RecoveryTest, a_storage_that_was_created_survives_a_power_failure) {
+  FailingDevice device;
+  {
+    Small db(&device);
+    hooked_runtime = &db.runtime;
+    base::set_sync_point_hook(run_the_clock);
+    db.tree();
+    base::set_sync_point_hook(nullptr);
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  Small db(&device);
+  EXPECT_EQ(db.engine->catalog().list().size(), 1u);
+}
+
+TEST(RecoveryTest, a_drop_that_returned_survives_a_power_failure) {
+  FailingDevice device;
+  {
+    Small db(&device);
+    db.tree();
+    must(db.engine->catalog().drop("tree"));
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  Small db(&device);
+  EXPECT_TRUE(db.engine->catalog().list().empty());
+}
+
+TEST(RecoveryTest, ddl_of_one_epoch_has_ascending_tids) {
+  FailingDevice device;
+  {
+    Small db(&device);
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      const Result<Epoch> epoch = db.engine->publish_ddl(log::LogRecordType::kDropStorage,
+                                                         page::StorageId{id}, "name", {});
+      ASSERT_TRUE(epoch.is_ok());
+    }
+    must(db.engine->close());
+  }
+  const std::vector<page::Tid> tids = tids_of(&device, log::LogRecordType::kDropStorage);
+  ASSERT_EQ(tids.size(), 3u);
+  EXPECT_TRUE(tids[0].epoch().is_valid());
+  EXPECT_EQ(tids[0].epoch(), tids[2].epoch());
+  EXPECT_LT(tids[0].ordinal(), tids[1].ordinal());
+  EXPECT_LT(tids[1].ordinal(), tids[2].ordinal());
+}
+
+// Goal: E5, no record of a storage is newer than its drop. Method: a commit that passed its checks
+// before the drop began is held while the drop is at work.
+std::atomic<bool> holds_commit{false};
+std::atomic<bool> commit_is_held{false};
+
+void hold_commit(const char* place) {
+  if (std::string_view(place) != "commit:published") return;
+  while (holds_commit.load()) commit_is_held.store(true);
+}
+
+TEST(RecoveryTest, a_drop_is_later_than_every_commit_to_its_storage) {
+  FailingDevice device;
+  Options options = testing::small_options("/failing");
+  options.epoch_interval_us = 1'000'000;
+  {
+    const auto engine = must(Engine::open(options, {.device = &device}));
+    storage_meta::StorageMeta meta;
+    meta.name = "tree";
+    const auto tree = internal::StorageAccess::make<Masstree>(must(engine->catalog().open(meta)));
+    engine::EngineSession* const session = must(engine->take_session());
+    holds_commit.store(true);
+    base::set_sync_point_hook(hold_commit);
+    std::thread committer([&] { put(session, tree, "late"); });
+    while (!commit_is_held.load()) std::this_thread::yield();
+    std::thread dropper([&] { must(engine->catalog().drop("tree")); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    holds_commit.store(false);
+    committer.join();
+    dropper.join();
+    base::set_sync_point_hook(nullptr);
+    must(engine->close());
+  }
+  const auto puts = tids_of(&device, log::LogRecordType::kPut);
+  const auto drops = tids_of(&device, log::LogRecordType::kDropStorage);
+  ASSERT_EQ(puts.size(), 1u);
+  ASSERT_EQ(drops.size(), 1u);
+  EXPECT_GT(drops[0].epoch(), puts[0].epoch());
+}
+
+void expect_refused(FailingDevice* device, const std::string& why) {
+  Small db(device);
+  EXPECT_EQ(db.opened.code(), ErrorCode::kCorruption);
+  EXPECT_NE(db.opened.status().message().find(why), std::string::npos)
+      << db.opened.status().message();
+}
+
+TEST(RecoveryTest, a_log_that_creates_a_storage_twice_is_refused) {
+  FailingDevice device;
+  {
+    Small db(&device);
+    const Masstree tree = db.tree();
+    storage_meta::StorageMeta meta;
+    meta.kind = StorageKind::kMasstree;
+    const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
+    ASSERT_TRUE(db.engine
+                    ->publish_ddl(log::LogRecordType::kCreateStorage,
+                                  page::StorageId{tree.id() + 1}, "tree",
+                                  {reinterpret_cast<const char*>(&parameters), sizeof(parameters)})
+                    .is_ok());
+    must(db.engine->close());
+  }
+  expect_refused(&device, "creates a storage twice");
+}
+
+TEST(RecoveryTest, a_record_of_a_storage_that_was_never_created_is_refused) {
+  FailingDevice device;
+  {
+    Small db(&device);
+    ASSERT_TRUE(db.engine
+                    ->publish_ddl(log::LogRecordType::kPut, page::StorageId{77}, "key", "payload")
+                    .is_ok());
+    must(db.engine->close());
+  }
+  expect_refused(&device, "storage 77");
+}
+
+TEST(RecoveryTest, a_rotten_segment_is_refused) {
+  FailingDevice device;
+  {
+    Small db(&device);
+    put(must(db.engine->take_session()), db.tree(), "payload");
+    must(db.engine->close());
+  }
+  device.flip_bit("log-0-00000001", 4096 + 120, 3);
+  expect_refused(&device, "log-0-00000001");
+}
+
+TEST(RecoveryTest, a_database_that_was_closed_says_so) {
+  for (const bool closes : {true, false}) {
+    FailingDevice device;
+    {
+      Small db(&device);
+      db.tree();
+      if (closes) {
+        must(db.engine->close());
+      } else {
+        device.crash_process();
+      }
+    }
+    ManualRuntime runtime;
+    EXPECT_EQ(must(log::Log::open(&device, &runtime, {}, {}))->was_closed_cleanly(), closes);
+  }
+}
+
+}  // namespace
+}  // namespace foedus

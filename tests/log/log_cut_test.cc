@@ -1,0 +1,247 @@
+// ctest-labels: crash
+// What a start makes of the segments that it finds, and what they say to later starts: which epochs
+// they hold, what is written again, what may be removed.
+#include <cerrno>
+#include <cstring>
+
+#include "foedus-core/log/log_file.h"
+#include "tests/log/log_harness.h"
+
+namespace foedus::log::testing {
+namespace {
+
+const std::string kFirst = "log-0-00000001";
+
+template <typename T>
+T load(const FailingDevice& device, const std::string& name, std::uint64_t offset) {
+  T value;
+  std::memcpy(&value, device.bytes_of(name).data() + offset, sizeof(value));
+  return value;
+}
+
+// One commit that is durable, then a crash or a close; its epoch.
+Epoch run_once(FailingDevice* device, bool close) {
+  LogRun run(device);
+  EXPECT_TRUE(run.open_and_start().is_ok());
+  run.runtime.run_for(50'000);
+  const Result<Epoch> epoch = run.session(0)->commit(1, 100);
+  EXPECT_TRUE(run.wait(*epoch).is_ok());
+  if (close) {
+    EXPECT_TRUE(run.close().is_ok());
+  } else {
+    device->crash_power(FailingDevice::kDropAll);
+  }
+  return *epoch;
+}
+
+TEST(LogCut, a_found_segment_is_removed_only_when_its_newest_record_is_covered) {
+  for (const bool close : {false, true}) {
+    FailingDevice device;
+    const Epoch newest = run_once(&device, close);
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    ASSERT_OK(run.log->remove_segments_up_to(newest.previous()));
+    EXPECT_TRUE(device.exists(kFirst));
+    ASSERT_OK(run.log->remove_segments_up_to(newest));
+    EXPECT_FALSE(device.exists(kFirst));
+  }
+}
+
+// Goal: epochs begin above those of records that no mark covers, however often the start is broken
+// off. Method: a session fills its ring within one epoch, so that it is synced before its end.
+TEST(LogCut, new_epochs_begin_above_records_that_no_mark_covers) {
+  FailingDevice device;
+  Epoch epoch;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    run.runtime.run_for(15'000);
+    TestSession* const session = run.session(0);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      const auto committed = session->commit(i, 4'000);
+      ASSERT_OK(committed);
+      epoch = *committed;
+    }
+    ASSERT_GT(session->ring().durable(), 0u);
+    ASSERT_LT(run.clock->published(), epoch);
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  for (int i = 0; i < 3; ++i) {
+    LogRun run(&device);
+    ASSERT_OK(run.open());
+    EXPECT_LT(run.log->durable_epoch_found(), epoch);
+    EXPECT_GT(run.log->first_new_epoch(), epoch);
+    History found;
+    ASSERT_OK(read_all(*run.log, &found));
+    EXPECT_TRUE(found.empty());
+    if (i < 2) {
+      ASSERT_OK(run.log->make_cut_durable());
+      device.crash_power(FailingDevice::kDropAll);
+    } else {
+      // A reader of the running log does not see them either, whatever it asks for.
+      ASSERT_OK(run.start());
+      for (const LogSegment& segment : run.log->segments()) {
+        ASSERT_OK(run.log->read(segment, Epoch(Epoch::kMax),
+                                [](std::uint32_t, std::uint64_t, const LogRecord&) -> Status {
+                                  return Status::error(ErrorCode::kCorruption, "a lost record");
+                                }));
+      }
+    }
+  }
+}
+
+TEST(LogCut, a_reader_gets_no_record_of_a_later_epoch_than_it_asked_for) {
+  FailingDevice device;
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  const auto first = run.session(0)->commit(1, 10);
+  ASSERT_OK(first);
+  ASSERT_OK(run.wait(*first));
+  const auto second = run.sessions[0]->commit(2, 10);
+  ASSERT_OK(second);
+  ASSERT_OK(run.wait(*second));
+  std::uint64_t last = 0;
+  ASSERT_OK(run.log->read(run.log->segments().at(0), *first,
+                          [&](std::uint32_t, std::uint64_t, const LogRecord& record) -> Status {
+                            last = record.index();
+                            return {};
+                          }));
+  EXPECT_EQ(last, 1u);
+}
+
+TEST(LogCut, a_start_writes_again_only_what_may_not_be_synced) {
+  {
+    FailingDevice device;
+    {
+      LogRun run(&device, 1, 64u << 20);
+      ASSERT_OK(run.open_and_start());
+      TestSession* const session = run.session(0, 4u << 20);
+      for (std::uint64_t i = 0; i < 20; ++i) {
+        const auto epoch = session->commit(i, 1'000'000);
+        ASSERT_OK(epoch);
+        ASSERT_OK(run.wait(*epoch));
+      }
+      device.crash_process();
+    }
+    LogRun run(&device);
+    ASSERT_OK(run.open());
+    const std::uint64_t before = device.calls(Call::kWrite);
+    ASSERT_OK(run.log->make_cut_durable());
+    EXPECT_LT(device.calls(Call::kWrite) - before, 40u);  // savepoint, last frames, seal
+  }
+  FailingDevice device;
+  run_once(&device, true);
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+  const std::uint64_t before = device.calls(Call::kWrite);
+  ASSERT_OK(run.log->make_cut_durable());
+  EXPECT_EQ(device.calls(Call::kWrite) - before, 1u);  // the savepoint
+}
+
+TEST(LogCut, files_that_change_between_open_and_start_are_refused) {
+  FailingDevice made;
+  run_once(&made, false);
+  {
+    const auto device = made.copy();
+    LogRun run(device.get());
+    ASSERT_OK(run.open());
+    device->flip_bit(kFirst, 20, 1);
+    const Status status = run.log->make_cut_durable();
+    EXPECT_EQ(status.code(), ErrorCode::kCorruption) << status.message();
+  }
+  const auto device = made.copy();
+  LogRun run(device.get());
+  ASSERT_OK(run.open());
+  device->set_size(kFirst, kBlockBytes);
+  const Status status = run.log->make_cut_durable();
+  EXPECT_NE(status.message().find("became shorter"), std::string::npos) << status.message();
+}
+
+TEST(LogCut, a_leftover_that_cannot_be_removed_stops_the_start) {
+  FailingDevice device;
+  run_once(&device, true);
+  ASSERT_OK(device.open("log-0-00000002", device::Access::kCreate).status());
+  device.fail(Call::kRemove, 0, EIO);
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+  EXPECT_EQ(run.start().error_number(), EIO);
+}
+
+TEST(LogCut, a_start_announces_the_epochs_before_its_own) {
+  FailingDevice device;
+  const Epoch newest = run_once(&device, false);
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  EXPECT_GE(run.log->durability().durable(), newest);
+  EXPECT_EQ(run.log->durability().durable(), run.clock->current().previous());
+}
+
+// Goal: frames and seals say which epochs they hold, also a frame with a later part of a record,
+// and a frame ends where a record does if it can. A glean chooses segments by these.
+TEST(LogCut, frames_and_seals_name_their_epochs) {
+  FailingDevice device;
+  std::vector<std::uint64_t> epochs;
+  {
+    LogRun run(&device, 1, 64u << 20);
+    ASSERT_OK(run.open_and_start());
+    run.runtime.run_for(30'000);
+    TestSession* const session = run.session(0, 32u << 20);
+    for (const std::size_t bytes : {std::size_t{2'500'000}, std::size_t{600'000}}) {
+      for (int i = 0; i < 3; ++i) {
+        const auto epoch = session->commit(static_cast<std::uint64_t>(i), bytes);
+        ASSERT_OK(epoch);
+        epochs.push_back(epoch->number());
+      }
+      ASSERT_OK(run.wait(Epoch(epochs.back())));
+    }
+    ASSERT_OK(run.close());
+  }
+  std::uint64_t count = 0;
+  const std::uint64_t end = device.bytes_of(kFirst).size();
+  for (std::uint64_t at = kBlockBytes; at < end;) {
+    const auto frame = load<FrameHeader>(device, kFirst, at);
+    ASSERT_EQ(frame.magic, kFrameMagic);
+    if (frame.piece_count != 0) {
+      EXPECT_GE(frame.oldest_epoch, epochs.front()) << at;
+      EXPECT_GE(frame.newest_epoch, frame.oldest_epoch) << at;
+      EXPECT_LE(frame.newest_epoch, epochs.back()) << at;
+    }
+    if (frame.oldest_epoch == epochs.back()) {
+      EXPECT_EQ(load<FramePiece>(device, kFirst, at + sizeof(frame)).bytes,
+                LogRecord::size_of(8, 600'000));
+      ++count;
+    }
+    at += frame.frame_bytes;
+  }
+  EXPECT_EQ(count, 3u);
+  const auto seal = load<SegmentSeal>(device, kFirst, kSlotBytes);
+  EXPECT_EQ(seal.oldest_epoch, epochs.front());
+  EXPECT_EQ(seal.newest_epoch, epochs.back());
+}
+
+// Goal: a mark stands behind everything that it covers. Method: small records of many sessions need
+// several frames; the power fails after each of them, and all that was written survives.
+TEST(LogCut, a_mark_stands_in_the_last_of_several_frames) {
+  for (std::uint64_t skip = 0; skip < 8; ++skip) {
+    FailingDevice device;
+    History all;
+    {
+      LogRun run(&device);
+      ASSERT_OK(run.open_and_start());
+      run.runtime.run_for(30'000);
+      for (std::uint64_t i = 0; i < 60; ++i) ASSERT_OK(run.session(0)->commit(i, 200));
+      all = run.history(1);
+      device.lose_power_after(skip);
+      run.runtime.run_for(30'000);
+      device.crash_power(FailingDevice::kKeepAll);
+    }
+    LogRun run(&device);
+    ASSERT_OK(run.open());
+    History found;
+    ASSERT_OK(read_all(*run.log, &found));
+    EXPECT_EQ(found, cut_at(all, run.log->durable_epoch_found())) << skip;
+  }
+}
+
+}  // namespace
+}  // namespace foedus::log::testing

@@ -1,0 +1,263 @@
+// Files whose checksums are right and whose content cannot be: written by a program with a mistake,
+// put together from two directories, or with whole blocks lost. Each is refused by name, and never
+// read as if it were another log.
+#include <cstddef>
+#include <cstring>
+
+#include "foedus-core/base/crc32c.h"
+#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/savepoint.h"
+#include "tests/log/log_harness.h"
+
+namespace foedus::log::testing {
+namespace {
+
+const std::string kFirst = "log-0-00000001";
+const std::string kSecond = "log-0-00000002";
+constexpr std::uint64_t kLastFrame = 2 * kBlockBytes;  // of a log with two commits
+
+template <typename T>
+void poke(FailingDevice* device, const std::string& name, std::uint64_t offset, T value) {
+  device->overwrite(name, offset, std::string(reinterpret_cast<const char*>(&value), sizeof(T)));
+}
+
+// The checksum of `bytes` bytes at `offset` is right again.
+void reseal(FailingDevice* device, const std::string& name, std::uint64_t offset,
+            std::size_t bytes, std::size_t crc_offset) {
+  poke(device, name, offset + crc_offset, std::uint32_t{0});
+  const std::vector<char> all = device->bytes_of(name);
+  poke(device, name, offset + crc_offset, base::crc32c(all.data() + offset, bytes));
+}
+void reseal_header(FailingDevice* device, const std::string& name) {
+  reseal(device, name, 0, kSlotBytes, offsetof(SegmentHeader, crc));
+}
+void reseal_seal(FailingDevice* device, const std::string& name) {
+  reseal(device, name, kSlotBytes, kSlotBytes, offsetof(SegmentSeal, crc));
+}
+void reseal_savepoint(FailingDevice* device) {
+  for (const std::uint64_t slot : {std::size_t{0}, kBlockBytes}) {
+    reseal(device, std::string(kSavepointName), slot, kBlockBytes, offsetof(Savepoint, crc));
+  }
+}
+
+// One run with a commit after the other, each waited for; power fails unless it is closed.
+void make_log(FailingDevice* device, bool close, std::uint64_t commits = 2,
+              std::size_t bytes = 40) {
+  LogRun run(device, 1, 64u << 10);
+  ASSERT_OK(run.open_and_start());
+  TestSession* const session = run.session(0, 8u << 20);
+  for (std::uint64_t i = 0; i < commits; ++i) {
+    const auto epoch = session->commit(i, bytes);
+    ASSERT_OK(epoch);
+    ASSERT_OK(run.wait(*epoch));
+  }
+  if (close) {
+    ASSERT_OK(run.close());
+  } else {
+    device->crash_power(FailingDevice::kDropAll);
+  }
+}
+
+void expect_refused(FailingDevice* device, const std::string& why) {
+  LogRun run(device);
+  Status status = run.open();
+  History found;
+  if (status.is_ok()) status = read_all(*run.log, &found);
+  EXPECT_EQ(status.code(), ErrorCode::kCorruption) << "expected: " << why;
+  EXPECT_NE(status.message().find(why), std::string::npos) << status.message();
+}
+
+template <typename T>
+void expect_frame_refused(std::size_t field, T value, const std::string& why) {
+  SCOPED_TRACE("field at " + std::to_string(field));
+  FailingDevice device;
+  make_log(&device, true);
+  poke(&device, kFirst, kLastFrame + field, value);
+  reseal(&device, kFirst, kLastFrame, kBlockBytes, offsetof(FrameHeader, crc));
+  expect_refused(&device, why);
+}
+
+TEST(LogForged, a_frame_of_another_place_is_refused) {
+  const std::string why = kFirst + ": no valid frame at offset 8192";
+  expect_frame_refused(offsetof(FrameHeader, magic), std::uint32_t{1}, why);
+  expect_frame_refused(offsetof(FrameHeader, version), std::uint32_t{2}, why);
+  expect_frame_refused(offsetof(FrameHeader, soc), std::uint32_t{1}, why);
+  expect_frame_refused(offsetof(FrameHeader, number), std::uint32_t{2}, why);
+  expect_frame_refused(offsetof(FrameHeader, incarnation), std::uint64_t{2}, why);
+  expect_frame_refused(offsetof(FrameHeader, offset), std::uint64_t{4096}, why);
+}
+
+TEST(LogForged, pieces_that_do_not_fit_are_refused) {
+  constexpr std::size_t kPiece = sizeof(FrameHeader);
+  const std::string why = kFirst + ": no valid frame at offset 8192";
+  for (const std::uint32_t bytes : {0u, 12u, 5'000u}) {
+    expect_frame_refused(kPiece + offsetof(FramePiece, bytes), bytes, why);
+  }
+  expect_frame_refused(offsetof(FrameHeader, piece_count), std::uint16_t{300}, why);
+  expect_frame_refused(kPiece + offsetof(FramePiece, ring_offset), std::uint64_t{64}, "a gap");
+}
+
+TEST(LogForged, records_without_sense_are_refused) {
+  constexpr std::size_t kRecord = sizeof(FrameHeader) + sizeof(FramePiece);
+  expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{0},
+                       "a record without length");
+  expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint64_t{0x80000000},
+                       "a record without length");  // and of storage 0: a filler
+  expect_frame_refused(kRecord + offsetof(LogRecord, key_bytes), std::uint16_t{60'000},
+                       "a record without sense");
+  expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{4'096},
+                       "the end is missing");
+}
+
+TEST(LogForged, slots_of_another_kind_are_refused) {
+  FailingDevice made;
+  make_log(&made, true);
+  const auto header = made.copy();
+  poke(header.get(), kFirst, offsetof(SegmentHeader, magic), std::uint64_t{1});
+  reseal_header(header.get(), kFirst);
+  expect_refused(header.get(), kFirst + ": no valid header");
+  const auto seal = made.copy();
+  poke(seal.get(), kFirst, kSlotBytes + offsetof(SegmentSeal, magic), std::uint64_t{1});
+  reseal_seal(seal.get(), kFirst);
+  expect_refused(seal.get(), kFirst + ": no valid seal");
+  const auto savepoint = made.copy();
+  for (const std::uint64_t slot : {std::size_t{0}, kBlockBytes}) {
+    poke(savepoint.get(), std::string(kSavepointName), slot, std::uint64_t{1});
+  }
+  reseal_savepoint(savepoint.get());
+  expect_refused(savepoint.get(), "savepoint: no valid slot");
+}
+
+TEST(LogForged, savepoints_in_each_others_slot_are_refused) {
+  FailingDevice device;
+  make_log(&device, true);
+  const std::vector<char> bytes = device.bytes_of(std::string(kSavepointName));
+  const std::string all(bytes.data(), bytes.size());
+  device.overwrite(std::string(kSavepointName), 0, all.substr(kBlockBytes));
+  device.overwrite(std::string(kSavepointName), kBlockBytes, all.substr(0, kBlockBytes));
+  expect_refused(&device, "savepoint: no valid slot");
+}
+
+TEST(LogForged, a_savepoint_with_too_many_loggers_is_refused) {
+  FailingDevice device;
+  make_log(&device, false);
+  for (const std::uint64_t slot : {std::size_t{0}, kBlockBytes}) {
+    poke(&device, std::string(kSavepointName), slot + offsetof(Savepoint, logger_count), 65u);
+  }
+  reseal_savepoint(&device);
+  expect_refused(&device, "savepoint counts 65 loggers");
+}
+
+TEST(LogForged, a_segment_that_says_it_is_another_one_is_refused) {
+  FailingDevice made;
+  make_log(&made, true);
+  const auto number = made.copy();
+  poke(number.get(), kFirst, offsetof(SegmentHeader, number), 2u);
+  reseal_header(number.get(), kFirst);
+  expect_refused(number.get(), kFirst + " is another segment");
+  const auto incarnation = made.copy();
+  poke(incarnation.get(), kFirst, offsetof(SegmentHeader, incarnation), std::uint64_t{2});
+  reseal_header(incarnation.get(), kFirst);
+  expect_refused(incarnation.get(), kFirst + " is newer than savepoint");
+}
+
+TEST(LogForged, a_seal_that_must_be_there_and_is_not_is_refused) {
+  const std::string none(kSlotBytes, '\0');
+  FailingDevice closed;
+  make_log(&closed, true);
+  const auto device = closed.copy();
+  device->overwrite(kFirst, kSlotBytes, none);
+  expect_refused(device.get(), kFirst + ": the seal at offset 2048 is missing");
+  make_log(&closed, false);  // a second incarnation, which crashes
+  closed.overwrite(kFirst, kSlotBytes, none);
+  expect_refused(&closed, kFirst + ": the seal at offset 2048 is missing");
+}
+
+// Two segments of one incarnation that crashed; the first one has lost its seal.
+void make_unsealed_pair(FailingDevice* device) {
+  make_log(device, false, 18, 5'000);
+  ASSERT_TRUE(device->exists(kSecond));
+  device->overwrite(kFirst, kSlotBytes, std::string(kSlotBytes, '\0'));
+}
+
+TEST(LogForged, a_successor_that_names_no_end_or_a_wrong_one_is_refused) {
+  FailingDevice made;
+  make_unsealed_pair(&made);
+  const auto none = made.copy();
+  constexpr std::size_t kEnd = offsetof(SegmentHeader, previous_valid_bytes);
+  poke(none.get(), kSecond, kEnd, std::uint64_t{0});
+  reseal_header(none.get(), kSecond);
+  expect_refused(none.get(), kFirst + " has no valid successor");
+  std::uint64_t end;
+  std::memcpy(&end, made.bytes_of(kSecond).data() + kEnd, sizeof(end));
+  // Behind the last frame, which is a mark, and within the one before.
+  for (const std::uint64_t wrong : {end + kBlockBytes, end - 2 * kBlockBytes}) {
+    const auto device = made.copy();
+    poke(device.get(), kSecond, kEnd, wrong);
+    reseal_header(device.get(), kSecond);
+    expect_refused(device.get(), kFirst + ": no valid frame");
+  }
+}
+
+// Goal: what a savepoint knows to be synced is not taken for a torn tail. Method: all frames of one
+// logger are lost; the other one had begun a segment since, and written a savepoint.
+TEST(LogForged, frames_up_to_the_anchor_of_the_savepoint_must_be_there) {
+  FailingDevice device;
+  {
+    LogRun run(&device, 2, 64u << 10);
+    ASSERT_OK(run.open_and_start());
+    for (std::uint32_t soc = 0; soc < 2; ++soc) run.session(soc);
+    for (std::uint64_t i = 0; i < 30; ++i) {
+      const auto epoch = run.sessions[i == 0 ? 1 : 0]->commit(i, 4'000);
+      ASSERT_OK(epoch);
+      ASSERT_OK(run.wait(*epoch));
+    }
+    ASSERT_TRUE(device.exists(kSecond));
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  const std::string other = "log-1-00000001";
+  const std::size_t frames = device.bytes_of(other).size() - kBlockBytes;
+  device.overwrite(other, kBlockBytes, std::string(frames, '\0'));
+  expect_refused(&device, other + ": no valid frame at offset 4096");
+}
+
+// Goal: a cut that another segment was sealed with is durable. Method: the segment with the mark
+// behind that cut loses its frames.
+TEST(LogForged, marks_below_the_cut_of_a_seal_are_refused) {
+  FailingDevice device;
+  {
+    LogRun run(&device, 1, 64u << 10);
+    ASSERT_OK(run.open_and_start());
+    for (int i = 0; i < 2; ++i) run.session(0, 1u << 20);
+    ASSERT_OK(run.sessions[0]->commit(1, 30'000));
+    const auto epoch = run.sessions[1]->commit(2, 50'000);  // does not fit into the first segment
+    ASSERT_OK(epoch);
+    ASSERT_OK(run.wait(*epoch));
+    run.runtime.run_for(50'000);
+    ASSERT_TRUE(device.exists(kSecond));
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  device.overwrite(kSecond, kBlockBytes, std::string(60'000, '\0'));
+  expect_refused(&device, "the marks in the segments end at epoch");
+}
+
+TEST(LogForged, marks_below_what_the_savepoint_knows_to_be_durable_are_refused) {
+  FailingDevice device;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    run.runtime.run_for(500'000);  // epochs without a mark, durable by the clean close alone
+    ASSERT_OK(run.close());
+  }
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  poke(&device, kSecond, offsetof(SegmentHeader, mark_epoch), std::uint64_t{1});
+  reseal_header(&device, kSecond);
+  expect_refused(&device, "the marks in the segments end at epoch");
+}
+
+}  // namespace
+}  // namespace foedus::log::testing
