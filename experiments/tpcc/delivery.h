@@ -85,10 +85,23 @@ foedus::Status deliver_district(typename B::Txn& txn, const Tables<B>& tables,
   return txn.write_at(tables.customer, c_key, kAccountAt, payload_of(account));
 }
 
+// The rows of the orders that are probably the oldest, so that their cache misses overlap.
+template <Backend B>
+void prefetch_delivery(typename B::Txn& txn, const Tables<B>& tables, const DeliveryInput& input,
+                       const DeliveredBelow& from) {
+  for (std::uint32_t d = 1; d <= tables.scale.districts; ++d) {
+    const PackedKey key = order_key(input.w, d, from[d - 1]);
+    txn.prefetch(tables.new_order, key);
+    txn.prefetch(tables.orders, key);
+    txn.prefetch(tables.order_line, order_line_key(input.w, d, from[d - 1], 1));
+  }
+}
+
 template <Backend B>
 foedus::Status delivery(typename B::Txn& txn, const Tables<B>& tables, const DeliveryInput& input,
                         const DeliveredBelow& from, DeliveryResult& result) {
   result.o_ids.fill(0);
+  prefetch_delivery<B>(txn, tables, input, from);
   for (std::uint32_t d = 1; d <= tables.scale.districts; ++d) {
     FOEDUS_CHECK(deliver_district<B>(txn, tables, input, d, from[d - 1], result.o_ids[d - 1]));
   }

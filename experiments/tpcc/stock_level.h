@@ -40,10 +40,16 @@ foedus::Status stock_level(typename B::Txn& txn, const Tables<B>& tables,
   FOEDUS_CHECK(read);
   std::sort(items.begin(), items.begin() + count);
   const auto* const end = std::unique(items.begin(), items.begin() + count);
-  for (const std::uint32_t* item = items.begin(); item != end; ++item) {
+  constexpr std::ptrdiff_t kAhead = 16;  // more would push each other out of the first-level cache
+  const auto prefetch = [&](const std::uint32_t* item) {
     txn.prefetch(tables.stock, stock_key(tables.scale, input.w, *item));
+  };
+  for (const std::uint32_t* item = items.begin(); item != end && item - items.begin() < kAhead;
+       ++item) {
+    prefetch(item);
   }
   for (const std::uint32_t* item = items.begin(); item != end; ++item) {
+    if (end - item > kAhead) prefetch(item + kAhead);
     std::int32_t quantity = 0;
     FOEDUS_CHECK(must_exist(
         txn.read_at(tables.stock, stock_key(tables.scale, input.w, *item),

@@ -19,6 +19,19 @@ class Call {
       : session_(session), control_(internal::StorageAccess::control_of(storage)) {}
 
   Status check(bool is_write) const {
+    if (is_ready(is_write)) [[likely]] return {};
+    return refusal(is_write);
+  }
+
+ private:
+  // All that refusal() asks, in one expression.
+  bool is_ready(bool is_write) const {
+    if (session_ == nullptr || control_ == nullptr) return false;
+    const occ::TxnContext& txn = session_->context();
+    return txn.is_open() && !txn.is_doomed() && !control_->is_dropped() &&
+           !(is_write && txn.is_read_only()) && session_->engine().check_process().is_ok();
+  }
+  [[gnu::cold, gnu::noinline]] Status refusal(bool is_write) const {
     if (session_ == nullptr || !session_->context().is_open()) [[unlikely]] {
       return Status::error(ErrorCode::kClosed, "the transaction has ended");
     }
@@ -39,6 +52,8 @@ class Call {
     }
     return {};
   }
+
+ public:
   Status check_key(std::string_view key, bool is_write) const {
     FOEDUS_CHECK(check(is_write));
     if (key.size() > kMaxKeyBytes) [[unlikely]] {

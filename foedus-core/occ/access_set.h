@@ -25,6 +25,10 @@ struct ReadEntry {
   StorageControl* storage;
 };
 
+// What the call that made a write relied on, and the commit has to find again: whether the record
+// is there, own writes before this one included.
+enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };
+
 // A record will be written: `log` says how. Several entries of one record are applied in order.
 struct WriteEntry {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -37,7 +41,7 @@ struct WriteEntry {
   std::uint32_t place = 0;         // the storage's own: where in its page the record is described
   std::uint32_t order = 0;         // place in the order of the user's calls
   std::uint32_t next_own = kNone;  // next entry of the same record
-  bool must_exist = false;         // the call found the record: at commit it must not be deleted
+  Premise premise = Premise::kNone;
 };
 
 // A dual page pointer was followed to its snapshot page.

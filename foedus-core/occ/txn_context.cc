@@ -111,7 +111,7 @@ void TxnContext::forget_sets() {
   write_set_.clear();
   page_set_.clear();
   waiters_.clear();
-  last_pages_.fill({});
+  ++number_;
   open_ = false;
 }
 
@@ -179,7 +179,8 @@ bool TxnContext::overlay(const WriteSet::Own& own, bool base_present, ReadRange*
   return present;
 }
 
-Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record, bool remember) {
+Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record,
+                          Remember remember) {
   const WriteSet::Own own = write_set_.find(record);
   if (own.newest != WriteEntry::kNone) {
     // The newest entry decides: partial writes are only made to records that are there.
@@ -189,14 +190,14 @@ Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record, b
   page::Tid observed;
   if (!optimistic_tid(*record, &observed)) return Found::kConflict;
   if (observed.is_moved() || observed.is_next_layer()) return Found::kMoved;
-  // Absence is always remembered: nothing else would notice that the record came to be.
-  if (remember || observed.is_deleted()) remember_read(record, observed, storage);
+  const bool wanted = observed.is_deleted() == (remember == Remember::kAbsence);
+  if (wanted) remember_read(record, observed, storage);
   return observed.is_deleted() ? Found::kAbsent : Found::kPresent;
 }
 
 Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
                          page::RecordHeader* record, std::uint32_t place, std::string_view key,
-                         std::uint32_t payload_offset, std::string_view payload, bool must_exist,
+                         std::uint32_t payload_offset, std::string_view payload, Premise premise,
                          std::uint64_t overflow) {
   Status status;
   log::LogRecord* const log_record =
@@ -208,7 +209,7 @@ Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
   if (!payload.empty()) std::memcpy(log_record->payload_data(), payload.data(), payload.size());
   WriteEntry entry{.record = record, .log = log_record, .storage = storage};
   entry.place = place;
-  entry.must_exist = must_exist;
+  entry.premise = premise;
   entry.overflow = overflow;
   write_set_.add(entry);
   return {};

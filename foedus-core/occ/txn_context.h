@@ -15,6 +15,7 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log_buffer.h"
@@ -39,6 +40,16 @@ struct ReadRange {
     if (offset >= size) return 0;
     return size - offset < out_bytes ? size - offset : out_bytes;
   }
+};
+
+// A search that was begun ahead of the record's use: the page where it seems to be, which nobody
+// has looked at yet, and the page above.
+struct BegunSearch {
+  std::uint64_t txn = 0;  // by which transaction of the session
+  const StorageControl* storage = nullptr;
+  std::uint64_t number = 0;  // what is searched for: the storage's own
+  page::PageHeader* page = nullptr;
+  void* parent = nullptr;                   // the storage's own
 };
 
 // What a look at a record found. kMoved: it is now in another page or a layer; look again from
@@ -117,14 +128,16 @@ class TxnContext {
   Found read_record(StorageControl* storage, page::RecordHeader* record, ReadRange* range,
                     CopyBase&& copy_base);
 
-  // Whether `record` is there for this transaction. If `remember`, the answer is verified at
-  // commit.
-  Found look_at(StorageControl* storage, page::RecordHeader* record, bool remember);
+  // Which answers of look_at() are remembered as reads. The others become the premise of a write.
+  enum class Remember : std::uint8_t { kAbsence, kPresence };
+
+  // Whether `record` is there for this transaction.
+  Found look_at(StorageControl* storage, page::RecordHeader* record, Remember remember);
 
   // Adds a write: makes its log record and its write-set entry. On failure nothing is added.
   Status write(log::LogRecordType type, StorageControl* storage, page::RecordHeader* record,
                std::uint32_t place, std::string_view key, std::uint32_t payload_offset,
-               std::string_view payload, bool must_exist, std::uint64_t overflow = 0);
+               std::string_view payload, Premise premise, std::uint64_t overflow = 0);
 
   // Takes the record's lock until the transaction ends (get_for_update). kConflict: it could only
   // be waited for in a circle.
@@ -133,15 +146,29 @@ class TxnContext {
   // Releases what hold() took: the last step of a transaction.
   void release_held();
 
-  // A page of `storage` that this transaction has reached, neither moved nor dropped then, and the
-  // page above: where the storage's next search may begin. Another `storage` in it: none known.
+  // Counts the session's transactions; what another one left behind is not to be used.
+  std::uint64_t number() const { return number_; }
+
+  // A page of `storage` that transaction `txn` has reached, neither moved nor dropped then, and the
+  // page above: where the storage's next search may begin.
   struct LastPage {
+    std::uint64_t txn;
     const StorageControl* storage;
     page::PageHeader* page;
     void* parent;  // the storage's own
   };
   LastPage& last_page(const StorageControl* storage) {
     return last_pages_[static_cast<std::size_t>(storage->id()) % kLastPages];
+  }
+
+  // Searches that were begun, for whoever goes on with them. One that is forgotten costs a search.
+  BegunSearch& begun(const StorageControl* storage, std::uint64_t number) {
+    const std::uint64_t mixed = (number + static_cast<std::uint64_t>(storage->id())) * kSpread;
+    return begun_[mixed >> (64 - kBegunBits)];
+  }
+  // The one that was begun kBegunAhead calls ago, which this one takes the turn of.
+  BegunSearch* exchange_turn(BegunSearch* begun) {
+    return std::exchange(turns_[turn_++ % kBegunAhead], begun);
   }
 
   WriteSet& write_set() { return write_set_; }
@@ -185,6 +212,10 @@ class TxnContext {
                  ReadRange* range, CopyBase&& copy_base);
 
   static constexpr std::size_t kLastPages = 8;
+  static constexpr unsigned kBegunBits = 6;
+  static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;
+  // As many pages are on the way at once, four lines of each.
+  static constexpr std::size_t kBegunAhead = 4;
 
   const Resources resources_;
   base::LineVector<ReadEntry> reads_;
@@ -197,6 +228,10 @@ class TxnContext {
   WaiterPool waiters_;
   base::LineVector<char> whole_payload_;  // of read_own()
   std::array<LastPage, kLastPages> last_pages_{};
+  std::array<BegunSearch, std::size_t{1} << kBegunBits> begun_{};
+  std::array<BegunSearch*, kBegunAhead> turns_{};
+  std::size_t turn_ = 0;
+  std::uint64_t number_ = 1;
   page::Tid last_tid_;
   Epoch begin_epoch_;
   Isolation isolation_ = Isolation::kSerializable;

@@ -103,7 +103,8 @@ void rollback(occ::TxnContext* txn, bool will_retry) {
 Status verify(occ::TxnContext* txn) {
   if (txn->is_doomed()) return txn->conflict(ConflictReason::kNone, nullptr);
   base::fence_seq_cst();  // order: as in commit_read_only()
-  return verify_sets(txn);
+  FOEDUS_CHECK(verify_sets(txn));
+  return verify_premises(txn);
 }
 
 }  // namespace foedus::txn

@@ -80,7 +80,9 @@ Status check_writes(occ::TxnContext* txn) {
     }
     const bool whole = entry->log->type == log::LogRecordType::kPut;
     const bool fits = (rewritten && !whole) || storage::accepts(txn->pool(), *entry);
-    if ((entry->must_exist && !present) || !fits) {
+    const bool holds = entry->premise == occ::Premise::kNone ||
+                       present == (entry->premise == occ::Premise::kPresent);
+    if (!holds || !fits) {
       return txn->conflict(ConflictReason::kRecordChanged, entry->storage, entry->log->key());
     }
     if (whole) present = rewritten = true;

@@ -16,6 +16,10 @@ void unlock_write_set(occ::TxnContext* txn);
 // commit_verify.cc: reads, pointers and page-versions are as they were seen.
 Status verify_sets(occ::TxnContext* txn);
 
+// The premises of writes hold, as far as can be told without locks: before an error that follows
+// from them leaves a transaction. The lock phase looks for good.
+Status verify_premises(occ::TxnContext* txn);
+
 // commit_apply.cc
 void mark_being_written(occ::TxnContext* txn);
 void unmark_being_written(occ::TxnContext* txn);

@@ -82,6 +82,24 @@ Status verify_storages(occ::TxnContext* txn) {
 
 }  // namespace
 
+Status verify_premises(occ::TxnContext* txn) {
+  occ::WriteSet& set = txn->write_set();
+  for (std::uint32_t i = 0; i < set.size(); ++i) {
+    const occ::WriteEntry& entry = set[i];
+    // Later writes of the record rely on this one.
+    if (entry.premise == occ::Premise::kNone || set.find(entry.record).oldest != i) continue;
+    page::RecordHeader* record = nullptr;
+    page::Tid now;
+    const bool is_there =
+        current_tid(txn, {entry.record, {}, entry.storage}, &record, &now) && !now.is_deleted();
+    const bool wanted = entry.premise == occ::Premise::kPresent;
+    if (is_there != wanted || now.is_being_written()) {
+      return txn->conflict(ConflictReason::kRecordChanged, entry.storage, entry.log->key());
+    }
+  }
+  return {};
+}
+
 Status verify_sets(occ::TxnContext* txn) {
   FOEDUS_CHECK(verify_reads(txn));
   FOEDUS_CHECK(verify_pointers(txn));

@@ -308,6 +308,29 @@ TEST_F(SerializabilityTest, error_from_inconsistent_reads_is_retried) {
   EXPECT_EQ(runs, 2);
 }
 
+// What an insert or an update found out about its key is verified like a read before an error of
+// the user's function is handed out.
+TEST_F(SerializabilityTest, premises_of_writes_are_verified_before_an_error_leaves) {
+  put(tree_, "old", 1);
+  Txn one = must(first_.begin());
+  must(one.insert(tree_, "new", "x"));
+  must(one.put(tree_, "new", "y"));
+  must(one.update(tree_, "old", "z"));
+  EXPECT_TRUE(one.verify().is_ok());
+  put(tree_, "new", 2);
+  EXPECT_EQ(one.verify().code(), ErrorCode::kConflict);
+  one.rollback();
+
+  Txn two = must(first_.begin());
+  must(two.update(tree_, "old", "z"));
+  EXPECT_TRUE(two.verify().is_ok());
+  Txn other = must(second_.begin());
+  must(other.erase(tree_, "old"));
+  EXPECT_TRUE(other.commit().is_ok());
+  EXPECT_EQ(two.verify().code(), ErrorCode::kConflict);
+  two.rollback();
+}
+
 TEST_F(SerializabilityTest, get_for_update_makes_others_conflict_or_wait) {
   put(tree_, "k", 1);
   Txn one = must(first_.begin());

@@ -81,7 +81,9 @@ class [[nodiscard]] Status {
   Status(ErrorCode code) : code_(code) {}  // NOLINT: `return ErrorCode::kNotFound;` reads well
   ~Status() { delete detail_; }
   Status(const Status& other) { copy_from(other); }
-  Status(Status&& other) noexcept { move_from(other); }
+  Status(Status&& other) noexcept {
+    if (!other.is_ok()) move_from(other);
+  }
   Status& operator=(const Status& other) {
     if (this != &other) {
       delete std::exchange(detail_, nullptr);

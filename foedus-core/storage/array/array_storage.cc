@@ -109,7 +109,8 @@ Status write(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType t
   }
   RecordHeader* const record = locate(ctx, control, index);
   if (record == nullptr) return no_record(ctx, control);
-  return ctx.write(type, control, record, 0, key_of(index), offset, payload, false);
+  return ctx.write(type, control, record, 0, key_of(index), offset, payload,
+                   occ::Premise::kNone);
 }
 
 }  // namespace

@@ -133,7 +133,8 @@ Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
       FOEDUS_CHECK(expand(ctx, entry->storage, found, hash, room));
       continue;
     }
-    const bool partial = entry->must_exist && (entry->log->type == LogRecordType::kWriteAt ||
+    const bool partial = entry->premise == occ::Premise::kPresent &&
+                         (entry->log->type == LogRecordType::kWriteAt ||
                                                entry->log->type == LogRecordType::kIncrement);
     if (partial && !part_fits(*entry, found.slot().length())) {
       return ctx.conflict(ConflictReason::kRecordChanged, entry->storage, key);
@@ -153,7 +154,7 @@ bool accepts(page::PagePool&, const occ::WriteEntry& entry) {
     case LogRecordType::kErase: return true;
     default:
       // What follows an own put was checked against that put at the call.
-      return !entry.must_exist || part_fits(entry, slot.length());
+      return entry.premise != occ::Premise::kPresent || part_fits(entry, slot.length());
   }
 }
 

@@ -16,6 +16,8 @@ namespace foedus::storage::hash {
 namespace {
 
 using log::LogRecordType;
+using occ::Premise;
+using Remember = occ::TxnContext::Remember;
 
 // Whether an own put of the whole payload, not erased since, decides what the record is.
 bool own_put(occ::TxnContext& ctx, const page::RecordHeader* record, std::uint32_t* bytes) {
@@ -27,10 +29,10 @@ bool own_put(occ::TxnContext& ctx, const page::RecordHeader* record, std::uint32
   return true;
 }
 
-// Whether a write to a record that is there has to find it there at commit, too.
-bool must_exist_at_commit(occ::TxnContext& ctx, const page::RecordHeader* record) {
+// What a write to a record that is there relies on: its presence, or an own put.
+Premise premise_of(occ::TxnContext& ctx, const page::RecordHeader* record) {
   std::uint32_t bytes;
-  return !own_put(ctx, record, &bytes);
+  return own_put(ctx, record, &bytes) ? Premise::kNone : Premise::kPresent;
 }
 
 [[gnu::cold]] Status retry_bound(occ::TxnContext& ctx, occ::StorageControl* control,
@@ -72,13 +74,13 @@ Status find_target(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
 }
 
 Status put_record(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& found,
-                  std::string_view key, std::string_view payload, bool must_exist) {
+                  std::string_view key, std::string_view payload, Premise premise) {
   std::uint64_t overflow = 0;
   if (occ::is_overflow(payload.size())) {
     FOEDUS_TRY(overflow, occ::write_overflow(ctx, control, payload));
   }
   Status status = ctx.write(LogRecordType::kPut, control, found.record, found.place, key, 0,
-                            payload, must_exist, overflow);
+                            payload, premise, overflow);
   if (!status.is_ok() && overflow != 0) occ::release_overflow(ctx, control, overflow);
   return status;
 }
@@ -145,7 +147,7 @@ Status write_part_of_chain(occ::TxnContext& ctx, occ::StorageControl* control, L
   if (!occ::is_overflow(whole.size())) {
     return write_whole(ctx, control, WriteMode::kUpdate, key, whole);
   }
-  return put_record(ctx, control, found, key, whole, must_exist_at_commit(ctx, found.record));
+  return put_record(ctx, control, found, key, whole, premise_of(ctx, found.record));
 }
 
 Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
@@ -176,7 +178,7 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
                       "the payload ends before the part");
     }
     return ctx.write(type, control, found.record, found.place, key, offset, part,
-                     must_exist_at_commit(ctx, found.record));
+                     premise_of(ctx, found.record));
   }
   return retry_bound(ctx, control, key);
 }
@@ -197,7 +199,8 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
     if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
       const bool is_insert = mode == WriteMode::kInsert;
       const bool is_update = mode == WriteMode::kUpdate;
-      const occ::Found seen = ctx.look_at(control, found.record, is_insert);
+      const occ::Found seen = ctx.look_at(
+          control, found.record, is_insert ? Remember::kPresence : Remember::kAbsence);
       if (seen == occ::Found::kMoved) continue;
       if (seen == occ::Found::kConflict) return retry_bound(ctx, control, key);
       if (is_insert && seen == occ::Found::kPresent) return ErrorCode::kAlreadyExists;
@@ -207,9 +210,10 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
       FOEDUS_CHECK(expand(ctx, control, found, hash, room));
       continue;
     }
-    const bool must_exist =
-        mode == WriteMode::kUpdate && must_exist_at_commit(ctx, found.record);
-    return put_record(ctx, control, found, key, payload, must_exist);
+    Premise premise = Premise::kNone;
+    if (mode == WriteMode::kUpdate) premise = premise_of(ctx, found.record);
+    if (mode == WriteMode::kInsert) premise = Premise::kAbsent;
+    return put_record(ctx, control, found, key, payload, premise);
   }
   return retry_bound(ctx, control, key);
 }
@@ -237,13 +241,13 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
       ctx.remember_page(&found.bin->header, found.version, control);
       return ErrorCode::kNotFound;
     }
-    switch (ctx.look_at(control, found.record, false)) {
+    switch (ctx.look_at(control, found.record, Remember::kAbsence)) {
       case occ::Found::kMoved: continue;
       case occ::Found::kConflict: return retry_bound(ctx, control, key);
       case occ::Found::kAbsent: return ErrorCode::kNotFound;
       case occ::Found::kPresent:
         return ctx.write(LogRecordType::kErase, control, found.record, found.place, key, 0, "",
-                         must_exist_at_commit(ctx, found.record));
+                         premise_of(ctx, found.record));
     }
   }
   return retry_bound(ctx, control, key);

@@ -207,7 +207,7 @@ Spot find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::stri
         break;
       }
       if (spot.layer.owner == nullptr) {
-        ctx.last_page(control) = {control, &spot.at.page->header, spot.at.parent};
+        ctx.last_page(control) = {ctx.number(), control, &spot.at.page->header, spot.at.parent};
       }
       if (find_in_page(&spot)) return spot;
       spot.rest.remove_prefix(8);

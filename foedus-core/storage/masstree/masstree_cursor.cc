@@ -216,8 +216,7 @@ void Cursor::prefetch_next(Route* route) {
   const page::PageVersion version = route->parent->header.load_version();
   if (version.is_moved()) return;
   const unsigned i = route->parent->child_of(slice, version.keys());
-  route->next = TreePage::of(ctx_->pool().resolve(route->parent->child(i).load_volatile()));
-  prefetch_page(route->next);
+  route->next = child_unseen(ctx_->pool(), route->parent, i);
 }
 
 Status Cursor::leave_page() {

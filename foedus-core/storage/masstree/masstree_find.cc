@@ -8,8 +8,7 @@ namespace foedus::storage::masstree {
 
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice) {
   const unsigned i = page->child_of(slice, keys);
-  TreePage* child = TreePage::of(pool.resolve(page->child(i).load_volatile()));
-  prefetch_page(child);
+  TreePage* child = child_unseen(pool, page, i);
   if (child->contains(slice)) [[likely]] return child;
   // Separators shift to the right, so it is the next one, if an adoption was not faster still.
   // Behind the last one there is a child, too: else that one were where it was when it was counted.
@@ -39,19 +38,30 @@ Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
   }
 }
 
+namespace {
+
+// M8: this transaction reached `page`, or a pointer to it, while what led to it was unmoved.
+bool land_at(page::PageHeader* page, void* parent, std::uint64_t slice, Landing* at) {
+  *at = {BorderPage::of(page), page->load_version(), static_cast<InteriorPage*>(parent)};
+  return at->page->contains(slice) && !at->version.is_moved() && !at->version.is_dropped();
+}
+
+}  // namespace
+
 Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice) {
+  Landing near;
   occ::TxnContext::LastPage& last = ctx.last_page(control);
-  if (last.storage == control) {
-    // M8: it was reached unmoved, in this transaction.
-    BorderPage* const page = BorderPage::of(last.page);
-    const page::PageVersion version = page->header.load_version();
-    if (page->contains(slice) && !version.is_moved() && !version.is_dropped()) {
-      return {page, version, static_cast<InteriorPage*>(last.parent)};
-    }
+  const bool is_known = last.storage == control && last.txn == ctx.number();
+  if (is_known && land_at(last.page, last.parent, slice, &near)) return near;
+  const occ::BegunSearch& begun = ctx.begun(control, slice);
+  if (begun.number == slice && begun.txn == ctx.number() && begun.storage == control &&
+      land_at(begun.page, begun.parent, slice, &near)) {
+    last = {ctx.number(), control, begun.page, begun.parent};
+    return near;
   }
   const Landing at = find_border(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}),
                                  slice);
-  last = {control, &at.page->header, at.parent};
+  last = {ctx.number(), control, &at.page->header, at.parent};
   return at;
 }
 
@@ -64,20 +74,11 @@ unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_
   }
   // order: relaxed, at least as new as the count, and it only grows.
   const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
-  if (begin < sorted) {
-    unsigned i = begin;
-    for (unsigned count = sorted - begin; count > 1;) {
-      const unsigned half = count / 2;
-      i = page->slice(i + half - 1) < slice ? i + half : i;
-      count -= half;
-    }
-    if (page->slice(i) < slice) ++i;
-    for (; i < sorted && page->slice(i) == slice; ++i) {
-      if (matches(i)) return i;
-    }
-    begin = sorted;
+  for (unsigned i = lower_bound(page, begin, sorted, slice); i < sorted; ++i) {
+    if (page->slice(i) != slice) break;
+    if (matches(i)) return i;
   }
-  for (unsigned i = begin; i < keys; ++i) {
+  for (unsigned i = std::max(begin, sorted); i < keys; ++i) {
     if (page->slice(i) == slice && matches(i)) return i;
   }
   return BorderPage::kNone;

@@ -39,6 +39,13 @@ inline TreePage* twin_of(page::PagePool& pool, const TreePage* moved, std::uint6
 // Loads, all at once, the lines of a page that every search needs.
 inline void prefetch_page(const TreePage* page) { base::prefetch_lines(page, 256); }
 
+// The child that seems to have `slice`, unseen, its first lines on the way.
+inline TreePage* child_unseen(page::PagePool& pool, InteriorPage* page, unsigned index) {
+  TreePage* const child = TreePage::of(pool.resolve(page->child(index).load_volatile()));
+  prefetch_page(child);
+  return child;
+}
+
 // The child for `slice`; null while an adoption hides it. REQUIRES: the page was seen not moved,
 // with so many separators.
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice);
@@ -57,6 +64,20 @@ Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
 // The same in the first layer of a storage, from where this transaction was there last if that page
 // has the slice: rows that belong together lie together.
 Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice);
+
+// The first of the sorted keys [begin, sorted) whose slice is not below this one; `sorted` if all
+// are. Ascending inserts look for what lies behind all of them.
+inline unsigned lower_bound(BorderPage* page, unsigned begin, unsigned sorted,
+                            std::uint64_t slice) {
+  if (begin >= sorted || page->slice(sorted - 1) < slice) return sorted;
+  unsigned at = begin;
+  for (unsigned count = sorted - begin; count > 1;) {
+    const unsigned half = count / 2;
+    at = page->slice(at + half - 1) < slice ? at + half : at;
+    count -= half;
+  }
+  return at;
+}
 
 // The slot among [begin, keys) with this slice and length class, or kNone. `begin` is 0 or the keys
 // known not to match.

@@ -122,16 +122,24 @@ std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t sl
 
   std::uint32_t taken = BorderPage::directory_bytes(kRemainderClass + 1) +
                         footprint(own_class == kRemainderClass ? key_bytes - 8 : 0, 0);
-  for (unsigned i = 0; i < keys; ++i) {
-    if (page->slice(i) != slice || i == own) continue;
+  const auto take = [&](unsigned i) {
+    if (i == own) return;
     const Slot slot = page->slot(i);
     classes &= ~(1u << slot.key_class());
     taken += slot.record_bytes();
+  };
+  // order: relaxed, a lower bound (find_slot()).
+  const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
+  for (unsigned i = lower_bound(page, 0, sorted, slice); i < sorted; ++i) {
+    if (page->slice(i) != slice) break;
+    take(i);
   }
-  for (unsigned c = 0; c <= kRemainderClass; ++c) {
-    if ((classes & (1u << c)) == 0) continue;
-    taken += footprint(c == kRemainderClass ? kMaxKeyBytes - 8 : 0, kCapacityMin);
+  for (unsigned i = sorted; i < keys; ++i) {
+    if (page->slice(i) == slice) take(i);
   }
+  const unsigned short_classes = classes & ~(1u << kRemainderClass);
+  taken += static_cast<unsigned>(std::popcount(short_classes)) * footprint(0, kCapacityMin);
+  if (classes != short_classes) taken += footprint(kMaxKeyBytes - 8, kCapacityMin);
   FOEDUS_INVARIANT(taken + kCapacityMin <= BorderPage::kBodyBytes, taken, slice);
   return (BorderPage::kBodyBytes - taken) & ~15u;
 }

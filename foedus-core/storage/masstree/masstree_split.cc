@@ -39,7 +39,8 @@ class Reorganization {
   // A record that goes along.
   struct Live {
     std::uint64_t slice;
-    std::uint32_t bytes;  // in the new page
+    std::uint32_t bytes;         // in the new page
+    std::uint32_t bytes_before;  // of those with smaller keys
     std::uint32_t capacity;
     std::uint8_t key_class;
     std::uint8_t index;  // in the old page
@@ -57,9 +58,13 @@ class Reorganization {
   void drop_growth();
   bool wants_one_page() const;
   Boundary consider(const Boundary& best, std::uint64_t slice, unsigned begin) const;
-  Boundary choose_boundary() const;
+  Boundary choose_boundary();
   bool is_descending() const;
+  bool ends_run(unsigned smaller) const;
   void copy_records(BorderPage* to, unsigned begin, unsigned end);
+  bool stays_whole(const Boundary& boundary) const;
+  void copy_whole(BorderPage* to);
+  void complete(BorderPage* to, page::PageVersion birth);
   void publish(bool one_page);
 
   occ::TxnContext& ctx_;
@@ -122,6 +127,8 @@ void Reorganization::collect() {
     live.index = static_cast<std::uint8_t>(i);
     live_bytes_ += live.bytes;
   }
+  // order: relaxed, written under the lock that we hold.
+  if (page_->sorted_keys.load_relaxed() == keys_) return;
   std::sort(live_.begin(), live_.begin() + live_count_, [](const Live& a, const Live& b) {
     return a.slice != b.slice ? a.slice < b.slice : a.key_class < b.key_class;
   });
@@ -159,8 +166,7 @@ Reorganization::Boundary Reorganization::consider(const Boundary& best, std::uin
                                                   unsigned begin) const {
   if (slice <= page_->low || slice > page_->last) return best;
   unsigned left = begin;
-  std::uint32_t left_bytes = 0;
-  for (unsigned i = 0; i < left; ++i) left_bytes += live_[i].bytes;
+  std::uint32_t left_bytes = begin < live_count_ ? live_[begin].bytes_before : live_bytes_;
   std::uint32_t right_bytes = live_bytes_ - left_bytes;
   unsigned right = live_count_ - left;
   if (need_.bytes != 0) {
@@ -172,8 +178,18 @@ Reorganization::Boundary Reorganization::consider(const Boundary& best, std::uin
   return larger < best.larger_bytes ? Boundary{slice, begin, larger} : best;
 }
 
+// Whether the new key, behind so many smaller ones, follows the one that was inserted last: keys
+// that ascend in front of others, as the orders of one district do. The run gets a page of its own,
+// to end in; a boundary at the new key would take the others along, split after split.
+bool Reorganization::ends_run(unsigned smaller) const {
+  return smaller > 0 && smaller < live_count_ && live_[smaller - 1].index == keys_ - 1 &&
+         live_[smaller].slice > need_.slice &&
+         body_bytes(live_[smaller].bytes_before + need_.bytes, smaller + 1) <=
+             BorderPage::kBodyBytes;
+}
+
 // larger_bytes stays at its maximum if there is no boundary at all.
-Reorganization::Boundary Reorganization::choose_boundary() const {
+Reorganization::Boundary Reorganization::choose_boundary() {
   const bool inserts = need_.grown_index == BorderPage::kNone;
   const std::uint64_t least = live_[0].slice;
   const std::uint64_t greatest = live_[live_count_ - 1].slice;
@@ -183,17 +199,21 @@ Reorganization::Boundary Reorganization::choose_boundary() const {
   }
   if (inserts && need_.slice < least && is_descending()) return {least, 0, 0};
 
+  std::uint32_t bytes_before = 0;
+  for (unsigned i = 0; i < live_count_; ++i) {
+    live_[i].bytes_before = bytes_before;
+    bytes_before += live_[i].bytes;
+  }
+  unsigned smaller = live_count_;
+  while (smaller > 0 && live_[smaller - 1].slice >= need_.slice) --smaller;
+  if (inserts && ends_run(smaller)) return {live_[smaller].slice, smaller, 0};
   Boundary best;
   for (unsigned i = 0; i < live_count_; ++i) {
     if (i != 0 && live_[i].slice == live_[i - 1].slice) continue;
     const bool useless = i == 0 && (!inserts || need_.slice >= least);
     if (!useless) best = consider(best, live_[i].slice, i);
   }
-  if (inserts && need_.slice > least) {
-    unsigned left = live_count_;
-    while (left > 0 && live_[left - 1].slice >= need_.slice) --left;
-    best = consider(best, need_.slice, left);
-  }
+  if (inserts && need_.slice > least) best = consider(best, need_.slice, smaller);
   return best;
 }
 
@@ -219,7 +239,33 @@ void Reorganization::copy_records(BorderPage* to, unsigned begin, unsigned end) 
     ++keys;
     if (slot.is_layer()) ++layers;
   }
-  const page::PageVersion birth(keys, layers);
+  complete(to, page::PageVersion(keys, layers));
+}
+
+// Ascending inserts: all records go to the minor twin, and lie there as they do here.
+bool Reorganization::stays_whole(const Boundary& boundary) const {
+  return boundary.left == keys_ && version_.layers() == 0 &&
+         need_.grown_index == BorderPage::kNone && boundary.larger_bytes == 0;
+}
+
+void Reorganization::copy_whole(BorderPage* to) {
+  // order: relaxed, this page's under its lock, the other one unreachable.
+  to->sorted_keys.store_relaxed(page_->sorted_keys.load_relaxed());
+  to->heap_begin = page_->heap_begin;
+  base::racy_read(to->body, page_->body, BorderPage::directory_bytes(keys_));
+  // Others may be queueing up for the records' locks.
+  base::racy_read(to->at(to->heap_begin), page_->at(to->heap_begin),
+                  page::kPageBytes - to->heap_begin);
+  for (unsigned i = 0; i < keys_; ++i) {
+    page::RecordHeader* const copied = to->record(i);
+    copied->lock.store_relaxed(0);  // order: relaxed, unreachable
+    occ::LockWaiter* const holder = move_own(ctx_, page_->record(i), copied, i);
+    if (holder != nullptr) holders_[i] = holder;
+  }
+  complete(to, page::PageVersion(keys_, 0));
+}
+
+void Reorganization::complete(BorderPage* to, page::PageVersion birth) {
   to->header.layer = page_->header.layer;
   to->header.purged_tid = purged_tid_;
   to->header.last_soc.store_relaxed(page_->header.last_soc.load_relaxed());  // order: statistics
@@ -284,7 +330,11 @@ Change Reorganization::run() {
   } else {
     set_range(minor_, page_->low, boundary.slice - 1);
     set_range(major_, boundary.slice, page_->last);
-    copy_records(minor_, 0, boundary.left);
+    if (stays_whole(boundary)) {
+      copy_whole(minor_);
+    } else {
+      copy_records(minor_, 0, boundary.left);
+    }
     copy_records(major_, boundary.left, live_count_);
   }
   publish(one_page);

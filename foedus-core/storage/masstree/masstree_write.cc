@@ -12,6 +12,8 @@ namespace {
 
 using log::LogRecordType;
 using occ::Found;
+using occ::Premise;
+using Remember = occ::TxnContext::Remember;
 
 // How often an operation starts over because its record moved.
 constexpr unsigned kMovedTries = 1000;
@@ -59,19 +61,25 @@ Found read_spot(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& 
   }
 }
 
+Premise premise_of(WriteMode mode) {
+  if (mode == WriteMode::kPut) return Premise::kNone;
+  return mode == WriteMode::kInsert ? Premise::kAbsent : Premise::kPresent;
+}
+
 Status status_of(Found found) {
   return found == Found::kPresent ? Status() : Status(ErrorCode::kNotFound);
 }
 
 // Adds the write of a whole payload, as a chain of its own if it is to be one.
 Status write_payload(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
-                     std::string_view key, std::string_view payload, bool must_exist, bool chain) {
+                     std::string_view key, std::string_view payload, Premise premise,
+                     bool chain) {
   std::uint64_t overflow = 0;
   if (chain) {
     FOEDUS_TRY(overflow, occ::write_overflow(ctx, control, payload));
   }
   Status status = ctx.write(LogRecordType::kPut, control, spot.record(), spot.index, key, 0,
-                            payload, must_exist, overflow);
+                            payload, premise, overflow);
   if (!status.is_ok() && overflow != 0) occ::release_overflow(ctx, control, overflow);
   return status;
 }
@@ -116,7 +124,7 @@ Status rewrite(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& s
     return outside(control, key, offset, bytes, static_cast<std::uint32_t>(whole.size()));
   }
   change(whole.data() + offset);
-  return write_payload(ctx, control, spot, key, whole, true,
+  return write_payload(ctx, control, spot, key, whole, Premise::kPresent,
                        whole.size() > spot.slot.capacity());
 }
 
@@ -130,7 +138,7 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
     Spot spot;
     FOEDUS_CHECK(locate(ctx, control, key, &spot));
     if (!spot.found()) return missing(ctx, control, spot);
-    const Found found = ctx.look_at(control, spot.record(), false);
+    const Found found = ctx.look_at(control, spot.record(), Remember::kAbsence);
     if (found == Found::kMoved) continue;
     if (found == Found::kConflict) return unsettled(ctx, control, key);
     if (found == Found::kAbsent) return ErrorCode::kNotFound;
@@ -146,7 +154,8 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
       }
       continue;  // it has changed meanwhile
     }
-    return ctx.write(type, control, spot.record(), spot.index, key, offset, part, true);
+    return ctx.write(type, control, spot.record(), spot.index, key, offset, part,
+                     Premise::kPresent);
   }
   return unsettled(ctx, control, key);
 }
@@ -199,7 +208,9 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
     // A put after a miss: the own physical insert has moved the page's entry along, so from now
     // on it is the record that must stay absent (look_at() remembers that).
     if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
-      const Found found = ctx.look_at(control, spot.record(), mode == WriteMode::kInsert);
+      const Found found = ctx.look_at(
+          control, spot.record(),
+          mode == WriteMode::kInsert ? Remember::kPresence : Remember::kAbsence);
       if (found == Found::kMoved) continue;
       if (found == Found::kConflict) break;
       if (mode == WriteMode::kInsert && found == Found::kPresent) {
@@ -213,7 +224,7 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
                              &chain));
       if (again) continue;
     }
-    return write_payload(ctx, control, spot, key, payload, mode == WriteMode::kUpdate, chain);
+    return write_payload(ctx, control, spot, key, payload, premise_of(mode), chain);
   }
   return unsettled(ctx, control, key);
 }
@@ -243,11 +254,12 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
     Spot spot;
     FOEDUS_CHECK(locate(ctx, control, key, &spot));
     if (!spot.found()) return missing(ctx, control, spot);
-    const Found found = ctx.look_at(control, spot.record(), false);
+    const Found found = ctx.look_at(control, spot.record(), Remember::kAbsence);
     if (found == Found::kMoved) continue;
     if (found == Found::kConflict) break;
     if (found == Found::kAbsent) return ErrorCode::kNotFound;
-    return ctx.write(LogRecordType::kErase, control, spot.record(), spot.index, key, 0, "", true);
+    return ctx.write(LogRecordType::kErase, control, spot.record(), spot.index, key, 0, "",
+                     Premise::kPresent);
   }
   return unsettled(ctx, control, key);
 }
@@ -281,25 +293,6 @@ Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
       ctx.write_set().move(entry->record, spot.record(), spot.index);
     }
     return {};
-  }
-}
-
-void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  page::PagePool& pool = ctx.pool();
-  const std::uint64_t slice = slice_of(key);
-  TreePage* page = root_page(pool, {&control->root, nullptr});
-  while (!page->is_border()) {
-    const page::PageVersion version = page->header.load_version();
-    InteriorPage* const interior = InteriorPage::of(page);
-    if (version.is_moved()) {
-      page = twin_of(pool, page, slice);
-      continue;
-    }
-    TreePage* const child = child_for(pool, interior, version.keys(), slice);
-    if (child == nullptr) return;
-    // child_for() has asked for its lines; the records are behind one more look.
-    if (interior->header.level == 1) return;
-    page = child;
   }
 }
 

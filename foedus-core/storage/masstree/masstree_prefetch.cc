@@ -1,0 +1,59 @@
+// Loading what a key needs ahead of its use. A record is found only when the lines of its page are
+// there, so each call begins one key and finishes the one that was begun a few calls before.
+#include "foedus-core/storage/masstree/masstree_find.h"
+#include "foedus-core/storage/masstree/masstree_storage.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+// The border page that seems to have the slice; not looked at, for that would be to wait for it.
+// Null: none at hand.
+TreePage* begin_search(page::PagePool& pool, TreePage* page, std::uint64_t slice,
+                       InteriorPage** parent) {
+  while (!page->is_border()) {
+    const page::PageVersion version = page->header.load_version();
+    if (version.is_moved()) {
+      page = twin_of(pool, page, slice);
+      continue;
+    }
+    InteriorPage* const interior = *parent = InteriorPage::of(page);
+    const unsigned keys = version.keys();
+    if (page->header.level == 1) {
+      return child_unseen(pool, interior, interior->child_of(slice, keys));
+    }
+    page = child_for(pool, interior, keys, slice);
+    if (page == nullptr) return nullptr;
+  }
+  return page;
+}
+
+// Of the records with this slice the first one is meant well enough.
+void finish_search(const occ::BegunSearch& begun) {
+  BorderPage* const page = BorderPage::of(begun.page);
+  const unsigned keys = page->header.load_version().keys();
+  // order: relaxed, a lower bound (find_slot()).
+  const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
+  const unsigned index = lower_bound(page, 0, sorted, begun.number);
+  if (index == sorted) return;
+  const Slot slot = page->slot(index);
+  base::prefetch_lines(page->record(slot), slot.record_bytes());
+}
+
+}  // namespace
+
+void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  const std::uint64_t slice = slice_of(key);
+  InteriorPage* parent = nullptr;
+  TreePage* const page =
+      begin_search(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice, &parent);
+  if (page == nullptr) return;
+  occ::BegunSearch& begun = ctx.begun(control, slice);
+  begun = {ctx.number(), control, slice, &page->header, parent};
+  const occ::BegunSearch* const earlier = ctx.exchange_turn(&begun);
+  // It may have given way to this one.
+  if (earlier == nullptr || earlier == &begun || earlier->txn != ctx.number()) return;
+  finish_search(*earlier);
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,54 @@
+// How full pages are, by the order in which keys come.
+#include "tests/storage/masstree/masstree_fixture.h"
+
+namespace foedus::testing {
+namespace {
+
+class MasstreeFill : public MasstreeTest {
+ protected:
+  // Room that records of 8-byte keys and this payload take, of that in all border pages.
+  double filled() {
+    const masstree::Statistics found = verify();
+    const std::uint64_t bytes =
+        found.records * (masstree::footprint(0, masstree::capacity_for(kPayload.size())) + 16);
+    return static_cast<double>(bytes) /
+           static_cast<double>(found.border_pages * masstree::BorderPage::kBodyBytes);
+  }
+  static constexpr std::string_view kPayload = "a row of forty bytes, as order lines are";
+};
+
+TEST_F(MasstreeFill, ascending_keys_leave_full_pages) {
+  fill(0, 0, 5000, 1, kPayload);
+  EXPECT_GT(filled(), 0.9);
+}
+
+TEST_F(MasstreeFill, descending_keys_leave_full_pages) {
+  for (unsigned i = 5000; i-- > 0;) fill(0, i, i + 1, 1, kPayload);
+  EXPECT_GT(filled(), 0.9);
+}
+
+// Goal: ten ascending runs between each other's keys, as the orders of ten districts, each in front
+// of the next one's. A boundary at the new key would leave half of each page empty.
+TEST_F(MasstreeFill, keys_that_ascend_in_front_of_others_leave_full_pages) {
+  for (unsigned run = 0; run < 10; ++run) fill(0, run * 10000, run * 10000 + 20, 1, kPayload);
+  for (unsigned i = 20; i < 1000; ++i) {
+    for (unsigned run = 0; run < 10; ++run) {
+      fill(0, run * 10000 + i, run * 10000 + i + 1, 1, kPayload);
+    }
+  }
+  EXPECT_GT(filled(), 0.8);
+}
+
+// The order that is known to fill two thirds or so.
+TEST_F(MasstreeFill, random_keys_leave_pages_more_than_half_full) {
+  std::uint64_t state = 1;
+  for (unsigned i = 0; i < 5000; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const auto key = static_cast<unsigned>((state >> 33) % 10'000'000);
+    fill(0, key, key + 1, 1, kPayload);
+  }
+  EXPECT_GT(filled(), 0.55);
+}
+
+}  // namespace
+}  // namespace foedus::testing
