@@ -83,14 +83,17 @@ Status PosixFile::sync() {
 
 Status PosixFile::preallocate(std::uint64_t bytes) {
   if (exceeds_file_size_limit(bytes)) return failed("grow", bytes, EFBIG);
+  FOEDUS_TRY(const std::uint64_t now, size());
+  if (now >= bytes) return {};
+  // From the end: tmpfs visits every page of the range, also those that are there.
   int result;
   do {
-    result = ::fallocate(fd_, 0, 0, static_cast<off_t>(bytes));
+    result =
+        ::fallocate(fd_, 0, static_cast<off_t>(now), static_cast<off_t>(bytes - now));
   } while (result != 0 && errno == EINTR);
   if (result == 0) return {};
   if (errno != EOPNOTSUPP && errno != ENOSYS) return failed("grow", bytes, errno);
-  FOEDUS_TRY(const std::uint64_t now, size());
-  return now >= bytes ? Status() : truncate(bytes);
+  return truncate(bytes);
 }
 
 Status PosixFile::truncate(std::uint64_t bytes) {
