@@ -38,6 +38,16 @@ void prefetch_new_order(typename B::Txn& txn, const Tables<B>& tables, const New
   }
 }
 
+// Where the rows of this order will go.
+template <Backend B>
+void prefetch_order(typename B::Txn& txn, const Tables<B>& tables, const NewOrderInput& input,
+                    std::uint32_t o) {
+  txn.prefetch(tables.order_line, order_line_key(input.w, input.d, o, 1));
+  txn.prefetch(tables.orders, order_key(input.w, input.d, o));
+  txn.prefetch(tables.new_order, order_key(input.w, input.d, o));
+  txn.prefetch(tables.order_by_customer, order_by_customer_key(input.w, input.d, input.c, o));
+}
+
 // One line: reads the item, takes the quantity from the stock, inserts the order line.
 // Status::rolled_back() if the item does not exist.
 template <Backend B>
@@ -93,6 +103,7 @@ foedus::Status new_order(typename B::Txn& txn, const Tables<B>& tables, const Ne
   FOEDUS_CHECK(must_exist(txn.read_at(tables.district, d_key, kOrderingAt, bytes_of(district)),
                           "the district"));
   result.o_id = district.next_o_id;
+  prefetch_order<B>(txn, tables, input, result.o_id);
   const std::uint32_t next_o_id = result.o_id + 1;
   FOEDUS_CHECK(txn.write_at(tables.district, d_key,
                             kOrderingAt + offsetof(DistrictOrdering, next_o_id),
@@ -102,6 +113,12 @@ foedus::Status new_order(typename B::Txn& txn, const Tables<B>& tables, const Ne
                              offsetof(CustomerRow, terms), bytes_of(result.customer)),
                  "the customer"));
 
+  std::int64_t amounts = 0;
+  for (std::uint32_t number = 1; number <= input.line_count; ++number) {
+    FOEDUS_CHECK(enter_line<B>(txn, tables, input, number, result, amounts));
+  }
+  result.total = charged_total(amounts, result.customer.discount, w_tax, district.tax);
+
   OrderRow order{};
   order.entry_d = input.entry_d;
   order.c_id = input.c;
@@ -110,15 +127,8 @@ foedus::Status new_order(typename B::Txn& txn, const Tables<B>& tables, const Ne
   const PackedKey o_key = order_key(input.w, input.d, result.o_id);
   FOEDUS_CHECK(txn.insert(tables.orders, o_key, payload_of(order)));
   FOEDUS_CHECK(txn.insert(tables.new_order, o_key, {}));
-  FOEDUS_CHECK(txn.insert(tables.order_by_customer,
-                          order_by_customer_key(input.w, input.d, input.c, result.o_id), {}));
-
-  std::int64_t amounts = 0;
-  for (std::uint32_t number = 1; number <= input.line_count; ++number) {
-    FOEDUS_CHECK(enter_line<B>(txn, tables, input, number, result, amounts));
-  }
-  result.total = charged_total(amounts, result.customer.discount, w_tax, district.tax);
-  return {};
+  return txn.insert(tables.order_by_customer,
+                    order_by_customer_key(input.w, input.d, input.c, result.o_id), {});
 }
 
 }  // namespace experiments::tpcc

@@ -109,6 +109,7 @@ Status write(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType t
   }
   RecordHeader* const record = locate(ctx, control, index);
   if (record == nullptr) return no_record(ctx, control);
+  base::prefetch_line(page::PageHeader::of(record));  // for note_soc(), at commit
   return ctx.write(type, control, record, 0, key_of(index), offset, payload,
                    occ::Premise::kNone);
 }
