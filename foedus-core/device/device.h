@@ -3,7 +3,7 @@
 //
 //   V1  A write is visible to every later read at once, and survives the end of the process, but
 //       not a power failure. After one, each 512-byte sector of what was written since the last
-//       sync is old or new, independent of all others.
+//       sync is old or new, independent of all others. So is what truncate() has cut off.
 //   V2  When File::sync() has returned success, all bytes written before it through this or another
 //       File of the same name, and the file's size, survive a power failure. After a failed sync
 //       nothing is known of them: the system may have given up on the bytes without another word,
@@ -55,8 +55,8 @@ class File {
   }
   // V2.
   virtual Status sync() = 0;
-  // Makes the file at least `bytes` long. New bytes are zero, and have room on the device where the
-  // file system can promise it.
+  // Makes the file at least `bytes` long, with room on the device where the file system can promise
+  // it; new bytes are zero.
   virtual Status preallocate(std::uint64_t bytes) = 0;
   // Cuts or extends the file to `bytes`.
   virtual Status truncate(std::uint64_t bytes) = 0;

@@ -12,6 +12,7 @@ namespace foedus::log {
 namespace {
 
 constexpr std::size_t kWindowBytes = 4 * kFrameBytesMax;
+constexpr std::size_t kSectorBytes = 512;  // V1: written as a whole or not at all
 
 std::uint32_t crc_of_frame(const char* frame, std::size_t frame_bytes) {
   constexpr std::size_t kOffset = offsetof(FrameHeader, crc);
@@ -37,6 +38,23 @@ bool has_sound_pieces(const FrameReader::Frame& frame) {
   }
   if (frame.header.layout != FrameLayout::kDirect || frame.header.piece_count != 1) return false;
   return direct_data_offset(frame.piece(0).ring_offset) + data_bytes <= frame.header.frame_bytes;
+}
+
+// By layout and first piece, which stand in the same sector as the header.
+std::size_t expected_frame_bytes(const FrameReader::Frame& frame) {
+  if (frame.header.layout == FrameLayout::kPacked) return kBlockBytes;
+  const FramePiece piece = frame.piece(0);
+  const std::size_t end = direct_data_offset(piece.ring_offset) + piece.bytes;
+  return (end + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+}
+
+// True if a sector in [begin, end) of the frame may never have been written: it holds zeroes.
+bool may_miss_sector(const char* frame, std::size_t begin, std::size_t end) {
+  for (std::size_t at = begin / kSectorBytes * kSectorBytes; at < end; at += kSectorBytes) {
+    const char* const sector = frame + at;
+    if (std::all_of(sector, sector + kSectorBytes, [](char c) { return c == 0; })) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -80,18 +98,20 @@ Result<const char*> FrameReader::load(std::uint64_t offset, std::size_t bytes) {
   return static_cast<const char*>(window_.get() + (offset - window_offset_));
 }
 
+bool FrameReader::is_header_at(const FrameHeader& header, std::uint64_t offset) const {
+  return header.magic == kFrameMagic && header.version == kLogFormatVersion &&
+         header.soc == header_.soc && header.number == header_.number &&
+         header.incarnation == header_.incarnation && header.offset == offset &&
+         header.frame_bytes >= kBlockBytes && header.frame_bytes <= kFrameBytesMax &&
+         header.frame_bytes % kBlockBytes == 0;
+}
+
 Result<bool> FrameReader::check_at(std::uint64_t offset, Frame* frame) {
   FOEDUS_TRY(const char* const first, load(offset, kBlockBytes));
   if (first == nullptr) return false;
   std::memcpy(&frame->header, first, sizeof(frame->header));
   const FrameHeader& header = frame->header;
-  const bool is_ours = header.magic == kFrameMagic && header.version == kLogFormatVersion &&
-                       header.soc == header_.soc && header.number == header_.number &&
-                       header.incarnation == header_.incarnation && header.offset == offset &&
-                       header.frame_bytes >= kBlockBytes &&
-                       header.frame_bytes <= kFrameBytesMax &&
-                       header.frame_bytes % kBlockBytes == 0;
-  if (!is_ours) return false;
+  if (!is_header_at(header, offset)) return false;
   FOEDUS_TRY(const char* const whole, load(offset, header.frame_bytes));
   if (whole == nullptr || crc_of_frame(whole, header.frame_bytes) != header.crc) return false;
   frame->bytes = whole;
@@ -104,6 +124,31 @@ Result<bool> FrameReader::next(Frame* frame) {
   position_ += frame->header.frame_bytes;
   last_crc_ = frame->header.crc;
   return true;
+}
+
+Result<bool> FrameReader::is_rotten() {
+  FOEDUS_TRY(const char* const first, load(position_, kBlockBytes));
+  if (first == nullptr) return false;
+  Frame frame;
+  std::memcpy(&frame.header, first, sizeof(frame.header));
+  const FrameHeader& header = frame.header;
+  // A flipped bit in room that was never used is no frame.
+  const bool is_frame =
+      header.magic == kFrameMagic ||
+      (header.offset == position_ && header.incarnation == header_.incarnation);
+  if (!is_frame) return false;
+  if (!is_header_at(header, position_) || header.previous_crc != last_crc_) return true;
+  const std::size_t piece_end = sizeof(FrameHeader) + header.piece_count * sizeof(FramePiece);
+  if (piece_end > kBlockBytes) return true;
+  frame.bytes = first;
+  if (header.frame_bytes != expected_frame_bytes(frame)) return true;
+  FOEDUS_TRY(frame.bytes, load(position_, header.frame_bytes));
+  if (frame.bytes == nullptr || may_miss_sector(frame.bytes, 0, piece_end)) return false;
+  if (!has_sound_pieces(frame)) return true;
+  std::size_t data_bytes = 0;
+  for (std::size_t i = 0; i < header.piece_count; ++i) data_bytes += frame.piece(i).bytes;
+  const auto data_begin = static_cast<std::size_t>(frame.data() - frame.bytes);
+  return !may_miss_sector(frame.bytes, data_begin, data_begin + data_bytes);
 }
 
 Result<bool> FrameReader::find_from(std::uint64_t offset, Frame* frame) {
@@ -134,6 +179,15 @@ Result<SegmentTail> scan_tail(const device::File& file, const SegmentHeader& hea
     }
   }
   tail.valid_bytes = reader.position();
+  if (exact_bytes == 0) {
+    FOEDUS_TRY(const bool is_rotten, reader.is_rotten());
+    if (is_rotten) {
+      return Status::error(ErrorCode::kCorruption,
+                           file.path() + ": the frame at offset " +
+                               std::to_string(tail.valid_bytes) +
+                               " does not check out, though no sector of it is missing");
+    }
+  }
   // Whole frames behind the end: what they know to be synced, and their epochs.
   std::uint64_t at = tail.valid_bytes;
   for (;;) {

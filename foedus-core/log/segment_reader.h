@@ -6,6 +6,8 @@
 //       that the successor names, and of the last one all up to the savepoint's anchor and up to
 //       the synced_bytes of any valid frame, also of one behind the first invalid frame. Only what
 //       comes later may be a torn tail, and ends before the first frame that does not check out.
+//       A torn frame lacks sectors, which hold zeroes then: one that lacks none has rotted, and the
+//       file is corrupt.
 
 #include <cstdint>
 #include <functional>
@@ -40,10 +42,14 @@ class FrameReader {
   std::uint32_t last_crc() const { return last_crc_; }
   // The frame at position(), behind which position() moves; false if none checks out there.
   Result<bool> next(Frame* frame);
+  // After next() found none: true if a frame stands at position() of which nothing is missing that
+  // a crash could have kept from the device. REQUIRES: the place held zeroes before (L15).
+  Result<bool> is_rotten();
   // The first frame at or behind `offset` that checks out for itself, whatever stands before it.
   Result<bool> find_from(std::uint64_t offset, Frame* frame);
 
  private:
+  bool is_header_at(const FrameHeader& header, std::uint64_t offset) const;
   Result<bool> check_at(std::uint64_t offset, Frame* frame);
   // Makes bytes [offset, offset + bytes) of the file available; null if the file or end_bytes ends
   // before.

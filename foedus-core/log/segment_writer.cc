@@ -83,6 +83,15 @@ void SegmentWriter::preallocate_for(std::uint64_t end_bytes) {
   if (file_->preallocate(wanted).is_ok()) preallocated_bytes_ = wanted;
 }
 
+Status SegmentWriter::cut_remnants() {
+  preallocated_bytes_ = 0;
+  Status status = file_->truncate(position_);
+  if (status.is_ok()) status = file_->sync();
+  is_poisoned_ = !status.is_ok();
+  has_remnants_ = false;
+  return status;
+}
+
 FrameHeader SegmentWriter::new_frame(FrameLayout layout, std::size_t frame_bytes,
                                      std::size_t piece_count, const FrameEpochs& epochs,
                                      std::uint64_t mark_epoch) const {
@@ -166,10 +175,12 @@ Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
   }
   FOEDUS_INVARIANT(sum == frame_bytes, sum, frame_bytes);
   std::memcpy(leading_->bytes + offsetof(FrameHeader, crc), &crc, sizeof(crc));
+  if (has_remnants_) FOEDUS_CHECK(cut_remnants());  // L15
   preallocate_for(position_ + frame_bytes);
   const Status status = file_->write_parts_at(position_, parts, count);
   if (!status.is_ok()) {
-    is_poisoned_ = status.code() != ErrorCode::kOutOfSpace;  // L15, L16
+    is_poisoned_ = status.code() != ErrorCode::kOutOfSpace;  // L16
+    has_remnants_ = true;
     return status;
   }
   position_ += frame_bytes;

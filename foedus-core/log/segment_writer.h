@@ -2,9 +2,10 @@
 // SegmentWriter: the segment that a logger writes now. Appends frames and syncs; knows nothing of
 // rings, epochs that are durable, or other segments.
 //
-//   L15 A frame whose write failed is not there: the next one is written at the same offset. What
-//       is left of the first attempt behind it cannot be taken for a frame, because a frame carries
-//       its own offset and the checksum of the frame before it (L12), which did not exist then.
+//   L15 A frame whose write failed for lack of space is not there: the next one is written at the
+//       same offset, after what is left of the first attempt was cut off and that was synced. So
+//       every sector behind the last frame holds zeroes until its frame is written, and a reader
+//       can tell a frame that a crash has torn from one that rotted (L17).
 //   L16 After a failed sync, or a failed write for another reason than lack of space, the writer is
 //       poisoned and refuses everything (V2): its logger goes on in a new segment.
 
@@ -100,6 +101,7 @@ class SegmentWriter {
   Status write_frame(device::ConstBytes* parts, std::size_t count, std::uint64_t frame_bytes,
                      const FrameEpochs& epochs, std::uint64_t mark_epoch);
   void preallocate_for(std::uint64_t end_bytes);
+  Status cut_remnants();
 
   // Constant after create().
   const std::unique_ptr<device::File> file_;
@@ -114,6 +116,7 @@ class SegmentWriter {
   std::uint64_t synced_mark_epoch_ = 0;
   std::uint32_t last_crc_ = 0;
   bool is_poisoned_ = false;
+  bool has_remnants_ = false;  // of a frame that did not fit, behind position_
   FrameEpochs epochs_;
   std::unique_ptr<Block> leading_;
   std::unique_ptr<Block> trailing_;

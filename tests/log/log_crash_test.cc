@@ -222,7 +222,7 @@ TEST(LogCrash, new_epochs_begin_above_those_behind_a_hole_in_the_tail) {
     run.runtime.run_for(30'000);
     device.crash_power(FailingDevice::kKeepAll);
   }
-  device.flip_bit("log-0-00000001", 4096 + 3'000, 1);
+  device.overwrite("log-0-00000001", 8192 + 1'024, std::string(512, '\0'));
   LogRun run(&device);
   ASSERT_OK(run.open());
   EXPECT_LT(run.log->durable_epoch_found(), lost);

@@ -2,6 +2,8 @@
 // Errors of the device while the log runs: a full device is waited out, a failed write or sync
 // starts a new segment, a second one stops the log with the error that names file and errno.
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 
 #include "foedus-core/log/log_file.h"
 #include "tests/log/log_harness.h"
@@ -93,6 +95,43 @@ TEST(LogFailure, the_device_may_fill_up_at_any_byte) {
       }
       expect_found(&device, expected);
       if (HasFailure()) return;
+    }
+  }
+}
+
+// Goal: what is left of a frame that did not fit does not make the one in its place look rotten.
+// Method: the second attempt has other content; the power fails at each call of it, and any sectors
+// of either survive.
+TEST(LogFailure, a_second_attempt_may_be_torn_like_a_first_one) {
+  for (std::uint64_t skip = 0; skip < 8; ++skip) {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      SCOPED_TRACE("skip " + std::to_string(skip) + " seed " + std::to_string(seed));
+      FailingDevice device;
+      History all;
+      Epoch announced;
+      {
+        LogRun run(&device);
+        ASSERT_OK(run.open_and_start());
+        run.runtime.run_for(30'000);
+        TestSession* const session = run.session(0);
+        ASSERT_OK(session->commit(1, 1'000));
+        device.fail(Call::kWrite, 0, ENOSPC);
+        const std::uint64_t before = device.calls(Call::kWrite);
+        while (device.calls(Call::kWrite) == before) run.runtime.step_one();
+        ASSERT_OK(session->commit(2, 1'000));
+        device.lose_power_after(skip);
+        run.runtime.run_for(50'000);
+        all = run.history(1);
+        announced = run.log->durability().durable();
+        device.crash_power(seed);
+      }
+      LogRun run(&device);
+      ASSERT_OK(run.open());
+      const Epoch cut = run.log->durable_epoch_found();
+      ASSERT_EQ(cut_at(all, std::max(cut, announced)), cut_at(all, cut));
+      History found;
+      ASSERT_OK(read_all(*run.log, &found));
+      ASSERT_EQ(found, cut_at(all, cut));
     }
   }
 }
@@ -249,6 +288,31 @@ TEST(LogFailure, every_failure_begins_a_new_segment_and_a_success_between_them_f
   }
   device.crash_power(FailingDevice::kDropAll);
   expect_found(&device, expected);
+}
+
+// Goal: every segment's header says what was durable before it. Method: the first segment of an
+// incarnation fails before it was ever synced.
+TEST(LogFailure, the_successor_of_a_segment_that_failed_at_once_knows_its_mark) {
+  FailingDevice device;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    run.runtime.run_for(100'000);
+    ASSERT_OK(run.close());
+  }
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  device.fail(Call::kSync, 0, EIO);
+  const auto epoch = run.session(0)->commit(1, 10);
+  ASSERT_OK(epoch);
+  ASSERT_OK(run.wait(*epoch));
+  std::uint64_t marks[2];
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const std::vector<char> bytes = device.bytes_of(segment_name(0, i + 2));
+    std::memcpy(&marks[i], bytes.data() + offsetof(SegmentHeader, mark_epoch), sizeof(marks[i]));
+  }
+  EXPECT_GT(marks[0], 0u);
+  EXPECT_EQ(marks[1], marks[0]);
 }
 
 // Goal: a segment of which the savepoint is not sure stands in the way of nothing. Method: both

@@ -128,6 +128,24 @@ TEST(LogForged, slots_of_another_kind_are_refused) {
   expect_refused(savepoint.get(), "savepoint: no valid slot");
 }
 
+TEST(LogForged, a_segment_that_ends_in_its_first_block_is_refused) {
+  for (const bool close : {false, true}) {
+    FailingDevice device;
+    make_log(&device, close);
+    device.set_size(kFirst, 1'000);
+    expect_refused(&device, kFirst + " ends at offset 1000");
+  }
+}
+
+// Goal: a seal is whole or absent. Method: one that nobody needs, of a log that was not closed, as
+// if its sector had rotted.
+TEST(LogForged, half_a_seal_is_refused) {
+  FailingDevice device;
+  make_log(&device, false);
+  device.overwrite(kFirst, kSlotBytes + 100, "x");
+  expect_refused(&device, kFirst + ": no valid seal at offset 2048");
+}
+
 TEST(LogForged, savepoints_in_each_others_slot_are_refused) {
   FailingDevice device;
   make_log(&device, true);
@@ -136,6 +154,16 @@ TEST(LogForged, savepoints_in_each_others_slot_are_refused) {
   device.overwrite(std::string(kSavepointName), 0, all.substr(kBlockBytes));
   device.overwrite(std::string(kSavepointName), kBlockBytes, all.substr(0, kBlockBytes));
   expect_refused(&device, "savepoint: no valid slot");
+}
+
+// Goal: a savepoint of yesterday does not take segments that hold data for leftovers.
+TEST(LogForged, an_older_savepoint_is_refused) {
+  FailingDevice device;
+  make_log(&device, true);
+  const std::vector<char> bytes = device.bytes_of(std::string(kSavepointName));
+  make_log(&device, true);
+  device.overwrite(std::string(kSavepointName), 0, std::string(bytes.data(), bytes.size()));
+  expect_refused(&device, kSecond + " holds data at offset 4096, but savepoint does not count it");
 }
 
 TEST(LogForged, a_savepoint_with_too_many_loggers_is_refused) {
@@ -207,12 +235,13 @@ TEST(LogForged, frames_up_to_the_anchor_of_the_savepoint_must_be_there) {
     LogRun run(&device, 2, 64u << 10);
     ASSERT_OK(run.open_and_start());
     for (std::uint32_t soc = 0; soc < 2; ++soc) run.session(soc);
-    for (std::uint64_t i = 0; i < 30; ++i) {
-      const auto epoch = run.sessions[i == 0 ? 1 : 0]->commit(i, 4'000);
+    for (std::uint64_t i = 0; i < 6; ++i) {
+      const auto epoch = run.sessions[i == 0 ? 1 : 0]->commit(i, 16'000);
       ASSERT_OK(epoch);
       ASSERT_OK(run.wait(*epoch));
     }
     ASSERT_TRUE(device.exists(kSecond));
+    ASSERT_FALSE(device.exists("log-1-00000002"));
     device.crash_power(FailingDevice::kDropAll);
   }
   const std::string other = "log-1-00000001";
@@ -244,10 +273,12 @@ TEST(LogForged, marks_below_the_cut_of_a_seal_are_refused) {
 TEST(LogForged, marks_below_what_the_savepoint_knows_to_be_durable_are_refused) {
   FailingDevice device;
   {
-    LogRun run(&device);
+    LogRun run(&device);  // its last records have epochs above its last mark
     ASSERT_OK(run.open_and_start());
-    run.runtime.run_for(500'000);  // epochs without a mark, durable by the clean close alone
-    ASSERT_OK(run.close());
+    run.runtime.run_for(30'000);
+    TestSession* const session = run.session(0);
+    for (std::uint64_t i = 0; i < 100; ++i) ASSERT_OK(session->commit(i, 4'000));
+    device.crash_power(FailingDevice::kDropAll);
   }
   {
     LogRun run(&device);

@@ -109,10 +109,13 @@ class FailingFile : public device::File {
       return failed("cannot cut " + path_, error);
     }
     content_->visible.resize(bytes);
-    std::erase_if(content_->unsynced, [&](const auto& write) { return write.offset >= bytes; });
-    for (auto& write : content_->unsynced) {
-      write.bytes.resize(std::min<std::uint64_t>(write.bytes.size(), bytes - write.offset));
+    // What was written behind the new end and is not synced may come back after a crash, sector by
+    // sector, as if the cut were zeroes written over it.
+    std::uint64_t end = bytes;
+    for (const auto& write : content_->unsynced) {
+      end = std::max<std::uint64_t>(end, write.offset + write.bytes.size());
     }
+    if (end > bytes) content_->unsynced.push_back({bytes, std::vector<char>(end - bytes, '\0')});
     return {};
   }
 
