@@ -12,6 +12,17 @@
 namespace experiments::tpcc {
 
 template <Backend B>
+void prefetch_customer(typename B::Txn& txn, const Tables<B>& tables,
+                       const CustomerChoice& choice) {
+  if (choice.c != 0) {
+    txn.prefetch(tables.customer, customer_key(tables.scale, choice.w, choice.d, choice.c));
+  } else {
+    txn.prefetch(tables.customer_by_name,
+                 NameKey::low(choice.w, choice.d, text_of(choice.last)));
+  }
+}
+
+template <Backend B>
 foedus::Status find_customer(typename B::Txn& txn, const Tables<B>& tables,
                              const CustomerChoice& choice, std::uint32_t& c) {
   c = choice.c;

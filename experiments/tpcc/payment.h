@@ -75,13 +75,12 @@ template <Backend B>
 foedus::Status payment(typename B::Txn& txn, const Tables<B>& tables, const PaymentInput& input,
                        PaymentResult& result) {
   const CustomerChoice& choice = input.customer;
-  if (choice.c != 0) {
-    txn.prefetch(tables.customer, customer_key(tables.scale, choice.w, choice.d, choice.c));
-  }
+  prefetch_customer<B>(txn, tables, choice);
 
   const PackedKey w_key = warehouse_key(input.w);
   WarehouseRow& warehouse = result.warehouse;
   FOEDUS_CHECK(must_exist(txn.get(tables.warehouse, w_key, bytes_of(warehouse)), "the warehouse"));
+  prefetch_customer<B>(txn, tables, choice);  // by name: one step further
   warehouse.ytd += input.amount;
   FOEDUS_CHECK(txn.write_at(tables.warehouse, w_key, offsetof(WarehouseRow, ytd),
                             payload_of(warehouse.ytd)));

@@ -5,7 +5,7 @@
 // its usual load.
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/line_allocator.h"
@@ -188,14 +188,29 @@ struct HeldLock {
 class WaiterPool {
  public:
   LockWaiter* take() {
-    if (used_ == waiters_.size()) waiters_.emplace_back();
-    return &waiters_[used_++];
+    if (next_ == end_) [[unlikely]] begin_block();
+    return next_++;
   }
-  void clear() { used_ = 0; }
+  void clear() {
+    blocks_used_ = 0;
+    next_ = end_ = nullptr;
+  }
 
  private:
-  std::deque<LockWaiter> waiters_;
-  std::size_t used_ = 0;
+  static constexpr std::size_t kBlockWaiters = 256;
+
+  void begin_block() {
+    if (blocks_used_ == blocks_.size()) {
+      blocks_.push_back(std::make_unique<LockWaiter[]>(kBlockWaiters));
+    }
+    next_ = blocks_[blocks_used_++].get();
+    end_ = next_ + kBlockWaiters;
+  }
+
+  std::vector<std::unique_ptr<LockWaiter[]>> blocks_;
+  std::size_t blocks_used_ = 0;
+  LockWaiter* next_ = nullptr;
+  LockWaiter* end_ = nullptr;
 };
 
 }  // namespace foedus::occ

@@ -43,13 +43,14 @@ struct ReadRange {
 };
 
 // A search that was begun ahead of the record's use: the page where it seems to be, which nobody
-// has looked at yet, and the page above.
+// has looked at yet, and the page above; or the record itself.
 struct BegunSearch {
   std::uint64_t txn = 0;  // by which transaction of the session
   const StorageControl* storage = nullptr;
   std::uint64_t number = 0;  // what is searched for: the storage's own
   page::PageHeader* page = nullptr;
-  void* parent = nullptr;                   // the storage's own
+  void* parent = nullptr;    // the storage's own
+  page::RecordHeader* record = nullptr;
 };
 
 // What a look at a record found. kMoved: it is now in another page or a layer; look again from

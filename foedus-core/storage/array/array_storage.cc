@@ -35,6 +35,10 @@ std::string_view key_of(const std::uint64_t& index) {
 // The record of an index; null: out of pages, or the storage was dropped. REQUIRES: index <
 // records.
 RecordHeader* locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index) {
+  const occ::BegunSearch& begun = ctx.begun(control, index);
+  if (begun.number == index && begun.txn == ctx.number() && begun.storage == control) {
+    return begun.record;
+  }
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
   const std::uint64_t number = shape.page_of(index);
   const Path path(number, shape.pages_of(control->meta.records));
@@ -183,11 +187,13 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t 
     id = page->pointers[path.slots[level]].load_volatile();
   }
   if (id.is_null()) return;
-  auto* const border = reinterpret_cast<ArrayBorderPage*>(ctx.pool().resolve(id));
-  const char* const record = reinterpret_cast<const char*>(
-      record_at(border, index - number * shape.records_per_page, shape));
-  base::prefetch_lines(record, shape.record_bytes);
-  base::prefetch_line(record + shape.record_bytes - 1);  // of records that cross a line more
+  page::PageHeader* const page = ctx.pool().resolve(id);
+  RecordHeader* const record = record_at(reinterpret_cast<ArrayBorderPage*>(page),
+                                         index - number * shape.records_per_page, shape);
+  const char* const bytes = reinterpret_cast<const char*>(record);
+  base::prefetch_lines(bytes, shape.record_bytes);
+  base::prefetch_line(bytes + shape.record_bytes - 1);  // of records that cross a line more
+  ctx.begun(control, index) = {ctx.number(), control, index, page, nullptr, record};
 }
 
 bool track_moved(page::PagePool&, occ::StorageControl* control, RecordHeader* record,

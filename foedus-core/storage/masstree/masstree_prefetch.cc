@@ -28,8 +28,9 @@ TreePage* begin_search(page::PagePool& pool, TreePage* page, std::uint64_t slice
   return page;
 }
 
-// Of the records with this slice the first one is meant well enough.
-void finish_search(const occ::BegunSearch& begun) {
+// Of the records with this slice the first one is meant well enough. If there is a layer, its root
+// is where the search goes on.
+void finish_search(page::PagePool* pool, const occ::BegunSearch& begun) {
   BorderPage* const page = BorderPage::of(begun.page);
   const unsigned keys = page->header.load_version().keys();
   // order: relaxed, a lower bound (find_slot()).
@@ -37,23 +38,30 @@ void finish_search(const occ::BegunSearch& begun) {
   const unsigned index = lower_bound(page, 0, sorted, begun.number);
   if (index == sorted) return;
   const Slot slot = page->slot(index);
-  base::prefetch_lines(page->record(slot), slot.record_bytes());
+  if (slot.is_layer()) {
+    prefetch_page(root_page(*pool, {page->layer_pointer(slot), page}));
+  } else {
+    base::prefetch_lines(page->record(slot), slot.record_bytes());
+  }
 }
 
 }  // namespace
 
 void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   const std::uint64_t slice = slice_of(key);
+  occ::BegunSearch& begun = ctx.begun(control, slice);
+  if (begun.number == slice && begun.txn == ctx.number() && begun.storage == control) {
+    return finish_search(&ctx.pool(), begun);
+  }
   InteriorPage* parent = nullptr;
   TreePage* const page =
       begin_search(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice, &parent);
   if (page == nullptr) return;
-  occ::BegunSearch& begun = ctx.begun(control, slice);
-  begun = {ctx.number(), control, slice, &page->header, parent};
+  begun = {ctx.number(), control, slice, &page->header, parent, nullptr};
   const occ::BegunSearch* const earlier = ctx.exchange_turn(&begun);
   // It may have given way to this one.
   if (earlier == nullptr || earlier == &begun || earlier->txn != ctx.number()) return;
-  finish_search(*earlier);
+  finish_search(&ctx.pool(), *earlier);
 }
 
 }  // namespace foedus::storage::masstree
