@@ -178,9 +178,9 @@ class Txn {
 
   // Reads many known keys; their cache misses overlap. A missing key is not an error here.
   Status get_many(const KeyedStorage& storage, std::span<ReadRequest> requests);
-  // Starts to load what an operation on `key` will need, and returns without waiting. Changes nothing
-  // that others or a commit can see. Of a long key the first eight bytes are looked for; a second call
-  // a little later goes a step further, to its layer.
+  // Starts to load what an operation on `key` will need, and returns without waiting. Changes
+  // nothing that others or a commit can see. Of a long key the first eight bytes are looked for; a
+  // second call a little later goes a step further, to its layer.
   void prefetch(const KeyedStorage& storage, std::string_view key);
 
   // Inserts the record or overwrites its payload as a whole.
