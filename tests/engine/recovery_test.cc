@@ -140,27 +140,29 @@ void run_the_clock(const char* place) {
 
 TEST(RecoveryTest, a_storage_that_was_created_survives_a_power_failure) {
   FailingDevice device;
+  std::unique_ptr<FailingDevice> left;
   {
     Small db(&device);
     hooked_runtime = &db.runtime;
     base::set_sync_point_hook(run_the_clock);
     db.tree();
     base::set_sync_point_hook(nullptr);
-    device.crash_power(FailingDevice::kDropAll);
+    left = device.synced_copy();
   }
-  Small db(&device);
+  Small db(left.get());
   EXPECT_EQ(db.engine->catalog().list().size(), 1u);
 }
 
 TEST(RecoveryTest, a_drop_that_returned_survives_a_power_failure) {
   FailingDevice device;
+  std::unique_ptr<FailingDevice> left;
   {
     Small db(&device);
     db.tree();
     must(db.engine->catalog().drop("tree"));
-    device.crash_power(FailingDevice::kDropAll);
+    left = device.synced_copy();
   }
-  Small db(&device);
+  Small db(left.get());
   EXPECT_TRUE(db.engine->catalog().list().empty());
 }
 
@@ -273,17 +275,12 @@ TEST(RecoveryTest, a_rotten_segment_is_refused) {
 TEST(RecoveryTest, a_database_that_was_closed_says_so) {
   for (const bool closes : {true, false}) {
     FailingDevice device;
-    {
-      Small db(&device);
-      db.tree();
-      if (closes) {
-        must(db.engine->close());
-      } else {
-        device.crash_process();
-      }
-    }
+    Small db(&device);
+    db.tree();
+    if (closes) must(db.engine->close());
+    const auto left = device.copy();
     ManualRuntime runtime;
-    EXPECT_EQ(must(log::Log::open(&device, &runtime, {}, {}))->was_closed_cleanly(), closes);
+    EXPECT_EQ(must(log::Log::open(left.get(), &runtime, {}, {}))->was_closed_cleanly(), closes);
   }
 }
 

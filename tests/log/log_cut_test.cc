@@ -219,6 +219,63 @@ TEST(LogCut, frames_and_seals_name_their_epochs) {
   EXPECT_EQ(seal.newest_epoch, epochs.back());
 }
 
+// Goal: the same, for records that are written again. Method: records of two epochs are written
+// together, and that sync fails.
+TEST(LogCut, frames_that_are_written_again_name_all_their_epochs) {
+  FailingDevice device;
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  TestSession* const session = run.session(0);
+  device.fail(Call::kWrite, 0, ENOSPC, true);
+  const auto first = session->commit(1, 10);
+  run.runtime.run_for(30'000);
+  const auto last = session->commit(2, 10);
+  ASSERT_OK(first);
+  ASSERT_OK(last);
+  ASSERT_LT(*first, *last);
+  device.clear_faults();
+  device.fail(Call::kSync, 1, EIO);  // after that of the place (L15)
+  run.runtime.run_for(1'000'000);
+  ASSERT_TRUE(run.log->durability().is_durable(*last));
+  const auto frame = load<FrameHeader>(device, "log-0-00000002", kBlockBytes);
+  EXPECT_EQ(frame.oldest_epoch, first->number());
+  EXPECT_EQ(frame.newest_epoch, last->number());
+}
+
+TEST(LogCut, the_seal_of_an_idle_segment_has_the_mark_of_its_header) {
+  FailingDevice device;
+  run_once(&device, true);
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  ASSERT_OK(run.close());
+  const std::string second = "log-0-00000002";
+  const auto header = load<SegmentHeader>(device, second, 0);
+  EXPECT_GT(header.mark_epoch, 0u);
+  EXPECT_EQ(load<SegmentSeal>(device, second, kSlotBytes).mark_epoch, header.mark_epoch);
+}
+
+// Goal: a first start that is broken off anywhere can be made again, whatever is left of it.
+TEST(LogCut, a_first_start_may_break_off) {
+  for (std::uint64_t skip = 0; skip < 12; ++skip) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      SCOPED_TRACE("skip " + std::to_string(skip) + " seed " + std::to_string(seed));
+      FailingDevice device;
+      {
+        LogRun run(&device);
+        ASSERT_OK(run.open());
+        device.lose_power_after(skip);
+        [[maybe_unused]] const Status started = run.start();
+        device.crash_power(seed);
+      }
+      LogRun run(&device);
+      ASSERT_OK(run.open_and_start());
+      const auto epoch = run.session(0)->commit(1, 10);
+      ASSERT_OK(epoch);
+      ASSERT_OK(run.wait(*epoch));
+    }
+  }
+}
+
 // Goal: a mark stands behind everything that it covers. Method: small records of many sessions need
 // several frames; the power fails after each of them, and all that was written survives.
 TEST(LogCut, a_mark_stands_in_the_last_of_several_frames) {
