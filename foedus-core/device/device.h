@@ -55,8 +55,8 @@ class File {
   }
   // V2.
   virtual Status sync() = 0;
-  // Makes the file at least `bytes` long, with room on the device where the file system can promise
-  // it; new bytes are zero.
+  // Makes the file at least `bytes` long. New bytes are zero, and have room on the device where the
+  // file system can promise it.
   virtual Status preallocate(std::uint64_t bytes) = 0;
   // Cuts or extends the file to `bytes`.
   virtual Status truncate(std::uint64_t bytes) = 0;

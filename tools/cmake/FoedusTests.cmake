@@ -92,6 +92,8 @@ function(foedus_python_tests)
     "${PROJECT_SOURCE_DIR}/tools/check_layers.py" --root "${PROJECT_SOURCE_DIR}")
   foedus_add_python_test(habits/tidy habits 60
     "${PROJECT_SOURCE_DIR}/tools/tidy.py" --root "${PROJECT_SOURCE_DIR}")
+  foedus_add_python_test(habits/durability_lines habits 60
+    "${PROJECT_SOURCE_DIR}/tools/durability_lines.py" --root "${PROJECT_SOURCE_DIR}" --check)
 endfunction()
 
 # foedus_add_python_test(<name> <labels> <timeout> <command>...)

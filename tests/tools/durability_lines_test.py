@@ -1,0 +1,114 @@
+# ctest-labels: habits
+# ctest-timeout: 300
+"""Shows that tools/durability_lines.py tells missed lines from idle ones, and a rotten rule file.
+
+Method: a small tree with one function, one test of it, and rules that a test misses or does not.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = os.environ.get("FOEDUS_SOURCE_DIR") or os.path.abspath(
+    os.path.join(os.path.dirname(__file__), "..", ".."))
+
+TREE = {
+    "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
+project(tree LANGUAGES CXX)
+add_executable(log_value_test tests/log/value_test.cc core/value.cc)
+set_target_properties(log_value_test PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/tests)
+""",
+    "core/value.cc": """int value() {
+  int result = 1;
+  result += 2;  // V1
+  result += 0;
+  return result;
+}
+""",
+    "tests/log/value_test.cc": """int value();
+int main() { return value() == 3 ? 0 : 1; }
+""",
+}
+NEEDED = """rule needed
+  file core/value.cc
+  tests log/value_test
+  - result += 2;
+"""
+IDLE = """rule idle
+  file core/value.cc
+  tests log/value_test
+  - result += 0;
+  - return result;
+  + return result;
+"""
+BROKEN = """rule broken
+  file core/value.cc
+  tests log/value_test
+  - int result = 1;
+"""
+
+
+def run(rules, *options):
+    """Exit status and output on the tree with these rules."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in {**TREE, "tools/durability.lines": rules}.items():
+            full = os.path.join(root, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(text)
+        done = subprocess.run(
+            [sys.executable, "-B", os.path.join(SOURCE, "tools", "durability_lines.py"),
+             "--root", root, *options],
+            capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+
+class DurabilityLinesTest(unittest.TestCase):
+
+    def assert_complains(self, rules, expected):
+        status, output = run(rules, "--check")
+        self.assertEqual(status, 1, output)
+        self.assertIn(expected, output)
+
+    def test_rules_that_fit_are_accepted(self):
+        status, output = run(NEEDED + IDLE + BROKEN, "--check")
+        self.assertEqual((status, output), (0, ""))
+
+    def test_rules_that_do_not_fit_are_named(self):
+        self.assert_complains(NEEDED.replace("+= 2", "+= 3"), "core/value.cc: found 0 times")
+        self.assert_complains(NEEDED.replace("+= 2;", "+="), "core/value.cc: found 2 times")
+        self.assert_complains(NEEDED.replace("value.cc", "gone.cc"), "there is no core/gone.cc")
+        self.assert_complains(NEEDED.replace("value_test", "gone_test"), "no test log/gone_test")
+        self.assert_complains(NEEDED.replace("value_test", "value_test:A.b"), "there is no A.b")
+
+    def test_rules_without_sense_are_named(self):
+        self.assert_complains("rule r\nfile f\n", "rule r lacks file, tests or lines")
+        self.assert_complains(NEEDED + NEEDED, "line 5: cannot be understood")
+        self.assert_complains("what is this\n", "line 1: cannot be understood")
+
+    def test_a_line_without_rule_is_named(self):
+        every = "every // V\\d in core/*.cc\n"
+        self.assertEqual(run(every + NEEDED, "--check")[0], 0)
+        self.assert_complains(every + IDLE, "core/value.cc:3: in no rule: result += 2;  // V1")
+        self.assertEqual(run(every + "aside core/value.cc: += 2\n" + IDLE, "--check")[0], 0)
+        self.assert_complains("aside core/value.cc: += 2\n" + NEEDED, "aside without use")
+
+    @unittest.skipUnless(shutil.which("ninja") and shutil.which("cmake"), "no cmake or no ninja")
+    def test_lines_are_taken_away_and_their_tests_run(self):
+        status, output = run(NEEDED)
+        self.assertEqual(status, 0, output)
+        self.assertIn("needed: killed by log/value_test", output)
+        status, output = run(NEEDED + IDLE + BROKEN)
+        self.assertEqual(status, 1, output)
+        self.assertIn("3 rules: 1 killed, 1 survived, 1 did not compile", output)
+        self.assertIn("survived: idle (core/value.cc)", output)
+        status, output = run(NEEDED + IDLE, "--rule", "need*")
+        self.assertEqual(status, 0, output)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+"""Shows that every line on the way to the device is needed: takes each away and runs the tests.
+
+The rules stand in durability.lines beside this file. The tree is copied, the tests that the rules
+name are built and run once as they are, and then once for each rule with its lines replaced. At
+least one test of the rule has to fail (a crash or a time-out is a failure). Prints what became of
+each rule and exits with 1 if a line was not missed, or if its replacement did not compile.
+
+  durability_lines.py [--rule PATTERN]...   all rules, or those whose name or file matches
+  durability_lines.py --list                names, files and tests
+  durability_lines.py --check               only whether the rules still fit the tree: fast
+"""
+
+import argparse
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
+             "-DFOEDUS_WERROR=OFF")
+# A test may take this much longer than it did before anything was taken away.
+SLACK_FACTOR, SLACK_S = 5, 20
+
+
+class RuleError(Exception):
+    """A line of the rule file that cannot be understood, or that does not fit the tree."""
+
+
+class Rule:
+    """One place of one file, what stands there instead, and who must notice."""
+
+    def __init__(self, name, number):
+        self.name, self.number = name, number
+        self.file, self.tests, self.old, self.new = "", [], [], []
+
+    def place(self, text):
+        """(begin, end) of the lines to replace."""
+        pattern = r"[ \t]*\n[ \t]*".join(re.escape(line) for line in self.old)
+        found = list(re.finditer(pattern, text))
+        if len(found) != 1:
+            raise RuleError(f"{self.file}: found {len(found)} times, not once: {self.old[0]}")
+        return found[0].span()
+
+    def applied_to(self, text):
+        begin, end = self.place(text)
+        return text[:begin] + "\n".join(self.new) + text[end:]
+
+
+class RuleFile:
+    """The parsed rule file: rules, and expressions whose every match must be part of a rule."""
+
+    def __init__(self, text):
+        self.rules, self.every, self.aside = [], [], []
+        for number, line in enumerate(text.splitlines(), 1):
+            stripped = line.strip()
+            if not stripped or stripped.startswith("#"):
+                continue
+            try:
+                self._parse(number, stripped)
+            except (IndexError, ValueError, re.error) as error:
+                raise RuleError(f"line {number}: cannot be understood: {line}") from error
+        for rule in self.rules:
+            if not (rule.file and rule.tests and rule.old):
+                raise RuleError(f"line {rule.number}: rule {rule.name} lacks file, tests or lines")
+
+    def _parse(self, number, line):
+        word, _, rest = line.partition(" ")
+        rest = rest.strip()
+        if word == "rule":
+            if any(rule.name == rest for rule in self.rules):
+                raise ValueError
+            self.rules.append(Rule(rest, number))
+        elif word == "every":
+            expression, folders = rest.rsplit(" in ", 1)
+            self.every.append((re.compile(expression), folders.split()))
+        elif word == "aside":
+            path, _, text = rest.partition(": ")
+            self.aside.append((path, text.strip()))
+        elif word == "file":
+            self.rules[-1].file = rest
+        elif word == "tests":
+            self.rules[-1].tests = rest.split()
+        elif word == "-":
+            self.rules[-1].old.append(rest)
+        elif word == "+":
+            self.rules[-1].new.append(rest)
+        else:
+            raise ValueError
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def tree_files(root):
+    """Files of the tree, ignored ones aside, as paths relative to it."""
+    done = subprocess.run(
+        ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True, check=False)
+    if done.returncode == 0:
+        names = done.stdout.decode().split("\0")
+    else:
+        names = [os.path.relpath(os.path.join(folder, name), root)
+                 for folder, _, files in os.walk(root) for name in files]
+    return sorted(name for name in names if name and os.path.isfile(os.path.join(root, name)))
+
+
+# ---- the rules against the tree
+
+
+def check_rule(root, rule):
+    """Complaints about one rule."""
+    try:
+        rule.place(read(root, rule.file))
+    except OSError:
+        yield f"{rule.name}: there is no {rule.file}"
+    except RuleError as error:
+        yield f"{rule.name}: {error}"
+    if rule.old == rule.new:
+        yield f"{rule.name}: replaces its lines by themselves"
+    for test in rule.tests:
+        name, _, case = test.partition(":")
+        if not os.path.isfile(os.path.join(root, "tests", name + ".cc")):
+            yield f"{rule.name}: there is no test {name}"
+        elif case and not re.search(r"\b" + re.escape(case.rpartition(".")[2]) + r"\b",
+                                    read(root, f"tests/{name}.cc")):
+            yield f"{rule.name}: there is no {case} in test {name}"
+
+
+def check_covered(root, rules):
+    """Complaints about lines that match an `every` and are in no rule."""
+    asides = set()
+    for path in tree_files(root):
+        expressions = [expression for expression, folders in rules.every
+                       if any(fnmatch.fnmatchcase(path, folder) for folder in folders)]
+        if not expressions:
+            continue
+        text = read(root, path)
+        spans = [rule.place(text) for rule in rules.rules if rule.file == path]
+        offset = 0
+        for number, line in enumerate(text.split("\n"), 1):
+            begin, offset = offset, offset + len(line) + 1
+            if line.lstrip().startswith("//") or not any(e.search(line) for e in expressions):
+                continue
+            aside = next((a for a in rules.aside if a[0] == path and a[1] in line), None)
+            asides.add(aside)
+            if aside is None and not any(b < offset and begin < e for b, e in spans):
+                yield f"{path}:{number}: in no rule: {line.strip()}"
+    for aside in rules.aside:
+        if aside not in asides:
+            yield f"aside without use: {aside[0]}: {aside[1]}"
+
+
+def check(root, rules):
+    complaints = [text for rule in rules.rules for text in check_rule(root, rule)]
+    if not complaints:
+        complaints = list(check_covered(root, rules))
+    for complaint in complaints:
+        print(f"durability.lines: {complaint}")
+    return len(complaints)
+
+
+# ---- taking lines away
+
+
+class Copy:
+    """A copy of the tree in which lines may go, and its build."""
+
+    def __init__(self, root, folder, jobs):
+        self.source, self.build = os.path.join(folder, "source"), os.path.join(folder, "build")
+        self.jobs, self.usual_s, self.binaries = jobs, {}, {}
+        files = tree_files(root)
+        self._remove_others(set(files))
+        for path in files:
+            self._copy(os.path.join(root, path), os.path.join(self.source, path))
+
+    def _remove_others(self, files):
+        for folder, _, names in os.walk(self.source):
+            for name in names:
+                full = os.path.join(folder, name)
+                if os.path.relpath(full, self.source) not in files:
+                    os.remove(full)
+
+    @staticmethod
+    def _copy(origin, target):
+        """Leaves what is the same alone, so that it is not built again."""
+        with open(origin, "rb") as file:
+            content = file.read()
+        if os.path.isfile(target):
+            with open(target, "rb") as file:
+                if file.read() == content:
+                    return
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "wb") as file:
+            file.write(content)
+        shutil.copymode(origin, target)
+
+    def write(self, path, text):
+        with open(os.path.join(self.source, path), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def configure(self):
+        subprocess.run(["cmake", *CONFIGURE, "-S", self.source, "-B", self.build], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def make(self, tests):
+        """Builds the programs of these tests; what the compiler says if that fails."""
+        names = sorted({test.partition(":")[0].replace("/", "_") for test in tests})
+        done = subprocess.run(["ninja", "-C", self.build, "-j", str(self.jobs), *names],
+                              capture_output=True, text=True, check=False)
+        return "" if done.returncode == 0 else done.stdout
+
+    def passes(self, test):
+        """True if the test passes within its time."""
+        name, _, case = test.partition(":")
+        program = os.path.join(self.build, "bin", "tests", name.replace("/", "_"))
+        command = [program, "--gtest_fail_fast", "--gtest_brief=1"]
+        if case:
+            command.append(f"--gtest_filter={case}")
+        limit_s = self.usual_s.get(test, 600) * SLACK_FACTOR + SLACK_S
+        begin = time.monotonic()
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
+                                  timeout=limit_s, check=False)
+        except subprocess.TimeoutExpired:
+            return False
+        self.usual_s.setdefault(test, time.monotonic() - begin)
+        return done.returncode == 0
+
+
+def try_rule(copy, rule, original):
+    """'killed by …', 'survived' or 'did not compile'."""
+    copy.write(rule.file, rule.applied_to(original))
+    try:
+        output = copy.make(rule.tests)
+        if output:
+            errors = [line for line in output.splitlines() if "error" in line]
+            return "did not compile" + "".join("\n    " + line for line in errors[:3])
+        for test in rule.tests:
+            if not copy.passes(test):
+                return "killed by " + test
+        return "survived"
+    finally:
+        copy.write(rule.file, original)
+
+
+def run_as_it_is(copy, rules):
+    """Builds and runs every test once; those that fail without a line taken away."""
+    tests = sorted({test for rule in rules for test in rule.tests})
+    print(f"building {len(tests)} tests as they are", flush=True)
+    copy.configure()
+    output = copy.make(tests)
+    if output:
+        print(output)
+        return ["the build"]
+    return [test for test in tests if not copy.passes(test)]
+
+
+def take_away(root, rules, folder, jobs):
+    begin = time.monotonic()
+    copy = Copy(root, folder, jobs)
+    failing = run_as_it_is(copy, rules)
+    if failing:
+        print("fails before anything is taken away: " + ", ".join(failing))
+        return 1
+    print(f"all pass after {time.monotonic() - begin:.0f} s", flush=True)
+    outcomes = []
+    for number, rule in enumerate(sorted(rules, key=lambda rule: rule.file), 1):
+        began = time.monotonic()
+        outcome = try_rule(copy, rule, read(copy.source, rule.file))
+        outcomes.append((rule, outcome))
+        print(f"[{number}/{len(rules)}] {rule.name}: {outcome}"
+              f" ({time.monotonic() - began:.0f} s)", flush=True)
+    survived = [rule for rule, outcome in outcomes if outcome == "survived"]
+    broken = [rule for rule, outcome in outcomes if outcome.startswith("did not")]
+    print()
+    for title, those in (("survived", survived), ("did not compile", broken)):
+        for rule in those:
+            print(f"{title}: {rule.name} ({rule.file}), tests {' '.join(rule.tests)}")
+    killed = len(rules) - len(survived) - len(broken)
+    print(f"{len(rules)} rules: {killed} killed, {len(survived)} survived, "
+          f"{len(broken)} did not compile; {(time.monotonic() - begin) / 60:.0f} minutes")
+    return 1 if survived or broken else 0
+
+
+def parse_arguments():
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--root", default=os.path.dirname(here), help="the tree")
+    parser.add_argument("--rules", default="", help="durability.lines of the tree")
+    parser.add_argument("--rule", action="append", default=[], help="pattern of a name or file")
+    parser.add_argument("--build-dir", default="", help="copy and build stay there; else temporary")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    path = arguments.rules or os.path.join(arguments.root, "tools", "durability.lines")
+    try:
+        rules = RuleFile(read("", path))
+    except RuleError as error:
+        print(f"{path}: {error}")
+        return 1
+    if arguments.check:
+        return 1 if check(arguments.root, rules) else 0
+    chosen = [rule for rule in rules.rules
+              if not arguments.rule or any(fnmatch.fnmatchcase(text, pattern)
+                                           for pattern in arguments.rule
+                                           for text in (rule.name, rule.file))]
+    if arguments.list:
+        for rule in chosen:
+            print(f"{rule.name}: {rule.file}: {' '.join(rule.tests)}")
+        return 0
+    if not chosen:
+        print("no rule matches")
+        return 1
+    if check(arguments.root, rules):
+        return 1
+    if arguments.build_dir:
+        return take_away(arguments.root, chosen, arguments.build_dir, arguments.jobs)
+    with tempfile.TemporaryDirectory(prefix="foedus-lines-") as folder:
+        return take_away(arguments.root, chosen, folder, arguments.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
