@@ -20,8 +20,8 @@ namespace foedus::engine {
 class Engine;
 class EngineSession;
 
-// A scan at work; kept by its session for the next one.
-class ScanCursor {
+// A scan at work; kept by its session for the next one, on lines of its own.
+class alignas(64) ScanCursor {
  public:
   explicit ScanCursor(EngineSession* session) : session_(session) {}
 

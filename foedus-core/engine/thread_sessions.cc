@@ -1,8 +1,8 @@
 #include "foedus-core/engine/thread_sessions.h"
 
 #include <algorithm>
-#include <vector>
 
+#include "foedus-core/base/line_allocator.h"
 #include "foedus-core/engine/engine.h"
 
 namespace foedus::engine {
@@ -16,7 +16,7 @@ struct Attached {
 
 // A thread uses few databases: a list is faster than a map.
 struct AttachedList {
-  std::vector<Attached> all;
+  base::LineVector<Attached> all;  // looked at in every transaction
 
   ~AttachedList() {
     for (const Attached& attached : all) {

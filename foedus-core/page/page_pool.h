@@ -125,7 +125,8 @@ class PagePool {
     alignas(64) base::AtomicWord<std::uint64_t> orphan_stamp{RetiredPages::kNever};
     std::uint64_t begin = 0;   // constant: first page number of the slice
     std::uint64_t end = 0;     // constant: one behind its last
-    std::uint64_t warmed = 0;  // used by warm() alone: pages below are backed
+    // On another line than what every transaction reads.
+    alignas(64) std::uint64_t warmed = 0;  // used by warm() alone: pages below are backed
     std::mutex orphan_lock;
     RetiredPages orphans;  // guarded by orphan_lock
   };
