@@ -31,7 +31,7 @@ inline bool is_closed(page::PageVersion version, Change* change) {
 
 // A page that nobody else can reach; null: out of pages.
 BorderPage* make_border(page::PagePool& pool, page::SessionPages& pages,
-                        occ::StorageControl* control, std::uint8_t layer, BirthStamp stamp);
+                        occ::StorageControl* control, std::uint8_t layer);
 InteriorPage* make_interior(occ::TxnContext& ctx, occ::StorageControl* control, std::uint8_t layer,
                             std::uint8_t level);
 void set_range(TreePage* page, std::uint64_t low, std::uint64_t last);
@@ -86,10 +86,19 @@ struct Need {
   unsigned grown_index = BorderPage::kNone;  // or a record that needs a larger capacity
   std::uint32_t grown_capacity = 0;
   Deleted deleted = Deleted::kPurge;
+  // For what is done together with a neighbour (M16): the page above, as far as it is known, or
+  // null, and the layer of both.
+  InteriorPage* parent = nullptr;
+  LayerRoot layer;
 };
-// masstree_split.cc. The page moves, to foster twins or to one page in its place (M3).
+// masstree_split.cc. The page moves, to foster twins or to one page in its place (M3), or together
+// with a neighbour (M16).
 Change reorganize(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
                   const Need& need);
+
+// masstree_join.cc. The page of `spot` becomes one with a neighbour if nearly all of it is deleted.
+// An attempt.
+void join_emptied(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot);
 
 // masstree_layer.cc. The record of `spot`, which differs from the key, becomes a next layer (M7).
 Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot);
@@ -104,6 +113,11 @@ Change split_interior(occ::TxnContext& ctx, occ::StorageControl* control, Interi
 // The moved root of a layer gets an interior page above its twins.
 Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer,
             TreePage* root);
+// masstree_thin.cc. An attempt to take away interior pages: `page`, which has lost a child, and
+// those above it become one with a neighbour if both have few children, and a root with a single
+// child gives way to it.
+void thin_out(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer,
+              InteriorPage* page);
 // find(), adopting and growing on the way whatever has moved.
 Spot find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 

@@ -138,6 +138,9 @@ class Checker {
                          slot.payload_bytes() <= slot.capacity(),
                      slot.word());
     if (version.is_moved()) return;  // the twins have it
+    if (!tid.is_deleted() || slot.is_layer()) {
+      statistics_.live_bytes += slot.record_bytes() + sizeof(BorderPage::Group) / 8;
+    }
     if (slot.is_layer()) {
       FOEDUS_INVARIANT(slot.key_class() == kRemainderClass, slot.word());
       ++statistics_.layers;

@@ -165,7 +165,8 @@ Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
   route->count = static_cast<std::uint8_t>(at.version.keys());
   route->is_inside = is_inside(*route);
   order_page(route);
-  prefetch_record(*route, 0);
+  if (reverse_ ? slice < at.page->last : slice > at.page->low) pass_over(route, slice);
+  prefetch_record(*route, route->position);
   prefetch_next(route);
   return {};
 }
@@ -188,6 +189,15 @@ void Cursor::order_page(Route* route) {
     std::memcpy(order, merged, count);
   }
   if (reverse_) std::reverse(order, order + count);
+}
+
+// Begins at the first key that is not before `slice`, in the direction of the scan.
+void Cursor::pass_over(Route* route, std::uint64_t slice) {
+  BorderPage* const page = route->page;
+  for (; route->position < route->count; ++route->position) {
+    const std::uint64_t at = page->slice(route->order[route->position]);
+    if (reverse_ ? at <= slice : at >= slice) return;
+  }
 }
 
 // All lines of the record that comes next, while the one before it is copied.

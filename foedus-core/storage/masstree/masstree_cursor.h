@@ -4,7 +4,8 @@
 //
 //   M13  A page is taken at one version, which is remembered; its order is computed once. Whoever
 //        moves the page afterwards changes nothing in what was taken. The next page is found by the
-//        fence of this one, which never changes (M1).
+//        fence of this one, which never changes (M1); what it has of slices behind, because pages
+//        were joined meanwhile (M16), is passed over.
 //   M14  Between two calls the transaction may write, ahead of the cursor or behind it. If the
 //        version of a page that the cursor comes back to is another one, the cursor seeks its
 //        position again, by key: own inserts ahead are seen. Inserts of others are, too; verify
@@ -59,6 +60,7 @@ class Cursor {
   Status enter_layer(TreePage* root, std::uint32_t prefix_bytes);
   Status take_page(Route* route, TreePage* from, std::uint64_t slice);
   void order_page(Route* route);
+  void pass_over(Route* route, std::uint64_t slice);
   void prefetch_record(const Route& route, unsigned position);
   void prefetch_next(Route* route);
   Status leave_page();

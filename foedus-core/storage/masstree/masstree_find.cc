@@ -10,10 +10,10 @@ TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std
   const unsigned i = page->child_of(slice, keys);
   TreePage* child = child_unseen(pool, page, i);
   if (child->contains(slice)) [[likely]] return child;
-  // Separators shift to the right, so it is the next one, if an adoption was not faster still.
-  // Behind the last one there is a child, too: else that one were where it was when it was counted.
-  if (slice < child->low || i == InteriorPage::kSeparatorsMax) return nullptr;
-  child = TreePage::of(pool.resolve(page->child(i + 1).load_volatile()));
+  // It is the one beside, if shifts were not faster still (see InteriorPage).
+  const bool right = slice > child->last;
+  if (i == (right ? InteriorPage::kSeparatorsMax : 0)) return nullptr;
+  child = TreePage::of(pool.resolve(page->child(right ? i + 1 : i - 1).load_volatile()));
   return child->contains(slice) ? child : nullptr;
 }
 

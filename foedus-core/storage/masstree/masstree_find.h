@@ -46,7 +46,7 @@ inline TreePage* child_unseen(page::PagePool& pool, InteriorPage* page, unsigned
   return child;
 }
 
-// The child for `slice`; null while an adoption hides it. REQUIRES: the page was seen not moved,
+// The child for `slice`; null while shifts hide it. REQUIRES: the page was seen not moved,
 // with so many separators.
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice);
 

@@ -41,7 +41,8 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   record.tid = page::Tid(page->header.purged_tid).with(page::Tid::kDeleted);
   const std::uint32_t bytes = footprint(record.remainder.size(), record.capacity);
   if (!page->has_room(keys, bytes)) {
-    *need = {.slice = spot->slice, .bytes = bytes};
+    need->slice = spot->slice;
+    need->bytes = bytes;
     return Change::kNoRoom;
   }
 
@@ -86,6 +87,8 @@ Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
       if (change == Change::kDone) return {};
       if (change == Change::kNoRoom) {
         need.deleted = deleted;
+        need.parent = spot->at.parent;
+        need.layer = spot->layer;
         change = reorganize(ctx, control, spot->at.page, need);
       }
     }

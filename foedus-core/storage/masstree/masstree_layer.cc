@@ -1,7 +1,7 @@
 // A second key with the same slice: the record becomes the root of the next layer (M7).
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
-#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_move.h"
 
 namespace foedus::storage::masstree {
 
@@ -11,8 +11,7 @@ constexpr unsigned kRecordSpins = 2000;
 
 // The page of the new layer: the old record alone, its remainder shortened by this layer's slice.
 BorderPage* make_layer_page(occ::TxnContext& ctx, occ::StorageControl* control) {
-  BorderPage* const page = make_border(ctx.pool(), ctx.pages(), control, 0,
-                                       BirthStamp(ctx.clock().current(), ctx.session()));
+  BorderPage* const page = make_border(ctx.pool(), ctx.pages(), control, 0);
   if (page != nullptr) page->header.flags = BorderPage::kFounder;
   return page;
 }
@@ -37,13 +36,15 @@ void found_layer(BorderPage* from, Slot slot, page::Tid tid, BorderPage* to) {
 }
 
 // M7. REQUIRES: the locks of page and record.
-void become_layer(BorderPage* page, unsigned index, Slot slot, page::Tid tid, BorderPage* root) {
+void become_layer(occ::TxnContext& ctx, BorderPage* page, unsigned index, Slot slot, page::Tid tid,
+                  BorderPage* root) {
   page::RecordHeader* const record = page->record(slot);
   const page::PageVersion version = page->header.load_version();
   // order: release, then the writer's fence: a reader in the middle of its copy sees the flag in
   // its second look if it sees any of the bytes that follow.
   record->tid.store_release(tid.with(page::Tid::kNextLayer).word());
   base::fence_writer();
+  root->header.kind_word = birth_now(ctx, may_hide_own(ctx, page)).word();
   page->layer_pointer(slot)->store({root->header.volatile_id(), page::SnapshotPageId()});
   const std::uint32_t ordinal = version.layers() + 1;
   // order: release, pairs with slot(): the pointer is there.
@@ -77,7 +78,7 @@ Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot&
   const page::Tid tid = record->load_tid();
   found_layer(page, settled, tid, root);
   occ::LockWaiter* const holder = move_own(ctx, record, root->record(0u), 0);
-  become_layer(page, spot.index, settled, tid, root);
+  become_layer(ctx, page, spot.index, settled, tid, root);
   // Own entries of this page stay as they are: is_unchanged() finds the layer at its birth.
   page->header.store_version(before.plus_layer());
   occ::unlock(&record->lock, held ? holder : &waiter);

@@ -30,12 +30,11 @@ TreePage* make_page(page::PagePool& pool, page::SessionPages& pages, occ::Storag
 }  // namespace
 
 BorderPage* make_border(page::PagePool& pool, page::SessionPages& pages,
-                        occ::StorageControl* control, std::uint8_t layer, BirthStamp stamp) {
+                        occ::StorageControl* control, std::uint8_t layer) {
   TreePage* const made =
       make_page(pool, pages, control, page::PageKind::kMasstreeBorder, layer, 0);
   if (made == nullptr) return nullptr;
   BorderPage* const page = BorderPage::of(made);
-  page->header.kind_word = stamp.word();
   page->sorted_keys.store_relaxed(0);  // order: relaxed, as above
   page->heap_begin = page::kPageBytes;
   std::fill(std::begin(page->zero), std::end(page->zero), 0);
@@ -47,7 +46,6 @@ InteriorPage* make_interior(occ::TxnContext& ctx, occ::StorageControl* control, 
   TreePage* const made = make_page(ctx.pool(), ctx.pages(), control,
                                    page::PageKind::kMasstreeInterior, layer, level);
   if (made == nullptr) return nullptr;
-  made->header.kind_word = BirthStamp(ctx.clock().current(), ctx.session()).word();
   return InteriorPage::of(made);
 }
 
@@ -145,7 +143,7 @@ std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t sl
 }
 
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
-  BorderPage* const page = make_border(*pool, *pages, control, 0, BirthStamp(0));
+  BorderPage* const page = make_border(*pool, *pages, control, 0);
   if (page == nullptr) {
     Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
     return std::move(status.at_table(control->meta.name));

@@ -10,14 +10,17 @@
 // records from the end.
 //
 //     made --(linked)--> live --reorganize()/split_interior()--> moved --adopt()/grow()--> retired
-//                                   twins, or one replacement
+//          \                        twins, or one replacement
+//           \--join()/thin_out(): with a neighbour--> moved, retired
 //
 //   M1  The slices low..last (both inclusive) that a page is responsible for never change, moved
-//       or not. Its twins share them at their boundary.
+//       or not. Its successors (twins, a replacement, or what it was joined to) cover them, in two
+//       ranges at most; what it was joined to covers slices of the neighbour, too.
 //   M2  Nothing but the count makes a key visible: record, slice and slot are complete before
 //       header.version counts it, and slice, offset, key bytes and capacity never change then.
 //   M3  Records never move inside a page. A page without room, or a record that needs more, makes
-//       the whole page move: to two twins, or to one page in its place (foster_major null).
+//       the whole page move: to two twins, or to one page in its place (foster_major null), or
+//       with a neighbour (M16).
 //   M4  A moved page never changes again. Its foster words are set before its first record is
 //       marked moved, and all its records are before header.version says so. So no twin's record
 //       can change while the old one still looks alive.
@@ -157,11 +160,12 @@ struct TreePage {
 };
 static_assert(sizeof(TreePage) == 96);
 
-// header.kind_word of all pages: when and by whom the page was made, so that a transaction knows
-// whether records of its own may have come there (masstree_own.cc).
+// header.kind_word of border pages: when and by whom the page was made of records of others, so
+// that a transaction knows whether records of its own may have come there (masstree_own.cc).
 class BirthStamp {
  public:
   static constexpr unsigned kSessionBits = 16;
+  static constexpr std::uint32_t kSeveral = (1u << kSessionBits) - 1;  // no session's number
   constexpr explicit BirthStamp(std::uint64_t word) : word_(word) {}
   constexpr BirthStamp(Epoch epoch, std::uint32_t session)
       : word_((epoch.number() << kSessionBits) | session) {}
@@ -257,10 +261,18 @@ static_assert(sizeof(BorderPage) == page::kPageBytes);
 // last separator of each group of eight is also a pivot, so that a search waits for memory twice at
 // most: for header and pivots, whose lines it loads together, and for one group.
 //
-// An adoption shifts separators and children to the right, from the end, while others read: each
-// place always holds some valid pointer, and who follows one looks at the child's own low and last.
-// A pivot is stored after its group, which comes after all groups behind it: who sees the new pivot
-// sees them shifted, and finds in them what the pivot sent it to.
+// An adoption shifts separators and children to the right, from the end, and a join shifts them to
+// the left, from the beginning, while others read. That a reader cannot go wrong: each place up to
+// the count that it saw (the first one that a join left over included) holds a pointer to a page
+// that was reachable at that look or later, so to none that was retired before its transaction
+// began (M8); and it looks at the child's own low and last. If the last child counted ends below
+// the slice, the page has grown since that look, and the place behind it has been written.
+//
+// That it finds its child, but for one who was overtaken by several shifts and looks again: a child
+// is stored in its new place before the old one is overwritten, so it is where it was or beside.
+// To the right, a pivot is stored after its group, which comes after all groups behind it: who sees
+// the new pivot sees them shifted. To the left, after its group and before those behind it, which
+// are one place too far for who sees the old pivot.
 struct InteriorPage : TreePage {
   static constexpr unsigned kGroupSize = 8;
   static constexpr unsigned kGroups = 20;

@@ -92,6 +92,7 @@ struct Statistics {
   std::uint64_t records = 0;       // present
   std::uint64_t deleted_records = 0;
   std::uint64_t key_bytes = 0;     // of present records
+  std::uint64_t live_bytes = 0;    // of border pages: what present records and layers take there
   std::uint64_t payload_bytes = 0;
 };
 

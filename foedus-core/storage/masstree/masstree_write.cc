@@ -258,8 +258,12 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
     if (found == Found::kMoved) continue;
     if (found == Found::kConflict) break;
     if (found == Found::kAbsent) return ErrorCode::kNotFound;
-    return ctx.write(LogRecordType::kErase, control, spot.record(), spot.index, key, 0, "",
-                     Premise::kPresent);
+    FOEDUS_CHECK(ctx.write(LogRecordType::kErase, control, spot.record(), spot.index, key, 0, "",
+                           Premise::kPresent));
+    // Who empties a page in the order of its keys comes to one of these last.
+    const bool at_end = spot.index == 0 || spot.index + 1 == spot.at.version.keys();
+    if (at_end) join_emptied(ctx, control, spot);
+    return {};
   }
   return unsettled(ctx, control, key);
 }
