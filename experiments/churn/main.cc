@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t kBatchRows = 100;
 
-// One session's share of the rows: which ids are there.
+// One session's share of the rows.
 class Churner {
  public:
   Churner(FoedusWorker worker, FoedusTable table, std::uint32_t number, std::uint64_t rows)
@@ -36,37 +36,51 @@ class Churner {
         rows_(rows) {}
 
   foedus::Status load() {
-    while (ids_.size() < rows_) {
-      const std::uint64_t first = next_id_;
-      const std::uint64_t count = std::min(kBatchRows, rows_ - ids_.size());
+    while (rows_there_.size() < rows_) {
+      const std::uint64_t first = rows_there_.size();
+      const std::uint64_t count = std::min(kBatchRows, rows_ - first);
+      for (std::uint64_t i = 0; i < count; ++i) rows_there_.push_back({next_id_++, row_bytes()});
       FOEDUS_CHECK(worker_.transact([&](FoedusTxn& txn) -> foedus::Status {
-        for (std::uint64_t i = 0; i < count; ++i) FOEDUS_CHECK(insert(txn, first + i));
+        for (std::uint64_t i = 0; i < count; ++i) FOEDUS_CHECK(insert(txn, rows_there_[first + i]));
         return {};
       }));
-      for (std::uint64_t i = 0; i < count; ++i) ids_.push_back(next_id_++);
     }
     return {};
   }
 
   // One transaction: a random row goes, a new one comes.
   foedus::Status step() {
-    const std::size_t victim = random_.uniform(0, ids_.size() - 1);
-    const std::uint64_t id = next_id_++;
+    Row& victim = rows_there_[random_.uniform(0, rows_there_.size() - 1)];
+    const Row row{next_id_++, row_bytes()};
     FOEDUS_CHECK(worker_.transact([&](FoedusTxn& txn) -> foedus::Status {
-      FOEDUS_CHECK(txn.erase(table_, {0, key_of(ids_[victim])}));
-      return insert(txn, id);
+      FOEDUS_CHECK(txn.erase(table_, {0, key_of(victim.id)}));
+      return insert(txn, row);
     }));
-    ids_[victim] = id;
+    victim = row;
     return {};
   }
 
+  // Keys and rows that are there.
+  std::uint64_t live_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const Row& row : rows_there_) bytes += sizeof(std::uint64_t) + row.bytes;
+    return bytes;
+  }
+
  private:
+  struct Row {
+    std::uint64_t id;
+    std::uint64_t bytes;
+  };
+
   // Ids are spread over the key space, so that inserts and erasures meet every page.
   static foedus::Key key_of(std::uint64_t id) { return foedus::key(id * 0x9e3779b97f4a7c15u); }
 
-  foedus::Status insert(FoedusTxn& txn, std::uint64_t id) {
-    const std::uint64_t bytes = random_.uniform(8, FLAGS_row_bytes_max);
-    return txn.insert(table_, {0, key_of(id)}, std::string(bytes, static_cast<char>(id)));
+  std::uint64_t row_bytes() { return random_.uniform(8, FLAGS_row_bytes_max); }
+
+  foedus::Status insert(FoedusTxn& txn, const Row& row) {
+    return txn.insert(table_, {0, key_of(row.id)},
+                      std::string(row.bytes, static_cast<char>(row.id)));
   }
 
   FoedusWorker worker_;
@@ -74,7 +88,7 @@ class Churner {
   Random random_;
   std::uint64_t next_id_;
   std::uint64_t rows_;
-  std::vector<std::uint64_t> ids_;
+  std::vector<Row> rows_there_;
 };
 
 std::string samples_as_json(const std::vector<std::uint64_t>& samples) {
@@ -126,12 +140,15 @@ foedus::Status run(int argc, char** argv) {
   std::vector<std::uint64_t> samples;
   std::uint64_t transactions = 0;
   FOEDUS_CHECK(churn(backend, &churners, &samples, &transactions));
+  std::uint64_t live_bytes = 0;
+  for (const Churner& churner : churners) live_bytes += churner.live_bytes();
   churners.clear();
   StatsLine stats;
   backend.fill_stats(stats);
   JsonObject line = begin_line("churn");
   line.add("txn_per_s", static_cast<double>(transactions) / FLAGS_seconds);
   line.add("transactions", transactions);
+  line.add("live_bytes", live_bytes);
   line.add("loaded_page_bytes", loaded);
   line.add_raw("volatile_page_bytes", samples_as_json(samples));
   line.add("peak_memory_bytes", peak_memory_bytes());
