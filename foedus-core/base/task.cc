@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -49,7 +50,34 @@ class TaskThread {
   void notify() {
     const std::lock_guard lock(mutex_);
     notified_ = true;
-    awake_.notify_one();
+    if (!claimed_) awake_.notify_one();
+  }
+
+  // From here to give_back() the caller steps the task. False: somebody else does, or it stops.
+  bool try_claim() {
+    const std::lock_guard lock(mutex_);
+    if (claimed_ || stopping_) return false;
+    claimed_ = true;
+    return true;
+  }
+  // By the claimant. Whether the task was notified since its last step.
+  bool is_notified() {
+    const std::lock_guard lock(mutex_);
+    return notified_;
+  }
+  std::uint64_t step_claimed() {
+    {
+      const std::lock_guard lock(mutex_);
+      notified_ = false;
+    }
+    const std::uint64_t rest_us = task_->step();
+    due_us_ = due_after(rest_us);
+    return rest_us;
+  }
+  void give_back() {
+    const std::lock_guard lock(mutex_);
+    claimed_ = false;
+    if (notified_ || stopping_ || due_us_ < wakes_us_) awake_.notify_one();
   }
 
   void stop() {
@@ -64,22 +92,43 @@ class TaskThread {
  private:
   void run() {
     std::unique_lock lock(mutex_);
-    while (!stopping_) {
-      notified_ = false;
-      lock.unlock();
-      const std::uint64_t rest_us = task_->step();
-      lock.lock();
-      if (rest_us != 0) {
-        wait_for(&awake_, &lock, rest_us, [this] { return notified_ || stopping_; });
+    for (;;) {
+      if (!claimed_ && stopping_) return;
+      if (!claimed_ && (notified_ || system_now_us() >= due_us_)) {
+        claimed_ = true;
+        notified_ = false;
+        lock.unlock();
+        const std::uint64_t rest_us = task_->step();
+        lock.lock();
+        claimed_ = false;
+        due_us_ = due_after(rest_us);
+        continue;
       }
+      // Who has claimed it meanwhile wakes this thread if there is anything left to do.
+      const std::uint64_t now_us = system_now_us();
+      wakes_us_ = claimed_ ? Task::kUntilNotified : due_us_;
+      const std::uint64_t rest_us = wakes_us_ > now_us ? wakes_us_ - now_us : 0;
+      wait_for(&awake_, &lock, rest_us, [this] {
+        return !claimed_ && (notified_ || stopping_ || due_us_ < wakes_us_);
+      });
+      wakes_us_ = 0;
     }
+  }
+
+  static std::uint64_t due_after(std::uint64_t rest_us) {
+    return rest_us == Task::kUntilNotified ? rest_us : system_now_us() + rest_us;
   }
 
   Task* const task_;
   std::mutex mutex_;
   std::condition_variable awake_;
-  bool notified_ = false;  // guarded by mutex_
-  bool stopping_ = false;  // guarded by mutex_
+  // Guarded by mutex_.
+  bool notified_ = false;
+  bool stopping_ = false;
+  bool claimed_ = false;        // somebody is in a step, or about to be
+  std::uint64_t wakes_us_ = 0;  // when the thread wakes by itself; 0: it does not sleep
+  // Written by the claimant, read under mutex_ while there is none.
+  std::uint64_t due_us_ = 0;  // when the next step is due
   std::thread thread_;     // last: run() uses all of the above
 };
 
@@ -136,9 +185,66 @@ class ThreadRuntime : public Runtime {
     point->parking_->awake.notify_all();
   }
 
+  bool help(const std::vector<Task*>& tasks, const std::function<bool()>& ready) override {
+    Claimed claimed;
+    if (tasks.empty() || tasks.size() > kHelpedMax || !claim_all(tasks, &claimed)) return false;
+    const bool became_ready = step_all(claimed, ready);
+    give_back(claimed);
+    return became_ready;
+  }
+
   void pause(std::uint64_t microseconds) override { system_sleep_us(microseconds); }
 
  private:
+  struct Claimed {
+    std::array<TaskThread*, kHelpedMax> threads{};
+    std::size_t count = 0;
+  };
+
+  // A step that asks to be called again this soon waits for what takes no longer.
+  static constexpr std::uint64_t kShortRestUs = 20;
+  static constexpr unsigned kShortRests = 50;
+
+  // All or none.
+  bool claim_all(const std::vector<Task*>& tasks, Claimed* claimed) {
+    const std::lock_guard lock(mutex_);
+    for (Task* const task : tasks) {
+      const auto found = threads_.find(task);
+      if (found == threads_.end() || !found->second->try_claim()) {
+        give_back(*claimed);
+        return false;
+      }
+      claimed->threads[claimed->count++] = found->second.get();
+    }
+    return true;
+  }
+
+  static void give_back(const Claimed& claimed) {
+    for (std::size_t i = 0; i < claimed.count; ++i) claimed.threads[i]->give_back();
+  }
+
+  static bool step_all(const Claimed& claimed, const std::function<bool()>& ready) {
+    SpinWait spin;
+    unsigned short_rests = 0;
+    TaskThread* const first = claimed.threads[0];
+    std::uint64_t rest_us = first->step_claimed();
+    for (;;) {
+      bool stepped = false;
+      for (std::size_t i = 0; i < claimed.count; ++i) {
+        TaskThread* const thread = claimed.threads[i];
+        if (!thread->is_notified()) continue;
+        const std::uint64_t rest = thread->step_claimed();
+        if (thread == first) rest_us = rest;
+        stepped = true;
+      }
+      if (ready()) return true;
+      if (stepped) continue;
+      if (rest_us > kShortRestUs || ++short_rests > kShortRests) return false;
+      spin.once();
+      rest_us = first->step_claimed();
+    }
+  }
+
   std::mutex mutex_;
   std::map<Task*, std::unique_ptr<TaskThread>> threads_;  // guarded by mutex_
 };

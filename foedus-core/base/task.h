@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "foedus-core/base/atomic_word.h"
 
@@ -65,6 +66,13 @@ class Runtime {
   virtual bool wait(WaitPoint* point, std::uint64_t timeout_us,
                     const std::function<bool()>& ready) = 0;
   virtual void wake(WaitPoint* point) = 0;
+  // Steps `tasks` in the calling thread, the first one at least once and the others as they are
+  // notified, until ready() is true, which it returns; or until there is nothing to step, or one of
+  // them is at work in a thread of its own. What a waiter does who would else wake one thread after
+  // the other and sleep until the last of them is done. Steps that are still due are left to the
+  // tasks' threads. A runtime need not help, and none does with more than kHelpedMax tasks.
+  static constexpr std::size_t kHelpedMax = 2;
+  virtual bool help(const std::vector<Task*>&, const std::function<bool()>&) { return false; }
   // Waits for about that long: a back-off.
   virtual void pause(std::uint64_t microseconds) = 0;
 };

@@ -28,16 +28,14 @@ EpochClock::EpochClock(base::Runtime* runtime, Epoch first, std::uint32_t sessio
   reclaimable_.store_relaxed(first.number() - 1);
 }
 
-void EpochClock::hurry(Epoch waited_for) {
-  // order: relaxed, the exchange decides; the word guards no other memory. Whoever raises it wakes
-  // the clock, so that one who finds it high enough need not.
+bool EpochClock::raise_hurry(Epoch waited_for) {
+  // order: relaxed, the exchange decides; the word guards no other memory. Whoever raises it steps
+  // or wakes the clock, so that one who finds it high enough need not.
   std::uint64_t seen = hurry_epoch_.load_relaxed();
   while (seen < waited_for.number()) {
-    if (hurry_epoch_.compare_exchange_acq_rel(seen, waited_for.number())) {
-      runtime_->notify(this);
-      return;
-    }
+    if (hurry_epoch_.compare_exchange_acq_rel(seen, waited_for.number())) return true;
   }
+  return false;
 }
 
 bool EpochClock::try_publish(std::uint64_t epoch) {

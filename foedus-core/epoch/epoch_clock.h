@@ -99,7 +99,12 @@ class EpochClock : public base::Task {
 
   // Asks for the next epoch soon: somebody waits for the durability of one that is not over. Any
   // thread.
-  void hurry(Epoch waited_for);
+  void hurry(Epoch waited_for) {
+    if (raise_hurry(waited_for)) runtime_->notify(this);
+  }
+  // The same, but leaves it to the caller to step or to notify the clock. False: somebody else has
+  // asked already.
+  bool raise_hurry(Epoch waited_for);
 
   // ---- engine --------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ namespace {
 
 // The clock forgets nothing, but a waiter looks again after this long.
 constexpr std::uint64_t kAskAgainUs = 100'000;
+// Who has less time than this does not take the device's sync upon himself.
+constexpr std::uint64_t kHelpUs = 10'000'000;
 
 }  // namespace
 
@@ -41,9 +43,12 @@ Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
                            "epoch " + std::to_string(epoch.number()) + " is not durable yet");
     }
     FOEDUS_INVARIANT(clock_ != nullptr);
-    clock_->hurry(epoch);
-    runtime_->wait(&moved_, std::min(timeout_us - spent_us, kAskAgainUs),
-                   [&] { return is_durable(epoch) || !is_well(); });
+    const auto ready = [&] { return is_durable(epoch) || !is_well(); };
+    const bool asked = clock_->raise_hurry(epoch);
+    const bool helps = asked && !helped_.empty() && timeout_us - spent_us >= kHelpUs;
+    if (helps && runtime_->help(helped_, ready)) continue;
+    if (asked) runtime_->notify(clock_);
+    runtime_->wait(&moved_, std::min(timeout_us - spent_us, kAskAgainUs), ready);
   }
 }
 

@@ -35,8 +35,13 @@ class DurabilityWaits {
   DurabilityWaits(const DurabilityWaits&) = delete;
   DurabilityWaits& operator=(const DurabilityWaits&) = delete;
 
-  // The clock that wait() asks to hurry. Before the first wait().
-  void set_clock(epoch::EpochClock* clock) { clock_ = clock; }
+  // The clock that wait() asks to hurry, and the logger if there is one only, both before the
+  // first wait. Then a waiter does the work of both in its own thread, see Runtime::help(); several
+  // loggers had better write at the same time.
+  void set_clock(epoch::EpochClock* clock, base::Task* only_logger = nullptr) {
+    clock_ = clock;
+    if (only_logger != nullptr) helped_ = {clock, only_logger};
+  }
 
   Epoch durable() const {
     // order: acquire, pairs with announce(): what the announcer did before is seen.
@@ -78,6 +83,7 @@ class DurabilityWaits {
   base::Runtime* const runtime_;
   const std::uint64_t generation_ = base::process_generation();
   epoch::EpochClock* clock_ = nullptr;
+  std::vector<base::Task*> helped_;
 
   // Own synchronization.
   alignas(64) base::AtomicWord<std::uint64_t> durable_;

@@ -93,7 +93,7 @@ Status Log::start(epoch::EpochClock* clock) {
   const std::uint64_t first_mark = clock->current().previous().number();
   FOEDUS_TRY(auto segments, directory_->begin_incarnation(options_.socs, first_mark));
   clock_ = clock;
-  durability_.set_clock(clock);
+  durability_.set_clock(clock, loggers_.size() == 1 ? loggers_[0].get() : nullptr);
   durability_.announce(Epoch(first_mark));
   for (std::uint32_t soc = 0; soc < options_.socs; ++soc) {
     loggers_[soc]->begin(clock, std::move(segments[soc]));

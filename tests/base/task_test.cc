@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <thread>
+#include <vector>
 
 #include "foedus-core/base/clock.h"
 
@@ -55,6 +56,87 @@ TEST_F(ThreadRuntimeTest, AStartedTaskIsSteppedOnceAndThenWhenNotified) {
   runtime_->notify(&task_);
   ASSERT_TRUE(task_.wait_for_steps(2));
   runtime_->stop(&task_);
+}
+
+// Helps until it could, for the task's own thread may be in a step.
+bool help_until(Runtime* runtime, const std::vector<Task*>& tasks,
+                const std::function<bool()>& ready) {
+  const std::uint64_t begin_us = runtime->now_us();
+  while (!runtime->help(tasks, ready)) {
+    if (runtime->now_us() - begin_us > kLongUs) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST_F(ThreadRuntimeTest, AHelperStepsTheFirstTaskAndThoseThatItNotifies) {
+  CountingTask second(runtime_.get());
+  std::thread::id first_by;
+  std::thread::id second_by;
+  task_.inside = [&] {
+    first_by = std::this_thread::get_id();
+    if (task_.steps() > 0) runtime_->notify(&second);
+  };
+  second.inside = [&] { second_by = std::this_thread::get_id(); };
+  runtime_->start(&task_);
+  runtime_->start(&second);
+  ASSERT_TRUE(task_.wait_for_steps(1));
+  ASSERT_TRUE(second.wait_for_steps(1));
+  EXPECT_TRUE(help_until(runtime_.get(), {&task_, &second}, [&] { return second.steps() == 2; }));
+  EXPECT_EQ(first_by, std::this_thread::get_id());
+  EXPECT_EQ(second_by, std::this_thread::get_id());
+  EXPECT_EQ(task_.steps(), 2u);
+  runtime_->stop(&task_);
+  runtime_->stop(&second);
+}
+
+TEST_F(ThreadRuntimeTest, NobodyHelpsATaskThatIsInAStepOrNotStarted) {
+  EXPECT_FALSE(runtime_->help({&task_}, [] { return true; }));
+  AtomicWord<std::uint32_t> may_end;
+  task_.inside = [&] {
+    while (may_end.load_acquire() == 0) runtime_->pause(100);
+  };
+  runtime_->start(&task_);
+  runtime_->pause(10'000);
+  EXPECT_FALSE(runtime_->help({&task_}, [] { return true; }));
+  may_end.store_release(1);
+  runtime_->stop(&task_);
+}
+
+// What a helper leaves due or notified is the thread's again.
+TEST_F(ThreadRuntimeTest, ATaskThatAHelperLeavesGoesOnInItsThread) {
+  task_.rest_us = 1'000;
+  runtime_->start(&task_);
+  ASSERT_TRUE(task_.wait_for_steps(1));
+  EXPECT_TRUE(help_until(runtime_.get(), {&task_}, [&] { return task_.steps() >= 2; }));
+  EXPECT_TRUE(task_.wait_for_steps(task_.steps() + 3));
+  runtime_->stop(&task_);
+}
+
+// Goal: helpers, notifiers and the task's own thread, and stop() in the middle of it: never two in
+// a step, and none after stop().
+TEST_F(ThreadRuntimeTest, HelpersAndNotifiersTakeTurnsWithTheTasksThread) {
+  for (int round = 0; round < 20; ++round) {
+    AtomicWord<std::uint32_t> stopped;
+    const std::uint64_t before = task_.steps();
+    runtime_->start(&task_);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back([&] {
+        while (stopped.load_acquire() == 0) {
+          runtime_->help({&task_}, [&] { return task_.steps() > before + 100; });
+          runtime_->notify(&task_);
+        }
+      });
+    }
+    EXPECT_TRUE(task_.wait_for_steps(before + 200));
+    runtime_->stop(&task_);
+    const std::uint64_t after = task_.steps();
+    runtime_->pause(500);
+    EXPECT_EQ(task_.steps(), after);
+    stopped.store_release(1);
+    for (std::thread& thread : threads) thread.join();
+  }
 }
 
 TEST_F(ThreadRuntimeTest, ATaskThatWantsNoRestIsSteppedAgainAtOnce) {
