@@ -21,6 +21,7 @@ bool needs_catch_up(occ::TxnContext& ctx, const HashBinPage* bin) {
 // Replaces the page-version of a moved bin by those of its successors as they were born. Returns
 // false if the entry is of no moved bin, or was not true any more when the bin moved.
 bool follow_page(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
+  if (i == ctx.page_set().entries().size()) return false;
   const occ::PageEntry entry = ctx.page_set().entries()[i];
   if (entry.storage != control) return false;
   auto* const bin = reinterpret_cast<HashBinPage*>(entry.page);
@@ -29,16 +30,32 @@ bool follow_page(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t
   // order: relaxed twice, stored before the moved flag.
   HashBinPage* const first = bin_of(ctx.pool(), bin->successors[0].load_relaxed());
   const std::uint64_t second_id = bin->successors[1].load_relaxed();
-  ctx.page_set().repoint(&ctx.page_set().entries()[i], &first->header,
-                         page::PageVersion(first->header.birth_version));
-  if (second_id != 0) {
-    HashBinPage* const second = bin_of(ctx.pool(), second_id);
-    ctx.page_set().add(&second->header, page::PageVersion(second->header.birth_version), control);
-  }
+  follow_version(ctx, i, first, second_id == 0 ? nullptr : bin_of(ctx.pool(), second_id));
   return true;
 }
 
 }  // namespace
+
+void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first,
+                    HashBinPage* second) {
+  occ::PageSet& set = ctx.page_set();
+  occ::StorageControl* const control = set.entries()[i].storage;
+  const page::PageVersion birth(first->header.birth_version);
+  occ::PageEntry* const known = set.find(&first->header);
+  if (known == nullptr || known->page != &first->header) {
+    set.repoint(&set.entries()[i], &first->header, birth);
+  } else {
+    known->observed = birth;
+    set.entries()[i] = set.entries().back();
+    set.entries().pop_back();
+    if (i < set.entries().size()) {
+      const occ::PageEntry last = set.entries()[i];
+      set.repoint(&set.entries()[i], last.page, last.observed);
+    }
+  }
+  if (second == nullptr) return;
+  set.add(&second->header, page::PageVersion(second->header.birth_version), control);
+}
 
 Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control) {
   if (!control->root.load_volatile().is_null()) return ctx.out_of_pages(control);

@@ -34,6 +34,11 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
 // inserts would look like phantoms.
 Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control);
 
+// Entry `i` of the page-version set, which was true to the end of its bin, becomes one of the bin's
+// successors at their birth. If there is one of the first already, because a bin that was merged
+// into it was remembered as well, they become one: the places of others behind `i` may change.
+void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, HashBinPage* second);
+
 // The payload of `found` as the transaction sees it.
 occ::Found read_found(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& found,
                       occ::ReadRange* range);

@@ -12,16 +12,17 @@
 //
 //     reachable bin --spread(): full--> moved, two successors, each with one more bit of prefix
 //                  \--rebuild(): full, much of it dead--> moved, one successor of the same prefix
+//                  \--merge(): the same, and so is its buddy--> both moved, one successor of both
 //     moved bin --retired with it, reclaimed when no transaction can hold an address in it
 //
 //   H1  Exactly one pointer leads to a bin, the one of its first digit; owners[digit] is the place
-//       of that pointer for all digits that begin with the bin's bits. Interior pages live as long
-//       as their storage and never change what they spread by.
+//       of that pointer for all digits that begin with the bin's bits. Interior pages never change
+//       what they spread by, and go only as H6 says.
 //   H2  A pointer to a bin is changed only by the holder of the bin's lock, after a look at its
 //       moved flag; a null one, or one that a glean installs at, by P4 alone. No interior page can
-//       be split, grown or retired, so P5 asks for no lock of it; owners[] of a bin's digits are
-//       changed under the bin's lock too, and before the pointer, and who comes by old owners to a
-//       bin that does not cover its hash looks again.
+//       be split or grown, and it is retired by who holds the locks of all its bins, so P5 asks
+//       for no lock of it; owners[] of a bin's digits are changed under the bin's lock too, and
+//       who comes by old owners to a bin that does not cover its hash looks again.
 //   H3  All of a bin is guarded by the lock of its head, the first page of the chain: who adds a
 //       record, links a page, rebuilds or spreads holds it. The version of the head counts the keys
 //       of all pages of the bin. A page is chained only when the bin cannot spread now.
@@ -31,6 +32,15 @@
 //   H5  birth: session and epoch of whoever last moved records into this bin. The epoch is read
 //       after the records were marked, before the bin is reachable: who began later has no
 //       address of them.
+
+//   H6  Two bins whose prefixes differ in the last bit may become one again. All is done under the
+//       locks of both, of all their records, and of the new bin: who comes to it by one of them can
+//       add nothing before the other says moved. The pointer of the first digit leads to it, then
+//       owners[] of all its digits say so, then the pointer that is not used any more leads to its
+//       own interior page: who has it from old owners looks at them again. It is not null, or
+//       somebody would make a first bin there. If the two had all of an interior page that is not
+//       the root, the pointer to that page leads to the new bin, and the page is retired as it is:
+//       who still is there comes to the new bin by the moved ones.
 
 #include <cstdint>
 #include <string_view>

@@ -19,9 +19,15 @@ namespace {
 constexpr std::uint32_t kMembersMax = 512;
 // How long the lock of a record is tried for (O1).
 constexpr unsigned kLockSpins = 64;
-// What a rebuilt bin may be filled to: the next rebuild pays for itself.
-constexpr std::uint32_t kRebuiltBytesMax = HashBinPage::kDataBytes / 4 * 3;
-constexpr std::uint32_t kRebuiltRecordsMax = HashBinPage::kRecordsMax / 4 * 3;
+// What a rebuilt bin may be filled to. With less, bins are rebuilt less often, but more of them are
+// spread for rows that come and go (experiments/churn).
+constexpr std::uint32_t kRebuiltBytesMax = HashBinPage::kDataBytes / 8 * 7;
+constexpr std::uint32_t kRebuiltRecordsMax = HashBinPage::kRecordsMax / 8 * 7;
+// A bin that would be filled to no more than this is merged with its buddy, if both are then filled
+// to no more than what is above.
+constexpr std::uint32_t kMergedBytesMax = HashBinPage::kDataBytes / 8 * 5;
+constexpr std::uint32_t kMergedRecordsMax = HashBinPage::kRecordsMax / 8 * 5;
+constexpr unsigned kBinSpins = 100;
 
 // One record of the bin that is replaced.
 struct Member {
@@ -39,37 +45,50 @@ class Replacement {
  public:
   Replacement(occ::TxnContext& ctx, occ::StorageControl* control, HashBinPage* bin)
       : ctx_(ctx), source_(source_of(ctx, control)), bin_(bin) {}
-  ~Replacement() { unlock_all(); }
+  ~Replacement() {
+    unlock_from(0);
+    if (buddy_ == nullptr) return;
+    occ::unlock(&buddy_->header.lock, &buddy_waiter_);
+    if (buddy_->header.load_version().is_moved()) retire_bin(source_, buddy_);
+  }
   Replacement(const Replacement&) = delete;
   Replacement& operator=(const Replacement&) = delete;
 
-  bool lock_all();
+  bool lock_all() { return lock_members(bin_); }
   // Which records stay, and whether one bin is enough for them and `space` more.
   void plan(std::uint32_t space);
+  // Takes the buddy along if both fit into one bin with `space` more.
+  void include_buddy(std::uint32_t space);
   bool build();
   void publish();
 
  private:
+  bool lock_members(HashBinPage* bin);
   bool is_dead(const Member& member) const;
   bool copy(const Member& member, HashBinPage* to);
   void give_up();
   void move_members();
-  void follow_page_version();
-  void unlock_all();
+  void follow_page_version(const HashBinPage* bin);
+  void mark_moved(HashBinPage* bin);
+  void unlock_from(std::uint32_t begin);
 
   occ::TxnContext& ctx_;
   const PageSource source_;
   HashBinPage* const bin_;
   Successors successors_;
   std::uint64_t purged_tid_ = 0;
+  std::uint32_t bytes_ = 0;  // of what stays, and what the caller needs
+  std::uint32_t kept_ = 0;
   bool spread_ = false;
+  HashBinPage* buddy_ = nullptr;  // locked
+  occ::LockWaiter buddy_waiter_;
   std::uint32_t count_ = 0;
   Member members_[kMembersMax];
   occ::LockWaiter waiters_[kMembersMax];
 };
 
-bool Replacement::lock_all() {
-  for (HashBinPage* page = bin_; page != nullptr; page = next_of(*source_.pool, page)) {
+bool Replacement::lock_members(HashBinPage* bin) {
+  for (HashBinPage* page = bin; page != nullptr; page = next_of(*source_.pool, page)) {
     const std::uint32_t records = page->load_count();
     for (std::uint32_t place = 0; place < records; ++place) {
       page::RecordHeader* const record = page->record(page->slot(place));
@@ -96,23 +115,42 @@ bool Replacement::is_dead(const Member& member) const {
 }
 
 void Replacement::plan(std::uint32_t space) {
-  std::uint32_t bytes = space;
-  std::uint32_t kept = 1;
+  bytes_ = space;
+  kept_ = 1;
   purged_tid_ = bin_->header.purged_tid;
+  if (buddy_ != nullptr) purged_tid_ = std::max(purged_tid_, buddy_->header.purged_tid);
   for (std::uint32_t i = 0; i < count_; ++i) {
     Member& member = members_[i];
     member.kept = !is_dead(member);
     const HashSlot slot = member.slot();
     if (member.kept) {
-      bytes += space_of(slot.key_bytes(), slot.room());
-      ++kept;
+      bytes_ += space_of(slot.key_bytes(), slot.room());
+      ++kept_;
     } else {
       FOEDUS_INVARIANT(slot.length() != occ::kOverflowLength, member.record);
       const page::Tid tid = member.record->load_tid().without(page::Tid::kFlags);
       purged_tid_ = std::max(purged_tid_, tid.word());
     }
   }
-  spread_ = bytes > kRebuiltBytesMax || kept > kRebuiltRecordsMax;
+  spread_ = bytes_ > kRebuiltBytesMax || kept_ > kRebuiltRecordsMax;
+}
+
+void Replacement::include_buddy(std::uint32_t space) {
+  if (bytes_ > kMergedBytesMax || kept_ > kMergedRecordsMax) return;
+  HashBinPage* const buddy = buddy_of(source_, bin_);
+  if (buddy == nullptr) return;
+  if (!occ::try_lock_for(&buddy->header.lock, &buddy_waiter_, kBinSpins)) return;
+  buddy_ = buddy;
+  const std::uint32_t own = count_;
+  if (!buddy->header.load_version().is_moved() && lock_members(buddy)) {
+    plan(space);
+    if (!spread_) return;
+  }
+  unlock_from(own);
+  count_ = own;
+  occ::unlock(&buddy->header.lock, &buddy_waiter_);
+  buddy_ = nullptr;
+  plan(space);
 }
 
 // Appends a copy of the record to `to`, or to a page chained to it. False: out of pages.
@@ -142,9 +180,10 @@ bool Replacement::copy(const Member& member, HashBinPage* to) {
 }
 
 bool Replacement::build() {
-  const unsigned bits = bin_->prefix_bits() + (spread_ ? 1 : 0);
+  const unsigned bits = bin_->prefix_bits() + (spread_ ? 1 : 0) - (buddy_ != nullptr ? 1 : 0);
   if (bits > kPrefixBitsMax) return false;
-  successors_.first = make_bin_page(source_, bin_->prefix, bits, nullptr);
+  const std::uint64_t prefix = buddy_ == nullptr ? bin_->prefix : bin_->prefix & buddy_->prefix;
+  successors_.first = make_bin_page(source_, prefix, bits, nullptr);
   bool complete = successors_.first != nullptr;
   const std::uint64_t bit = spread_ ? std::uint64_t{1} << (kHashBits - bits) : 0;
   if (spread_) {
@@ -196,44 +235,53 @@ void Replacement::move_members() {
 }
 
 // What this transaction saw of the bin, if it is still true, it now saw of the successors.
-void Replacement::follow_page_version() {
-  occ::PageEntry* const entry = ctx_.page_set().find(&bin_->header);
-  if (entry == nullptr || entry->page != &bin_->header) return;
-  if (entry->observed != bin_->header.load_version().counts()) return;
-  const auto birth_of = [](const HashBinPage* bin) {
-    return page::PageVersion(bin->header.birth_version);
-  };
-  ctx_.page_set().repoint(entry, &successors_.first->header, birth_of(successors_.first));
+// What this transaction saw of the bin, if it is still true, it now saw of the successors.
+void Replacement::follow_page_version(const HashBinPage* bin) {
+  occ::PageSet& set = ctx_.page_set();
+  occ::PageEntry* const entry = set.find(&bin->header);
+  if (entry == nullptr || entry->page != &bin->header) return;
+  if (entry->observed != bin->header.load_version().counts()) return;
+  follow_version(ctx_, static_cast<std::size_t>(entry - set.entries().data()),
+                 successors_.first, successors_.second);
+}
+
+void Replacement::mark_moved(HashBinPage* bin) {
+  // order: relaxed twice, the release of the moved flag makes them visible.
+  bin->successors[0].store_relaxed(successors_.first->header.page_id);
   if (successors_.second != nullptr) {
-    ctx_.page_set().add(&successors_.second->header, birth_of(successors_.second),
-                        source_.control);
+    bin->successors[1].store_relaxed(successors_.second->header.page_id);
   }
+  const page::PageVersion version = bin->header.load_version();
+  bin->header.store_version(version.with(page::PageVersion::kMoved));
 }
 
 void Replacement::publish() {
   FOEDUS_SYNC_POINT("hash:before_move");
   move_members();
-  const BinBirth birth = birth_now(ctx_, bin_);
+  const BinBirth birth = birth_now(ctx_, bin_, buddy_);
   for (HashBinPage* bin : {successors_.first, successors_.second}) {
     if (bin == nullptr) continue;
     bin->header.purged_tid = purged_tid_;
     bin->header.store_version(page::PageVersion(bin->header.birth_version));
     bin->birth.store_release(birth.word());  // order: not reachable by others yet
   }
-  follow_page_version();
-  // order: relaxed twice, the release of the moved flag makes them visible.
-  bin_->successors[0].store_relaxed(successors_.first->header.page_id);
-  if (successors_.second != nullptr) {
-    bin_->successors[1].store_relaxed(successors_.second->header.page_id);
+  follow_page_version(bin_);
+  if (buddy_ == nullptr) {
+    mark_moved(bin_);
+    FOEDUS_SYNC_POINT("hash:moved");
+    return replace_bin(source_, bin_, successors_);
   }
-  const page::PageVersion version = bin_->header.load_version();
-  bin_->header.store_version(version.with(page::PageVersion::kMoved));
+  follow_page_version(buddy_);
+  const occ::LockGuard guard(&successors_.first->header.lock);  // H6
+  mark_moved(bin_);
+  FOEDUS_SYNC_POINT("hash:half_moved");
+  mark_moved(buddy_);
   FOEDUS_SYNC_POINT("hash:moved");
-  replace_bin(source_, bin_, successors_);
+  merge_bins(source_, bin_, successors_.first);
 }
 
-void Replacement::unlock_all() {
-  for (std::uint32_t i = 0; i < count_; ++i) {
+void Replacement::unlock_from(std::uint32_t begin) {
+  for (std::uint32_t i = begin; i < count_; ++i) {
     if (members_[i].locked) occ::unlock(&members_[i].record->lock, &waiters_[i]);
   }
 }
@@ -250,12 +298,15 @@ void follow_record(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordH
   ctx.held().push_back({to, waiter});
 }
 
-BinBirth birth_now(occ::TxnContext& ctx, const HashBinPage* bin) {
+BinBirth birth_now(occ::TxnContext& ctx, const HashBinPage* bin, const HashBinPage* buddy) {
   // order: H5. With the fence of the pin (epoch/epoch_clock.h): a transaction that saw one of these
   // records unmarked fenced before this, so the epoch in which it began is not above ours.
   base::fence_seq_cst();
-  const BinBirth before(bin->birth.load_relaxed());  // order: relaxed, under the bin's lock
-  const bool others = before.concerns(ctx.begin_epoch(), ctx.session());
+  const auto has_others = [&ctx](const HashBinPage* from) {
+    const BinBirth before(from->birth.load_relaxed());  // order: relaxed, under the bin's lock
+    return before.concerns(ctx.begin_epoch(), ctx.session());
+  };
+  const bool others = has_others(bin) || (buddy != nullptr && has_others(buddy));
   return {ctx.clock().current(), others ? BinBirth::kSeveral : ctx.session()};
 }
 
@@ -264,6 +315,7 @@ bool try_replace(occ::TxnContext& ctx, occ::StorageControl* control, HashBinPage
   Replacement replacement(ctx, control, bin);
   if (!replacement.lock_all()) return false;
   replacement.plan(space);
+  replacement.include_buddy(space);
   if (!replacement.build()) return false;
   replacement.publish();
   return true;

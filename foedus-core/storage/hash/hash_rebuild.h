@@ -1,5 +1,6 @@
 #pragma once
-// Room in a bin that is full: rebuilt without its dead records, or spread over two (hash_page.h).
+// Room in a bin that is full: rebuilt without its dead records, alone or together with its buddy,
+// or spread over two (hash_page.h).
 
 #include <cstdint>
 
@@ -13,8 +14,10 @@ namespace foedus::storage::hash {
 void follow_record(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
                    std::uint32_t place);
 
-// The stamp of a bin whose records are being moved now by `ctx` (H5). REQUIRES: they are marked.
-BinBirth birth_now(occ::TxnContext& ctx, const HashBinPage* bin);
+// The stamp of a bin whose records are being moved now by `ctx`, from `bin` and from `buddy` if
+// that is not null (H5). REQUIRES: they are marked.
+BinBirth birth_now(occ::TxnContext& ctx, const HashBinPage* bin,
+                   const HashBinPage* buddy = nullptr);
 
 // Replaces `bin` by one or two successors, if all its records can be locked and there are pages.
 // `space`: what the caller needs, space_of(). False: nothing was changed. REQUIRES: the bin's lock

@@ -78,7 +78,8 @@ void verify_interior(page::PagePool& pool, HashInteriorPage* page, Statistics* s
     FOEDUS_INVARIANT(owner <= digit, owner, digit);
     FOEDUS_INVARIANT(page->owner_of(owner) == owner, owner, digit);
     const page::VolatilePageId id = page->pointers[digit].load_volatile();
-    if (owner != digit) FOEDUS_INVARIANT(id.is_null(), owner, digit);
+    const bool is_unused = id.is_null() || id == page->header.volatile_id();
+    FOEDUS_INVARIANT(is_unused == (owner != digit) || id.is_null(), owner, digit);
     if (owner != digit || id.is_null()) continue;
     page::PageHeader* const child = pool.resolve(id);
     FOEDUS_INVARIANT(child->page_id == id.word(), child->page_id);

@@ -122,21 +122,53 @@ HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control,
 
 bool needs_interior(const HashBinPage* bin) { return bin->prefix_bits() % kDigitBits == 0; }
 
-void replace_bin(const PageSource& source, HashBinPage* bin, const Successors& successors) {
-  // The way to the bin is stable while its lock is held (H2).
-  const std::uint64_t prefix = bin->prefix;
-  page::PageHeader* page = source.pool->resolve(source.control->root.load_volatile());
-  page::DualPagePointer* pointer = nullptr;
+namespace {
+
+// Where the pointer of a bin is.
+struct WayIn {
   HashInteriorPage* parent = nullptr;
   std::uint32_t place = 0;
-  while (page != &bin->header) {
-    FOEDUS_INVARIANT(page->kind == page::PageKind::kHashInterior, page->kind, prefix);
-    parent = reinterpret_cast<HashInteriorPage*>(page);
-    place = parent->owner_of(parent->digit_of(prefix));
-    pointer = &parent->pointers[place];
-    page = source.pool->resolve(pointer->load_volatile());
-  }
+  page::DualPagePointer* above = nullptr;  // leads to the parent; null: it is the root
 
+  page::DualPagePointer* pointer() const { return &parent->pointers[place]; }
+};
+
+// Stable while the lock of `bin` is held (H2).
+WayIn way_in(const PageSource& source, const HashBinPage* bin) {
+  WayIn way;
+  page::PageHeader* page = source.pool->resolve(source.control->root.load_volatile());
+  while (page != &bin->header) {
+    FOEDUS_INVARIANT(page->kind == page::PageKind::kHashInterior, page->kind, bin->prefix);
+    if (way.parent != nullptr) way.above = way.pointer();
+    way.parent = reinterpret_cast<HashInteriorPage*>(page);
+    way.place = way.parent->owner_of(way.parent->digit_of(bin->prefix));
+    page = source.pool->resolve(way.pointer()->load_volatile());
+  }
+  return way;
+}
+
+// Fails only if a glean installs its page at the same time.
+void set_pointer(page::DualPagePointer* pointer, page::VolatilePageId from,
+                 page::VolatilePageId to, bool keeps_snapshot) {
+  for (;;) {
+    const page::DualPageIds seen = pointer->load();
+    FOEDUS_INVARIANT(seen.volatile_page == from, seen.volatile_page.word(), from.word());
+    const auto snapshot = keeps_snapshot ? seen.snapshot_page : page::SnapshotPageId();
+    if (pointer->compare_exchange(seen, {to, snapshot})) return;
+  }
+}
+
+// The digits of a bin.
+std::uint32_t span_of(const HashInteriorPage* parent, const HashBinPage* bin) {
+  return HashInteriorPage::kPointers >> (bin->prefix_bits() - parent->header.flags);
+}
+
+}  // namespace
+
+void replace_bin(const PageSource& source, HashBinPage* bin, const Successors& successors) {
+  const WayIn way = way_in(source, bin);
+  HashInteriorPage* const parent = way.parent;
+  const std::uint32_t place = way.place;
   page::VolatilePageId next = successors.first->header.volatile_id();
   if (successors.interior != nullptr) {
     constexpr std::uint32_t kHalf = HashInteriorPage::kPointers / 2;
@@ -145,23 +177,55 @@ void replace_bin(const PageSource& source, HashBinPage* bin, const Successors& s
     interior->pointers[kHalf].store({successors.second->header.volatile_id(), {}});
     next = interior->header.volatile_id();
   } else if (successors.second != nullptr) {
-    const unsigned bits = successors.second->prefix_bits() - parent->header.flags;
-    const std::uint32_t span = HashInteriorPage::kPointers >> bits;
-    const bool was_null = parent->pointers[place + span].compare_exchange(
-        {}, {successors.second->header.volatile_id(), page::SnapshotPageId()});
-    FOEDUS_INVARIANT(was_null, place, span);
+    const std::uint32_t span = span_of(parent, successors.second);
+    page::DualPagePointer& pointer = parent->pointers[place + span];
+    const page::VolatilePageId unused = pointer.load_volatile();  // null, or H6
+    FOEDUS_INVARIANT(unused.is_null() || unused == parent->header.volatile_id(), place, span);
+    set_pointer(&pointer, unused, successors.second->header.volatile_id(), false);
     parent->set_owners(place + span, span);
   }
   FOEDUS_SYNC_POINT("hash:before_swap");
-  // Fails only if a glean installs its page at the same time. A snapshot page is the past of
-  // successors of the same range only (P3).
+  // A snapshot page is the past of successors of the same range only (P3).
   const bool same_range = successors.second == nullptr || successors.interior != nullptr;
-  for (;;) {
-    const page::DualPageIds seen = pointer->load();
-    FOEDUS_INVARIANT(seen.volatile_page == bin->header.volatile_id(), prefix, place);
-    const auto snapshot = same_range ? seen.snapshot_page : page::SnapshotPageId();
-    if (pointer->compare_exchange(seen, {next, snapshot})) return;
+  set_pointer(way.pointer(), bin->header.volatile_id(), next, same_range);
+}
+
+HashBinPage* buddy_of(const PageSource& source, HashBinPage* bin) {
+  const WayIn way = way_in(source, bin);
+  const unsigned bits = bin->prefix_bits();
+  const bool has_all = bits - way.parent->header.flags == 1;  // but for its buddy, of that page
+  if (has_all && way.above == nullptr) return nullptr;
+  const std::uint64_t prefix = bin->prefix ^ (std::uint64_t{1} << (kHashBits - bits));
+  const std::uint32_t digit = way.parent->digit_of(prefix);
+  const page::VolatilePageId id =
+      way.parent->pointers[way.parent->owner_of(digit)].load_volatile();
+  if (id.is_null()) return nullptr;
+  page::PageHeader* const page = source.pool->resolve(id);
+  auto* const buddy = reinterpret_cast<HashBinPage*>(page);
+  if (page->kind != page::PageKind::kHashBin || page->load_version().is_moved()) return nullptr;
+  return buddy->prefix == prefix && buddy->prefix_bits() == bits ? buddy : nullptr;
+}
+
+void merge_bins(const PageSource& source, HashBinPage* bin, HashBinPage* merged) {
+  const WayIn way = way_in(source, bin);
+  const page::VolatilePageId own = way.parent->header.volatile_id();
+  if (merged->prefix_bits() == way.parent->header.flags) {
+    set_pointer(way.above, own, merged->header.volatile_id(), false);
+    FOEDUS_SYNC_POINT("hash:merge_risen");
+    source.pages->retire(&way.parent->header);
+    source.control->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});  // order: statistics
+    return;
   }
+  const std::uint32_t span = span_of(way.parent, merged);
+  const std::uint32_t first = way.place & ~(span - 1);
+  page::DualPagePointer* const pointers = way.parent->pointers;
+  set_pointer(&pointers[first], pointers[first].load_volatile(), merged->header.volatile_id(),
+              false);
+  FOEDUS_SYNC_POINT("hash:merge_pointed");
+  way.parent->set_owners(first, span);
+  FOEDUS_SYNC_POINT("hash:merge_owned");
+  const std::uint32_t second = first + span / 2;
+  set_pointer(&pointers[second], pointers[second].load_volatile(), own, false);
 }
 
 }  // namespace foedus::storage::hash

@@ -41,13 +41,21 @@ bool needs_interior(const HashBinPage* bin);
 // marked moved, and no pointer leads to the successors.
 void replace_bin(const PageSource& source, HashBinPage* bin, const Successors& successors);
 
+// The bin whose prefix differs from that of `bin` in its last bit; null: there is none, or they
+// have all of the root. REQUIRES: the lock of `bin`; a guess without that of the buddy.
+HashBinPage* buddy_of(const PageSource& source, HashBinPage* bin);
+// Lets the pointers of `bin` and its buddy lead to `merged` (H6). REQUIRES: the locks of both are
+// held, they are marked moved, and no pointer leads to `merged`.
+void merge_bins(const PageSource& source, HashBinPage* bin, HashBinPage* merged);
+
 // Calls visit(PageHeader*) for each page below `page`, then for it; chained pages excluded.
 template <typename Visit>
 void visit_pages(page::PagePool& pool, page::PageHeader* page, Visit&& visit) {
   if (page->kind == page::PageKind::kHashInterior) {
     for (auto& pointer : reinterpret_cast<HashInteriorPage*>(page)->pointers) {
       const page::VolatilePageId child = pointer.load_volatile();
-      if (!child.is_null()) visit_pages(pool, pool.resolve(child), visit);
+      const bool is_own = child == page->volatile_id();  // H6
+      if (!child.is_null() && !is_own) visit_pages(pool, pool.resolve(child), visit);
     }
   }
   visit(page);

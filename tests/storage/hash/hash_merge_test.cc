@@ -1,0 +1,144 @@
+// Bins that become one again: fill, phantoms, own entries, and readers at every step.
+#include <map>
+
+#include "foedus-core/base/sync_point.h"
+#include "tests/storage/hash/hash_fixture.h"
+
+namespace foedus::storage::hash {
+namespace {
+
+class HashMergeTest : public HashTest {
+ protected:
+  static constexpr unsigned kRows = 1500;
+
+  void TearDown() override {
+    base::set_sync_point_hook(nullptr);
+    HashTest::TearDown();
+  }
+
+  // A random row goes, a new one comes, in session 0.
+  void step() {
+    all_.session(0).begin();
+    auto victim = model_.end();
+    if (model_.size() >= kRows) {
+      victim = model_.lower_bound(key_number(random_.below(1'000'000)));
+      if (victim == model_.end()) victim = model_.begin();
+      ASSERT_TRUE(erase(all_.ctx(0), control_, victim->first).is_ok());
+    }
+    const std::string key = key_number(random_.below(1'000'000));
+    const std::string payload(8 + random_.below(300), static_cast<char>('a' + random_.below(26)));
+    ASSERT_TRUE(put(0, key, payload).is_ok());
+    const Status status = all_.session(0).commit();
+    ASSERT_TRUE(status.is_ok()) << status.message();
+    if (victim != model_.end()) model_.erase(victim);
+    model_[key] = payload;
+    if (++steps_ % 32 == 0) all_.pass_epochs();
+  }
+
+  void check(std::uint32_t session, unsigned stride) {
+    all_.session(session).begin();
+    unsigned i = 0;
+    for (const auto& [key, payload] : model_) {
+      if (++i % stride != 0) continue;
+      ASSERT_EQ(get(session, key), payload) << key;
+    }
+    const Status status = all_.session(session).commit();
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  }
+
+  std::map<std::string, std::string> model_;
+  base::Random random_{11};
+  unsigned steps_ = 0;
+};
+
+TEST_F(HashMergeTest, RandomInsertsAndErasuresKeepTheNumberOfBins) {
+  for (unsigned i = 0; i < kRows; ++i) step();
+  const std::uint64_t loaded = statistics().bin_pages;
+  for (unsigned round = 0; round < 40 && !HasFailure(); ++round) {
+    for (unsigned i = 0; i < kRows; ++i) step();
+    const Statistics now = statistics();
+    EXPECT_EQ(now.records, model_.size());
+    EXPECT_LT(now.bin_pages, loaded * 2) << round;
+  }
+  check(1, 1);
+}
+
+HashMergeTest* running = nullptr;
+
+// Goal: readers find everything at every step of a merge, and what they read and miss verifies.
+class HashMergeStepTest : public HashMergeTest,
+                          public ::testing::WithParamInterface<const char*> {
+ public:
+  void look() {
+    if (looking_) return;
+    looking_ = true;
+    ++looks_;
+    check(1, 64);
+    looking_ = false;
+  }
+
+ protected:
+  static void hook(const char* place) {
+    auto* const self = static_cast<HashMergeStepTest*>(running);
+    if (std::string_view(place) == GetParam()) self->look();
+  }
+  bool looking_ = false;
+  unsigned looks_ = 0;
+};
+
+TEST_P(HashMergeStepTest, ReadersFindAllKeys) {
+  running = this;
+  base::set_sync_point_hook(&hook);
+  for (unsigned i = 0; i < 12 * kRows && !HasFailure(); ++i) step();
+  base::set_sync_point_hook(nullptr);
+  EXPECT_GT(looks_, 10u);
+}
+
+// Not between the two moved flags, nor between the marks and the flag: a key of a marked record is
+// waited for there, and one thread would wait for itself.
+INSTANTIATE_TEST_SUITE_P(Places, HashMergeStepTest,
+                         ::testing::Values("hash:merge_pointed", "hash:merge_owned",
+                                           "hash:merge_risen"));
+
+// Goal: misses in two bins that another session merges hold if nothing was added, and own inserts
+// into the merged bin are no phantoms; a key that is added is one.
+TEST_F(HashMergeTest, MissesSurviveAMergeOnlyIfNoKeyWasAdded) {
+  for (unsigned i = 0; i < 4 * kRows; ++i) step();
+  for (const bool added : {false, true}) {
+    unsigned kept = 0;
+    for (unsigned round = 0; round < 40; ++round) {
+      all_.session(2).begin();
+      for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(get(2, "missed" + std::to_string(20 * round + i)), std::nullopt);
+      }
+      EXPECT_TRUE(put(2, "missed" + std::to_string(20 * round), "own", WriteMode::kInsert).is_ok());
+      if (added) {
+        put_now(1, "missed" + std::to_string(20 * round + 7), "theirs");
+      } else {
+        step();
+      }
+      for (int i = 0; i < 20; i += 5) {
+        const std::string key = "missed" + std::to_string(20 * round + i);
+        EXPECT_TRUE(put(2, key, "mine").is_ok());
+      }
+      const Status status = all_.session(2).commit();
+      if (status.is_ok()) {
+        ++kept;
+        for (int i = 0; i < 20; i += 5) {
+          erase_now(2, "missed" + std::to_string(20 * round + i));
+        }
+      } else {
+        EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
+      }
+      if (added) erase_now(1, "missed" + std::to_string(20 * round + 7));
+    }
+    if (added) {
+      EXPECT_EQ(kept, 0u);
+    } else {
+      EXPECT_GT(kept, 10u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foedus::storage::hash
