@@ -69,8 +69,9 @@ class OverlayTest : public ::testing::Test {
 
   TxnContext& ctx() { return all_.ctx(); }
   void write(log::LogRecordType type, std::uint32_t offset, std::string_view payload) {
-    EXPECT_TRUE(
-        ctx().write(type, &control_, &record_.header, 0, "key", offset, payload, false).is_ok());
+    const Status status = ctx().write(type, &control_, &record_.header, 0, "key", offset, payload,
+                                      Premise::kNone);
+    EXPECT_TRUE(status.is_ok()) << status.message();
   }
   void add(std::uint32_t offset, std::uint64_t delta) {
     write(log::LogRecordType::kIncrement, offset,
