@@ -3,8 +3,9 @@
 // waiter's LockWaiter. A waiter spins on its own line only (paper appendix D.1).
 //
 //   O1  Order of acquisition, so that nobody waits in a circle. Pages: a child's lock before its
-//       parent's, and no third. Records: by ascending address. Who holds a page lock only tries
-//       record locks, for a bounded time, so that who holds record locks may wait for a page lock.
+//       parent's, and no third that is waited for: a join (M16) only tries its others. Records: by
+//       ascending address. Who holds a page lock only tries record locks, for a bounded time, so
+//       that who holds record locks may wait for a page lock.
 //   O2  A LockWaiter stays where it is from lock() to the end of unlock().
 //
 // Argument: the exchange in lock() puts all waiters into one order; each but the first has exactly
