@@ -7,9 +7,9 @@ namespace foedus::occ {
 
 void AddressIndex::set(const void* address, std::uint32_t number) {
   FOEDUS_INVARIANT(number != WriteEntry::kNone);
-  if ((used_ + 1) * 2 > slots_.size()) grow();
-  for (std::size_t i = home_of(address);; i = (i + 1) & (slots_.size() - 1)) {
-    Slot& slot = slots_[i];
+  if ((used_ + 1) * 2 > table_mask_ + 1) grow();
+  for (std::size_t i = home_of(address);; i = (i + 1) & table_mask_) {
+    Slot& slot = table_[i];
     if (slot.generation != generation_) {
       slot = {address, number, generation_};
       ++used_;
@@ -23,12 +23,15 @@ void AddressIndex::set(const void* address, std::uint32_t number) {
 }
 
 void AddressIndex::grow() {
-  base::LineVector<Slot> old(slots_.size() * 2);
-  std::swap(old, slots_);
-  const std::uint32_t generation = std::exchange(generation_, 1);
+  const auto begin = static_cast<std::size_t>(table_ - slots_.data());
+  const std::size_t end = begin + table_mask_ + 1;
+  table_mask_ = table_mask_ * 2 + 1;
+  if (slots_.size() <= end) slots_.resize(end + table_mask_ + 1);
+  table_ = slots_.data() + end;
   used_ = 0;
-  for (const Slot& slot : old) {
-    if (slot.generation == generation) set(slot.address, slot.number);
+  for (std::size_t i = begin; i < end; ++i) {
+    const Slot slot = slots_[i];
+    if (slot.generation == generation_) set(slot.address, slot.number);
   }
 }
 

@@ -59,15 +59,18 @@ struct PageEntry {
 };
 
 // From an address to a number below 2^32, O(1), cleared in O(1): which entry is of this record or
-// page.
+// page. Every use begins with the smallest table and grows through tables of twice the size, one
+// behind the other in slots_: after one large transaction the next small ones stay in the cache.
 class AddressIndex {
  public:
-  AddressIndex() : slots_(kSlotsMin) {}
+  AddressIndex() : slots_(kSlotsMin), table_(slots_.data()) {}
+  AddressIndex(const AddressIndex&) = delete;
+  AddressIndex& operator=(const AddressIndex&) = delete;
 
   // The number of `address`, or WriteEntry::kNone.
   std::uint32_t find(const void* address) const {
-    for (std::size_t i = home_of(address);; i = (i + 1) & (slots_.size() - 1)) {
-      const Slot& slot = slots_[i];
+    for (std::size_t i = home_of(address);; i = (i + 1) & table_mask_) {
+      const Slot& slot = table_[i];
       if (slot.generation != generation_) return WriteEntry::kNone;
       if (slot.address == address) return slot.number;
     }
@@ -77,12 +80,14 @@ class AddressIndex {
   void clear() {
     if (used_ == 0) return;
     used_ = 0;
+    table_ = slots_.data();
+    table_mask_ = kSlotsMin - 1;
     if (++generation_ == 0) forget_all();
   }
   bool is_empty() const { return used_ == 0; }
 
  private:
-  static constexpr std::size_t kSlotsMin = 1024;
+  static constexpr std::size_t kSlotsMin = 512;
   struct Slot {
     const void* address = nullptr;
     std::uint32_t number = 0;
@@ -92,12 +97,14 @@ class AddressIndex {
   std::size_t home_of(const void* address) const {
     // Records are at least 16 bytes apart; the multiplication spreads what is left.
     const std::uint64_t word = reinterpret_cast<std::uint64_t>(address) >> 4;
-    return (word * 0x9e3779b97f4a7c15u) >> 32 & (slots_.size() - 1);
+    return (word * 0x9e3779b97f4a7c15u) >> 32 & table_mask_;
   }
   void grow();
   void forget_all();
 
-  base::LineVector<Slot> slots_;  // a power of two, at most half full
+  base::LineVector<Slot> slots_;
+  Slot* table_;                             // in use: part of slots_, at most half full
+  std::size_t table_mask_ = kSlotsMin - 1;  // its slots less 1
   std::uint32_t generation_ = 1;
   std::size_t used_ = 0;
 };
