@@ -191,6 +191,8 @@ class FoedusBackend {
   std::uint64_t durable_token() { return db_->durable_epoch().number(); }
   foedus::Status wait_durable() { return db_->wait_durable(); }
   std::string name() const { return "foedus"; }
+  // As Database::reserve_memory().
+  std::uint64_t reserve_memory(std::uint64_t bytes) { return db_->reserve_memory(bytes); }
   void fill_stats(StatsLine& line);
   foedus::Status close() { return db_->close(); }
   foedus::Database& database() { return *db_; }

@@ -45,6 +45,9 @@ class Driver {
     if (phases_.runs) {
       backend_.fill_stats(before);
       const RunPlan plan = plan_by_flags(population_->load);
+      if constexpr (requires { backend_.reserve_memory(std::uint64_t{}); }) {
+        line_.add("reserved_bytes", backend_.reserve_memory(reserve_bytes_by_flags()));
+      }
       FOEDUS_TRY(const RunResult result, Run<B>(backend_, population_->tables, plan).run());
       add_run(line_, result);
       FOEDUS_CHECK(backend_.wait_durable());

@@ -14,6 +14,8 @@ DEFINE_uint32(remote_percent, 1, "% of order lines from other warehouses; paymen
 DEFINE_bool(load, false, "load if the database is empty");
 DEFINE_bool(run, false, "run the mix for --seconds");
 DEFINE_bool(check, false, "check consistency before and after the run");
+DEFINE_int64(reserve_bytes, -1,
+             "memory to back before the run; -1: 100 MB per session and second, none with --small");
 DEFINE_double(kill_after, 0, "SIGKILL this process after so many seconds of the run; 0: never");
 DEFINE_string(ack_file, "", "append each new-order here once it is durable");
 DEFINE_string(verify_acks, "", "first check that all orders in this ack file are there");
@@ -74,6 +76,13 @@ RunPlan plan_by_flags(const LoadRow& load) {
   plan.watches_durability = log_is_on();
   plan.ack_path = FLAGS_ack_file;
   return plan;
+}
+
+std::uint64_t reserve_bytes_by_flags() {
+  constexpr double kBytesPerSessionSecond = 100e6;  // of orders and their lines
+  if (FLAGS_reserve_bytes >= 0) return static_cast<std::uint64_t>(FLAGS_reserve_bytes);
+  if (FLAGS_small) return 0;
+  return static_cast<std::uint64_t>(FLAGS_sessions * FLAGS_seconds * kBytesPerSessionSecond);
 }
 
 foedus::Status check_population_by_flags(const LoadRow& load) {

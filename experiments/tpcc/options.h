@@ -14,6 +14,7 @@ DECLARE_uint32(remote_percent);
 DECLARE_bool(load);
 DECLARE_bool(run);
 DECLARE_bool(check);
+DECLARE_int64(reserve_bytes);
 DECLARE_double(kill_after);
 DECLARE_string(ack_file);
 DECLARE_string(verify_acks);
@@ -34,6 +35,8 @@ Phases phases_by_flags();
 Scale scale_by_flags();
 StorageChoice storage_by_flags();
 RunPlan plan_by_flags(const LoadRow& load);
+// --reserve-bytes, or what its default says.
+std::uint64_t reserve_bytes_by_flags();
 // kInvalidArgument: the database is of another shape than --warehouses, --small and
 // --storage ask for.
 foedus::Status check_population_by_flags(const LoadRow& load);

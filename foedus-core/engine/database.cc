@@ -95,6 +95,9 @@ Status Database::wait_durable(std::uint64_t timeout_us) {
   return engine_->durability().wait(engine_->clock().current(), timeout_us);
 }
 
+std::uint64_t Database::reserve_memory(std::uint64_t bytes) {
+  return engine_->check_open().is_ok() ? engine_->pool().reserve(bytes) : 0;
+}
 EffectiveOptions Database::effective_options() const { return engine_->effective_options(); }
 Stats Database::stats() const { return engine_->stats(); }
 

@@ -271,15 +271,18 @@ void PagePool::notify_on_growth(base::Runtime* runtime, base::Task* task) {
   growth_listener_ = task;
 }
 
-bool PagePool::warm(std::uint32_t soc) {
+bool PagePool::warm(std::uint32_t soc, std::uint64_t pages) {
   FOEDUS_INVARIANT(soc < soc_count_, soc, soc_count_);
   Soc& at = socs_[soc];
+  const std::lock_guard lock(at.warming);
   // order: relaxed twice, estimates of what to do.
   const std::uint64_t bump = at.bump.load_relaxed();
   const std::uint64_t committed = at.committed.load_relaxed();
   const std::uint64_t from = std::max(at.warmed, bump);
   const std::uint64_t ahead = bump == at.begin ? 1 : 2 + (bump % kExtentPages != 0);
-  const std::uint64_t target = std::min(extent_begin(bump) + ahead * kExtentPages, at.end);
+  const std::uint64_t enough = std::max(extent_begin(bump) + ahead * kExtentPages,
+                                        bump + std::min(pages, at.end - bump));
+  const std::uint64_t target = std::min(enough, at.end);
   if (from >= target) return false;
   if (from >= committed) {
     // What is committed ahead is missing elsewhere: not from the last quarter of either budget.
@@ -291,6 +294,20 @@ bool PagePool::warm(std::uint32_t soc) {
   memory_.prefault(from << kPageShift, (to - from) << kPageShift);
   at.warmed = to;
   return true;
+}
+
+std::uint64_t PagePool::reserve(std::uint64_t bytes) {
+  const std::uint64_t pages = (bytes / soc_count_ + kPageBytes - 1) / kPageBytes;
+  std::uint64_t backed = 0;
+  for (std::uint32_t soc = 0; soc < soc_count_; ++soc) {
+    while (warm(soc, pages)) {
+    }
+    Soc& at = socs_[soc];
+    const std::lock_guard lock(at.warming);
+    const std::uint64_t bump = at.bump.load_relaxed();  // order: relaxed, an estimate
+    backed += std::min(at.warmed - std::min(at.warmed, bump), pages);
+  }
+  return std::min(backed << kPageShift, bytes);
 }
 
 std::uint64_t PagePool::pages_in_use() const {

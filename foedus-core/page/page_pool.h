@@ -91,8 +91,12 @@ class PagePool {
   // `task` is notified when the first use of pages enters another extent. Before the first take().
   void notify_on_growth(base::Runtime* runtime, base::Task* task);
   // Commits and backs the next extent ahead of use, unless enough are or the budget is short. True
-  // if it did. One thread at a time.
-  bool warm(std::uint32_t soc);
+  // if it did. Enough: a few extents, or what covers `pages` that were never handed out.
+  bool warm(std::uint32_t soc, std::uint64_t pages = 0);
+
+  // Backs memory for `bytes` of pages that were never handed out, spread over the SOCs, as far as
+  // warm() goes. Returns how many are backed now. Any thread.
+  std::uint64_t reserve(std::uint64_t bytes);
 
   // ---- for everybody -------------------------------------------------------------------------
 
@@ -126,7 +130,8 @@ class PagePool {
     std::uint64_t begin = 0;   // constant: first page number of the slice
     std::uint64_t end = 0;     // constant: one behind its last
     // On another line than what every transaction reads.
-    alignas(64) std::uint64_t warmed = 0;  // used by warm() alone: pages below are backed
+    alignas(64) std::mutex warming;
+    std::uint64_t warmed = 0;  // guarded by warming: pages below are backed
     std::mutex orphan_lock;
     RetiredPages orphans;  // guarded by orphan_lock
   };

@@ -84,6 +84,26 @@ TEST(PoolWarmer, DoesNothingWhilePagesAreReused) {
   EXPECT_EQ(test.runtime.step_count(), steps);
 }
 
+TEST(PoolWarmer, BacksWhatIsReservedAtOnce) {
+  WarmedPool test(2, 64 * kExtent);
+  EXPECT_EQ(test.pool->reserve(20 * kExtent), 20 * kExtent);
+  const std::uint64_t taken = test.budget.taken();
+  for (std::uint32_t soc = 0; soc < 2; ++soc) {
+    test.take(soc, 9 * PagePool::kExtentPages, [&](VolatilePageId id) {
+      ASSERT_TRUE(is_resident(test.pool->resolve(id))) << id.number();
+    });
+  }
+  EXPECT_EQ(test.budget.taken(), taken);
+}
+
+TEST(PoolWarmer, ReservesNothingOfTheLastQuarterOfTheBudget) {
+  WarmedPool test(2, 16 * kExtent);
+  const std::uint64_t reserved = test.pool->reserve(100 * kExtent);
+  EXPECT_LE(reserved, 13 * kExtent);
+  EXPECT_GE(reserved, 11 * kExtent);
+  EXPECT_EQ(test.pool->reserve(100 * kExtent), reserved);
+}
+
 TEST(PoolWarmer, LeavesTheLastQuarterOfTheBudgetToThoseWhoNeedIt) {
   WarmedPool test(8, 8 * kExtent);
   EXPECT_LE(test.budget.taken(), 7 * kExtent);
