@@ -38,12 +38,19 @@ class Cursor {
   void close();
 
  private:
+  // Pages that are asked for at once. One alone costs a wait for its address translation; four cost
+  // the same one.
+  static constexpr unsigned kAheadMax = 4;
+
   // Where the cursor is in one layer.
   struct Route {
     BorderPage* page;
     page::PageVersion version;  // at which the page was taken
     InteriorPage* parent;       // of the page, for the way to the next one; null: none
     TreePage* next;             // the page behind it, as far as its parent knows, or null
+    TreePage* ahead[kAheadMax];  // those behind that one, asked for together
+    std::uint8_t ahead_begin;
+    std::uint8_t ahead_end;
     TreePage* root;             // of the layer; null: of the storage
     std::uint32_t prefix_bytes;  // key bytes that the layers above have used
     std::uint8_t position;       // next in order
