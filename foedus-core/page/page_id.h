@@ -32,6 +32,9 @@ class VolatilePageId {
   std::uint64_t word_ = 0;
 };
 
+// The number of a snapshot: 1, 2, 3, … in the order of their epochs; 0: none.
+enum class SnapshotNumber : std::uint32_t {};
+
 // 28 bits snapshot, 8 bits SOC, 28 bits page in that SOC's file of that snapshot.
 class SnapshotPageId {
  public:
@@ -39,10 +42,27 @@ class SnapshotPageId {
   static constexpr unsigned kSocBits = 8;
   static constexpr unsigned kSnapshotBits = 28;
 
+  static constexpr std::uint32_t kSnapshotMax = (1u << kSnapshotBits) - 1;
+  static constexpr std::uint32_t kSocMax = (1u << kSocBits) - 1;
+  static constexpr std::uint32_t kPageMax = (1u << kPageBits) - 1;
+
   constexpr SnapshotPageId() = default;
   constexpr explicit SnapshotPageId(std::uint64_t word) : word_(word) {}
+  // REQUIRES: each part within its bits; snapshot is not 0.
+  constexpr SnapshotPageId(SnapshotNumber snapshot, std::uint32_t soc, std::uint32_t page)
+      : word_((static_cast<std::uint64_t>(snapshot) << (kSocBits + kPageBits)) |
+              (static_cast<std::uint64_t>(soc) << kPageBits) | page) {}
 
   constexpr std::uint64_t word() const { return word_; }
+  constexpr SnapshotNumber snapshot() const {
+    return SnapshotNumber{static_cast<std::uint32_t>(word_ >> (kSocBits + kPageBits))};
+  }
+  constexpr std::uint32_t soc() const {
+    return static_cast<std::uint32_t>(word_ >> kPageBits) & kSocMax;
+  }
+  constexpr std::uint32_t page() const { return static_cast<std::uint32_t>(word_) & kPageMax; }
+  // The page that lies `pages` behind in the same file.
+  constexpr SnapshotPageId plus(std::uint32_t pages) const { return SnapshotPageId(word_ + pages); }
   constexpr bool is_null() const { return word_ == 0; }
   constexpr bool operator==(const SnapshotPageId&) const = default;
 

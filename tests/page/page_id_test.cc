@@ -26,6 +26,12 @@ TEST(SnapshotPageId, HasBitsForSnapshotSocAndPage) {
             64u);
   EXPECT_TRUE(SnapshotPageId().is_null());
   EXPECT_EQ(SnapshotPageId(77).word(), 77u);
+  constexpr SnapshotPageId id(SnapshotNumber{SnapshotPageId::kSnapshotMax},
+                              SnapshotPageId::kSocMax, SnapshotPageId::kPageMax - 1);
+  EXPECT_EQ(id.snapshot(), SnapshotNumber{SnapshotPageId::kSnapshotMax});
+  EXPECT_EQ(id.soc(), SnapshotPageId::kSocMax);
+  EXPECT_EQ(id.plus(1).page(), SnapshotPageId::kPageMax);
+  EXPECT_EQ(SnapshotPageId(SnapshotNumber{3}, 2, 5).word(), (3ull << 36) | (2ull << 28) | 5);
 }
 
 TEST(Tid, HoldsEpochOrdinalAndFlagsInThisOrder) {

@@ -1,0 +1,35 @@
+#pragma once
+// PageWriter, PageReader: how composers give away the pages of the snapshot that they make, and
+// look at those of the one before. The files behind them are snapshot_file.h's; tests put memory
+// there.
+
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus/status.h"
+
+namespace foedus::snapshot {
+
+// Appends to one SOC's file of the snapshot in the making. One thread.
+class PageWriter {
+ public:
+  virtual ~PageWriter() = default;
+
+  // The id that the next append() gives.
+  virtual page::SnapshotPageId next_id() const = 0;
+  // Copies the page of kPageBytes at `page`, with the id and checksum of its place; all else in it
+  // is the caller's, its lock words must be 0. kTooLarge: the file has all the pages that an id can
+  // name. kOutOfSpace, kIoError: the file is of no use any more.
+  virtual Result<page::SnapshotPageId> append(const page::PageHeader* page) = 0;
+};
+
+// Reads pages of finished snapshots. Any thread.
+class PageReader {
+ public:
+  virtual ~PageReader() = default;
+
+  // The page, checked; as long as `to`, room for kPageBytes at a multiple of 4096, holds it.
+  // kCorruption: the checksum or the id is wrong, or there is no such page. kIoError.
+  virtual Status read(page::SnapshotPageId id, page::PageHeader* to) = 0;
+};
+
+}  // namespace foedus::snapshot

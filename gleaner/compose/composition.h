@@ -1,0 +1,40 @@
+#pragma once
+// Composition: what every composer is given: one storage, the snapshot before, and where to write.
+//
+//   G5  A composer reads the records of its range once, in order (handoff, G2), and appends pages;
+//       it holds no more in memory than the pages that are not full yet, some of each level.
+//   G6  What no record touches is not read below the page whose pointer says so, and not copied:
+//       the new snapshot points to the old page.
+//   G7  The same records, range, previous root and fences give the same bytes.
+//   G8  A record that contradicts the snapshot (an erasure or a partial write of what is not there,
+//       a payload outside of its bounds) is kCorruption with table and key, never a guess.
+
+#include <cstdint>
+#include <vector>
+
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/snapshot/page_io.h"
+#include "foedus-core/storage_meta/storage_meta.h"
+#include "gleaner/handoff/record_stream.h"
+#include "gleaner/handoff/subtree.h"
+
+namespace foedus::gleaner {
+
+struct Composition {
+  const storage_meta::StorageMeta* meta = nullptr;
+  page::SnapshotPageId previous_root;  // of the snapshot before; null: the storage is not in it
+  snapshot::PageReader* previous = nullptr;
+  snapshot::PageWriter* writer = nullptr;
+};
+
+// Each kind has, in <kind>_composer.h:
+//
+//   // The pages of `range`, which is all positions or one of several without gaps or overlaps,
+//   // whose boundaries are aligned as the kind asks.
+//   Result<std::vector<Subtree>> compose_<kind>(const Composition& composition,
+//                                               const PositionRange& range, RecordStream* records);
+//   // One root over all subtrees of a storage, in the order of their ranges.
+//   Result<page::SnapshotPageId> join_<kind>(const Composition& composition,
+//                                            const std::vector<Subtree>& subtrees);
+
+}  // namespace foedus::gleaner

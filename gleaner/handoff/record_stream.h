@@ -1,0 +1,51 @@
+#pragma once
+// RecordStream: log records of one storage and one range of positions, in the order in which a
+// composer wants them; what a reducer hands to a composer.
+//
+//   G1  Position: 64 bits by which a storage's records are partitioned and sorted first. Arrays: the
+//       index. Hash: the hash of the key. Master-Tree: the first slice of the key, big-endian, a
+//       shorter key filled up with zeroes. Sequential: 0.
+//   G2  Order: position; key bytes (as strings: unsigned bytes, a prefix first); TID; session;
+//       sequence. So all records of one key are together, oldest first, and the order is the same
+//       whatever mapper or run they came through.
+
+#include <cstdint>
+
+#include "foedus-core/log/log_record.h"
+#include "foedus-core/storage_meta/storage_meta.h"
+#include "foedus/status.h"
+
+namespace foedus::gleaner {
+
+// Positions begin..last, both inclusive, so that the last one needs no rule of its own.
+struct PositionRange {
+  std::uint64_t begin = 0;
+  std::uint64_t last = ~std::uint64_t{0};
+
+  bool contains(std::uint64_t position) const { return begin <= position && position <= last; }
+  bool operator==(const PositionRange&) const = default;
+};
+
+struct StreamRecord {
+  std::uint64_t position;
+  const log::LogRecord* log;
+  std::uint32_t session;   // sequential storages: ties of one epoch and ordinal
+  std::uint64_t sequence;  // of records of one session: the order in which it published them
+};
+
+// G1. REQUIRES: a record of a storage of that kind.
+std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
+
+// G2. REQUIRES: records of one storage.
+bool is_before(const StreamRecord& a, const StreamRecord& b);
+
+class RecordStream {
+ public:
+  virtual ~RecordStream() = default;
+
+  // The next record, valid until the next call; null at the end. kCorruption, kIoError: of a
+  // sorted run.
+  virtual Result<const StreamRecord*> next() = 0;
+};
+
+}  // namespace foedus::gleaner
