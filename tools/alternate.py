@@ -5,10 +5,11 @@
         'build/release/bin/tpcc --sessions 1 --warehouses 1 --seconds 5' \\
         'build/release/bin/tpcc --sessions 2 --warehouses 2 --seconds 5'
 
-Each command is an experiment: its last line on standard output is a JSON object with txn_per_s. --dir is given to each
-command, and is removed before each of its runs. The machine's noise hits both sides alike, so the ratio of a round is
-worth more than its parts: the median, the least and the most of the rounds' ratios (second / first) are printed, as one
-JSON line. Exit status 1 if a command fails.
+Each command is an experiment: its last line on standard output is a JSON object with txn_per_s.
+--dir is given to each command, and is removed before each of its runs. The machine's noise hits
+both sides alike, so the ratio of a round is worth more than its parts: the median, the least and
+the most of the rounds' ratios (second / first) are printed, as one JSON line. Exit status 1 if a
+command fails.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 #pragma once
 // Composition: what every composer is given: one storage, the snapshot before, and where to write.
 //
-//   G5  A composer reads the records of its range once, in order (handoff, G2), and appends pages;
-//       it holds no more in memory than the pages that are not full yet, some of each level.
+//   G5  A composer reads the records of its range once, in their order (G2), and appends pages. In
+//       memory it has no more than the pages that are not full yet, a few of each level.
 //   G6  What no record touches is not read below the page whose pointer says so, and not copied:
 //       the new snapshot points to the old page.
 //   G7  The same records, range, previous root and fences give the same bytes.

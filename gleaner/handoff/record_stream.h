@@ -2,12 +2,12 @@
 // RecordStream: log records of one storage and one range of positions, in the order in which a
 // composer wants them; what a reducer hands to a composer.
 //
-//   G1  Position: 64 bits by which a storage's records are partitioned and sorted first. Arrays: the
-//       index. Hash: the hash of the key. Master-Tree: the first slice of the key, big-endian, a
-//       shorter key filled up with zeroes. Sequential: 0.
-//   G2  Order: position; key bytes (as strings: unsigned bytes, a prefix first); TID; session;
-//       sequence. So all records of one key are together, oldest first, and the order is the same
-//       whatever mapper or run they came through.
+//   G1  A position is 64 bits by which a storage's records are partitioned and sorted first. In
+//       arrays it is the index, in hash storages the hash of the key, in Master-Trees the first
+//       slice of the key (big-endian, a shorter key filled up with zeroes), else 0.
+//   G2  They are in the order of position, key bytes (as strings, unsigned, a prefix first), TID,
+//       session, sequence. So all records of one key are together, the oldest first, and the order
+//       is the same whatever mapper or run they came through.
 
 #include <cstdint>
 
