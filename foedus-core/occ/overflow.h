@@ -30,24 +30,11 @@
 
 namespace foedus::occ {
 
-// With a key of kMaxKeyBytes a record of this size leaves room for another third of its page.
-inline constexpr std::uint32_t kInlinePayloadBytesMax = 1400;
-// Room for the payload in a record is a multiple of 8 and at least this: the id of a chain fits
-// always.
-inline constexpr std::uint32_t kPayloadRoomBytesMin = 8;
-// In the length field of a record.
-inline constexpr std::uint16_t kOverflowLength = 0xffff;
-
-inline constexpr bool is_overflow(std::size_t payload_bytes) {
-  return payload_bytes > kInlinePayloadBytesMax;
-}
-// Room that a record needs for a payload of that size.
-inline constexpr std::uint32_t payload_room_of(std::size_t payload_bytes) {
-  if (payload_bytes <= kPayloadRoomBytesMin || is_overflow(payload_bytes)) {
-    return kPayloadRoomBytesMin;
-  }
-  return (static_cast<std::uint32_t>(payload_bytes) + 7) & ~7u;
-}
+using page::is_overflow;
+using page::kInlinePayloadBytesMax;
+using page::kOverflowLength;
+using page::kPayloadRoomBytesMin;
+using page::payload_room_of;
 
 // Writes a chain and returns the id of its first page. On failure nothing was taken. kOutOfMemory.
 Result<std::uint64_t> write_overflow(TxnContext& ctx, StorageControl* storage,

@@ -1,14 +1,37 @@
 #pragma once
 // OverflowPage: part of a payload that is larger than a page gives room for. The pages of one
 // payload form a chain; they are written before anyone can reach them and never change afterwards
-// (occ/overflow.h).
+// (occ/overflow.h). A chain is volatile or in a snapshot as a whole.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "foedus-core/page/page_header.h"
 
 namespace foedus::page {
+
+// With a key of kMaxKeyBytes a record of this size leaves room for another third of its page.
+inline constexpr std::uint32_t kInlinePayloadBytesMax = 1400;
+// Room for the payload in a record is a multiple of 8 and at least this: the id of a chain fits
+// always.
+inline constexpr std::uint32_t kPayloadRoomBytesMin = 8;
+// In the length field of a record: the body holds the id of a chain's first page instead of the
+// payload. Two numbers, because a record that is copied out of a snapshot page as it is keeps its
+// chain there until somebody writes to it.
+inline constexpr std::uint16_t kOverflowLength = 0xffff;          // a VolatilePageId
+inline constexpr std::uint16_t kSnapshotOverflowLength = 0xfffe;  // a SnapshotPageId
+
+inline constexpr bool is_overflow(std::size_t payload_bytes) {
+  return payload_bytes > kInlinePayloadBytesMax;
+}
+// Room that a record needs for a payload of that size.
+inline constexpr std::uint32_t payload_room_of(std::size_t payload_bytes) {
+  if (payload_bytes <= kPayloadRoomBytesMin || is_overflow(payload_bytes)) {
+    return kPayloadRoomBytesMin;
+  }
+  return (static_cast<std::uint32_t>(payload_bytes) + 7) & ~7u;
+}
 
 struct OverflowPage {
   static constexpr std::uint32_t kDataBytes = kPageBytes - sizeof(PageHeader) - 16;

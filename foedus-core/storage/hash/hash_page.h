@@ -104,7 +104,8 @@ class HashSlot {
   constexpr std::uint32_t offset() const { return word_ & 0xffff; }  // in the page
   constexpr std::uint32_t key_bytes() const { return (word_ >> 16) & 0xffff; }
   constexpr std::uint32_t room() const { return (word_ >> 32) & 0xffff; }  // for the payload
-  constexpr std::uint32_t length() const {  // of the payload, or occ::kOverflowLength
+  // Of the payload; or page::kOverflowLength, or in snapshots kSnapshotOverflowLength.
+  constexpr std::uint32_t length() const {
     return static_cast<std::uint32_t>(word_ >> 48);
   }
   constexpr HashSlot with_length(std::uint32_t length) const {
