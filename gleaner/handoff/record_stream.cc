@@ -1,0 +1,30 @@
+#include "gleaner/handoff/record_stream.h"
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/masstree/masstree_page.h"
+
+namespace foedus::gleaner {
+
+std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
+  switch (kind) {
+    case StorageKind::kArray: return record.index();
+    case StorageKind::kHash: return storage::hash::hash_of(record.key());
+    case StorageKind::kMasstree: return storage::masstree::slice_of(record.key());
+    case StorageKind::kSequential: return 0;
+  }
+  FOEDUS_INVARIANT(false, kind);
+  return 0;
+}
+
+bool is_before(const StreamRecord& a, const StreamRecord& b) {
+  if (a.position != b.position) return a.position < b.position;
+  // char_traits<char> compares as unsigned bytes, and a prefix is less.
+  const int keys = a.log->key().compare(b.log->key());
+  if (keys != 0) return keys < 0;
+  if (a.log->tid != b.log->tid) return a.log->tid < b.log->tid;
+  if (a.session != b.session) return a.session < b.session;
+  return a.sequence < b.sequence;
+}
+
+}  // namespace foedus::gleaner
