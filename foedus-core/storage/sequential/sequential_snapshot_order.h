@@ -1,0 +1,93 @@
+#pragma once
+// How to read the pages of sequential_snapshot_page.h in the order of S5. Where pages come from is
+// the caller's.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/storage/sequential/sequential_snapshot_page.h"
+#include "foedus/status.h"
+
+namespace foedus::storage::sequential {
+
+[[gnu::cold]] inline Status not_that_page(page::SnapshotPageId id) {
+  return Status::error(ErrorCode::kCorruption,
+                       "snapshot page " + std::to_string(id.word()) +
+                           " is not the page of a sequential storage that others name");
+}
+
+// The runs pages of a storage, the oldest first; none if the root is null. `read` gives a page as a
+// Result<const SequentialRunsPage*>, valid until its next call. kCorruption; what `read` reports.
+template <typename Read>
+Result<std::vector<page::SnapshotPageId>> runs_pages_of(page::SnapshotPageId root,
+                                                        page::StorageId storage, Read&& read) {
+  std::vector<page::SnapshotPageId> ids;
+  std::uint64_t number = 0;  // of the page at hand: each is one below the one before, so this ends
+  for (page::SnapshotPageId id = root; !id.is_null();) {
+    FOEDUS_TRY(const SequentialRunsPage* const page, read(id));
+    if (!page->is_of(storage)) return not_that_page(id);
+    if (ids.empty()) {
+      number = page->header.kind_word;
+      // One run a snapshot.
+      if (number > page::SnapshotPageId::kSnapshotMax / SequentialRunsPage::kRuns) {
+        return not_that_page(id);
+      }
+      ids.resize(number + 1);
+    } else if (page->header.kind_word != --number || !page->is_full()) {
+      return not_that_page(id);
+    }
+    ids[number] = id;
+    id = page->full_page;
+  }
+  return ids;
+}
+
+// for (const SequentialSnapshotRecord& record : records_of(*page)). REQUIRES: has_whole_records().
+class SnapshotRecords {
+ public:
+  class Iterator {
+   public:
+    Iterator(const SequentialSnapshotPage* page, std::uint32_t offset)
+        : page_(page), offset_(offset) {}
+    const SequentialSnapshotRecord& operator*() const { return *page_->record_at(offset_); }
+    Iterator& operator++() {
+      offset_ += SequentialSnapshotRecord::size_of(page_->record_at(offset_)->payload_bytes);
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return offset_ == other.offset_; }
+
+   private:
+    const SequentialSnapshotPage* page_;
+    std::uint32_t offset_;
+  };
+
+  explicit SnapshotRecords(const SequentialSnapshotPage* page) : page_(page) {}
+  Iterator begin() const { return {page_, 0}; }
+  Iterator end() const { return {page_, page_->data_end}; }
+
+ private:
+  const SequentialSnapshotPage* page_;
+};
+inline SnapshotRecords records_of(const SequentialSnapshotPage& page) {
+  return SnapshotRecords(&page);
+}
+
+// Whether record_count records fill the bytes up to data_end: the lengths may be trusted then.
+inline bool has_whole_records(const SequentialSnapshotPage& page) {
+  if (page.data_end > SequentialSnapshotPage::kDataBytes) return false;
+  std::uint32_t count = 0;
+  for (std::uint32_t offset = 0; offset != page.data_end; ++count) {
+    if (page.data_end - offset < sizeof(SequentialSnapshotRecord)) return false;
+    const std::uint32_t payload_bytes = page.record_at(offset)->payload_bytes;
+    if (payload_bytes > kMaxSequentialPayloadBytes) return false;
+    const std::uint32_t bytes = SequentialSnapshotRecord::size_of(payload_bytes);
+    if (bytes > page.data_end - offset) return false;
+    offset += bytes;
+  }
+  return count == page.record_count;
+}
+
+}  // namespace foedus::storage::sequential
