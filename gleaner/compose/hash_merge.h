@@ -1,0 +1,106 @@
+#pragma once
+// The records that a hash storage has after a glean, in their order: those of an old bin with the
+// log records of the same hashes folded in.
+//
+// Folding is what a commit did to the live record (storage/hash/hash_commit.cc): a put is the whole
+// payload, an erasure leaves nothing behind, partial writes change bytes of an inline payload (to
+// one that is a chain, the log has a put of the whole). What cannot have been committed so is G8's.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "foedus-core/log/log_record.h"
+#include "gleaner/compose/hash_pages.h"
+
+namespace foedus::gleaner {
+
+// The log records of a range, one at a time.
+class HashLogCursor {
+ public:
+  HashLogCursor(RecordStream* stream, const PositionRange& range)
+      : stream_(stream), range_(range), position_(range.begin) {}
+
+  // Null at the end, and before the first advance(). Valid until the next one.
+  const StreamRecord* current() const { return current_; }
+  bool is_in(const PositionRange& range) const {
+    return current_ != nullptr && range.contains(current_->position);
+  }
+  Status advance();
+
+ private:
+  RecordStream* stream_;
+  const PositionRange range_;
+  std::uint64_t position_;
+  const StreamRecord* current_ = nullptr;
+};
+
+// The records of an old bin whose hashes are in a range. One page of it is in memory.
+class OldHashBin {
+ public:
+  // `head`: the first page, read already.
+  OldHashBin(const Composition& composition, const HashPrefix& prefix, const PositionRange& range,
+             page::SnapshotPageId id, std::unique_ptr<PageBlock> head)
+      : composition_(composition), prefix_(prefix), range_(range), id_(id),
+        block_(std::move(head)) {}
+
+  Status start();
+  bool is_at_end() const { return is_at_end_; }
+  // REQUIRES: !is_at_end().
+  std::uint64_t hash() const { return hash_; }
+  std::string_view key() const { return key_; }
+  HashRecord record() const;
+  Status advance();
+
+ private:
+  Status check_page();
+  Status next_page();
+  Status look();
+
+  const Composition& composition_;
+  const HashPrefix prefix_;
+  const PositionRange range_;
+  page::SnapshotPageId id_;
+  std::unique_ptr<PageBlock> block_;
+  std::uint32_t place_ = 0;
+  bool is_first_ = true;  // no record before this one
+  bool is_at_end_ = false;
+  std::uint64_t hash_ = 0;
+  std::string key_;
+};
+
+class HashMerge {
+ public:
+  // Of the hashes in `range`; `old` may be null.
+  HashMerge(const Composition& composition, HashLogCursor* log, const PositionRange& range,
+            OldHashBin* old)
+      : composition_(composition), log_(*log), range_(range), old_(old) {}
+
+  // Whether all records left in `range`, the first part of what is left, fit one page. Looks no
+  // further than one page's worth.
+  Result<bool> fits(const PositionRange& range);
+  // Takes the records left in `range`, however many they are.
+  Result<HashBin> take(const PositionRange& range);
+
+ private:
+  Status look_ahead();
+  Status fold();
+  Status fold_one(const log::LogRecord& log);
+  Status write_part(const log::LogRecord& log);
+  Status finish();
+  Status contradiction(const char* what) const;
+
+  const Composition& composition_;
+  HashLogCursor& log_;
+  const PositionRange range_;
+  OldHashBin* old_;
+  std::deque<HashRecord> ahead_;
+  bool is_at_end_ = false;  // behind what is ahead
+  // The record that log records are folded into. A chain is written when the last one was.
+  HashRecord record_;
+  bool is_present_ = false;
+};
+
+}  // namespace foedus::gleaner
