@@ -1,7 +1,7 @@
 #pragma once
 // PageWriter, PageReader: how composers give away the pages of the snapshot that they make, and
-// look at those of the one before. The files behind them are snapshot_file.h's; tests put memory
-// there.
+// look at those of the one before. The files behind them are those of snapshot_writer.h and
+// snapshot_reader.h; tests put memory there.
 
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
@@ -14,11 +14,11 @@ class PageWriter {
  public:
   virtual ~PageWriter() = default;
 
-  // The id that the next append() gives.
+  // The id that the next append() gives; null if the file has all its pages.
   virtual page::SnapshotPageId next_id() const = 0;
   // Copies the page of kPageBytes at `page`, with the id and checksum of its place; all else in it
   // is the caller's, its lock words must be 0. kTooLarge: the file has all the pages that an id can
-  // name. kOutOfSpace, kIoError: the file is of no use any more.
+  // name. kOutOfSpace, kIoError. After an error the file is of no use any more.
   virtual Result<page::SnapshotPageId> append(const page::PageHeader* page) = 0;
 };
 

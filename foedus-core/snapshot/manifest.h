@@ -1,0 +1,86 @@
+#pragma once
+// The manifest: the complete description of one snapshot. Which storages there are, where their
+// roots lie, which files hold their pages, and up to which epoch all commits are in.
+//
+//   F2  A manifest gets its name only after its bytes are synced, and the names of the files that
+//       it lists are. So one that is found is whole and its files are there: the newest counts, and
+//       if it is damaged that is an error, never a reason to take an older one.
+//   F3  Numbers grow. A number that is not above the newest manifest is refused, by writers of
+//       snapshot files too: what a manifest may name is never replaced.
+//
+// write_manifest():  manifest-new: write, sync │ sync_directory │ rename │ sync_directory
+//                    old one is the newest ───────────────────────►│ either │◄─── the new one is
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/device/device.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus/epoch.h"
+#include "foedus/status.h"
+#include "foedus/storage.h"
+
+namespace foedus::snapshot {
+
+struct ManifestStorage {
+  page::StorageId id{};
+  StorageKind kind = StorageKind::kMasstree;
+  std::string name;
+  std::uint64_t records = 0;              // arrays: number of records
+  std::uint32_t payload_bytes = 0;        // arrays: bytes of a payload
+  std::uint32_t fan_out_bits = 0;         // hash: bits of the hash that the root spreads by; <= 255
+  page::SnapshotPageId root;              // null: the storage has no pages
+  std::vector<std::uint64_t> boundaries;  // of its partitions; what they mean is the gleaner's
+  bool operator==(const ManifestStorage&) const = default;
+};
+
+struct ManifestFile {
+  page::SnapshotNumber snapshot{};
+  std::uint32_t soc = 0;
+  std::uint32_t pages = 0;       // pages 1 .. pages are there
+  std::uint32_t live_pages = 0;  // of these, pages that a root of this manifest leads to
+  bool operator==(const ManifestFile&) const = default;
+};
+
+struct Manifest {
+  page::SnapshotNumber number{};
+  Epoch covered;      // all commits of epochs up to it are in, no later one is
+  Epoch newest_seen;  // by the log when it was made; not below `covered`
+  page::StorageId next_storage_id{};      // above all that were ever given, dropped ones included
+  std::vector<ManifestFile> files;        // ascending by snapshot, then SOC
+  std::vector<ManifestStorage> storages;  // ascending by id
+  bool operator==(const Manifest&) const = default;
+};
+
+// Why no snapshot can be like this, in words; empty if it can. Limits and order of all fields,
+// names used twice, roots that no file of it holds.
+std::string problem_of(const Manifest& manifest);
+
+// The bytes of its file. kTooLarge: more than kManifestBytesMax.
+// REQUIRES: problem_of(manifest) is empty.
+Result<std::string> encode_manifest(const Manifest& manifest);
+// kCorruption: not what encode_manifest() can have made. kWrongVersion. `path` is for messages.
+Result<Manifest> parse_manifest(std::string_view bytes, const std::string& path);
+
+// Makes it the newest one, durably. The snapshot files of its number are finished, that is synced.
+// REQUIRES: problem_of(manifest) is empty.
+// kAlreadyExists: its number is not above the newest one's. kTooLarge. kOutOfSpace, kIoError: the
+// newest one is still the one before, or, if a directory could not be synced, this one: look, and
+// rely on neither until Device::sync_directory() succeeds.
+Status write_manifest(device::Device* device, const Manifest& manifest);
+
+// Numbers of all manifests, ascending.
+Result<std::vector<page::SnapshotNumber>> find_manifests(device::Device* device);
+// kNotFound: no such file. kCorruption, kWrongVersion.
+Result<Manifest> read_manifest(device::Device* device, page::SnapshotNumber number);
+// kNotFound: there is no manifest; the database has no snapshot yet.
+Result<Manifest> read_newest_manifest(device::Device* device);
+
+// Removes one that is not the newest; its files become leftovers (leftovers.h) unless another
+// manifest lists them. After a power failure it may be there again, and its files with it, until
+// remove_leftovers() has returned. kInvalidArgument: it is the newest one. kNotFound.
+Status remove_manifest(device::Device* device, page::SnapshotNumber number);
+
+}  // namespace foedus::snapshot

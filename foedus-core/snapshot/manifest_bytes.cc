@@ -1,0 +1,251 @@
+// What a manifest may hold, and its bytes.
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/manifest_format.h"
+#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus/options.h"
+
+namespace foedus::snapshot {
+
+namespace {
+
+constexpr std::size_t round_up_8(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
+
+template <typename T>
+void put(std::string* bytes, const T& value) {
+  bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// The bytes of a manifest that are not read yet.
+class Remaining {
+ public:
+  explicit Remaining(std::string_view bytes) : bytes_(bytes) {}
+  bool has(std::uint64_t bytes) const { return bytes <= bytes_.size(); }
+  bool is_empty() const { return bytes_.empty(); }
+  // REQUIRES: has(bytes).
+  std::string_view take(std::size_t bytes) {
+    const std::string_view taken = bytes_.substr(0, bytes);
+    bytes_.remove_prefix(bytes);
+    return taken;
+  }
+  template <typename T>
+  bool try_take(T* value) {
+    if (!has(sizeof(*value))) return false;
+    std::memcpy(value, take(sizeof(*value)).data(), sizeof(*value));
+    return true;
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+bool comes_before(const ManifestFile& left, const ManifestFile& right) {
+  if (left.snapshot != right.snapshot) return left.snapshot < right.snapshot;
+  return left.soc < right.soc;
+}
+
+std::string problem_of_file(const Manifest& manifest, const ManifestFile& file) {
+  if (file.snapshot < page::SnapshotNumber{1} || file.snapshot > manifest.number) {
+    return " is of no snapshot up to this one";
+  }
+  if (file.soc >= kMaxSocs) return " is of a SOC above the limit";
+  if (file.pages >= kFilePagesMax) return " has more pages than an id can name";
+  if (file.live_pages > file.pages) return " has more live pages than pages";
+  return {};
+}
+
+// The files are known to be in order: a hostile manifest has millions of them, and of roots.
+bool is_held(const Manifest& manifest, page::SnapshotPageId id) {
+  const ManifestFile wanted{id.snapshot(), id.soc(), 0, 0};
+  const auto file = std::lower_bound(manifest.files.begin(), manifest.files.end(), wanted,
+                                     comes_before);
+  if (file == manifest.files.end() || comes_before(wanted, *file)) return false;
+  return id.page() >= 1 && id.page() <= file->pages;
+}
+
+std::string problem_of_storage(const Manifest& manifest, const ManifestStorage& storage) {
+  if (storage.id == page::StorageId{0} || storage.id >= manifest.next_storage_id) {
+    return " has an id that was never given";
+  }
+  if (storage.kind < StorageKind::kArray || storage.kind > StorageKind::kSequential) {
+    return " is of an unknown kind";
+  }
+  if (storage.name.empty() || storage.name.size() > kMaxStorageNameBytes) {
+    return " has a name of impossible length";
+  }
+  if (storage.fan_out_bits > 0xff) return " has an impossible fan-out";
+  if (!storage.root.is_null() && !is_held(manifest, storage.root)) {
+    return " has a root that lies in no file";
+  }
+  return {};
+}
+
+std::string problem_of_head(const Manifest& manifest) {
+  const auto number = static_cast<std::uint32_t>(manifest.number);
+  if (number == 0 || number > kSnapshotNumberMax) return "its number is impossible";
+  if (!manifest.covered.is_valid()) return "it covers no epoch";
+  if (manifest.newest_seen < manifest.covered) return "it covers epochs that were never seen";
+  if (manifest.newest_seen > Epoch(Epoch::kMax)) return "its newest epoch is impossible";
+  return {};
+}
+
+// Entries are taken from counts only as far as there are bytes for them.
+bool read_files(Remaining* bytes, std::uint32_t count, Manifest* manifest) {
+  if (!bytes->has(std::uint64_t{count} * sizeof(ManifestFileEntry))) return false;
+  manifest->files.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    ManifestFileEntry entry;
+    if (!bytes->try_take(&entry)) return false;
+    manifest->files.push_back(
+        {page::SnapshotNumber{entry.snapshot}, entry.soc, entry.pages, entry.live_pages});
+  }
+  return true;
+}
+
+bool read_storage(Remaining* bytes, ManifestStorage* storage) {
+  ManifestStorageEntry entry;
+  if (!bytes->try_take(&entry)) return false;
+  storage->id = page::StorageId{entry.id};
+  storage->kind = StorageKind{entry.kind};
+  storage->records = entry.records;
+  storage->payload_bytes = entry.payload_bytes;
+  storage->fan_out_bits = entry.fan_out_bits;
+  storage->root = page::SnapshotPageId(entry.root);
+  const std::size_t padded = round_up_8(entry.name_bytes);
+  const std::uint64_t boundary_bytes = std::uint64_t{entry.boundary_count} * 8;
+  if (!bytes->has(padded + boundary_bytes)) return false;
+  const std::string_view name = bytes->take(padded);
+  storage->name = name.substr(0, entry.name_bytes);
+  if (name.find_first_not_of('\0', entry.name_bytes) != name.npos) return false;
+  if (entry.boundary_count == 0) return true;
+  storage->boundaries.resize(entry.boundary_count);
+  std::memcpy(storage->boundaries.data(), bytes->take(boundary_bytes).data(), boundary_bytes);
+  return true;
+}
+
+void put_storage(std::string* bytes, const ManifestStorage& storage) {
+  put(bytes, ManifestStorageEntry{
+                 .root = storage.root.word(),
+                 .records = storage.records,
+                 .id = static_cast<std::uint32_t>(storage.id),
+                 .payload_bytes = storage.payload_bytes,
+                 .boundary_count = static_cast<std::uint32_t>(storage.boundaries.size()),
+                 .kind = static_cast<std::uint8_t>(storage.kind),
+                 .fan_out_bits = static_cast<std::uint8_t>(storage.fan_out_bits),
+                 .name_bytes = static_cast<std::uint16_t>(storage.name.size())});
+  bytes->append(storage.name);
+  bytes->append(round_up_8(storage.name.size()) - storage.name.size(), '\0');
+  for (const std::uint64_t boundary : storage.boundaries) put(bytes, boundary);
+}
+
+Status damaged(const std::string& path, const std::string& what) {
+  return Status::error(ErrorCode::kCorruption, path + ": " + what);
+}
+
+// Magic, checksum, version and length.
+Status check_envelope(std::string_view bytes, const std::string& path, ManifestHeader* header) {
+  if (!Remaining(bytes).try_take(header)) {
+    return damaged(path, "a manifest cannot be " + std::to_string(bytes.size()) + " bytes long");
+  }
+  if (header->magic != kManifestMagic) return damaged(path, "does not begin like a manifest");
+  if (header->crc != checksum_of(bytes.data(), bytes.size())) {
+    return damaged(path, "the checksum over its " + std::to_string(bytes.size()) +
+                             " bytes is not the one at offset 12");
+  }
+  if (header->version != kManifestFormatVersion) {
+    return Status::error(ErrorCode::kWrongVersion,
+                         path + " has format version " + std::to_string(header->version) +
+                             ", this program knows " + std::to_string(kManifestFormatVersion));
+  }
+  if (header->file_bytes != bytes.size()) return damaged(path, "its length is not what it says");
+  return {};
+}
+
+}  // namespace
+
+std::string problem_of(const Manifest& manifest) {
+  if (std::string problem = problem_of_head(manifest); !problem.empty()) return problem;
+  const ManifestFile* file_before = nullptr;
+  for (const ManifestFile& file : manifest.files) {
+    const std::string problem = problem_of_file(manifest, file);
+    if (!problem.empty()) return "file " + snapshot_name(file.snapshot, file.soc) + problem;
+    if (file_before != nullptr && !comes_before(*file_before, file)) return "files out of order";
+    file_before = &file;
+  }
+  std::unordered_set<std::string_view> names;
+  auto id_before = page::StorageId{0};
+  for (const ManifestStorage& storage : manifest.storages) {
+    const std::string problem = problem_of_storage(manifest, storage);
+    if (!problem.empty()) {
+      return "storage " + std::to_string(static_cast<std::uint32_t>(storage.id)) + problem;
+    }
+    if (storage.id <= id_before) return "storages out of order";
+    if (!names.insert(storage.name).second) return "two storages of one name";
+    id_before = storage.id;
+  }
+  return {};
+}
+
+Result<std::string> encode_manifest(const Manifest& manifest) {
+  const std::string problem = problem_of(manifest);
+  FOEDUS_INVARIANT(problem.empty(), problem);
+  ManifestHeader header{.magic = kManifestMagic,
+                        .version = kManifestFormatVersion,
+                        .crc = 0,
+                        .file_bytes = 0,
+                        .covered_epoch = manifest.covered.number(),
+                        .newest_epoch = manifest.newest_seen.number(),
+                        .number = static_cast<std::uint32_t>(manifest.number),
+                        .next_storage_id = static_cast<std::uint32_t>(manifest.next_storage_id),
+                        .file_count = static_cast<std::uint32_t>(manifest.files.size()),
+                        .storage_count = static_cast<std::uint32_t>(manifest.storages.size())};
+  std::string bytes;
+  put(&bytes, header);
+  for (const ManifestFile& file : manifest.files) {
+    put(&bytes, ManifestFileEntry{static_cast<std::uint32_t>(file.snapshot), file.soc, file.pages,
+                                  file.live_pages});
+  }
+  for (const ManifestStorage& storage : manifest.storages) put_storage(&bytes, storage);
+  if (bytes.size() > kManifestBytesMax) {
+    return Status::error(ErrorCode::kTooLarge,
+                         manifest_name(manifest.number) + " would be " +
+                             std::to_string(bytes.size()) + " bytes long, the limit is " +
+                             std::to_string(kManifestBytesMax));
+  }
+  header.file_bytes = bytes.size();
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  header.crc = checksum_of(bytes.data(), bytes.size());
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes;
+}
+
+Result<Manifest> parse_manifest(std::string_view bytes, const std::string& path) {
+  ManifestHeader header;
+  FOEDUS_CHECK(check_envelope(bytes, path, &header));
+  Manifest manifest;
+  manifest.number = page::SnapshotNumber{header.number};
+  manifest.covered = Epoch(header.covered_epoch);
+  manifest.newest_seen = Epoch(header.newest_epoch);
+  manifest.next_storage_id = page::StorageId{header.next_storage_id};
+  Remaining remaining(bytes.substr(sizeof(header)));
+  if (!read_files(&remaining, header.file_count, &manifest)) {
+    return damaged(path, "it lists more files than it has bytes for");
+  }
+  for (std::uint32_t i = 0; i < header.storage_count; ++i) {
+    ManifestStorage storage;
+    if (!read_storage(&remaining, &storage)) {
+      return damaged(path, "entry " + std::to_string(i) + " of its storages is not whole");
+    }
+    manifest.storages.push_back(std::move(storage));
+  }
+  if (!remaining.is_empty()) return damaged(path, "bytes follow behind the last storage");
+  const std::string problem = problem_of(manifest);
+  if (!problem.empty()) return damaged(path, problem);
+  return manifest;
+}
+
+}  // namespace foedus::snapshot

@@ -1,0 +1,59 @@
+#pragma once
+// SnapshotFiles: reads pages of all finished snapshots, from any thread. A file is opened when its
+// first page is wanted and stays open; from then on no thread that reads it takes a lock.
+//
+//   word               written by                  read by    meaning
+//   buckets_[i]        first reader, under mutex_  readers    files whose names fall in bucket i
+//   OpenFile::file     opener, close(), mutex_     readers    null: closed, to be opened again
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/snapshot/page_io.h"
+
+namespace foedus::snapshot {
+
+class SnapshotFiles final : public PageReader {
+ public:
+  explicit SnapshotFiles(device::Device* device) : device_(device) {}
+  SnapshotFiles(const SnapshotFiles&) = delete;
+  SnapshotFiles& operator=(const SnapshotFiles&) = delete;
+
+  // kWrongVersion: of the file. On failure the bytes at `to` are not to be used.
+  Status read(page::SnapshotPageId id, page::PageHeader* to) override;
+  // The same for `count` pages that stand one behind the other, with one call to the device.
+  // REQUIRES: their ids name pages of one file, at least one.
+  Status read_range(page::SnapshotPageId first, std::uint32_t count, page::PageHeader* to);
+
+  // Gives the open file back, if there is one, so that its room becomes free with its removal.
+  // REQUIRES: no thread reads a page of it at the same time.
+  void close(page::SnapshotNumber snapshot, std::uint32_t soc);
+
+ private:
+  static constexpr std::size_t kBuckets = 256;
+  struct OpenFile {
+    page::SnapshotNumber snapshot;
+    std::uint32_t soc;
+    OpenFile* next;  // in the bucket
+    base::AtomicWord<const device::File*> file;
+    std::unique_ptr<device::File> owned;  // guarded by mutex_
+  };
+
+  static std::size_t bucket_of(page::SnapshotNumber snapshot, std::uint32_t soc);
+  OpenFile* find(page::SnapshotNumber snapshot, std::uint32_t soc) const;
+  Result<const device::File*> file_of(page::SnapshotPageId id);
+  Result<const device::File*> open_locked(page::SnapshotNumber snapshot, std::uint32_t soc);
+
+  device::Device* const device_;
+  base::AtomicWord<OpenFile*> buckets_[kBuckets];
+
+  std::mutex mutex_;  // held while a file is opened or closed
+  // Guarded by mutex_. Entries stay; closed ones are opened again.
+  std::vector<std::unique_ptr<OpenFile>> all_;
+};
+
+}  // namespace foedus::snapshot

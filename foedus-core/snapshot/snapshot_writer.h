@@ -1,0 +1,72 @@
+#pragma once
+// SnapshotWriter: writes one SOC's file of the snapshot in the making, front to back, in large
+// writes that bypass the system's cache, and once.
+//
+//   F5  A file counts when a manifest lists it, and only a writer that finished may be listed. What
+//       a writer finds under its name is a leftover: removed, never opened.
+//   F6  The first error is final: whatever was written is a leftover from then on (V2).
+//
+// create() ──► open ── append()* ── finish() ──► synced; its name becomes durable with the manifest
+//               └── any error ──► failed: every call returns that error
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "foedus-core/device/device.h"
+#include "foedus-core/snapshot/page_io.h"
+#include "foedus-core/snapshot/snapshot_format.h"
+
+namespace foedus::snapshot {
+
+class SnapshotWriter final : public PageWriter {
+ public:
+  static constexpr std::size_t kBufferBytes = 1u << 20;
+
+  // Makes the file; nothing is written yet. `pages_max`: of the file, page 0 included.
+  // kAlreadyExists: a manifest of this or a later number is there (F3). kTooLarge: a number above
+  // kSnapshotNumberMax. kOutOfSpace, kIoError.
+  // REQUIRES: soc < kMaxSocs; buffer_bytes is a positive multiple of kPageBytes, and taken from the
+  // heap until the writer ends; 1 <= pages_max <= kFilePagesMax.
+  static Result<std::unique_ptr<SnapshotWriter>> create(device::Device* device,
+                                                        page::SnapshotNumber snapshot,
+                                                        std::uint32_t soc,
+                                                        std::size_t buffer_bytes = kBufferBytes,
+                                                        std::uint32_t pages_max = kFilePagesMax);
+  SnapshotWriter(const SnapshotWriter&) = delete;
+  SnapshotWriter& operator=(const SnapshotWriter&) = delete;
+
+  page::SnapshotPageId next_id() const override;
+  Result<page::SnapshotPageId> append(const page::PageHeader* page) override;
+  // Writes what is left and syncs the file. REQUIRES: called once, as the last call.
+  Status finish();
+
+  // Appended so far; they have the ids 1 .. pages() of the file.
+  std::uint32_t pages() const { return next_page_ - 1; }
+  const std::string& path() const { return file_->path(); }
+
+ private:
+  struct Page {
+    alignas(page::kPageBytes) char bytes[page::kPageBytes];
+  };
+
+  SnapshotWriter(std::unique_ptr<device::File> file, page::SnapshotNumber snapshot,
+                 std::uint32_t soc, std::size_t buffer_pages, std::uint32_t pages_max);
+  Status write_buffer();
+
+  // Constant after create().
+  const std::unique_ptr<device::File> file_;
+  const page::SnapshotNumber snapshot_;
+  const std::uint32_t soc_;
+  const std::size_t buffer_pages_;
+  const std::uint32_t pages_max_;
+
+  // Used by the one thread that writes. The buffer holds the last `buffered_` pages.
+  const std::unique_ptr<Page[]> buffer_;
+  std::size_t buffered_ = 0;
+  std::uint32_t next_page_ = 1;
+  Status status_;
+  bool is_finished_ = false;
+};
+
+}  // namespace foedus::snapshot

@@ -1,0 +1,207 @@
+// ctest-labels: concurrency
+// Snapshot pages are what was written, or an error that names file, page and reason.
+#include <string_view>
+#include <thread>
+
+#include "foedus-core/snapshot/snapshot_format.h"
+#include "tests/snapshot/snapshot_rig.h"
+
+namespace foedus::snapshot::testing {
+namespace {
+
+constexpr SnapshotNumber kOne{1};
+const std::string kName = "snapshot-00000001-0";
+
+SnapshotPageId page_of(std::uint32_t page) { return {kOne, 0, page}; }
+
+bool says(const Status& status, std::string_view words) {
+  return status.message().find(words) != std::string::npos;
+}
+
+// Goal: damage is found where it is, and only there. Method: a file of two pages, each byte of it
+// flipped in one bit; every page is read by a reader that opens the file anew.
+TEST(SnapshotReader, a_flipped_bit_in_any_byte_is_detected_and_named) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  for (std::uint64_t offset = 0; offset < 3 * kPageBytes; ++offset) {
+    const auto damaged = static_cast<std::uint32_t>(offset / kPageBytes);
+    const unsigned bit = static_cast<unsigned>(offset * 5 % 8);
+    device.flip_bit(kName, offset, bit);
+    SnapshotFiles files(&device);
+    for (std::uint32_t page = 1; page <= 2; ++page) {
+      const Status status = read_and_compare(&files, page_of(page));
+      const bool is_hit = damaged == 0 || damaged == page;
+      ASSERT_EQ(status.code(), is_hit ? ErrorCode::kCorruption : ErrorCode::kOk) << offset;
+      if (!is_hit) continue;
+      ASSERT_TRUE(says(status, "/failing/" + kName + ", page " + std::to_string(damaged)))
+          << status.message();
+    }
+    device.flip_bit(kName, offset, bit);
+  }
+}
+
+TEST(SnapshotReader, every_truncated_length_is_detected) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  for (std::uint64_t bytes = 3 * kPageBytes; bytes-- > 0;) {
+    device.set_size(kName, bytes);
+    SnapshotFiles files(&device);
+    ASSERT_EQ(read_and_compare(&files, page_of(2)).code(), ErrorCode::kCorruption) << bytes;
+    const bool has_first = bytes >= 2 * kPageBytes;
+    ASSERT_EQ(read_and_compare(&files, page_of(1)).code(),
+              has_first ? ErrorCode::kOk : ErrorCode::kCorruption)
+        << bytes;
+  }
+}
+
+// Goal: a page in the wrong place is refused though its checksum is right. Method: page 1 is
+// written over page 2 by a device that lost its way.
+TEST(SnapshotReader, a_page_of_another_place_is_refused) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  const std::vector<char> bytes = device.bytes_of(kName);
+  device.overwrite(kName, 2 * kPageBytes, {bytes.data() + kPageBytes, kPageBytes});
+  SnapshotFiles files(&device);
+  const Status status = read_and_compare(&files, page_of(2));
+  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+  EXPECT_TRUE(says(status, "page 2: it says that it is page 1 of snapshot-00000001-0"))
+      << status.message();
+}
+
+TEST(SnapshotReader, a_file_of_another_name_is_refused) {
+  for (const char* const name : {"snapshot-00000001-1", "snapshot-00000002-0"}) {
+    FailingDevice device;
+    ASSERT_OK(write_file(&device, 1, 0, 2));
+    ASSERT_OK(device.rename(kName, name));
+    SnapshotFiles files(&device);
+    const auto parsed = parse_snapshot_name(name);
+    const Status status =
+        read_and_compare(&files, SnapshotPageId(parsed->snapshot, parsed->soc, 1));
+    EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+    EXPECT_TRUE(says(status, "it says that this is snapshot-00000001-0")) << status.message();
+  }
+}
+
+TEST(SnapshotReader, a_file_of_another_version_is_refused_by_name) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  std::string page_0(device.bytes_of(kName).data(), kPageBytes);
+  page_0[offsetof(SnapshotFileHeader, version)] = 2;
+  const std::uint32_t crc = checksum_of(page_0.data(), page_0.size());
+  std::memcpy(page_0.data() + kChecksumOffset, &crc, sizeof(crc));
+  device.overwrite(kName, 0, page_0);
+  SnapshotFiles files(&device);
+  const Status status = read_and_compare(&files, page_of(1));
+  EXPECT_EQ(status.code(), ErrorCode::kWrongVersion);
+  EXPECT_TRUE(says(status, kName + " has format version 2")) << status.message();
+}
+
+TEST(SnapshotReader, a_missing_file_is_corruption) {
+  FailingDevice device;
+  SnapshotFiles files(&device);
+  const Status status = read_and_compare(&files, page_of(1));
+  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+  EXPECT_TRUE(says(status, "/failing/" + kName + " is missing")) << status.message();
+}
+
+TEST(SnapshotReader, an_id_that_no_page_can_have_is_corruption) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  SnapshotFiles files(&device);
+  Pages page(1);
+  const SnapshotPageId ids[] = {SnapshotPageId(), page_of(0), page_of(3),
+                                page_of(SnapshotPageId::kPageMax), SnapshotPageId(kOne, 64, 1),
+                                SnapshotPageId(SnapshotNumber{0}, 0, 1),
+                                SnapshotPageId(SnapshotNumber{100'000'000}, 0, 1)};
+  for (const SnapshotPageId id : ids) {
+    EXPECT_EQ(files.read(id, page.at(0)).code(), ErrorCode::kCorruption) << id.word();
+  }
+}
+
+TEST(SnapshotReader, an_error_of_the_device_is_passed_on_and_does_not_stick) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  for (const auto& [call, skip] : {std::pair{Call::kOpen, 0u}, {Call::kRead, 0u},
+                                   {Call::kRead, 1u}}) {
+    SnapshotFiles files(&device);
+    device.fail(call, skip, EIO);
+    EXPECT_EQ(read_and_compare(&files, page_of(1)).code(), ErrorCode::kIoError);
+    EXPECT_TRUE(read_and_compare(&files, page_of(1)).is_ok());
+  }
+}
+
+TEST(SnapshotReader, a_range_is_one_call_to_the_device_and_each_page_is_checked) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 8));
+  SnapshotFiles files(&device);
+  ASSERT_OK(read_and_compare(&files, page_of(1)));
+  const std::uint64_t before = device.calls(Call::kRead);
+  Pages pages(6);
+  ASSERT_OK(files.read_range(page_of(3), 6, pages.at(0)));
+  EXPECT_EQ(device.calls(Call::kRead), before + 1);
+  for (std::uint32_t i = 0; i < 6; ++i) EXPECT_TRUE(is_filled(pages.at(i), page_of(3 + i)));
+  EXPECT_EQ(files.read_range(page_of(4), 6, pages.at(0)).code(), ErrorCode::kCorruption);
+  device.flip_bit(kName, 5 * kPageBytes + 99, 0);
+  const Status status = files.read_range(page_of(3), 6, pages.at(0));
+  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+  EXPECT_TRUE(says(status, "page 5: its checksum")) << status.message();
+}
+
+TEST(SnapshotReader, a_file_is_opened_once_until_it_is_closed) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  SnapshotFiles files(&device);
+  files.close(kOne, 0);  // not open yet
+  for (int i = 0; i < 3; ++i) ASSERT_OK(read_and_compare(&files, page_of(2)));
+  EXPECT_EQ(device.calls(Call::kOpen), 1u);
+  files.close(kOne, 0);
+  ASSERT_OK(read_and_compare(&files, page_of(2)));
+  EXPECT_EQ(device.calls(Call::kOpen), 2u);
+  files.close(kOne, 0);
+  device.drop_file(kName);
+  EXPECT_EQ(read_and_compare(&files, page_of(2)).code(), ErrorCode::kCorruption);
+}
+
+// Goal: any number of files, also where names share a bucket. Method: more files than buckets.
+TEST(SnapshotReader, many_files_are_told_apart) {
+  FailingDevice device;
+  for (std::uint32_t snapshot = 1; snapshot <= 150; ++snapshot) {
+    for (std::uint32_t soc = 0; soc < 4; ++soc) ASSERT_OK(write_file(&device, snapshot, soc, 1));
+  }
+  SnapshotFiles files(&device);
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint32_t snapshot = 1; snapshot <= 150; ++snapshot) {
+      for (std::uint32_t soc = 0; soc < 4; ++soc) {
+        ASSERT_OK(read_and_compare(&files, {SnapshotNumber{snapshot}, soc, 1}));
+      }
+    }
+  }
+  EXPECT_EQ(device.calls(Call::kOpen), 600u);
+}
+
+// Goal: threads that read and open at once see whole files. Method: four threads walk 24 files in
+// different orders; under ThreadSanitizer this also checks the orders of the words.
+TEST(SnapshotReader, many_threads_read_while_files_are_opened) {
+  FailingDevice device;
+  for (std::uint32_t snapshot = 1; snapshot <= 24; ++snapshot) {
+    ASSERT_OK(write_file(&device, snapshot, 0, 3));
+  }
+  SnapshotFiles files(&device);
+  std::vector<std::thread> threads;
+  std::vector<Status> statuses(4);
+  for (std::uint32_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&files, &statuses, t] {
+      constexpr std::uint32_t kStrides[] = {1, 5, 7, 11};
+      for (std::uint32_t i = 0; i < 96 && statuses[t].is_ok(); ++i) {
+        const SnapshotNumber snapshot{1 + i * kStrides[t] % 24};
+        statuses[t] = read_and_compare(&files, {snapshot, 0, 1 + i % 3});
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Status& status : statuses) EXPECT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(device.calls(Call::kOpen), 24u);
+}
+
+}  // namespace
+}  // namespace foedus::snapshot::testing
