@@ -85,6 +85,8 @@ class Slot {
   static constexpr std::uint32_t kLayerKeyBytes = 0xffff;
   // Payload bytes: a chain of overflow pages, see occ/overflow.h.
   static constexpr std::uint32_t kOverflow = 0xffff;
+  // Payload bytes: the same of pages of a snapshot; the body holds a SnapshotPageId.
+  static constexpr std::uint32_t kSnapshotOverflow = 0xfffe;
   // Payload bytes: a next layer; below it the page's layer count once it became one, or 0.
   static constexpr std::uint32_t kLayer = 0xf000;
   static constexpr std::uint32_t kLayerOrdinalMask = 0x00ff;
@@ -109,6 +111,7 @@ class Slot {
     return key_bytes() <= 8 || key_bytes() == kLayerKeyBytes ? 0 : key_bytes() - 8;
   }
   constexpr bool is_overflow() const { return payload_field() == kOverflow; }
+  constexpr bool is_snapshot_overflow() const { return payload_field() == kSnapshotOverflow; }
   constexpr bool is_layer() const {
     return (payload_field() & ~kLayerOrdinalMask) == kLayer;
   }

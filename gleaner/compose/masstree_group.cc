@@ -1,0 +1,129 @@
+#include "gleaner/compose/masstree_group.h"
+
+#include <bit>
+#include <cstring>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/page/overflow_page.h"
+#include "foedus/options.h"
+
+namespace foedus::gleaner {
+
+using page::SnapshotPageId;
+using storage::masstree::BorderPage;
+using storage::masstree::kCapacityMin;
+using storage::masstree::kRemainderClass;
+using storage::masstree::Slot;
+
+static_assert(Slot::kSnapshotOverflow == page::kSnapshotOverflowLength);
+static_assert(Slot::kOverflow == page::kOverflowLength);
+
+void MasstreeGroup::Entry::set(std::string_view rest, const MasstreeRecord& record) {
+  FOEDUS_INVARIANT(storage::masstree::class_of(rest.size()) == key_class, rest, key_class);
+  tid = record.tid;
+  remainder.assign(rest.substr(std::min<std::size_t>(rest.size(), 8)));
+  payload.assign(record.payload);
+  chain = record.chain;
+}
+
+std::uint32_t MasstreeGroup::Entry::capacity() const {
+  const bool is_inline = chain.is_null() && layer.is_null();
+  return is_inline ? storage::masstree::capacity_for(payload.size()) : kCapacityMin;
+}
+
+std::uint32_t MasstreeGroup::Entry::heap_bytes() const {
+  const std::size_t remainder_bytes = layer.is_null() ? remainder.size() : 0;
+  return storage::masstree::footprint(remainder_bytes, capacity());
+}
+
+Slot MasstreeGroup::Entry::slot(std::uint32_t offset) const {
+  if (!layer.is_null()) return Slot(offset, Slot::kLayerKeyBytes, capacity(), Slot::kLayer);
+  const auto payload_bytes = static_cast<std::uint32_t>(payload.size());
+  return Slot(offset, std::min(key_class, 8u) + static_cast<std::uint32_t>(remainder.size()),
+              capacity(), chain.is_null() ? payload_bytes : Slot::kSnapshotOverflow);
+}
+
+MasstreeGroup::Entry& MasstreeGroup::add(unsigned key_class) {
+  FOEDUS_INVARIANT(count_ == 0 || last().key_class < key_class, slice_, key_class);
+  Entry& entry = entries_[count_++];
+  entry.key_class = key_class;
+  entry.tid = page::Tid();
+  entry.remainder.clear();
+  entry.payload.clear();
+  entry.chain = entry.layer = SnapshotPageId();
+  return entry;
+}
+
+std::uint32_t MasstreeGroup::heap_bytes() const {
+  std::uint32_t bytes = 0;
+  for (unsigned i = 0; i < count_; ++i) bytes += entries_[i].heap_bytes();
+  return bytes;
+}
+
+// Of the keys that could come: a slice that ends with zeroes is that of shorter keys, too.
+std::uint32_t MasstreeGroup::heap_bytes_of_others() const {
+  const auto zero_bytes = static_cast<unsigned>(std::countr_zero(slice_)) / 8;
+  unsigned classes = 1u << kRemainderClass;
+  for (unsigned c = 8 - zero_bytes; c <= 8; ++c) classes |= 1u << c;
+  for (unsigned i = 0; i < count_; ++i) classes &= ~(1u << entries_[i].key_class);
+  const unsigned shorter = classes & ~(1u << kRemainderClass);
+  std::uint32_t bytes = static_cast<std::uint32_t>(std::popcount(shorter)) *
+                        storage::masstree::footprint(0, kCapacityMin);
+  if (classes != shorter) bytes += storage::masstree::footprint(kMaxKeyBytes - 8, kCapacityMin);
+  return bytes;
+}
+
+Status MasstreeGroup::settle(const Composition& composition) {
+  FOEDUS_INVARIANT(count_ != 0, slice_);
+  const std::uint32_t others = heap_bytes_of_others();
+  const std::uint32_t room =
+      BorderPage::kBodyBytes - BorderPage::directory_bytes(kEntriesMax) - others;
+  for (unsigned i = count_; i-- != 0 && heap_bytes() > room;) {
+    Entry& entry = entries_[i];
+    if (entry.capacity() == kCapacityMin) continue;
+    FOEDUS_TRY(entry.chain, write_chain(composition, entry.payload));
+  }
+  FOEDUS_INVARIANT(heap_bytes() <= room, slice_, heap_bytes(), room);
+  return {};
+}
+
+bool MasstreeGroup::fits(const BorderPage& page) const {
+  const unsigned keys = page.header.load_version().keys() + count_;
+  return keys <= BorderPage::kKeysMax &&
+         BorderPage::kBodyBegin + BorderPage::directory_bytes(keys) + heap_bytes() <=
+             page.heap_begin;
+}
+
+void MasstreeGroup::lay(BorderPage* page) const {
+  page::PageVersion version = page->header.load_version();
+  for (unsigned i = 0; i < count_; ++i) {
+    const Entry& entry = entries_[i];
+    const bool is_layer = !entry.layer.is_null();
+    const unsigned keys = version.keys();
+    page->heap_begin -= entry.heap_bytes();
+    const Slot slot = entry.slot(page->heap_begin);
+    FOEDUS_INVARIANT(slot.key_class() == entry.key_class, slot.word(), entry.key_class);
+    page->group(keys).slices[keys % BorderPage::Group::kKeys] = slice_;
+    page->slot_word(keys).store_relaxed(slot.word());  // order: relaxed, nobody else sees the page
+
+    const page::Tid tid = is_layer ? entry.tid.with(page::Tid::kNextLayer) : entry.tid;
+    page->record(slot)->tid.store_relaxed(tid.word());  // order: as above
+    const std::string& rest = entry.remainder;
+    if (slot.remainder_bytes() != 0) {
+      std::memcpy(page->at(slot.offset()) + sizeof(page::RecordHeader), rest.data(), rest.size());
+    }
+    if (is_layer) {
+      page->layer_pointer(slot)->store({page::VolatilePageId(), entry.layer});
+      version = version.plus_layer();
+    } else if (!entry.chain.is_null()) {
+      const std::uint64_t id = entry.chain.word();
+      std::memcpy(page->payload(slot), &id, sizeof(id));
+    } else if (!entry.payload.empty()) {
+      std::memcpy(page->payload(slot), entry.payload.data(), entry.payload.size());
+    }
+    version = version.plus_key();
+  }
+  page->header.store_version(version);
+}
+
+}  // namespace foedus::gleaner

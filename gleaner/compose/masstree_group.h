@@ -1,0 +1,64 @@
+#pragma once
+// MasstreeGroup: all keys of one slice of a layer, which share a page (M5): at most one of each
+// length up to 8 bytes, and one record or next layer for those that are longer.
+
+#include <cstdint>
+#include <string>
+
+#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus/status.h"
+#include "gleaner/compose/composition.h"
+#include "gleaner/compose/masstree_record.h"
+
+namespace foedus::gleaner {
+
+class MasstreeGroup {
+ public:
+  struct Entry {
+    unsigned key_class = 0;
+    page::Tid tid;
+    std::string remainder;
+    std::string payload;
+    page::SnapshotPageId chain;  // instead of the payload
+    page::SnapshotPageId layer;  // instead of the record
+
+    // The record, all of whose bytes are here.
+    void set(std::string_view rest, const MasstreeRecord& record);
+    std::uint32_t capacity() const;
+    std::uint32_t heap_bytes() const;
+    storage::masstree::Slot slot(std::uint32_t offset) const;
+  };
+
+  void begin(std::uint64_t slice) {
+    slice_ = slice;
+    count_ = 0;
+  }
+  bool is_empty() const { return count_ == 0; }
+  std::uint64_t slice() const { return slice_; }
+  // REQUIRES: its class is above those of all that are here.
+  Entry& add(unsigned key_class);
+  // REQUIRES: !is_empty().
+  Entry& last() { return entries_[count_ - 1]; }
+  void drop_last() { --count_; }
+
+  // Payloads become chains, that of the last key first, until all fit into a page, and would still
+  // if every other key came that can have this slice: volatile copies of the page rely on it
+  // (crowded_capacity()).
+  Status settle(const Composition& composition);
+  // REQUIRES: settle().
+  bool fits(const storage::masstree::BorderPage& page) const;
+  // Lays them out behind the page's keys, and counts them. REQUIRES: fits().
+  void lay(storage::masstree::BorderPage* page) const;
+
+ private:
+  static constexpr unsigned kEntriesMax = storage::masstree::kRemainderClass + 1;
+
+  std::uint32_t heap_bytes() const;
+  std::uint32_t heap_bytes_of_others() const;
+
+  std::uint64_t slice_ = 0;
+  unsigned count_ = 0;
+  Entry entries_[kEntriesMax];
+};
+
+}  // namespace foedus::gleaner

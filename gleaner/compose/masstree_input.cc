@@ -1,0 +1,114 @@
+#include "gleaner/compose/masstree_input.h"
+
+#include <cstring>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus/options.h"
+
+namespace foedus::gleaner {
+
+using log::LogRecord;
+using log::LogRecordType;
+
+bool MasstreeInput::is_within(std::string_view prefix, std::uint64_t last) const {
+  if (next_ == nullptr) return false;
+  const std::string_view key = next_->log->key();
+  if (prefix.empty()) return next_->position <= last;
+  if (key.size() <= prefix.size() || !key.starts_with(prefix)) return false;
+  return storage::masstree::slice_of(key.substr(prefix.size())) <= last;
+}
+
+Status MasstreeInput::advance() {
+  FOEDUS_TRY(next_, records_->next());
+  return next_ == nullptr ? Status() : check_order();
+}
+
+// Everything behind this relies on G2, so it is looked at, at the price of a comparison.
+Status MasstreeInput::check_order() const {
+  const LogRecord& record = *next_->log;
+  const auto refuse = [&](const char* what) {
+    return masstree_corruption(composition_, record.key(), what);
+  };
+  FOEDUS_INVARIANT(record.storage_id == composition_.meta->id, record.storage_id);
+  FOEDUS_INVARIANT(next_->position == storage::masstree::slice_of(record.key()),
+                   next_->position, record.key());
+  if (record.key_bytes > kMaxKeyBytes) return refuse("a log record's key is too long");
+  if (record.payload_bytes() > kMaxPayloadBytes) {
+    return refuse("a log record's payload is too long");
+  }
+  if (!range_.contains(next_->position)) return refuse("a log record is not of this range");
+  const int order = record.key().compare(key_);
+  if (order < 0 || (order == 0 && record.tid < tid_.word())) {
+    return refuse("log records are not in the order of keys and TIDs");
+  }
+  return {};
+}
+
+Status MasstreeInput::fold(const MasstreeRecord* old) {
+  FOEDUS_INVARIANT(next_ != nullptr, key_);
+  key_.assign(next_->log->key());
+  is_present_ = old != nullptr;
+  is_loaded_ = false;
+  payload_.clear();
+  if (old != nullptr && page::Tid(next_->log->tid).version() <= old->tid.version()) {
+    return corrupt("a log record is not newer than what the snapshot has");
+  }
+  do {
+    tid_ = page::Tid(next_->log->tid);
+    FOEDUS_CHECK(apply(*next_->log, old));
+    FOEDUS_CHECK(advance());
+  } while (next_ != nullptr && next_->log->key() == key_);
+  FOEDUS_INVARIANT(!is_present_ || is_loaded_, key_);
+  return {};
+}
+
+Status MasstreeInput::apply(const LogRecord& record, const MasstreeRecord* old) {
+  switch (record.type) {
+    case LogRecordType::kPut:
+      is_present_ = is_loaded_ = true;
+      payload_.assign(record.payload());
+      return {};
+    case LogRecordType::kErase:
+      if (!is_present_) return corrupt("a log record erases what is not there");
+      is_present_ = false;
+      return {};
+    case LogRecordType::kWriteAt:
+    case LogRecordType::kIncrement: return apply_part(record, old);
+    default: return corrupt("a log record of a type that Master-Trees do not have");
+  }
+}
+
+Status MasstreeInput::apply_part(const LogRecord& record, const MasstreeRecord* old) {
+  if (!is_present_) return corrupt("a log record changes bytes of what is not there");
+  if (!is_loaded_) {
+    // Volatile pages refuse parts of chains. Here a payload may be a chain for the sake of other
+    // keys of its slice that were not there when the record was logged, so a chain is no
+    // contradiction.
+    if (old->chain.is_null()) {
+      payload_.assign(old->payload);
+    } else {
+      FOEDUS_CHECK(read_chain(composition_, old->chain, &payload_));
+    }
+    is_loaded_ = true;
+  }
+  const std::string_view part = record.payload();
+  if (std::uint64_t{record.payload_offset} + part.size() > payload_.size()) {
+    return corrupt("a log record changes bytes that the record does not have");
+  }
+  char* const at = payload_.data() + record.payload_offset;
+  if (record.type == LogRecordType::kWriteAt) {
+    if (!part.empty()) std::memcpy(at, part.data(), part.size());
+    return {};
+  }
+  std::uint64_t value;
+  std::uint64_t delta;
+  if (part.size() != sizeof(delta)) return corrupt("a log record adds what is no 64-bit number");
+  std::memcpy(&value, at, sizeof(value));
+  std::memcpy(&delta, part.data(), sizeof(delta));
+  value += delta;
+  std::memcpy(at, &value, sizeof(value));
+  return {};
+}
+
+}  // namespace foedus::gleaner

@@ -1,0 +1,62 @@
+#pragma once
+// MasstreeInput: the log records of a range, a key at a time: all records of one key become what
+// the key is afterwards.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "foedus-core/log/log_record.h"
+#include "foedus/status.h"
+#include "gleaner/compose/composition.h"
+#include "gleaner/compose/masstree_record.h"
+
+namespace foedus::gleaner {
+
+class MasstreeInput {
+ public:
+  MasstreeInput(const Composition& composition, const PositionRange& range, RecordStream* records)
+      : composition_(composition), range_(range), records_(records) {}
+
+  // To the first key. To be called once, before anything else.
+  Status begin() { return advance(); }
+
+  bool is_at_end() const { return next_ == nullptr; }
+  // Of the next records. REQUIRES: !is_at_end().
+  std::string_view key() const { return next_->log->key(); }
+
+  // Whether the next key begins with `prefix`, goes on behind it, unless that is empty, and its
+  // next slice is not above `last`: whether it is of a page with that last slice, as all keys
+  // before that page were taken.
+  bool is_within(std::string_view prefix, std::uint64_t last) const;
+
+  // Takes all records of key(), and with them what the snapshot before has of it, null: nothing.
+  // kCorruption: they contradict it (G8), or are not in order.
+  Status fold(const MasstreeRecord* old);
+
+  // What fold() has come to, until it is called again.
+  const std::string& folded_key() const { return key_; }
+  bool is_present() const { return is_present_; }
+  // Of the newest log record; the payload if is_present().
+  MasstreeRecord folded() const { return {tid_, payload_, {}}; }
+
+ private:
+  Status advance();
+  Status check_order() const;
+  Status apply(const log::LogRecord& record, const MasstreeRecord* old);
+  Status apply_part(const log::LogRecord& record, const MasstreeRecord* old);
+  Status corrupt(const char* what) const { return masstree_corruption(composition_, key_, what); }
+
+  const Composition& composition_;
+  const PositionRange range_;
+  RecordStream* const records_;
+  const StreamRecord* next_ = nullptr;
+
+  std::string key_;
+  bool is_present_ = false;
+  bool is_loaded_ = false;  // the payload is here, not just in the snapshot before
+  page::Tid tid_;
+  std::string payload_;
+};
+
+}  // namespace foedus::gleaner

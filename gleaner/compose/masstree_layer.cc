@@ -1,0 +1,257 @@
+#include "gleaner/compose/masstree_layer.h"
+
+#include <cstring>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/page/overflow_page.h"
+
+namespace foedus::gleaner {
+
+using page::SnapshotPageId;
+using page::Tid;
+using storage::masstree::BorderPage;
+using storage::masstree::kRemainderClass;
+using storage::masstree::Slot;
+
+MasstreeLayer::MasstreeLayer(const Composition& composition, std::uint8_t depth,
+                             const PositionRange& range, std::span<const std::uint64_t> fences)
+    : composition_(composition),
+      depth_(depth),
+      range_(range),
+      fences_(fences),
+      levels_(composition, depth) {
+  FOEDUS_INVARIANT(std::is_sorted(fences.begin(), fences.end()), composition.meta->name);
+  restart(Tid());
+}
+
+void MasstreeLayer::restart(Tid newest) {
+  low_ = range_.begin;
+  is_ended_ = false;
+  newest_ = newest;
+  next_fence_ = static_cast<std::size_t>(
+      std::upper_bound(fences_.begin(), fences_.end(), low_) - fences_.begin());
+  group_.begin(0);
+  held_.reset();
+  levels_.restart();
+  is_next_open_ = false;
+  restart_page();
+}
+
+void MasstreeLayer::restart_page() {
+  block_.initialize(composition_.meta->id, page::PageKind::kMasstreeBorder, 0);
+  block_.header()->layer = depth_;
+  page()->heap_begin = page::kPageBytes;
+}
+
+bool MasstreeLayer::is_fence(std::uint64_t slice) const {
+  return std::binary_search(fences_.begin(), fences_.end(), slice);
+}
+
+// ---- keys
+
+Status MasstreeLayer::begin_group(std::uint64_t slice) {
+  if (!group_.is_empty() && group_.slice() != slice) FOEDUS_CHECK(place_group());
+  if (group_.is_empty()) {
+    FOEDUS_INVARIANT(!is_ended_ && low_ <= slice && slice <= range_.last, slice, low_);
+    group_.begin(slice);
+  }
+  return {};
+}
+
+Status MasstreeLayer::add(std::string_view rest, const MasstreeRecord& record) {
+  note(record.tid);
+  FOEDUS_CHECK(begin_group(storage::masstree::slice_of(rest)));
+  const unsigned key_class = storage::masstree::class_of(rest.size());
+  if (key_class == kRemainderClass) return add_long(rest, record);
+  return add_entry(key_class, rest, record);
+}
+
+Status MasstreeLayer::add_entry(unsigned key_class, std::string_view rest,
+                                const MasstreeRecord& record) {
+  MasstreeRecord placed = record;
+  if (record.chain.is_null() && page::is_overflow(record.payload.size())) {
+    FOEDUS_TRY(placed.chain, write_chain(composition_, record.payload));
+    placed.payload = {};
+  }
+  group_.add(key_class).set(rest, placed);
+  return {};
+}
+
+Status MasstreeLayer::add_long(std::string_view rest, const MasstreeRecord& record) {
+  if (group_.is_empty() || group_.last().key_class != kRemainderClass) {
+    return add_entry(kRemainderClass, rest, record);
+  }
+  if (!is_next_open_) {
+    MasstreeGroup::Entry& first = group_.last();
+    FOEDUS_INVARIANT(first.layer.is_null(), first.layer.word());
+    MasstreeLayer* const next = start_next_layer(first.tid);
+    FOEDUS_CHECK(next->add(first.remainder, {first.tid, first.payload, first.chain}));
+  }
+  return next_layer_->add(rest.substr(8), record);
+}
+
+Status MasstreeLayer::add_layer(std::uint64_t slice, SnapshotPageId root, Tid tid) {
+  note(tid);
+  FOEDUS_CHECK(begin_group(slice));
+  MasstreeGroup::Entry& entry = group_.add(kRemainderClass);
+  entry.layer = root;
+  entry.tid = tid;
+  return {};
+}
+
+Result<MasstreeLayer*> MasstreeLayer::open_layer(std::uint64_t slice, Tid tid) {
+  FOEDUS_CHECK(begin_group(slice));
+  group_.add(kRemainderClass);
+  return start_next_layer(tid);
+}
+
+MasstreeLayer* MasstreeLayer::start_next_layer(Tid newest) {
+  if (next_layer_ == nullptr) {
+    const auto depth = static_cast<std::uint8_t>(depth_ + 1);
+    next_layer_ = std::make_unique<MasstreeLayer>(composition_, depth, PositionRange{},
+                                                  std::span<const std::uint64_t>());
+  }
+  next_layer_->restart(newest);
+  is_next_open_ = true;
+  return next_layer_.get();
+}
+
+Status MasstreeLayer::place_group() {
+  if (is_next_open_) {
+    is_next_open_ = false;
+    FOEDUS_TRY(const bool is_left, next_layer_->finish_into(&group_.last()));
+    note(next_layer_->newest_);
+    if (!is_left) group_.drop_last();
+  }
+  if (group_.is_empty()) return {};
+  FOEDUS_CHECK(group_.settle(composition_));
+  FOEDUS_CHECK(advance_fences(group_.slice()));
+  if (!group_.fits(*page())) FOEDUS_CHECK(close_page(group_.slice() - 1));
+  group_.lay(page());
+  group_.begin(0);
+  return {};
+}
+
+// ---- pages
+
+Status MasstreeLayer::push_held() {
+  if (!held_.has_value()) return {};
+  const Subtree held = *held_;
+  held_.reset();
+  return levels_.push(held);
+}
+
+Status MasstreeLayer::close_page(std::uint64_t last) {
+  BorderPage* const border = page();
+  FOEDUS_INVARIANT(!is_ended_ && low_ <= last, low_, last);
+  border->low = low_;
+  border->last = last;
+  border->sorted_keys.store_relaxed(keys());  // order: relaxed, nobody else sees the page
+  border->header.birth_version = border->header.load_version().word();
+  FOEDUS_TRY(const SnapshotPageId id, composition_.writer->append(&border->header));
+  FOEDUS_CHECK(push_held());
+  FOEDUS_CHECK(levels_.push({{low_, last}, id, 0}));
+  restart_page();
+  is_ended_ = last == range_.last;
+  low_ = last + 1;
+  return {};
+}
+
+Status MasstreeLayer::advance_fences(std::uint64_t slice) {
+  while (next_fence_ < fences_.size() && fences_[next_fence_] <= slice) {
+    const std::uint64_t fence = fences_[next_fence_++];
+    if (fence > low_) FOEDUS_CHECK(close_page(fence - 1));
+    if (fence < low_) continue;  // a second time the same
+    FOEDUS_CHECK(push_held());
+    FOEDUS_CHECK(levels_.cut());
+  }
+  return {};
+}
+
+Result<bool> MasstreeLayer::owes(std::uint64_t begin) {
+  FOEDUS_CHECK(place_group());
+  return keys() == 0 && low_ < begin && !is_fence(begin);
+}
+
+Status MasstreeLayer::reuse(const Subtree& page) {
+  FOEDUS_CHECK(place_group());
+  FOEDUS_CHECK(advance_fences(page.range.begin));
+  if (low_ < page.range.begin) FOEDUS_CHECK(close_page(page.range.begin - 1));
+  FOEDUS_INVARIANT(!is_ended_ && low_ == page.range.begin, low_, page.range.begin);
+  FOEDUS_INVARIANT(page.range.last <= range_.last, page.range.last, range_.last);
+  FOEDUS_CHECK(push_held());
+  held_ = page;
+  is_ended_ = page.range.last == range_.last;
+  low_ = page.range.last + 1;
+  // Fences inside are not ours to make: nothing there is written.
+  while (next_fence_ < fences_.size() && fences_[next_fence_] <= page.range.last) ++next_fence_;
+  return {};
+}
+
+Result<bool> MasstreeLayer::owes_end() {
+  if (!held_.has_value()) return false;
+  FOEDUS_CHECK(place_group());
+  return held_.has_value() && !is_ended_ && keys() == 0 && !is_fence(low_);
+}
+
+Subtree MasstreeLayer::take_back() {
+  FOEDUS_INVARIANT(held_.has_value() && keys() == 0, low_);
+  const Subtree held = *held_;
+  held_.reset();
+  low_ = held.range.begin;
+  next_fence_ = static_cast<std::size_t>(
+      std::upper_bound(fences_.begin(), fences_.end(), low_) - fences_.begin());
+  return held;
+}
+
+// ---- the end
+
+Status MasstreeLayer::finish_pages() {
+  FOEDUS_CHECK(place_group());
+  if (!is_ended_) {
+    FOEDUS_CHECK(advance_fences(range_.last));
+    FOEDUS_CHECK(close_page(range_.last));
+  }
+  return push_held();
+}
+
+Result<std::vector<Subtree>> MasstreeLayer::finish_range() {
+  FOEDUS_CHECK(finish_pages());
+  return levels_.finish_row();
+}
+
+Result<bool> MasstreeLayer::finish_into(MasstreeGroup::Entry* entry) {
+  FOEDUS_CHECK(place_group());
+  const bool is_one_page = levels_.is_empty() && !held_.has_value();
+  if (is_one_page && keys() == 0) return false;
+  if (is_one_page && keys() == 1 && !page()->slot(0).is_layer()) {
+    take_only_record(entry);
+    return true;
+  }
+  FOEDUS_CHECK(finish_pages());
+  FOEDUS_TRY(const Subtree root, levels_.finish_root());
+  entry->layer = root.page;
+  entry->tid = newest_;
+  return true;
+}
+
+// G61. A chain stays a chain, even if it was one for the sake of keys that are gone.
+void MasstreeLayer::take_only_record(MasstreeGroup::Entry* entry) {
+  const Slot slot = page()->slot(0);
+  char bytes[8];
+  storage::masstree::put_slice(page()->slice(0), bytes);
+  entry->remainder.assign(bytes, std::min<std::size_t>(slot.key_bytes(), sizeof(bytes)));
+  entry->remainder.append(page()->remainder(slot));
+  entry->tid = page()->record(slot)->load_tid();
+  entry->chain = SnapshotPageId();
+  if (slot.is_snapshot_overflow()) {
+    std::uint64_t id;
+    std::memcpy(&id, page()->payload(slot), sizeof(id));
+    entry->chain = SnapshotPageId(id);
+    entry->payload.clear();
+  } else {
+    entry->payload.assign(page()->payload(slot), slot.payload_bytes());
+  }
+}
+
+}  // namespace foedus::gleaner

@@ -1,0 +1,107 @@
+#pragma once
+// MasstreeLayer: the pages of one layer, or of a range of the first one, made from left to right.
+//
+//   add(key) --> group of its slice --place_group()--> open page --close_page()--> MasstreeLevels
+//       \--a second key of more than 8 bytes in a slice--> the next layer, made in the same way
+//
+//   G60  Pages are full, but where a page of the snapshot before follows that is taken over as it
+//        is, or at a fence.
+//   G61  A layer in which one record is left becomes that record again; an empty one vanishes.
+//   G62  No page is empty but an empty range's only one, or one that begins at a fence. Where a
+//        run of changed pages comes to nothing, the page behind it, else the one before, is made
+//        anew although no record touches it: its fences cannot change.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus/status.h"
+#include "gleaner/compose/composition.h"
+#include "gleaner/compose/masstree_group.h"
+#include "gleaner/compose/masstree_levels.h"
+#include "gleaner/compose/masstree_record.h"
+#include "gleaner/compose/page_block.h"
+
+namespace foedus::gleaner {
+
+class MasstreeLayer {
+ public:
+  // Composition and fences must outlive it.
+  MasstreeLayer(const Composition& composition, std::uint8_t depth, const PositionRange& range,
+                std::span<const std::uint64_t> fences);
+
+  const PositionRange& range() const { return range_; }
+  std::uint8_t depth() const { return depth_; }
+
+  // ---- what comes, in the order of keys. `rest`: of the key, in this layer.
+
+  Status add(std::string_view rest, const MasstreeRecord& record);
+  // A next layer of the snapshot before, as it is. `tid`: of its record.
+  Status add_layer(std::uint64_t slice, page::SnapshotPageId root, page::Tid tid);
+  // The same, to be made anew: the caller fills it before it adds anything here.
+  Result<MasstreeLayer*> open_layer(std::uint64_t slice, page::Tid tid);
+  // A record with this TID was folded in, of which nothing is left.
+  void note(page::Tid tid) { newest_ = page::Tid(std::max(newest_.word(), tid.word())); }
+
+  // ---- pages of the snapshot before
+
+  // Whether the page that begins there cannot be reused, because nothing was added since the one
+  // before that was (G62).
+  Result<bool> owes(std::uint64_t begin);
+  // REQUIRES: !owes(), and all of the page is in the range.
+  Status reuse(const Subtree& page);
+  // The same for the end of the range.
+  Result<bool> owes_end();
+  // The page that was reused last is not. REQUIRES: owes_end().
+  Subtree take_back();
+
+  // ---- the end
+
+  // The pages of the range, of one level.
+  Result<std::vector<Subtree>> finish_range();
+
+ private:
+  storage::masstree::BorderPage* page() { return block_.as<storage::masstree::BorderPage>(); }
+  unsigned keys() { return block_.header()->load_version().keys(); }
+  bool is_fence(std::uint64_t slice) const;
+
+  void restart(page::Tid newest);
+  void restart_page();
+  MasstreeLayer* start_next_layer(page::Tid newest);
+
+  Status begin_group(std::uint64_t slice);
+  Status place_group();
+  Status add_entry(unsigned key_class, std::string_view rest, const MasstreeRecord& record);
+  Status add_long(std::string_view rest, const MasstreeRecord& record);
+  // Ends pages at the fences up to this slice.
+  Status advance_fences(std::uint64_t slice);
+  Status close_page(std::uint64_t last);
+  Status push_held();
+  Status finish_pages();
+  // The entry becomes what the layer has come to. False: nothing is left.
+  Result<bool> finish_into(MasstreeGroup::Entry* entry);
+  void take_only_record(MasstreeGroup::Entry* entry);
+
+  const Composition& composition_;
+  const std::uint8_t depth_;
+  const PositionRange range_;
+  const std::span<const std::uint64_t> fences_;  // ascending
+
+  std::size_t next_fence_ = 0;
+  std::uint64_t low_ = 0;    // of the open page
+  bool is_ended_ = false;    // all of the range is in pages: there is no open one
+  page::Tid newest_;         // of all that came
+  MasstreeGroup group_;
+  PageBlock block_;          // the open page
+  std::optional<Subtree> held_;  // what was reused last
+  MasstreeLevels levels_;
+  std::unique_ptr<MasstreeLayer> next_layer_;
+  bool is_next_open_ = false;  // the last entry of the group is being made in next_layer_
+};
+
+}  // namespace foedus::gleaner
