@@ -1,0 +1,26 @@
+#pragma once
+// RecordSource: where a mapper's records come from; the gleaner puts log segments behind it.
+
+#include <cstdint>
+
+#include "foedus-core/log/log_record.h"
+#include "foedus/status.h"
+
+namespace foedus::gleaner {
+
+struct SourceRecord {
+  std::uint32_t session = 0;
+  std::uint64_t sequence = 0;  // as in StreamRecord
+  const log::LogRecord* log = nullptr;
+};
+
+class RecordSource {
+ public:
+  virtual ~RecordSource() = default;
+
+  // The next record, valid until the next call; false at the end. No fillers. Records of one
+  // session and sequence do not come twice, through whatever source of a glean.
+  virtual Result<bool> next(SourceRecord* record) = 0;
+};
+
+}  // namespace foedus::gleaner

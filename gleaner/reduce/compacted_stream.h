@@ -1,0 +1,30 @@
+#pragma once
+// CompactedStream: what a composer gets: a merge of one storage, with each key's history folded.
+
+#include "gleaner/handoff/compaction.h"
+#include "gleaner/handoff/record_stream.h"
+#include "gleaner/reduce/merge.h"
+
+namespace foedus::gleaner {
+
+class CompactedStream : public RecordStream {
+ public:
+  // `merge`: at the begin of a storage, of whose every key it has all there is (G15).
+  explicit CompactedStream(Merge* merge) : merge_(merge) {}
+
+  Result<const StreamRecord*> next() override;
+
+ private:
+  Status look_ahead();
+  Result<const StreamRecord*> fold();
+
+  Merge* const merge_;
+  bool has_begun_ = false;
+  bool has_ahead_ = false;
+  StreamRecord ahead_{};    // the record behind those that were returned or folded
+  StreamRecord current_{};  // returned as it is
+  KeyHistory history_;
+  std::size_t history_next_ = 0;
+};
+
+}  // namespace foedus::gleaner

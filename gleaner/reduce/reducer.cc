@@ -1,0 +1,237 @@
+#include "gleaner/reduce/reducer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "foedus-core/base/invariant.h"
+
+namespace foedus::gleaner {
+
+namespace {
+
+constexpr unsigned kRecordsPerStep = 4096;
+constexpr std::uint64_t kChunkBytesMax = 1u << 20;
+
+// Large enough for sequential writes, small enough that half the memory has two of each of many
+// runs.
+std::uint64_t chunk_bytes_for(std::uint64_t half_bytes) {
+  constexpr std::uint64_t kBlock = device::kBlockBytes;
+  return std::clamp(half_bytes / 128 / kBlock * kBlock, kBlock, kChunkBytesMax);
+}
+
+std::vector<SortedSource*> pointers_to(const std::vector<std::unique_ptr<SortedSource>>& sources) {
+  std::vector<SortedSource*> pointers;
+  for (const auto& source : sources) pointers.push_back(source.get());
+  return pointers;
+}
+
+std::vector<std::unique_ptr<SortedSource>> blocks_in(const Inbox::Half& half) {
+  std::vector<std::unique_ptr<SortedSource>> sources;
+  const char* at = half.begin;
+  const char* const end = at + half.bytes;
+  while (at != end) {
+    const auto* const block = reinterpret_cast<const BlockHeader*>(at);
+    FOEDUS_INVARIANT(block->block_bytes <= static_cast<std::uint64_t>(end - at),
+                     block->block_bytes);
+    FOEDUS_INVARIANT(block->block_bytes == BlockHeader::bytes_for(block->entry_bytes),
+                     block->block_bytes, block->entry_bytes);
+    sources.push_back(std::make_unique<BlockSource>(block));
+    at += block->block_bytes;
+  }
+  return sources;
+}
+
+}  // namespace
+
+// A run that is being written.
+struct Reducer::Spill {
+  Spill(std::vector<std::unique_ptr<SortedSource>> from, const RunId& id, bool blocks)
+      : sources(std::move(from)), merge(pointers_to(sources)), run(id), of_blocks(blocks) {}
+
+  const std::vector<std::unique_ptr<SortedSource>> sources;
+  Merge merge;
+  const RunId run;
+  const bool of_blocks;        // which stay as they are, so that a record may be held back
+  std::size_t joined_runs = 0;
+  std::unique_ptr<RunWriter> writer;
+  bool has_held = false;
+  StreamRecord held{};         // until it is known that the next one does not supersede it
+};
+
+Reducer::Reducer(base::Runtime* runtime, base::WaitPoint* finished, device::Device* device,
+                 const ReducerOptions& options)
+    : runtime_(runtime),
+      finished_(finished),
+      device_(device),
+      options_(options),
+      inbox_(runtime, options.memory, options.memory_bytes, options.mappers),
+      chunk_bytes_(chunk_bytes_for(inbox_.half_bytes())) {
+  FOEDUS_INVARIANT(options.memory_bytes >= ReducerOptions::kMemoryBytesMin, options.memory_bytes);
+  inbox_.set_consumer(this);
+}
+
+Reducer::~Reducer() {
+  // An error leaves a file that the next glean removes.
+  const Status ignored = remove_runs();
+  static_cast<void>(ignored.is_ok());
+}
+
+std::uint64_t Reducer::step() {
+  if (state_ == State::kDone) return kUntilNotified;
+  const State before = state_;
+  Result<State> next = step_once();
+  if (!next.is_ok()) {
+    end(std::move(next).status());
+  } else if (*next == State::kDone) {
+    end({});
+  } else {
+    state_ = *next;
+  }
+  const bool is_idle = before == State::kReceiving && state_ == State::kReceiving;
+  return is_idle || state_ == State::kDone ? kUntilNotified : 0;
+}
+
+void Reducer::end(Status status) {
+  state_ = State::kDone;
+  status_ = std::move(status);
+  if (!status_.is_ok()) {
+    inbox_.fail();
+    // The first error is the one to report.
+    const Status ignored = remove_runs();
+    static_cast<void>(ignored.is_ok());
+  }
+  // order: release, pairs with is_done().
+  is_done_.store_release(1);
+  runtime_->wake(finished_);
+}
+
+Result<Reducer::State> Reducer::step_once() {
+  if (state_ == State::kReceiving) return receive();
+  FOEDUS_TRY(const bool is_written, go_on_spilling());
+  if (!is_written) return state_;
+  return state_ == State::kSpilling ? State::kReceiving : begin_join_or_finish();
+}
+
+Result<Reducer::State> Reducer::receive() {
+  const std::optional<Inbox::Half> half = inbox_.take();
+  if (!half.has_value()) return State::kReceiving;
+  if (half->is_last) {
+    last_half_ = *half;
+    return begin_join_or_finish();
+  }
+  FOEDUS_CHECK(begin_spill(blocks_in(*half), true));
+  return State::kSpilling;
+}
+
+Result<Reducer::State> Reducer::begin_join_or_finish() {
+  const std::size_t runs_max = inbox_.half_bytes() / (2 * chunk_bytes_);
+  FOEDUS_INVARIANT(runs_max >= 2, runs_max);
+  if (runs_.size() <= runs_max) {
+    FOEDUS_CHECK(finish());
+    return State::kDone;
+  }
+  std::vector<std::unique_ptr<SortedSource>> sources;
+  for (std::size_t i = 0; i < runs_max; ++i) {
+    FOEDUS_TRY(auto reader, open_run(runs_[i], i));
+    sources.push_back(std::move(reader));
+  }
+  FOEDUS_CHECK(begin_spill(std::move(sources), false));
+  spill_->joined_runs = runs_max;
+  return State::kJoining;
+}
+
+// `place`: which two chunks of the idle half it may use.
+Result<std::unique_ptr<RunReader>> Reducer::open_run(const RunId& run, std::size_t place) {
+  return RunReader::open(device_, run, last_half_.other + place * 2 * chunk_bytes_, chunk_bytes_);
+}
+
+Status Reducer::begin_spill(std::vector<std::unique_ptr<SortedSource>> sources, bool of_blocks) {
+  if (of_blocks) counts_.blocks += sources.size();
+  const RunId id{options_.snapshot, options_.soc, next_run_++};
+  spill_ = std::make_unique<Spill>(std::move(sources), id, of_blocks);
+  FOEDUS_TRY(spill_->writer, RunWriter::create(device_, id, chunk_bytes_));
+  spill_->merge.begin_storage();
+  return {};
+}
+
+Result<bool> Reducer::go_on_spilling() {
+  Spill& spill = *spill_;
+  for (unsigned i = 0; i < kRecordsPerStep; ++i) {
+    FOEDUS_TRY(const StreamRecord* const record, spill.merge.next());
+    if (record != nullptr && !spill.of_blocks) {
+      FOEDUS_CHECK(spill.writer->append(*record));
+      continue;
+    }
+    const bool is_superseded = record != nullptr && spill.has_held &&
+                               is_whole(record->log->type) && have_same_key(spill.held, *record);
+    if (spill.has_held && !is_superseded) FOEDUS_CHECK(spill.writer->append(spill.held));
+    spill.has_held = record != nullptr;
+    if (record != nullptr) {
+      spill.held = *record;
+    } else if (spill.merge.begin_storage() == page::StorageId{0}) {
+      FOEDUS_CHECK(spill.writer->close());
+      FOEDUS_CHECK(end_spill());
+      return true;
+    }
+  }
+  return false;
+}
+
+// The run is complete. Those that it joins are not needed any more.
+Status Reducer::end_spill() {
+  ++counts_.runs;
+  counts_.run_bytes += spill_->writer->bytes_written();
+  runs_.push_back(spill_->run);
+  const auto joined_end = runs_.begin() + static_cast<std::ptrdiff_t>(spill_->joined_runs);
+  spill_.reset();
+  for (auto run = runs_.begin(); run != joined_end; ++run) {
+    FOEDUS_CHECK(device_->remove(run_name(*run)));
+  }
+  runs_.erase(runs_.begin(), joined_end);
+  return {};
+}
+
+Status Reducer::finish() {
+  sources_ = blocks_in(last_half_);
+  counts_.blocks += sources_.size();
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    FOEDUS_TRY(auto reader, open_run(runs_[i], i));
+    sources_.push_back(std::move(reader));
+  }
+  merge_ = std::make_unique<Merge>(pointers_to(sources_));
+  return {};
+}
+
+Result<std::optional<StorageStream>> Reducer::next_storage() {
+  FOEDUS_INVARIANT(is_done());
+  FOEDUS_INVARIANT(merge_ != nullptr, status_.code());
+  if (stream_ != nullptr) {
+    for (;;) {
+      FOEDUS_TRY(const StreamRecord* const skipped, merge_->next());
+      if (skipped == nullptr) break;
+    }
+  }
+  const page::StorageId storage = merge_->begin_storage();
+  if (storage == page::StorageId{0}) return std::optional<StorageStream>();
+  stream_ = std::make_unique<CompactedStream>(merge_.get());
+  return std::optional<StorageStream>({storage, stream_.get()});
+}
+
+Status Reducer::remove_runs() {
+  stream_.reset();
+  merge_.reset();
+  sources_.clear();
+  std::vector<RunId> runs = std::exchange(runs_, {});
+  if (spill_ != nullptr) {
+    if (spill_->writer != nullptr) runs.push_back(spill_->run);
+    spill_.reset();
+  }
+  Status first;
+  for (const RunId& run : runs) {
+    Status status = device_->remove(run_name(run));
+    if (first.is_ok()) first = std::move(status);
+  }
+  return first;
+}
+
+}  // namespace foedus::gleaner

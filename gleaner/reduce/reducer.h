@@ -1,0 +1,120 @@
+#pragma once
+// Reducer: the task that receives one partition's blocks, keeps or spills them, and in the end has
+// all its records in order (paper §7.3).
+//
+//   receiving ──half complete──► spilling ──its run is written──► receiving …
+//       └── the last half ──► joining runs while they are too many ──► done: next_storage()
+//
+//   G19  While a half of the memory is merged into a run, mappers fill the other one. The last half
+//        is not spilled: its blocks are merged with the runs when they are asked for.
+//   G20  Memory is what was given, a chunk for the run that is written, and twice the largest record
+//        for each run that has one which exceeds a chunk.
+//   G21  Runs go when the reducer does, and when it fails. What a crash leaves, remove_leftover_runs
+//        takes away before the next glean.
+//   G22  The same records give the same streams, whoever shipped them, in whatever blocks, spilled
+//        or not.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/device.h"
+#include "foedus/status.h"
+#include "gleaner/handoff/inbox.h"
+#include "gleaner/reduce/compacted_stream.h"
+#include "gleaner/reduce/merge.h"
+#include "gleaner/reduce/run_reader.h"
+#include "gleaner/reduce/run_writer.h"
+
+namespace foedus::gleaner {
+
+struct ReducerOptions {
+  page::SnapshotNumber snapshot{};  // with soc, in the names of runs
+  std::uint32_t soc = 0;
+  std::uint32_t mappers = 1;
+  char* memory = nullptr;          // at a multiple of 64
+  std::uint64_t memory_bytes = 0;  // at least kMemoryBytesMin; half of it must hold any record
+  static constexpr std::uint64_t kMemoryBytesMin = 2 * 64 * 1024;
+};
+
+struct ReducerCounts {
+  std::uint64_t runs = 0;  // written, joined ones included
+  std::uint64_t run_bytes = 0;
+  std::uint64_t blocks = 0;
+};
+
+// All records of one storage in the reducer's partition.
+struct StorageStream {
+  page::StorageId storage{};
+  RecordStream* records = nullptr;
+};
+
+class Reducer : public base::Task {
+ public:
+  // All outlive the reducer. `finished`: woken when it is done.
+  Reducer(base::Runtime* runtime, base::WaitPoint* finished, device::Device* device,
+          const ReducerOptions& options);
+  ~Reducer() override;
+  Reducer(const Reducer&) = delete;
+  Reducer& operator=(const Reducer&) = delete;
+
+  // For all mappers; the reducer is started before the first of them, and outlives them.
+  Inbox* inbox() { return &inbox_; }
+
+  const char* name() const override { return "reducer"; }
+  std::uint64_t step() override;
+
+  // order: acquire, pairs with the release in end(): status, counts and streams are there.
+  bool is_done() const { return is_done_.load_acquire() != 0; }
+  // What follows: once is_done().
+  // kOutOfSpace, kIoError, kCorruption: of a run.
+  const Status& status() const { return status_; }
+  const ReducerCounts& counts() const { return counts_; }
+
+  // The next storage that has records, in the order of ids; nothing after the last. Valid until the
+  // next call, which skips what was not read of it. Once, by one thread. REQUIRES: status() is ok,
+  // and so is that of all mappers.
+  Result<std::optional<StorageStream>> next_storage();
+
+ private:
+  enum class State : std::uint8_t { kReceiving, kSpilling, kJoining, kDone };
+  struct Spill;
+
+  Result<State> step_once();
+  Result<State> receive();
+  Result<State> begin_join_or_finish();
+  Status begin_spill(std::vector<std::unique_ptr<SortedSource>> sources, bool of_blocks);
+  // False: there is more to write.
+  Result<bool> go_on_spilling();
+  Status end_spill();
+  Result<std::unique_ptr<RunReader>> open_run(const RunId& run, std::size_t place);
+  Status finish();
+  Status remove_runs();
+  void end(Status status);
+
+  base::Runtime* const runtime_;
+  base::WaitPoint* const finished_;
+  device::Device* const device_;
+  const ReducerOptions options_;
+  Inbox inbox_;
+  const std::uint64_t chunk_bytes_;
+
+  // Used by step() only, and after is_done().
+  State state_ = State::kReceiving;
+  Inbox::Half last_half_{};
+  std::unique_ptr<Spill> spill_;
+  std::vector<RunId> runs_;  // that are complete
+  std::uint32_t next_run_ = 0;
+  std::vector<std::unique_ptr<SortedSource>> sources_;  // of merge_
+  std::unique_ptr<Merge> merge_;
+  std::unique_ptr<CompactedStream> stream_;
+  Status status_;
+  ReducerCounts counts_;
+
+  base::AtomicWord<std::uint32_t> is_done_;
+};
+
+}  // namespace foedus::gleaner

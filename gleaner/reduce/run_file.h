@@ -1,0 +1,52 @@
+#pragma once
+// Bytes and names of sorted run files. Byte-exact description: FORMAT.md.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "foedus-core/device/device.h"
+#include "foedus-core/page/page_id.h"
+
+namespace foedus::gleaner {
+
+inline constexpr std::uint32_t kRunMagic = 0x4e555246;  // "FRUN"
+inline constexpr std::uint32_t kRunVersion = 1;
+inline constexpr std::uint32_t kLastChunk = 1;  // flags
+
+struct RunId {
+  page::SnapshotNumber snapshot{};  // the one that is being made
+  std::uint32_t soc = 0;            // of the reducer
+  std::uint32_t run = 0;            // of that reducer, from 0
+  bool operator==(const RunId&) const = default;
+};
+
+struct RunChunkHeader {
+  std::uint32_t magic;        // +4 -> 4
+  std::uint32_t crc;          // +4 -> 8   of the whole chunk
+  std::uint32_t version;      // +4 -> 12
+  std::uint32_t flags;        // +4 -> 16
+  std::uint64_t chunk_bytes;  // +8 -> 24  a multiple of the device's block
+  std::uint64_t entry_bytes;  // +8 -> 32  of the entries behind this header
+  std::uint64_t offset;       // +8 -> 40  of this chunk in the file
+  std::uint32_t snapshot;     // +4 -> 44
+  std::uint32_t soc;          // +4 -> 48
+  std::uint32_t run;          // +4 -> 52
+  std::uint32_t zero;         // +4 -> 56
+};
+static_assert(sizeof(RunChunkHeader) == 56);
+static_assert(std::has_unique_object_representations_v<RunChunkHeader>);
+
+// Of a chunk whose own checksum counts as zero. `chunk` is as it was after.
+std::uint32_t checksum_of_chunk(char* chunk, std::uint64_t bytes);
+
+std::string run_name(const RunId& id);
+std::optional<RunId> parse_run_name(std::string_view name);
+
+// Removes the runs that a crash has left: all with the name of a run, or those of one SOC. Runs mean
+// nothing beyond the glean that made them.
+Status remove_leftover_runs(device::Device* device, std::optional<std::uint32_t> soc = {});
+
+}  // namespace foedus::gleaner

@@ -1,0 +1,58 @@
+#pragma once
+// RunWriter: one sorted run, written from beginning to end in large direct writes. Nothing is
+// synced: a run that a crash finds is removed, not read.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "foedus-core/device/device.h"
+#include "foedus/status.h"
+#include "gleaner/handoff/record_stream.h"
+#include "gleaner/reduce/run_file.h"
+
+namespace foedus::gleaner {
+
+// Memory as direct I/O wants it.
+class IoMemory {
+ public:
+  IoMemory() = default;
+  explicit IoMemory(std::uint64_t bytes);
+  char* get() const { return bytes_.get(); }
+
+ private:
+  struct Free {
+    void operator()(char* memory) const;
+  };
+  std::unique_ptr<char, Free> bytes_;
+};
+
+class RunWriter {
+ public:
+  // `chunk_bytes`: of a chunk, and of the writer's memory; a multiple of the device's block.
+  // kAlreadyExists: a file of that name.
+  static Result<std::unique_ptr<RunWriter>> create(device::Device* device, const RunId& id,
+                                                   std::uint64_t chunk_bytes);
+
+  // In the order of storage and G2. A record that does not fit into a chunk gets a larger one of
+  // its own, for which there is memory meanwhile. On failure (kOutOfSpace, kIoError) the file is of
+  // no use any more.
+  Status append(const StreamRecord& record);
+  // Writes what is left. Nothing is appended afterwards.
+  Status close();
+
+  std::uint64_t bytes_written() const { return offset_; }
+
+ private:
+  RunWriter(std::unique_ptr<device::File> file, const RunId& id, std::uint64_t chunk_bytes);
+  Status write_chunk(char* chunk, std::uint64_t entry_bytes, std::uint32_t flags);
+
+  const std::unique_ptr<device::File> file_;
+  const RunId id_;
+  const std::uint64_t chunk_bytes_;
+  const IoMemory chunk_;
+  std::uint64_t entry_bytes_ = 0;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace foedus::gleaner
