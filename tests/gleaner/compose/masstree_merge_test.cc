@@ -1,0 +1,286 @@
+// Several gleans of one table: what a composer makes of log records and the snapshot before.
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/gleaner/compose/masstree_table.h"
+
+namespace foedus::gleaner {
+namespace {
+
+// ---- random operations
+
+// Keys of all the lengths and likenesses that make layers, crowded slices and neighbours.
+std::string random_key(std::mt19937_64& random, std::uint64_t keys) {
+  const std::uint64_t number = random() % keys;
+  switch (number % 7) {
+    case 0: return key_of(number);
+    case 1: return std::string(number % 9, '\0');
+    case 2: return std::to_string(number % 100) + std::string(number % 5, '\0');
+    case 3: return "a prefix of 16 b" + std::to_string(number);
+    case 4: return std::string(100, 'p') + key_of(number / 8) + std::string(number % 8, '\0');
+    case 5: return key_of(number / 50) + payload_of(number % 200, number);
+    default: return key_of(number << 40) + payload_of(number % 1017, 3);
+  }
+}
+
+std::size_t random_size(std::mt19937_64& random) {
+  switch (random() % 20) {
+    case 0: return 0;
+    case 1: return 1390 + random() % 20;
+    case 2: return random() % 12000;
+    case 3: return 900 + random() % 400;
+    default: return random() % 60;
+  }
+}
+
+void run_random(MasstreeTable* table, std::mt19937_64& random, unsigned operations,
+                std::uint64_t keys) {
+  for (unsigned i = 0; i < operations; ++i) {
+    std::string key = random_key(random, keys);
+    if (random() % 3 != 0 && !table->model.empty()) {
+      auto at = table->model.lower_bound(key);
+      if (at == table->model.end()) at = table->model.begin();
+      key = at->first;
+    }
+    const bool is_there = table->model.count(key) != 0;
+    const std::size_t bytes = is_there ? table->model.at(key).size() : 0;
+    const unsigned what = random() % 8;
+    if (is_there && what < 3) {
+      table->erase(key);
+    } else if (bytes > 0 && what == 3) {
+      const auto offset = static_cast<std::uint32_t>(random() % bytes);
+      table->write_at(key, offset, payload_of(random() % (bytes - offset + 1), i));
+    } else if (bytes >= 8 && what == 4) {
+      table->increment(key, static_cast<std::uint32_t>(random() % (bytes - 7)), random());
+    } else {
+      table->put(key, payload_of(random_size(random), random()));
+    }
+  }
+}
+
+TEST(MasstreeMerge, RandomOperationsOverManyGleansMatchTheModel) {
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    MasstreeTable table;
+    for (unsigned glean = 0; glean < 25; ++glean) {
+      const unsigned operations = glean % 5 == 4 ? 3 : 20 + random() % 600;
+      run_random(&table, random, operations, seed % 2 == 0 ? 300 : 3000);
+      table.glean_and_check();
+      ASSERT_FALSE(testing::Test::HasFailure()) << glean;
+      EXPECT_EQ(table.seen->empty_pages, table.model.empty() ? 1u : 0u);
+    }
+  }
+}
+
+TEST(MasstreeMerge, TheSameInputGivesTheSameBytes) {
+  std::vector<std::string> files[2];
+  for (auto& run : files) {
+    std::mt19937_64 random(7);
+    MasstreeTable table;
+    for (unsigned glean = 0; glean < 6; ++glean) {
+      run_random(&table, random, 500, 2000);
+      table.glean_and_check();
+      run.push_back(table.bytes_of_last());
+    }
+  }
+  EXPECT_TRUE(files[0] == files[1]);
+}
+
+// ---- what is reused
+
+// Three rows a page, 480 rows below a page of level 1.
+constexpr std::uint64_t kRows = 5000;
+constexpr std::uint64_t kRowsOfLevel1 = 480;
+
+void load(MasstreeTable* table, std::uint64_t rows = kRows) {
+  for (std::uint64_t i = 0; i < rows; ++i) table->put(key_of(i), payload_of(1000, i));
+  table->glean_and_check();
+}
+
+TEST(MasstreeMerge, WithoutRecordsTheRootIsTheSame) {
+  MasstreeTable table;
+  load(&table);
+  const page::SnapshotPageId root = table.root;
+  table.glean_and_check();
+  EXPECT_EQ(table.root, root);
+  EXPECT_EQ(table.written, 0u);
+  EXPECT_EQ(table.reads, 1u);  // the root, for its level
+}
+
+TEST(MasstreeMerge, OneRecordReadsAndWritesOnePath) {
+  MasstreeTable table;
+  load(&table);
+  const auto before = table.seen->borders;
+  ASSERT_EQ(table.seen->levels_max, 2u);
+  table.put(key_of(1234), payload_of(1000, 7));
+  table.glean_and_check();
+  EXPECT_EQ(table.reads, 3u);
+  EXPECT_EQ(table.written, 3u);
+  const auto& after = table.seen->borders;
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    EXPECT_EQ(after[i].id == before[i].id, i != 1234 / 3) << i;
+    EXPECT_EQ(after[i].low, before[i].low);
+  }
+}
+
+TEST(MasstreeMerge, UntouchedLayersAndChainsAreNotRead) {
+  MasstreeTable table;
+  for (char c = 'a'; c < 'e'; ++c) {
+    for (std::uint64_t i = 0; i < 300; ++i) {
+      table.put("prefix " + std::string(1, c) + key_of(i), payload_of(500, i));
+    }
+  }
+  table.put("prefix f", payload_of(1 << 20, 1));
+  table.put("prefix g", "1");
+  table.glean_and_check();
+  table.put("prefix g", "2");
+  table.glean_and_check();
+  EXPECT_EQ(table.reads, 1u);
+  EXPECT_EQ(table.written, 1u);
+  table.put("prefix b" + key_of(7), "2");
+  table.glean_and_check();
+  EXPECT_EQ(table.reads, 3u);  // with two of the layer
+  EXPECT_EQ(table.written, 3u);
+  table.write_at("prefix f", 5000, "x");
+  table.glean_and_check();
+  const std::uint32_t chain = page::OverflowPage::pages_of(1 << 20);
+  EXPECT_EQ(table.reads, 1u + chain);
+  EXPECT_EQ(table.written, 1u + chain);
+}
+
+TEST(MasstreeMerge, RunsOfTouchedPagesArePackedAgain) {
+  MasstreeTable table;
+  load(&table);
+  for (std::uint64_t i = 300; i < 900; i += 2) table.erase(key_of(i));
+  table.glean_and_check();
+  // 200 pages were touched, and half of their rows are left.
+  EXPECT_EQ(table.seen->border_pages, (kRows + 2) / 3 - 100);
+  EXPECT_EQ(table.seen->empty_pages, 0u);
+}
+
+// ---- pages that vanish
+
+TEST(MasstreeMerge, EraseEverything) {
+  MasstreeTable table;
+  load(&table);
+  for (std::uint64_t i = 0; i < kRows; ++i) table.erase(key_of(i));
+  table.glean_and_check();
+  EXPECT_EQ(table.written, 1u);
+  EXPECT_EQ(table.seen->border_pages, 1u);
+  EXPECT_EQ(table.seen->interior_pages, 0u);
+  table.put("again", "there");
+  table.glean_and_check();
+  EXPECT_EQ(table.seen->border_pages, 1u);
+}
+
+void erase_and_check(std::uint64_t begin, std::uint64_t end) {
+  SCOPED_TRACE(std::to_string(begin) + " .. " + std::to_string(end));
+  MasstreeTable table;
+  load(&table);
+  const std::uint64_t pages_before = table.seen->border_pages;
+  for (std::uint64_t i = begin; i < end; ++i) table.erase(key_of(i));
+  table.glean_and_check();
+  EXPECT_EQ(table.seen->empty_pages, 0u);
+  EXPECT_LE(table.seen->border_pages, pages_before - (end - begin) / 3 + 1);
+  // The way to the page, the touched pages, and one more with its way at the most.
+  EXPECT_LE(table.reads, 1 + 2 + (end - begin) / 3 + (end - begin) / kRowsOfLevel1 + 2 + 3);
+}
+
+TEST(MasstreeMerge, EmptiedPagesVanish) {
+  erase_and_check(0, 3);                                    // the first page
+  erase_and_check(600, 603);                                // one in the middle
+  erase_and_check(600, 1200);                               // across pages of level 1
+  erase_and_check(0, kRowsOfLevel1);                        // the first of level 1
+  erase_and_check(kRowsOfLevel1, 2 * kRowsOfLevel1);        // the second
+  erase_and_check(2 * kRowsOfLevel1 - 3, 2 * kRowsOfLevel1);  // the last page below one
+  erase_and_check(kRows - 2, kRows);                        // the last page
+  erase_and_check(kRows - 500, kRows);                      // more than the last of level 1
+  erase_and_check(10 * kRowsOfLevel1, kRows);               // exactly the last of level 1
+  erase_and_check(3, kRows);                                // all but the first page
+  erase_and_check(0, kRows - 2);                            // all but the last page
+}
+
+TEST(MasstreeMerge, RandomErasuresLeaveNoEmptyPages) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    std::mt19937_64 random(seed);
+    MasstreeTable table;
+    load(&table, 3000);
+    for (unsigned glean = 0; glean < 6 && !table.model.empty(); ++glean) {
+      for (unsigned run = 0; run < 3 && !table.model.empty(); ++run) {
+        auto at = table.model.lower_bound(key_of(random() % 3000));
+        for (std::uint64_t left = random() % 700; left != 0; --left) {
+          if (at == table.model.end()) break;
+          const std::string key = at->first;
+          ++at;
+          table.erase(key);
+        }
+      }
+      table.glean_and_check();
+      ASSERT_FALSE(testing::Test::HasFailure()) << seed << " " << glean;
+      EXPECT_EQ(table.seen->empty_pages, table.model.empty() ? 1u : 0u);
+    }
+  }
+}
+
+// ---- layers that come and go
+
+TEST(MasstreeMerge, ALayerWithOneRecordBecomesThatRecord) {
+  MasstreeTable table;
+  for (std::uint64_t i = 0; i < 500; ++i) table.put("12345678" + key_of(i) + "end", "x");
+  table.put("12345678", "short");
+  table.glean_and_check();
+  EXPECT_EQ(table.seen->layers_max, 1u);
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    if (i != 77) table.erase("12345678" + key_of(i) + "end");
+  }
+  table.glean_and_check();
+  EXPECT_EQ(table.seen->layers_max, 0u);
+  EXPECT_EQ(table.written, 1u);
+  table.put("12345678" + key_of(77) + "end and more", "deeper");
+  table.glean_and_check();
+  EXPECT_EQ(table.seen->layers_max, 2u);
+  table.erase("12345678" + key_of(77) + "end");
+  table.erase("12345678" + key_of(77) + "end and more");
+  table.glean_and_check();
+  EXPECT_EQ(table.seen->layers_max, 0u);
+  EXPECT_EQ(table.model.size(), 1u);
+}
+
+TEST(MasstreeMerge, TheLastPageOfALayerMayVanish) {
+  MasstreeTable table;
+  for (std::uint64_t i = 0; i < 600; ++i) {
+    table.put("12345678" + key_of(i), payload_of(1000, i));
+  }
+  table.glean_and_check();
+  for (std::uint64_t i = 450; i < 600; ++i) table.erase("12345678" + key_of(i));
+  table.glean_and_check();
+  EXPECT_EQ(table.seen->empty_pages, 0u);
+  for (std::uint64_t i = 0; i < 450; ++i) table.erase("12345678" + key_of(i));
+  table.put("1", "else");
+  table.glean_and_check();
+  EXPECT_EQ(table.seen->border_pages, 1u);
+}
+
+// A payload is a chain only for the sake of the keys beside it: changing a part of it is allowed.
+TEST(MasstreeMerge, PartsOfCrowdedPayloadsCanBeWritten) {
+  MasstreeTable table;
+  for (std::size_t zeroes = 0; zeroes <= 8; ++zeroes) {
+    table.put(std::string(zeroes, '\0'), payload_of(1300, zeroes));
+  }
+  table.glean_and_check();
+  ASSERT_GE(table.seen->crowded, 6u);
+  for (std::size_t zeroes = 0; zeroes <= 8; ++zeroes) {
+    table.write_at(std::string(zeroes, '\0'), 100, "changed");
+    table.increment(std::string(zeroes, '\0'), 1292, 17);
+  }
+  table.glean_and_check();
+}
+
+}  // namespace
+}  // namespace foedus::gleaner

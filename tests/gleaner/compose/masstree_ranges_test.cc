@@ -1,0 +1,174 @@
+// Partitions and fences: boundaries that a composer is given.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/gleaner/compose/masstree_table.h"
+
+namespace foedus::gleaner {
+namespace {
+
+void load(MasstreeTable* table, std::uint64_t rows, std::size_t payload_bytes) {
+  for (std::uint64_t i = 0; i < rows; ++i) table->put(key_of(i), payload_of(payload_bytes, i));
+}
+
+std::vector<std::uint64_t> random_slices(std::mt19937_64& random, std::size_t count,
+                                         std::uint64_t below) {
+  std::vector<std::uint64_t> slices;
+  for (std::size_t i = 0; i < count; ++i) slices.push_back(1 + random() % below);
+  std::sort(slices.begin(), slices.end());
+  slices.erase(std::unique(slices.begin(), slices.end()), slices.end());
+  return slices;
+}
+
+TEST(MasstreeRanges, SeveralRangesAreOneTree) {
+  const std::vector<std::vector<std::uint64_t>> boundaries = {
+      {1}, {500}, {1000, 2000, 3000}, {4999, 5000, 5001}, {7, 8, 9, 10, ~std::uint64_t{0}}};
+  for (const auto& list : boundaries) {
+    MasstreeTable table;
+    load(&table, 5000, 1000);
+    table.glean_and_check(list);
+    EXPECT_LE(table.seen->levels_max, 3u);
+    for (const std::uint64_t boundary : list) {
+      const auto& borders = table.seen->borders;
+      EXPECT_TRUE(std::any_of(borders.begin(), borders.end(),
+                              [&](const auto& border) { return border.low == boundary; }));
+    }
+  }
+}
+
+TEST(MasstreeRanges, EmptyRangesAreEmptyPages) {
+  MasstreeTable table;
+  table.glean_and_check({100, 200});
+  EXPECT_EQ(table.seen->border_pages, 3u);
+  table.put(key_of(150), "here");
+  table.glean_and_check({100, 200});
+  EXPECT_EQ(table.seen->border_pages, 3u);
+  table.put(key_of(150), "gone with the boundaries");
+  table.put(key_of(0), "more");
+  table.glean_and_check();
+}
+
+// Heights differ: thousands of pages beside one, again and again.
+TEST(MasstreeRanges, SubtreesOfDifferentHeightHaveOneRoot) {
+  MasstreeTable table;
+  load(&table, 30000, 1000);
+  table.put(key_of(1000000), "alone");
+  table.glean_and_check({29990, 900000});
+  EXPECT_EQ(table.seen->levels_max, 2u);
+  table.put(key_of(1000001), "not any more");
+  table.put(key_of(29995), "beside");
+  table.glean_and_check({29990, 900000});
+  EXPECT_EQ(table.seen->levels_max, 2u);
+  table.put(key_of(17), "other boundaries");
+  table.glean_and_check({18});
+}
+
+TEST(MasstreeRanges, RangesThatChangeMatchTheModel) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    MasstreeTable table;
+    load(&table, 2000, 700);
+    for (unsigned glean = 0; glean < 8; ++glean) {
+      table.glean_and_check(random_slices(random, random() % 6, 2200),
+                            random_slices(random, random() % 6, 2200));
+      ASSERT_FALSE(testing::Test::HasFailure()) << glean;
+      EXPECT_LE(table.seen->levels_max, 3u);
+      for (unsigned i = random() % 200; i != 0; --i) {
+        const std::string key = key_of(random() % 2100);
+        if (table.model.count(key) != 0 && random() % 2 == 0) {
+          table.erase(key);
+        } else {
+          table.put(key, payload_of(random() % 1500, i));
+        }
+      }
+      if (random() % 2 == 0) {
+        const std::uint64_t begin = random() % 2000;
+        for (std::uint64_t i = begin; i < begin + 300; ++i) {
+          if (table.model.count(key_of(i)) != 0) table.erase(key_of(i));
+        }
+      }
+    }
+  }
+}
+
+TEST(MasstreeRanges, UntouchedRangesAreReusedWhereTheyDoNotCutPages) {
+  MasstreeTable table;
+  load(&table, 4800, 1000);
+  table.glean_and_check({960, 1920});
+  const auto before = table.seen->borders;
+  table.put(key_of(3), payload_of(1000, 9));
+  table.glean_and_check({960, 1920});
+  ASSERT_EQ(table.seen->borders.size(), before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(before[i].id == table.seen->borders[i].id, i != 1) << i;
+  }
+}
+
+// ---- fences
+
+bool is_low(const MasstreeTable& table, std::uint64_t slice) {
+  const auto& borders = table.seen->borders;
+  return std::any_of(borders.begin(), borders.end(),
+                     [&](const auto& border) { return border.low == slice; });
+}
+
+TEST(MasstreeRanges, FencesOfAFreshTreeAreKept) {
+  MasstreeTable table;
+  load(&table, 5000, 1000);
+  const std::vector<std::uint64_t> fences = {0, 1, 2, 100, 481, 2000, 2001, 4999, 6000, 7000};
+  table.glean_and_check({}, fences);
+  for (const std::uint64_t fence : fences) {
+    EXPECT_TRUE(is_low(table, fence)) << fence;
+    EXPECT_EQ(table.seen->level_1_lows.count(fence), 1u) << fence;
+  }
+  EXPECT_EQ(table.seen->empty_pages, 2u);  // from 6000 and from 7000 on
+}
+
+TEST(MasstreeRanges, FencesCutTouchedPagesOnly) {
+  MasstreeTable table;
+  load(&table, 5000, 1000);
+  table.glean_and_check();
+  table.put(key_of(1000), payload_of(1000, 1));
+  table.glean_and_check({}, {1000, 3001});
+  EXPECT_TRUE(is_low(table, 1000));
+  EXPECT_EQ(table.seen->level_1_lows.count(1000), 1u);
+  EXPECT_FALSE(is_low(table, 3001));
+}
+
+// The page that begins at a fence stays, even with nothing in it: its range is somebody's.
+TEST(MasstreeRanges, PagesBetweenFencesMayBeEmpty) {
+  MasstreeTable table;
+  load(&table, 3000, 1000);
+  const std::vector<std::uint64_t> fences = {600, 1200, 1800};
+  table.glean_and_check({}, fences);
+  for (std::uint64_t i = 600; i < 1200; ++i) table.erase(key_of(i));
+  for (std::uint64_t i = 1800; i < 3000; ++i) table.erase(key_of(i));
+  table.glean_and_check({}, fences);
+  for (const std::uint64_t fence : fences) EXPECT_TRUE(is_low(table, fence)) << fence;
+  EXPECT_EQ(table.seen->empty_pages, 2u);
+  table.put(key_of(700), "filled again");
+  table.glean_and_check({}, fences);
+  EXPECT_EQ(table.seen->empty_pages, 1u);
+}
+
+TEST(MasstreeRanges, TheSameInputGivesTheSameBytes) {
+  std::string files[2];
+  for (std::string& file : files) {
+    std::mt19937_64 random(5);
+    MasstreeTable table;
+    load(&table, 2000, 600);
+    table.glean_and_check({700}, {100, 900});
+    for (std::uint64_t i = 600; i < 800; ++i) table.erase(key_of(i));
+    table.glean_and_check({700, 1500}, {650, 1000});
+    file = table.bytes_of_last();
+  }
+  EXPECT_TRUE(files[0] == files[1]);
+}
+
+}  // namespace
+}  // namespace foedus::gleaner
