@@ -47,6 +47,7 @@ struct WriteEntry {
 // A dual page pointer was followed to its snapshot page.
 struct PointerEntry {
   page::DualPagePointer* pointer;
+  page::PageHeader* holder;  // the page that the pointer lies in; null: a storage's root
   page::DualPageIds observed;
   StorageControl* storage;
 };

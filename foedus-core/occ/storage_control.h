@@ -26,6 +26,10 @@ struct StorageControl {
   // Changed as dual page pointers are (page/dual_page_pointer.h, P4).
   alignas(64) page::DualPagePointer root;
 
+  // The number of the epoch in which pages were last dropped for snapshot pages; written before the
+  // first of them is marked. 0: never.
+  base::AtomicWord<std::uint64_t> drop_epoch;
+
   // Counters, relaxed: conflicts are not the commit path, and a page is made once in many inserts.
   alignas(64) base::AtomicWord<std::uint64_t> conflicts[kConflictReasonCount];
   base::AtomicWord<std::uint64_t> volatile_pages;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "foedus-core/snapshot/page_cache.h"
+
 namespace foedus::occ {
 
 namespace {
@@ -131,6 +133,29 @@ Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std:
 Status TxnContext::out_of_pages(StorageControl* storage) {
   Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
   return std::move(status.at_table(storage->meta.name));
+}
+
+const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id) {
+  FOEDUS_INVARIANT(resources_.cache != nullptr, id.word());
+  page_failure_ = {};
+  return resources_.cache->find(resources_.soc, id, &page_failure_);
+}
+
+Status TxnContext::no_page(StorageControl* storage) {
+  if (page_failure_.is_ok()) return out_of_pages(storage);
+  Status status = std::exchange(page_failure_, {});
+  return std::move(status.at_table(storage->meta.name));
+}
+
+bool TxnContext::own_install(const page::DualPagePointer* pointer,
+                             const page::DualPageIds& before, const page::DualPageIds& after) {
+  bool followed = false;
+  for (PointerEntry& entry : pointers_) {
+    if (entry.pointer != pointer || entry.observed != before) continue;
+    entry.observed = after;
+    followed = true;
+  }
+  return followed;
 }
 
 bool TxnContext::begins_with_whole(const WriteSet::Own& own) {

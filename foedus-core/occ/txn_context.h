@@ -26,6 +26,10 @@
 #include "foedus/status.h"
 #include "foedus/txn.h"
 
+namespace foedus::snapshot {
+class PageCache;
+}
+
 namespace foedus::occ {
 
 // What a read wants of a payload, and what there was.
@@ -66,6 +70,7 @@ class TxnContext {
     log::LogBuffer* log = nullptr;
     std::uint32_t session = 0;
     std::uint32_t soc = 0;
+    snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
   };
 
   explicit TxnContext(const Resources& resources);
@@ -110,16 +115,27 @@ class TxnContext {
   // No page, or no page now.
   [[gnu::cold]] Status out_of_pages(StorageControl* storage);
 
+  // A page of a snapshot, valid until the transaction ends. Null: no_page() says why.
+  [[gnu::cold]] const page::PageHeader* cold_page(page::SnapshotPageId id);
+  // Why there was no page: cold_page() could not read it, or there is no memory for another one.
+  [[gnu::cold]] Status no_page(StorageControl* storage);
+
   void remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
     if (isolation_ == Isolation::kSerializable) reads_.push_back({record, observed, storage});
   }
   void remember_page(page::PageHeader* page, page::PageVersion observed, StorageControl* storage) {
     if (isolation_ == Isolation::kSerializable) page_set_.add(page, observed, storage);
   }
-  void remember_pointer(page::DualPagePointer* pointer, const page::DualPageIds& observed,
-                        StorageControl* storage) {
-    if (isolation_ == Isolation::kSerializable) pointers_.push_back({pointer, observed, storage});
+  void remember_pointer(page::DualPagePointer* pointer, page::PageHeader* holder,
+                        const page::DualPageIds& observed, StorageControl* storage) {
+    if (isolation_ != Isolation::kSerializable) return;
+    pointers_.push_back({pointer, holder, observed, storage});
   }
+  // The transaction itself has just made the volatile page behind `pointer`, which was `before` in
+  // both halves. True: it had followed the pointer, which now may be `after`; what it read through
+  // it is in the new page now, all of which it has to remember.
+  [[gnu::cold]] bool own_install(const page::DualPagePointer* pointer,
+                                 const page::DualPageIds& before, const page::DualPageIds& after);
 
   // Reads `record` with own writes over it, and remembers it. copy_base(range) copies that range's
   // part of the record's own payload to range->out with base::racy_read and sets
@@ -228,6 +244,7 @@ class TxnContext {
   base::LineVector<page::RecordHeader*> to_hold_;
   WaiterPool waiters_;
   base::LineVector<char> whole_payload_;  // of read_own()
+  Status page_failure_;                   // of the last cold_page() that failed
   std::array<LastPage, kLastPages> last_pages_{};
   std::array<BegunSearch, std::size_t{1} << kBegunBits> begun_{};
   std::array<BegunSearch*, kBegunAhead> turns_{};

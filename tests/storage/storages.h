@@ -20,6 +20,7 @@
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
+#include "foedus-core/snapshot/page_cache.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit.h"
 #include "tests/testing/manual_runtime.h"
@@ -31,6 +32,8 @@ struct StoragesOptions {
   std::uint32_t socs = 1;
   std::uint64_t pool_bytes = 64u << 20;
   std::uint64_t log_bytes = 1u << 20;
+  snapshot::PageReader* reader = nullptr;  // of snapshots; null: there are none
+  std::uint64_t cache_bytes = 8u << 20;
 };
 
 class Storages {
@@ -44,7 +47,7 @@ class Storages {
                   &std::free),
           log_(memory_.get(), all->options_.log_bytes, number, nullptr),
           ctx_({all->pool_.get(), &pages_, &all->clock_, &log_, number,
-                all->topology_.soc_of_session(number)}) {}
+                all->topology_.soc_of_session(number), all->cache_.get()}) {}
     ~Session() {
       if (ctx_.is_open()) txn::rollback(&ctx_);
     }
@@ -74,7 +77,8 @@ class Storages {
         pool_(page::PagePool::make(&topology_, &budget_, options.pool_bytes, Facility::kOff,
                                    Facility::kOff)
                   .value()),
-        clock_(&runtime_, Epoch(10), options.sessions, kIntervalUs) {
+        clock_(&runtime_, Epoch(10), options.sessions, kIntervalUs),
+        cache_(make_cache()) {
     for (std::uint32_t i = 0; i < options.sessions; ++i) {
       sessions_.push_back(std::make_unique<Session>(this, i));
     }
@@ -90,6 +94,7 @@ class Storages {
   occ::TxnContext& ctx(std::uint32_t i = 0) { return sessions_[i]->ctx(); }
   page::PagePool& pool() { return *pool_; }
   epoch::EpochClock& clock() { return clock_; }
+  snapshot::PageCache* cache() { return cache_.get(); }
 
   // Lets at least two epochs pass, as far as open commits allow. One thread at a time.
   void pass_epochs() {
@@ -113,12 +118,21 @@ class Storages {
  private:
   static constexpr std::uint64_t kIntervalUs = 1'000;
 
+  std::unique_ptr<snapshot::PageCache> make_cache() {
+    if (options_.reader == nullptr) return nullptr;
+    return snapshot::PageCache::make(&topology_, &cache_budget_, options_.cache_bytes,
+                                     Facility::kOff, Facility::kOff, options_.reader, &clock_)
+        .value();
+  }
+
   const StoragesOptions options_;
   base::MemoryBudget budget_;
+  base::MemoryBudget cache_budget_{options_.cache_bytes};
   const numa::Topology topology_;
   testing::ManualRuntime runtime_;
   const std::unique_ptr<page::PagePool> pool_;
   epoch::EpochClock clock_;
+  const std::unique_ptr<snapshot::PageCache> cache_;
   std::vector<std::unique_ptr<Session>> sessions_;
   std::vector<std::unique_ptr<occ::StorageControl>> controls_;
 };

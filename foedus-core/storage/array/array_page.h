@@ -9,8 +9,8 @@
 //       is stored of it. The root is at level levels(); level 0 holds records.
 //   A2  Pages come when they are touched first, by whoever does it, reader or writer. A pointer
 //       that is null in both halves stands for a subtree of zero records of TID 0.
-//   A3  Records never move, pages are never split, and an interior page lives as long as its
-//       storage: a pointer in it is changed by P4 alone, without a lock (P5).
+//   A3  Pages are never split, and records move only out of pages that are dropped for their
+//       snapshot pages. A pointer in a page is changed as O10 says (occ/install.h).
 
 #include <cstdint>
 

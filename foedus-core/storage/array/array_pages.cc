@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "foedus-core/base/sync_point.h"
-
 namespace foedus::storage::array {
 
 page::PageHeader* make_page(const PageSource& source, std::uint32_t level,
@@ -20,20 +18,10 @@ page::PageHeader* make_page(const PageSource& source, std::uint32_t level,
   return page;
 }
 
-page::PageHeader* touch_first(const PageSource& source, page::DualPagePointer* pointer,
-                              std::uint32_t level, std::uint64_t first_index) {
-  page::PageHeader* const page = make_page(source, level, first_index);
-  if (page == nullptr) return nullptr;
-  FOEDUS_SYNC_POINT("array:before_install");
-  const page::DualPageIds none;
-  if (pointer->compare_exchange(none, {page->volatile_id(), page::SnapshotPageId()})) return page;
-
+void release_page(const PageSource& source, page::PageHeader* page) {
   source.pages->release(page);
   // order: relaxed, statistics.
   source.control->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});
-  const page::VolatilePageId winner = pointer->load_volatile();
-  FOEDUS_INVARIANT(!winner.is_null(), source.control->id());
-  return source.pool->resolve(winner);
 }
 
 void retire_below(const PageSource& source, page::PageHeader* page) {

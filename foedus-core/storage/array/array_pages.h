@@ -22,11 +22,8 @@ struct PageSource {
 page::PageHeader* make_page(const PageSource& source, std::uint32_t level,
                             std::uint64_t first_index);
 
-// The page behind a null pointer, made here or by another session at the same time. Null: out of
-// pages.
-[[gnu::cold]] page::PageHeader* touch_first(const PageSource& source,
-                                            page::DualPagePointer* pointer, std::uint32_t level,
-                                            std::uint64_t first_index);
+// Gives back a page of make_page() that was never reachable.
+void release_page(const PageSource& source, page::PageHeader* page);
 
 // Retires a page and all below it.
 void retire_below(const PageSource& source, page::PageHeader* page);

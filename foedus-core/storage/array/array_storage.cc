@@ -4,6 +4,7 @@
 #include <string>
 
 #include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/array/array_find.h"
 #include "foedus-core/storage/array/array_pages.h"
 
 namespace foedus::storage::array {
@@ -32,51 +33,67 @@ std::string_view key_of(const std::uint64_t& index) {
                                    std::to_string(control->meta.payload_bytes));
 }
 
-// The record of an index; null: out of pages, or the storage was dropped. REQUIRES: index <
-// records.
-RecordHeader* locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index) {
+// The record of an index; none: no_record() says why. REQUIRES: index < records.
+Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+             Intent intent) {
   const occ::BegunSearch& begun = ctx.begun(control, index);
   if (begun.number == index && begun.txn == ctx.number() && begun.storage == control) {
-    return begun.record;
+    return {begun.record, false};
   }
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
   const std::uint64_t number = shape.page_of(index);
   const Path path(number, shape.pages_of(control->meta.records));
   page::VolatilePageId id = control->root.load_volatile();
-  if (id.is_null()) [[unlikely]] return nullptr;
-  page::PageHeader* page = ctx.pool().resolve(id);
-  std::uint64_t span = 1;  // border pages below the page at hand; needed for new pages only
-  for (std::uint32_t level = path.levels; level-- != 0;) {
-    auto& pointer = reinterpret_cast<ArrayInteriorPage*>(page)->pointers[path.slots[level]];
-    id = pointer.load_volatile();
-    if (id.is_null()) [[unlikely]] {
-      span = 1;
-      for (std::uint32_t i = 0; i < level; ++i) span *= ArrayInteriorPage::kPointers;
-      page = touch_first({&ctx.pool(), &ctx.pages(), control, ctx.soc()}, &pointer, level,
-                         number / span * span * shape.records_per_page);
-      if (page == nullptr) return nullptr;
-    } else {
-      page = ctx.pool().resolve(id);
-    }
+  for (std::uint32_t level = path.levels; level-- != 0 && !id.is_null();) {
+    auto* const page = reinterpret_cast<ArrayInteriorPage*>(ctx.pool().resolve(id));
+    id = page->pointers[path.slots[level]].load_volatile();
   }
-  return record_at(reinterpret_cast<ArrayBorderPage*>(page),
-                   index - number * shape.records_per_page, shape);
+  const Place place =
+      id.is_null() ? locate_cold(ctx, control, index, intent)
+                   : Place{record_at(reinterpret_cast<ArrayBorderPage*>(ctx.pool().resolve(id)),
+                                     index - number * shape.records_per_page, shape),
+                           false};
+  // order: relaxed, after the acquire of the pointer that led here (A9).
+  if (control->drop_epoch.load_relaxed() >= ctx.begin_epoch().number()) [[unlikely]] {
+    const Settled settled = settle_own(ctx, control);
+    if (settled == Settled::kSome) return locate(ctx, control, index, intent);
+    if (settled == Settled::kFailed) return {};
+  }
+  return place;
 }
 
-[[gnu::cold]] Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {
-  if (!control->root.load_volatile().is_null()) return ctx.out_of_pages(control);
-  return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
+// A8.
+[[gnu::cold]] void forget_begun(occ::TxnContext& ctx, occ::StorageControl* control,
+                                std::uint64_t index) {
+  ctx.begun(control, index) = {};
 }
 
-Status read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader* record,
-            std::uint64_t index, occ::ReadRange* range) {
+void copy_wanted(RecordHeader* record, std::uint32_t payload_bytes, occ::ReadRange* wanted) {
+  wanted->payload_bytes = payload_bytes;
+  const std::uint32_t bytes = wanted->wanted_of(payload_bytes);
+  if (bytes != 0) base::racy_read(wanted->out, payload_of(record) + wanted->offset, bytes);
+}
+
+// kMoved: look for the record again.
+occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, const Place& place,
+                std::uint64_t index, occ::ReadRange* range) {
   const std::uint32_t payload_bytes = control->meta.payload_bytes;
+  RecordHeader* const record = place.record;
+  if (place.is_cold) [[unlikely]] {
+    copy_wanted(record, payload_bytes, range);
+    return occ::Found::kPresent;
+  }
   const occ::Found found =
       ctx.read_record(control, record, range, [record, payload_bytes](occ::ReadRange* wanted) {
-        wanted->payload_bytes = payload_bytes;
-        const std::uint32_t bytes = wanted->wanted_of(payload_bytes);
-        if (bytes != 0) base::racy_read(wanted->out, payload_of(record) + wanted->offset, bytes);
+        copy_wanted(record, payload_bytes, wanted);
       });
+  if (found == occ::Found::kMoved) [[unlikely]] forget_begun(ctx, control, index);
+  return found;
+}
+
+// What the user hears. REQUIRES: found is not kMoved.
+Status answer(occ::TxnContext& ctx, occ::StorageControl* control, occ::Found found,
+              std::uint64_t index) {
   if (found == occ::Found::kPresent) [[likely]] return {};
   FOEDUS_INVARIANT(found == occ::Found::kConflict, found, index);
   return ctx.conflict(ConflictReason::kRetryBound, control, key_of(index));
@@ -111,7 +128,7 @@ Status write(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType t
       offset > control->meta.payload_bytes - payload.size()) {
     return part_out_of_range(control, offset, payload.size());
   }
-  RecordHeader* const record = locate(ctx, control, index);
+  RecordHeader* const record = locate(ctx, control, index, Intent::kWrite).record;
   if (record == nullptr) return no_record(ctx, control);
   base::prefetch_line(page::PageHeader::of(record));  // for note_soc(), at commit
   return ctx.write(type, control, record, 0, key_of(index), offset, payload,
@@ -149,18 +166,27 @@ void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* 
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
            occ::ReadRange* range) {
   if (index >= control->meta.records) [[unlikely]] return index_out_of_range(control, index);
-  RecordHeader* const record = locate(ctx, control, index);
-  if (record == nullptr) [[unlikely]] return no_record(ctx, control);
-  return read(ctx, control, record, index, range);
+  occ::Found found = occ::Found::kMoved;
+  while (found == occ::Found::kMoved) {
+    const Place place = locate(ctx, control, index, Intent::kRead);
+    if (place.record == nullptr) [[unlikely]] return no_record(ctx, control);
+    found = read(ctx, control, place, index, range);
+  }
+  return answer(ctx, control, found, index);
 }
 
 Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
                       occ::ReadRange* range) {
   if (index >= control->meta.records) [[unlikely]] return index_out_of_range(control, index);
-  RecordHeader* const record = locate(ctx, control, index);
-  if (record == nullptr) [[unlikely]] return no_record(ctx, control);
-  FOEDUS_CHECK(ctx.hold(control, record, key_of(index)));
-  return read(ctx, control, record, index, range);
+  occ::Found found = occ::Found::kMoved;
+  while (found == occ::Found::kMoved) {
+    // A lock needs a volatile record.
+    const Place place = locate(ctx, control, index, Intent::kWrite);
+    if (place.record == nullptr) [[unlikely]] return no_record(ctx, control);
+    FOEDUS_CHECK(ctx.hold(control, place.record, key_of(index)));
+    found = read(ctx, control, place, index, range);
+  }
+  return answer(ctx, control, found, index);
 }
 
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
@@ -196,14 +222,12 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t 
   ctx.begun(control, index) = {ctx.number(), control, index, page, nullptr, record};
 }
 
-bool track_moved(page::PagePool&, occ::StorageControl* control, RecordHeader* record,
-                 RecordHeader**, std::uint32_t*) {
-  FOEDUS_INVARIANT(false, control->id(), record);
+bool track_moved(page::PagePool&, occ::StorageControl*, RecordHeader*, RecordHeader**,
+                 std::uint32_t*) {
+  return false;
 }
 
-Status relocate(occ::TxnContext&, occ::WriteEntry* entry) {
-  FOEDUS_INVARIANT(false, entry->storage->id(), entry->record);
-}
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) { return find_again(ctx, entry); }
 
 bool accepts(page::PagePool&, const occ::WriteEntry&) { return true; }
 
@@ -223,7 +247,7 @@ Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::Log
     Status status = Status::error(ErrorCode::kCorruption, "a log record outside of its array");
     return std::move(status.at_table(control->meta.name));
   }
-  RecordHeader* const to = locate(ctx, control, index);
+  RecordHeader* const to = locate(ctx, control, index, Intent::kWrite).record;
   if (to == nullptr) return no_record(ctx, control);
   const occ::LockGuard guard(&to->lock);
   if (to->load_tid().version() > page::Tid(record.tid).version()) return {};

@@ -50,7 +50,7 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t 
 
 // ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
 
-// Records of arrays do not move: the first two are never called.
+// A record that has moved is in a page that was dropped (A8): false, and found again by its index.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);

@@ -1,0 +1,39 @@
+#pragma once
+// Making volatile pages of snapshot pages: the change of a dual page pointer by system transactions
+// (paper §4, figure 2).
+//
+//   O10 A pointer that lies in a page is changed under that page's lock, after a look at its
+//       version: a page that has moved or was dropped keeps its pointers as they were, and who
+//       comes by it looks again from the root (P5). Roots are changed by P4 alone.
+
+#include <cstring>
+#include <optional>
+
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/page/dual_page_pointer.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+
+namespace foedus::occ {
+
+// O10. `holder`: the page that the pointer lies in, null for a root. False: nothing was changed.
+inline bool change_pointer(page::DualPagePointer* pointer, page::PageHeader* holder,
+                           const page::DualPageIds& expected, const page::DualPageIds& desired) {
+  std::optional<LockGuard> guard;
+  if (holder != nullptr) {
+    guard.emplace(&holder->lock);
+    if (holder->load_version().is_gone()) return false;
+  }
+  return pointer->compare_exchange(expected, desired);
+}
+
+// Fills `page`, which nobody else can reach, with a snapshot page's bytes under its own id.
+inline void copy_snapshot_page(const page::PageHeader* from, page::VolatilePageId id,
+                               std::uint32_t soc, page::PageHeader* page) {
+  std::memcpy(static_cast<void*>(page), static_cast<const void*>(from), page::kPageBytes);
+  page->page_id = id.word();
+  page->crc32c = 0;
+  page->last_soc.store_relaxed(soc);  // order: relaxed, not reachable yet
+}
+
+}  // namespace foedus::occ

@@ -1,0 +1,40 @@
+#pragma once
+// Installation: what a storage is given to install the pages of a new snapshot at its dual page
+// pointers, and to drop volatile pages that did not change since (paper §7.5; hard to get right:
+// transactions run meanwhile).
+//
+//   O11 A volatile page is dropped under its lock and the locks of all its records, which are only
+//       tried. Each must be of an epoch that the snapshot covers. All are marked moved and the page
+//       dropped before its pointer loses the volatile half: who sees the pointer without it can
+//       never meet an old record that looks alive. One lock that is not free, one newer record, and
+//       nothing is marked.
+//   O12 An epoch that a snapshot covers is over: its transactions have published, so what the
+//       snapshot does not have of them is in no page either.
+
+#include <cstdint>
+
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus-core/snapshot/page_cache.h"
+#include "foedus/epoch.h"
+
+namespace foedus::occ {
+
+struct Installation {
+  page::PagePool* pool = nullptr;
+  page::SessionPages* pages = nullptr;    // to which dropped pages are given
+  snapshot::PageCache* cache = nullptr;
+  epoch::EpochClock* clock = nullptr;
+  StorageControl* control = nullptr;
+  Epoch covered;                          // all of this epoch and before is in the snapshot
+  std::uint32_t soc = 0;                  // whose part of the cache is used
+};
+
+struct InstallCounts {
+  std::uint64_t pages_dropped = 0;
+  std::uint64_t pages_kept = 0;  // volatile pages that changed since, or were in use
+};
+
+}  // namespace foedus::occ

@@ -1,0 +1,223 @@
+#include "foedus-core/snapshot/page_cache.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "foedus-core/base/sync_point.h"
+
+namespace foedus::snapshot {
+
+namespace {
+
+constexpr std::uint64_t kReservePart = 4;  // a quarter of the frames is kept leaving or fresh
+constexpr std::uint32_t kEvictBatch = 16;  // pages that share a fence
+constexpr std::uint64_t kForgetBuckets = 256;  // looked through without letting go of the lock
+
+std::uint64_t reserve_of(const CacheFrames& frames) { return frames.committed() / kReservePart; }
+// Frames that can be taken now or when their epochs are over.
+std::uint64_t ready_of(const CacheFrames& frames) { return frames.fresh() + frames.leaving(); }
+
+Status no_frame(const CacheFrames& frames, std::uint32_t soc) {
+  return Status::error(
+      ErrorCode::kOutOfMemory,
+      "none of the " + std::to_string(frames.committed()) + " frames of SOC " +
+          std::to_string(soc) + "'s page cache can be used again: open transactions may still " +
+          "look at the pages of " + std::to_string(frames.leaving()) + " and the others are " +
+          "cached; end transactions that have read many pages, or give the cache more bytes");
+}
+
+}  // namespace
+
+void PageCacheStatistics::add(const PageCacheStatistics& other) {
+  hits += other.hits;
+  misses += other.misses;
+  returns += other.returns;
+  duplicates += other.duplicates;
+  evictions += other.evictions;
+  pages += other.pages;
+  bytes += other.bytes;
+}
+
+PageCache::Part::Part(std::uint32_t soc_number, std::unique_ptr<CacheFrames> part_frames)
+    : index(part_frames->index_memory(), part_frames->frames_max(), part_frames->frames_begin()),
+      soc(soc_number),
+      frames(std::move(part_frames)) {}
+
+Result<std::unique_ptr<PageCache>> PageCache::make(const numa::Topology* topology,
+                                                   base::MemoryBudget* budget,
+                                                   std::uint64_t bytes_max, Facility huge_pages,
+                                                   Facility numa_binding, PageReader* reader,
+                                                   epoch::EpochClock* clock) {
+  const std::uint64_t share = bytes_max / topology->socs() / page::kPageBytes * page::kPageBytes;
+  std::unique_ptr<PageCache> cache(new PageCache(reader, clock));
+  for (std::uint32_t soc = 0; soc < topology->socs(); ++soc) {
+    FOEDUS_TRY(std::unique_ptr<CacheFrames> frames,
+               CacheFrames::make(*topology, soc, budget, share, huge_pages, numa_binding));
+    cache->parts_.push_back(std::make_unique<Part>(soc, std::move(frames)));
+  }
+  return cache;
+}
+
+// ---- misses ----------------------------------------------------------------------------------
+
+const page::PageHeader* PageCache::read(Part* part, page::SnapshotPageId id, CacheMark mark,
+                                        Status* status) {
+  FOEDUS_INVARIANT(!id.is_null());
+  Taken taken;
+  {
+    const std::lock_guard lock(part->lock);
+    const page::PageHeader* const page = find_locked(part, id, mark);
+    if (page != nullptr) return page;
+    ++part->counts.misses;
+    taken = take_locked(part);
+    if (taken.frame == 0) *status = no_frame(*part->frames, part->soc);
+  }
+  if (taken.is_last) clock_->hurry(clock_->current());
+  if (taken.frame == 0) return nullptr;
+
+  Status read_status = read_into(taken.frame, *part, id);
+  FOEDUS_SYNC_POINT("cache:before_publish");
+  const std::lock_guard lock(part->lock);
+  if (!read_status.is_ok()) {
+    part->frames->release(taken.frame);
+    *status = std::move(read_status);
+    return nullptr;
+  }
+  return publish_locked(part, id, taken.frame, mark);
+}
+
+// Checks no more than what look-ups depend on.
+Status PageCache::read_into(CacheFrame frame, const Part& part, page::SnapshotPageId id) {
+  page::PageHeader* const page = part.index.page_at(frame);
+  FOEDUS_CHECK(reader_->read(id, page));
+  if (page->page_id == id.word()) return {};
+  return Status::error(ErrorCode::kCorruption,
+                       "page " + std::to_string(id.page()) + " of snapshot " +
+                           std::to_string(static_cast<std::uint32_t>(id.snapshot())) + ", SOC " +
+                           std::to_string(id.soc()) + ", was asked for, but the one read says " +
+                           std::to_string(page->page_id) + " in place of " +
+                           std::to_string(id.word()));
+}
+
+// Another thread's work since the look-up without the lock, or a page that is leaving (K5).
+const page::PageHeader* PageCache::find_locked(Part* part, page::SnapshotPageId id,
+                                               CacheMark mark) {
+  const page::PageHeader* const page =
+      mark == CacheMark::kReadAhead ? part->index.peek(id) : part->index.find(id);
+  if (page != nullptr) return page;
+  const bool is_used_again = mark != CacheMark::kReadAhead;
+  const CacheFrame frame = part->index.restore(id, is_used_again ? CacheMark::kUsedAgain : mark);
+  if (frame == 0) return nullptr;
+  part->frames->stay(frame);
+  ++part->counts.returns;
+  // K7
+  if (ready_of(*part->frames) < reserve_of(*part->frames) / 2) {
+    evict_locked(part, CacheSweep::kCold);
+  }
+  return part->index.page_at(frame);
+}
+
+const page::PageHeader* PageCache::publish_locked(Part* part, page::SnapshotPageId id,
+                                                  CacheFrame frame, CacheMark mark) {
+  const page::PageHeader* const page = find_locked(part, id, mark);
+  if (page != nullptr) {
+    ++part->counts.duplicates;
+    part->frames->release(frame);
+    return page;
+  }
+  const CacheFrame evicted = part->index.put(id, frame, mark);
+  if (evicted != 0) leave_locked(part, &evicted, 1);
+  return part->index.page_at(frame);
+}
+
+// ---- frames ----------------------------------------------------------------------------------
+
+// Memory first, for as long as there is any; then what is due. Pages are made to leave ahead of
+// need, because they leave so slowly.
+PageCache::Taken PageCache::take_locked(Part* part) {
+  CacheFrames& frames = *part->frames;
+  const std::uint64_t reserve = reserve_of(frames);
+  if (frames.fresh() < std::min(reserve, CacheFrames::kExtentFrames) && !frames.grow() &&
+      ready_of(frames) < reserve) {
+    evict_locked(part, CacheSweep::kColdForNow);
+  }
+  const std::uint64_t reclaimable = clock_->reclaimable().number();
+  CacheFrame frame = frames.take_fresh();
+  if (frame == 0) {
+    frame = frames.take_due(reclaimable);
+    if (frame != 0) part->index.remove_leaving(frame);
+  }
+  const bool is_last = frames.fresh() == 0 && frames.oldest_stamp() > reclaimable;
+  return Taken{frame, is_last};
+}
+
+void PageCache::evict_locked(Part* part, CacheSweep which) {
+  CacheFrame frames[kEvictBatch];
+  std::uint32_t count = part->index.sweep(frames, kEvictBatch, which);
+  // Where all pages are used again faster than the hand comes by, it must take some of them.
+  if (count == 0 && ready_of(*part->frames) < reserve_of(*part->frames) / 2) {
+    count = part->index.sweep(frames, kEvictBatch, CacheSweep::kAny);
+  }
+  if (count != 0) leave_locked(part, frames, count);
+}
+
+void PageCache::leave_locked(Part* part, const CacheFrame* frames, std::uint32_t count) {
+  // order: K3, the retiring half of E3: the unlinking comes before the fence, the stamp after it.
+  base::fence_seq_cst();
+  const std::uint64_t stamp = clock_->current().number();
+  for (std::uint32_t i = 0; i < count; ++i) part->frames->leave(frames[i], stamp);
+  part->counts.evictions += count;
+}
+
+// ---- read-ahead, deleted snapshots, statistics -----------------------------------------------
+
+std::uint32_t PageCache::read_ahead(std::uint32_t soc, page::SnapshotPageId id,
+                                    std::uint32_t count) {
+  FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
+  Part* const part = parts_[soc].get();
+  std::uint64_t count_max = page::SnapshotPageId::kPageMax - id.page() + std::uint64_t{1};
+  {
+    const std::lock_guard lock(part->lock);
+    count_max = std::min(count_max, reserve_of(*part->frames) / 4);
+  }
+  const auto wanted = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, count_max));
+  for (std::uint32_t i = 0; i < wanted; ++i) {
+    Status status;
+    if (read(part, id.plus(i), CacheMark::kReadAhead, &status) == nullptr) return i;
+  }
+  return wanted;
+}
+
+void PageCache::forget(page::SnapshotNumber snapshot) {
+  for (const std::unique_ptr<Part>& part : parts_) {
+    const std::uint64_t end = part->index.bucket_count();
+    for (std::uint64_t begin = 0; begin < end; begin += kForgetBuckets) {
+      const std::lock_guard lock(part->lock);
+      for (std::uint64_t i = begin; i < std::min(begin + kForgetBuckets, end); ++i) {
+        CacheFrame frames[CacheIndex::kBucketEntries];
+        const std::uint32_t count = part->index.forget(snapshot, i, frames);
+        if (count != 0) leave_locked(part.get(), frames, count);
+      }
+    }
+  }
+}
+
+PageCacheStatistics PageCache::statistics(std::uint32_t soc) const {
+  FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
+  const Part& part = *parts_[soc];
+  const std::lock_guard lock(part.lock);
+  PageCacheStatistics result = part.counts;
+  result.hits = part.hits.load_relaxed();  // order: relaxed, statistics
+  result.pages = part.index.pages_cached();
+  result.bytes = part.frames->bytes_taken();
+  return result;
+}
+
+PageCacheStatistics PageCache::statistics() const {
+  PageCacheStatistics sum;
+  for (std::uint32_t soc = 0; soc < socs(); ++soc) sum.add(statistics(soc));
+  return sum;
+}
+
+}  // namespace foedus::snapshot

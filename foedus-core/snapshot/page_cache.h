@@ -1,0 +1,173 @@
+#pragma once
+// PageCache: snapshot pages in DRAM (paper §7.6). One for a database, with a part for each SOC: a
+// page that sessions of two SOCs use is cached twice. Pages never change, so nothing is written
+// back and a page that is cached twice in one part for a moment would be no error either.
+//
+//   never used, or free --take()--> being read --put()--> cached --sweep()--> leaving
+//          ^                            | | ^                 ^                 | |
+//          +---- error, duplicate ------+ | |                 +---- asked for --+ |
+//                                         | +------- due: stamp <= reclaimable ---+
+//
+//   word            written by                read by         meaning
+//   entry           holder of the part's lock all             page's tag, frame, leaving flag
+//   mark            every hit, relaxed        the sweep       CacheMark; a hint
+//   page in frame   its one reader, before    all             the bytes that PageReader gave
+//                   the entry is put
+//
+//   K1  Publish: a frame is written by one thread, which took it, before its entry is stored with
+//       release order. Readers load entries with acquire order. After that the frame is not written
+//       until it is taken again.
+//   K2  Read: whoever follows an entry without the lock is pinned (EpochClock::pin()) from before
+//       the look-up until the last look at the page.
+//   K3  Evict: a page is leaving when its entry has the leaving flag, by which no look-up without
+//       the lock finds it, or is gone. A fence follows, then the frame is stamped with the current
+//       epoch and put last into the list of leaving frames.
+//   K4  Reuse: a leaving frame is taken when its stamp is not above EpochClock::reclaimable(). That
+//       is E3 of epoch/epoch_clock.h word for word, the entry being the link. A reader that found
+//       the entry before it was flagged is pinned in an epoch not above the stamp: reclaimable
+//       stays below until it is unpinned, and when it gets there, acquire order puts that reader's
+//       last look before what is written to the frame. A reader whose pin came later does not find
+//       the entry. The frame's next page is published anew by K1.
+//   K5  Return: until its frame is taken, a leaving page is complete. Who asks for it clears the
+//       flag and removes the frame from the list, under the lock. If it leaves again, it gets a
+//       new stamp, which is not below the first: readers from before are covered as well.
+//   K6  Only the lock's holder changes entries, frames and the list; hits never take the lock, and
+//       nobody reads a page from a device while holding it. So two may read the same page at once:
+//       the second to come back finds the entry of the first, and gives its frame back.
+//
+//   K7  A part keeps a quarter of its frames leaving or fresh, so that one is due when a page is
+//       missed. Returns could use that up where all pages are hot; so below half of it others leave
+//       for each that returns, and those do not return.
+//   K8  The price of K4: once a transaction has been open while a quarter of the frames were
+//       missed, none is due, and misses fail with kOutOfMemory until it ends. Hits and most returns
+//       go on. Nobody waits.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/base/memory_budget.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/numa/topology.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/snapshot/page_cache_frames.h"
+#include "foedus-core/snapshot/page_cache_index.h"
+#include "foedus-core/snapshot/page_io.h"
+#include "foedus/status.h"
+
+namespace foedus::snapshot {
+
+struct PageCacheStatistics {
+  std::uint64_t hits = 0;        // estimated: one of kHitsPerSample is counted
+  std::uint64_t misses = 0;      // finds and read-aheads that took a frame, or found none
+  std::uint64_t returns = 0;     // pages that were leaving and were asked for
+  std::uint64_t duplicates = 0;  // pages read by two at once
+  std::uint64_t evictions = 0;   // pages that left; those that returned, too
+  std::uint64_t pages = 0;       // cached now
+  std::uint64_t bytes = 0;       // taken from the budget now
+
+  void add(const PageCacheStatistics& other);
+};
+
+class PageCache {
+ public:
+  // The least that make() takes for each SOC: 64 frames.
+  static constexpr std::uint64_t kBytesMin = CacheFrames::kBytesMin;
+  static constexpr std::uint32_t kHitsPerSample = 256;
+
+  // Uses at most `bytes_max` of `budget`, index included, each SOC its share; some 300 KiB for each
+  // SOC at once, the rest as pages come. All pointers must outlive the cache. kInvalidArgument: a
+  // share is less than kBytesMin or more than 2^40 bytes. kOutOfMemory. kNotSupported: a required
+  // facility does not work.
+  static Result<std::unique_ptr<PageCache>> make(const numa::Topology* topology,
+                                                 base::MemoryBudget* budget,
+                                                 std::uint64_t bytes_max, Facility huge_pages,
+                                                 Facility numa_binding, PageReader* reader,
+                                                 epoch::EpochClock* clock);
+  PageCache(const PageCache&) = delete;
+  PageCache& operator=(const PageCache&) = delete;
+
+  // The page, read if it is not there. It may be looked at until the caller's pin ends. Null:
+  // *status says why, and nothing was cached. kIoError, kCorruption: what the reader said, or it
+  // gave another page. kOutOfMemory: each frame is wanted by an open transaction, perhaps by this
+  // one alone; later, after some have ended, it may work. REQUIRES: the caller is pinned.
+  const page::PageHeader* find(std::uint32_t soc, page::SnapshotPageId id, Status* status) {
+    FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
+    Part* const part = parts_[soc].get();
+    const page::PageHeader* const page = part->index.find(id);
+    if (page == nullptr) [[unlikely]] return read(part, id, CacheMark::kUsedOnce, status);
+    if (++hit_ticks % kHitsPerSample == 0) [[unlikely]] {
+      part->hits.fetch_add_relaxed(kHitsPerSample);  // order: relaxed, statistics
+    }
+    return page;
+  }
+
+  // Hints for a find() to come: the line of the bucket; and, once that is there, the first `bytes`
+  // of the page if it is cached. Need no pin.
+  void prefetch(std::uint32_t soc, page::SnapshotPageId id) const { index(soc).prefetch(id); }
+  void prefetch_page(std::uint32_t soc, page::SnapshotPageId id, std::size_t bytes) const {
+    index(soc).prefetch_page(id, bytes);
+  }
+
+  // Reads what is missing of `count` pages that follow one another in a file, in the calling
+  // thread, until one cannot be read. Does at most a quarter of what the SOC keeps free at a time.
+  // Returns how many of the first pages are cached now. Needs no pin.
+  std::uint32_t read_ahead(std::uint32_t soc, page::SnapshotPageId id, std::uint32_t count);
+
+  // Pages of this snapshot are not served any more; their frames are used again as others are.
+  // REQUIRES: nobody looks for one of them any more (no pointer leads to them, and transactions
+  // that could have seen one are over).
+  void forget(page::SnapshotNumber snapshot);
+
+  std::uint32_t socs() const { return static_cast<std::uint32_t>(parts_.size()); }
+  std::uint64_t frames_max(std::uint32_t soc) const { return parts_[soc]->frames->frames_max(); }
+  PageCacheStatistics statistics(std::uint32_t soc) const;
+  PageCacheStatistics statistics() const;  // of all SOCs
+
+ private:
+  struct Part {
+    Part(std::uint32_t soc_number, std::unique_ptr<CacheFrames> part_frames);
+
+    CacheIndex index;                           // own synchronization, see there
+    const std::uint32_t soc;                    // constant
+    const std::unique_ptr<CacheFrames> frames;  // what it points to is guarded by lock
+    alignas(64) base::AtomicWord<std::uint64_t> hits;
+    alignas(64) mutable std::mutex lock;
+    PageCacheStatistics counts;  // guarded by lock; misses to evictions only
+  };
+  // One frame, and whether the next would have to wait.
+  struct Taken {
+    CacheFrame frame;
+    bool is_last;
+  };
+
+  PageCache(PageReader* reader, epoch::EpochClock* clock) : reader_(reader), clock_(clock) {}
+
+  const CacheIndex& index(std::uint32_t soc) const {
+    FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
+    return parts_[soc]->index;
+  }
+  const page::PageHeader* read(Part* part, page::SnapshotPageId id, CacheMark mark,
+                               Status* status);
+  const page::PageHeader* find_locked(Part* part, page::SnapshotPageId id, CacheMark mark);
+  const page::PageHeader* publish_locked(Part* part, page::SnapshotPageId id, CacheFrame frame,
+                                         CacheMark mark);
+  Taken take_locked(Part* part);
+  void evict_locked(Part* part, CacheSweep which);
+  void leave_locked(Part* part, const CacheFrame* frames, std::uint32_t count);
+  Status read_into(CacheFrame frame, const Part& part, page::SnapshotPageId id);
+
+  // Of a thread, for all caches: an estimate needs no more.
+  static inline constinit thread_local std::uint32_t hit_ticks = 0;
+
+  // Constant after construction.
+  PageReader* const reader_;
+  epoch::EpochClock* const clock_;
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+}  // namespace foedus::snapshot

@@ -1,0 +1,140 @@
+#include "foedus-core/snapshot/page_cache_index.h"
+
+#include "foedus-core/base/invariant.h"
+
+namespace foedus::snapshot {
+
+void CacheIndex::prefetch_page(page::SnapshotPageId id, std::size_t bytes) const {
+  const Key key = key_of(id);
+  for (const Bucket* const bucket : {key.home, buddy_of(key.home)}) {
+    for (const auto& entry : bucket->entries) {
+      // order: relaxed, nothing is read behind the address.
+      const std::uint64_t word = entry.load_relaxed();
+      if (word >> kFrameBits != key.tag || word == 0) continue;
+      base::prefetch_lines(page_at(frame_of(word)), bytes);
+      return;
+    }
+  }
+}
+
+CacheFrame CacheIndex::restore(page::SnapshotPageId id, CacheMark mark) {
+  const Key key = key_of(id);
+  const Place place = locate(key, key.tag | kLeavingTag);
+  if (place.entry == nullptr) return 0;
+  place.mark->store_relaxed(static_cast<std::uint8_t>(mark));  // order: relaxed, a hint
+  // order: release, pairs with the acquire in locate_in(): the page was complete before it was put,
+  // which the lock has handed on to this thread.
+  place.entry->store_release(word_of(key.tag, place.frame));
+  ++pages_cached_;
+  return place.frame;
+}
+
+CacheFrame CacheIndex::put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark) {
+  FOEDUS_INVARIANT(frame - 1u < kFramesMax, frame);
+  FOEDUS_INVARIANT(page_at(frame)->page_id == id.word(), page_at(frame)->page_id, id.word());
+  const Key key = key_of(id);
+  CacheFrame evicted = 0;
+  const Place place = place_for(key, &evicted);
+  place.mark->store_relaxed(static_cast<std::uint8_t>(mark));  // order: relaxed, a hint
+  // order: release, pairs with the acquire in locate_in(): what was read into the frame is seen.
+  place.entry->store_release(word_of(key.tag, frame));
+  if (evicted == 0) ++pages_cached_;
+  return evicted;
+}
+
+// An empty entry of the pair; else that of a leaving page, whose frame goes its way without one;
+// else that of a page that was not used again; else any. All reads of entries and marks below are
+// relaxed: entries are written under the lock that the caller holds, marks are hints.
+CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
+  Bucket* const pair[] = {key.home, buddy_of(key.home)};
+  for (Bucket* const bucket : pair) {
+    const Place place = free_place(bucket);
+    if (place.entry != nullptr) return place;
+  }
+  Place victim;
+  for (Bucket* const bucket : pair) {
+    for (unsigned i = 0; i < kBucketEntries; ++i) {
+      const std::uint64_t word = bucket->entries[i].load_relaxed();  // order: relaxed, see above
+      const Place place{&bucket->entries[i], &bucket->marks[i], frame_of(word)};
+      if (is_leaving(word)) return place;
+      // order: relaxed, see above.
+      const bool is_cold = place.mark->load_relaxed() != kUsedAgainByte;
+      if (victim.entry == nullptr || is_cold) victim = place;
+    }
+  }
+  FOEDUS_INVARIANT(victim.frame != 0);
+  *evicted = victim.frame;
+  return victim;
+}
+
+CacheIndex::Place CacheIndex::free_place(Bucket* bucket) const {
+  for (unsigned i = 0; i < kBucketEntries; ++i) {
+    // order: relaxed, written under the lock that the caller holds.
+    if (bucket->entries[i].load_relaxed() == 0) {
+      return Place{&bucket->entries[i], &bucket->marks[i], 0};
+    }
+  }
+  return Place{};
+}
+
+std::uint32_t CacheIndex::sweep(CacheFrame* frames, std::uint32_t count_max, CacheSweep which) {
+  FOEDUS_INVARIANT(count_max >= kBucketEntries, count_max);
+  std::uint32_t count = 0;
+  for (std::uint32_t step = 0; step < kSweepBuckets; ++step) {
+    if (count + kBucketEntries > count_max) break;
+    Bucket& bucket = buckets_[hand_];
+    hand_ = hand_ + 1 == bucket_count_ ? 0 : hand_ + 1;
+    for (unsigned i = 0; i < kBucketEntries; ++i) {
+      // order: relaxed, written under the lock that the caller holds.
+      const std::uint64_t word = bucket.entries[i].load_relaxed();
+      if (word == 0 || is_leaving(word)) continue;
+      // order: relaxed, a hint.
+      if (which != CacheSweep::kAny && bucket.marks[i].load_relaxed() == kUsedAgainByte) {
+        // order: relaxed, a hint; a use at the same time may get lost.
+        bucket.marks[i].store_relaxed(static_cast<std::uint8_t>(CacheMark::kUsedOnce));
+        continue;
+      }
+      const bool is_found_again = which == CacheSweep::kColdForNow;
+      // order: relaxed, K3: the caller's fence comes before the stamp.
+      bucket.entries[i].store_relaxed(is_found_again ? word | (kLeavingTag << kFrameBits) : 0);
+      frames[count++] = frame_of(word);
+    }
+  }
+  FOEDUS_INVARIANT(count <= pages_cached_, count, pages_cached_);
+  pages_cached_ -= count;
+  return count;
+}
+
+void CacheIndex::remove_leaving(CacheFrame frame) {
+  const Key key = key_of(page::SnapshotPageId(page_at(frame)->page_id));
+  const std::uint64_t word = word_of(key.tag | kLeavingTag, frame);
+  for (Bucket* const bucket : {key.home, buddy_of(key.home)}) {
+    for (auto& entry : bucket->entries) {
+      // order: relaxed twice, readers take no notice of leaving entries, and all others hold the
+      // lock.
+      if (entry.load_relaxed() != word) continue;
+      entry.store_relaxed(0);
+      return;
+    }
+  }
+}
+
+std::uint32_t CacheIndex::forget(page::SnapshotNumber snapshot, std::uint64_t bucket,
+                                 CacheFrame* frames) {
+  FOEDUS_INVARIANT(bucket < bucket_count_, bucket, bucket_count_);
+  std::uint32_t count = 0;
+  for (auto& entry : buckets_[bucket].entries) {
+    // order: relaxed, written under the lock that the caller holds.
+    const std::uint64_t word = entry.load_relaxed();
+    if (word == 0) continue;
+    const CacheFrame frame = frame_of(word);
+    if (page::SnapshotPageId(page_at(frame)->page_id).snapshot() != snapshot) continue;
+    entry.store_relaxed(0);  // order: relaxed, K3 as in sweep()
+    if (!is_leaving(word)) frames[count++] = frame;
+  }
+  FOEDUS_INVARIANT(count <= pages_cached_, count, pages_cached_);
+  pages_cached_ -= count;
+  return count;
+}
+
+}  // namespace foedus::snapshot

@@ -1,0 +1,178 @@
+#pragma once
+// CacheIndex: where a page lies in one SOC's part of the page cache. Its rules are those of
+// page_cache.h.
+//
+//   bucket, one line:  | entry 0 | … | entry 6 | mark 0 … mark 6, unused |
+//   entry, one word:   | leaving: 1 bit | tag: 35 bits of the id's hash | frame: 28 bits |
+//
+// A page stands in its home bucket, or in the home's buddy (the other half of 128 aligned bytes)
+// if the home was full. An entry is too short for a whole id: the header of the page has it, and
+// whoever asked for the page reads that line next anyway. With three frames a bucket, one page in
+// about forty stands in the buddy, and one in a thousand finds both full and takes another's place.
+
+#include <cstdint>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+
+namespace foedus::snapshot {
+
+// How a page was used since the hand came by. A page of one scan is not worth a frame for long,
+// whether it was read ahead of the scan or not; one that was asked for again is.
+enum class CacheMark : std::uint8_t { kReadAhead = 0, kUsedOnce = 1, kUsedAgain = 2 };
+
+// Which pages leave when the hand comes by, and whether they are found again by who asks for them
+// in time.
+enum class CacheSweep : std::uint8_t {
+  kColdForNow = 0,  // those that were not used again; found again
+  kCold = 1,        // those that were not used again; not found again
+  kAny = 2,         // all; not found again
+};
+
+// A piece of memory of kPageBytes, counted from 1; 0: none.
+using CacheFrame = std::uint32_t;
+
+class CacheIndex {
+ public:
+  static constexpr unsigned kFrameBits = 28;
+  static constexpr std::uint64_t kFramesMax = (std::uint64_t{1} << kFrameBits) - 1;
+  static constexpr unsigned kBucketEntries = 7;
+  static constexpr std::uint32_t kSweepBuckets = 64;
+
+  static std::uint64_t bytes_for(std::uint64_t frames) { return buckets_for(frames) * kLineBytes; }
+
+  // `memory`: bytes_for(frames) zero bytes at a multiple of 128. `frames_begin`: frame 1.
+  CacheIndex(char* memory, std::uint64_t frames, char* frames_begin)
+      : buckets_(reinterpret_cast<Bucket*>(memory)),
+        bucket_count_(buckets_for(frames)),
+        frames_(frames_begin - page::kPageBytes) {}
+
+  page::PageHeader* page_at(CacheFrame frame) const {
+    return reinterpret_cast<page::PageHeader*>(frames_ + frame * std::uint64_t{page::kPageBytes});
+  }
+
+  // ---- any thread ----------------------------------------------------------------------------
+
+  // The page if it is cached, marked as used. REQUIRES, as of peek(): the caller is pinned (K2), or
+  // holds the part's lock.
+  const page::PageHeader* find(page::SnapshotPageId id) {
+    const Key key = key_of(id);
+    const Place place = locate(key, key.tag);
+    if (place.entry == nullptr) return nullptr;
+    // order: relaxed twice, the mark is a hint. One that lands on the slot's next page does no harm
+    // but to let that stay for longer.
+    const std::uint8_t mark = place.mark->load_relaxed();
+    if (mark != kUsedAgainByte) place.mark->store_relaxed(mark + 1);
+    return page_at(place.frame);
+  }
+  // The same, not marked.
+  const page::PageHeader* peek(page::SnapshotPageId id) const {
+    const Key key = key_of(id);
+    const Place place = locate(key, key.tag);
+    return place.entry == nullptr ? nullptr : page_at(place.frame);
+  }
+  // Hints; nobody need be pinned.
+  void prefetch(page::SnapshotPageId id) const { base::prefetch_line(key_of(id).home); }
+  void prefetch_page(page::SnapshotPageId id, std::size_t bytes) const;
+
+  // ---- holders of the part's lock ------------------------------------------------------------
+
+  std::uint64_t pages_cached() const { return pages_cached_; }
+  std::uint64_t bucket_count() const { return bucket_count_; }
+
+  // The frame of `id` if its page is leaving; it is not any more: everybody finds it again.
+  CacheFrame restore(page::SnapshotPageId id, CacheMark mark);
+  // Everybody finds the page of this frame from now on. REQUIRES: `id` has no entry. Returns the
+  // frame whose entry had to go although its page was cached; 0 mostly.
+  CacheFrame put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark);
+  // Moves the hand over at most kSweepBuckets buckets. Pages that `which` says are leaving from now
+  // on; their frames, at most `count_max`, are given to `frames`. Returns how many.
+  std::uint32_t sweep(CacheFrame* frames, std::uint32_t count_max, CacheSweep which);
+  // Removes the entry of a page that is leaving, if it still has one.
+  void remove_leaving(CacheFrame frame);
+  // Removes the entries of a snapshot from one bucket. Returns how many of them were cached;
+  // `frames` has room for kBucketEntries of them.
+  std::uint32_t forget(page::SnapshotNumber snapshot, std::uint64_t bucket, CacheFrame* frames);
+
+ private:
+  static constexpr std::uint64_t kLineBytes = 64;
+  static constexpr std::uint64_t kFramesPerBucket = 3;
+  static constexpr std::uint8_t kUsedAgainByte = static_cast<std::uint8_t>(CacheMark::kUsedAgain);
+  static constexpr std::uint64_t kLeavingTag = std::uint64_t{1} << 35;  // the tag's flag
+  static constexpr std::uint64_t kTagMask = kLeavingTag - 1;
+
+  // Zero is empty and unmarked.
+  struct alignas(kLineBytes) Bucket {
+    base::AtomicWord<std::uint64_t> entries[kBucketEntries];
+    base::AtomicWord<std::uint8_t> marks[8];
+  };
+  static_assert(sizeof(Bucket) == kLineBytes);
+
+  struct Key {
+    std::uint64_t id;
+    std::uint64_t tag;
+    Bucket* home;
+  };
+  struct Place {
+    base::AtomicWord<std::uint64_t>* entry = nullptr;
+    base::AtomicWord<std::uint8_t>* mark = nullptr;
+    CacheFrame frame = 0;
+  };
+
+  // Whole pairs.
+  static std::uint64_t buckets_for(std::uint64_t frames) {
+    return (frames / (2 * kFramesPerBucket) + 1) * 2;
+  }
+  static std::uint64_t word_of(std::uint64_t tag, CacheFrame frame) {
+    return (tag << kFrameBits) | frame;
+  }
+  static CacheFrame frame_of(std::uint64_t word) {
+    return static_cast<CacheFrame>(word & kFramesMax);
+  }
+  static bool is_leaving(std::uint64_t word) { return (word >> kFrameBits & kLeavingTag) != 0; }
+
+  Bucket* buddy_of(Bucket* bucket) const {
+    return buckets_ + (static_cast<std::uint64_t>(bucket - buckets_) ^ 1);
+  }
+  Key key_of(page::SnapshotPageId id) const {
+    // The high half of a product by an odd number near 2^64 over the golden ratio spreads the
+    // neighbours of a file evenly; snapshot and SOC are folded in before.
+    const std::uint64_t word = id.word();
+    const std::uint64_t hash = (word ^ (word >> 32)) * 0x9e3779b97f4a7c15u;
+    const std::uint64_t bucket = (hash >> 32) * bucket_count_ >> 32;
+    return Key{word, (hash ^ (hash >> 32)) & kTagMask, buckets_ + bucket};
+  }
+
+  // The entry of this page that has this tag.
+  Place locate(const Key& key, std::uint64_t tag) const {
+    Place place = locate_in(key.home, key.id, tag);
+    if (place.entry == nullptr) place = locate_in(buddy_of(key.home), key.id, tag);
+    return place;
+  }
+  Place locate_in(Bucket* bucket, std::uint64_t id, std::uint64_t tag) const {
+    for (unsigned i = 0; i < kBucketEntries; ++i) {
+      // order: acquire, pairs with the releases in put() and restore(): the page is complete (K1).
+      const std::uint64_t word = bucket->entries[i].load_acquire();
+      if (word >> kFrameBits != tag || word == 0) continue;
+      const CacheFrame frame = frame_of(word);
+      if (page_at(frame)->page_id == id) [[likely]] {
+        return Place{&bucket->entries[i], &bucket->marks[i], frame};
+      }
+    }
+    return Place{};
+  }
+  Place place_for(const Key& key, CacheFrame* evicted);
+  Place free_place(Bucket* bucket) const;
+
+  // Constant after construction.
+  Bucket* const buckets_;
+  const std::uint64_t bucket_count_;
+  char* const frames_;  // frame 0, which does not exist
+
+  // Guarded by the part's lock; on another line than what every hit reads.
+  alignas(64) std::uint64_t hand_ = 0;  // bucket that is swept next
+  std::uint64_t pages_cached_ = 0;
+};
+
+}  // namespace foedus::snapshot

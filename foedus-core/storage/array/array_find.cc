@@ -1,0 +1,158 @@
+#include "foedus-core/storage/array/array_find.h"
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/install.h"
+#include "foedus-core/storage/array/array_pages.h"
+
+namespace foedus::storage::array {
+
+namespace {
+
+// Stands for every page of zero records that nobody has made.
+alignas(page::kPageBytes) constinit char zero_page[page::kPageBytes] = {};
+page::PageHeader* zeroes() { return reinterpret_cast<page::PageHeader*>(zero_page); }
+
+class ColdSearch {
+ public:
+  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index)
+      : ctx_(ctx),
+        control_(control),
+        shape_(shape_of(control->meta.payload_bytes)),
+        number_(shape_.page_of(index)),
+        place_(index - number_ * shape_.records_per_page),
+        path_(number_, shape_.pages_of(control->meta.records)) {}
+
+  Place run(Intent intent) {
+    page::DualPagePointer* pointer = &control_->root;
+    page::PageHeader* holder = nullptr;
+    for (std::uint32_t level = path_.levels;;) {
+      const page::DualPageIds ids = pointer->load();
+      page::PageHeader* page = nullptr;
+      if (!ids.volatile_page.is_null()) {
+        page = ctx_.pool().resolve(ids.volatile_page);
+      } else if (control_->is_dropped()) {
+        return {};
+      } else if (intent == Intent::kRead && !ids.snapshot_page.is_null()) {
+        FOEDUS_SYNC_POINT("array:cold_read");
+        ctx_.remember_pointer(pointer, holder, ids, control_);
+        return find_in_snapshot(ids.snapshot_page, level);
+      } else {
+        const Made made = make_volatile(pointer, holder, ids, level, &page);
+        if (made == Made::kFailed) return {};
+        if (made == Made::kAgain) return run(intent);
+      }
+      if (level == 0) return {record_in(page), false};
+      holder = page;
+      pointer = &reinterpret_cast<ArrayInteriorPage*>(page)->pointers[path_.slots[--level]];
+    }
+  }
+
+ private:
+  enum class Made : std::uint8_t { kDone, kAgain, kFailed };
+
+  // A6.
+  Place find_in_snapshot(page::SnapshotPageId id, std::uint32_t level) {
+    for (;; --level) {
+      if (id.is_null()) {
+        return {record_in(zeroes()), true};
+      }
+      const page::PageHeader* const page = ctx_.cold_page(id);
+      if (page == nullptr) return {};
+      FOEDUS_INVARIANT(page->level == level && page->storage_id == control_->id(), page->level,
+                       level, id.word());
+      if (level == 0) return {record_in(const_cast<page::PageHeader*>(page)), true};
+      id = reinterpret_cast<const ArrayInteriorPage*>(page)
+               ->pointers[path_.slots[level - 1]]
+               .load()
+               .snapshot_page;
+    }
+  }
+
+  // A7. One of several sessions wins; kAgain: this one did not, or `holder` has gone.
+  Made make_volatile(page::DualPagePointer* pointer, page::PageHeader* holder,
+                     const page::DualPageIds& ids, std::uint32_t level, page::PageHeader** page) {
+    const page::PageHeader* const cold =
+        ids.snapshot_page.is_null() ? nullptr : ctx_.cold_page(ids.snapshot_page);
+    if (cold == nullptr && !ids.snapshot_page.is_null()) return Made::kFailed;
+    std::uint64_t span = 1;
+    for (std::uint32_t i = 0; i < level; ++i) span *= ArrayInteriorPage::kPointers;
+    const PageSource source{&ctx_.pool(), &ctx_.pages(), control_, ctx_.soc()};
+    page::PageHeader* const made =
+        make_page(source, level, number_ / span * span * shape_.records_per_page);
+    if (made == nullptr) return Made::kFailed;
+    const page::VolatilePageId id = made->volatile_id();
+    if (cold != nullptr) occ::copy_snapshot_page(cold, id, ctx_.soc(), made);
+    FOEDUS_SYNC_POINT("array:before_install");
+    if (!occ::change_pointer(pointer, holder, ids, {id, ids.snapshot_page})) {
+      release_page(source, made);
+      return Made::kAgain;
+    }
+    if (ctx_.own_install(pointer, ids, {id, ids.snapshot_page})) {
+      take_over(made, cold != nullptr ? cold : zeroes());
+    }
+    *page = made;
+    return Made::kDone;
+  }
+
+  // What the snapshot page says is what was read; `page` may have been changed since.
+  void take_over(page::PageHeader* page, const page::PageHeader* cold) {
+    if (page->level != 0) {
+      auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
+      const auto* const before = reinterpret_cast<const ArrayInteriorPage*>(cold);
+      for (std::uint32_t i = 0; i < ArrayInteriorPage::kPointers; ++i) {
+        ctx_.remember_pointer(&interior->pointers[i], page, before->pointers[i].load(), control_);
+      }
+      return;
+    }
+    auto* const border = reinterpret_cast<ArrayBorderPage*>(page);
+    auto* const before = reinterpret_cast<ArrayBorderPage*>(const_cast<page::PageHeader*>(cold));
+    for (std::uint32_t i = 0; i < shape_.records_per_page; ++i) {
+      ctx_.remember_read(record_at(border, i, shape_), record_at(before, i, shape_)->load_tid(),
+                         control_);
+    }
+  }
+
+  page::RecordHeader* record_in(page::PageHeader* page) const {
+    return record_at(reinterpret_cast<ArrayBorderPage*>(page), place_, shape_);
+  }
+
+  occ::TxnContext& ctx_;
+  occ::StorageControl* const control_;
+  const ArrayShape& shape_;
+  const std::uint64_t number_;  // of the border page
+  const std::uint64_t place_;   // of the record in it
+  const Path path_;
+};
+
+}  // namespace
+
+Place locate_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+                  Intent intent) {
+  return ColdSearch(ctx, control, index).run(intent);
+}
+
+Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control) {
+  Settled settled = Settled::kNone;
+  occ::WriteSet& set = ctx.write_set();
+  for (std::uint32_t i = 0; i < set.size(); ++i) {
+    if (set[i].storage != control || !set[i].record->load_tid().is_moved()) continue;
+    if (!find_again(ctx, &set[i]).is_ok()) return Settled::kFailed;
+    settled = Settled::kSome;
+  }
+  return settled;
+}
+
+Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {
+  if (!control->is_dropped()) return ctx.no_page(control);
+  return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
+}
+
+Status find_again(occ::TxnContext& ctx, occ::WriteEntry* entry) {
+  page::RecordHeader* const from = entry->record;
+  const Place place = locate_cold(ctx, entry->storage, entry->log->index(), Intent::kWrite);
+  if (place.record == nullptr) return no_record(ctx, entry->storage);
+  ctx.write_set().move(from, place.record, 0);
+  return {};
+}
+
+}  // namespace foedus::storage::array

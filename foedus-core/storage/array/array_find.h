@@ -1,0 +1,50 @@
+#pragma once
+// The way from an index to its record: in volatile pages, and where one is missing in the snapshot
+// pages that dual page pointers lead to.
+//
+//   A6  A reader follows a pointer whose volatile half is null to the snapshot page, and remembers
+//       the pointer; all below it never changes. Null in both halves of a pointer in a snapshot
+//       page is a subtree of zero records, as in a volatile one (A2).
+//   A7  A writer makes each page on its way volatile. So does a reader where both halves are null,
+//       so that it has a TID to verify. If the transaction had followed the pointer before, it
+//       takes over the whole page: all pointers, or all records, of an instant at which they were
+//       what it read. For later changes of others its pointer entry is blind.
+//   A8  A record that is marked moved lies in a page that was dropped. Who comes to it looks again
+//       from the root; a write that waits for its commit finds its record by the index in its log
+//       record; what was read there conflicts.
+//   A9  Before a transaction uses what it found after a drop, its own writes follow to where their
+//       records are now: else it would not see them. A drop says so in the control
+//       (StorageControl::drop_epoch) before it marks the first record, so before the place where
+//       the record is next can be found.
+
+#include <cstdint>
+
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/tid.h"
+
+namespace foedus::storage::array {
+
+enum class Intent : std::uint8_t { kRead, kWrite };
+
+struct Place {
+  page::RecordHeader* record = nullptr;
+  bool is_cold = false;  // in a snapshot page: it never changes, and no lock of it may be taken
+};
+
+// From the root, through pages of both kinds. Writes come to volatile records only. No record: out
+// of pages, a page of the snapshot cannot be read, or the storage was dropped; no_record() says
+// which. REQUIRES: index < records.
+[[gnu::cold]] Place locate_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                                std::uint64_t index, Intent intent);
+
+// A9. kFailed: no_record() says why.
+enum class Settled : std::uint8_t { kNone, kSome, kFailed };
+[[gnu::cold]] Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control);
+
+[[gnu::cold]] Status no_record(occ::TxnContext& ctx, occ::StorageControl* control);
+
+// A8: the write's own record is found again. Failures as those of no_record().
+Status find_again(occ::TxnContext& ctx, occ::WriteEntry* entry);
+
+}  // namespace foedus::storage::array

@@ -1,0 +1,151 @@
+#include "foedus-core/storage/array/array_install.h"
+
+#include <vector>
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/install.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/array/array_page.h"
+
+namespace foedus::storage::array {
+
+namespace {
+
+// What was seen of a volatile page before it was locked.
+struct Link {
+  page::DualPagePointer* pointer;
+  page::PageHeader* holder;  // the page that the pointer lies in; null: the root
+  page::DualPageIds ids;     // after the new snapshot page was installed
+};
+
+class Installer {
+ public:
+  explicit Installer(const occ::Installation& installation)
+      : installation_(installation),
+        shape_(shape_of(installation.control->meta.payload_bytes)),
+        waiters_(shape_.records_per_page) {}
+
+  Status run(page::SnapshotPageId root) {
+    return below(&installation_.control->root, nullptr, root);
+  }
+  const occ::InstallCounts& counts() const { return counts_; }
+
+ private:
+  Status below(page::DualPagePointer* pointer, page::PageHeader* holder,
+               page::SnapshotPageId snapshot) {
+    Link link{pointer, holder, {}};
+    for (;;) {
+      const page::DualPageIds before = pointer->load();
+      if (before.is_null() && snapshot.is_null()) return {};
+      link.ids = {before.volatile_page, snapshot};
+      // A session may make the page volatile meanwhile; nobody else changes the pointer.
+      if (before == link.ids || occ::change_pointer(pointer, holder, before, link.ids)) break;
+    }
+    if (link.ids.volatile_page.is_null()) return {};
+    page::PageHeader* const page = installation_.pool->resolve(link.ids.volatile_page);
+    FOEDUS_SYNC_POINT("array:installed");
+    if (page->level != 0) FOEDUS_CHECK(children(page, snapshot));
+    const bool dropped = page->level != 0 ? drop_interior(link, page) : drop_border(link, page);
+    ++(dropped ? counts_.pages_dropped : counts_.pages_kept);
+    return {};
+  }
+
+  Status children(page::PageHeader* page, page::SnapshotPageId snapshot) {
+    const ArrayInteriorPage* cold = nullptr;
+    if (!snapshot.is_null()) {
+      Status status;
+      const page::PageHeader* const read =
+          installation_.cache->find(installation_.soc, snapshot, &status);
+      if (read == nullptr) return status;
+      FOEDUS_INVARIANT(read->level == page->level, read->level, page->level, snapshot.word());
+      cold = reinterpret_cast<const ArrayInteriorPage*>(read);
+    }
+    auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
+    for (std::uint32_t i = 0; i < ArrayInteriorPage::kPointers; ++i) {
+      const page::SnapshotPageId child =
+          cold == nullptr ? page::SnapshotPageId() : cold->pointers[i].load().snapshot_page;
+      FOEDUS_CHECK(below(&interior->pointers[i], page, child));
+    }
+    return {};
+  }
+
+  // O11. The records between are all zero if the snapshot has no page for them.
+  bool drop_border(const Link& link, page::PageHeader* page) {
+    auto* const border = reinterpret_cast<ArrayBorderPage*>(page);
+    const occ::LockGuard guard(&page->lock);
+    std::uint32_t locked = 0;
+    bool quiet = true;
+    while (quiet && locked < shape_.records_per_page) {
+      page::RecordHeader* const record = record_at(border, locked, shape_);
+      quiet = occ::try_lock(&record->lock, &waiters_[locked]);
+      if (!quiet) break;
+      ++locked;
+      quiet = record->load_tid().epoch() <= installation_.covered;
+    }
+    if (quiet) {
+      FOEDUS_SYNC_POINT("array:before_drop");
+      announce();
+      for (std::uint32_t i = 0; i < locked; ++i) {
+        page::RecordHeader* const record = record_at(border, i, shape_);
+        // order: release, pairs with readers' acquire: who sees the mark sees the announcement.
+        record->tid.store_release(record->load_tid().with(page::Tid::kMoved).word());
+      }
+      take(link, page);
+    }
+    for (std::uint32_t i = 0; i < locked; ++i) {
+      occ::unlock(&record_at(border, i, shape_)->lock, &waiters_[i]);
+    }
+    if (quiet) retire(page);
+    return quiet;
+  }
+
+  // An interior page goes when all below it have. Under its lock no session makes a child volatile.
+  bool drop_interior(const Link& link, page::PageHeader* page) {
+    auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
+    {
+      const occ::LockGuard guard(&page->lock);
+      for (const page::DualPagePointer& pointer : interior->pointers) {
+        if (!pointer.load_volatile().is_null()) return false;
+      }
+      announce();
+      take(link, page);
+    }
+    retire(page);
+    return true;
+  }
+
+  void announce() {
+    // order: release, see A9.
+    installation_.control->drop_epoch.store_release(installation_.clock->current().number());
+  }
+  // Marks the page, then takes it from its pointer. REQUIRES: the page's lock (O1: before the
+  // holder's).
+  void take(const Link& link, page::PageHeader* page) {
+    page->store_version(page->load_version().with(page::PageVersion::kDropped));
+    FOEDUS_SYNC_POINT("array:dropped");
+    const bool taken = occ::change_pointer(link.pointer, link.holder, link.ids,
+                                           {page::VolatilePageId(), link.ids.snapshot_page});
+    FOEDUS_INVARIANT(taken, link.ids.volatile_page.word(), link.ids.snapshot_page.word());
+  }
+  void retire(page::PageHeader* page) {
+    installation_.pages->retire(page);
+    // order: relaxed, statistics.
+    installation_.control->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});
+  }
+
+  const occ::Installation& installation_;
+  const ArrayShape& shape_;
+  std::vector<occ::LockWaiter> waiters_;  // one for each record of a page
+  occ::InstallCounts counts_;
+};
+
+}  // namespace
+
+Result<occ::InstallCounts> install(const occ::Installation& installation,
+                                   page::SnapshotPageId root) {
+  Installer installer(installation);
+  FOEDUS_CHECK(installer.run(root));
+  return installer.counts();
+}
+
+}  // namespace foedus::storage::array

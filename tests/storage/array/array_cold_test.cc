@@ -1,0 +1,278 @@
+// Arrays whose pages are partly snapshot pages: reading, writing, installing and dropping.
+// ctest-labels: concurrency
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/storage/array/array_install.h"
+#include "foedus-core/storage/array/array_storage.h"
+#include "gleaner/compose/array_composer.h"
+#include "tests/base/test_seed.h"
+#include "tests/storage/gleaned.h"
+
+namespace foedus::storage::array {
+namespace {
+
+storage_meta::StorageMeta meta_of(std::uint64_t records) {
+  storage_meta::StorageMeta meta;
+  meta.kind = StorageKind::kArray;
+  meta.records = records;
+  meta.payload_bytes = 8;
+  return meta;
+}
+
+Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
+                                     gleaner::RecordStream* records) {
+  FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
+             gleaner::compose_array(composition, {}, records));
+  return gleaner::join_array(composition, subtrees);
+}
+
+class ArrayColdTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kRecords = 60'000;  // two levels of interior pages
+
+  Result<std::uint64_t> get(std::uint32_t session, std::uint64_t index) {
+    std::uint64_t value = 0;
+    occ::ReadRange range;
+    range.out = reinterpret_cast<char*>(&value);
+    range.out_bytes = sizeof(value);
+    FOEDUS_CHECK(array::get(all_.session(session).ctx(), all_.control(), index, &range));
+    return value;
+  }
+  Status put(std::uint32_t session, std::uint64_t index, std::uint64_t value) {
+    return write_at(all_.session(session).ctx(), all_.control(), index, 0,
+                    {reinterpret_cast<const char*>(&value), sizeof(value)});
+  }
+  void put_alone(std::uint32_t session, std::uint64_t index, std::uint64_t value) {
+    all_.session(session).begin();
+    ASSERT_TRUE(put(session, index, value).is_ok());
+    const Status status = all_.session(session).commit();
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  }
+  std::uint64_t get_alone(std::uint32_t session, std::uint64_t index) {
+    all_.session(session).begin();
+    const Result<std::uint64_t> value = get(session, index);
+    EXPECT_TRUE(value.is_ok()) << value.status().message();
+    EXPECT_TRUE(all_.session(session).commit().is_ok());
+    return value.is_ok() ? *value : ~std::uint64_t{0};
+  }
+  void load() {
+    all_.session(0).begin();
+    for (std::uint64_t i = 0; i < kRecords; i += 7) ASSERT_TRUE(put(0, i, i + 1).is_ok());
+    ASSERT_TRUE(all_.session(0).commit().is_ok());
+  }
+  std::uint64_t volatile_pages() { return all_.control()->volatile_pages.load_relaxed(); }
+
+  Gleaned all_{meta_of(kRecords), compose, install};
+};
+
+TEST_F(ArrayColdTest, AtRestNoVolatilePageIsLeft) {
+  load();
+  ASSERT_GT(volatile_pages(), 300u);
+  const occ::InstallCounts counts = all_.glean();
+  EXPECT_EQ(counts.pages_kept, 0u);
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get_alone(1, 7 * 1000), 7 * 1000 + 1u);
+  EXPECT_EQ(get_alone(1, 7 * 1000 + 1), 0u);
+  EXPECT_EQ(volatile_pages(), 0u);  // reading makes none
+}
+
+TEST_F(ArrayColdTest, AWriteMakesItsPathVolatileAndNoMore) {
+  load();
+  all_.glean();
+  put_alone(1, 14, 100);
+  EXPECT_EQ(volatile_pages(), 3u);
+  EXPECT_EQ(get_alone(2, 14), 100u);
+  EXPECT_EQ(get_alone(2, 21), 22u);
+  EXPECT_EQ(get_alone(2, kRecords - 4), 0u);
+}
+
+TEST_F(ArrayColdTest, AnArrayNeverWrittenHasNoPages) {
+  const occ::InstallCounts counts = all_.glean();
+  EXPECT_EQ(counts.pages_dropped, 1u);
+  EXPECT_TRUE(all_.root().is_null());
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get_alone(0, 5), 0u);
+}
+
+TEST_F(ArrayColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
+  load();
+  all_.glean();
+  all_.session(0).begin();
+  ASSERT_EQ(*get(0, 14), 15u);
+  put_alone(1, 14, 100);
+  ASSERT_TRUE(put(0, 30'000, 1).is_ok());
+  EXPECT_EQ(all_.session(0).commit().code(), ErrorCode::kConflict);
+}
+
+// Both read what the other writes, in snapshot pages: one of them must fail.
+TEST_F(ArrayColdTest, NoWriteSkewOverSnapshotPages) {
+  load();
+  all_.glean();
+  all_.session(0).begin();
+  all_.session(1).begin();
+  ASSERT_EQ(*get(0, 14), 15u);
+  ASSERT_EQ(*get(1, 30'003), 0u);
+  ASSERT_TRUE(put(0, 30'003, 1).is_ok());
+  ASSERT_TRUE(put(1, 14, 2).is_ok());
+  const bool first = all_.session(0).commit().is_ok();
+  const bool second = all_.session(1).commit().is_ok();
+  EXPECT_FALSE(first && second);
+}
+
+// Goal: a transaction that makes its own page volatile still sees what others do to it. Method:
+// read a record cold, write its neighbour, let another session change the first.
+TEST_F(ArrayColdTest, AnOwnInstallDoesNotHideLaterWritesOfOthers) {
+  load();
+  all_.glean();
+  all_.session(0).begin();
+  ASSERT_EQ(*get(0, 14), 15u);
+  ASSERT_TRUE(put(0, 15, 1).is_ok());
+  put_alone(1, 14, 100);
+  EXPECT_EQ(all_.session(0).commit().code(), ErrorCode::kConflict);
+}
+TEST_F(ArrayColdTest, AnOwnInstallIsNoConflict) {
+  load();
+  all_.glean();
+  all_.session(0).begin();
+  ASSERT_EQ(*get(0, 14), 15u);
+  ASSERT_EQ(*get(0, 50'000), 0u);
+  ASSERT_TRUE(put(0, 15, 1).is_ok());
+  ASSERT_TRUE(put(0, 14, 2).is_ok());
+  ASSERT_EQ(*get(0, 14), 2u);
+  const Status status = all_.session(0).commit();
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(get_alone(1, 14), 2u);
+}
+
+// A glean and a drop between the write and the commit of a transaction.
+TEST_F(ArrayColdTest, AWriteFindsItsRecordAgainAfterADrop) {
+  load();
+  all_.session(0).begin();
+  ASSERT_TRUE(put(0, 14, 200).is_ok());
+  EXPECT_EQ(all_.glean().pages_kept, 0u);
+  ASSERT_EQ(*get(0, 14), 200u);  // its own, whose page has gone
+  ASSERT_TRUE(put(0, 15, 201).is_ok());
+  ASSERT_TRUE(put(0, 14, 202).is_ok());
+  const Status status = all_.session(0).commit();
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(get_alone(1, 14), 202u);
+  EXPECT_EQ(get_alone(1, 15), 201u);
+}
+TEST_F(ArrayColdTest, AWriteWhosePageWasDroppedAndMadeAgainByOthers) {
+  load();
+  all_.session(0).begin();
+  ASSERT_TRUE(put(0, 14, 200).is_ok());
+  all_.glean();
+  put_alone(1, 21, 300);
+  ASSERT_EQ(*get(0, 14), 200u);
+  ASSERT_EQ(*get(0, 21), 300u);
+  ASSERT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(get_alone(1, 14), 200u);
+}
+TEST_F(ArrayColdTest, ADropIsAConflictForWhoReadThere) {
+  load();
+  all_.session(0).begin();
+  ASSERT_EQ(*get(0, 14), 15u);
+  all_.glean();
+  ASSERT_TRUE(put(0, 30'003, 1).is_ok());
+  EXPECT_EQ(all_.session(0).commit().code(), ErrorCode::kConflict);
+}
+// null -> installed -> gleaned -> dropped -> null again, between a read and its verify.
+TEST_F(ArrayColdTest, APointerThatIsNullAgainHasChanged) {
+  load();
+  all_.glean();
+  all_.session(0).begin();
+  ASSERT_EQ(*get(0, 14), 15u);
+  put_alone(1, 14, 100);
+  EXPECT_EQ(all_.glean().pages_kept, 0u);
+  EXPECT_EQ(volatile_pages(), 0u);
+  ASSERT_TRUE(put(0, 30'003, 1).is_ok());
+  EXPECT_EQ(all_.session(0).commit().code(), ErrorCode::kConflict);
+}
+
+TEST_F(ArrayColdTest, ALockedOrNewerRecordKeepsItsPage) {
+  load();
+  all_.compose();
+  put_alone(1, 14, 100);  // newer than the snapshot
+  all_.session(0).begin();
+  occ::ReadRange range;
+  ASSERT_TRUE(get_for_update(all_.session(0).ctx(), all_.control(), 50'001, &range).is_ok());
+  const occ::InstallCounts counts = all_.install();
+  EXPECT_EQ(counts.pages_kept, 2u + 2u + 1u);  // two border pages, their parents, the root
+  EXPECT_EQ(volatile_pages(), 5u);
+  all_.session(0).rollback();
+  EXPECT_EQ(get_alone(1, 14), 100u);
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get_alone(1, 14), 100u);
+}
+
+TEST_F(ArrayColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
+  load();
+  all_.glean();
+  all_.session(0).begin();
+  all_.pages().fail_read_after(0);
+  EXPECT_EQ(get(0, 14).status().code(), ErrorCode::kIoError);
+  all_.pages().fail_read_after(0);
+  EXPECT_EQ(put(0, 14, 1).code(), ErrorCode::kIoError);
+  EXPECT_EQ(*get(0, 14), 15u);
+  ASSERT_TRUE(put(0, 14, 1).is_ok());
+  EXPECT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(get_alone(1, 14), 1u);
+}
+
+// Goal: after any mix of transactions, gleans and drops, the array equals a map. Method: sessions
+// take turns in one thread, some transactions last over several gleans.
+TEST_F(ArrayColdTest, EqualsAMapAfterAnything) {
+  base::Random random(testing::test_seed(1));
+  std::map<std::uint64_t, std::uint64_t> model;
+  std::map<std::uint64_t, std::uint64_t> pending[3];
+  bool open[3] = {};
+  for (int step = 0; step < 4000; ++step) {
+    const auto who = static_cast<std::uint32_t>(random.below(3));
+    const std::uint64_t index = random.below(2) == 0 ? random.below(kRecords) : random.below(600);
+    const std::uint64_t action = random.below(100);
+    if (!open[who]) {
+      all_.session(who).begin();
+      open[who] = true;
+      pending[who].clear();
+    }
+    if (action < 40) {
+      const std::uint64_t value = random.next();
+      ASSERT_TRUE(put(who, index, value).is_ok());
+      pending[who][index] = value;
+    } else if (action < 75) {
+      const Result<std::uint64_t> value = get(who, index);
+      ASSERT_TRUE(value.is_ok()) << value.status().message();
+      const auto own = pending[who].find(index);
+      if (own != pending[who].end()) {
+        ASSERT_EQ(*value, own->second);
+      }
+    } else if (action < 95) {
+      const Status status = all_.session(who).commit();
+      open[who] = false;
+      ASSERT_TRUE(status.is_ok() || status.code() == ErrorCode::kConflict) << status.message();
+      if (!status.is_ok()) continue;
+      for (const auto& [at, value] : pending[who]) model[at] = value;
+    } else {
+      all_.glean();
+    }
+  }
+  for (std::uint32_t who = 0; who < 3; ++who) {
+    if (open[who]) all_.session(who).rollback();
+  }
+  for (const auto& [index, value] : model) ASSERT_EQ(get_alone(3, index), value) << index;
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  for (const auto& [index, value] : model) ASSERT_EQ(get_alone(3, index), value) << index;
+}
+
+}  // namespace
+}  // namespace foedus::storage::array

@@ -1,0 +1,98 @@
+#pragma once
+// Gleaned: one storage, sessions and snapshots of it in memory: what the sessions have committed is
+// taken from their log rings, composed and installed when a test asks for it, stage by stage.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "foedus-core/occ/installation.h"
+#include "gleaner/compose/composition.h"
+#include "tests/gleaner/compose/list_stream.h"
+#include "tests/gleaner/compose/memory_pages.h"
+#include "tests/storage/storages.h"
+
+namespace foedus::storage {
+
+class Gleaned {
+ public:
+  // Composes all positions and joins them; installs a snapshot's root.
+  using Compose = std::function<Result<page::SnapshotPageId>(const gleaner::Composition&,
+                                                             gleaner::RecordStream*)>;
+  using Install =
+      std::function<Result<occ::InstallCounts>(const occ::Installation&, page::SnapshotPageId)>;
+
+  Gleaned(storage_meta::StorageMeta meta, Compose compose, Install install,
+          std::uint32_t sessions = 4)
+      : compose_(std::move(compose)),
+        install_(std::move(install)),
+        all_({.sessions = sessions + 1, .log_bytes = 16u << 20, .reader = &pages_}),
+        control_(all_.make(std::move(meta))),
+        taken_(sessions + 1) {}
+
+  Storages& all() { return all_; }
+  Storages::Session& session(std::uint32_t i) { return all_.session(i); }
+  occ::StorageControl* control() { return control_; }
+  gleaner::MemoryPages& pages() { return pages_; }
+  page::SnapshotPageId root() const { return root_; }
+
+  // The next snapshot: all commits up to now. No transaction may be in its commit.
+  void compose() {
+    covered_ = all_.clock().current();
+    all_.pass_epochs();
+    gleaner::ListStream stream(control_->meta.kind, control_->id());
+    for (std::uint32_t i = 0; i < taken_.size(); ++i) take_log(i, &stream);
+    gleaner::MemoryWriter writer(&pages_, ++snapshot_);
+    const gleaner::Composition composition{&control_->meta, root_, &pages_, &writer};
+    Result<page::SnapshotPageId> composed = compose_(composition, &stream);
+    ASSERT_TRUE(composed.is_ok()) << composed.status().message();
+    pages_.finish();
+    root_ = *composed;
+  }
+  // Its pages take the place of volatile ones, by the last session.
+  occ::InstallCounts install() {
+    Storages::Session& session = all_.session(static_cast<std::uint32_t>(taken_.size()) - 1);
+    session.begin();
+    const Result<occ::InstallCounts> counts =
+        install_({&all_.pool(), &session.pages(), all_.cache(), &all_.clock(), control_, covered_,
+                  0},
+                 root_);
+    session.rollback();
+    EXPECT_TRUE(counts.is_ok()) << counts.status().message();
+    return counts.is_ok() ? *counts : occ::InstallCounts();
+  }
+  occ::InstallCounts glean() {
+    compose();
+    return install();
+  }
+
+ private:
+  // The rings never overflow in a test, so what was committed is still there.
+  void take_log(std::uint32_t number, gleaner::ListStream* stream) {
+    const log::LogBuffer& log = all_.session(number).log();
+    const std::uint64_t end = log.committed();
+    ASSERT_LT(end - taken_[number], log.capacity());
+    while (taken_[number] < end) {
+      const auto& record = *reinterpret_cast<const log::LogRecord*>(log.at(taken_[number]));
+      taken_[number] += record.record_bytes;
+      if (record.is_filler()) continue;
+      stream->add(record.type, page::Tid(record.tid), record.key(), record.payload(),
+                  record.payload_offset, number);
+    }
+  }
+
+  const Compose compose_;
+  const Install install_;
+  gleaner::MemoryPages pages_;
+  Storages all_;
+  occ::StorageControl* const control_;
+  std::vector<std::uint64_t> taken_;  // by session: the log up to here is in a snapshot
+  page::SnapshotPageId root_;
+  std::uint32_t snapshot_ = 0;
+  Epoch covered_;
+};
+
+}  // namespace foedus::storage
