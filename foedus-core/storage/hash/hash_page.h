@@ -41,6 +41,11 @@
 //       somebody would make a first bin there. If the two had all of an interior page that is not
 //       the root, the pointer to that page leads to the new bin, and the page is retired as it is:
 //       who still is there comes to the new bin by the moved ones.
+//   H7  Pages of snapshots have the same layout. In them next_page, head and the ids of chains are
+//       SnapshotPageIds, the records of a bin are in the order of hash and key, none is deleted or
+//       moved, and the version of the head counts them. A pointer of which both halves are null is
+//       an empty bin of all digits that owners[] gives it: these may be fewer than a first touch
+//       takes in a new storage, never more.
 
 #include <cstdint>
 #include <string_view>
