@@ -1,0 +1,130 @@
+// ctest-labels: concurrency
+// Threads read many pages through few frames, so that nearly every read evicts. Each page is
+// checked when it is found, and again before the pin ends; the reader overwrites frames before it
+// fills them, so that a frame that is used too early is seen by the check, and by the sanitizer.
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/snapshot/page_cache.h"
+#include "tests/base/test_seed.h"
+#include "tests/snapshot/page_cache_pages.h"
+
+namespace foedus::snapshot {
+namespace {
+
+constexpr std::uint32_t kThreads = 6;
+constexpr std::uint32_t kPagesPerTransaction = 6;
+constexpr std::uint32_t kSnapshots = 3;
+
+struct StressCache {
+  StressCache(std::uint32_t socs, std::uint64_t bytes_per_soc)
+      : topology(*numa::Topology::make(socs)),
+        budget(socs * bytes_per_soc),
+        clock(runtime.get(), Epoch(1), kThreads, 200),
+        cache(*PageCache::make(&topology, &budget, socs * bytes_per_soc, Facility::kTry,
+                               Facility::kTry, &pages, &clock)) {
+    runtime->start(&clock);
+  }
+  ~StressCache() { runtime->stop(&clock); }
+
+  std::unique_ptr<base::Runtime> runtime = base::make_thread_runtime();
+  numa::Topology topology;
+  base::MemoryBudget budget;
+  MadePages pages;
+  epoch::EpochClock clock;
+  std::unique_ptr<PageCache> cache;
+  base::AtomicWord<std::uint64_t> found;
+  base::AtomicWord<std::uint64_t> out_of_memory;
+};
+
+struct Held {
+  page::SnapshotPageId id;
+  const page::PageHeader* page;
+};
+
+// One transaction; false if the cache had no frame for it.
+bool read_some(StressCache* test, std::uint32_t session, std::uint32_t page_count,
+               base::Random* random) {
+  const std::uint32_t soc = test->topology.soc_of_session(session);
+  Held held[kPagesPerTransaction];
+  std::uint32_t count = 0;
+  bool has_frames = true;
+  test->clock.pin(session);
+  const std::uint64_t wanted = 1 + random->below(kPagesPerTransaction);
+  while (count < wanted && has_frames) {
+    const std::uint64_t bound = random->below(4) == 0 ? page_count : page_count / 50 + 1;
+    const std::uint32_t snapshot = static_cast<std::uint32_t>(1 + random->below(kSnapshots));
+    const page::SnapshotPageId id =
+        page_of(static_cast<std::uint32_t>(random->below(bound)), snapshot);
+    if (random->below(4) == 0) test->cache->prefetch_page(soc, id, 128);
+    if (random->below(64) == 0) test->cache->read_ahead(soc, id, 3);
+    Status status;
+    const page::PageHeader* const page = test->cache->find(soc, id, &status);
+    if (page != nullptr) {
+      EXPECT_TRUE(is_page(page, id));
+      held[count++] = Held{id, page};
+    } else {
+      has_frames = status.code() != ErrorCode::kOutOfMemory;
+      EXPECT_TRUE(!has_frames || status.code() == ErrorCode::kIoError) << status.message();
+    }
+  }
+  if (random->below(8) == 0) std::this_thread::yield();
+  for (std::uint32_t i = 0; i < count; ++i) EXPECT_TRUE(is_page(held[i].page, held[i].id));
+  test->clock.unpin(session);
+  test->found.fetch_add_relaxed(count);
+  return has_frames;
+}
+
+void run(StressCache* test, std::uint32_t page_count, std::uint64_t transactions,
+         std::uint64_t seed) {
+  test->pages.before_read = [](page::SnapshotPageId id) {
+    return id.page() % 97 == 13 ? Status(ErrorCode::kIoError) : Status();
+  };
+  std::vector<std::thread> threads;
+  for (std::uint32_t session = 0; session < kThreads; ++session) {
+    threads.emplace_back([=] {
+      base::Random random(seed + session);
+      for (std::uint64_t i = 0; i < transactions; ++i) {
+        if (!read_some(test, session, page_count, &random)) {
+          test->out_of_memory.fetch_add_relaxed(1);
+          test->runtime->pause(100);
+        }
+        // Its pages are still being read: the cache has to be safe even then.
+        if (random.below(500) == 0) test->cache->forget(page::SnapshotNumber{kSnapshots});
+        if (::testing::Test::HasFailure()) return;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const PageCacheStatistics statistics = test->cache->statistics();
+  std::printf("found %llu, out of memory %llu, misses %llu, returns %llu, duplicates %llu\n",
+              static_cast<unsigned long long>(test->found.load_relaxed()),
+              static_cast<unsigned long long>(test->out_of_memory.load_relaxed()),
+              static_cast<unsigned long long>(statistics.misses),
+              static_cast<unsigned long long>(statistics.returns),
+              static_cast<unsigned long long>(statistics.duplicates));
+  EXPECT_GT(test->found.load_relaxed(), kThreads * transactions);
+  EXPECT_LE(statistics.bytes, test->budget.limit());
+}
+
+#if defined(FOEDUS_TSAN)
+constexpr std::uint64_t kTransactions = 3'000;
+#else
+constexpr std::uint64_t kTransactions = 20'000;
+#endif
+
+TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsWithFewFrames) {
+  StressCache test(1, PageCache::kBytesMin);
+  run(&test, 2000, kTransactions, testing::test_seed(1));
+}
+
+TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsOnTwoSocs) {
+  StressCache test(2, 2u << 20);
+  run(&test, 10'000, kTransactions, testing::test_seed(2));
+}
+
+}  // namespace
+}  // namespace foedus::snapshot

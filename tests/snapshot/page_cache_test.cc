@@ -1,0 +1,300 @@
+#include "foedus-core/snapshot/page_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "tests/snapshot/page_cache_pages.h"
+#include "tests/testing/manual_runtime.h"
+
+namespace foedus::snapshot {
+namespace {
+
+constexpr std::uint64_t kMiB = 1u << 20;
+constexpr std::uint64_t kIntervalUs = 1000;
+constexpr std::uint64_t kSmallFrames = 64;
+
+// A cache with emulated SOCs and a clock that stands still until advance().
+class PageCacheTest : public ::testing::Test {
+ protected:
+  ~PageCacheTest() override { runtime_.stop(&clock_); }
+
+  void make(std::uint64_t bytes_max = PageCache::kBytesMin, std::uint32_t socs = 1,
+            std::uint64_t bytes_budget = 64 * kMiB) {
+    topology_ = std::make_unique<numa::Topology>(*numa::Topology::make(socs));
+    budget_ = std::make_unique<base::MemoryBudget>(bytes_budget);
+    runtime_.start(&clock_);
+    auto made = PageCache::make(topology_.get(), budget_.get(), bytes_max, Facility::kTry,
+                                Facility::kTry, &pages_, &clock_);
+    ASSERT_TRUE(made.is_ok()) << made.status().message();
+    cache_ = std::move(made).value();
+  }
+  // Two epochs pass: what was evicted before is due if no pin holds it.
+  void advance() { runtime_.run_for(4 * kIntervalUs); }
+
+  // The page, checked; null if the cache says kOutOfMemory.
+  const page::PageHeader* find(page::SnapshotPageId id, std::uint32_t soc = 0) {
+    Status status;
+    const page::PageHeader* const page = cache_->find(soc, id, &status);
+    if (page == nullptr) {
+      EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
+    } else {
+      EXPECT_TRUE(is_page(page, id)) << id.page();
+    }
+    return page;
+  }
+  // A transaction of session 0 that reads one page, and time for the evicted to become due.
+  bool read_and_advance(page::SnapshotPageId id) {
+    clock_.pin(0);
+    const bool is_found = find(id) != nullptr;
+    clock_.unpin(0);
+    advance();
+    return is_found;
+  }
+  std::uint64_t reads() const { return pages_.reads.load_relaxed(); }
+
+  MadePages pages_;
+  testing::ManualRuntime runtime_;
+  epoch::EpochClock clock_{&runtime_, Epoch(10), 8, kIntervalUs};
+  std::unique_ptr<numa::Topology> topology_;
+  std::unique_ptr<base::MemoryBudget> budget_;
+  std::unique_ptr<PageCache> cache_;
+};
+
+TEST_F(PageCacheTest, ReadsAPageOnceAndFindsItAfterwards) {
+  make(8 * kMiB);
+  clock_.pin(0);
+  const page::PageHeader* const page = find(page_of(0));
+  ASSERT_NE(page, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(page) % page::kPageBytes, 0u);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(find(page_of(0)), page);
+  EXPECT_EQ(reads(), 1u);
+  EXPECT_EQ(cache_->statistics().misses, 1u);
+  EXPECT_EQ(cache_->statistics().pages, 1u);
+}
+
+// Ids that differ in one part only are different pages, also where their hashes are alike.
+TEST_F(PageCacheTest, TellsIdsApartThatDifferInOnePart) {
+  make(8 * kMiB);
+  clock_.pin(0);
+  std::set<const page::PageHeader*> pages;
+  for (std::uint32_t snapshot = 1; snapshot <= 8; ++snapshot) {
+    for (std::uint32_t soc = 0; soc < 8; ++soc) {
+      for (std::uint32_t page = 0; page < 8; ++page) {
+        pages.insert(find(page_of(page << 20, snapshot << 20, soc << 5)));
+      }
+    }
+  }
+  EXPECT_EQ(pages.size(), 512u);
+  EXPECT_EQ(reads(), 512u);
+}
+
+TEST_F(PageCacheTest, CachesAPageForEachSocThatAsksForIt) {
+  make(16 * kMiB, 2);
+  clock_.pin(0);
+  const page::PageHeader* const first = find(page_of(3), 0);
+  const page::PageHeader* const second = find(page_of(3), 1);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(find(page_of(3), 0), first);
+  EXPECT_EQ(find(page_of(3), 1), second);
+  EXPECT_EQ(cache_->statistics(0).pages, 1u);
+  EXPECT_EQ(cache_->statistics(1).pages, 1u);
+  EXPECT_EQ(cache_->statistics().misses, 2u);
+}
+
+TEST_F(PageCacheTest, TakesFewFramesAtOnceExtentsLaterAndGivesAllBack) {
+  make(8 * kMiB);
+  const std::uint64_t first = budget_->taken();
+  EXPECT_LT(first, kMiB);
+  clock_.pin(0);
+  for (std::uint32_t i = 0; i < 100; ++i) ASSERT_NE(find(page_of(i)), nullptr);
+  EXPECT_EQ(budget_->taken(), 2 * kMiB);
+  EXPECT_EQ(cache_->statistics().bytes, 2 * kMiB);
+  for (std::uint32_t i = 0; i < cache_->frames_max(0); ++i) ASSERT_NE(find(page_of(i)), nullptr);
+  EXPECT_LE(budget_->taken(), 8 * kMiB);
+  EXPECT_GT(budget_->taken(), 8 * kMiB - page::kPageBytes);
+  cache_.reset();
+  EXPECT_EQ(budget_->taken(), 0u);
+}
+
+TEST_F(PageCacheTest, WorksWithItsFirstFramesWhenOthersHaveTheBudget) {
+  make(8 * kMiB, 2);
+  ASSERT_TRUE(budget_->try_take(budget_->remaining()));
+  const std::uint64_t taken = cache_->statistics().bytes;
+  for (std::uint32_t i = 0; i < 500; ++i) ASSERT_TRUE(read_and_advance(page_of(i))) << i;
+  EXPECT_EQ(cache_->statistics().bytes, taken);
+  budget_->give_back(kMiB);
+  for (std::uint32_t i = 0; i < 500; ++i) ASSERT_TRUE(read_and_advance(page_of(i))) << i;
+  EXPECT_EQ(cache_->statistics().bytes, taken + kMiB);
+  EXPECT_EQ(budget_->remaining(), 0u);
+}
+
+TEST_F(PageCacheTest, RefusesSizesThatCannotWork) {
+  const numa::Topology topology = *numa::Topology::make(2);
+  base::MemoryBudget budget(kMiB);
+  const auto code = [&](std::uint64_t bytes) {
+    return PageCache::make(&topology, &budget, bytes, Facility::kTry, Facility::kTry, &pages_,
+                           &clock_)
+        .code();
+  };
+  runtime_.start(&clock_);
+  EXPECT_EQ(code(0), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(2 * PageCache::kBytesMin - 1), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(std::uint64_t{1} << 50), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code(2 * PageCache::kBytesMin), ErrorCode::kOk);
+  EXPECT_EQ(budget.taken(), 0u);
+  ASSERT_TRUE(budget.try_take(kMiB - PageCache::kBytesMin));
+  EXPECT_EQ(code(2 * PageCache::kBytesMin), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(budget.remaining(), PageCache::kBytesMin);
+}
+
+// ---- eviction --------------------------------------------------------------------------------
+
+// A scan of twenty times the cache passes by; pages that are used all the time stay.
+TEST_F(PageCacheTest, KeepsPagesThatAreUsedAgainDuringAScan) {
+  make();
+  EXPECT_EQ(cache_->frames_max(0), kSmallFrames);
+  constexpr std::uint32_t kHot = 10;
+  constexpr std::uint32_t kScanned = 20 * kSmallFrames;
+  for (std::uint32_t i = 0; i < kScanned; ++i) {
+    ASSERT_TRUE(read_and_advance(page_of(1000 + i)));
+    ASSERT_TRUE(read_and_advance(page_of(i % kHot)));
+    ASSERT_TRUE(read_and_advance(page_of(i % kHot)));
+  }
+  EXPECT_EQ(reads(), kScanned + kHot);
+  const PageCacheStatistics statistics = cache_->statistics();
+  EXPECT_GE(statistics.evictions, kScanned - kSmallFrames);
+  EXPECT_LE(statistics.pages, kSmallFrames);
+}
+
+// All cached pages are used again before the hand comes by: it takes some of them all the same.
+TEST_F(PageCacheTest, EvictsWhereAllPagesAreUsedAgainAndAgain) {
+  make(2 * kMiB);
+  const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
+  std::set<std::uint32_t> hot;
+  for (std::uint32_t i = 0; i < 4 * frames; ++i) {
+    ASSERT_TRUE(read_and_advance(page_of(i))) << i;
+    clock_.pin(0);
+    const std::uint64_t reads_before = reads();
+    hot.insert(i);
+    for (auto at = hot.begin(); at != hot.end() && reads() == reads_before;) {
+      ASSERT_NE(find(page_of(*at)), nullptr);
+      ASSERT_NE(find(page_of(*at)), nullptr);
+      at = reads() == reads_before ? std::next(at) : hot.erase(at);
+    }
+    clock_.unpin(0);
+    advance();
+  }
+}
+
+// A page is looked at for as long as a pin lasts, whatever others read meanwhile: they get the
+// frames that are free without it, and then kOutOfMemory, until the pin ends.
+TEST_F(PageCacheTest, APageStaysValidForAsLongAsAPinLasts) {
+  make(8 * kMiB);
+  const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
+  for (std::uint32_t i = 0; i < 2 * frames; ++i) ASSERT_TRUE(read_and_advance(page_of(i)));
+  clock_.pin(7);
+  std::vector<std::pair<std::uint32_t, const page::PageHeader*>> held;
+  for (std::uint32_t i = 5000; i < 5010; ++i) held.emplace_back(i, find(page_of(i)));
+  std::uint32_t found = 0;
+  for (std::uint32_t i = 10'000; i < 20'000; ++i) {
+    if (read_and_advance(page_of(i))) ++found;
+    if (i % 100 != 0) continue;
+    for (const auto& [number, page] : held) ASSERT_TRUE(is_page(page, page_of(number)));
+  }
+  EXPECT_GE(found, frames / 5);
+  EXPECT_LE(found, frames / 3);
+  EXPECT_TRUE(read_and_advance(page_of(10'000))) << "hits and returns go on";
+  clock_.unpin(7);
+  advance();
+  for (std::uint32_t i = 30'000; i < 40'000; ++i) ASSERT_TRUE(read_and_advance(page_of(i)));
+}
+
+// The exact moment: a transaction is pinned in the epoch in which a page leaves, and one epoch more
+// has to begin after it is over.
+TEST_F(PageCacheTest, UsesAFrameAgainOnlyWhenTheEpochOfItsEvictionIsReclaimable) {
+  make();
+  clock_.pin(0);
+  std::uint32_t next = 0;
+  while (find(page_of(next)) != nullptr) ++next;  // no epoch passes: nothing can become due
+  EXPECT_EQ(next, kSmallFrames);
+  EXPECT_EQ(find(page_of(next)), nullptr);
+  clock_.pin(1);  // began after the evictions, in the same epoch
+  clock_.unpin(0);
+  advance();
+  EXPECT_EQ(find(page_of(next)), nullptr);
+  const Epoch evicted_in = clock_.current();
+  EXPECT_LT(clock_.reclaimable().number(), evicted_in.number());
+  clock_.unpin(1);
+  advance();
+  clock_.pin(0);
+  EXPECT_NE(find(page_of(next)), nullptr);
+}
+
+TEST_F(PageCacheTest, SaysOutOfMemoryWhenATransactionReadsMoreThanThereAreFrames) {
+  make();
+  clock_.pin(0);
+  for (std::uint32_t i = 0; i < kSmallFrames; ++i) ASSERT_NE(find(page_of(i)), nullptr);
+  Status status;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(cache_->find(0, page_of(1000 + i), &status), nullptr);
+    ASSERT_EQ(status.code(), ErrorCode::kOutOfMemory);
+    runtime_.run_for(kIntervalUs);
+  }
+  EXPECT_NE(status.message().find("64 frames of SOC 0's page cache"), std::string::npos)
+      << status.message();
+  std::uint32_t hits = 0;
+  for (std::uint32_t i = 0; i < kSmallFrames; ++i) hits += find(page_of(i)) != nullptr;
+  EXPECT_GT(hits, kSmallFrames / 2);
+  EXPECT_EQ(reads(), kSmallFrames);
+  clock_.unpin(0);
+  advance();
+  EXPECT_TRUE(read_and_advance(page_of(1000)));
+}
+
+TEST_F(PageCacheTest, APageThatIsLeavingComesBackWithoutARead) {
+  make(2 * kMiB);
+  const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
+  clock_.pin(0);
+  std::vector<const page::PageHeader*> first;
+  for (std::uint32_t i = 0; i < frames; ++i) first.push_back(find(page_of(i)));
+  const PageCacheStatistics before = cache_->statistics();
+  EXPECT_GT(before.evictions, 100u);
+  EXPECT_EQ(before.pages, frames - before.evictions);
+  constexpr std::uint64_t kReturns = 40;
+  for (std::uint32_t i = 0; i < frames && cache_->statistics().returns < kReturns; ++i) {
+    EXPECT_EQ(find(page_of(i)), first[i]);
+  }
+  EXPECT_EQ(reads(), frames);
+  EXPECT_EQ(cache_->statistics().returns, kReturns);
+  EXPECT_EQ(cache_->statistics().pages, before.pages + kReturns);
+}
+
+// Returns do not use up what misses need: transactions use all the pages there are, all the time,
+// and now and then one that is new.
+TEST_F(PageCacheTest, FindsAFrameForANewPageWhereAllOthersAreUsedAllTheTime) {
+  make();
+  std::uint32_t failures = 0;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    clock_.pin(0);
+    for (std::uint32_t j = 0; j < kSmallFrames * 3 / 4; ++j) failures += !find(page_of(j));
+    clock_.unpin(0);
+    if (i % 2 == 0) failures += !read_and_advance(page_of(1000 + i));
+  }
+  EXPECT_EQ(failures, 0u);
+}
+
+TEST_F(PageCacheTest, HurriesTheClockWhenTheLastFrameThatIsDueIsTaken) {
+  make();
+  clock_.pin(0);
+  for (std::uint32_t i = 0; i < kSmallFrames - 1; ++i) ASSERT_NE(find(page_of(i)), nullptr);
+  runtime_.run_due();
+  const Epoch before = clock_.current();
+  ASSERT_NE(find(page_of(kSmallFrames)), nullptr);
+  runtime_.run_due();  // no time passes
+  EXPECT_GT(clock_.current().number(), before.number());
+}
+
+}  // namespace
+}  // namespace foedus::snapshot
