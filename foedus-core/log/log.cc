@@ -7,7 +7,7 @@
 #include "foedus-core/log/log_directory.h"
 #include "foedus-core/log/log_progress.h"
 #include "foedus-core/log/logger.h"
-#include "foedus-core/log/segment_reader.h"
+#include "foedus-core/log/segment_records.h"
 
 namespace foedus::log {
 
@@ -21,6 +21,15 @@ std::string describe(const FoundLog& found) {
   return std::string("log: ") + (is_clean ? "closed cleanly" : "not closed cleanly") + ", " +
          std::to_string(found.segments.size()) + " segments, durable up to epoch " +
          std::to_string(found.cut.number());
+}
+
+Status visit_all(SegmentRecords* records, std::uint64_t incarnation, const RecordVisitor& visit) {
+  for (;;) {
+    std::uint32_t session = 0;
+    FOEDUS_TRY(const LogRecord* const record, records->next(&session));
+    if (record == nullptr) return {};
+    FOEDUS_CHECK(visit(session, incarnation, *record));
+  }
 }
 
 }  // namespace
@@ -67,13 +76,10 @@ std::size_t Log::found_segment_count() const { return directory_->found().segmen
 
 Status Log::read_segment(std::size_t index, const RecordVisitor& visit) const {
   const FoundSegment& segment = directory_->found().segments.at(index);
-  FOEDUS_TRY(const auto file, device_->open(segment.name(), device::Access::kRead));
-  const std::uint64_t incarnation = segment.header.incarnation;
-  return read_records(*file, segment.header, segment.seal.valid_bytes,
-                      Epoch(segment.seal.cut_epoch),
-                      [&](std::uint32_t session, const LogRecord& record) {
-                        return visit(session, incarnation, record);
-                      });
+  FOEDUS_TRY(auto file, device_->open(segment.name(), device::Access::kRead));
+  SegmentRecords records(std::move(file), segment.header, segment.seal.valid_bytes,
+                         Epoch(segment.seal.cut_epoch));
+  return visit_all(&records, segment.header.incarnation, visit);
 }
 
 // ---- a new incarnation
@@ -145,8 +151,8 @@ std::uint64_t Log::bytes_on_device() const { return directory_->bytes_on_device(
 std::vector<LogSegment> Log::segments() const { return directory_->segments(); }
 
 Status Log::read(const LogSegment& segment, Epoch newest, const RecordVisitor& visit) const {
-  FOEDUS_TRY(const auto file, device_->open(segment_name(segment.soc, segment.number),
-                                            device::Access::kRead));
+  FOEDUS_TRY(auto file, device_->open(segment_name(segment.soc, segment.number),
+                                      device::Access::kRead));
   SegmentBlock block;
   FOEDUS_TRY(const std::size_t read, file->read_at(0, block.bytes(), kBlockBytes));
   if (read != kBlockBytes || block.header_state() != SegmentBlock::State::kValid) {
@@ -154,10 +160,8 @@ Status Log::read(const LogSegment& segment, Epoch newest, const RecordVisitor& v
   }
   const SegmentHeader header = block.header();
   const Epoch cut = std::min(newest, Epoch(segment.cut_epoch));
-  return read_records(*file, header, segment.synced_bytes, cut,
-                      [&](std::uint32_t session, const LogRecord& record) {
-                        return visit(session, header.incarnation, record);
-                      });
+  SegmentRecords records(std::move(file), header, segment.synced_bytes, cut);
+  return visit_all(&records, header.incarnation, visit);
 }
 
 Status Log::remove_segments_up_to(Epoch covered) { return directory_->remove_up_to(covered); }

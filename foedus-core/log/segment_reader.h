@@ -1,5 +1,5 @@
 #pragma once
-// Reading a segment back: frames in their order, what a torn tail is, and records out of pieces.
+// Reading a segment back: frames in their order, and what a torn tail is.
 //
 //   L17 Bytes that are known to be synced must check out, or the file is corrupt: all of a sealed
 //       segment up to its valid_bytes, all of an unsealed one that has a successor up to the end
@@ -10,16 +10,10 @@
 //       file is corrupt.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "foedus-core/device/device.h"
 #include "foedus-core/log/log_file.h"
-#include "foedus-core/log/log_record.h"
-#include "foedus/epoch.h"
 #include "foedus/status.h"
 
 namespace foedus::log {
@@ -82,12 +76,5 @@ struct SegmentTail {
 // `anchor_bytes`: known to be synced (L17). `exact_bytes`: if not 0, the segment ends there.
 Result<SegmentTail> scan_tail(const device::File& file, const SegmentHeader& header,
                               std::uint64_t anchor_bytes, std::uint64_t exact_bytes);
-
-using SessionRecordVisitor = std::function<Status(std::uint32_t session, const LogRecord& record)>;
-
-// Calls `visit` for each record up to `cut` in the frames up to `valid_bytes`, fillers aside.
-// kCorruption: a frame does not check out, or a record up to the cut is not whole.
-Status read_records(const device::File& file, const SegmentHeader& header,
-                    std::uint64_t valid_bytes, Epoch cut, const SessionRecordVisitor& visit);
 
 }  // namespace foedus::log

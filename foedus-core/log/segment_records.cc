@@ -1,0 +1,144 @@
+#include "foedus-core/log/segment_records.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace foedus::log {
+
+namespace {
+
+constexpr std::size_t kFillerHeadBytes = 8;       // L3
+constexpr std::size_t kRecordBytesMax = 1u << 30;  // a ring has no larger one
+
+bool is_sound(const LogRecord& record) {
+  if (record.is_filler()) return true;
+  if (record.record_bytes < sizeof(LogRecord) || record.padding_bytes > 7) return false;
+  const std::size_t head = sizeof(LogRecord) + LogRecord::aligned(record.key_bytes);
+  return record.record_bytes >= head + record.padding_bytes;
+}
+
+// Length of the record that begins at `at`, 0 if it makes no sense.
+std::size_t record_bytes_at(const char* at) {
+  std::uint32_t bytes;
+  std::memcpy(&bytes, at, sizeof(bytes));
+  return bytes % 8 == 0 && bytes >= kFillerHeadBytes && bytes <= kRecordBytesMax ? bytes : 0;
+}
+
+// Takes what belongs to the begun record; its length is in its first word.
+std::size_t take_part(std::vector<std::uint64_t>* part, const char* data, std::size_t bytes) {
+  const std::size_t whole = record_bytes_at(reinterpret_cast<const char*>(part->data()));
+  const std::size_t taken = std::min(bytes, whole - part->size() * 8);
+  const std::size_t words = part->size();
+  part->resize(words + taken / 8);
+  std::memcpy(part->data() + words, data, taken);
+  return taken;
+}
+
+}  // namespace
+
+SegmentRecords::SegmentRecords(std::unique_ptr<device::File> file, const SegmentHeader& header,
+                               std::uint64_t valid_bytes, Epoch cut)
+    : file_(std::move(file)),
+      valid_bytes_(valid_bytes),
+      cut_(cut),
+      frames_(file_.get(), header, valid_bytes) {}
+
+Result<const LogRecord*> SegmentRecords::next(std::uint32_t* session) {
+  for (;;) {
+    forget_whole();  // the caller is done with it
+    while (at_ == piece_end_) {
+      FOEDUS_TRY(const bool has_piece, next_piece());
+      if (!has_piece) return static_cast<const LogRecord*>(nullptr);
+    }
+    FOEDUS_TRY(const LogRecord* const record, next_in_piece());
+    if (record == nullptr || record->is_filler()) continue;
+    if (!is_sound(*record)) return corrupt("a record without sense");
+    if (page::Tid(record->tid).epoch() > cut_) continue;
+    *session = session_;
+    return record;
+  }
+}
+
+void SegmentRecords::forget_whole() {
+  if (whole_ != nullptr) std::exchange(whole_, nullptr)->part.clear();
+}
+
+// Of the piece at hand; null: it goes on in another piece.
+Result<const LogRecord*> SegmentRecords::next_in_piece() {
+  Stream& stream = streams_[session_];
+  if (!stream.part.empty()) {
+    at_ += take_part(&stream.part, at_, static_cast<std::size_t>(piece_end_ - at_));
+    const char* const part = reinterpret_cast<const char*>(stream.part.data());
+    if (stream.part.size() * 8 < record_bytes_at(part)) {
+      return static_cast<const LogRecord*>(nullptr);
+    }
+    whole_ = &stream;
+    return reinterpret_cast<const LogRecord*>(part);
+  }
+  const auto left = static_cast<std::size_t>(piece_end_ - at_);
+  const std::size_t record_bytes = record_bytes_at(at_);
+  if (record_bytes == 0) return corrupt("a record without length");
+  if (record_bytes > left) {
+    stream.part.resize(left / 8);
+    std::memcpy(stream.part.data(), at_, left);
+    at_ = piece_end_;
+    return static_cast<const LogRecord*>(nullptr);
+  }
+  const auto* const record = reinterpret_cast<const LogRecord*>(at_);
+  at_ += record_bytes;
+  return record;
+}
+
+// False: the segment ends.
+Result<bool> SegmentRecords::next_piece() {
+  if (piece_ == frame_.header.piece_count) {
+    if (frames_.position() >= valid_bytes_) {
+      FOEDUS_CHECK(check_end());
+      return false;
+    }
+    FOEDUS_TRY(const bool is_valid, frames_.next(&frame_));
+    if (!is_valid) {
+      return Status::error(ErrorCode::kCorruption, file_->path() + ": no valid frame at offset " +
+                                                       std::to_string(frames_.position()));
+    }
+    piece_ = 0;
+    at_ = piece_end_ = frame_.data();
+    if (frame_.header.piece_count == 0) return true;  // a mark alone
+  }
+  const FramePiece piece = frame_.piece(piece_++);
+  session_ = piece.session;
+  at_ = piece_end_;
+  piece_end_ = at_ + piece.bytes;
+  Stream& stream = streams_[session_];
+  // A session that is attached again begins where its ring stands, or with a new ring at 0.
+  const bool continues = piece.ring_offset == stream.next_offset;
+  const bool may_begin = stream.part.empty() && (!stream.has_begun || piece.ring_offset == 0 ||
+                                                 piece.ring_offset > stream.next_offset);
+  if (!continues && !may_begin) return corrupt("a gap in session " + std::to_string(session_));
+  stream.has_begun = true;
+  stream.next_offset = piece.ring_offset + piece.bytes;
+  return true;
+}
+
+// A record that the crash cut in two is of an epoch behind the cut, if the cut is right.
+Status SegmentRecords::check_end() const {
+  for (const auto& [session, stream] : streams_) {
+    if (stream.part.size() < 2) continue;
+    const LogRecord& record = *reinterpret_cast<const LogRecord*>(stream.part.data());
+    if (record.is_filler() || page::Tid(record.tid).epoch() > cut_) continue;
+    return Status::error(ErrorCode::kCorruption,
+                         file_->path() + ": the end is missing of a record of session " +
+                             std::to_string(session) + " at offset " +
+                             std::to_string(valid_bytes_));
+  }
+  return {};
+}
+
+Status SegmentRecords::corrupt(const std::string& what) const {
+  return Status::error(ErrorCode::kCorruption, file_->path() + ": " + what +
+                                                   " in the frame at offset " +
+                                                   std::to_string(frame_.header.offset));
+}
+
+}  // namespace foedus::log

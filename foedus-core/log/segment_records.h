@@ -1,0 +1,59 @@
+#pragma once
+// SegmentRecords: the log records of one segment, out of the pieces of its frames.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "foedus-core/device/device.h"
+#include "foedus-core/log/log_record.h"
+#include "foedus-core/log/segment_reader.h"
+#include "foedus/epoch.h"
+#include "foedus/status.h"
+
+namespace foedus::log {
+
+// One thread.
+class SegmentRecords {
+ public:
+  // Of the frames up to `valid_bytes`, records of epochs up to `cut`.
+  SegmentRecords(std::unique_ptr<device::File> file, const SegmentHeader& header,
+                 std::uint64_t valid_bytes, Epoch cut);
+  SegmentRecords(const SegmentRecords&) = delete;
+  SegmentRecords& operator=(const SegmentRecords&) = delete;
+
+  // The next record and its session, valid until the next call; null at the end. Those of one
+  // session come in the order in which it published them; fillers are left out. kCorruption: a
+  // frame does not check out, or a record up to the cut is not whole.
+  Result<const LogRecord*> next(std::uint32_t* session);
+
+ private:
+  // What is known of one session between two of its pieces.
+  struct Stream {
+    std::uint64_t next_offset = 0;
+    bool has_begun = false;
+    std::vector<std::uint64_t> part;  // the begun record, in words; empty: between two records
+  };
+
+  Result<const LogRecord*> next_in_piece();
+  Result<bool> next_piece();
+  void forget_whole();
+  Status check_end() const;
+  Status corrupt(const std::string& what) const;
+
+  const std::unique_ptr<device::File> file_;
+  const std::uint64_t valid_bytes_;
+  const Epoch cut_;
+  FrameReader frames_;
+  FrameReader::Frame frame_{};
+  std::size_t piece_ = 0;             // next piece of the frame
+  const char* at_ = nullptr;          // next byte of the piece before it
+  const char* piece_end_ = nullptr;
+  std::uint32_t session_ = 0;         // whose piece it is
+  Stream* whole_ = nullptr;           // holds the record that was handed out
+  std::unordered_map<std::uint32_t, Stream> streams_;
+};
+
+}  // namespace foedus::log
