@@ -60,7 +60,9 @@ Result<PartitionTable> PartitionTable::make(std::uint32_t partitions,
   table.slot_mask_ = static_cast<std::uint32_t>(table.slots_.size() - 1);
   for (std::uint32_t i = 0; i < storages.size(); ++i) {
     FOEDUS_CHECK(check(storages[i], partitions, id_end));
-    if (i != 0 && storages[i - 1].id == storages[i].id) return invalid(storages[i].id, "given twice");
+    if (i != 0 && storages[i - 1].id == storages[i].id) {
+      return invalid(storages[i].id, "given twice");
+    }
     std::uint32_t slot = static_cast<std::uint32_t>(storages[i].id) & table.slot_mask_;
     while (table.slots_[slot] != kDropped) slot = (slot + 1) & table.slot_mask_;
     table.slots_[slot] = i;

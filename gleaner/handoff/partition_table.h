@@ -1,5 +1,6 @@
 #pragma once
-// PartitionTable: which reducer gets a record. Made once for a glean, then only read, by any thread.
+// PartitionTable: which reducer gets a record. Made once for a glean and never changed; any thread
+// may read it.
 //
 //   G10  Every storage has one partition for each reducer. Partition i holds the positions
 //        [boundary i-1, boundary i), the first one from 0 and the last one to the end. Equal

@@ -2,7 +2,7 @@
 // Mapper: the task that reads log records, sorts them by storage, partition and G2, and ships them
 // to the reducers (paper §7.3).
 //
-//   reading ──memory full, or source at its end──► shipping, bucket by bucket ──► reading … ──► done
+//   reading ──memory full, or source at its end──► shipping bucket by bucket ──► reading …, done
 //      └── a record that is larger than the memory goes out alone
 //
 //   G17  A record is shipped once, to the partition of its position, unless its epoch is outside of

@@ -3,14 +3,14 @@
 // all its records in order (paper §7.3).
 //
 //   receiving ──half complete──► spilling ──its run is written──► receiving …
-//       └── the last half ──► joining runs while they are too many ──► done: next_storage()
+//       └── the last half ──► joining runs while there are too many ──► done: next_storage()
 //
 //   G19  While a half of the memory is merged into a run, mappers fill the other one. The last half
-//        is not spilled: its blocks are merged with the runs when they are asked for.
-//   G20  Memory is what was given, a chunk for the run that is written, and twice the largest record
-//        for each run that has one which exceeds a chunk.
-//   G21  Runs go when the reducer does, and when it fails. What a crash leaves, remove_leftover_runs
-//        takes away before the next glean.
+//        is not spilled: its blocks are merged with the runs at the end.
+//   G20  Memory is what was given, one chunk for the run that is written, and room for records that
+//        are larger than a chunk: two for each run that has some.
+//   G21  Runs go when the reducer does, and when it fails. What a crash leaves is taken away by
+//        remove_leftover_runs() before the next glean.
 //   G22  The same records give the same streams, whoever shipped them, in whatever blocks, spilled
 //        or not.
 

@@ -45,8 +45,8 @@ std::uint32_t checksum_of_chunk(char* chunk, std::uint64_t bytes);
 std::string run_name(const RunId& id);
 std::optional<RunId> parse_run_name(std::string_view name);
 
-// Removes the runs that a crash has left: all with the name of a run, or those of one SOC. Runs mean
-// nothing beyond the glean that made them.
+// Removes the runs that a crash has left: all files with such a name, or those of one SOC. They
+// mean nothing beyond the glean that made them.
 Status remove_leftover_runs(device::Device* device, std::optional<std::uint32_t> soc = {});
 
 }  // namespace foedus::gleaner

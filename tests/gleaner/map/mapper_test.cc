@@ -1,0 +1,112 @@
+// What a mapper ships, and what it refuses.
+#include "gleaner/map/mapper.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/gleaner/reduce/glean_flow.h"
+
+namespace foedus::gleaner::testing {
+namespace {
+
+using log::LogRecordType;
+
+LoggedRecord put_of(std::uint32_t storage, std::uint64_t epoch, const std::string& key,
+                    std::uint64_t sequence, std::size_t payload_bytes = 8) {
+  return {1, sequence,
+          make_record(LogRecordType::kPut, storage,
+                      tid_of(epoch, static_cast<std::uint32_t>(sequence)), key, 0,
+                      std::string(payload_bytes, 'p'))};
+}
+
+struct Mapped {
+  Status status;
+  MapperCounts counts;
+  std::size_t streamed = 0;
+};
+
+Mapped map(const std::vector<LoggedRecord>& records, Flow flow = {}) {
+  const PartitionTable table = RandomLog::table(1, 10);
+  GleanFlow glean(flow, &table, records);
+  Mapped mapped{glean.run(), glean.mappers[0]->counts(), 0};
+  if (mapped.status.is_ok()) mapped.streamed = (*glean.read())[0].size();
+  return mapped;
+}
+
+TEST(Mapper, epochs_outside_of_the_glean_are_left_out) {
+  std::vector<LoggedRecord> records;
+  for (std::uint64_t epoch = kCoveredEpoch - 1; epoch <= kNewestEpoch + 2; ++epoch) {
+    records.push_back(put_of(kHashId, epoch, "key" + std::to_string(epoch), epoch));
+  }
+  const Mapped mapped = map(records);
+  ASSERT_TRUE(mapped.status.is_ok());
+  EXPECT_EQ(mapped.counts.read, records.size());
+  EXPECT_EQ(mapped.counts.shipped, kNewestEpoch - kCoveredEpoch);
+  EXPECT_EQ(mapped.streamed, kNewestEpoch - kCoveredEpoch);
+}
+
+TEST(Mapper, dropped_storages_and_records_of_the_catalog_are_left_out) {
+  const std::vector<LoggedRecord> records = {
+      put_of(kDroppedId, 11, "key", 0), put_of(kHashId, 11, "key", 1),
+      {1, 2, make_record(LogRecordType::kDropStorage, kDroppedId, tid_of(12, 0), "name", 0, "")},
+      {1, 3, make_record(LogRecordType::kCreateStorage, kHashId, tid_of(11, 0), "name", 0, "")}};
+  const Mapped mapped = map(records);
+  ASSERT_TRUE(mapped.status.is_ok());
+  EXPECT_EQ(mapped.counts.shipped, 1u);
+}
+
+TEST(Mapper, a_storage_that_never_was_is_corruption_unless_its_epoch_is_outside) {
+  EXPECT_TRUE(map({put_of(kIdEnd, kNewestEpoch + 1, "key", 0)}).status.is_ok());
+  EXPECT_EQ(map({put_of(kIdEnd, kNewestEpoch, "key", 0)}).status.code(), ErrorCode::kCorruption);
+}
+
+TEST(Mapper, only_what_a_later_put_or_erasure_supersedes_is_left_out) {
+  std::vector<LoggedRecord> records;
+  for (std::uint64_t i = 0; i < 100; ++i) records.push_back(put_of(kHashId, 11, "key", i));
+  const std::uint64_t tid = tid_of(12, 0);
+  for (std::uint64_t i = 100; i < 200; ++i) {
+    records.push_back(
+        {1, i, make_record(LogRecordType::kWriteAt, kHashId, tid + (i << 4), "key", 0, "part")});
+  }
+  const Mapped mapped = map(records);
+  ASSERT_TRUE(mapped.status.is_ok());
+  EXPECT_EQ(mapped.counts.superseded, 99u);
+  EXPECT_EQ(mapped.counts.shipped, 101u);
+  EXPECT_EQ(mapped.streamed, 1u);
+}
+
+TEST(Mapper, a_record_larger_than_its_memory_goes_out_alone) {
+  Flow flow;
+  flow.mapper_bytes = MapperOptions::kMemoryBytesMin;
+  flow.reducer_bytes = 10u << 20;
+  std::vector<LoggedRecord> records;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    const std::size_t bytes = i == 20 ? 4u << 20 : i % 7 == 0 ? 5'000 : 100;
+    records.push_back(put_of(kMasstreeId, 11, "key" + std::to_string(i), i, bytes));
+  }
+  const Mapped mapped = map(records, flow);
+  ASSERT_TRUE(mapped.status.is_ok()) << mapped.status.message();
+  EXPECT_EQ(mapped.streamed, 50u);
+}
+
+TEST(Mapper, a_record_that_no_inbox_can_hold_is_refused) {
+  Flow flow;
+  flow.reducer_bytes = ReducerOptions::kMemoryBytesMin;
+  const Mapped mapped = map({put_of(kHashId, 11, "key", 0, 70'000)}, flow);
+  EXPECT_EQ(mapped.status.code(), ErrorCode::kTooLarge);
+}
+
+TEST(Mapper, an_error_of_the_source_ends_it_and_the_reducers_too) {
+  const PartitionTable table = RandomLog::table(2, 10);
+  Flow flow;
+  flow.partitions = 2;
+  flow.mappers = 2;
+  const std::vector<LoggedRecord> records = {put_of(kHashId, 11, "key", 0)};
+  GleanFlow glean(flow, &table, records);
+  glean.sources[1]->fail_at_end(Status::error(ErrorCode::kCorruption, "a torn segment"));
+  EXPECT_EQ(glean.run().code(), ErrorCode::kCorruption);
+  EXPECT_TRUE(glean.reducers[0]->status().is_ok());
+  EXPECT_TRUE(glean.mappers[0]->status().is_ok());
+}
+
+}  // namespace
+}  // namespace foedus::gleaner::testing
