@@ -1,9 +1,11 @@
 // ctest-labels: crash
 // Whatever fails while manifests are written and old files go: the newest manifest is the old one
 // or the new one, never none, and every file that it lists is there, whole.
-#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
+#include "foedus-core/device/file_device.h"
 #include "foedus-core/snapshot/manifest_format.h"
 #include "tests/snapshot/snapshot_rig.h"
 
@@ -240,6 +242,29 @@ TEST(ManifestCrash, on_a_full_disk_the_old_one_stays_until_there_is_room) {
   }
   EXPECT_GT(refused, 32u);
   EXPECT_LT(refused, 40u);
+}
+
+// Goal: what the device in memory does not ask for holds on a real one: alignment of direct writes,
+// names, the directory. Method: with and without direct I/O, if the file system has it.
+TEST(ManifestCrash, snapshots_are_made_and_go_on_a_real_device) {
+  for (const Facility direct_io : {Facility::kTry, Facility::kOff}) {
+    std::string root = (std::filesystem::temp_directory_path() / "foedus-snap-XXXXXX").string();
+    ASSERT_NE(mkdtemp(root.data()), nullptr);
+    {
+      const auto device = device::FileDevice::open(root, direct_io);
+      ASSERT_OK(device);
+      for (std::uint32_t number = 1; number <= 3; ++number) {
+        ASSERT_OK(write_file(device->get(), number, 0, 9));  // an attempt that was given up
+        ASSERT_OK(make_snapshot(device->get(), number));
+      }
+      EXPECT_EQ(check_newest(device->get()), 3u);
+      ASSERT_OK(retire_old(device->get()));
+      EXPECT_EQ(check_newest(device->get()), 3u);
+      EXPECT_FALSE(std::filesystem::exists(root + "/manifest-00000002"));
+      EXPECT_FALSE(std::filesystem::exists(root + "/snapshot-00000001-0"));
+    }
+    std::filesystem::remove_all(root);
+  }
 }
 
 TEST(Leftovers, only_what_no_manifest_lists_is_one) {
