@@ -1,0 +1,180 @@
+// The index and the frames alone, without a reader or a clock.
+#include "foedus-core/snapshot/page_cache_index.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/snapshot/page_cache_frames.h"
+#include "tests/base/test_seed.h"
+#include "tests/snapshot/page_cache_pages.h"
+
+namespace foedus::snapshot {
+namespace {
+
+// Memory of an index, and frames that have nothing but an id.
+class CacheIndexTest : public ::testing::Test {
+ protected:
+  void make(std::uint32_t frames, std::uint32_t frames_of_index) {
+    const std::uint64_t index_bytes = CacheIndex::bytes_for(frames_of_index);
+    const std::uint64_t offset = (index_bytes / page::kPageBytes + 1) * page::kPageBytes;
+    memory_ = *numa::SocMemory::reserve(offset + frames * page::kPageBytes, Facility::kOff);
+    ASSERT_TRUE(memory_.commit(0, memory_.bytes()).is_ok());
+    index_.emplace(memory_.begin(), frames_of_index, memory_.begin() + offset);
+  }
+  CacheFrame put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark) {
+    index_->page_at(frame)->page_id = id.word();
+    return index_->put(id, frame, mark);
+  }
+  bool has(page::SnapshotPageId id) {
+    const page::PageHeader* const page = index_->peek(id);
+    EXPECT_TRUE(page == nullptr || page->page_id == id.word());
+    return page != nullptr;
+  }
+
+  numa::SocMemory memory_;
+  std::optional<CacheIndex> index_;
+};
+
+constexpr std::uint32_t kPairEntries = 2 * CacheIndex::kBucketEntries;
+
+// As many pages as frames, from files as they are: few find both of their buckets full.
+TEST_F(CacheIndexTest, NearlyAllPagesFindAPlace) {
+  constexpr std::uint32_t kFrames = 12'000;
+  make(kFrames, kFrames);
+  std::uint32_t evicted = 0;
+  for (std::uint32_t i = 0; i < kFrames; ++i) {
+    const page::SnapshotPageId id = page_of(i / 6, 1 + i % 3, i % 2);
+    evicted += put(id, i + 1, CacheMark::kUsedOnce) != 0;
+  }
+  EXPECT_LT(evicted, kFrames / 200);
+  EXPECT_EQ(index_->pages_cached(), kFrames - evicted);
+}
+
+// One pair of buckets: page after page, the one that gives way is named, and is not found any more.
+TEST_F(CacheIndexTest, AFullPairGivesAwayAPageThatWasNotUsedAgain) {
+  make(100, 1);
+  for (std::uint32_t i = 0; i < kPairEntries; ++i) {
+    EXPECT_EQ(put(page_of(i), i + 1, CacheMark::kUsedAgain), 0u);
+  }
+  const page::SnapshotPageId cold = page_of(1000);
+  EXPECT_NE(put(cold, 90, CacheMark::kUsedOnce), 0u);  // all were used again: any
+  EXPECT_EQ(put(page_of(1001), 91, CacheMark::kUsedAgain), 90u);
+  EXPECT_FALSE(has(cold));
+  EXPECT_TRUE(has(page_of(1001)));
+  EXPECT_EQ(index_->pages_cached(), kPairEntries);
+}
+
+TEST_F(CacheIndexTest, AFullPairGivesAwayALeavingPageFirst) {
+  make(100, 1);
+  for (std::uint32_t i = 0; i < kPairEntries; ++i) put(page_of(i), i + 1, CacheMark::kUsedOnce);
+  CacheFrame leaving[CacheIndex::kBucketEntries];
+  const std::uint32_t count = index_->sweep(leaving, CacheIndex::kBucketEntries,
+                                            CacheSweep::kColdForNow);
+  ASSERT_EQ(count, CacheIndex::kBucketEntries);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    EXPECT_EQ(put(page_of(100 + i), 50 + i, CacheMark::kUsedOnce), 0u);
+  }
+  EXPECT_EQ(index_->pages_cached(), kPairEntries);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    EXPECT_EQ(index_->restore(page_of(leaving[i] - 1), CacheMark::kUsedOnce), 0u);
+    index_->remove_leaving(leaving[i]);  // has no entry: nothing happens
+    EXPECT_TRUE(has(page_of(100 + i)));
+  }
+}
+
+TEST_F(CacheIndexTest, AMarkIsTakenByTheHandOnce) {
+  make(10, 190);
+  ASSERT_EQ(index_->bucket_count(), CacheIndex::kSweepBuckets);  // a sweep is once around
+  put(page_of(1), 1, CacheMark::kUsedOnce);
+  put(page_of(2), 2, CacheMark::kUsedOnce);
+  put(page_of(3), 3, CacheMark::kReadAhead);
+  EXPECT_NE(index_->find(page_of(1)), nullptr);
+  EXPECT_NE(index_->find(page_of(3)), nullptr);  // once is not again
+  CacheFrame frames[16];
+  EXPECT_EQ(index_->sweep(frames, 16, CacheSweep::kCold), 2u);
+  EXPECT_TRUE(has(page_of(1)));
+  EXPECT_FALSE(has(page_of(2)));
+  EXPECT_FALSE(has(page_of(3)));
+  EXPECT_EQ(index_->sweep(frames, 16, CacheSweep::kCold), 1u);
+  EXPECT_EQ(frames[0], 1u);
+}
+
+// Random operations, against a map.
+TEST_F(CacheIndexTest, AgreesWithAMap) {
+  constexpr std::uint32_t kFrames = 64;
+  make(kFrames, kFrames);
+  base::Random random(testing::test_seed(3));
+  std::map<std::uint32_t, CacheFrame> cached;   // by page
+  std::map<CacheFrame, std::uint32_t> leaving;  // by frame
+  std::vector<CacheFrame> free;
+  for (CacheFrame frame = 1; frame <= kFrames; ++frame) free.push_back(frame);
+  for (int step = 0; step < 20'000; ++step) {
+    const std::uint32_t page = static_cast<std::uint32_t>(random.below(100));
+    if (const CacheFrame back = index_->restore(page_of(page), CacheMark::kUsedOnce); back != 0) {
+      ASSERT_EQ(leaving.at(back), page);
+      leaving.erase(back);
+      cached[page] = back;
+    } else if (cached.count(page) == 0 && !free.empty()) {
+      const CacheFrame evicted = put(page_of(page), free.back(), CacheMark::kUsedOnce);
+      if (evicted != 0) {
+        std::erase_if(cached, [&](const auto& at) { return at.second == evicted; });
+        free.insert(free.begin(), evicted);
+      }
+      cached[page] = free.back();
+      free.pop_back();
+    }
+    if (free.size() < 8 && leaving.size() < 8) {
+      CacheFrame frames[16];
+      const std::uint32_t count = index_->sweep(frames, 16, CacheSweep::kColdForNow);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        leaving[frames[i]] = page::SnapshotPageId(index_->page_at(frames[i])->page_id).page();
+        ASSERT_EQ(cached.erase(leaving[frames[i]]), 1u);
+      }
+    }
+    if (!leaving.empty() && random.below(4) == 0) {
+      index_->remove_leaving(leaving.begin()->first);
+      free.push_back(leaving.begin()->first);
+      leaving.erase(leaving.begin());
+    }
+    ASSERT_EQ(index_->pages_cached(), cached.size());
+    ASSERT_EQ(has(page_of(page)), cached.count(page) == 1) << page;
+  }
+}
+
+// ---- frames ----------------------------------------------------------------------------------
+
+TEST(CacheFrames, FramesAreDueInTheOrderOfTheirStampsUnlessTheyStay) {
+  const numa::Topology topology = *numa::Topology::make(1);
+  base::MemoryBudget budget(CacheFrames::kBytesMin);
+  const std::unique_ptr<CacheFrames> frames = *CacheFrames::make(
+      topology, 0, &budget, CacheFrames::kBytesMin, Facility::kOff, Facility::kTry);
+  for (CacheFrame i = 1; i <= CacheFrames::kFramesMin; ++i) ASSERT_EQ(frames->take_fresh(), i);
+  EXPECT_EQ(frames->take_fresh(), 0u);
+  EXPECT_FALSE(frames->grow());
+  EXPECT_EQ(frames->oldest_stamp(), CacheFrames::kNever);
+  for (CacheFrame i = 1; i <= 6; ++i) frames->leave(i, 10 + i / 2);
+  EXPECT_EQ(frames->take_due(9), 0u);
+  frames->stay(1);  // the first, the last, one between
+  frames->stay(6);
+  frames->stay(3);
+  EXPECT_EQ(frames->leaving(), 3u);
+  EXPECT_EQ(frames->take_due(10), 0u);
+  EXPECT_EQ(frames->take_due(11), 2u);
+  EXPECT_EQ(frames->take_due(11), 0u);
+  frames->leave(3, 13);
+  EXPECT_EQ(frames->take_due(13), 4u);
+  EXPECT_EQ(frames->take_due(13), 5u);
+  EXPECT_EQ(frames->take_due(13), 3u);
+  EXPECT_EQ(frames->leaving(), 0u);
+  frames->release(5);
+  frames->release(2);
+  EXPECT_EQ(frames->fresh(), 2u);
+  EXPECT_EQ(frames->take_fresh(), 2u);
+  EXPECT_EQ(frames->take_fresh(), 5u);
+}
+
+}  // namespace
+}  // namespace foedus::snapshot
