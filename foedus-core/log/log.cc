@@ -75,11 +75,22 @@ bool Log::was_closed_cleanly() const {
 std::size_t Log::found_segment_count() const { return directory_->found().segments.size(); }
 
 Status Log::read_segment(std::size_t index, const RecordVisitor& visit) const {
+  FOEDUS_TRY(const auto records, open_segment(index));
+  return visit_all(records.get(), directory_->found().segments.at(index).header.incarnation, visit);
+}
+
+Result<std::unique_ptr<SegmentRecords>> Log::open_segment(std::size_t index) const {
   const FoundSegment& segment = directory_->found().segments.at(index);
   FOEDUS_TRY(auto file, device_->open(segment.name(), device::Access::kRead));
-  SegmentRecords records(std::move(file), segment.header, segment.seal.valid_bytes,
-                         Epoch(segment.seal.cut_epoch));
-  return visit_all(&records, segment.header.incarnation, visit);
+  return std::make_unique<SegmentRecords>(std::move(file), segment.header,
+                                          segment.seal.valid_bytes,
+                                          Epoch(segment.seal.cut_epoch));
+}
+
+LogSegment Log::found_segment(std::size_t index) const {
+  const FoundSegment& segment = directory_->found().segments.at(index);
+  return {segment.header.soc, segment.header.number, segment.seal.valid_bytes,
+          segment.seal.cut_epoch};
 }
 
 // ---- a new incarnation

@@ -52,6 +52,7 @@ struct LogSegment {
 class Logger;
 class LogDirectory;
 class LogProgress;
+class SegmentRecords;
 
 class Log {
  public:
@@ -81,6 +82,9 @@ class Log {
   // the order in which it published them; those of different sessions mixed. Fillers are left out.
   // Any thread, different segments at the same time. kCorruption: file and offset. Before start().
   Status read_segment(std::size_t index, const RecordVisitor& visit) const;
+  // The same records one at a time, and which segment it is.
+  Result<std::unique_ptr<SegmentRecords>> open_segment(std::size_t index) const;
+  LogSegment found_segment(std::size_t index) const;
 
   // ---- a new incarnation ---------------------------------------------------------------------
 

@@ -6,8 +6,9 @@
 //   G6  What no record touches is not read below the page whose pointer says so, and not copied:
 //       the new snapshot points to the old page.
 //   G7  The same records, range, previous root and fences give the same bytes.
-//   G8  A record that contradicts the snapshot (an erasure or a partial write of what is not there,
-//       a payload outside of its bounds) is kCorruption with table and key, never a guess.
+//   G8  A record that contradicts what is there (a partial write or a second erasure of nothing, a
+//       payload outside of its bounds) is kCorruption with table and key, never a guess. Only the
+//       first erasure of a key may find nothing: the put before it was superseded (G14).
 
 #include <cstdint>
 #include <vector>

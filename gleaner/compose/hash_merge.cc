@@ -7,6 +7,7 @@
 #include "foedus-core/page/overflow_page.h"
 #include "foedus-core/storage/hash/hash_function.h"
 #include "foedus/options.h"
+#include "gleaner/compose/payload_chain.h"
 
 namespace foedus::gleaner {
 
@@ -176,21 +177,21 @@ Status HashMerge::fold() {
     return log != nullptr && log->position == record_.hash && log->log->key() == record_.key;
   };
   const Tid base = record_.tid;
-  while (is_same()) {
+  for (bool is_first = true; is_same(); is_first = false) {
     const log::LogRecord& log = *log_.current()->log;
     const Tid tid = Tid(log.tid).without(Tid::kFlags);
     // Writes of one transaction share a TID; the snapshot has all of an epoch or nothing.
     if (tid.version() < record_.tid.version() || tid.version() <= base.version()) {
       return contradiction("a log record that is not newer than what it changes");
     }
-    FOEDUS_CHECK(fold_one(log));
+    FOEDUS_CHECK(fold_one(log, is_first));
     record_.tid = tid;
     FOEDUS_CHECK(log_.advance());
   }
   return finish();
 }
 
-Status HashMerge::fold_one(const log::LogRecord& log) {
+Status HashMerge::fold_one(const log::LogRecord& log, bool is_first) {
   if (log.key_bytes > kMaxKeyBytes || log.payload_bytes() > kMaxPayloadBytes) {
     return contradiction("a key or payload in the log that is over its limit");
   }
@@ -201,7 +202,8 @@ Status HashMerge::fold_one(const log::LogRecord& log) {
       is_present_ = true;
       return {};
     case LogRecordType::kErase:
-      if (!is_present_) return contradiction("an erasure of what is not there");
+      // It may have superseded the put of what it erases.
+      if (!is_present_ && !is_first) return contradiction("an erasure of what is not there");
       is_present_ = false;
       return {};
     case LogRecordType::kWriteAt:

@@ -87,7 +87,7 @@ class HashMerge {
  private:
   Status look_ahead();
   Status fold();
-  Status fold_one(const log::LogRecord& log);
+  Status fold_one(const log::LogRecord& log, bool is_first);
   Status write_part(const log::LogRecord& log);
   Status finish();
   Status contradiction(const char* what) const;

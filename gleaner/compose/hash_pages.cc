@@ -11,7 +11,6 @@ namespace foedus::gleaner {
 
 namespace {
 
-using page::OverflowPage;
 using page::PageKind;
 using page::SnapshotPageId;
 using storage::hash::HashBinPage;
@@ -185,25 +184,6 @@ Result<SnapshotPageId> write_bin(const Composition& composition, const HashPrefi
     FOEDUS_TRY([[maybe_unused]] const SnapshotPageId id, writer.append(&page->header));
   }
   return head;
-}
-
-Result<SnapshotPageId> write_chain(const Composition& composition, std::string_view payload) {
-  FOEDUS_INVARIANT(page::is_overflow(payload.size()), payload.size());
-  snapshot::PageWriter& writer = *composition.writer;
-  const SnapshotPageId first = writer.next_id();
-  const auto block = std::make_unique<PageBlock>();
-  for (std::size_t begin = 0; begin < payload.size(); begin += OverflowPage::kDataBytes) {
-    const std::string_view part = payload.substr(begin, OverflowPage::kDataBytes);
-    block->initialize(composition.meta->id, PageKind::kOverflow, 0);
-    auto* const page = block->as<OverflowPage>();
-    const bool is_last = begin + part.size() == payload.size();
-    page->next_page = is_last ? 0 : writer.next_id().plus(1).word();
-    page->payload_bytes = static_cast<std::uint32_t>(payload.size());
-    page->bytes_here = static_cast<std::uint32_t>(part.size());
-    std::memcpy(page->data, part.data(), part.size());
-    FOEDUS_TRY([[maybe_unused]] const SnapshotPageId id, writer.append(&page->header));
-  }
-  return first;
 }
 
 }  // namespace foedus::gleaner

@@ -93,7 +93,5 @@ Result<page::SnapshotPageId> write_interior(const Composition& composition,
 // at least one record.
 Result<page::SnapshotPageId> write_bin(const Composition& composition, const HashPrefix& prefix,
                                        const HashBin& bin);
-// Writes a payload for which page::is_overflow() holds.
-Result<page::SnapshotPageId> write_chain(const Composition& composition, std::string_view payload);
 
 }  // namespace foedus::gleaner

@@ -54,9 +54,14 @@ Status MasstreeInput::fold(const MasstreeRecord* old) {
   if (old != nullptr && page::Tid(next_->log->tid).version() <= old->tid.version()) {
     return corrupt("a log record is not newer than what the snapshot has");
   }
+  bool is_first = true;
   do {
     tid_ = page::Tid(next_->log->tid);
-    FOEDUS_CHECK(apply(*next_->log, old));
+    // An erasure may have superseded the put of what it erases.
+    const bool is_erased = is_first && next_->log->type == LogRecordType::kErase;
+    if (!is_erased) FOEDUS_CHECK(apply(*next_->log, old));
+    if (is_erased) is_present_ = false;
+    is_first = false;
     FOEDUS_CHECK(advance());
   } while (next_ != nullptr && next_->log->key() == key_);
   FOEDUS_INVARIANT(!is_present_ || is_loaded_, key_);

@@ -1,71 +1,14 @@
 #include "gleaner/compose/masstree_record.h"
 
-#include <algorithm>
-#include <cstring>
-#include <memory>
 #include <utility>
 
-#include "foedus-core/base/invariant.h"
-#include "foedus-core/page/overflow_page.h"
-#include "foedus/options.h"
-#include "gleaner/compose/page_block.h"
-
 namespace foedus::gleaner {
-
-using page::OverflowPage;
-using page::SnapshotPageId;
 
 Status masstree_corruption(const Composition& composition, std::string_view key,
                            std::string what) {
   Status status = Status::error(ErrorCode::kCorruption, std::move(what));
   status.at_table(composition.meta->name);
   return std::move(status.at_key(key.data(), key.size()));
-}
-
-Result<SnapshotPageId> write_chain(const Composition& composition, std::string_view payload) {
-  const auto block = std::make_unique<PageBlock>();
-  const std::uint32_t pages = OverflowPage::pages_of(payload.size());
-  const SnapshotPageId first = composition.writer->next_id();
-  for (std::uint32_t i = 0; i < pages; ++i) {
-    block->initialize(composition.meta->id, page::PageKind::kOverflow, 0);
-    const std::string_view part =
-        payload.substr(std::size_t{i} * OverflowPage::kDataBytes, OverflowPage::kDataBytes);
-    auto* const page = block->as<OverflowPage>();
-    // Nothing else is appended in between, so the next page's name is known before its place is.
-    page->next_page = i + 1 == pages ? 0 : first.plus(i + 1).word();
-    page->payload_bytes = static_cast<std::uint32_t>(payload.size());
-    page->bytes_here = static_cast<std::uint32_t>(part.size());
-    if (!part.empty()) std::memcpy(page->data, part.data(), part.size());
-    FOEDUS_TRY(const SnapshotPageId id, composition.writer->append(&page->header));
-    FOEDUS_INVARIANT(id == first.plus(i), id.word(), first.word(), i);
-  }
-  return first;
-}
-
-Status read_chain(const Composition& composition, SnapshotPageId first, std::string* payload) {
-  const auto block = std::make_unique<PageBlock>();
-  payload->clear();
-  SnapshotPageId id = first;
-  for (std::uint32_t i = 0, pages = 1; i < pages; ++i) {
-    const auto broken = [&] {
-      return masstree_corruption(composition, {},
-                                 "snapshot page " + std::to_string(id.word()) +
-                                     " is not part " + std::to_string(i) + " of a payload");
-    };
-    if (id.is_null()) return broken();
-    FOEDUS_CHECK(composition.previous->read(id, block->header()));
-    const auto& page = *block->as<OverflowPage>();
-    if (page.header.kind != page::PageKind::kOverflow) return broken();
-    if (page.header.storage_id != composition.meta->id) return broken();
-    if (page.payload_bytes > kMaxPayloadBytes) return broken();
-    if (i == 0) pages = OverflowPage::pages_of(page.payload_bytes);
-    const std::size_t left = page.payload_bytes - payload->size();
-    if (pages != OverflowPage::pages_of(page.payload_bytes)) return broken();
-    if (page.bytes_here != std::min<std::size_t>(left, OverflowPage::kDataBytes)) return broken();
-    payload->append(page.data, page.bytes_here);
-    id = SnapshotPageId(page.next_page);
-  }
-  return {};
 }
 
 }  // namespace foedus::gleaner

@@ -1,6 +1,5 @@
 #pragma once
-// What the parts of the Master-Trees' composer hand to each other, and what they do with payloads
-// that are chains of overflow pages.
+// What the parts of the Master-Trees' composer hand to each other.
 
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include "foedus-core/page/tid.h"
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"
+#include "gleaner/compose/payload_chain.h"
 
 namespace foedus::gleaner {
 
@@ -21,12 +21,5 @@ struct MasstreeRecord {
 
 // G8. kCorruption with the table's name and, if it is not empty, the key.
 Status masstree_corruption(const Composition& composition, std::string_view key, std::string what);
-
-// Appends the pages of a payload, one behind the other, and gives the first. Failures of the
-// writer.
-Result<page::SnapshotPageId> write_chain(const Composition& composition, std::string_view payload);
-
-// Reads all of it. kCorruption: it is no chain of this storage; failures of the reader.
-Status read_chain(const Composition& composition, page::SnapshotPageId first, std::string* payload);
 
 }  // namespace foedus::gleaner

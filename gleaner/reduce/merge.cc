@@ -51,10 +51,10 @@ Merge::Player Merge::build(std::size_t node) {
   return a;
 }
 
-Result<const StreamRecord*> Merge::next() {
-  if (tree_.empty() || tree_[0].has_ended) return nullptr;
+// Leaves the record that was returned last: only now, so that it outlives this call.
+Status Merge::leave_record() {
+  is_at_record_ = false;
   const std::uint32_t source = tree_[0].source;
-  current_ = *taking_part_[source]->head();
   FOEDUS_CHECK(taking_part_[source]->advance());
   Player player = player_of(source);
   if (!player.has_ended) {
@@ -65,7 +65,14 @@ Result<const StreamRecord*> Merge::next() {
     if (beats(tree_[node], player)) std::swap(tree_[node], player);
   }
   tree_[0] = player;
-  return &current_;
+  return {};
+}
+
+Result<const StreamRecord*> Merge::next() {
+  if (is_at_record_) FOEDUS_CHECK(leave_record());
+  if (tree_.empty() || tree_[0].has_ended) return nullptr;
+  is_at_record_ = true;
+  return taking_part_[tree_[0].source]->head();
 }
 
 }  // namespace foedus::gleaner

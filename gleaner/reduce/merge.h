@@ -18,8 +18,8 @@ class Merge {
   // Begins the storage with the lowest id that has records; 0: none has. REQUIRES: next() has
   // returned null since.
   page::StorageId begin_storage();
-  // The next record of that storage, null at its end. It and what it points to are valid until the
-  // call after the next one, if the caller copies the StreamRecord itself.
+  // The next record of that storage, null at its end. Valid until the next call; the log record that
+  // it points to, until the call after that.
   Result<const StreamRecord*> next();
 
  private:
@@ -31,12 +31,13 @@ class Merge {
   Player player_of(std::uint32_t source) const;
   bool beats(const Player& a, const Player& b) const;
   Player build(std::size_t node);
+  Status leave_record();
 
   const std::vector<SortedSource*> sources_;
   page::StorageId storage_{};
   std::vector<SortedSource*> taking_part_;  // those with records of storage_
   std::vector<Player> tree_;                // [0]: the winner, then who lost at each node
-  StreamRecord current_{};
+  bool is_at_record_ = false;  // the winner's head was returned
 };
 
 }  // namespace foedus::gleaner

@@ -51,7 +51,6 @@ TEST(MasstreeErrors, ChangesOfWhatIsNotThere) {
                                 "layered!x", "layered!" + key_of(7) + "x", "zzz"};
   for (const std::string& key : absent) {
     // A preview of no bytes is none.
-    expect_record_refused(LogRecordType::kErase, key, {});
     expect_record_refused(LogRecordType::kWriteAt, key, "1");
     expect_record_refused(LogRecordType::kIncrement, key, "12345678");
   }

@@ -1,0 +1,268 @@
+#include "gleaner/glean.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/numa/soc_memory.h"
+#include "foedus-core/snapshot/leftovers.h"
+#include "foedus-core/snapshot/snapshot_reader.h"
+#include "foedus-core/snapshot/snapshot_writer.h"
+#include "gleaner/compose/array_composer.h"
+#include "gleaner/compose/hash_composer.h"
+#include "gleaner/compose/masstree_composer.h"
+#include "gleaner/compose/sequential_composer.h"
+#include "gleaner/map/mapper.h"
+#include "gleaner/reduce/reducer.h"
+
+namespace foedus::gleaner {
+
+namespace {
+
+class NoRecords final : public RecordStream {
+ public:
+  Result<const StreamRecord*> next() override { return static_cast<const StreamRecord*>(nullptr); }
+};
+
+Result<std::vector<Subtree>> compose(const Composition& composition, const PositionRange& range,
+                                     RecordStream* records) {
+  switch (composition.meta->kind) {
+    case StorageKind::kArray: return compose_array(composition, range, records);
+    case StorageKind::kHash: return compose_hash(composition, range, records);
+    case StorageKind::kMasstree: return compose_masstree(composition, range, records);
+    case StorageKind::kSequential: return compose_sequential(composition, range, records);
+  }
+  FOEDUS_INVARIANT(false, composition.meta->kind);
+}
+
+Result<page::SnapshotPageId> join(const Composition& composition,
+                                  const std::vector<Subtree>& subtrees) {
+  switch (composition.meta->kind) {
+    case StorageKind::kArray: return join_array(composition, subtrees);
+    case StorageKind::kHash: return join_hash(composition, subtrees);
+    case StorageKind::kMasstree: return join_masstree(composition, subtrees);
+    case StorageKind::kSequential: return join_sequential(composition, subtrees);
+  }
+  FOEDUS_INVARIANT(false, composition.meta->kind);
+}
+
+// One glean; its members are what the stages hand over.
+class Glean {
+ public:
+  explicit Glean(const GleanInput& input) : input_(input), old_pages_(input.device) {}
+  ~Glean() {
+    // A task is not stepped any more before what it uses goes.
+    for (const auto& mapper : mappers_) input_.runtime->stop(mapper.get());
+    for (const auto& reducer : reducers_) input_.runtime->stop(reducer.get());
+  }
+
+  Status run() {
+    FOEDUS_CHECK(snapshot::remove_leftovers(input_.device));
+    FOEDUS_CHECK(remove_leftover_runs(input_.device));
+    FOEDUS_CHECK(partition());
+    FOEDUS_CHECK(start_reducers());
+    FOEDUS_CHECK(start_mappers());
+    FOEDUS_CHECK(wait());
+    FOEDUS_CHECK(compose_all());
+    return finish();
+  }
+  snapshot::Manifest&& manifest() { return std::move(manifest_); }
+  const GleanCounts& counts() const { return counts_; }
+
+ private:
+  Status partition() {
+    const auto before = input_.previous == nullptr
+                            ? 0
+                            : static_cast<std::uint32_t>(input_.previous->number);
+    manifest_.number = page::SnapshotNumber{before + 1};
+    manifest_.covered = input_.covered;
+    manifest_.newest_seen = input_.newest_seen;
+    manifest_.next_storage_id = input_.next_storage_id;
+    std::vector<StoragePartitions> partitions;
+    for (std::size_t i = 0; i < input_.storages.size(); ++i) {
+      StoragePartitions one{input_.storages[i].id, input_.storages[i].kind, {}};
+      if (i < input_.boundaries.size()) one.boundaries = input_.boundaries[i];
+      // All positions in the first partition: the others are empty.
+      if (one.boundaries.empty()) {
+        one.boundaries.assign(input_.reducers - 1, ~std::uint64_t{0});
+      }
+      partitions.push_back(std::move(one));
+    }
+    FOEDUS_TRY(PartitionTable table, PartitionTable::make(input_.reducers, std::move(partitions),
+                                                          input_.next_storage_id));
+    table_.emplace(std::move(table));
+    return {};
+  }
+
+  Result<char*> take_memory(std::uint32_t number, std::uint64_t bytes) {
+    const std::uint32_t soc = number % input_.topology->socs();
+    FOEDUS_TRY(numa::SocMemory memory, numa::SocMemory::allocate_ring(*input_.topology, soc, bytes,
+                                                                      Facility::kTry));
+    memory_.push_back(std::move(memory));
+    return memory_.back().begin();
+  }
+
+  Status start_reducers() {
+    for (std::uint32_t i = 0; i < input_.reducers; ++i) {
+      ReducerOptions options{.snapshot = manifest_.number,
+                             .soc = i,
+                             .mappers = static_cast<std::uint32_t>(input_.sources.size())};
+      FOEDUS_TRY(options.memory, take_memory(i, input_.reducer_bytes));
+      options.memory_bytes = input_.reducer_bytes;
+      reducers_.push_back(
+          std::make_unique<Reducer>(input_.runtime, &finished_, input_.device, options));
+      input_.runtime->start(reducers_.back().get());
+    }
+    return {};
+  }
+
+  Status start_mappers() {
+    std::vector<Inbox*> inboxes;
+    for (const auto& reducer : reducers_) inboxes.push_back(reducer->inbox());
+    const Epoch covered_before = input_.previous == nullptr ? Epoch() : input_.previous->covered;
+    for (std::size_t i = 0; i < input_.sources.size(); ++i) {
+      MapperOptions options{.covered = covered_before, .newest = input_.covered};
+      FOEDUS_TRY(options.memory,
+                 take_memory(static_cast<std::uint32_t>(i), input_.mapper_bytes));
+      options.memory_bytes = input_.mapper_bytes;
+      mappers_.push_back(std::make_unique<Mapper>(input_.runtime, &finished_, &*table_,
+                                                  input_.sources[i], inboxes, options));
+    }
+    for (const auto& mapper : mappers_) input_.runtime->start(mapper.get());
+    return {};
+  }
+
+  Status wait() {
+    input_.runtime->wait(&finished_, base::Runtime::kForever, [this] {
+      const auto is_done = [](const auto& task) { return task->is_done(); };
+      return std::all_of(mappers_.begin(), mappers_.end(), is_done) &&
+             std::all_of(reducers_.begin(), reducers_.end(), is_done);
+    });
+    // A mapper that was refused by its reducer knows less than that does.
+    for (const auto& reducer : reducers_) {
+      if (!reducer->status().is_ok()) return reducer->status();
+      counts_.runs_spilled += reducer->counts().runs;
+    }
+    for (const auto& mapper : mappers_) {
+      if (!mapper->status().is_ok()) return mapper->status();
+      counts_.records_read += mapper->counts().read;
+      counts_.records_shipped += mapper->counts().shipped;
+    }
+    return {};
+  }
+
+  Status compose_all() {
+    for (std::uint32_t i = 0; i < input_.reducers; ++i) {
+      FOEDUS_TRY(auto writer, snapshot::SnapshotWriter::create(input_.device, manifest_.number, i));
+      writers_.push_back(std::move(writer));
+    }
+    heads_.resize(reducers_.size());
+    for (std::size_t i = 0; i < heads_.size(); ++i) {
+      FOEDUS_TRY(heads_[i], reducers_[i]->next_storage());
+    }
+    for (std::size_t i = 0; i < input_.storages.size(); ++i) FOEDUS_CHECK(compose_storage(i));
+    for (const auto& head : heads_) {
+      FOEDUS_INVARIANT(!head.has_value(), static_cast<std::uint32_t>(head->storage));
+    }
+    return {};
+  }
+
+  Status compose_storage(std::size_t index) {
+    const storage_meta::StorageMeta& meta = input_.storages[index];
+    snapshot::ManifestStorage storage{.id = meta.id,
+                                      .kind = meta.kind,
+                                      .name = meta.name,
+                                      .records = meta.records,
+                                      .payload_bytes = meta.payload_bytes,
+                                      .fan_out_bits = meta.fan_out_bits,
+                                      .root = root_before(meta.id),
+                                      .boundaries = table_->storages()[index].boundaries};
+    std::vector<Subtree> subtrees;
+    bool has_records = false;
+    for (const auto& head : heads_) has_records |= head.has_value() && head->storage == meta.id;
+    if (has_records) {
+      for (std::uint32_t i = 0; i < input_.reducers; ++i) {
+        FOEDUS_CHECK(compose_partition(storage, meta, i, &subtrees));
+      }
+      FOEDUS_TRY(storage.root, join(composition(storage, meta, 0), subtrees));
+    }
+    manifest_.storages.push_back(std::move(storage));
+    return {};
+  }
+
+  Status compose_partition(const snapshot::ManifestStorage& storage,
+                           const storage_meta::StorageMeta& meta, std::uint32_t partition,
+                           std::vector<Subtree>* subtrees) {
+    const std::size_t index = table_->index_of(meta.id);
+    const auto range = table_->storages()[index].range_of(partition);
+    std::optional<StorageStream>& head = heads_[partition];
+    const bool has_records = head.has_value() && head->storage == meta.id;
+    FOEDUS_INVARIANT(range.has_value() || !has_records, partition);
+    if (!range.has_value()) return {};
+    NoRecords none;
+    RecordStream* const records = has_records ? head->records : &none;
+    FOEDUS_TRY(const std::vector<Subtree> some,
+               compose(composition(storage, meta, partition), *range, records));
+    subtrees->insert(subtrees->end(), some.begin(), some.end());
+    if (!has_records) return {};
+    FOEDUS_TRY(head, reducers_[partition]->next_storage());
+    return {};
+  }
+
+  Composition composition(const snapshot::ManifestStorage& storage,
+                          const storage_meta::StorageMeta& meta, std::uint32_t partition) {
+    return {&meta, storage.root, &old_pages_, writers_[partition].get()};
+  }
+
+  page::SnapshotPageId root_before(page::StorageId id) const {
+    if (input_.previous == nullptr) return {};
+    for (const snapshot::ManifestStorage& storage : input_.previous->storages) {
+      if (storage.id == id) return storage.root;
+    }
+    return {};
+  }
+
+  // G41.
+  Status finish() {
+    if (input_.previous != nullptr) manifest_.files = input_.previous->files;
+    for (std::uint32_t i = 0; i < writers_.size(); ++i) {
+      FOEDUS_CHECK(writers_[i]->finish());
+      const std::uint32_t pages = writers_[i]->pages();
+      counts_.pages_written += pages;
+      if (pages != 0) manifest_.files.push_back({manifest_.number, i, pages, pages});
+    }
+    return snapshot::write_manifest(input_.device, manifest_);
+  }
+
+  const GleanInput& input_;
+  snapshot::SnapshotFiles old_pages_;
+  std::optional<PartitionTable> table_;
+  base::WaitPoint finished_;
+  std::vector<numa::SocMemory> memory_;
+  std::vector<std::unique_ptr<Reducer>> reducers_;
+  std::vector<std::unique_ptr<Mapper>> mappers_;
+  std::vector<std::optional<StorageStream>> heads_;  // by partition: what its reducer offers next
+  std::vector<std::unique_ptr<snapshot::SnapshotWriter>> writers_;  // by partition
+  snapshot::Manifest manifest_;
+  GleanCounts counts_;
+};
+
+}  // namespace
+
+Result<snapshot::Manifest> glean(const GleanInput& input, GleanCounts* counts) {
+  FOEDUS_INVARIANT(input.covered <= input.newest_seen, input.covered.number());
+  if (input.reducers == 0 || input.reducers > kMaxSocs || input.sources.empty()) {
+    return Status::error(ErrorCode::kInvalidArgument, "a glean has 1 to " +
+                                                          std::to_string(kMaxSocs) +
+                                                          " reducers and at least one mapper");
+  }
+  Glean glean(input);
+  FOEDUS_CHECK(glean.run());
+  *counts = glean.counts();
+  return glean.manifest();
+}
+
+}  // namespace foedus::gleaner

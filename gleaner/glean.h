@@ -1,0 +1,59 @@
+#pragma once
+// glean(): the next snapshot, from the log and the snapshot before alone (paper §7): records are
+// mapped and reduced to sorted streams, composed to pages, and made a snapshot by its manifest.
+// Transactions may run meanwhile; nothing here knows of volatile pages.
+//
+//   G41 Before the manifest has its name, what was written is leftovers; afterwards the snapshot is
+//       complete and readable by itself.
+//   G42 The same records, snapshot before and partition table give the same files, whatever the
+//       number of mappers and their memory.
+
+#include <cstdint>
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/numa/topology.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/storage_meta/storage_meta.h"
+#include "foedus/epoch.h"
+#include "foedus/status.h"
+#include "gleaner/handoff/partition_table.h"
+#include "gleaner/map/record_source.h"
+
+namespace foedus::gleaner {
+
+struct GleanInput {
+  device::Device* device = nullptr;
+  base::Runtime* runtime = nullptr;
+  const numa::Topology* topology = nullptr;
+
+  std::vector<RecordSource*> sources;  // the log, once; one mapper for each
+  // Those that exist at the end of `covered`, ascending by id.
+  std::vector<storage_meta::StorageMeta> storages;
+  page::StorageId next_storage_id{};
+  const snapshot::Manifest* previous = nullptr;  // null: there is none
+  Epoch covered;                                 // all of it and before is durable
+  Epoch newest_seen;                             // not below covered
+
+  // Boundaries of a storage's partitions, by its place in `storages`, one less than there are
+  // reducers and aligned as its composer asks. Empty: all of it in the first partition.
+  std::vector<std::vector<std::uint64_t>> boundaries;
+  std::uint32_t reducers = 1;           // and composers, and files: 1..kMaxSocs
+  std::uint64_t mapper_bytes = 16u << 20;   // memory of each
+  std::uint64_t reducer_bytes = 64u << 20;
+};
+
+struct GleanCounts {
+  std::uint64_t records_read = 0;
+  std::uint64_t records_shipped = 0;
+  std::uint64_t runs_spilled = 0;
+  std::uint64_t pages_written = 0;
+};
+
+// Returns the manifest of the new snapshot, which is durable. Errors of the log, the snapshot
+// before and the device: the newest snapshot is the one before, and what was written is leftovers.
+// REQUIRES: one glean of a directory at a time.
+Result<snapshot::Manifest> glean(const GleanInput& input, GleanCounts* counts);
+
+}  // namespace foedus::gleaner

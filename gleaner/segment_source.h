@@ -1,0 +1,38 @@
+#pragma once
+// SegmentSource: the records of some log segments, one behind the other: what a mapper reads.
+//
+//   G40 Segments of a glean are numbered in the order in which their logger made them. A record's
+//       sequence is its segment's number and its place there, so the records of one session, which
+//       has one logger, keep their order whatever mapper reads them.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "foedus-core/log/segment_records.h"
+#include "gleaner/map/record_source.h"
+
+namespace foedus::gleaner {
+
+// Opens a segment when its turn comes.
+struct SegmentPart {
+  std::uint32_t number = 0;  // G40
+  std::function<Result<std::unique_ptr<log::SegmentRecords>>()> open;
+};
+
+class SegmentSource final : public RecordSource {
+ public:
+  static constexpr unsigned kPlaceBits = 40;
+
+  explicit SegmentSource(std::vector<SegmentPart> parts) : parts_(std::move(parts)) {}
+  Result<bool> next(SourceRecord* record) override;
+
+ private:
+  const std::vector<SegmentPart> parts_;
+  std::size_t part_ = 0;  // at hand
+  std::unique_ptr<log::SegmentRecords> records_;
+  std::uint64_t place_ = 0;
+};
+
+}  // namespace foedus::gleaner

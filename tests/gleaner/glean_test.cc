@@ -1,0 +1,285 @@
+// A database is written to, closed and gleaned; its snapshots must hold what was committed.
+// ctest-labels: crash
+
+#include "gleaner/glean.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/device/file_device.h"
+#include "foedus-core/log/log.h"
+#include "foedus-core/log/segment_records.h"
+#include "foedus-core/snapshot/snapshot_reader.h"
+#include "foedus-core/storage/sequential/sequential_snapshot_order.h"
+#include "gleaner/segment_source.h"
+#include "tests/base/test_seed.h"
+#include "tests/gleaner/compose/hash_walk.h"
+#include "tests/gleaner/compose/masstree_walk.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus::gleaner {
+namespace {
+
+constexpr std::uint64_t kSlots = 5'000;
+
+struct Model {
+  std::map<std::string, std::string> tree;
+  std::map<std::string, std::string> hash;
+  std::map<std::uint64_t, std::uint64_t> array;
+  std::vector<std::string> appended;
+};
+
+struct GleanShape {
+  std::uint32_t mappers = 1;
+  std::uint32_t reducers = 1;
+  std::uint64_t bytes = 1u << 20;  // of each
+};
+
+class GleanTest : public ::testing::Test {
+ protected:
+  // Opens the database, commits `count` random transactions, and closes it.
+  void write(std::uint64_t count) {
+    Options options = testing::small_options(directory_.path());
+    options.log_segment_bytes = 1u << 20;
+    options.socs = 2;
+    Database db = Database::open(options).value();
+    const Masstree tree = db.open_masstree("tree").value();
+    const Hash hash = db.open_hash("hash").value();
+    const Array array = db.open_array("array", kSlots, 8).value();
+    const Sequential list = db.open_sequential("list").value();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const Status status = db.transact([&](Txn& txn) -> Status {
+        for (int j = 0; j < 4; ++j) FOEDUS_CHECK(change(txn, tree, hash, array, list));
+        return {};
+      });
+      ASSERT_TRUE(status.is_ok()) << status.message();
+    }
+    ASSERT_TRUE(db.close().is_ok());
+  }
+
+  Status change(Txn& txn, const Masstree& tree, const Hash& hash, const Array& array,
+                const Sequential& list) {
+    const std::string key = random_key();
+    const std::string value(random_.below(random_.below(50) == 0 ? 9000 : 200),
+                            static_cast<char>('a' + random_.below(26)));
+    switch (random_.below(6)) {
+      case 0:
+      case 1:
+        FOEDUS_CHECK(txn.put(tree, key, value));
+        model_.tree[key] = value;
+        return {};
+      case 2:
+        FOEDUS_CHECK(txn.put(hash, key, value));
+        model_.hash[key] = value;
+        return {};
+      case 3: {
+        const std::uint64_t index = random_.below(kSlots);
+        FOEDUS_CHECK(txn.increment(array, index, 0, 5));
+        model_.array[index] += 5;
+        return {};
+      }
+      case 4: {
+        const bool has = model_.tree.erase(key) != 0;
+        if (has) FOEDUS_CHECK(txn.erase(tree, key));
+        const bool hashed = model_.hash.erase(key) != 0;
+        if (hashed) FOEDUS_CHECK(txn.erase(hash, key));
+        return {};
+      }
+      default:
+        FOEDUS_CHECK(txn.append(list, value.substr(0, 3000)));
+        model_.appended.push_back(value.substr(0, 3000));
+        return {};
+    }
+  }
+  std::string random_key() {
+    const std::uint64_t number = random_.below(3000);
+    std::string key = std::to_string(number * 7919);
+    if (number % 3 == 0) key = "a prefix of many keys " + key;
+    return key;
+  }
+
+  // The next snapshot, from the closed directory.
+  Result<snapshot::Manifest> glean(const GleanShape& shape, GleanCounts* counts) {
+    FOEDUS_TRY(const auto device,
+               device::FileDevice::open(directory_.path(), Facility::kTry));
+    const auto runtime = base::make_thread_runtime();
+    FOEDUS_TRY(const numa::Topology topology, numa::Topology::make(2));
+    FOEDUS_TRY(const auto log, log::Log::open(device.get(), runtime.get(), {.socs = 2}, {}));
+    GleanInput input;
+    input.device = device.get();
+    input.runtime = runtime.get();
+    input.topology = &topology;
+    std::vector<std::vector<SegmentPart>> parts(shape.mappers);
+    for (std::size_t i = 0; i < log->found_segment_count(); ++i) {
+      parts[i % shape.mappers].push_back(
+          {static_cast<std::uint32_t>(i), [&log, i] { return log->open_segment(i); }});
+      FOEDUS_CHECK(log->read_segment(
+          i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) -> Status {
+            if (record.type != log::LogRecordType::kCreateStorage) return {};
+            FOEDUS_TRY(input.storages.emplace_back(),
+                       storage_meta::parse(record.storage_id, record.key(), record.payload()));
+            return {};
+          }));
+    }
+    std::sort(input.storages.begin(), input.storages.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
+    std::vector<SegmentSource> sources;
+    for (auto& some : parts) sources.emplace_back(std::move(some));
+    for (SegmentSource& source : sources) input.sources.push_back(&source);
+    input.next_storage_id = page::StorageId{100};
+    if (previous_.has_value()) input.previous = &*previous_;
+    input.covered = input.newest_seen = log->durable_epoch_found();
+    input.reducers = shape.reducers;
+    input.mapper_bytes = shape.bytes;
+    input.reducer_bytes = shape.bytes;
+    FOEDUS_TRY(snapshot::Manifest manifest, gleaner::glean(input, counts));
+    load_pages(device.get(), manifest);
+    metas_ = input.storages;
+    return manifest;
+  }
+  void glean_next(const GleanShape& shape) {
+    GleanCounts counts;
+    Result<snapshot::Manifest> manifest = glean(shape, &counts);
+    ASSERT_TRUE(manifest.is_ok()) << manifest.status().message();
+    EXPECT_GT(counts.pages_written, 0u);
+    previous_ = std::move(manifest).value();
+  }
+
+  // The walks of the composers' tests read memory.
+  void load_pages(device::Device* device, const snapshot::Manifest& manifest) {
+    pages_ = std::make_unique<MemoryPages>();
+    snapshot::SnapshotFiles files(device);
+    PageBlock block;
+    for (const snapshot::ManifestFile& file : manifest.files) {
+      MemoryWriter writer(pages_.get(), static_cast<std::uint32_t>(file.snapshot), file.soc);
+      for (std::uint32_t i = 1; i <= file.pages; ++i) {
+        const Status status =
+            files.read(page::SnapshotPageId(file.snapshot, file.soc, i), block.header());
+        ASSERT_TRUE(status.is_ok()) << status.message();
+        ASSERT_TRUE(writer.append(block.header()).is_ok());
+      }
+    }
+    pages_->finish();
+  }
+  page::SnapshotPageId root_of(const std::string& name) const {
+    for (const snapshot::ManifestStorage& storage : previous_->storages) {
+      if (storage.name == name) return storage.root;
+    }
+    ADD_FAILURE() << name;
+    return {};
+  }
+  const storage_meta::StorageMeta& meta_of(const std::string& name) const {
+    for (const storage_meta::StorageMeta& meta : metas_) {
+      if (meta.name == name) return meta;
+    }
+    std::abort();
+  }
+
+  void expect_all() {
+    MasstreeWalk tree(*pages_);
+    tree.walk(root_of("tree"));
+    for (const auto& [key, value] : model_.tree) ASSERT_EQ(tree.find(root_of("tree"), key), value);
+    HashWalk hash(pages_.get(), meta_of("hash"));
+    const HashWalk::Seen seen = hash.all(root_of("hash"));
+    ASSERT_EQ(seen.records.size(), model_.hash.size());
+    for (const auto& [key, value] : model_.hash) ASSERT_EQ(seen.records.at(key).payload, value);
+    for (std::uint64_t i = 0; i < 3000; ++i) {
+      const std::string key = std::to_string(i * 7919);
+      ASSERT_EQ(tree.find(root_of("tree"), key).has_value(), model_.tree.contains(key));
+    }
+    expect_list();
+  }
+  void expect_list() {
+    using storage::sequential::SequentialRunsPage;
+    const auto runs_pages = storage::sequential::runs_pages_of(
+        root_of("list"), meta_of("list").id, [this](page::SnapshotPageId id) {
+          return Result<const SequentialRunsPage*>(pages_->as<SequentialRunsPage>(id));
+        });
+    ASSERT_TRUE(runs_pages.is_ok());
+    std::vector<std::string> all;
+    for (const page::SnapshotPageId id : *runs_pages) {
+      const auto* const page = pages_->as<SequentialRunsPage>(id);
+      for (std::uint32_t i = 0; i < page->run_count; ++i) {
+        for (std::uint32_t j = 0; j < page->runs[i].page_count; ++j) {
+          const auto* const records = pages_->as<storage::sequential::SequentialSnapshotPage>(
+              page->runs[i].first_page.plus(j));
+          for (const auto& record : storage::sequential::records_of(*records)) {
+            all.emplace_back(record.payload(), record.payload_bytes);
+          }
+        }
+      }
+    }
+    ASSERT_EQ(all, model_.appended);
+  }
+
+  // All snapshot files and the manifest of number `number`, by name.
+  std::map<std::string, std::string> files_of(std::uint32_t number) const {
+    std::map<std::string, std::string> files;
+    char digits[9];
+    std::snprintf(digits, sizeof(digits), "%08u", number);
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+      const std::string name = entry.path().filename();
+      if (name.find(digits) == std::string::npos || name.starts_with("log-")) continue;
+      std::ifstream in(entry.path(), std::ios::binary);
+      files[name] = {std::istreambuf_iterator<char>(in), {}};
+    }
+    return files;
+  }
+
+  testing::TestDirectory directory_;
+  base::Random random_{testing::test_seed(1)};
+  Model model_;
+  std::optional<snapshot::Manifest> previous_;
+  std::vector<storage_meta::StorageMeta> metas_;
+  std::unique_ptr<MemoryPages> pages_;
+};
+
+TEST_F(GleanTest, EverySnapshotHoldsWhatWasCommitted) {
+  for (int i = 0; i < 4; ++i) {
+    write(1500);
+    glean_next({.mappers = 2});
+    expect_all();
+    EXPECT_EQ(previous_->files.size(), static_cast<std::size_t>(i + 1));
+  }
+}
+
+// G42: one glean, made again with other mappers and memory, so with other blocks and spills.
+TEST_F(GleanTest, TheSameLogGivesTheSameFiles) {
+  write(3000);
+  glean_next({.mappers = 1, .bytes = 32u << 20});
+  const auto files = files_of(1);
+  ASSERT_EQ(files.size(), 2u);
+  for (const std::uint32_t mappers : {1u, 3u}) {
+    for (const auto& [name, bytes] : files) {
+      std::filesystem::remove(directory_.path() + "/" + name);
+    }
+    previous_.reset();
+    glean_next({.mappers = mappers, .bytes = 256u << 10});
+    EXPECT_EQ(files_of(1), files) << mappers;
+    expect_all();
+  }
+}
+
+TEST_F(GleanTest, AGleanWithoutNewRecordsKeepsTheRoots) {
+  write(500);
+  glean_next({});
+  const std::vector<snapshot::ManifestStorage> storages = previous_->storages;
+  GleanCounts counts;
+  Result<snapshot::Manifest> manifest = glean({}, &counts);
+  ASSERT_TRUE(manifest.is_ok()) << manifest.status().message();
+  EXPECT_EQ(counts.pages_written, 0u);
+  EXPECT_EQ(manifest->storages, storages);
+  EXPECT_EQ(manifest->number, page::SnapshotNumber{2});
+}
+
+}  // namespace
+}  // namespace foedus::gleaner
