@@ -79,10 +79,10 @@ class PageCache {
   static constexpr std::uint64_t kBytesMin = CacheFrames::kBytesMin;
   static constexpr std::uint32_t kHitsPerSample = 256;
 
-  // Uses at most `bytes_max` of `budget`, index included, each SOC its share; some 300 KiB for each
-  // SOC at once, the rest as pages come. All pointers must outlive the cache. kInvalidArgument: a
-  // share is less than kBytesMin or more than 2^40 bytes. kOutOfMemory. kNotSupported: a required
-  // facility does not work.
+  // Uses at most `bytes_max` of `budget`, each SOC its share: the index, 1 %, and 64 frames at once,
+  // the rest as pages come. All pointers must outlive the cache. kInvalidArgument: a share is less
+  // than kBytesMin or more than 2^40 bytes. kOutOfMemory. kNotSupported: a required facility does
+  // not work.
   static Result<std::unique_ptr<PageCache>> make(const numa::Topology* topology,
                                                  base::MemoryBudget* budget,
                                                  std::uint64_t bytes_max, Facility huge_pages,

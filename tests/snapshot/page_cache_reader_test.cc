@@ -1,6 +1,8 @@
 // The cache and its reader: errors, wrong pages, two reads at once, read-ahead, deleted snapshots.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "foedus-core/snapshot/page_cache.h"
 #include "tests/snapshot/page_cache_pages.h"
 #include "tests/testing/manual_runtime.h"
