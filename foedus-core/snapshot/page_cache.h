@@ -79,7 +79,7 @@ class PageCache {
   static constexpr std::uint64_t kBytesMin = CacheFrames::kBytesMin;
   static constexpr std::uint32_t kHitsPerSample = 256;
 
-  // Uses at most `bytes_max` of `budget`, each SOC its share: the index, 1 %, and 64 frames at once,
+  // Uses at most `bytes_max` of `budget`, each SOC its share: index (1 %) and 64 frames at once,
   // the rest as pages come. All pointers must outlive the cache. kInvalidArgument: a share is less
   // than kBytesMin or more than 2^40 bytes. kOutOfMemory. kNotSupported: a required facility does
   // not work.
