@@ -18,8 +18,8 @@ class Merge {
   // Begins the storage with the lowest id that has records; 0: none has. REQUIRES: next() has
   // returned null since.
   page::StorageId begin_storage();
-  // The next record of that storage, null at its end. Valid until the next call; the log record that
-  // it points to, until the call after that.
+  // The next record of that storage, null at its end. Valid until the next call; the log record
+  // that it points to, until the call after that.
   Result<const StreamRecord*> next();
 
  private:

@@ -1,0 +1,147 @@
+// Spilling reducers: joined runs, large records, full and damaged devices.
+#include "gleaner/reduce/reducer.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "tests/gleaner/reduce/glean_flow.h"
+
+namespace foedus::gleaner::testing {
+namespace {
+
+Flow small_flow() {
+  Flow flow;
+  flow.mappers = 2;
+  flow.mapper_bytes = 20'000;
+  flow.reducer_bytes = ReducerOptions::kMemoryBytesMin;
+  return flow;
+}
+
+RandomLog long_log() {
+  RandomLogOptions options;
+  options.records = 12'000;
+  options.keys = 5'000;
+  return RandomLog(3, options);
+}
+
+TEST(Reducer, runs_are_joined_when_there_are_too_many_and_the_stream_is_the_same) {
+  RandomLogOptions options;
+  options.records = 20'000;
+  options.keys = 10'000;
+  options.payload_bytes_max = 300;
+  const RandomLog log(4, options);
+  const PartitionTable table = RandomLog::table(1, options.keys);
+  GleanFlow in_memory({}, &table, log.records);
+  ASSERT_TRUE(in_memory.run().is_ok());
+  EXPECT_EQ(in_memory.runs(), 0u);
+  GleanFlow spilled(small_flow(), &table, log.records);
+  ASSERT_TRUE(spilled.run().is_ok());
+  EXPECT_GT(spilled.runs(), spilled.device.names().size() + 8);
+  EXPECT_LE(spilled.device.names().size(), 8u);
+  EXPECT_TRUE(*spilled.read() == *in_memory.read());
+}
+
+TEST(Reducer, runs_are_gone_when_it_is) {
+  const RandomLog log = long_log();
+  const PartitionTable table = RandomLog::table(1, 5'000);
+  GleanFlow flow(small_flow(), &table, log.records);
+  ASSERT_TRUE(flow.run().is_ok());
+  EXPECT_FALSE(flow.device.names().empty());
+  for (const std::string& name : flow.device.names()) EXPECT_TRUE(parse_run_name(name));
+  flow.reducers.clear();
+  EXPECT_TRUE(flow.device.names().empty());
+}
+
+TEST(Reducer, large_records_are_spilled_and_read_back) {
+  std::vector<LoggedRecord> records;
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const std::string payload(i % 10 == 0 ? 4u << 20 : 300'000 * (i % 4),
+                              static_cast<char>('a' + i));
+    records.push_back({1, i,
+                       make_record(log::LogRecordType::kPut, kMasstreeId,
+                                   tid_of(11, static_cast<std::uint32_t>(i)),
+                                   "key" + std::to_string(i % 20), 0, payload)});
+  }
+  const PartitionTable table = RandomLog::table(1, 10);
+  Flow flow;
+  flow.mapper_bytes = 1u << 20;
+  flow.reducer_bytes = 9u << 20;
+  GleanFlow spilled(flow, &table, records);
+  Status status = spilled.run();
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  EXPECT_GT(spilled.runs(), 1u);
+  flow.mapper_bytes = 64u << 20;
+  flow.reducer_bytes = 128u << 20;
+  GleanFlow in_memory(flow, &table, records);
+  ASSERT_TRUE(in_memory.run().is_ok());
+  const auto expected = in_memory.read();
+  ASSERT_EQ((*expected)[0].size(), 20u);
+  EXPECT_TRUE(*spilled.read() == *expected);
+}
+
+TEST(Reducer, a_full_device_is_out_of_space_and_leaves_no_file) {
+  const RandomLog log = long_log();
+  const PartitionTable table = RandomLog::table(2, 5'000);
+  Flow flow = small_flow();
+  flow.partitions = 2;
+  for (const std::uint64_t capacity : {0u, 5'000u, 100'000u, 300'000u}) {
+    GleanFlow glean(flow, &table, log.records);
+    glean.device.set_capacity(capacity);
+    const Status status = glean.run();
+    EXPECT_EQ(status.code(), ErrorCode::kOutOfSpace) << status.message();
+    for (const auto& mapper : glean.mappers) {
+      const bool is_told = mapper->status().is_ok() ||
+                           mapper->status().code() == ErrorCode::kClosed;
+      EXPECT_TRUE(is_told) << mapper->status().message();
+    }
+    glean.reducers.clear();
+    EXPECT_TRUE(glean.device.names().empty());
+  }
+}
+
+TEST(Reducer, every_failing_call_ends_the_glean_with_its_error) {
+  using foedus::testing::Call;
+  const RandomLog log = long_log();
+  const PartitionTable table = RandomLog::table(1, 5'000);
+  for (const Call call : {Call::kCreate, Call::kWrite, Call::kOpen, Call::kRead, Call::kSize}) {
+    for (const std::uint64_t skip : {0u, 3u}) {
+      GleanFlow glean(small_flow(), &table, log.records);
+      glean.device.fail(call, skip, EIO);
+      Status status = glean.run();
+      if (status.is_ok()) status = glean.read().status();
+      EXPECT_EQ(status.code(), ErrorCode::kIoError) << static_cast<int>(call) << " " << skip;
+    }
+  }
+}
+
+TEST(Reducer, a_damaged_run_is_corruption) {
+  const RandomLog log = long_log();
+  const PartitionTable table = RandomLog::table(1, 5'000);
+  GleanFlow glean(small_flow(), &table, log.records);
+  ASSERT_TRUE(glean.run().is_ok());
+  const std::string name = glean.device.names().front();
+  glean.device.flip_bit(name, glean.device.bytes_of(name).size() - 4'000, 3);
+  EXPECT_EQ(glean.read().status().code(), ErrorCode::kCorruption);
+}
+
+TEST(Reducer, a_stream_that_is_not_read_is_skipped) {
+  const RandomLog log = long_log();
+  const PartitionTable table = RandomLog::table(1, 5'000);
+  GleanFlow glean(small_flow(), &table, log.records);
+  ASSERT_TRUE(glean.run().is_ok());
+  std::vector<std::uint32_t> storages;
+  for (;;) {
+    const auto stream = glean.reducers[0]->next_storage();
+    ASSERT_TRUE(stream.is_ok());
+    if (!stream->has_value()) break;
+    storages.push_back(static_cast<std::uint32_t>((*stream)->storage));
+    const auto first = (*stream)->records->next();
+    ASSERT_TRUE(first.is_ok() && *first != nullptr);
+  }
+  EXPECT_EQ(storages,
+            (std::vector<std::uint32_t>{kArrayId, kHashId, kMasstreeId, kSequentialId}));
+}
+
+}  // namespace
+}  // namespace foedus::gleaner::testing
