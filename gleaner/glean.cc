@@ -63,11 +63,16 @@ class Glean {
     FOEDUS_CHECK(snapshot::remove_leftovers(input_.device));
     FOEDUS_CHECK(remove_leftover_runs(input_.device));
     FOEDUS_CHECK(partition());
+    const std::uint64_t begin_us = input_.runtime->now_us();
     FOEDUS_CHECK(start_reducers());
     FOEDUS_CHECK(start_mappers());
     FOEDUS_CHECK(wait());
+    const std::uint64_t sorted_us = input_.runtime->now_us();
     FOEDUS_CHECK(compose_all());
-    return finish();
+    FOEDUS_CHECK(finish());
+    counts_.map_reduce_us = sorted_us - begin_us;
+    counts_.compose_us = input_.runtime->now_us() - sorted_us;
+    return {};
   }
   snapshot::Manifest&& manifest() { return std::move(manifest_); }
   const GleanCounts& counts() const { return counts_; }

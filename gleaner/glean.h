@@ -49,6 +49,8 @@ struct GleanCounts {
   std::uint64_t records_shipped = 0;
   std::uint64_t runs_spilled = 0;
   std::uint64_t pages_written = 0;
+  std::uint64_t map_reduce_us = 0;
+  std::uint64_t compose_us = 0;  // and until it is durable
 };
 
 // Returns the manifest of the new snapshot, which is durable. Errors of the log, the snapshot

@@ -16,10 +16,12 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/device/file_device.h"
+#include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/log.h"
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/storage/sequential/sequential_snapshot_order.h"
+#include "gleaner/gleaner.h"
 #include "gleaner/segment_source.h"
 #include "tests/base/test_seed.h"
 #include "tests/gleaner/compose/hash_walk.h"
@@ -279,6 +281,49 @@ TEST_F(GleanTest, AGleanWithoutNewRecordsKeepsTheRoots) {
   EXPECT_EQ(counts.pages_written, 0u);
   EXPECT_EQ(manifest->storages, storages);
   EXPECT_EQ(manifest->number, page::SnapshotNumber{2});
+}
+
+// What glean_directory() made of the directory.
+class DirectoryGleanTest : public GleanTest {
+ protected:
+  void glean_and_expect_all(std::uint32_t snapshot) {
+    const Result<GleanReport> report = glean_directory(directory_.path(), {.socs = 2, .sink = {}});
+    ASSERT_TRUE(report.is_ok()) << report.status().message();
+    EXPECT_EQ(report->snapshot, snapshot);
+    EXPECT_GT(report->records_read, 0u);
+    const auto directory = engine::ClosedDirectory::open(directory_.path(), 0, {}).value();
+    previous_ = *directory->newest_manifest();
+    EXPECT_EQ(previous_->covered, report->covered);
+    metas_ = directory->storages();
+    load_pages(directory->device(), *previous_);
+    expect_all();
+  }
+};
+
+TEST_F(DirectoryGleanTest, TakesAllThatIsDurableAndTheSnapshotBefore) {
+  write(800);
+  glean_and_expect_all(1);
+  write(800);
+  glean_and_expect_all(2);
+}
+
+TEST_F(DirectoryGleanTest, LeavesDroppedStoragesOut) {
+  write(300);
+  {
+    Database db = Database::open(testing::small_options(directory_.path())).value();
+    ASSERT_TRUE(db.open_masstree("dropped").is_ok());
+    ASSERT_TRUE(db.drop_storage("dropped").is_ok());
+    EXPECT_EQ(glean_directory(directory_.path(), {.sink = {}}).status().code(), ErrorCode::kBusy);
+    ASSERT_TRUE(db.close().is_ok());
+  }
+  glean_and_expect_all(1);
+  EXPECT_EQ(previous_->storages.size(), 4u);
+  EXPECT_GT(static_cast<std::uint32_t>(previous_->next_storage_id), 5u);
+}
+
+TEST_F(DirectoryGleanTest, RefusesADirectoryWithoutALog) {
+  EXPECT_EQ(glean_directory(directory_.path(), {.sink = {}}).status().code(),
+            ErrorCode::kNotFound);
 }
 
 }  // namespace
