@@ -4,6 +4,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/overflow_page.h"
+#include "gleaner/compose/masstree_share.h"
 
 namespace foedus::gleaner {
 
@@ -34,6 +35,7 @@ void MasstreeLayer::restart(Tid newest) {
   held_.reset();
   levels_.restart();
   is_next_open_ = false;
+  has_spilled_ = false;
   restart_page();
 }
 
@@ -126,7 +128,7 @@ Status MasstreeLayer::place_group() {
   if (group_.is_empty()) return {};
   FOEDUS_CHECK(group_.settle(composition_));
   FOEDUS_CHECK(advance_fences(group_.slice()));
-  if (!group_.fits(*page())) FOEDUS_CHECK(close_page(group_.slice() - 1));
+  if (!group_.fits(*page())) FOEDUS_CHECK(spill_page(group_.slice() - 1));
   group_.lay(page());
   group_.begin(0);
   return {};
@@ -141,20 +143,53 @@ Status MasstreeLayer::push_held() {
   return levels_.push(held);
 }
 
-Status MasstreeLayer::close_page(std::uint64_t last) {
-  BorderPage* const border = page();
-  FOEDUS_INVARIANT(!is_ended_ && low_ <= last, low_, last);
-  border->low = low_;
-  border->last = last;
-  border->sorted_keys.store_relaxed(keys());  // order: relaxed, nobody else sees the page
-  border->header.birth_version = border->header.load_version().word();
-  FOEDUS_TRY(const SnapshotPageId id, composition_.writer->append(&border->header));
+void MasstreeLayer::finish_page(BorderPage* page, std::uint64_t low, std::uint64_t last) {
+  FOEDUS_INVARIANT(!is_ended_ && low <= last, low, last);
+  page->low = low;
+  page->last = last;
+  const page::PageVersion version = page->header.load_version();
+  page->sorted_keys.store_relaxed(version.keys());  // order: relaxed, nobody else sees the page
+  page->header.birth_version = version.word();
+}
+
+Status MasstreeLayer::append_page(BorderPage* page) {
+  FOEDUS_TRY(const SnapshotPageId id, composition_.writer->append(&page->header));
   FOEDUS_CHECK(push_held());
-  FOEDUS_CHECK(levels_.push({{low_, last}, id, 0}));
+  return levels_.push({{page->low, page->last}, id, 0});
+}
+
+Status MasstreeLayer::append_spilled() {
+  if (!has_spilled_) return {};
+  has_spilled_ = false;
+  return append_page(spilled_.as<BorderPage>());
+}
+
+Status MasstreeLayer::spill_page(std::uint64_t last) {
+  FOEDUS_CHECK(append_spilled());
+  finish_page(page(), low_, last);
+  spilled_ = block_;
+  has_spilled_ = true;
+  restart_page();
+  low_ = last + 1;
+  return {};
+}
+
+Status MasstreeLayer::close_page(std::uint64_t last) {
+  FOEDUS_CHECK(append_spilled());
+  finish_page(page(), low_, last);
+  FOEDUS_CHECK(append_page(page()));
   restart_page();
   is_ended_ = last == range_.last;
   low_ = last + 1;
   return {};
+}
+
+void MasstreeLayer::share_spilled() {
+  if (!has_spilled_) return;
+  BorderPage* const before = spilled_.as<BorderPage>();
+  if (!share_keys(before, page())) return;
+  low_ = page()->slice(0);
+  finish_page(before, before->low, low_ - 1);
 }
 
 Status MasstreeLayer::advance_fences(std::uint64_t slice) {
@@ -176,7 +211,10 @@ Result<bool> MasstreeLayer::owes(std::uint64_t begin) {
 Status MasstreeLayer::reuse(const Subtree& page) {
   FOEDUS_CHECK(place_group());
   FOEDUS_CHECK(advance_fences(page.range.begin));
-  if (low_ < page.range.begin) FOEDUS_CHECK(close_page(page.range.begin - 1));
+  if (low_ < page.range.begin) {
+    share_spilled();
+    FOEDUS_CHECK(close_page(page.range.begin - 1));
+  }
   FOEDUS_INVARIANT(!is_ended_ && low_ == page.range.begin, low_, page.range.begin);
   FOEDUS_INVARIANT(page.range.last <= range_.last, page.range.last, range_.last);
   FOEDUS_CHECK(push_held());
@@ -222,7 +260,7 @@ Result<std::vector<Subtree>> MasstreeLayer::finish_range() {
 
 Result<bool> MasstreeLayer::finish_into(MasstreeGroup::Entry* entry) {
   FOEDUS_CHECK(place_group());
-  const bool is_one_page = levels_.is_empty() && !held_.has_value();
+  const bool is_one_page = levels_.is_empty() && !held_.has_value() && !has_spilled_;
   if (is_one_page && keys() == 0) return false;
   if (is_one_page && keys() == 1 && !page()->slot(0).is_layer()) {
     take_only_record(entry);

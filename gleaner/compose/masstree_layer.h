@@ -5,7 +5,9 @@
 //       \--a second key of more than 8 bytes in a slice--> the next layer, made in the same way
 //
 //   G60  Pages are full, but where a page of the snapshot before follows that is taken over as it
-//        is, or at a fence.
+//        is, or at a fence. Before a page that is taken over, the last two share what they have if
+//        the last one is not half full: inserts that come one at a time would leave a page of next
+//        to nothing behind each full page that they split.
 //   G61  A layer in which one record is left becomes that record again; an empty one vanishes.
 //   G62  No page is empty but an empty range's only one, or one that begins at a fence. Where a
 //        run of changed pages comes to nothing, the page behind it, else the one before, is made
@@ -80,7 +82,14 @@ class MasstreeLayer {
   Status add_long(std::string_view rest, const MasstreeRecord& record);
   // Ends pages at the fences up to this slice.
   Status advance_fences(std::uint64_t slice);
+  // The open page ends there, and is written, after the one before it.
   Status close_page(std::uint64_t last);
+  // The same, but it waits to be written until the next one ends.
+  Status spill_page(std::uint64_t last);
+  void finish_page(storage::masstree::BorderPage* page, std::uint64_t low, std::uint64_t last);
+  Status append_page(storage::masstree::BorderPage* page);
+  Status append_spilled();
+  void share_spilled();
   Status push_held();
   Status finish_pages();
   // The entry becomes what the layer has come to. False: nothing is left.
@@ -98,6 +107,8 @@ class MasstreeLayer {
   page::Tid newest_;         // of all that came
   MasstreeGroup group_;
   PageBlock block_;          // the open page
+  PageBlock spilled_;        // the full one before it
+  bool has_spilled_ = false;
   std::optional<Subtree> held_;  // what was reused last
   MasstreeLevels levels_;
   std::unique_ptr<MasstreeLayer> next_layer_;

@@ -1,7 +1,11 @@
 #include "gleaner/compose/masstree_levels.h"
 
+#include <memory>
+#include <utility>
+
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
+#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -10,95 +14,90 @@ using storage::masstree::InteriorPage;
 
 namespace {
 
-constexpr unsigned kChildrenMax = InteriorPage::kSeparatorsMax + 1;
+constexpr std::size_t kChildrenMax = InteriorPage::kSeparatorsMax + 1;
 
 }  // namespace
-
-void MasstreeLevels::restart() {
-  for (Open& open : open_) open.children = 0;
-  children_ = 0;
-}
-
-MasstreeLevels::Open& MasstreeLevels::open_of(std::uint32_t level) {
-  FOEDUS_INVARIANT(level != 0, level);
-  while (open_.size() < level) open_.push_back({std::make_unique<PageBlock>(), 0, {}});
-  return open_[level - 1];
-}
 
 Status MasstreeLevels::push(const Subtree& child) {
   FOEDUS_INVARIANT(!child.page.is_null(), child.range.begin, child.range.last);
   FOEDUS_INVARIANT(child.range.begin <= child.range.last, child.range.begin, child.range.last);
-  for (std::uint32_t level = 1; level <= child.level; ++level) FOEDUS_CHECK(close(level));
-  const std::uint32_t above = child.level + 1;
-  if (open_of(above).children == kChildrenMax) FOEDUS_CHECK(close(above));
-
-  Open& open = open_of(above);
-  InteriorPage* const page = open.block->as<InteriorPage>();
-  if (open.children == 0) {
-    open.block->initialize(composition_.meta->id, page::PageKind::kMasstreeInterior,
-                           static_cast<std::uint8_t>(above));
-    open.range.begin = child.range.begin;
-  } else {
-    FOEDUS_INVARIANT(child.range.begin == open.range.last + 1, child.range.begin, open.range.last);
-    page->set_separator(open.children - 1, child.range.begin);
+  if (waiting_.size() <= child.level) waiting_.resize(child.level + 1);
+  for (std::uint32_t level = 0; level < child.level; ++level) {
+    FOEDUS_CHECK(close(level, Rest::kHalf));
   }
-  page->child(open.children).store({page::VolatilePageId(), child.page});
-  open.range.last = child.range.last;
-  ++open.children;
-  ++children_;
+  if (waiting_[child.level].size() == 2 * kChildrenMax) {
+    FOEDUS_CHECK(close_first(child.level, kChildrenMax));
+  }
+  std::vector<Subtree>& waiting = waiting_[child.level];
+  FOEDUS_INVARIANT(waiting.empty() || child.range.begin == waiting.back().range.last + 1,
+                   child.range.begin, child.level);
+  waiting.push_back(child);
   return {};
 }
 
-Status MasstreeLevels::close(std::uint32_t level) {
-  Open& open = open_of(level);
-  if (open.children == 0) return {};
-  InteriorPage* const page = open.block->as<InteriorPage>();
+Status MasstreeLevels::cut() {
+  return waiting_.empty() ? Status() : close(0, Rest::kWhatIsLeft);
+}
+
+// Half for each of the last two if the last one would have less: inserts that come one at a time
+// would leave a page of next to nothing behind each full one that they split.
+Status MasstreeLevels::close(std::uint32_t level, Rest rest) {
+  while (!waiting_[level].empty()) {
+    const std::size_t count = waiting_[level].size();
+    const bool is_halved =
+        rest == Rest::kHalf && count > kChildrenMax && count < kChildrenMax + kChildrenMax / 2;
+    FOEDUS_CHECK(close_first(level, is_halved ? count / 2 : std::min(count, kChildrenMax)));
+  }
+  return {};
+}
+
+Status MasstreeLevels::close_first(std::uint32_t level, std::size_t children) {
+  std::vector<Subtree>& waiting = waiting_[level];
+  FOEDUS_TRY(const Subtree page, append(level + 1, std::span(waiting).first(children)));
+  waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(children));
+  // Not push(): what waits here goes on behind this page.
+  if (waiting_.size() <= page.level) waiting_.resize(page.level + 1);
+  if (waiting_[page.level].size() == 2 * kChildrenMax) {
+    FOEDUS_CHECK(close_first(page.level, kChildrenMax));
+  }
+  waiting_[page.level].push_back(page);
+  return {};
+}
+
+Result<Subtree> MasstreeLevels::append(std::uint32_t level, std::span<const Subtree> children) {
+  FOEDUS_INVARIANT(!children.empty() && children.size() <= kChildrenMax, children.size());
+  const auto block = std::make_unique<PageBlock>();
+  block->initialize(composition_.meta->id, page::PageKind::kMasstreeInterior,
+                    static_cast<std::uint8_t>(level));
+  InteriorPage* const page = block->as<InteriorPage>();
   page->header.layer = layer_;
-  page->low = open.range.begin;
-  page->last = open.range.last;
-  const page::PageVersion version(open.children - 1, 0);
+  page->low = children.front().range.begin;
+  page->last = children.back().range.last;
+  for (unsigned i = 0; i < children.size(); ++i) {
+    FOEDUS_INVARIANT(children[i].level + 1 == level, children[i].level, level);
+    if (i != 0) page->set_separator(i - 1, children[i].range.begin);
+    page->child(i).store({page::VolatilePageId(), children[i].page});
+  }
+  const page::PageVersion version(static_cast<std::uint32_t>(children.size()) - 1, 0);
   page->header.birth_version = version.word();
   page->header.store_version(version);
   FOEDUS_TRY(const SnapshotPageId id, composition_.writer->append(&page->header));
-  open.children = 0;
-  return push({open.range, id, level});
-}
-
-Status MasstreeLevels::cut() { return open_.empty() ? Status() : close(1); }
-
-Result<std::uint32_t> MasstreeLevels::close_up() {
-  FOEDUS_INVARIANT(!is_empty());
-  for (std::uint32_t level = 1;; ++level) {
-    bool is_top = true;
-    for (std::size_t i = level; i < open_.size(); ++i) is_top &= open_[i].children == 0;
-    if (is_top && open_[level - 1].children != 0) return level;
-    FOEDUS_CHECK(close(level));
-  }
+  return Subtree{{page->low, page->last}, id, level};
 }
 
 Result<std::vector<Subtree>> MasstreeLevels::finish_row() {
-  FOEDUS_TRY(const std::uint32_t level, close_up());
-  Open& open = open_of(level);
-  InteriorPage* const page = open.block->as<InteriorPage>();
-  std::vector<Subtree> row;
-  std::uint64_t begin = open.range.begin;
-  for (unsigned i = 0; i < open.children; ++i) {
-    const std::uint64_t last =
-        i + 1 == open.children ? open.range.last : page->separator(i) - 1;
-    row.push_back({{begin, last}, page->child(i).load().snapshot_page, level - 1});
-    begin = last + 1;
+  FOEDUS_INVARIANT(!is_empty());
+  for (std::uint32_t level = 0;; ++level) {
+    const bool is_top = level + 1 == waiting_.size();
+    if (is_top && waiting_[level].size() <= kChildrenMax) return std::move(waiting_[level]);
+    FOEDUS_CHECK(close(level, Rest::kWhatIsLeft));
   }
-  return row;
 }
 
 Result<Subtree> MasstreeLevels::finish_root() {
   FOEDUS_TRY(const std::vector<Subtree> row, finish_row());
   if (row.size() == 1) return row.front();
-  const std::uint32_t level = row.front().level + 1;
-  FOEDUS_CHECK(close(level));  // now the only child of a page above, which nobody needs
-  Open& above = open_of(level + 1);
-  const SnapshotPageId root = above.block->as<InteriorPage>()->child(0).load().snapshot_page;
-  return Subtree{above.range, root, level};
+  return append(row.front().level + 1, row);
 }
 
 }  // namespace foedus::gleaner

@@ -1,22 +1,21 @@
 #pragma once
 // MasstreeLevels: the interior pages above the pages of one layer, or of a part of one, made from
-// left to right: one open page of each level.
+// left to right. Children of two pages at most wait at each level.
 //
-//   push(child) --> open page of the level above --full, or a child of its own level comes-->
-//     append, push(page) --> …
+//   push(child) --> waiting below the level above --two pages full, or a child of its own level
+//     comes--> append, push(page) --> …
 //
 //   The children that come may be of any level: pages of records, or whole subtrees that the
-//   snapshot before has. What is open below the level of a child ends with it, so that all paths
+//   snapshot before has. What waits below the level of a child ends with it, so that all paths
 //   are of one length. A page may come to have a single child in this way, and no separator: a
 //   search then finds that no separator is below its slice, and takes child 0.
 
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <vector>
 
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -27,9 +26,9 @@ class MasstreeLevels {
       : composition_(composition), layer_(layer) {}
 
   // Without children, again.
-  void restart();
+  void restart() { waiting_.clear(); }
 
-  bool is_empty() const { return children_ == 0; }
+  bool is_empty() const { return waiting_.empty(); }
 
   // REQUIRES: it begins where the one before ended.
   Status push(const Subtree& child);
@@ -44,22 +43,18 @@ class MasstreeLevels {
   Result<Subtree> finish_root();
 
  private:
-  // A page in the making. Its level is its place in open_ and one.
-  struct Open {
-    std::unique_ptr<PageBlock> block;
-    unsigned children = 0;
-    PositionRange range;
-  };
+  // What a page that is about to be followed by pages of others leaves for the last one.
+  enum class Rest : std::uint8_t { kWhatIsLeft, kHalf };
 
-  Open& open_of(std::uint32_t level);
-  Status close(std::uint32_t level);
-  // Closes all pages with others above, and gives the level of the one that is left.
-  Result<std::uint32_t> close_up();
+  // What waits at a level becomes pages.
+  Status close(std::uint32_t level, Rest rest);
+  // The first ones at a level become a page.
+  Status close_first(std::uint32_t level, std::size_t children);
+  Result<Subtree> append(std::uint32_t level, std::span<const Subtree> children);
 
   const Composition& composition_;
   const std::uint8_t layer_;
-  std::vector<Open> open_;
-  std::uint64_t children_ = 0;  // of all pages, those made here included
+  std::vector<std::vector<Subtree>> waiting_;  // [i]: children of level i
 };
 
 }  // namespace foedus::gleaner

@@ -164,6 +164,39 @@ TEST(MasstreeMerge, RunsOfTouchedPagesArePackedAgain) {
   EXPECT_EQ(table.seen->empty_pages, 0u);
 }
 
+// Inserts that come one at a time, everywhere: pages split as they would in memory.
+TEST(MasstreeMerge, SparseInsertsLeavePagesMoreThanHalfFull) {
+  MasstreeTable table;
+  std::mt19937_64 random(11);
+  for (unsigned i = 0; i < 10000; ++i) table.put(key_of(random()), payload_of(100, i));
+  table.glean_and_check();
+  for (unsigned glean = 0; glean < 100; ++glean) {
+    for (unsigned i = 0; i < 100; ++i) table.put(key_of(random()), payload_of(100, i));
+    table.glean_only();
+  }
+  table.glean_and_check();
+  const std::uint64_t full = table.model.size() / 26;  // of 128 bytes, with 16 of directory
+  EXPECT_LT(table.seen->border_pages, full * 5 / 3);
+  EXPECT_LE(table.seen->interior_pages, table.seen->border_pages / 60);
+}
+
+// Rows that come behind those of one key prefix, in front of others: what is full stays full.
+TEST(MasstreeMerge, AscendingInsertsLeaveFullPages) {
+  MasstreeTable table;
+  constexpr std::uint64_t kDistrict = 1u << 20;
+  for (std::uint64_t glean = 0; glean < 12; ++glean) {
+    for (std::uint64_t district = 0; district < 6; ++district) {
+      for (std::uint64_t i = 0; i < 500; ++i) {
+        table.put(key_of(district * kDistrict + glean * 500 + i), payload_of(100, i));
+      }
+    }
+    table.glean_only();
+  }
+  table.glean_and_check();
+  const std::uint64_t full = table.model.size() / 26;
+  EXPECT_LT(table.seen->border_pages, full * 107 / 100);
+}
+
 // ---- pages that vanish
 
 TEST(MasstreeMerge, EraseEverything) {

@@ -1,0 +1,94 @@
+#include "gleaner/compose/masstree_share.h"
+
+#include <cstring>
+#include <memory>
+
+#include "foedus-core/base/invariant.h"
+#include "gleaner/compose/page_block.h"
+
+namespace foedus::gleaner {
+
+using storage::masstree::BorderPage;
+using storage::masstree::Slot;
+
+namespace {
+
+std::uint32_t used_bytes(unsigned keys, std::uint32_t heap_bytes) {
+  return BorderPage::directory_bytes(keys) + heap_bytes;
+}
+
+std::uint32_t heap_bytes_of(const BorderPage* page) {
+  return static_cast<std::uint32_t>(page::kPageBytes) - page->heap_begin;
+}
+
+unsigned keys_of(const BorderPage* page) { return page->header.load_version().keys(); }
+
+// How many keys stay in `before`. All of one slice stay together (M5).
+unsigned keys_to_stay(BorderPage* before, const BorderPage* page) {
+  const unsigned before_keys = keys_of(before);
+  const unsigned page_keys = keys_of(page);
+  std::uint32_t moved_bytes = 0;
+  unsigned stay = before_keys;
+  for (unsigned i = before_keys; i-- != 0;) {
+    moved_bytes += before->slot(i).record_bytes();
+    if (i == 0 || before->slice(i - 1) == before->slice(i)) continue;
+    const unsigned moved = before_keys - i;
+    const std::uint32_t left = used_bytes(i, heap_bytes_of(before) - moved_bytes);
+    if (used_bytes(page_keys + moved, heap_bytes_of(page) + moved_bytes) > left) break;
+    if (page_keys + moved > BorderPage::kKeysMax) break;
+    stay = i;
+  }
+  return stay;
+}
+
+// Records hold nothing that depends on their place.
+void copy_keys(BorderPage* from, unsigned begin, BorderPage* to) {
+  page::PageVersion version = to->header.load_version();
+  for (unsigned i = begin; i < keys_of(from); ++i) {
+    const Slot slot = from->slot(i);
+    to->heap_begin -= slot.record_bytes();
+    std::memcpy(to->at(to->heap_begin), from->at(slot.offset()), slot.record_bytes());
+    const unsigned keys = version.keys();
+    to->group(keys).slices[keys % BorderPage::Group::kKeys] = from->slice(i);
+    const Slot copied(to->heap_begin, slot.key_bytes(), slot.capacity(), slot.payload_field());
+    to->slot_word(keys).store_relaxed(copied.word());  // order: relaxed, nobody else sees the page
+    version = slot.is_layer() ? version.plus_key().plus_layer() : version.plus_key();
+  }
+  to->header.store_version(version);
+}
+
+// Takes away all keys but the first ones, and all that was theirs.
+void keep_keys(BorderPage* page, unsigned stay) {
+  const unsigned keys = keys_of(page);
+  unsigned layers = 0;
+  for (unsigned i = 0; i < stay; ++i) layers += page->slot(i).is_layer() ? 1 : 0;
+  const std::uint32_t heap_begin = page->slot(stay - 1).offset();
+  for (unsigned i = stay; i < keys; ++i) {
+    page->group(i).slices[i % BorderPage::Group::kKeys] = 0;
+    page->slot_word(i).store_relaxed(0);  // order: as above
+  }
+  std::memset(page->at(page->heap_begin), 0, heap_begin - page->heap_begin);
+  page->heap_begin = heap_begin;
+  page->header.store_version(page::PageVersion(stay, layers));
+}
+
+}  // namespace
+
+bool share_keys(BorderPage* before, BorderPage* page) {
+  if (used_bytes(keys_of(page), heap_bytes_of(page)) >= BorderPage::kBodyBytes / 2) return false;
+  const unsigned stay = keys_to_stay(before, page);
+  if (stay == keys_of(before)) return false;
+  FOEDUS_INVARIANT(stay != 0, before->low);
+  const auto joined = std::make_unique<PageBlock>();
+  joined->initialize(page->header.storage_id, page->header.kind, page->header.level);
+  BorderPage* const to = joined->as<BorderPage>();
+  to->header.layer = page->header.layer;
+  to->heap_begin = page::kPageBytes;
+  copy_keys(before, stay, to);
+  copy_keys(page, 0, to);
+  keep_keys(before, stay);
+  std::memcpy(static_cast<void*>(page), joined->bytes, sizeof(joined->bytes));
+  return true;
+}
+
+}  // namespace foedus::gleaner
