@@ -1,0 +1,62 @@
+// Pages of snapshots as the code of volatile pages sees a copy of them.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_find.h"
+#include "gleaner/compose/page_block.h"
+#include "tests/gleaner/compose/masstree_table.h"
+
+namespace foedus::gleaner {
+namespace {
+
+using storage::masstree::BorderPage;
+using storage::masstree::Slot;
+
+// Every key that could share a slice with one of the page can be added to it, and each record of
+// the page is found.
+void expect_usable(BorderPage* page) {
+  const unsigned keys = page->header.load_version().keys();
+  for (unsigned i = 0; i < keys; ++i) {
+    const Slot slot = page->slot(i);
+    EXPECT_EQ(find_slot(page, 0, keys, page->slice(i), slot.key_class()), i);
+    const std::size_t key_bytes = slot.is_layer() ? 9 : slot.key_bytes();
+    const std::uint32_t room =
+        storage::masstree::crowded_capacity(page, keys, page->slice(i), key_bytes, i);
+    EXPECT_GE(room, slot.capacity());
+    const bool has_long = find_slot(page, 0, keys, page->slice(i),
+                                    storage::masstree::kRemainderClass) != BorderPage::kNone;
+    if (has_long) continue;
+    EXPECT_GE(storage::masstree::crowded_capacity(page, keys, page->slice(i), kMaxKeyBytes,
+                                                  BorderPage::kNone),
+              storage::masstree::kCapacityMin);
+  }
+}
+
+TEST(MasstreeLayout, ACopyOfAPageTakesEveryKeyOfItsSlices) {
+  MasstreeTable table;
+  for (std::size_t payload_bytes : {0u, 16u, 100u, 700u, 1100u, 1400u}) {
+    for (std::size_t zeroes = 0; zeroes < 8; ++zeroes) {
+      std::string key = std::to_string(payload_bytes).append(zeroes, '\0');
+      if (zeroes % 3 != 0) table.put(key, payload_of(payload_bytes, zeroes));
+      key.resize(8, '\0');
+      if (zeroes == 5) table.put(key + payload_of(1016, 1), payload_of(payload_bytes, zeroes));
+    }
+  }
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    table.put(key_of(i << 32), payload_of(i * 37 % 1401, i));
+    table.put("layered!" + key_of(i << 24) + "x", payload_of(i * 31 % 1401, i));
+  }
+  table.glean_and_check();
+  for (const auto& border : table.seen->borders) {
+    PageBlock block;
+    std::memcpy(block.bytes, static_cast<const void*>(table.pages.at(border.id)), sizeof(block));
+    expect_usable(block.as<BorderPage>());
+  }
+  EXPECT_GT(table.seen->crowded, 0u);
+}
+
+}  // namespace
+}  // namespace foedus::gleaner
