@@ -39,10 +39,11 @@ class Gleaned {
   gleaner::MemoryPages& pages() { return pages_; }
   page::SnapshotPageId root() const { return root_; }
 
-  // The next snapshot: all commits up to now. No transaction may be in its commit.
+  // The next snapshot: all commits up to now. Sessions may be at work in threads of their own.
   void compose() {
     covered_ = all_.clock().current();
     all_.pass_epochs();
+    while (all_.clock().published() < covered_) all_.pass_epochs();
     gleaner::ListStream stream(control_->meta.kind, control_->id());
     for (std::uint32_t i = 0; i < taken_.size(); ++i) take_log(i, &stream);
     gleaner::MemoryWriter writer(&pages_, ++snapshot_);
@@ -77,6 +78,8 @@ class Gleaned {
     ASSERT_LT(end - taken_[number], log.capacity());
     while (taken_[number] < end) {
       const auto& record = *reinterpret_cast<const log::LogRecord*>(log.at(taken_[number]));
+      const bool is_later = !record.is_filler() && page::Tid(record.tid).epoch() > covered_;
+      if (is_later) break;
       taken_[number] += record.record_bytes;
       if (record.is_filler()) continue;
       stream->add(record.type, page::Tid(record.tid), record.key(), record.payload(),

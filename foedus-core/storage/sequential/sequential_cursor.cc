@@ -2,36 +2,43 @@
 
 #include <algorithm>
 
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/storage/sequential/sequential_pages.h"
 #include "foedus/options.h"
 
 namespace foedus::storage::sequential {
-
-namespace {
-
-template <typename Page>
-Page* page_of(page::PagePool& pool, std::uint64_t id) {
-  return reinterpret_cast<Page*>(pool.resolve(page::VolatilePageId(id)));
-}
-
-}  // namespace
 
 Status Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control) {
   close();
   ctx_ = &ctx;
   control_ = control;
   buffer_.resize(kMaxSequentialPayloadBytes);
-  const page::VolatilePageId root_id = control->root.load_volatile();
-  if (!root_id.is_null()) {
-    auto* const root = page_of<SequentialRootPage>(ctx.pool(), root_id.word());
-    // Versions before what they count: what comes in between is a conflict, not a miss.
-    ctx.remember_page(&root->header, root->header.load_version(), control);
-    for (page::DualPagePointer& pointer : root->pointers) {
-      const page::VolatilePageId id = pointer.load_volatile();
-      if (!id.is_null()) FOEDUS_CHECK(add_lanes(page_of<HeadsPage>(ctx.pool(), id.word())));
-    }
-  }
+  page::DualPageIds ids;
+  do {
+    lanes_.clear();
+    ids = control->root.load();
+    FOEDUS_CHECK(snapshot_.open(ctx, control, ids.snapshot_page));
+    FOEDUS_SYNC_POINT("sequential:snapshot_open");
+    FOEDUS_CHECK(open_lanes(ids.volatile_page));
+    // A snapshot that was installed meanwhile may have taken records away from the chains that the
+    // one at hand does not have. It changed the root before any chain, so that the second look,
+    // behind the acquire loads of the chains, finds it.
+  } while (control->root.load() != ids);
+  ctx.remember_pointer(&control->root, nullptr, ids, control);
   at_end_ = false;
   return read_first();
+}
+
+Status Cursor::open_lanes(page::VolatilePageId root_id) {
+  if (root_id.is_null()) return {};
+  auto* const root = page_of<SequentialRootPage>(ctx_->pool(), root_id.word());
+  // Versions before what they count: what comes in between is a conflict, not a miss.
+  ctx_->remember_page(&root->header, root->header.load_version(), control_);
+  for (page::DualPagePointer& pointer : root->pointers) {
+    const page::VolatilePageId id = pointer.load_volatile();
+    if (!id.is_null()) FOEDUS_CHECK(add_lanes(page_of<HeadsPage>(ctx_->pool(), id.word())));
+  }
+  return {};
 }
 
 Status Cursor::add_lanes(HeadsPage* heads) {
@@ -41,7 +48,9 @@ Status Cursor::add_lanes(HeadsPage* heads) {
     const page::VolatilePageId head = chain.head.load_volatile();
     if (head.is_null()) continue;
     // order: acquire, pairs with start_chain() and link_page().
-    auto* end = page_of<SequentialPage>(ctx_->pool(), chain.tail.load_acquire());
+    const std::uint64_t tail = chain.tail.load_acquire();
+    // Null: somebody tries to drop the chain's last page (S10). From the head it is found as well.
+    auto* end = page_of<SequentialPage>(ctx_->pool(), tail != 0 ? tail : head.word());
     page::PageVersion version = end->header.load_version();
     while (version.is_moved()) {
       end = page_of<SequentialPage>(ctx_->pool(), end->next_page.load_acquire());
@@ -54,8 +63,8 @@ Status Cursor::add_lanes(HeadsPage* heads) {
   return {};
 }
 
-// Moves `lane` to its next present record and puts it into the heap; leaves it out if there is
-// none.
+// Moves `lane` to its next present record that is not in the snapshot, and puts it into the heap;
+// leaves it out if there is none. A page that is dropped meanwhile stays as it was.
 Status Cursor::push_next(Lane lane) {
   for (;;) {
     const page::PageVersion version = lane.page->header.load_version();
@@ -72,6 +81,7 @@ Status Cursor::push_next(Lane lane) {
         ctx_->remember_read(&record->header, tid, control_);
         continue;
       }
+      if (tid.epoch() <= snapshot_.last_epoch()) continue;  // S8; it will not change any more (S3)
       lane.record = record;
       lane.version = tid.version();
       lanes_.push_back(lane);
@@ -93,8 +103,15 @@ Status Cursor::next() {
   return read_first();
 }
 
-// Reads the earliest record of all lanes, and moves its lane on.
 Status Cursor::read_first() {
+  FOEDUS_TRY(const SequentialSnapshotRecord* const record, snapshot_.next());
+  if (record == nullptr) return read_volatile();
+  payload_ = {record->payload(), record->payload_bytes};
+  return {};
+}
+
+// Reads the earliest record of all lanes, and moves its lane on.
+Status Cursor::read_volatile() {
   if (lanes_.empty()) {
     take_own();
     return {};
@@ -133,6 +150,7 @@ void Cursor::take_own() {
 
 void Cursor::close() {
   lanes_.clear();
+  snapshot_.close();
   payload_ = {};
   next_own_ = 0;
   at_end_ = true;

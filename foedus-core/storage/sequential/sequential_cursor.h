@@ -1,7 +1,8 @@
 #pragma once
-// Cursor over a sequential storage: all sessions' chains merged by TID, ties broken by session,
-// records of one TID and session in the order of their appends; this transaction's own appends
-// last, as it will commit after all that it sees.
+// Cursor over a sequential storage: the records of the snapshot, which are older than all that is
+// volatile alone (S8); then all sessions' chains merged by TID, ties broken by session, records of
+// one TID and session in the order of their appends; this transaction's own appends last, as it
+// will commit after all that it sees.
 
 #include <cstdint>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/sequential/sequential_page.h"
+#include "foedus-core/storage/sequential/sequential_snapshot_scan.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::sequential {
@@ -24,10 +26,11 @@ class Cursor {
   Cursor(const Cursor&) = delete;
   Cursor& operator=(const Cursor&) = delete;
 
-  // At the first record, or at_end(). kConflict. A serializable transaction remembers the end of
-  // every chain, and which sessions have none: what others append from now on is a conflict.
+  // At the first record, or at_end(). kConflict. What SnapshotScan::open() reports. A serializable
+  // transaction remembers the root, the end of every chain, and which sessions have none: what
+  // others append from now on is a conflict, and so is the next snapshot.
   Status open(occ::TxnContext& ctx, occ::StorageControl* control);
-  // kConflict. REQUIRES: open and !at_end().
+  // Fails as open() does. REQUIRES: open and !at_end().
   Status next();
   bool at_end() const { return at_end_; }
   // Valid until the next call of another method. REQUIRES: open and !at_end().
@@ -50,13 +53,16 @@ class Cursor {
     if (left.version != right.version) return left.version > right.version;
     return left.session > right.session;
   }
+  Status open_lanes(page::VolatilePageId root);
   Status add_lanes(HeadsPage* heads);
   Status push_next(Lane lane);
   Status read_first();
+  Status read_volatile();
   void take_own();
 
   occ::TxnContext* ctx_ = nullptr;
   occ::StorageControl* control_ = nullptr;
+  SnapshotScan snapshot_;
   std::vector<Lane> lanes_;     // a heap, the earliest record in front
   std::vector<char> buffer_;
   std::string_view payload_;

@@ -10,13 +10,46 @@
 //   S1  Each session has one chain, and only that session appends to it: to append needs no lock.
 //       The owner alone stores record bytes, count, next and tail; it publishes each by one release
 //       store after all that it says is there (a record before the count, a page before the link).
-//   S2  The version of a page counts: records of a record page, sessions that have a chain in a
-//       heads page, heads pages in the root. A record page is marked moved when the next one is
-//       linked; its count is final then.
+//       (Of a page that the owner cannot come to any more, others change flags and tail: S9, S10.)
+//   S2  The version of a page counts: records of a record page, chains that were begun in a heads
+//       page, heads pages that were made in the root. A record page is marked moved when the next
+//       one is linked; its count is final then.
 //   S3  A record is appended as deleted, of TID 0, with its payload; its transaction's commit makes
 //       it present, and nothing changes it afterwards. If there is no commit it stays deleted.
 //   S4  The present records of one chain are in the order of their TIDs, because a session commits
 //       one transaction after the other.
+//
+// With snapshots (S5 to S7 in sequential_snapshot_page.h). The root pointer is an exception to P3:
+// both halves together are the storage.
+//
+//   S8  With e the newest epoch in the runs of the snapshot half, the storage is all records of the
+//       snapshot, then the volatile ones of epochs above e. Volatile records up to e are in the
+//       snapshot, too (O12), and are passed over. So an install needs no page to fit another: it
+//       changes the snapshot half, by which records up to the new e change sides at one instant,
+//       and then drops pages that nobody counts on any more. Nothing is ever made volatile again,
+//       because no record changes (S3); what is missing in memory is made empty. A scan takes both
+//       halves as they were at one instant, and remembers them.
+//   S9  A page that has moved is dropped, from the head of the chain on, when each record is of an
+//       epoch that the snapshot covers, or was given up: deleted, and its transaction is over. For
+//       this the owner leaves its pin in kind_word when it marks the page moved: all appends there
+//       were made under that pin or older ones, so that a pin of 0 or a newer one in its place says
+//       that they are over (E4). Nobody writes to such records again, so O11's locks on them and
+//       marks in them are not needed. The page that the tail names stays: the tail may be behind,
+//       and others come by it.
+//   S10 The last page is dropped if, besides, its owner is in no transaction, by store-then-look.
+//       Who drops takes the lock of the heads page, exchanges the tail for null, fences, and looks
+//       at the owner's pin. The owner pins, fences (EpochClock::pin()), and only then loads the
+//       tail. If the drop's fence comes first, the owner finds no tail and waits for the lock,
+//       under which it looks again. If the owner's comes first, the pin is seen and the tail put
+//       back; or a later 0 is, and that transaction is over, its appends in sight. Meanwhile an
+//       owner that had loaded the tail may append, which changes no word of ours, or store another
+//       tail: if before the exchange, that one is what we put back; if after it, the
+//       compare-and-swap that puts back fails. The owner pays nothing: no word of its own, no fence
+//       that it does not have anyway.
+//   S11 Heads pages are dropped when they have no chain, under their lock; the root when it has no
+//       heads pages, under its own. Who makes a chain or heads page does so under that lock after a
+//       look at the version. The counts of S2 do not go down: a chain that was dropped and begun
+//       again is a change.
 
 #include <cstdint>
 
@@ -44,7 +77,7 @@ static_assert(sizeof(SequentialRecord) == 24);
 struct SequentialPage {
   static constexpr std::uint32_t kDataBytes = page::kPageBytes - sizeof(page::PageHeader) - 16;
 
-  page::PageHeader header;                    // +64 -> 64
+  page::PageHeader header;                    // +64 -> 64   kind_word: S9
   base::AtomicWord<std::uint64_t> next_page;  // +8 -> 72   VolatilePageId, 0: the last page
   std::uint32_t data_end;                     // +4 -> 76   owner's: bytes of records
   std::uint32_t session;                      // +4 -> 80   whose chain it is; constant
@@ -61,7 +94,8 @@ static_assert(sizeof(SequentialPage) == page::kPageBytes);
 static_assert(SequentialRecord::size_of(kMaxSequentialPayloadBytes) <= SequentialPage::kDataBytes);
 
 // One session's chain, on a line of its own: the owner reads it for each append, and writes to it
-// for each page. The tail may be behind by the page that was linked last.
+// for each page. The tail may be behind by the page that was linked last, and is null for a moment
+// of S10.
 struct Chain {
   page::DualPagePointer head;            // +16 -> 16
   base::AtomicWord<std::uint64_t> tail;  // +8 -> 24   VolatilePageId

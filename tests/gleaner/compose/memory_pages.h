@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -21,11 +22,13 @@
 
 namespace foedus::gleaner {
 
-// All pages of all snapshots. Pages can be read once finish() was called after they were appended.
+// All pages of all snapshots. Pages can be read once finish() was called after they were appended,
+// by any thread while one thread appends.
 class MemoryPages : public snapshot::PageReader {
  public:
   Status read(page::SnapshotPageId id, page::PageHeader* to) override {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(to) % page::kPageBytes, 0u);
+    const std::lock_guard guard(*lock_);
     if (reads_++ == reads_before_failure_) return failure(ErrorCode::kIoError, id, "cannot read");
     const auto found = pages_.find(id.word());
     if (found == pages_.end()) return failure(ErrorCode::kCorruption, id, "no such page:");
@@ -52,6 +55,7 @@ class MemoryPages : public snapshot::PageReader {
   }
 
   void finish() {
+    const std::lock_guard guard(*lock_);
     for (auto& [id, block] : pages_) block->finished = true;
   }
   void corrupt(page::SnapshotPageId id, std::size_t offset) {
@@ -90,6 +94,7 @@ class MemoryPages : public snapshot::PageReader {
     return base::crc32c(block.bytes + kAt + 4, page::kPageBytes - kAt - 4, sum);
   }
 
+  std::unique_ptr<std::mutex> lock_ = std::make_unique<std::mutex>();  // the pages may be moved
   std::map<std::uint64_t, std::unique_ptr<Block>> pages_;
   std::uint64_t reads_ = 0;
   std::uint64_t reads_before_failure_ = ~std::uint64_t{0};
@@ -119,6 +124,7 @@ class MemoryWriter : public snapshot::PageWriter {
     auto* const copy = reinterpret_cast<page::PageHeader*>(block->bytes);
     copy->page_id = id.word();
     copy->crc32c = MemoryPages::checksum_of(*block);
+    const std::lock_guard guard(*pages_->lock_);
     const bool is_new = pages_->pages_.emplace(id.word(), std::move(block)).second;
     EXPECT_TRUE(is_new) << "two writers of one file";
     ++count_;

@@ -1,0 +1,28 @@
+#pragma once
+// The way of an append: from the root of the storage to the last page of the session's own chain.
+// What is missing on it is made: the root of a storage that is in snapshots only, the session's
+// heads page, its chain, the next page of the chain.
+
+#include <cstdint>
+
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/storage/sequential/sequential_page.h"
+
+namespace foedus::storage::sequential {
+
+// The last page of this session's chain, with room for the payload. Null: out of pages, or the
+// storage was dropped. REQUIRES: the session is pinned (S10), or nobody installs snapshots yet.
+SequentialPage* tail_with_room(occ::TxnContext& ctx, occ::StorageControl* control,
+                               std::uint32_t payload_bytes);
+
+// The transaction itself adds one to what `page` counts. REQUIRES: the page's lock is held, or this
+// session alone changes its version (S1).
+inline void count_one(occ::TxnContext& ctx, page::PageHeader* page) {
+  const page::PageVersion before = page->load_version();
+  page->store_version(before.plus_key());
+  ctx.page_set().own_change(page, before, before.plus_key());
+}
+
+}  // namespace foedus::storage::sequential

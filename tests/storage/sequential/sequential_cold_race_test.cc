@@ -1,0 +1,196 @@
+// Sequential storages: installs and drops at named places of appends and scans, in one thread.
+// ctest-labels: concurrency
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "foedus-core/base/sync_point.h"
+#include "tests/storage/sequential/sequential_cold.h"
+
+namespace foedus::storage::sequential {
+namespace {
+
+using Rows = SequentialCold::Rows;
+
+// Runs `act` once, the next time that somebody comes to `place`. One thread.
+class AtSyncPoint {
+ public:
+  AtSyncPoint(std::string place, std::function<void()> act) {
+    place_ = std::move(place);
+    act_ = std::move(act);
+    base::set_sync_point_hook(&AtSyncPoint::reached);
+  }
+  ~AtSyncPoint() {
+    base::set_sync_point_hook(nullptr);
+    EXPECT_FALSE(act_) << "nobody came to " << place_;
+    act_ = nullptr;
+  }
+
+ private:
+  static void reached(const char* place) {
+    if (place_ != place || !act_) return;
+    std::exchange(act_, nullptr)();
+  }
+  static inline std::string place_;
+  static inline std::function<void()> act_;
+};
+
+// The owner's transaction begins when the tail is taken, before the look at its pin.
+TEST_F(SequentialColdTest, AnOwnerThatBeginsMeanwhileFindsItsTailAgain) {
+  append_expected(0, "one");
+  all_.compose();
+  {
+    const AtSyncPoint at("sequential:tail_taken", [this] { all_.session(0).begin(); });
+    EXPECT_EQ(all_.install().pages_kept, 3u);
+  }
+  ASSERT_TRUE(all_.append(0, "two").is_ok());
+  expected_.emplace_back("two");
+  ASSERT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(all_.scan_now(), expected_);
+  expect_at_rest();
+}
+
+// The page seemed to be the last one.
+TEST_F(SequentialColdTest, AnOwnerThatLinksAPageMeanwhileKeepsBoth) {
+  append_expected(0, std::string(3000, 'a'));
+  all_.compose();
+  {
+    const AtSyncPoint at("sequential:before_tail",
+                         [this] { append_expected(0, std::string(3000, 'b')); });
+    EXPECT_EQ(all_.install().pages_kept, 4u);
+  }
+  EXPECT_EQ(all_.scan_now(), expected_);
+  expect_at_rest();
+}
+
+// Goal: a scan that comes by while the tail is taken knows the end of the chain. Method: the page
+// stays, because it has a newer record; what is appended to it then is a phantom.
+TEST_F(SequentialColdTest, AScanFindsTheEndOfAChainWithoutATail) {
+  append_expected(0, "one");
+  all_.compose();
+  append_expected(0, "newer");
+  {
+    const AtSyncPoint at("sequential:tail_taken", [this] {
+      all_.session(3).begin();
+      EXPECT_EQ(all_.scan(3), expected_);
+    });
+    EXPECT_EQ(all_.install().pages_kept, 3u);
+  }
+  append_expected(0, "phantom");
+  EXPECT_EQ(all_.session(3).commit().conflict_reason(), ConflictReason::kPageGained);
+}
+
+// A glean and its install at every step of an append and of the making of pages for it.
+TEST_F(SequentialColdTest, AnInstallWithinAnAppendLosesNothing) {
+  for (const std::string place : {"before_count", "linked", "moved"}) {
+    append_expected(1, "of another session");
+    {
+      const AtSyncPoint at("sequential:" + place, [this] { all_.glean(); });
+      for (char byte = 'a'; byte < 'd'; ++byte) append_expected(0, std::string(1500, byte));
+    }
+    EXPECT_EQ(all_.scan_now(), expected_) << place;
+    all_.glean();
+    EXPECT_EQ(all_.scan_now(), expected_) << place;
+  }
+  expect_at_rest();
+}
+
+// The same where the page that the owner has come to goes.
+TEST_F(SequentialColdTest, AnAppendLooksAgainWhenItsRootOrHeadsPageHasGone) {
+  for (const std::string place : {"before_root", "before_chain"}) {
+    all_.glean();
+    append_expected(1, "of another session");
+    if (place == "before_root") all_.glean();
+    {
+      const AtSyncPoint at("sequential:" + place, [this] { all_.glean(); });
+      append_expected(0, "one");
+    }
+    EXPECT_EQ(all_.scan_now(), expected_) << place;
+    expect_at_rest();
+  }
+}
+TEST(SequentialColdManyTest, AnAppendLooksAgainWhenTheRootHasGoneAboveItsHeadsPage) {
+  SequentialCold all(HeadsPage::kChains + 2);
+  all.append_now(0, "one");
+  {
+    const AtSyncPoint at("sequential:before_heads", [&all] { all.glean(); });
+    all.append_now(HeadsPage::kChains, "two");
+  }
+  EXPECT_EQ(all.scan_now(), (Rows{"one", "two"}));
+  EXPECT_EQ(all.glean().pages_kept, 0u);
+  EXPECT_EQ(all.scan_now(), (Rows{"one", "two"}));
+}
+
+TEST_F(SequentialColdTest, OneOfTwoSessionsMakesTheRoot) {
+  {
+    expect_at_rest();
+    const AtSyncPoint at("sequential:before_root", [this] {
+      append_expected(1, "first");
+      all_.all().pass_epochs();
+    });
+    append_expected(0, "second");
+  }
+  EXPECT_EQ(all_.volatile_pages(), 4u);  // root, heads, two of records
+  EXPECT_EQ(all_.scan_now(), expected_);
+  expect_at_rest();
+}
+
+// Others come to a page by the tail even when the head is beyond it.
+TEST_F(SequentialColdTest, APageThatTheTailNamesStays) {
+  append_expected(0, std::string(3000, 'a'));
+  {
+    const AtSyncPoint at("sequential:moved", [this] {
+      all_.glean();
+      EXPECT_EQ(all_.volatile_pages(), 4u);  // root, heads, it and the one behind it
+    });
+    append_expected(0, std::string(3000, 'b'));
+  }
+  EXPECT_EQ(all_.scan_now(), expected_);
+  expect_at_rest();
+}
+
+// Goal: a scan sees one moment, though it does not verify. Method: all that is in memory moves to a
+// snapshot between the scan's looks at the two halves.
+TEST_F(SequentialColdTest, ADirtyScanLosesNothingToAnInstall) {
+  load();
+  all_.glean();
+  append_expected(0, "volatile");
+  for (const Isolation isolation : {Isolation::kDirtyRead, Isolation::kSerializable}) {
+    TxnOptions options;
+    options.isolation = isolation;
+    append_expected(1, "too");
+    all_.session(3).begin(options);
+    {
+      const AtSyncPoint at("sequential:snapshot_open", [this] { all_.glean(); });
+      EXPECT_EQ(all_.scan(3), expected_);
+    }
+    all_.session(3).rollback();
+  }
+}
+
+// A cursor that stands in pages goes on there when they are dropped.
+TEST_F(SequentialColdTest, ACursorGoesOnInPagesThatWereDropped) {
+  load();
+  TxnOptions options;
+  options.isolation = Isolation::kDirtyRead;
+  all_.session(3).begin(options);
+  Cursor cursor;
+  ASSERT_TRUE(cursor.open(all_.session(3).ctx(), all_.control()).is_ok());
+  Rows rows;
+  while (!cursor.at_end()) {
+    rows.emplace_back(cursor.payload());
+    if (rows.size() == 10) {
+      EXPECT_EQ(all_.glean().pages_kept, 0u);
+    }
+    ASSERT_TRUE(cursor.next().is_ok());
+  }
+  EXPECT_EQ(rows, expected_);
+  cursor.close();
+  all_.session(3).rollback();
+}
+
+}  // namespace
+}  // namespace foedus::storage::sequential

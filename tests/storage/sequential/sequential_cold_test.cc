@@ -1,0 +1,157 @@
+// Sequential storages that are partly in snapshots: scanning, appending, installing and dropping.
+// ctest-labels: concurrency
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/storage/sequential/sequential_cold.h"
+
+namespace foedus::storage::sequential {
+namespace {
+
+using Rows = SequentialCold::Rows;
+
+TEST_F(SequentialColdTest, AtRestNothingVolatileIsLeftAndScansGiveTheSame) {
+  load();
+  ASSERT_GT(all_.volatile_pages(), 8u);
+  const Rows before = all_.scan_now();
+  EXPECT_EQ(before, expected_);
+  expect_at_rest();
+}
+
+TEST_F(SequentialColdTest, AStorageWithoutRecordsHasNoPages) {
+  expect_at_rest();
+  EXPECT_TRUE(all_.root().is_null());
+  append_expected(1, "first");
+  EXPECT_EQ(all_.scan_now(), expected_);
+  expect_at_rest();
+}
+
+TEST_F(SequentialColdTest, AnAppendToAColdStorageMakesItsOwnPagesOnly) {
+  load();
+  all_.glean();
+  append_expected(1, "warm");
+  EXPECT_EQ(all_.volatile_pages(), 3u);  // root, heads, one of records
+  append_expected(1, "warmer");
+  append_expected(0, "another");
+  EXPECT_EQ(all_.volatile_pages(), 4u);
+  EXPECT_EQ(all_.scan_now(), expected_);
+}
+
+TEST_F(SequentialColdTest, SeveralGleansKeepTheOrder) {
+  for (int glean = 0; glean < 120; ++glean) {  // more runs than one runs page has
+    load(7);
+    if (glean % 3 == 0) {
+      EXPECT_EQ(all_.scan_now(), expected_);
+    }
+    all_.glean();
+    append_expected(glean % 3, "behind glean " + std::to_string(glean));
+    if (glean % 10 == 0) {
+      EXPECT_EQ(all_.scan_now(), expected_);
+    }
+  }
+  expect_at_rest();
+}
+
+TEST_F(SequentialColdTest, AppendsBetweenComposeAndInstallAppearOnce) {
+  load();
+  all_.compose();
+  append_expected(0, "between");
+  append_expected(1, std::string(3000, 'b'));
+  EXPECT_EQ(all_.scan_now(), expected_);
+  EXPECT_GT(all_.install().pages_kept, 0u);
+  EXPECT_EQ(all_.scan_now(), expected_);
+  expect_at_rest();
+}
+
+// ---- open transactions --------------------------------------------------------------------------
+
+TEST_F(SequentialColdTest, AppendsOfAnOpenTransactionSurviveGleans) {
+  load();
+  all_.session(0).begin();
+  Rows own;
+  for (int i = 0; i < 60; ++i) {
+    own.push_back("own " + std::to_string(i) + std::string(200, 'o'));
+    ASSERT_TRUE(all_.append(0, own.back()).is_ok());
+    if (i % 20 == 10) all_.glean();
+  }
+  EXPECT_EQ(all_.scan_now(), expected_);
+  all_.glean();
+  EXPECT_GT(all_.volatile_pages(), 2u);
+  expected_.insert(expected_.end(), own.begin(), own.end());
+  EXPECT_EQ(all_.scan(0), expected_);
+  const Status status = all_.session(0).commit();
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(all_.scan_now(), expected_);
+  expect_at_rest();
+}
+
+TEST_F(SequentialColdTest, AppendsThatWereRolledBackDoNotKeepTheirPages) {
+  load();
+  all_.session(0).begin();
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(all_.append(0, std::string(200, 'o')).is_ok());
+  all_.session(0).rollback();
+  append_expected(0, "behind them");
+  expect_at_rest();
+}
+
+// Goal: a session that is always in a transaction has its old pages dropped all the same, those of
+// appends that were given up, too; its last page stays.
+TEST_F(SequentialColdTest, AnOwnerAtWorkKeepsItsLastPageAlone) {
+  load();
+  all_.session(0).begin();
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(all_.append(0, std::string(200, 'o')).is_ok());
+  all_.session(0).rollback();
+  all_.all().pass_epochs();
+  all_.session(0).begin();
+  all_.glean();
+  EXPECT_EQ(all_.volatile_pages(), 3u);
+  ASSERT_TRUE(all_.append(0, "in the last page").is_ok());
+  all_.glean();
+  EXPECT_EQ(all_.volatile_pages(), 3u);
+  ASSERT_TRUE(all_.session(0).commit().is_ok());
+  expected_.emplace_back("in the last page");
+  EXPECT_EQ(all_.scan_now(), expected_);
+  expect_at_rest();
+}
+
+TEST_F(SequentialColdTest, ALockedRecordKeepsItsPage) {
+  append_expected(0, "locked");
+  auto& pool = all_.all().pool();
+  auto* const root = reinterpret_cast<SequentialRootPage*>(
+      pool.resolve(all_.control()->root.load_volatile()));
+  auto* const heads =
+      reinterpret_cast<HeadsPage*>(pool.resolve(root->pointers[0].load_volatile()));
+  auto* const page =
+      reinterpret_cast<SequentialPage*>(pool.resolve(heads->chains[0].head.load_volatile()));
+  {
+    const occ::LockGuard guard(&page->record_at(0)->header.lock);
+    EXPECT_EQ(all_.glean().pages_kept, 3u);
+  }
+  expect_at_rest();
+}
+
+TEST_F(SequentialColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
+  load();
+  all_.glean();
+  Rows rows;
+  for (std::uint64_t reads = 0; reads < 3; ++reads) {
+    all_.session(0).begin();
+    all_.pages().fail_read_after(0);
+    EXPECT_EQ(all_.scan(0, &rows).code(), ErrorCode::kIoError);
+    ASSERT_TRUE(all_.append(0, "gone").is_ok());
+    all_.session(0).rollback();
+    all_.session(0).begin();
+    Cursor cursor;  // caches one page more
+    ASSERT_TRUE(cursor.open(all_.session(0).ctx(), all_.control()).is_ok());
+    for (std::uint64_t i = 0; i < reads * 50; ++i) ASSERT_TRUE(cursor.next().is_ok());
+    cursor.close();
+    ASSERT_TRUE(all_.session(0).commit().is_ok());
+  }
+  EXPECT_EQ(all_.scan_now(), expected_);
+}
+
+}  // namespace
+}  // namespace foedus::storage::sequential
