@@ -43,8 +43,13 @@ Result<std::uint64_t> write_overflow(TxnContext& ctx, StorageControl* storage,
   return next;
 }
 
-void read_overflow(page::PagePool& pool, std::uint64_t first_page, ReadRange* range) {
-  const OverflowPage* page = page_of(pool, first_page);
+namespace {
+
+// next(id): the page of that id, or null. False: it gave null.
+template <typename Next>
+bool read_chain(std::uint64_t first_page, ReadRange* range, Next&& next) {
+  const OverflowPage* page = next(first_page);
+  if (page == nullptr) return false;
   range->payload_bytes = page->payload_bytes;
   std::uint64_t left = range->wanted_of(page->payload_bytes);
   std::uint64_t skip = range->offset;
@@ -60,8 +65,24 @@ void read_overflow(page::PagePool& pool, std::uint64_t first_page, ReadRange* ra
     } else {
       skip -= page->bytes_here;
     }
-    if (left != 0) page = page_of(pool, page->next_page);
+    if (left != 0) page = next(page->next_page);
+    if (page == nullptr) return false;
   }
+  return true;
+}
+
+}  // namespace
+
+void read_overflow(page::PagePool& pool, std::uint64_t first_page, ReadRange* range) {
+  read_chain(first_page, range, [&pool](std::uint64_t id) { return page_of(pool, id); });
+}
+
+bool read_cold_overflow(TxnContext& ctx, std::uint64_t first_page, ReadRange* range) {
+  return read_chain(first_page, range, [&ctx](std::uint64_t id) {
+    const page::PageHeader* const page = ctx.cold_page(page::SnapshotPageId(id));
+    FOEDUS_INVARIANT(page == nullptr || page->kind == page::PageKind::kOverflow, id);
+    return reinterpret_cast<const OverflowPage*>(page);
+  });
 }
 
 void release_overflow(TxnContext& ctx, StorageControl* storage, std::uint64_t first_page) {

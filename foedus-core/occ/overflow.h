@@ -11,6 +11,8 @@
 //   O8  Each chain has one owner: a WriteEntry::overflow, then a record. apply() is called for
 //       every entry of a transaction in order, so that a second put of one record finds the chain
 //       of the first one in the record and retires it.
+//   O13 A record that was copied out of a snapshot names its chain there (kSnapshotOverflowLength)
+//       until it is written to. Such a chain has no owner: nobody takes it back.
 //   O9  A reader follows an id only after it has seen, behind its loads of length and id, the
 //       record's TID as it was before them and not being-written.
 //
@@ -34,6 +36,7 @@ using page::is_overflow;
 using page::kInlinePayloadBytesMax;
 using page::kOverflowLength;
 using page::kPayloadRoomBytesMin;
+using page::kSnapshotOverflowLength;
 using page::payload_room_of;
 
 // Writes a chain and returns the id of its first page. On failure nothing was taken. kOutOfMemory.
@@ -42,6 +45,10 @@ Result<std::uint64_t> write_overflow(TxnContext& ctx, StorageControl* storage,
 
 // Copies the wanted part and sets range->payload_bytes.
 void read_overflow(page::PagePool& pool, std::uint64_t first_page, ReadRange* range);
+
+// The same of a chain of a snapshot. False: a page of it cannot be read, TxnContext::no_page() says
+// why.
+bool read_cold_overflow(TxnContext& ctx, std::uint64_t first_page, ReadRange* range);
 
 // Takes back a chain that was never reachable by others.
 void release_overflow(TxnContext& ctx, StorageControl* storage, std::uint64_t first_page);
@@ -53,7 +60,7 @@ inline void retire_overflow(TxnContext& ctx, StorageControl* storage, std::uint6
   retire_overflow(ctx.pool(), ctx.pages(), storage, first_page);
 }
 
-// The id in a record's body. REQUIRES: the length field says kOverflowLength.
+// The id in a record's body. REQUIRES: the length field says that it is one.
 inline std::uint64_t load_overflow_id(const char* body) {
   std::uint64_t id;
   base::racy_read(&id, body, sizeof(id));
@@ -61,16 +68,16 @@ inline std::uint64_t load_overflow_id(const char* body) {
 }
 
 // What load_payload() saw besides the bytes.
-enum class PayloadLook : std::uint8_t { kDone, kUnsettled };
+enum class PayloadLook : std::uint8_t { kDone, kUnsettled, kNoPage };
 
 // Copies what `range` wants of a payload that lies at `body` and whose length field is read by
-// load_length(), inline or not (O9). kUnsettled: nothing was copied, look again. To be called below
-// an optimistic_read of the same record.
+// load_length(), inline or not (O9). kUnsettled: nothing was copied, look again. kNoPage: as
+// read_cold_overflow(). To be called below an optimistic_read of the same record.
 template <typename LoadLength>
-PayloadLook load_payload(page::PagePool& pool, const page::RecordHeader& record, const char* body,
+PayloadLook load_payload(TxnContext& ctx, const page::RecordHeader& record, const char* body,
                          ReadRange* range, LoadLength&& load_length) {
   const std::uint32_t length = load_length();
-  if (length != kOverflowLength) [[likely]] {
+  if (length != kOverflowLength && length != kSnapshotOverflowLength) [[likely]] {
     range->payload_bytes = length;
     const std::uint32_t wanted = range->wanted_of(length);
     if (wanted != 0) base::racy_read(range->out, body + range->offset, wanted);
@@ -78,26 +85,31 @@ PayloadLook load_payload(page::PagePool& pool, const page::RecordHeader& record,
   }
   const page::Tid before = record.load_tid();
   if (before.is_being_written()) return PayloadLook::kUnsettled;
-  if (load_length() != kOverflowLength) return PayloadLook::kUnsettled;
+  if (load_length() != length) return PayloadLook::kUnsettled;
   const std::uint64_t id = load_overflow_id(body);
   base::fence_reader();  // order: the loads of length and id come before the second look
   // order: relaxed, the fence orders it.
   if (record.tid.load_relaxed() != before.word()) return PayloadLook::kUnsettled;
-  read_overflow(pool, id, range);
+  if (length == kSnapshotOverflowLength) {
+    return read_cold_overflow(ctx, id, range) ? PayloadLook::kDone : PayloadLook::kNoPage;
+  }
+  read_overflow(ctx.pool(), id, range);
   return PayloadLook::kDone;
 }
 
 // TxnContext::read_record for a record whose payload may be a chain. A commit that marks the record
 // and then aborts puts the same TID back: its readers saw one version, but may have copied nothing.
+// kConflict with TxnContext::has_page_failure(): a page of a snapshot cannot be read.
 template <typename LoadLength>
 Found read_payload(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
                    const char* body, ReadRange* range, LoadLength&& load_length) {
   for (unsigned i = 0; i < kReadTries; ++i) {
     PayloadLook look = PayloadLook::kDone;
     const Found found = ctx.read_record(storage, record, range, [&](ReadRange* wanted) {
-      look = load_payload(ctx.pool(), *record, body, wanted, load_length);
+      look = load_payload(ctx, *record, body, wanted, load_length);
     });
     if (look == PayloadLook::kDone || found != Found::kPresent) [[likely]] return found;
+    if (look == PayloadLook::kNoPage) return Found::kConflict;
   }
   return Found::kConflict;
 }

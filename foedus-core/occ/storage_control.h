@@ -27,7 +27,7 @@ struct StorageControl {
   alignas(64) page::DualPagePointer root;
 
   // The number of the epoch in which pages were last dropped for snapshot pages; written before the
-  // first of them is marked. 0: never.
+  // pointer to the first of them loses its volatile half. 0: never.
   base::AtomicWord<std::uint64_t> drop_epoch;
 
   // Counters, relaxed: conflicts are not the commit path, and a page is made once in many inserts.

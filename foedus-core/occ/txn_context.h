@@ -117,6 +117,7 @@ class TxnContext {
 
   // A page of a snapshot, valid until the transaction ends. Null: no_page() says why.
   [[gnu::cold]] const page::PageHeader* cold_page(page::SnapshotPageId id);
+  bool has_page_failure() const { return !page_failure_.is_ok(); }
   // Why there was no page: cold_page() could not read it, or there is no memory for another one.
   [[gnu::cold]] Status no_page(StorageControl* storage);
 

@@ -3,7 +3,8 @@
 // Why a purged record verifies: its key was read as absent, and it is absent now, in a page whose
 // keys and pointers nobody but this look has to keep. A transaction that inserts the key after this
 // look has its record in that page before its own serialization point; if that point came before
-// ours, we see the record here, being-written or newer.
+// ours, we see the record here, being-written or newer. Where pages were dropped since, there need
+// be no such page: may_be_cold().
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
 
@@ -24,11 +25,22 @@ bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordH
   return true;
 }
 
+// Whether the storage may have dropped what the transaction has seen: then what is in no volatile
+// page any more may be in a snapshot, and "purged" cannot be said.
+bool may_be_cold(occ::TxnContext* txn, const occ::StorageControl* storage) {
+  // order: relaxed, after the fence of the serialization point: an insert that comes before ours
+  // and went by a pointer that a drop left behind makes the drop's announcement seen.
+  return storage->drop_epoch.load_relaxed() >= txn->begin_epoch().number();
+}
+
 Status verify_reads(occ::TxnContext* txn) {
   for (const occ::ReadEntry& read : txn->reads()) {
     page::RecordHeader* record = nullptr;
     page::Tid now;
     if (!current_tid(txn, read, &record, &now)) {
+      if (may_be_cold(txn, read.storage)) {
+        return txn->conflict(ConflictReason::kPageDropped, read.storage);
+      }
       if (read.observed.is_deleted()) continue;  // absent then, absent now
       return txn->conflict(ConflictReason::kRecordChanged, read.storage);
     }
@@ -93,8 +105,11 @@ Status verify_premises(occ::TxnContext* txn) {
     if (entry.premise == occ::Premise::kNone || set.find(entry.record).oldest != i) continue;
     page::RecordHeader* record = nullptr;
     page::Tid now;
-    const bool is_there =
-        current_tid(txn, {entry.record, {}, entry.storage}, &record, &now) && !now.is_deleted();
+    const bool is_found = current_tid(txn, {entry.record, {}, entry.storage}, &record, &now);
+    if (!is_found && may_be_cold(txn, entry.storage)) {
+      return txn->conflict(ConflictReason::kPageDropped, entry.storage, entry.log->key());
+    }
+    const bool is_there = is_found && !now.is_deleted();
     const bool wanted = entry.premise == occ::Premise::kPresent;
     if (is_there != wanted || now.is_being_written()) {
       return txn->conflict(ConflictReason::kRecordChanged, entry.storage, entry.log->key());

@@ -17,33 +17,6 @@ std::uint64_t equal_lanes(std::uint64_t word, std::uint64_t tags) {
   return ~(((differs & kLowBits) + kLowBits) | differs | kLowBits);
 }
 
-// Looks at the records of one page. True: `found` is a live one.
-bool search_page(HashBinPage* page, std::uint64_t tags, std::string_view key, Lookup* found,
-                 bool* saw_moved) {
-  const std::uint32_t count = page->load_count();
-  for (std::uint32_t begin = 0; begin < count; begin += HashBinPage::kTagsPerWord) {
-    // order: relaxed, tags below the count were stored before it.
-    const std::uint64_t word = page->tags[begin / HashBinPage::kTagsPerWord].load_relaxed();
-    for (std::uint64_t lanes = equal_lanes(word, tags); lanes != 0; lanes &= lanes - 1) {
-      const std::uint32_t place =
-          begin + static_cast<std::uint32_t>(std::countr_zero(lanes)) / HashBinPage::kTagBits;
-      if (place >= count) break;
-      const HashSlot slot = page->slot(place);
-      page::RecordHeader* const record = page->record(slot);
-      if (std::string_view(key_of(record), slot.key_bytes()) != key) continue;
-      if (record->load_tid().is_moved()) {
-        *saw_moved = true;
-        continue;
-      }
-      found->page = page;
-      found->record = record;
-      found->place = place;
-      return true;
-    }
-  }
-  return false;
-}
-
 void count_page(const PageSource& source, std::uint64_t change) {
   source.control->volatile_pages.fetch_add_relaxed(change);  // order: relaxed, statistics
 }
@@ -80,14 +53,41 @@ HashBinPage* successor_of(page::PagePool& pool, const HashBinPage* bin, std::uin
   return bin_of(pool, id);
 }
 
+bool search_page(HashBinPage* page, std::uint64_t hash, std::string_view key, Lookup* found,
+                 bool* saw_moved) {
+  const std::uint64_t tags = (hash & kTagMask) * kEachTag;
+  const std::uint32_t count = page->load_count();
+  for (std::uint32_t begin = 0; begin < count; begin += HashBinPage::kTagsPerWord) {
+    // order: relaxed, tags below the count were stored before it.
+    const std::uint64_t word = page->tags[begin / HashBinPage::kTagsPerWord].load_relaxed();
+    for (std::uint64_t lanes = equal_lanes(word, tags); lanes != 0; lanes &= lanes - 1) {
+      const std::uint32_t place =
+          begin + static_cast<std::uint32_t>(std::countr_zero(lanes)) / HashBinPage::kTagBits;
+      if (place >= count) break;
+      const HashSlot slot = page->slot(place);
+      page::RecordHeader* const record = page->record(slot);
+      if (std::string_view(key_of(record), slot.key_bytes()) != key) continue;
+      if (record->load_tid().is_moved()) {
+        *saw_moved = true;
+        continue;
+      }
+      found->page = page;
+      found->record = record;
+      found->place = place;
+      return true;
+    }
+  }
+  return false;
+}
+
 Search search_bin(page::PagePool& pool, HashBinPage* bin, std::uint64_t hash, std::string_view key,
                   Lookup* found) {
-  const std::uint64_t tags = (hash & kTagMask) * kEachTag;
   bool saw_moved = false;
+  found->is_cold = false;
   found->bin = bin;
   found->record = nullptr;
   for (HashBinPage* page = bin; page != nullptr; page = next_of(pool, page)) {
-    if (search_page(page, tags, key, found, &saw_moved)) return Search::kFound;
+    if (search_page(page, hash, key, found, &saw_moved)) return Search::kFound;
   }
   return saw_moved ? Search::kUnsettled : Search::kMissing;
 }

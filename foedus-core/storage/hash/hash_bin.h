@@ -20,8 +20,10 @@ struct PageSource {
   std::uint32_t soc;
 };
 
-// A key's record, or the bin in which it is missing.
+// A key's record, or the bin in which it is missing. Of a cold one the transaction has remembered
+// the pointer that led there; bin and version say nothing then.
 struct Lookup {
+  bool is_cold = false;                  // in a page of a snapshot
   HashBinPage* bin = nullptr;            // head of the bin
   page::PageVersion version;             // of the bin, loaded before it was searched
   HashBinPage* page = nullptr;           // of the record
@@ -59,6 +61,9 @@ inline HashBinPage* next_of(page::PagePool& pool, const HashBinPage* page) {
 // The successor of a moved bin that covers `hash`.
 HashBinPage* successor_of(page::PagePool& pool, const HashBinPage* bin, std::uint64_t hash);
 
+// Looks at the records of one page. True: `found` is a live one.
+bool search_page(HashBinPage* page, std::uint64_t hash, std::string_view key, Lookup* found,
+                 bool* saw_moved);
 // Looks for the live record of `key` in all pages of `bin`, and fills in `found` except for
 // version.
 Search search_bin(page::PagePool& pool, HashBinPage* bin, std::uint64_t hash, std::string_view key,

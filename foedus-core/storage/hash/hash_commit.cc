@@ -26,7 +26,7 @@ void set_length(HashBinPage* page, std::uint32_t place, std::uint32_t length) {
 void put(occ::TxnContext& ctx, const occ::WriteEntry& entry, HashBinPage* page) {
   const HashSlot slot = page->slot(entry.place);
   char* const body = payload_of(entry.record, slot);
-  const bool had_chain = slot.length() == occ::kOverflowLength;
+  const bool had_chain = slot.length() == occ::kOverflowLength;  // one of a snapshot stays there
   const std::uint64_t chain = had_chain ? occ::load_overflow_id(body) : 0;
   if (entry.overflow != 0) {
     base::racy_write(body, &entry.overflow, sizeof(entry.overflow));
@@ -44,7 +44,7 @@ void write_part(const occ::WriteEntry& entry, HashBinPage* page) {
   const HashSlot slot = page->slot(entry.place);
   const log::LogRecord& log = *entry.log;
   const std::uint64_t end = std::uint64_t{log.payload_offset} + log.payload_bytes();
-  FOEDUS_INVARIANT(slot.length() != occ::kOverflowLength, entry.record);
+  FOEDUS_INVARIANT(!slot.is_chain(), entry.record);
   FOEDUS_INVARIANT(end <= slot.length(), end, slot.length());
   char* const at = payload_of(entry.record, slot) + log.payload_offset;
   if (log.type == LogRecordType::kIncrement) {
@@ -61,10 +61,11 @@ void write_part(const occ::WriteEntry& entry, HashBinPage* page) {
 
 void erase_payload(occ::TxnContext& ctx, const occ::WriteEntry& entry, HashBinPage* page) {
   const HashSlot slot = page->slot(entry.place);
-  if (slot.length() != occ::kOverflowLength) return;
+  if (!slot.is_chain()) return;
+  const bool is_volatile = slot.length() == occ::kOverflowLength;
   const std::uint64_t chain = occ::load_overflow_id(payload_of(entry.record, slot));
   set_length(page, entry.place, 0);
-  occ::retire_overflow(ctx, entry.storage, chain);
+  if (is_volatile) occ::retire_overflow(ctx, entry.storage, chain);
 }
 
 // Room that the writes of this transaction to `record` need together.
@@ -77,9 +78,9 @@ std::uint32_t room_for(occ::TxnContext& ctx, const RecordHeader* record) {
   return room;
 }
 
-bool part_fits(const occ::WriteEntry& entry, std::uint32_t length) {
+bool part_fits(const occ::WriteEntry& entry, HashSlot slot) {
   const std::uint64_t end = std::uint64_t{entry.log->payload_offset} + entry.log->payload_bytes();
-  return length != occ::kOverflowLength && end <= length;
+  return !slot.is_chain() && end <= slot.length();
 }
 
 Status corrupt(const occ::StorageControl* control, const char* text) {
@@ -97,7 +98,7 @@ Status replay_at(occ::TxnContext& ctx, const occ::WriteEntry& entry, bool* again
   const bool partial = log.type == LogRecordType::kWriteAt || log.type == LogRecordType::kIncrement;
   if (partial) {
     const HashSlot slot = page_of(entry.record)->slot(entry.place);
-    if (now.is_deleted() || !part_fits(entry, slot.length())) {
+    if (now.is_deleted() || !part_fits(entry, slot)) {
       return corrupt(entry.storage, "a partial write in the log to a payload that is not there");
     }
   }
@@ -113,6 +114,9 @@ Status replay_at(occ::TxnContext& ctx, const occ::WriteEntry& entry, bool* again
 
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, RecordHeader* record,
                  RecordHeader** to, std::uint32_t* place) {
+  // A bin is marked dropped before its records are marked moved. What was read there conflicts; a
+  // write finds the key again.
+  if (page_of(record)->header.load_version().is_dropped()) return false;
   const std::string_view key = key_at(record);
   Lookup found;
   if (!look_up_live(pool, control, key, hash_of(key), &found)) return false;
@@ -136,7 +140,7 @@ Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
     const bool partial = entry->premise == occ::Premise::kPresent &&
                          (entry->log->type == LogRecordType::kWriteAt ||
                                                entry->log->type == LogRecordType::kIncrement);
-    if (partial && !part_fits(*entry, found.slot().length())) {
+    if (partial && !part_fits(*entry, found.slot())) {
       return ctx.conflict(ConflictReason::kRecordChanged, entry->storage, key);
     }
     if (found.record != entry->record) {
@@ -154,7 +158,7 @@ bool accepts(page::PagePool&, const occ::WriteEntry& entry) {
     case LogRecordType::kErase: return true;
     default:
       // What follows an own put was checked against that put at the call.
-      return entry.premise != occ::Premise::kPresent || part_fits(entry, slot.length());
+      return entry.premise != occ::Premise::kPresent || part_fits(entry, slot);
   }
 }
 

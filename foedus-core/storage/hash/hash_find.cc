@@ -11,10 +11,15 @@ namespace foedus::storage::hash {
 
 namespace {
 
-bool needs_catch_up(occ::TxnContext& ctx, const HashBinPage* bin) {
+bool needs_catch_up(occ::TxnContext& ctx, const occ::StorageControl* control,
+                    const Lookup& found) {
   if (ctx.write_set().is_empty() && ctx.page_set().is_empty()) return false;
+  if (found.is_cold) [[unlikely]] {
+    // order: relaxed, after the acquire of the pointer that led here (H11).
+    return control->drop_epoch.load_relaxed() >= ctx.begin_epoch().number();
+  }
   // order: acquire; a record that was found here and came from elsewhere was published after it.
-  const BinBirth birth(bin->birth.load_acquire());
+  const BinBirth birth(found.bin->birth.load_acquire());
   return birth.concerns(ctx.begin_epoch(), ctx.session());
 }
 
@@ -58,18 +63,34 @@ void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first,
 }
 
 Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control) {
-  if (!control->root.load_volatile().is_null()) return ctx.out_of_pages(control);
+  const bool is_there = !control->is_dropped() && !control->root.load().is_null();
+  if (is_there) return ctx.no_page(control);
   return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
 }
 
+Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  if (ctx.has_page_failure()) return ctx.no_page(control);
+  return ctx.conflict(ConflictReason::kRetryBound, control, key);
+}
+
 Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              std::uint64_t hash, Lookup* found) {
+              std::uint64_t hash, Intent intent, Lookup* found) {
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i) {
-    HashBinPage* const bin = find_bin(source_of(ctx, control), hash);
-    if (bin == nullptr) [[unlikely]] return no_bin(ctx, control);
+    HashBinPage* bin = peek_bin(ctx.pool(), control, hash);
+    if (bin == nullptr) [[unlikely]] {
+      const BinPlace place = find_cold_bin(ctx, control, hash, intent);
+      if (place.is_failed) return no_bin(ctx, control);
+      bin = place.bin;
+      if (place.is_cold) {
+        *found = {};
+        found->is_cold = true;
+        if (bin == nullptr || search_cold(ctx, bin, hash, key, found)) return {};
+        return no_bin(ctx, control);
+      }
+    }
     found->version = bin->header.load_version();
-    if (!found->version.is_moved() &&
+    if (!found->version.is_gone() &&
         search_bin(ctx.pool(), bin, hash, key, found) != Search::kUnsettled) [[likely]] {
       return {};
     }
@@ -79,10 +100,14 @@ Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
 }
 
 Status look_up(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-               std::uint64_t hash, Lookup* found) {
-  FOEDUS_CHECK(search(ctx, control, key, hash, found));
-  if (!needs_catch_up(ctx, found->bin)) [[likely]] return {};
-  return catch_up(ctx, control);
+               std::uint64_t hash, Intent intent, Lookup* found) {
+  bool moved = true;
+  while (moved) {
+    FOEDUS_CHECK(search(ctx, control, key, hash, intent, found));
+    if (!needs_catch_up(ctx, control, *found)) [[likely]] return {};
+    FOEDUS_CHECK(catch_up(ctx, control, &moved));
+  }
+  return {};
 }
 
 bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std::string_view key,
@@ -95,14 +120,16 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
     if (result == Search::kFound) return true;
     // The bin may have been replaced while it was searched: records that it no longer has are in
     // its successors. Whoever holds its lock never waits for a record's lock (O1): this ends.
-    if (result == Search::kMissing && !bin->header.load_version().is_moved()) return false;
+    if (result == Search::kMissing && !bin->header.load_version().is_gone()) return false;
   }
 }
 
-Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control) {
+Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, bool* moved) {
+  *moved = false;
   for (std::size_t i = 0; i < ctx.write_set().size(); ++i) {
     occ::WriteEntry& entry = ctx.write_set().entries()[i];
     if (entry.storage != control || !entry.record->load_tid().is_moved()) continue;
+    *moved = true;
     page::RecordHeader* to = nullptr;
     std::uint32_t place = 0;
     if (track_moved(ctx.pool(), control, entry.record, &to, &place)) {

@@ -6,40 +6,42 @@
 
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/hash/hash_bin.h"
+#include "foedus-core/storage/hash/hash_cold.h"
 
 namespace foedus::storage::hash {
 
-inline PageSource source_of(occ::TxnContext& ctx, occ::StorageControl* control) {
-  return {&ctx.pool(), &ctx.pages(), control, ctx.soc()};
-}
-
-// What a find_bin() that failed means: kNotFound if the storage was dropped.
+// What a search means that came to no bin: kNotFound if the storage was dropped.
 [[gnu::cold]] Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control);
 
-// Finds the live record of `key`, or the bin that it is missing from. On success what the
-// transaction remembers of this storage is up to date with that bin (catch_up).
+// What Found::kConflict of a read means: a page of a snapshot that cannot be read, or a conflict.
+[[gnu::cold]] Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control,
+                               std::string_view key);
+
+// Finds the live record of `key`, or the bin that it is missing from; to kRead they may be cold. On
+// success what the transaction remembers of this storage is up to date with that bin (catch_up).
 Status look_up(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-               std::uint64_t hash, Lookup* found);
+               std::uint64_t hash, Intent intent, Lookup* found);
 
 // The same without catching up.
 Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              std::uint64_t hash, Lookup* found);
+              std::uint64_t hash, Intent intent, Lookup* found);
 
-// The same without the transaction: for the commit protocol. False: there is none.
+// The same without the transaction, in volatile pages: for the commit protocol. False: there is
+// none.
 bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std::string_view key,
                   std::uint64_t hash, Lookup* found);
 
-// Writes of this transaction whose records others moved, and page-versions of bins that others
-// replaced, follow to where they are now: else it would not find its own writes, and its own
-// inserts would look like phantoms.
-Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control);
+// Writes of this transaction whose records others moved or dropped, and page-versions of bins that
+// others replaced, follow to where they are now: else it would not find its own writes, and its own
+// inserts would look like phantoms. *moved: writes did, so what was found before may not be so.
+Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, bool* moved);
 
 // Entry `i` of the page-version set, which was true to the end of its bin, becomes one of the bin's
 // successors at their birth. If there is one of the first already, because a bin that was merged
 // into it was remembered as well, they become one: the places of others behind `i` may change.
 void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, HashBinPage* second);
 
-// The payload of `found` as the transaction sees it.
+// The payload of `found`, which is not cold, as the transaction sees it. kConflict: unsettled().
 occ::Found read_found(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& found,
                       occ::ReadRange* range);
 

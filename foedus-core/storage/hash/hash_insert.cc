@@ -69,7 +69,7 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
                       bool* replaced) {
   HashBinPage* const bin = found->bin;
   const page::PageVersion before = bin->header.load_version();
-  if (before.is_moved()) return Attempt::kAgain;
+  if (before.is_gone()) return Attempt::kAgain;
   if (search_bin(ctx.pool(), bin, hash, key, found) != Search::kMissing) return Attempt::kAgain;
   const auto key_bytes = static_cast<std::uint32_t>(key.size());
   HashBinPage* const page = page_with_room(ctx, control, bin, key_bytes, room, replaced);
@@ -95,9 +95,8 @@ void move_within(occ::TxnContext& ctx, const Lookup& found, HashBinPage* page, s
   const std::uint32_t place = page->load_count();
   const std::string_view key(key_of(found.record), slot.key_bytes());
   page::RecordHeader* const copy = place_record(page, hash, key, room, slot.length(), tid);
-  const std::uint32_t bytes =
-      slot.length() == occ::kOverflowLength ? occ::kPayloadRoomBytesMin : slot.length();
-  std::memcpy(payload_of(copy, page->slot(place)), payload_of(found.record, slot), bytes);
+  std::memcpy(payload_of(copy, page->slot(place)), payload_of(found.record, slot),
+              slot.body_bytes());
   // order: release, H4: marked before the copy can be found.
   found.record->tid.store_release(tid.with(page::Tid::kMoved).word());
   follow_record(ctx, found.record, copy, place);
@@ -111,8 +110,9 @@ void move_within(occ::TxnContext& ctx, const Lookup& found, HashBinPage* page, s
 Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                       std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found) {
   for (;;) {
-    FOEDUS_CHECK(purpose == Purpose::kCall ? look_up(ctx, control, key, hash, found)
-                                           : search(ctx, control, key, hash, found));
+    FOEDUS_CHECK(purpose == Purpose::kCall
+                     ? look_up(ctx, control, key, hash, Intent::kWrite, found)
+                     : search(ctx, control, key, hash, Intent::kWrite, found));
     if (found->record != nullptr) return {};
     HashBinPage* const bin = found->bin;
     bool replaced = false;
@@ -134,7 +134,7 @@ Status expand(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& 
   bool no_lock = false;
   {
     const occ::LockGuard guard(&found.bin->header.lock);
-    if (found.bin->header.load_version().is_moved() || found.record->load_tid().is_moved()) {
+    if (found.bin->header.load_version().is_gone() || found.record->load_tid().is_moved()) {
       return {};
     }
     const std::uint32_t key_bytes = found.slot().key_bytes();

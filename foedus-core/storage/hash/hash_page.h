@@ -13,16 +13,18 @@
 //     reachable bin --spread(): full--> moved, two successors, each with one more bit of prefix
 //                  \--rebuild(): full, much of it dead--> moved, one successor of the same prefix
 //                  \--merge(): the same, and so is its buddy--> both moved, one successor of both
-//     moved bin --retired with it, reclaimed when no transaction can hold an address in it
+//                  \--Subtree::try_drop(): as a snapshot has it--> dropped, no successor
+//     moved, dropped --retired with it, reclaimed when no transaction can hold an address in it
 //
 //   H1  Exactly one pointer leads to a bin, the one of its first digit; owners[digit] is the place
 //       of that pointer for all digits that begin with the bin's bits. Interior pages never change
 //       what they spread by, and go only as H6 says.
-//   H2  A pointer to a bin is changed only by the holder of the bin's lock, after a look at its
-//       moved flag; a null one, or one that a glean installs at, by P4 alone. No interior page can
-//       be split or grown, and it is retired by who holds the locks of all its bins, so P5 asks
-//       for no lock of it; owners[] of a bin's digits are changed under the bin's lock too, and
-//       who comes by old owners to a bin that does not cover its hash looks again.
+//   H2  A pointer to a volatile bin is changed only by the holder of the bin's lock, after a look
+//       at its version. An interior page is never split or grown; it is retired by who holds the
+//       locks of all its bins (H6), and dropped when it leads to no volatile page. So P5 asks for
+//       the lock of the interior page only where the volatile half is null (O10). owners[] of a
+//       bin's digits are changed under the bin's lock too, those of a null pointer never; who comes
+//       by old owners to a bin that does not cover its hash looks again.
 //   H3  All of a bin is guarded by the lock of its head, the first page of the chain: who adds a
 //       record, links a page, rebuilds or spreads holds it. The version of the head counts the keys
 //       of all pages of the bin. A page is chained only when the bin cannot spread now.
@@ -31,8 +33,7 @@
 //       the successor is there.
 //   H5  birth: session and epoch of whoever last moved records into this bin. The epoch is read
 //       after the records were marked, before the bin is reachable: who began later has no
-//       address of them.
-
+//       address of them. Of copies of snapshot pages: H11.
 //   H6  Two bins whose prefixes differ in the last bit may become one again. All is done under the
 //       locks of both, of all their records, and of the new bin: who comes to it by one of them can
 //       add nothing before the other says moved. The pointer of the first digit leads to it, then
@@ -45,7 +46,7 @@
 //       SnapshotPageIds, the records of a bin are in the order of hash and key, none is deleted or
 //       moved, and the version of the head counts them. A pointer of which both halves are null is
 //       an empty bin of all digits that owners[] gives it: these may be fewer than a first touch
-//       takes in a new storage, never more.
+//       takes in a new storage, never more. (H8 to H11: hash_cold.h; H12 to H14: hash_install.h)
 
 #include <cstdint>
 #include <string_view>
@@ -53,6 +54,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/dual_page_pointer.h"
+#include "foedus-core/page/overflow_page.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/tid.h"
@@ -112,6 +114,14 @@ class HashSlot {
   // Of the payload; or page::kOverflowLength, or in snapshots kSnapshotOverflowLength.
   constexpr std::uint32_t length() const {
     return static_cast<std::uint32_t>(word_ >> 48);
+  }
+  // Whether the body holds the id of a chain, here or in a snapshot.
+  constexpr bool is_chain() const {
+    return length() == page::kOverflowLength || length() == page::kSnapshotOverflowLength;
+  }
+  // Bytes that the payload takes of the record.
+  constexpr std::uint32_t body_bytes() const {
+    return is_chain() ? page::kPayloadRoomBytesMin : length();
   }
   constexpr HashSlot with_length(std::uint32_t length) const {
     return {offset(), key_bytes(), room(), length};

@@ -10,14 +10,20 @@ namespace foedus::storage::hash {
 
 namespace {
 
-// Reads what `range` wants; first_lock: takes the record's lock before.
+// Reads what `range` wants; lock_first: takes the record's lock before, for which it must be
+// volatile.
 Status read(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
             occ::ReadRange* range, bool lock_first) {
   const std::uint64_t hash = hash_of(key);
+  const Intent intent = lock_first ? Intent::kWrite : Intent::kRead;
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i) {
     Lookup found;
-    FOEDUS_CHECK(look_up(ctx, control, key, hash, &found));
+    FOEDUS_CHECK(look_up(ctx, control, key, hash, intent, &found));
+    if (found.is_cold) [[unlikely]] {
+      if (found.record == nullptr) return ErrorCode::kNotFound;
+      return read_cold(ctx, found, range) ? Status() : ctx.no_page(control);
+    }
     if (found.record == nullptr) {
       ctx.remember_page(&found.bin->header, found.version, control);
       return ErrorCode::kNotFound;
@@ -26,8 +32,7 @@ Status read(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view
     switch (read_found(ctx, control, found, range)) {
       case occ::Found::kPresent: return {};
       case occ::Found::kAbsent: return ErrorCode::kNotFound;
-      case occ::Found::kConflict:
-        return ctx.conflict(ConflictReason::kRetryBound, control, key);
+      case occ::Found::kConflict: return unsettled(ctx, control, key);
       case occ::Found::kMoved: spin.once();
     }
   }

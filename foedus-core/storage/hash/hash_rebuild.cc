@@ -142,7 +142,7 @@ void Replacement::include_buddy(std::uint32_t space) {
   if (!occ::try_lock_for(&buddy->header.lock, &buddy_waiter_, kBinSpins)) return;
   buddy_ = buddy;
   const std::uint32_t own = count_;
-  if (!buddy->header.load_version().is_moved() && lock_members(buddy)) {
+  if (!buddy->header.load_version().is_gone() && lock_members(buddy)) {
     plan(space);
     if (!spread_) return;
   }
@@ -170,10 +170,8 @@ bool Replacement::copy(const Member& member, HashBinPage* to) {
   const page::Tid tid(member.record->tid.load_relaxed());  // order: relaxed, its lock is held
   page::RecordHeader* const record =
       place_record(page, hash_of(key), key, slot.room(), slot.length(), tid);
-  const std::uint32_t bytes =
-      slot.length() == occ::kOverflowLength ? occ::kPayloadRoomBytesMin : slot.length();
   // The lock is held: nobody writes to the payload, and the copy is nobody's yet.
-  std::memcpy(payload_of(record, slot), payload_of(member.record, slot), bytes);
+  std::memcpy(payload_of(record, slot), payload_of(member.record, slot), slot.body_bytes());
   publish_record(page);
   to->header.birth_version += 1;
   return true;
@@ -234,7 +232,6 @@ void Replacement::move_members() {
   }
 }
 
-// What this transaction saw of the bin, if it is still true, it now saw of the successors.
 // What this transaction saw of the bin, if it is still true, it now saw of the successors.
 void Replacement::follow_page_version(const HashBinPage* bin) {
   occ::PageSet& set = ctx_.page_set();

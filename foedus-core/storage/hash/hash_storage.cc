@@ -48,7 +48,7 @@ void verify_record(page::PagePool& pool, HashBinPage* bin, HashBinPage* page, Ha
     occ::read_overflow(pool, occ::load_overflow_id(payload_of(record, slot)), &range);
     statistics->overflow_pages += page::OverflowPage::pages_of(range.payload_bytes);
   } else {
-    FOEDUS_INVARIANT(slot.length() <= slot.room(), slot.length(), slot.room());
+    FOEDUS_INVARIANT(slot.body_bytes() <= slot.room(), slot.length(), slot.room());
   }
 }
 

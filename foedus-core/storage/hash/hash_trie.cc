@@ -11,71 +11,17 @@ namespace foedus::storage::hash {
 
 namespace {
 
-constexpr std::uint64_t kNoHash = 0;
-
-std::uint64_t prefix_of(std::uint64_t hash, unsigned bits) {
-  return bits == 0 ? kNoHash : hash & (~std::uint64_t{0} << (kHashBits - bits));
-}
-
-// The page behind a null pointer of `parent`, made here or by another session at the same time.
-page::PageHeader* touch_first(const PageSource& source, HashInteriorPage* parent,
-                              page::DualPagePointer* pointer, std::uint64_t hash) {
-  const FirstLevels first = first_levels_of(source.control);
-  const unsigned bits_above = parent->header.flags;
-  page::PageHeader* page = nullptr;
-  if (parent->header.level > 1) {
-    const std::uint32_t level = parent->header.level - 1u;
-    HashInteriorPage* const made = make_interior(source, level, bits_above + kDigitBits,
-                                                 level > 1 ? kDigitBits : first.lowest_bits);
-    if (made != nullptr) page = &made->header;
-  } else {
-    const unsigned bits = bits_above + first.lowest_bits;
-    HashBinPage* const made = make_bin_page(source, prefix_of(hash, bits), bits, nullptr);
-    if (made != nullptr) page = &made->header;
-  }
-  if (page == nullptr) return nullptr;
-  FOEDUS_SYNC_POINT("hash:before_install");
-  if (pointer->compare_exchange({}, {page->volatile_id(), page::SnapshotPageId()})) return page;
-
-  source.pages->release(page);
-  // order: relaxed, statistics.
-  source.control->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});
-  const page::VolatilePageId winner = pointer->load_volatile();
-  FOEDUS_INVARIANT(!winner.is_null(), parent->header.page_id);
-  return source.pool->resolve(winner);
-}
-
-// From the root to the page that `hash` leads to. missing(parent, pointer): the page behind a null
-// pointer, or null.
-template <typename Missing>
+// From the root to the page that `hash` leads to; null: a pointer on the way has no volatile half.
 page::PageHeader* descend(page::PagePool& pool, const occ::StorageControl* control,
-                          std::uint64_t hash, Missing&& missing) {
-  const page::VolatilePageId root = control->root.load_volatile();
-  if (root.is_null()) [[unlikely]] return nullptr;
-  page::PageHeader* page = pool.resolve(root);
-  while (page->kind == page::PageKind::kHashInterior) {
+                          std::uint64_t hash) {
+  page::VolatilePageId id = control->root.load_volatile();
+  while (!id.is_null()) [[likely]] {
+    page::PageHeader* const page = pool.resolve(id);
+    if (page->kind != page::PageKind::kHashInterior) return page;
     auto* const interior = reinterpret_cast<HashInteriorPage*>(page);
-    auto& pointer = interior->pointers[interior->owner_of(interior->digit_of(hash))];
-    const page::VolatilePageId id = pointer.load_volatile();
-    page = id.is_null() ? missing(interior, &pointer) : pool.resolve(id);
-    if (page == nullptr) [[unlikely]] return nullptr;
+    id = interior->pointers[interior->owner_of(interior->digit_of(hash))].load_volatile();
   }
-  return page;
-}
-
-template <typename Missing>
-HashBinPage* descend_to_bin(page::PagePool& pool, const occ::StorageControl* control,
-                            std::uint64_t hash, Missing&& missing) {
-  for (base::SpinWait spin;; spin.once()) {
-    page::PageHeader* const page = descend(pool, control, hash, missing);
-    if (page == nullptr) [[unlikely]] return nullptr;
-    auto* bin = reinterpret_cast<HashBinPage*>(page);
-    base::prefetch_lines(bin, HashBinPage::kDataOffset);
-    // A pointer that was changed behind our look at the owners (H2): they say better now.
-    if (!bin->covers(hash)) [[unlikely]] continue;
-    while (bin->header.load_version().is_moved()) bin = successor_of(pool, bin, hash);
-    return bin;
-  }
+  return nullptr;
 }
 
 }  // namespace
@@ -105,19 +51,22 @@ HashInteriorPage* make_interior(const PageSource& source, std::uint32_t level, u
   return page;
 }
 
-HashBinPage* find_bin(const PageSource& source, std::uint64_t hash) {
-  return descend_to_bin(*source.pool, source.control, hash,
-                        [&](HashInteriorPage* parent, page::DualPagePointer* pointer) {
-                          return touch_first(source, parent, pointer, hash);
-                        });
-}
-
 HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control,
                       std::uint64_t hash) {
-  return descend_to_bin(pool, control, hash,
-                        [](HashInteriorPage*, page::DualPagePointer*) -> page::PageHeader* {
-                          return nullptr;
-                        });
+  for (base::SpinWait spin;; spin.once()) {
+    page::PageHeader* const page = descend(pool, control, hash);
+    if (page == nullptr) [[unlikely]] return nullptr;
+    auto* bin = reinterpret_cast<HashBinPage*>(page);
+    base::prefetch_lines(bin, HashBinPage::kDataOffset);
+    // A pointer that was changed behind our look at the owners (H2): they say better now.
+    if (!bin->covers(hash)) [[unlikely]] continue;
+    page::PageVersion version = bin->header.load_version();
+    while (version.is_moved()) {
+      bin = successor_of(pool, bin, hash);
+      version = bin->header.load_version();
+    }
+    if (!version.is_dropped()) [[likely]] return bin;
+  }
 }
 
 bool needs_interior(const HashBinPage* bin) { return bin->prefix_bits() % kDigitBits == 0; }
@@ -202,7 +151,7 @@ HashBinPage* buddy_of(const PageSource& source, HashBinPage* bin) {
   if (id.is_null()) return nullptr;
   page::PageHeader* const page = source.pool->resolve(id);
   auto* const buddy = reinterpret_cast<HashBinPage*>(page);
-  if (page->kind != page::PageKind::kHashBin || page->load_version().is_moved()) return nullptr;
+  if (page->kind != page::PageKind::kHashBin || page->load_version().is_gone()) return nullptr;
   return buddy->prefix == prefix && buddy->prefix_bits() == bits ? buddy : nullptr;
 }
 

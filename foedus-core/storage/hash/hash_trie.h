@@ -20,10 +20,8 @@ FirstLevels first_levels_of(const occ::StorageControl* control);
 HashInteriorPage* make_interior(const PageSource& source, std::uint32_t level, unsigned bits_above,
                                 unsigned bits);
 
-// The bin of `hash`, not moved when it was looked at; pages on the way are made at first touch.
-// Null: out of pages, or the storage was dropped.
-HashBinPage* find_bin(const PageSource& source, std::uint64_t hash);
-// The same without making anything; null also if there is no bin yet.
+// The bin of `hash`, neither moved nor dropped when it was looked at. Null: not all pages on the
+// way are volatile (hash_cold.h).
 HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control,
                       std::uint64_t hash);
 

@@ -35,11 +35,6 @@ Premise premise_of(occ::TxnContext& ctx, const page::RecordHeader* record) {
   return own_put(ctx, record, &bytes) ? Premise::kNone : Premise::kPresent;
 }
 
-[[gnu::cold]] Status retry_bound(occ::TxnContext& ctx, occ::StorageControl* control,
-                                 std::string_view key) {
-  return ctx.conflict(ConflictReason::kRetryBound, control, key);
-}
-
 [[gnu::cold]] Status error_of(occ::StorageControl* control, ErrorCode code, std::string_view key,
                               const std::string& text) {
   Status status = Status::error(code, text);
@@ -67,7 +62,7 @@ Status find_target(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
   if (mode != WriteMode::kUpdate) {
     return find_or_insert(ctx, control, key, hash, room, Purpose::kCall, found);
   }
-  FOEDUS_CHECK(look_up(ctx, control, key, hash, found));
+  FOEDUS_CHECK(look_up(ctx, control, key, hash, Intent::kWrite, found));
   if (found->record != nullptr) return {};
   ctx.remember_page(&found->bin->header, found->version, control);
   return ErrorCode::kNotFound;
@@ -88,7 +83,7 @@ Status put_record(occ::TxnContext& ctx, occ::StorageControl* control, const Look
 // The size of the payload that a partial write meets, own writes included.
 struct PartTarget {
   occ::Found found = occ::Found::kPresent;
-  std::uint32_t length = 0;  // bytes, or occ::kOverflowLength
+  std::uint32_t length = 0;  // bytes, or occ::kOverflowLength for any chain
   page::Tid observed;        // if `is_read`
   bool is_read = false;      // from the record, without remembering it
 };
@@ -107,7 +102,10 @@ PartTarget part_target(occ::TxnContext& ctx, occ::StorageControl* control, const
   }
   target.is_read = true;
   const bool settled = occ::optimistic_read(
-      *found.record, &target.observed, [&](page::Tid) { target.length = found.slot().length(); });
+      *found.record, &target.observed, [&](page::Tid) {
+        const HashSlot slot = found.slot();
+        target.length = slot.is_chain() ? occ::kOverflowLength : slot.length();
+      });
   if (!settled) {
     target.found = occ::Found::kConflict;
   } else if (target.observed.is_moved()) {
@@ -128,7 +126,7 @@ Status write_part_of_chain(occ::TxnContext& ctx, occ::StorageControl* control, L
       [&](occ::ReadRange* range) { return read_found(ctx, control, found, range); }, &whole);
   *again = seen == occ::Found::kMoved;
   if (*again) return {};
-  if (seen == occ::Found::kConflict) return retry_bound(ctx, control, key);
+  if (seen == occ::Found::kConflict) return unsettled(ctx, control, key);
   if (seen == occ::Found::kAbsent) return ErrorCode::kNotFound;
   if (offset > whole.size() || part.size() > whole.size() - offset) {
     return error_of(control, ErrorCode::kInvalidArgument, key, "the payload ends before the part");
@@ -156,14 +154,14 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
     Lookup found;
-    FOEDUS_CHECK(look_up(ctx, control, key, hash, &found));
+    FOEDUS_CHECK(look_up(ctx, control, key, hash, Intent::kWrite, &found));
     if (found.record == nullptr) {
       ctx.remember_page(&found.bin->header, found.version, control);
       return ErrorCode::kNotFound;
     }
     const PartTarget target = part_target(ctx, control, found);
     if (target.found == occ::Found::kMoved) continue;
-    if (target.found == occ::Found::kConflict) return retry_bound(ctx, control, key);
+    if (target.found == occ::Found::kConflict) return unsettled(ctx, control, key);
     if (target.found == occ::Found::kAbsent) return ErrorCode::kNotFound;
     if (target.length == occ::kOverflowLength) {
       bool again = false;
@@ -180,7 +178,7 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
     return ctx.write(type, control, found.record, found.place, key, offset, part,
                      premise_of(ctx, found.record));
   }
-  return retry_bound(ctx, control, key);
+  return unsettled(ctx, control, key);
 }
 
 }  // namespace
@@ -202,7 +200,7 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
       const occ::Found seen = ctx.look_at(
           control, found.record, is_insert ? Remember::kPresence : Remember::kAbsence);
       if (seen == occ::Found::kMoved) continue;
-      if (seen == occ::Found::kConflict) return retry_bound(ctx, control, key);
+      if (seen == occ::Found::kConflict) return unsettled(ctx, control, key);
       if (is_insert && seen == occ::Found::kPresent) return ErrorCode::kAlreadyExists;
       if (is_update && seen == occ::Found::kAbsent) return ErrorCode::kNotFound;
     }
@@ -215,7 +213,7 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
     if (mode == WriteMode::kInsert) premise = Premise::kAbsent;
     return put_record(ctx, control, found, key, payload, premise);
   }
-  return retry_bound(ctx, control, key);
+  return unsettled(ctx, control, key);
 }
 
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
@@ -236,21 +234,21 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
     Lookup found;
-    FOEDUS_CHECK(look_up(ctx, control, key, hash, &found));
+    FOEDUS_CHECK(look_up(ctx, control, key, hash, Intent::kWrite, &found));
     if (found.record == nullptr) {
       ctx.remember_page(&found.bin->header, found.version, control);
       return ErrorCode::kNotFound;
     }
     switch (ctx.look_at(control, found.record, Remember::kAbsence)) {
       case occ::Found::kMoved: continue;
-      case occ::Found::kConflict: return retry_bound(ctx, control, key);
+      case occ::Found::kConflict: return unsettled(ctx, control, key);
       case occ::Found::kAbsent: return ErrorCode::kNotFound;
       case occ::Found::kPresent:
         return ctx.write(LogRecordType::kErase, control, found.record, found.place, key, 0, "",
                          premise_of(ctx, found.record));
     }
   }
-  return retry_bound(ctx, control, key);
+  return unsettled(ctx, control, key);
 }
 
 }  // namespace foedus::storage::hash

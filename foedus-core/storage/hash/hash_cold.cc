@@ -1,0 +1,288 @@
+#include "foedus-core/storage/hash/hash_cold.h"
+
+#include <bit>
+#include <cstring>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/install.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/hash/hash_trie.h"
+
+namespace foedus::storage::hash {
+
+namespace {
+
+HashInteriorPage* interior_of(page::PageHeader* page) {
+  return reinterpret_cast<HashInteriorPage*>(page);
+}
+HashBinPage* bin_of(page::PageHeader* page) { return reinterpret_cast<HashBinPage*>(page); }
+
+std::uint64_t prefix_of(std::uint64_t hash, unsigned bits) {
+  return hash & (~std::uint64_t{0} << (kHashBits - bits));
+}
+
+std::uint32_t span_at(const HashInteriorPage* page, std::uint32_t digit) {
+  std::uint32_t end = digit;
+  while (end < HashInteriorPage::kPointers && page->owner_of(end) == digit) ++end;
+  return end - digit;
+}
+
+// The pointer itself is not followed any more. Whether it was.
+bool forget_followed(occ::TxnContext& ctx, const page::DualPagePointer* pointer,
+                     const page::DualPageIds& before) {
+  base::LineVector<occ::PointerEntry>& entries = ctx.pointers();
+  bool followed = false;
+  for (std::size_t i = 0; i < entries.size();) {
+    if (entries[i].pointer != pointer || entries[i].observed != before) {
+      ++i;
+      continue;
+    }
+    entries[i] = entries.back();
+    entries.pop_back();
+    followed = true;
+  }
+  return followed;
+}
+
+class ColdSearch {
+ public:
+  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash)
+      : ctx_(ctx), source_(source_of(ctx, control)), control_(control), hash_(hash) {}
+
+  BinPlace run(Intent intent) {
+    for (base::SpinWait spin;; spin.once()) {
+      BinPlace place;
+      const Step step = attempt(intent, &place);
+      if (step == Step::kFailed) return {.is_failed = true};
+      if (step == Step::kDone) return place;
+    }
+  }
+
+ private:
+  enum class Step : std::uint8_t { kDone, kAgain, kFailed };
+
+  Step attempt(Intent intent, BinPlace* place) {
+    page::DualPagePointer* pointer = &control_->root;
+    HashInteriorPage* holder = nullptr;
+    for (;;) {
+      const std::uint32_t digit = holder == nullptr ? 0 : holder->digit_of(hash_);
+      const std::uint32_t owner = holder == nullptr ? 0 : holder->owner_of(digit);
+      if (holder != nullptr) pointer = &holder->pointers[owner];
+      const page::DualPageIds ids = pointer->load();
+      page::PageHeader* page = nullptr;
+      if (!ids.volatile_page.is_null()) {
+        page = source_.pool->resolve(ids.volatile_page);
+      } else {
+        const bool is_void = control_->is_dropped() || (holder == nullptr && ids.is_null());
+        if (is_void) return Step::kFailed;
+        // H10
+        const bool is_stable = pointer->load() == ids &&
+                               (holder == nullptr || holder->owner_of(digit) == owner);
+        if (!is_stable) return Step::kAgain;
+        if (intent == Intent::kRead && !ids.snapshot_page.is_null()) {
+          FOEDUS_SYNC_POINT("hash:cold_read");
+          ctx_.remember_pointer(pointer, holder == nullptr ? nullptr : &holder->header, ids,
+                                control_);
+          return find_in_snapshot(ids.snapshot_page, place);
+        }
+        const Step made = make_volatile(pointer, holder, ids, &page);
+        if (made != Step::kDone) return made;
+      }
+      if (page->kind == page::PageKind::kHashInterior) {
+        holder = interior_of(page);
+        continue;
+      }
+      // A bin may have been replaced or dropped since, or be another digit's (H2).
+      HashBinPage* bin = bin_of(page);
+      if (!bin->covers(hash_)) return Step::kAgain;
+      while (bin->header.load_version().is_moved()) bin = successor_of(*source_.pool, bin, hash_);
+      place->bin = bin;
+      return bin->header.load_version().is_dropped() ? Step::kAgain : Step::kDone;
+    }
+  }
+
+  // H8.
+  Step find_in_snapshot(page::SnapshotPageId id, BinPlace* place) {
+    place->is_cold = true;
+    while (!id.is_null()) {
+      const page::PageHeader* const read = ctx_.cold_page(id);
+      if (read == nullptr) return Step::kFailed;
+      auto* const page = const_cast<page::PageHeader*>(read);
+      FOEDUS_INVARIANT(page->storage_id == control_->id(), id.word());
+      if (page->kind == page::PageKind::kHashBin) {
+        FOEDUS_INVARIANT(bin_of(page)->covers(hash_), id.word(), hash_);
+        place->bin = bin_of(page);
+        break;
+      }
+      FOEDUS_INVARIANT(page->kind == page::PageKind::kHashInterior, page->kind, id.word());
+      const HashInteriorPage* const interior = interior_of(page);
+      const std::uint32_t owner = interior->owner_of(interior->digit_of(hash_));
+      id = interior->pointers[owner].load().snapshot_page;
+    }
+    return Step::kDone;
+  }
+
+  // H9. One of several sessions wins; kAgain: this one did not, or `holder` has gone.
+  Step make_volatile(page::DualPagePointer* pointer, HashInteriorPage* holder,
+                     const page::DualPageIds& ids, page::PageHeader** page) {
+    const page::PageHeader* cold = nullptr;
+    if (!ids.snapshot_page.is_null()) {
+      cold = ctx_.cold_page(ids.snapshot_page);
+      if (cold == nullptr) return Step::kFailed;
+      FOEDUS_INVARIANT(cold->storage_id == control_->id(), ids.snapshot_page.word());
+    }
+    page::PageHeader* const made = cold == nullptr ? make_first(holder) : copy(cold);
+    if (made == nullptr) return Step::kFailed;
+    FOEDUS_SYNC_POINT("hash:before_install");
+    const page::DualPageIds after{made->volatile_id(), ids.snapshot_page};
+    page::PageHeader* const locked = holder == nullptr ? nullptr : &holder->header;
+    if (!occ::change_pointer(pointer, locked, ids, after)) {
+      release(made);
+      return Step::kAgain;
+    }
+    if (forget_followed(ctx_, pointer, ids)) take_over(made, cold);
+    *page = made;
+    return Step::kDone;
+  }
+
+  // The page of a null pointer: an interior page where those that create() made are not all there.
+  page::PageHeader* make_first(HashInteriorPage* parent) {
+    const FirstLevels first = first_levels_of(control_);
+    const std::uint32_t digit = parent->owner_of(parent->digit_of(hash_));
+    const std::uint32_t span = span_at(parent, digit);
+    const unsigned bits_above = parent->header.flags;
+    if (parent->header.level > 1 && span == 1) {
+      const std::uint32_t level = parent->header.level - 1u;
+      HashInteriorPage* const made = make_interior(source_, level, bits_above + kDigitBits,
+                                                   level > 1 ? kDigitBits : first.lowest_bits);
+      return made == nullptr ? nullptr : &made->header;
+    }
+    // H7: what the pointer owns decides.
+    FOEDUS_INVARIANT(std::has_single_bit(span), span, digit);
+    const unsigned bits = bits_above + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
+    HashBinPage* const made = make_bin_page(source_, prefix_of(hash_, bits), bits, nullptr);
+    if (made == nullptr) return nullptr;
+    give_birth(made);
+    return &made->header;
+  }
+
+  page::PageHeader* copy(const page::PageHeader* cold) {
+    if (cold->kind != page::PageKind::kHashInterior) return copy_bin(cold);
+    page::PageHeader* const page = source_.pages->allocate();
+    if (page == nullptr) return nullptr;
+    occ::copy_snapshot_page(cold, source_.pool->id_of(page), source_.soc, page);
+    control_->volatile_pages.fetch_add_relaxed(1);  // order: relaxed, statistics
+    return page;
+  }
+
+  page::PageHeader* copy_bin(const page::PageHeader* cold) {
+    HashBinPage* head = nullptr;
+    HashBinPage* last = nullptr;
+    while (cold != nullptr) {
+      FOEDUS_INVARIANT(cold->kind == page::PageKind::kHashBin, cold->kind, cold->page_id);
+      page::PageHeader* const page = source_.pages->allocate();
+      if (page == nullptr) break;
+      occ::copy_snapshot_page(cold, source_.pool->id_of(page), source_.soc, page);
+      control_->volatile_pages.fetch_add_relaxed(1);  // order: relaxed, statistics
+      HashBinPage* const part = bin_of(page);
+      // order: all relaxed, nobody else can reach them yet.
+      const page::SnapshotPageId next(part->next_page.load_relaxed());
+      part->next_page.store_relaxed(0);
+      if (head == nullptr) head = part;
+      part->head = head->header.page_id;
+      if (last != nullptr) last->next_page.store_relaxed(page->page_id);
+      last = part;
+      if (next.is_null()) {
+        give_birth(head);
+        return &head->header;
+      }
+      cold = ctx_.cold_page(next);
+    }
+    if (head != nullptr) release_bin(source_, head);
+    return nullptr;
+  }
+
+  // H11. The drop that left the pointer null is seen: it was announced before.
+  void give_birth(HashBinPage* bin) {
+    const Epoch epoch(control_->drop_epoch.load_relaxed());  // order: relaxed, see above
+    bin->birth.store_relaxed(BinBirth(epoch, BinBirth::kSeveral).word());  // order: not reachable
+  }
+
+  void release(page::PageHeader* page) {
+    if (page->kind == page::PageKind::kHashBin) return release_bin(source_, bin_of(page));
+    source_.pages->release(page);
+    // order: relaxed, statistics.
+    control_->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});
+  }
+
+  // What the snapshot says is what was read; `page` may have been changed since.
+  void take_over(page::PageHeader* page, const page::PageHeader* cold) {
+    if (page->kind == page::PageKind::kHashInterior) {
+      HashInteriorPage* const interior = interior_of(page);
+      const auto* const before = reinterpret_cast<const HashInteriorPage*>(cold);
+      for (std::uint32_t i = 0; i < HashInteriorPage::kPointers; ++i) {
+        if (before != nullptr && before->owner_of(i) != i) continue;
+        const auto ids = before == nullptr ? page::DualPageIds() : before->pointers[i].load();
+        ctx_.remember_pointer(&interior->pointers[i], page, ids, control_);
+      }
+      return;
+    }
+    // Born with what it has; the version may have grown since.
+    ctx_.remember_page(page, page::PageVersion(page->birth_version), control_);
+    for (HashBinPage* part = bin_of(page); cold != nullptr;) {
+      auto* const before = bin_of(const_cast<page::PageHeader*>(cold));
+      const std::uint32_t count = before->load_count();
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const HashSlot slot = before->slot(i);
+        ctx_.remember_read(part->record(slot), before->record(slot)->load_tid(), control_);
+      }
+      // order: relaxed, it never changes. The page was read by the copy and is pinned.
+      const page::SnapshotPageId next(before->next_page.load_relaxed());
+      if (next.is_null()) break;
+      cold = ctx_.cold_page(next);
+      FOEDUS_INVARIANT(cold != nullptr, next.word());
+      part = next_of(*source_.pool, part);
+    }
+  }
+
+  occ::TxnContext& ctx_;
+  const PageSource source_;
+  occ::StorageControl* const control_;
+  const std::uint64_t hash_;
+};
+
+}  // namespace
+
+BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash,
+                       Intent intent) {
+  return ColdSearch(ctx, control, hash).run(intent);
+}
+
+bool search_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
+                 Lookup* found) {
+  *found = {};
+  found->is_cold = true;
+  bool saw_moved = false;
+  for (const page::PageHeader* page = &bin->header;;) {
+    auto* const part = bin_of(const_cast<page::PageHeader*>(page));
+    if (search_page(part, hash, key, found, &saw_moved)) return true;
+    // order: relaxed, it never changes.
+    const page::SnapshotPageId next(part->next_page.load_relaxed());
+    if (next.is_null()) return true;
+    page = ctx.cold_page(next);
+    if (page == nullptr) return false;
+  }
+}
+
+bool read_cold(occ::TxnContext& ctx, const Lookup& found, occ::ReadRange* range) {
+  const HashSlot slot = found.slot();
+  const char* const body = payload_of(found.record, slot);
+  if (slot.is_chain()) return occ::read_cold_overflow(ctx, occ::load_overflow_id(body), range);
+  range->payload_bytes = slot.length();
+  const std::uint32_t wanted = range->wanted_of(slot.length());
+  if (wanted != 0) std::memcpy(range->out, body + range->offset, wanted);
+  return true;
+}
+
+}  // namespace foedus::storage::hash

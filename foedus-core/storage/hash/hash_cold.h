@@ -1,0 +1,53 @@
+#pragma once
+// Bins whose pages are snapshot pages: reading them, and making them volatile.
+//
+//   H8   A reader follows a pointer whose volatile half is null to the snapshot page and remembers
+//        the pointer: all below it never changes, missing keys included. So no record and no
+//        page-version there is remembered. A null pointer of a volatile page is no such one: the
+//        bin is made at first touch, and then it has a page-version.
+//   H9   A writer makes each page on its way volatile, a bin with all pages of its chain. If the
+//        transaction had followed the pointer, it takes over the whole page, as the snapshot has
+//        it: the pointers of an interior page; all records of a bin, and its version. The entry of
+//        the pointer itself goes: it would see spreads, rebuilds and gleans, and nothing else that
+//        what was taken over does not see.
+//   H10  A null volatile half is believed only after a second look, at the pointer and at the owner
+//        of the digit: both may be of an earlier shape. While it is null neither the owners of its
+//        digits nor the interior page change but by who holds that page's lock (O10).
+//   H11  A bin that is copied or made at first touch is born in the epoch in which pages of the
+//        storage were last dropped, by nobody (H5): a transaction that is older may have addresses
+//        in the page that was there before. Where the search ends in a snapshot page there is no
+//        birth, and the control's drop_epoch is asked itself. It is written when all records are
+//        marked, before the pointer loses its volatile half: who began later has no address there.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/hash/hash_bin.h"
+
+namespace foedus::storage::hash {
+
+enum class Intent : std::uint8_t { kRead, kWrite };
+
+inline PageSource source_of(occ::TxnContext& ctx, occ::StorageControl* control) {
+  return {&ctx.pool(), &ctx.pages(), control, ctx.soc()};
+}
+
+struct BinPlace {
+  HashBinPage* bin = nullptr;  // null: cold, and there is none; or failed
+  bool is_cold = false;        // all of it is const
+  bool is_failed = false;      // no_bin() of hash_find.h says why
+};
+
+// The bin of `hash`: a volatile one, not gone when it was looked at; to a reader also a cold one.
+[[gnu::cold]] BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
+                                     std::uint64_t hash, Intent intent);
+
+// Looks for `key` in all pages of a cold bin. False: a page cannot be read.
+bool search_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
+                 Lookup* found);
+
+// Copies what `range` wants of a cold record. False: a page of its chain cannot be read.
+bool read_cold(occ::TxnContext& ctx, const Lookup& found, occ::ReadRange* range);
+
+}  // namespace foedus::storage::hash

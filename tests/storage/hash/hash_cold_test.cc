@@ -1,0 +1,290 @@
+// Hash storages whose pages are partly snapshot pages: reading, writing, installing and dropping.
+// ctest-labels: concurrency
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/storage/hash/hash_cold_fixture.h"
+
+namespace foedus::storage::hash {
+namespace {
+
+TEST_F(HashColdTest, AtRestNoVolatilePageIsLeft) {
+  load();
+  ASSERT_GT(volatile_pages(), 100u);
+  const occ::InstallCounts counts = all_.glean();
+  EXPECT_EQ(counts.pages_kept, 0u);
+  EXPECT_EQ(volatile_pages(), 0u);
+  check(1);
+  for (unsigned i = kRows; i < kRows + 500; ++i) {
+    ASSERT_EQ(get_alone(1, key_of(i)), std::nullopt);  // absent keys are cold, too
+  }
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+TEST_F(HashColdTest, AtRestNoVolatilePageIsLeftAfterManyGleans) {
+  load();
+  all_.glean();
+  for (unsigned round = 1; round < 8; ++round) {
+    for (unsigned i = 0; i < 600; ++i) {
+      const unsigned at = (i * 37 + round * 911) % (2 * kRows);
+      put_alone(round % 3, key_of(at), payload_of(at));
+    }
+    const occ::InstallCounts counts = all_.glean();
+    EXPECT_EQ(counts.pages_kept, 0u);
+    EXPECT_EQ(volatile_pages(), 0u);
+    check(1);
+  }
+}
+TEST_F(HashColdTest, AStorageWithoutRecordsIsColdAfterAGlean) {
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get_alone(0, "nothing"), std::nullopt);
+  put_alone(0, "something", "x");
+  EXPECT_EQ(get_alone(1, "something"), "x");
+  EXPECT_EQ(get_alone(1, "nothing"), std::nullopt);
+}
+TEST_F(HashColdTest, ErasedRowsLeaveNoPages) {
+  load(1000);
+  all_.glean();
+  for (unsigned i = 0; i < 1000; ++i) erase_alone(i % 4, key_of(i));
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  for (unsigned i = 0; i < 1000; i += 7) EXPECT_EQ(get_alone(0, key_of(i)), std::nullopt);
+  put_alone(0, key_of(5), "again");
+  EXPECT_EQ(get_alone(1, key_of(5)), "again");
+}
+
+TEST_F(HashColdTest, AWriteMakesItsPathVolatileAndNoMore) {
+  load();
+  all_.glean();
+  put_alone(1, key_of(14), "changed");
+  EXPECT_LE(volatile_pages(), 3u);
+  EXPECT_EQ(get_alone(2, key_of(14)), "changed");
+  EXPECT_EQ(get_alone(2, key_of(15)), payload_of(15));
+  EXPECT_LE(volatile_pages(), 3u);
+}
+
+TEST_F(HashColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
+  load();
+  all_.glean();
+  begin(0);
+  ASSERT_EQ(get(0, key_of(14)), payload_of(14));
+  put_alone(1, key_of(14), "changed");
+  ASSERT_TRUE(put(0, key_of(3000), "x").is_ok());
+  EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
+}
+TEST_F(HashColdTest, AKeyMissedInAColdBinConflictsWithALaterInsert) {
+  load();
+  all_.glean();
+  begin(0);
+  ASSERT_EQ(get(0, "phantom"), std::nullopt);
+  put_alone(1, "phantom", "boo");
+  ASSERT_TRUE(put(0, key_of(3000), "x").is_ok());
+  EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
+}
+// The same where the transaction itself makes the bin volatile, by another key of its digit.
+TEST_F(HashColdTest, AKeyMissedInABinOfItsOwnMakingConflictsWithALaterInsert) {
+  load(20);  // two bins
+  all_.glean();
+  begin(0);
+  ASSERT_EQ(get(0, "phantom"), std::nullopt);
+  for (unsigned i = 0; i < 20; ++i) ASSERT_TRUE(put(0, key_of(i), "x").is_ok());
+  put_alone(1, "phantom", "boo");
+  EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
+}
+// Both read what the other writes, in snapshot pages: one of them must fail.
+TEST_F(HashColdTest, NoWriteSkewOverSnapshotPages) {
+  load();
+  all_.glean();
+  begin(0);
+  begin(1);
+  ASSERT_EQ(get(0, key_of(14)), payload_of(14));
+  ASSERT_EQ(get(1, key_of(3000)), payload_of(3000));
+  ASSERT_TRUE(put(0, key_of(3000), "x").is_ok());
+  ASSERT_TRUE(put(1, key_of(14), "y").is_ok());
+  const bool first = commit(0).is_ok();
+  const bool second = commit(1).is_ok();
+  EXPECT_FALSE(first && second);
+}
+
+// Goal: a transaction that makes its own pages volatile still sees what others do to them.
+TEST_F(HashColdTest, AnOwnInstallDoesNotHideLaterWritesOfOthers) {
+  load(20);
+  all_.glean();
+  begin(0);
+  ASSERT_EQ(get(0, key_of(4)), payload_of(4));
+  for (unsigned i = 5; i < 20; ++i) ASSERT_TRUE(put(0, key_of(i), "x").is_ok());
+  put_alone(1, key_of(4), "changed");
+  EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
+}
+TEST_F(HashColdTest, AnOwnInstallIsNoConflict) {
+  load();
+  all_.glean();
+  begin(0);
+  ASSERT_EQ(get(0, key_of(14)), payload_of(14));
+  ASSERT_EQ(get(0, "missing"), std::nullopt);
+  ASSERT_TRUE(put(0, key_of(15), "a").is_ok());
+  ASSERT_TRUE(put(0, key_of(14), "b").is_ok());
+  ASSERT_TRUE(put(0, "missing", "c", WriteMode::kInsert).is_ok());
+  ASSERT_EQ(get(0, key_of(14)), "b");
+  ASSERT_EQ(get(0, "missing"), "c");
+  const Status status = commit(0);
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(get_alone(1, key_of(14)), "b");
+}
+// Goal: own inserts that spread and merge the bins which the transaction took over are no conflict.
+TEST_F(HashColdTest, OwnInsertsIntoBinsThatWereReadColdAreNoConflict) {
+  load(300);
+  all_.glean();
+  begin(0);
+  for (unsigned i = 0; i < 300; ++i) ASSERT_EQ(get(0, key_of(i)), payload_of(i));
+  for (unsigned i = 300; i < 2000; ++i) {
+    ASSERT_EQ(get(0, key_of(i)), std::nullopt);
+    ASSERT_TRUE(put(0, key_of(i), payload_of(i), WriteMode::kInsert).is_ok());
+  }
+  const Status status = commit(0);
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  check(1, 2000);
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  check(1, 2000);
+}
+
+TEST_F(HashColdTest, AWriteFindsItsRecordAgainAfterADrop) {
+  load();
+  begin(0);
+  ASSERT_TRUE(put(0, key_of(14), "mine").is_ok());
+  ASSERT_TRUE(erase(0, key_of(16)).is_ok());
+  EXPECT_EQ(all_.glean().pages_kept, 0u);
+  ASSERT_EQ(get(0, key_of(14)), "mine");  // its own, whose page has gone
+  ASSERT_EQ(get(0, key_of(16)), std::nullopt);
+  ASSERT_TRUE(put(0, key_of(15), "second").is_ok());
+  ASSERT_TRUE(put(0, key_of(14), "third").is_ok());
+  const Status status = commit(0);
+  ASSERT_TRUE(status.code() == ErrorCode::kConflict || status.is_ok()) << status.message();
+}
+TEST_F(HashColdTest, ABlindWriteCommitsAfterADrop) {
+  load();
+  begin(0);
+  ASSERT_TRUE(put(0, key_of(14), "mine").is_ok());
+  ASSERT_TRUE(put(0, "fresh", "inserted").is_ok());
+  all_.glean();
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  ASSERT_EQ(get(0, key_of(14)), "mine");
+  ASSERT_EQ(get(0, "fresh"), "inserted");
+  const Status status = commit(0);
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(get_alone(1, key_of(14)), "mine");
+  EXPECT_EQ(get_alone(1, "fresh"), "inserted");
+}
+// The lock phase itself has to find the record.
+TEST_F(HashColdTest, AWriteThatIsNotLookedAtAgainCommitsAfterADrop) {
+  load();
+  begin(0);
+  ASSERT_TRUE(put(0, key_of(14), "mine").is_ok());
+  ASSERT_TRUE(put(0, "fresh", std::string(900, 'f')).is_ok());
+  all_.glean();
+  ASSERT_TRUE(commit(0).is_ok());
+  EXPECT_EQ(get_alone(1, key_of(14)), "mine");
+  EXPECT_EQ(get_alone(1, "fresh"), std::string(900, 'f'));
+}
+TEST_F(HashColdTest, AWriteWhosePageWasDroppedAndMadeAgainByOthers) {
+  load();
+  begin(0);
+  ASSERT_TRUE(put(0, key_of(14), "mine").is_ok());
+  all_.glean();
+  put_alone(1, key_of(14), "theirs");
+  erase_alone(1, key_of(14));
+  put_alone(1, key_of(14), "theirs again");
+  ASSERT_EQ(get(0, key_of(14)), "mine");
+  ASSERT_TRUE(commit(0).is_ok());
+  EXPECT_EQ(get_alone(1, key_of(14)), "mine");
+}
+TEST_F(HashColdTest, AKeyThatWasReadErasedAndIsBackConflicts) {
+  load();
+  erase_alone(1, key_of(14));
+  begin(0);
+  ASSERT_EQ(get(0, key_of(14)), std::nullopt);  // by a deleted record
+  all_.glean();
+  put_alone(1, key_of(14), "back");
+  ASSERT_TRUE(put(0, key_of(3000), "x").is_ok());
+  EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
+}
+TEST_F(HashColdTest, ADropIsAConflictForWhoReadThere) {
+  load();
+  begin(0);
+  ASSERT_EQ(get(0, key_of(14)), payload_of(14));
+  all_.glean();
+  ASSERT_TRUE(put(0, key_of(3000), "x").is_ok());
+  EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
+}
+// null -> installed -> gleaned -> dropped -> null again, between a read and its verify.
+TEST_F(HashColdTest, APointerThatIsNullAgainHasChanged) {
+  load();
+  all_.glean();
+  begin(0);
+  ASSERT_EQ(get(0, key_of(14)), payload_of(14));
+  put_alone(1, key_of(14), "changed");
+  EXPECT_EQ(all_.glean().pages_kept, 0u);
+  EXPECT_EQ(volatile_pages(), 0u);
+  ASSERT_TRUE(put(0, key_of(3000), "x").is_ok());
+  EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
+}
+
+TEST_F(HashColdTest, ALockedOrNewerRecordKeepsItsPage) {
+  load();
+  all_.compose();
+  put_alone(1, key_of(14), "newer");
+  begin(0);
+  occ::ReadRange range;
+  ASSERT_TRUE(
+      get_for_update(all_.session(0).ctx(), all_.control(), key_of(3001), &range).is_ok());
+  EXPECT_GE(all_.install().pages_kept, 2u);
+  EXPECT_GE(volatile_pages(), 3u);
+  all_.session(0).rollback();
+  EXPECT_EQ(get_alone(1, key_of(14)), "newer");
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get_alone(1, key_of(14)), "newer");
+}
+// Goal: an erasure that the snapshot does not have is not forgotten when the record is purged
+// before the drop. Method: bins are chained while a lock in them is held, so that the snapshot has
+// two of each; later inserts spread them the same way, and not both halves get a newer record.
+TEST_F(HashColdTest, APurgedErasureKeepsItsBin) {
+  constexpr unsigned kFew = 280;
+  load(20);
+  begin(3);
+  occ::ReadRange range;
+  for (unsigned i = 0; i < 20; ++i) {
+    ASSERT_TRUE(get_for_update(all_.session(3).ctx(), all_.control(), key_of(i), &range).is_ok());
+  }
+  for (unsigned i = 20; i < kFew; ++i) put_alone(0, key_of(i), payload_of(i));
+  all_.session(3).rollback();
+  all_.compose();
+  for (unsigned i = 0; i < kFew; i += 5) erase_alone(1, key_of(i));
+  all_.all().pass_epochs();
+  for (const char* key : {"a", "b", "c", "d", "e"}) put_alone(2, key, std::string(1200, 'x'));
+  EXPECT_GT(all_.install().pages_kept, 1u);
+  for (unsigned i = 0; i < kFew; ++i) {
+    const bool erased = i % 5 == 0;
+    ASSERT_EQ(get_alone(3, key_of(i)), erased ? std::nullopt : std::optional(payload_of(i)));
+  }
+}
+TEST_F(HashColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
+  load();
+  all_.glean();
+  begin(0);
+  all_.pages().fail_read_after(0);
+  EXPECT_EQ(read(0, key_of(14)).status.code(), ErrorCode::kIoError);
+  all_.pages().fail_read_after(0);
+  EXPECT_EQ(put(0, key_of(14), "x").code(), ErrorCode::kIoError);
+  EXPECT_EQ(get(0, key_of(14)), payload_of(14));
+  ASSERT_TRUE(put(0, key_of(14), "x").is_ok());
+  EXPECT_TRUE(commit(0).is_ok());
+  EXPECT_EQ(get_alone(1, key_of(14)), "x");
+}
+
+}  // namespace
+}  // namespace foedus::storage::hash
