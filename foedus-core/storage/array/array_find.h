@@ -14,8 +14,9 @@
 //       record; what was read there conflicts.
 //   A9  Before a transaction uses what it found after a drop, its own writes follow to where their
 //       records are now: else it would not see them. A drop says so in the control
-//       (StorageControl::drop_epoch) before it marks the first record, so before the place where
-//       the record is next can be found.
+//       (StorageControl::drop_epoch) after it has marked all records, so that who began later has
+//       none of them, and before the pointer loses the page, so before the place where the record
+//       is next can be found.
 
 #include <cstdint>
 

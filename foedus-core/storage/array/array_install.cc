@@ -84,10 +84,9 @@ class Installer {
     }
     if (quiet) {
       FOEDUS_SYNC_POINT("array:before_drop");
-      announce();
       for (std::uint32_t i = 0; i < locked; ++i) {
         page::RecordHeader* const record = record_at(border, i, shape_);
-        // order: release, pairs with readers' acquire: who sees the mark sees the announcement.
+        // order: release, pairs with readers' acquire: nothing before the mark is lost.
         record->tid.store_release(record->load_tid().with(page::Tid::kMoved).word());
       }
       take(link, page);
@@ -107,21 +106,21 @@ class Installer {
       for (const page::DualPagePointer& pointer : interior->pointers) {
         if (!pointer.load_volatile().is_null()) return false;
       }
-      announce();
       take(link, page);
     }
     retire(page);
     return true;
   }
 
-  void announce() {
-    // order: release, see A9.
-    installation_.control->drop_epoch.store_release(installation_.clock->current().number());
-  }
-  // Marks the page, then takes it from its pointer. REQUIRES: the page's lock (O1: before the
-  // holder's).
+  // Marks the page, announces the drop (A9), then takes the page from its pointer. REQUIRES: its
+  // records are marked; the page's lock (O1: before the holder's).
   void take(const Link& link, page::PageHeader* page) {
     page->store_version(page->load_version().with(page::PageVersion::kDropped));
+    // order: a transaction that saw a record unmarked fenced (EpochClock::pin()) before this, so
+    // the epoch in which it began is not above the one that is read now.
+    base::fence_seq_cst();
+    // order: release, and before the pointer: who sees that without its volatile half sees this.
+    installation_.control->drop_epoch.store_release(installation_.clock->current().number());
     FOEDUS_SYNC_POINT("array:dropped");
     const bool taken = occ::change_pointer(link.pointer, link.holder, link.ids,
                                            {page::VolatilePageId(), link.ids.snapshot_page});
