@@ -94,7 +94,7 @@ class MemoryPages : public snapshot::PageReader {
     return base::crc32c(block.bytes + kAt + 4, page::kPageBytes - kAt - 4, sum);
   }
 
-  std::mutex lock_;  // readers may run beside a writer
+  std::unique_ptr<std::mutex> lock_ = std::make_unique<std::mutex>();  // the pages may be moved
   std::map<std::uint64_t, std::unique_ptr<Block>> pages_;
   std::uint64_t reads_ = 0;
   std::uint64_t reads_before_failure_ = ~std::uint64_t{0};
