@@ -22,6 +22,8 @@ namespace foedus::gleaner {
 
 namespace {
 
+constexpr std::uint64_t kProgressUs = 200'000;  // between two calls of GleanInput::mapping
+
 class NoRecords final : public RecordStream {
  public:
   Result<const StreamRecord*> next() override { return static_cast<const StreamRecord*>(nullptr); }
@@ -141,11 +143,13 @@ class Glean {
   }
 
   Status wait() {
-    input_.runtime->wait(&finished_, base::Runtime::kForever, [this] {
+    const auto all_done = [this] {
       const auto is_done = [](const auto& task) { return task->is_done(); };
       return std::all_of(mappers_.begin(), mappers_.end(), is_done) &&
              std::all_of(reducers_.begin(), reducers_.end(), is_done);
-    });
+    };
+    const std::uint64_t look_us = input_.mapping ? kProgressUs : base::Runtime::kForever;
+    while (!input_.runtime->wait(&finished_, look_us, all_done)) input_.mapping();
     // A mapper that was refused by its reducer knows less than that does.
     for (const auto& reducer : reducers_) {
       if (!reducer->status().is_ok()) return reducer->status();
@@ -168,7 +172,10 @@ class Glean {
     for (std::size_t i = 0; i < heads_.size(); ++i) {
       FOEDUS_TRY(heads_[i], reducers_[i]->next_storage());
     }
-    for (std::size_t i = 0; i < input_.storages.size(); ++i) FOEDUS_CHECK(compose_storage(i));
+    for (std::size_t i = 0; i < input_.storages.size(); ++i) {
+      if (input_.composing) input_.composing(i);
+      FOEDUS_CHECK(compose_storage(i));
+    }
     for (const auto& head : heads_) {
       FOEDUS_INVARIANT(!head.has_value(), static_cast<std::uint32_t>(head->storage));
     }

@@ -4,59 +4,96 @@
 #include <utility>
 #include <vector>
 
+#include "foedus-core/base/atomic_word.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "gleaner/glean.h"
 #include "gleaner/segment_source.h"
 
 namespace foedus::gleaner {
 
-Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGleanOptions& options) {
-  FOEDUS_TRY(const auto directory,
-             engine::ClosedDirectory::open(dir, options.socs, options.sink));
-  base::Runtime& runtime = *directory->runtime();
-  const std::uint64_t begin_us = runtime.now_us();
-  const std::uint32_t mappers =
-      options.mappers == 0 ? directory->topology().socs() : options.mappers;
-  if (mappers > kMaxSocs || options.mapper_bytes < 4096) {
-    return Status::error(ErrorCode::kInvalidArgument, "1 to 64 mappers of at least 4096 bytes");
-  }
+namespace {
 
+// Deals the segments out to the mappers, those of one logger in their order (G40).
+std::vector<std::unique_ptr<SegmentSource>> deal(const engine::GleanOrder& order,
+                                                 std::uint32_t mappers,
+                                                 base::AtomicWord<std::uint64_t>* opened) {
   std::vector<std::vector<SegmentPart>> parts(mappers);
-  for (std::size_t i = 0; i < directory->segment_count(); ++i) {
-    parts[i % mappers].push_back({static_cast<std::uint32_t>(i), [&directory, i] {
-                                    return directory->open_segment(i);
+  for (std::size_t i = 0; i < order.segments.size(); ++i) {
+    const engine::GleanOrder::OpenSegment& open = order.segments[i];
+    parts[i % mappers].push_back({static_cast<std::uint32_t>(i), [&open, opened] {
+                                    opened->fetch_add_relaxed(1);  // order: relaxed, a statistic
+                                    return open();
                                   }});
   }
   std::vector<std::unique_ptr<SegmentSource>> sources;
-  GleanInput input;
-  for (auto& some : parts) {
-    sources.push_back(std::make_unique<SegmentSource>(std::move(some)));
-    input.sources.push_back(sources.back().get());
-  }
-  input.device = directory->device();
-  input.runtime = &runtime;
-  input.topology = &directory->topology();
-  input.storages = directory->storages();
-  input.next_storage_id = directory->next_storage_id();
-  input.previous = directory->newest_manifest();
-  input.covered = directory->durable();
-  input.newest_seen = directory->newest_seen();
-  input.mapper_bytes = options.mapper_bytes;
-  input.reducer_bytes = options.reducer_bytes;
+  for (auto& some : parts) sources.push_back(std::make_unique<SegmentSource>(std::move(some)));
+  return sources;
+}
 
-  GleanCounts counts;
-  FOEDUS_TRY(const snapshot::Manifest manifest, glean(input, &counts));
+}  // namespace
+}  // namespace foedus::gleaner
+
+namespace foedus::engine {
+
+Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report) {
+  const std::uint64_t begin_us = order.runtime->now_us();
+  const std::uint32_t mappers = order.mappers == 0 ? order.topology->socs() : order.mappers;
+  if (mappers > kMaxSocs || order.mapper_bytes < 4096) {
+    return Status::error(ErrorCode::kInvalidArgument, "1 to 64 mappers of at least 4096 bytes");
+  }
+  base::AtomicWord<std::uint64_t> opened;
+  const auto sources = gleaner::deal(order, mappers, &opened);
+  gleaner::GleanInput input;
+  for (const auto& source : sources) input.sources.push_back(source.get());
+  input.device = order.device;
+  input.runtime = order.runtime;
+  input.topology = order.topology;
+  input.storages = order.storages;
+  input.next_storage_id = order.next_storage_id;
+  input.previous = order.previous;
+  input.covered = order.covered;
+  input.newest_seen = order.newest_seen;
+  input.mapper_bytes = order.mapper_bytes;
+  input.reducer_bytes = order.reducer_bytes;
+  if (order.progress) {
+    input.mapping = [&] {
+      // order: relaxed, a statistic.
+      order.progress({GleanStage::kMap, opened.load_relaxed(), order.segments.size()});
+    };
+    input.composing = [&](std::size_t done) {
+      order.progress({GleanStage::kCompose, done, order.storages.size()});
+    };
+  }
+
+  gleaner::GleanCounts counts;
+  FOEDUS_TRY(snapshot::Manifest manifest, gleaner::glean(input, &counts));
+  report->snapshot = static_cast<std::uint32_t>(manifest.number);
+  report->covered = manifest.covered;
+  report->records_read = counts.records_read;
+  report->records_composed = counts.records_shipped;
+  report->runs_spilled = counts.runs_spilled;
+  report->pages_written = counts.pages_written;
+  report->map_reduce_us = counts.map_reduce_us;
+  report->compose_us = counts.compose_us;
+  report->total_us = order.runtime->now_us() - begin_us;
+  return manifest;
+}
+
+}  // namespace foedus::engine
+
+namespace foedus::gleaner {
+
+Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGleanOptions& options) {
+  FOEDUS_TRY(const auto directory,
+             engine::ClosedDirectory::open(dir, options.socs, options.sink));
+  engine::GleanOrder order = directory->order();
+  order.mappers = options.mappers;
+  order.mapper_bytes = options.mapper_bytes;
+  order.reducer_bytes = options.reducer_bytes;
   GleanReport report;
-  report.snapshot = static_cast<std::uint32_t>(manifest.number);
-  report.covered = manifest.covered;
-  report.records_read = counts.records_read;
-  report.records_composed = counts.records_shipped;
-  report.runs_spilled = counts.runs_spilled;
-  report.pages_written = counts.pages_written;
+  FOEDUS_TRY([[maybe_unused]] const auto manifest, engine::make_snapshot(order, &report));
   report.catalog_us = directory->catalog_us();
-  report.map_reduce_us = counts.map_reduce_us;
-  report.compose_us = counts.compose_us;
-  report.total_us = report.catalog_us + runtime.now_us() - begin_us;
+  report.total_us += report.catalog_us;
   return report;
 }
 

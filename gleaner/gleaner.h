@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "foedus/epoch.h"
+#include "foedus/database.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
 
@@ -17,21 +17,6 @@ struct DirectoryGleanOptions {
   std::uint64_t mapper_bytes = 16u << 20;  // memory of each mapper; at least 4096
   std::uint64_t reducer_bytes = 256u << 20;  // of the reducer; what is more is spilled
   LogSink sink;                            // what an operator should know; may be empty
-};
-
-struct GleanReport {
-  std::uint32_t snapshot = 0;  // its number
-  Epoch covered;               // all commits of it and before are in
-  std::uint64_t records_read = 0;
-  std::uint64_t records_composed = 0;  // what was left of them
-  std::uint64_t runs_spilled = 0;
-  std::uint64_t pages_written = 0;
-  // Microseconds: reading the catalog out of the log; until all records are sorted; composing, and
-  // making it durable.
-  std::uint64_t catalog_us = 0;
-  std::uint64_t map_reduce_us = 0;
-  std::uint64_t compose_us = 0;
-  std::uint64_t total_us = 0;
 };
 
 // kBusy: the database is open. kNotFound: there is none. Failures as of glean(): the directory then

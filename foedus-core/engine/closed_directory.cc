@@ -8,6 +8,61 @@
 
 namespace foedus::engine {
 
+Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous) {
+  std::map<page::StorageId, storage_meta::StorageMeta> storages;
+  std::uint32_t next_id = 1;
+  if (previous != nullptr) {
+    next_id = static_cast<std::uint32_t>(previous->next_storage_id);
+    for (const snapshot::ManifestStorage& one : previous->storages) {
+      storages[one.id] = {one.id,      one.kind,          one.name,
+                          one.records, one.payload_bytes, one.fan_out_bits};
+    }
+  }
+  const Epoch covered = previous == nullptr ? Epoch() : previous->covered;
+  std::vector<page::StorageId> dropped;
+  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+    FOEDUS_CHECK(log.read_segment(
+        i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) -> Status {
+          next_id = std::max(next_id, static_cast<std::uint32_t>(record.storage_id) + 1);
+          if (record.type == log::LogRecordType::kDropStorage) {
+            dropped.push_back(record.storage_id);
+          } else if (record.type == log::LogRecordType::kCreateStorage &&
+                     page::Tid(record.tid).epoch() > covered) {
+            FOEDUS_TRY(storages[record.storage_id],
+                       storage_meta::parse(record.storage_id, record.key(), record.payload()));
+          }
+          return {};
+        }));
+  }
+  for (const page::StorageId id : dropped) storages.erase(id);  // ids are never used again
+  FoundCatalog found;
+  found.next_storage_id = page::StorageId{next_id};
+  for (auto& [id, meta] : storages) found.storages.push_back(std::move(meta));
+  return found;
+}
+
+Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device) {
+  Result<snapshot::Manifest> manifest = snapshot::read_newest_manifest(device);
+  if (manifest.is_ok()) return std::optional<snapshot::Manifest>(std::move(manifest).value());
+  if (manifest.status().code() == ErrorCode::kNotFound) return std::optional<snapshot::Manifest>();
+  return manifest.status();
+}
+
+GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous) {
+  GleanOrder order;
+  order.previous = previous;
+  order.covered = log.durable_epoch_found();
+  order.newest_seen = std::max(order.covered, log.first_new_epoch().previous());
+  if (previous != nullptr) {
+    order.covered = std::max(order.covered, previous->covered);
+    order.newest_seen = std::max(order.newest_seen, previous->newest_seen);
+  }
+  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+    order.segments.push_back([&log, i] { return log.open_segment(i); });
+  }
+  return order;
+}
+
 ClosedDirectory::~ClosedDirectory() = default;
 
 Result<std::unique_ptr<ClosedDirectory>> ClosedDirectory::open(const std::string& dir,
@@ -25,50 +80,16 @@ Status ClosedDirectory::read(const std::string& dir, std::uint32_t socs, LogSink
   FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.socs = topology_->socs()},
                                   std::move(sink)));
   FOEDUS_CHECK(log_->make_cut_durable());  // E13
-  Result<snapshot::Manifest> manifest = snapshot::read_newest_manifest(device_.get());
-  if (manifest.is_ok()) {
-    manifest_ = std::move(manifest).value();
-  } else if (manifest.status().code() != ErrorCode::kNotFound) {
-    return manifest.status();
-  }
+  FOEDUS_TRY(manifest_, find_newest_manifest(device_.get()));
   if (segment_count() == 0 && !manifest_.has_value()) {
     return Status::error(ErrorCode::kNotFound, dir + " holds no log");
   }
-  durable_ = log_->durable_epoch_found();
-  newest_seen_ = std::max(durable_, log_->first_new_epoch().previous());
+  const GleanOrder all = order();
+  durable_ = all.covered;
+  newest_seen_ = all.newest_seen;
   const std::uint64_t begin_us = runtime_->now_us();
-  FOEDUS_CHECK(read_catalog());
+  FOEDUS_TRY(catalog_, read_found_catalog(*log_, newest_manifest()));
   catalog_us_ = runtime_->now_us() - begin_us;
-  return {};
-}
-
-Status ClosedDirectory::read_catalog() {
-  std::map<page::StorageId, storage_meta::StorageMeta> storages;
-  std::uint32_t next_id = 1;
-  if (manifest_.has_value()) {
-    next_id = static_cast<std::uint32_t>(manifest_->next_storage_id);
-    for (const snapshot::ManifestStorage& one : manifest_->storages) {
-      storages[one.id] = {one.id,      one.kind,          one.name,
-                          one.records, one.payload_bytes, one.fan_out_bits};
-    }
-  }
-  std::vector<page::StorageId> dropped;
-  for (std::size_t i = 0; i < segment_count(); ++i) {
-    FOEDUS_CHECK(log_->read_segment(
-        i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) -> Status {
-          next_id = std::max(next_id, static_cast<std::uint32_t>(record.storage_id) + 1);
-          if (record.type == log::LogRecordType::kDropStorage) {
-            dropped.push_back(record.storage_id);
-          } else if (record.type == log::LogRecordType::kCreateStorage) {
-            FOEDUS_TRY(storages[record.storage_id],
-                       storage_meta::parse(record.storage_id, record.key(), record.payload()));
-          }
-          return {};
-        }));
-  }
-  for (const page::StorageId id : dropped) storages.erase(id);  // ids are never used again
-  for (auto& [id, meta] : storages) storages_.push_back(std::move(meta));
-  next_storage_id_ = page::StorageId{next_id};
   return {};
 }
 
@@ -77,6 +98,16 @@ std::size_t ClosedDirectory::segment_count() const { return log_->found_segment_
 Result<std::unique_ptr<log::SegmentRecords>> ClosedDirectory::open_segment(
     std::size_t index) const {
   return log_->open_segment(index);
+}
+
+GleanOrder ClosedDirectory::order() const {
+  GleanOrder order = order_of_found(*log_, newest_manifest());
+  order.device = device_.get();
+  order.runtime = runtime_.get();
+  order.topology = topology_.get();
+  order.storages = catalog_.storages;
+  order.next_storage_id = catalog_.next_storage_id;
+  return order;
 }
 
 }  // namespace foedus::engine

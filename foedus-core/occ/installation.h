@@ -30,6 +30,9 @@ struct Installation {
   StorageControl* control = nullptr;
   Epoch covered;                          // all of this epoch and before is in the snapshot
   std::uint32_t soc = 0;                  // whose part of the cache is used
+  // How many volatile pages are dropped at most, or a few more; 0: pointers are installed only.
+  // Sequential storages drop all that they can: nobody comes back to their pages.
+  std::uint64_t pages_to_drop = ~std::uint64_t{0};
 };
 
 struct InstallCounts {

@@ -1,5 +1,9 @@
 #include "foedus-core/storage/dispatch.h"
 
+#include "foedus-core/storage/array/array_install.h"
+#include "foedus-core/storage/hash/hash_install.h"
+#include "foedus-core/storage/sequential/sequential_install.h"
+
 namespace foedus::storage {
 
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
@@ -20,6 +24,17 @@ void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* 
     case StorageKind::kSequential: return sequential::drop(pool, pages, control);
   }
   FOEDUS_INVARIANT(false, control->meta.kind);
+}
+
+Result<occ::InstallCounts> install(const occ::Installation& installation,
+                                   page::SnapshotPageId root) {
+  switch (installation.control->meta.kind) {
+    case StorageKind::kMasstree: return occ::InstallCounts();
+    case StorageKind::kArray: return array::install(installation, root);
+    case StorageKind::kHash: return hash::install(installation, root);
+    case StorageKind::kSequential: return sequential::install(installation, root);
+  }
+  FOEDUS_INVARIANT(false, installation.control->meta.kind);
 }
 
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,

@@ -6,6 +6,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/installation.h"
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/array/array_storage.h"
@@ -23,6 +24,12 @@ namespace foedus::storage {
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 // Retires all pages. REQUIRES: no transaction that begins now finds the storage.
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+
+// Installs a new snapshot whose root this is, null if it has no pages of the storage, and drops
+// volatile pages. Failures of the page cache: what was installed stays, the rest is as before.
+// REQUIRES: one installation of a storage at a time; the caller is pinned; the snapshot is durable.
+Result<occ::InstallCounts> install(const occ::Installation& installation,
+                                   page::SnapshotPageId root);
 
 // Where a moved record is now, without locks. False: it is in no page any more; relocate() a write,
 // and a read of it conflicts.
