@@ -247,6 +247,7 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   order.previous = previous.has_value() ? &*previous : nullptr;
   order.covered = engine_->durability().durable();  // E15: first
   FOEDUS_SYNC_POINT("gleaning:covered");
+  engine_->log()->roll_segments();  // so that the next glean need not read these again
   if (previous.has_value() && order.covered <= previous->covered) {
     report->snapshot = static_cast<std::uint32_t>(previous->number);
     report->covered = previous->covered;
