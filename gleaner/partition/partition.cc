@@ -51,7 +51,7 @@ std::vector<Group> group(const std::vector<PositionSample>& samples, std::size_t
   return all;
 }
 
-// For each number of partitions and of groups that they take: the most samples on their own SOC.
+// For each number of partitions and of groups that they take: the best sum (G70).
 class Choice {
  public:
   Choice(const std::vector<Group>& groups, std::uint32_t partitions, std::uint32_t socs,
@@ -59,17 +59,17 @@ class Choice {
       : groups_(groups),
         partitions_(partitions),
         socs_(socs),
-        share_max_(std::max<std::size_t>(1, 2 * samples / partitions)) {}
+        even_(static_cast<double>(samples) / partitions) {}
 
   // Index of the first group of each partition but the first.
   std::vector<std::size_t> run() {
     const std::size_t ends = groups_.size() + 1;
-    best_.assign(partitions_ + 1, std::vector<std::int64_t>(ends, -1));
+    best_.assign(partitions_ + 1, std::vector<double>(ends, kImpossible));
     from_.assign(partitions_ + 1, std::vector<std::size_t>(ends, 0));
     best_[0][0] = 0;
     for (std::uint32_t p = 0; p < partitions_; ++p) {
       for (std::size_t begin = 0; begin < ends; ++begin) {
-        if (best_[p][begin] >= 0) extend(p, begin);
+        if (best_[p][begin] != kImpossible) extend(p, begin);
       }
     }
     std::vector<std::size_t> begins;
@@ -82,28 +82,31 @@ class Choice {
   }
 
  private:
+  static constexpr double kImpossible = -1e300;
+
   // Partition `p` begins at group `begin`: every end that leaves it within its share, or one group.
   void extend(std::uint32_t p, std::size_t begin) {
-    std::int64_t own = best_[p][begin];
-    std::size_t taken = 0;
+    double own = 0;
+    double taken = 0;
     for (std::size_t end = begin;; ++end) {
-      if (own > best_[p + 1][end]) {
-        best_[p + 1][end] = own;
+      const double sum = best_[p][begin] + own - taken * taken / (2 * even_);
+      if (sum > best_[p + 1][end]) {
+        best_[p + 1][end] = sum;
         from_[p + 1][end] = begin;
       }
       if (end == groups_.size()) return;
       const Group& next = groups_[end];
-      if (taken != 0 && taken + next.count > share_max_) return;
-      taken += next.count;
-      own += static_cast<std::int64_t>(next.by_soc[p % socs_]);
+      if (taken != 0 && taken + static_cast<double>(next.count) > 2 * even_) return;
+      taken += static_cast<double>(next.count);
+      own += static_cast<double>(next.by_soc[p % socs_]);
     }
   }
 
   const std::vector<Group>& groups_;
   const std::uint32_t partitions_;
   const std::uint32_t socs_;
-  const std::size_t share_max_;
-  std::vector<std::vector<std::int64_t>> best_;
+  const double even_;
+  std::vector<std::vector<double>> best_;
   std::vector<std::vector<std::size_t>> from_;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 // The partition stage (paper §7.2): where one storage is divided among the reducers of a glean.
 //
-//   G70 Partition i belongs to SOC i mod the number of SOCs. Boundaries are chosen so that as many
-//       pages as possible were last changed by the SOC whose partition they fall into, as long as no
-//       partition has more than twice its even share of them: a gleaner whose reducers are all on
-//       one SOC would use one core, which costs more than what lies on the wrong SOC.
+//   G70 Partition i belongs to SOC i mod the number of SOCs. Boundaries weigh two things: a page
+//       counts one if the SOC whose partition it falls into changed it last, and a partition of s
+//       times its even share costs s * s / 2 even shares; more than twice is out of the question. So
+//       what SOCs have to themselves stays there unless that leaves other reducers idle.
 //   G71 The same samples give the same boundaries, in whatever order they come.
 
 #include <cstdint>
