@@ -322,7 +322,8 @@ bool exchange_root(Subtree* subtree, const LayerRoot& layer, TreePage* root,
 
 bool exchange_cold(BorderPage* holder, page::DualPagePointer* pointer, page::SnapshotPageId cold) {
   const page::DualPageIds before = pointer->load();
-  if (!before.volatile_page.is_null()) return false;
+  // No pointer leads to nothing, but the root of a storage that was dropped.
+  if (!before.volatile_page.is_null() || before.is_null()) return false;
   if (before.snapshot_page == cold) return true;
   return occ::change_pointer(pointer, holder == nullptr ? nullptr : &holder->header, before,
                              {{}, cold});

@@ -1,5 +1,7 @@
 #include "foedus-core/storage/masstree/masstree_subtree.h"
 
+#include <algorithm>
+
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/overflow.h"
@@ -156,11 +158,14 @@ void Subtree::mark() {
   }
   FOEDUS_SYNC_POINT("masstree:drop_records_moved");
   // order: a transaction that saw one of these records unmarked fenced (EpochClock::pin()) before
-  // this, so the epoch in which it began is not above the one that is read now.
+  // this, so the epoch in which it began is not above the one that is read now, nor the one that
+  // heirs are stamped with.
   base::fence_seq_cst();
+  const bool drops = std::any_of(members_.begin(), members_.end(),
+                                 [](const Member& member) { return member.heir == nullptr; });
   const std::uint64_t now = installation_.clock->current().number();
   // order: release, and before the pointer: who sees that without its volatile half sees this.
-  installation_.control->drop_epoch.store_release(now);
+  if (drops) installation_.control->drop_epoch.store_release(now);
 }
 
 void Subtree::mark_moved() {
