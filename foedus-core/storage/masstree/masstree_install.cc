@@ -135,9 +135,11 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
   FOEDUS_SYNC_POINT("masstree:install_searched");
   Row row;
   FOEDUS_CHECK(cold->row((*page)->header.level - 1u, (*page)->low, (*page)->last, &row));
-  do {
-    exchange_all(above, page, row, next_exchange, &children);
-  } while (exchange_all(above, page, row, next_merge, &children));
+  // Each exchange takes away volatile pages, or earlier snapshots; what it leaves may allow others.
+  for (bool done = true; done;) {
+    done = exchange_all(above, page, row, next_exchange, &children);
+    done = exchange_all(above, page, row, next_merge, &children) || done;
+  }
   *remains = {1, 0, true};
   for (const Child& child : children) remains->add(child.remains);
   return {};
