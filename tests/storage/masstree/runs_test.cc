@@ -138,8 +138,9 @@ TEST_F(RunsTest, HotPagesKeepFewOthers) {
     make_children(150, 5);
     for (Child& child : children_) child.is_divisible = true;
     exchange_all(0);
-    // Between two hot pages at most a rest on either side, or one page if both are one.
-    EXPECT_LE(volatile_pages(true), 2 * (volatile_pages(false) + 1));
+    // Between two hot pages at most a rest on either side; or one across a fence, too, if no page
+    // of the snapshot lies between them.
+    EXPECT_LE(volatile_pages(true), 3 * (volatile_pages(false) + 1));
   }
 }
 
