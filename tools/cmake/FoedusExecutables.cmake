@@ -7,9 +7,9 @@ function(foedus_folders_with_main result)
   set(${result} "${mains}" PARENT_SCOPE)
 endfunction()
 
-# foedus_tool_folders(): tools/<x>/*.cc with a main.cc becomes bin/<x>, main.cc alone over a library
-# foedus_tool_<x> of the others, which is linked to the tests of tools, too. bin/foedus is the folder
-# foedus_cli, because `foedus` is the library; its command line needs CLI11.
+# foedus_tool_folders(): tools/<x>/*.cc with a main.cc becomes bin/<x>: main.cc alone over a library
+# foedus_tool_<x> of the others, which is linked to the tests of tools, too. The folder foedus_cli
+# becomes bin/foedus, because the target `foedus` is the library; its command line needs CLI11.
 function(foedus_tool_folders)
   foedus_folders_with_main(names)
   foreach(name IN LISTS names)
