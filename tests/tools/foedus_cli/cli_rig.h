@@ -1,28 +1,21 @@
 #pragma once
 // A database of all four kinds, written through the public interface and gleaned, for the program
-// `foedus` to look at; what it says; and damage to the files, with right checksums if wanted.
+// `foedus` to look at; what it says.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
-#include <vector>
 
-#include "foedus-core/snapshot/snapshot_format.h"
 #include "gleaner/gleaner.h"
 #include "tests/testing/test_database.h"
 #include "tools/foedus_cli/commands.h"
-#include "tools/foedus_cli/page_walk.h"
 
 namespace foedus::cli {
 
@@ -167,57 +160,6 @@ class CliRig {
   Hash hash_;
   Array array_;
   Sequential list_;
-};
-
-// A copy of a directory that a test may damage.
-class DamagedCopy {
- public:
-  explicit DamagedCopy(const std::string& dir) {
-    std::filesystem::copy(dir, this->dir(), std::filesystem::copy_options::recursive);
-  }
-  const std::string& dir() const { return directory_.path(); }
-  std::string path_of(const std::string& name) const { return dir() + "/" + name; }
-
-  std::unique_ptr<Block> read(const std::string& name, std::uint64_t page) const {
-    auto block = std::make_unique<Block>();
-    std::ifstream file(path_of(name), std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(page * page::kPageBytes));
-    file.read(block->bytes, sizeof(block->bytes));
-    EXPECT_EQ(file.gcount(), static_cast<std::streamsize>(sizeof(block->bytes)));
-    return block;
-  }
-  void write_bytes(const std::string& name, std::uint64_t offset, std::string_view bytes) const {
-    std::fstream file(path_of(name), std::ios::binary | std::ios::in | std::ios::out);
-    file.seekp(static_cast<std::streamoff>(offset));
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    ASSERT_TRUE(file.good());
-  }
-  void flip(const std::string& name, std::uint64_t offset) const {
-    std::fstream file(path_of(name), std::ios::binary | std::ios::in | std::ios::out);
-    file.seekg(static_cast<std::streamoff>(offset));
-    const auto byte = static_cast<char>(file.get() ^ 4);
-    file.seekp(static_cast<std::streamoff>(offset));
-    file.put(byte);
-    ASSERT_TRUE(file.good());
-  }
-  // As whoever wrote a wrong page would have: with the right checksum.
-  void write(const std::string& name, std::uint64_t page, Block* block) const {
-    block->header().crc32c = snapshot::checksum_of(block->bytes, sizeof(block->bytes));
-    write_bytes(name, page * page::kPageBytes, {block->bytes, sizeof(block->bytes)});
-  }
-  std::uint64_t pages_of(const std::string& name) const {
-    return std::filesystem::file_size(path_of(name)) / page::kPageBytes;
-  }
-  // The first page for which it holds; 0: there is none.
-  std::uint64_t find(const std::string& name, const std::function<bool(Block&)>& holds) const {
-    for (std::uint64_t page = 1; page < pages_of(name); ++page) {
-      if (holds(*read(name, page))) return page;
-    }
-    return 0;
-  }
-
- private:
-  testing::TestDirectory directory_;
 };
 
 }  // namespace foedus::cli
