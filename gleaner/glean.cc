@@ -183,24 +183,31 @@ class Glean {
                                       .records = meta.records,
                                       .payload_bytes = meta.payload_bytes,
                                       .fan_out_bits = meta.fan_out_bits,
-                                      .root = root_before(meta.id),
+                                      .root = {},
                                       .boundaries = table_->storages()[index].boundaries};
+    if (const snapshot::ManifestStorage* const before = find_before(meta.id)) {
+      storage.root = before->root;
+      storage.live = before->live;
+    }
+    snapshot::PageLedger ledger;
     std::vector<Subtree> subtrees;
     bool has_records = false;
     for (const auto& head : heads_) has_records |= head.has_value() && head->storage == meta.id;
     if (has_records) {
       for (std::uint32_t i = 0; i < input_.reducers; ++i) {
-        FOEDUS_CHECK(compose_partition(storage, meta, i, &subtrees));
+        FOEDUS_CHECK(compose_partition(composition(storage, meta, i, &ledger), i, &subtrees));
       }
-      FOEDUS_TRY(storage.root, join(composition(storage, meta, 0), subtrees));
+      FOEDUS_TRY(storage.root, join(composition(storage, meta, 0, &ledger), subtrees));
     }
+    Status counted = ledger.apply_to(&storage.live);
+    if (!counted.is_ok()) return std::move(counted.at_table(meta.name));
     manifest_.storages.push_back(std::move(storage));
     return {};
   }
 
-  Status compose_partition(const snapshot::ManifestStorage& storage,
-                           const storage_meta::StorageMeta& meta, std::uint32_t partition,
+  Status compose_partition(const Composition& composition, std::uint32_t partition,
                            std::vector<Subtree>* subtrees) {
+    const storage_meta::StorageMeta& meta = *composition.meta;
     const std::size_t index = table_->index_of(meta.id);
     const auto range = table_->storages()[index].range_of(partition);
     std::optional<StorageStream>& head = heads_[partition];
@@ -209,8 +216,7 @@ class Glean {
     if (!range.has_value()) return {};
     NoRecords none;
     RecordStream* const records = has_records ? head->records : &none;
-    FOEDUS_TRY(const std::vector<Subtree> some,
-               compose(composition(storage, meta, partition), *range, records));
+    FOEDUS_TRY(const std::vector<Subtree> some, compose(composition, *range, records));
     subtrees->insert(subtrees->end(), some.begin(), some.end());
     if (!has_records) return {};
     FOEDUS_TRY(head, reducers_[partition]->next_storage());
@@ -218,16 +224,17 @@ class Glean {
   }
 
   Composition composition(const snapshot::ManifestStorage& storage,
-                          const storage_meta::StorageMeta& meta, std::uint32_t partition) {
-    return {&meta, storage.root, &old_pages_, writers_[partition].get()};
+                          const storage_meta::StorageMeta& meta, std::uint32_t partition,
+                          snapshot::PageLedger* ledger) {
+    return {&meta, storage.root, &old_pages_, writers_[partition].get(), ledger};
   }
 
-  page::SnapshotPageId root_before(page::StorageId id) const {
-    if (input_.previous == nullptr) return {};
+  const snapshot::ManifestStorage* find_before(page::StorageId id) const {
+    if (input_.previous == nullptr) return nullptr;
     for (const snapshot::ManifestStorage& storage : input_.previous->storages) {
-      if (storage.id == id) return storage.root;
+      if (storage.id == id) return &storage;
     }
-    return {};
+    return nullptr;
   }
 
   // G41.
@@ -237,8 +244,9 @@ class Glean {
       FOEDUS_CHECK(writers_[i]->finish());
       const std::uint32_t pages = writers_[i]->pages();
       counts_.pages_written += pages;
-      if (pages != 0) manifest_.files.push_back({manifest_.number, i, pages, pages});
+      if (pages != 0) manifest_.files.push_back({manifest_.number, i, pages, 0});
     }
+    snapshot::settle_files(&manifest_);
     return snapshot::write_manifest(input_.device, manifest_);
   }
 
