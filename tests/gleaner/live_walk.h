@@ -134,6 +134,12 @@ class LiveCheck {
     ledger_ = {};
     return &ledger_;
   }
+  const std::vector<snapshot::LivePages>& live() const { return live_; }
+  // Others than composers changed what there is.
+  void set_live(std::vector<snapshot::LivePages> live) {
+    live_ = std::move(live);
+    ledger_ = {};
+  }
   // The test is about to change pages behind the composers' backs.
   void end() { is_at_end_ = true; }
   void expect_counted(const Pages& pages, page::SnapshotPageId root) {

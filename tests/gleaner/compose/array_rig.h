@@ -154,6 +154,12 @@ class ArrayRig {
   page::Tid next_tid() const { return page::Tid(Epoch(7), ordinal_ + 1); }
   ListStream& stream() { return *stream_; }
   MemoryPages& pages() { return pages_; }
+  LiveCheck<MemoryPages>& live() { return live_; }
+  // The same pages elsewhere: a snapshot more.
+  void set_root(page::SnapshotPageId root) {
+    root_ = root;
+    ++snapshot_;
+  }
   std::size_t pages_seen() const { return seen_.size(); }
 
  private:

@@ -106,6 +106,7 @@ class HashGleans {
   }
 
   void end_counting() { live_.end(); }
+  LiveCheck<MemoryPages>& live() { return live_; }
 
   // Reads all back. Each key is looked up as well, or every n-th one.
   HashWalk::Seen verify(std::size_t every = 1) {

@@ -117,6 +117,7 @@ class MasstreeTable {
       }
     }
   }
+  LiveCheck<MemoryPages>& live() { return live_; }
   std::string bytes_of_last() const { return pages.file_bytes(page::SnapshotNumber{snapshot}, 0); }
 
   storage_meta::StorageMeta meta;

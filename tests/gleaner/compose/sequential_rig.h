@@ -98,6 +98,8 @@ class SequentialRig {
   MemoryPages& pages() { return pages_; }
   page::SnapshotPageId root() const { return root_; }
   void set_root(page::SnapshotPageId root) { root_ = root; }
+  LiveCheck<MemoryPages>& live() { return live_; }
+  std::uint32_t take_snapshot_number() { return ++snapshot_; }
   std::uint32_t snapshot() const { return snapshot_; }
   std::uint32_t appended() const { return writer_->count(); }
   void fail_append_after(std::uint32_t appends) { appends_before_failure_ = appends; }
