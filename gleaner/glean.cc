@@ -136,7 +136,8 @@ class Glean {
 
   Status compose_all() {
     for (const storage_meta::StorageMeta& meta : input_.storages) {
-      roots_.push_back(root_before(meta.id));
+      const snapshot::ManifestStorage* const before = find_before(meta.id);
+      roots_.push_back(before == nullptr ? page::SnapshotPageId() : before->root);
     }
     for (std::uint32_t i = 0; i < input_.reducers; ++i) {
       FOEDUS_TRY(auto writer, snapshot::SnapshotWriter::create(input_.device, manifest_.number, i));
@@ -179,6 +180,9 @@ class Glean {
                                       .fan_out_bits = meta.fan_out_bits,
                                       .root = roots_[index],
                                       .boundaries = table_->storages()[index].boundaries};
+    if (const snapshot::ManifestStorage* const before = find_before(meta.id)) {
+      storage.live = before->live;
+    }
     const bool has_records =
         std::any_of(composers_.begin(), composers_.end(), [index](const auto& composer) {
           return composer->subtrees(index).has_value();
@@ -194,16 +198,20 @@ class Glean {
       }
       FOEDUS_TRY(storage.root, join(composers_.front()->composition(index), subtrees));
     }
+    snapshot::PageLedger ledger;
+    for (const auto& composer : composers_) ledger.add(composer->ledger(index));
+    Status counted = ledger.apply_to(&storage.live);
+    if (!counted.is_ok()) return std::move(counted.at_table(meta.name));
     manifest_.storages.push_back(std::move(storage));
     return {};
   }
 
-  page::SnapshotPageId root_before(page::StorageId id) const {
-    if (input_.previous == nullptr) return {};
+  const snapshot::ManifestStorage* find_before(page::StorageId id) const {
+    if (input_.previous == nullptr) return nullptr;
     for (const snapshot::ManifestStorage& storage : input_.previous->storages) {
-      if (storage.id == id) return storage.root;
+      if (storage.id == id) return &storage;
     }
-    return {};
+    return nullptr;
   }
 
   // G41.
@@ -213,8 +221,9 @@ class Glean {
       FOEDUS_CHECK(writers_[i]->finish());
       const std::uint32_t pages = writers_[i]->pages();
       counts_.pages_written += pages;
-      if (pages != 0) manifest_.files.push_back({manifest_.number, i, pages, pages});
+      if (pages != 0) manifest_.files.push_back({manifest_.number, i, pages, 0});
     }
+    snapshot::settle_files(&manifest_);
     return snapshot::write_manifest(input_.device, manifest_);
   }
 

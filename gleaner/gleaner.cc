@@ -7,10 +7,13 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/snapshot/unneeded.h"
 #include "gleaner/compose/array_composer.h"
 #include "gleaner/compose/hash_composer.h"
 #include "gleaner/glean.h"
 #include "gleaner/partition/partition.h"
+#include "gleaner/reclaim/reclaim.h"
+#include "gleaner/reclaim/victims.h"
 #include "gleaner/segment_source.h"
 
 namespace foedus::gleaner {
@@ -63,10 +66,30 @@ std::vector<std::vector<std::uint64_t>> boundaries_of(const engine::GleanOrder& 
   return all;
 }
 
+// Nothing: there are no victims.
+Result<std::optional<snapshot::Manifest>> reclaim_by(device::Device* device,
+                                                     const snapshot::Manifest& newest,
+                                                     const ReclaimOptions& options,
+                                                     GleanReport* report) {
+  const auto victims = choose_victims(newest, options);
+  if (victims.empty()) return std::optional<snapshot::Manifest>();
+  ReclaimCounts counts;
+  FOEDUS_TRY(snapshot::Manifest moved, reclaim(device, newest, victims, &counts));
+  report->snapshot = static_cast<std::uint32_t>(moved.number);
+  report->pages_moved += counts.pages_written;
+  return std::optional<snapshot::Manifest>(std::move(moved));
+}
+
 }  // namespace
 }  // namespace foedus::gleaner
 
 namespace foedus::engine {
+
+Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
+                                                        const snapshot::Manifest& newest,
+                                                        GleanReport* report) {
+  return gleaner::reclaim_by(device, newest, {}, report);
+}
 
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
   return gleaner::position_of(kind, record);
@@ -124,7 +147,68 @@ Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* r
 
 namespace foedus::gleaner {
 
+namespace {
+
+// One round is enough but for options that say how much it may move, and for trees of next to no
+// fan-out: then the next glean goes on.
+constexpr int kRoundsMax = 4;
+
+// Of the newest `count` epochs that there are snapshots of, the newest snapshot each: one that was
+// reclaimed has the place of the one that it was made of.
+Result<std::vector<page::SnapshotNumber>> snapshots_to_keep(device::Device* device,
+                                                            std::uint32_t count) {
+  FOEDUS_TRY(const auto numbers, snapshot::find_manifests(device));
+  std::vector<page::SnapshotNumber> keep;
+  Epoch before;
+  for (auto number = numbers.rbegin(); number != numbers.rend() && keep.size() < count; ++number) {
+    FOEDUS_TRY(const snapshot::Manifest manifest, snapshot::read_manifest(device, *number));
+    if (!keep.empty() && manifest.covered == before) continue;
+    before = manifest.covered;
+    keep.push_back(*number);
+  }
+  return keep;
+}
+
+Status remove_old(device::Device* device, std::uint32_t kept) {
+  FOEDUS_TRY(const auto keep, snapshots_to_keep(device, kept));
+  return snapshot::remove_unneeded(device, keep, nullptr, nullptr);
+}
+
+// What a glean left behind that is not needed goes first: it makes room.
+Status reclaim_directory(device::Device* device, const DirectoryGleanOptions& options,
+                         snapshot::Manifest* manifest, GleanReport* report) {
+  FOEDUS_CHECK(remove_old(device, options.snapshots_kept));
+  for (int round = 0; round < kRoundsMax; ++round) {
+    FOEDUS_TRY(auto moved, reclaim_by(device, *manifest, options.reclaim, report));
+    if (!moved.has_value()) break;
+    *manifest = std::move(*moved);
+    FOEDUS_CHECK(remove_old(device, options.snapshots_kept));
+  }
+  return {};
+}
+
+void count_pages(const snapshot::Manifest& manifest, GleanReport* report) {
+  for (const snapshot::ManifestFile& file : manifest.files) {
+    report->pages_live += file.live_pages;
+    report->pages_total += file.pages;
+  }
+}
+
+Status check(const DirectoryGleanOptions& options) {
+  const ReclaimOptions& reclaim = options.reclaim;
+  const bool is_possible = options.snapshots_kept >= 1 && reclaim.files_max >= 2 &&
+                           reclaim.total_percent_goal > 100 &&
+                           reclaim.total_percent_goal <= reclaim.total_percent_max;
+  if (is_possible) return {};
+  return Status::error(ErrorCode::kInvalidArgument,
+                       "at least one snapshot is kept, of at least two files, and 100 < "
+                       "total_percent_goal <= total_percent_max");
+}
+
+}  // namespace
+
 Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGleanOptions& options) {
+  FOEDUS_CHECK(check(options));
   FOEDUS_TRY(const auto directory,
              engine::ClosedDirectory::open(dir, options.socs, options.sink));
   engine::GleanOrder order = directory->order();
@@ -133,9 +217,13 @@ Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGlean
   order.reducers = options.reducers;
   order.reducer_bytes = options.reducer_bytes;
   GleanReport report;
-  FOEDUS_TRY([[maybe_unused]] const auto manifest, engine::make_snapshot(order, &report));
+  FOEDUS_TRY(snapshot::Manifest manifest, engine::make_snapshot(order, &report));
+  const std::uint64_t gleaned_us = directory->runtime()->now_us();
+  FOEDUS_CHECK(reclaim_directory(directory->device(), options, &manifest, &report));
+  count_pages(manifest, &report);
   report.catalog_us = directory->catalog_us();
-  report.total_us += report.catalog_us;
+  report.reclaim_us = directory->runtime()->now_us() - gleaned_us;
+  report.total_us += report.catalog_us + report.reclaim_us;
   return report;
 }
 

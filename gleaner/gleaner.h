@@ -1,6 +1,6 @@
 #pragma once
 // The gleaner for a directory that is not open: what is durable in its log becomes its next
-// snapshot.
+// snapshot, superseded pages are reclaimed, and what nobody can ask for any more is removed.
 
 #include <cstdint>
 #include <string>
@@ -8,6 +8,7 @@
 #include "foedus/database.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
+#include "gleaner/reclaim/reclaim_options.h"
 
 namespace foedus::gleaner {
 
@@ -17,11 +18,13 @@ struct DirectoryGleanOptions {
   std::uint64_t mapper_bytes = 16u << 20;  // memory of each mapper; at least 4096
   std::uint32_t reducers = 0;              // and composers, and files; the same
   std::uint64_t reducer_bytes = 128u << 20;  // of each reducer; what is more is spilled
+  std::uint32_t snapshots_kept = 1;          // the newest ones, of different epochs; at least 1
+  ReclaimOptions reclaim = {};
   LogSink sink;                            // what an operator should know; may be empty
 };
 
 // kBusy: the database is open. kNotFound: there is none. Failures as of glean(): the directory then
-// has the snapshots that it had.
+// has the snapshots that it had; or as of reclaim(), behind a glean that succeeded.
 Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGleanOptions& options);
 
 }  // namespace foedus::gleaner

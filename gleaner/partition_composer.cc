@@ -39,8 +39,9 @@ Result<page::SnapshotPageId> join(const Composition& composition,
   FOEDUS_INVARIANT(false, composition.meta->kind);
 }
 
-Composition PartitionComposer::composition(std::size_t index) const {
-  return {&(*parts_.storages)[index], (*parts_.roots)[index], parts_.previous, parts_.writer};
+Composition PartitionComposer::composition(std::size_t index) {
+  return {&(*parts_.storages)[index], (*parts_.roots)[index], parts_.previous, parts_.writer,
+          &ledgers_[index]};
 }
 
 std::uint64_t PartitionComposer::step() {

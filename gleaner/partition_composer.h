@@ -11,7 +11,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
-#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/live_pages.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/status.h"
@@ -41,7 +41,7 @@ class PartitionComposer final : public base::Task {
     std::uint32_t partition = 0;
   };
   explicit PartitionComposer(const Parts& parts)
-      : parts_(parts), subtrees_(parts.storages->size()) {}
+      : parts_(parts), subtrees_(parts.storages->size()), ledgers_(parts.storages->size()) {}
 
   // Runs until it is done, and wakes who waits.
   const char* name() const override { return "foedus-composer"; }
@@ -60,7 +60,9 @@ class PartitionComposer final : public base::Task {
   }
   // Those of a storage of which the partition has no record, but others have.
   Result<std::vector<Subtree>> compose_nothing(std::size_t index);
-  Composition composition(std::size_t index) const;
+  Composition composition(std::size_t index);
+  // Pages that the partition made and superseded of that storage.
+  const snapshot::PageLedger& ledger(std::size_t index) const { return ledgers_[index]; }
 
  private:
   Status compose_next(bool* has_more);
@@ -70,6 +72,7 @@ class PartitionComposer final : public base::Task {
   // Used by step(), then by who waits.
   Status status_;
   std::vector<std::optional<std::vector<Subtree>>> subtrees_;
+  std::vector<snapshot::PageLedger> ledgers_;
 
   base::AtomicWord<std::uint64_t> at_;
   base::AtomicWord<std::uint32_t> done_;

@@ -68,6 +68,14 @@ struct GleanOrder {
 // before, and what was written is leftovers. REQUIRES: one at a time for a directory.
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report);
 
+// Moves the live pages of files that are mostly superseded, if there are such: the same snapshot in
+// other files, with the next number. Nothing: it is well as it is. Counts in `report`. REQUIRES:
+// `newest` is; none is being made. Whoever follows page ids of `newest` has to be given the new
+// ones before its files go.
+Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
+                                                        const snapshot::Manifest& newest,
+                                                        GleanReport* report);
+
 // Where a record of a storage of that kind stands in the storage's order: what samples are of.
 // Defined as make_snapshot() is.
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);

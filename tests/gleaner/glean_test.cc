@@ -26,6 +26,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/gleaner/compose/hash_walk.h"
 #include "tests/gleaner/compose/masstree_walk.h"
+#include "tests/gleaner/live_walk.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::gleaner {
@@ -186,7 +187,21 @@ class GleanTest : public ::testing::Test {
     std::abort();
   }
 
+  // F7: the manifest counts what the roots lead to.
+  void expect_counted() {
+    std::map<std::pair<page::SnapshotNumber, std::uint32_t>, std::uint32_t> sums;
+    LiveWalk walk([this](page::SnapshotPageId id) { return pages_->at(id); });
+    for (const snapshot::ManifestStorage& storage : previous_->storages) {
+      ASSERT_EQ(storage.live, walk.count(storage.root)) << storage.name;
+      for (const auto& live : storage.live) sums[{live.snapshot, live.soc}] += live.pages;
+    }
+    ASSERT_EQ(previous_->files.size(), sums.size());
+    for (const snapshot::ManifestFile& file : previous_->files) {
+      EXPECT_EQ(file.live_pages, (sums[{file.snapshot, file.soc}]));
+    }
+  }
   void expect_all() {
+    expect_counted();
     MasstreeWalk tree(*pages_);
     tree.walk(root_of("tree"));
     for (const auto& [key, value] : model_.tree) ASSERT_EQ(tree.find(root_of("tree"), key), value);
@@ -319,6 +334,32 @@ TEST_F(DirectoryGleanTest, LeavesDroppedStoragesOut) {
   glean_and_expect_all(1);
   EXPECT_EQ(previous_->storages.size(), 4u);
   EXPECT_GT(static_cast<std::uint32_t>(previous_->next_storage_id), 5u);
+}
+
+// F7. Its file has other pages, so that it stays.
+TEST_F(DirectoryGleanTest, ADroppedStorageTakesItsPagesWithIt) {
+  const auto change = [&](auto&& what) {
+    Database db = Database::open(testing::small_options(directory_.path())).value();
+    what(&db);
+    ASSERT_TRUE(db.close().is_ok());
+  };
+  write(300);
+  change([](Database* db) {
+    const Masstree dropped = db->open_masstree("dropped").value();
+    for (std::uint32_t i = 0; i < 2000; ++i) {
+      ASSERT_TRUE(db->transact([&](Txn& txn) -> Status {
+                      return txn.put(dropped, key(i), std::string(i % 100 == 0 ? 20'000 : 40, 'x'));
+                    }).is_ok());
+    }
+  });
+  glean_and_expect_all(1);
+  const std::uint32_t before = previous_->files.front().live_pages;
+  EXPECT_EQ(before, previous_->files.front().pages);
+  change([](Database* db) { ASSERT_TRUE(db->drop_storage("dropped").is_ok()); });
+  write(1);
+  glean_and_expect_all(2);
+  ASSERT_EQ(previous_->files.size(), 2u);
+  EXPECT_LT(previous_->files.front().live_pages + 120, before);
 }
 
 TEST_F(DirectoryGleanTest, RefusesADirectoryWithoutALog) {

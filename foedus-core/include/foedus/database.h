@@ -97,12 +97,16 @@ struct GleanReport {
   std::uint64_t records_composed = 0;  // what was left of them
   std::uint64_t runs_spilled = 0;
   std::uint64_t pages_written = 0;
+  std::uint64_t pages_moved = 0;       // by reclamation, with the pages above them
+  std::uint64_t pages_live = 0;        // that the snapshot consists of
+  std::uint64_t pages_total = 0;       // of all its files
   std::uint64_t pages_dropped = 0;     // volatile pages that gave way to the snapshot's
   std::uint64_t pages_kept = 0;        // volatile pages that changed since, or were in use
   std::uint64_t catalog_us = 0;        // looking for the catalog in a log that was found
   std::uint64_t map_reduce_us = 0;     // until all records were sorted
   std::uint64_t compose_us = 0;        // and until it was durable
   std::uint64_t install_us = 0;
+  std::uint64_t reclaim_us = 0;        // moving live pages, and removing what is not needed
   std::uint64_t total_us = 0;
 };
 
