@@ -163,6 +163,8 @@ Status Catalog::recover(const storage_meta::StorageMeta& meta, page::SnapshotPag
   } else {
     const bool is_first = control->root.compare_exchange({}, {page::VolatilePageId(), root});
     FOEDUS_INVARIANT(is_first, root.word());
+    // Before any transaction: as if its pages had been dropped.
+    control->drop_epoch.store_release(1);  // order: relaxed would do, nobody knows it yet
   }
   const std::lock_guard lock(ids_mutex_);
   by_name_.emplace(meta.name, control.get());

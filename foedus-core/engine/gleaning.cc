@@ -7,7 +7,7 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/occ/installation.h"
-#include "foedus-core/snapshot/leftovers.h"
+#include "foedus-core/snapshot/unneeded.h"
 #include "foedus-core/storage/dispatch.h"
 
 namespace foedus::engine {
@@ -18,6 +18,7 @@ constexpr std::uint64_t kLookUs = 20'000;           // between two looks whether
 constexpr std::uint64_t kAfterFailureUs = 2'000'000;  // before the next try
 constexpr std::uint64_t kRoomWaitUs = 200'000;      // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
+constexpr std::uint64_t kReadersWaitUs = 500'000;   // for transactions that may read old pages
 // Of a record and of what a reducer keeps of it: the least memory of a mapper.
 constexpr std::uint64_t kMapperBytesMin = 5u << 20;
 // Twice the largest block: a record and what is around it.
@@ -83,8 +84,13 @@ Status Gleaning::recover(std::optional<snapshot::Manifest> manifest) {
                                       " log records up to epoch " +
                                       std::to_string(made.covered.number()) + " in " +
                                       std::to_string(report_.total_us / 1000) + " ms");
-    FOEDUS_CHECK(remove_superseded(made));
     manifest_ = std::move(made);
+  }
+  if (manifest_.has_value()) {
+    // Nothing is volatile, and nobody reads: what the newest snapshot does not need may go.
+    FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest_, &report_));
+    if (moved.has_value()) manifest_ = std::move(moved);
+    FOEDUS_CHECK(snapshot::remove_unneeded(engine_->device(), {}, files_.get(), cache_.get()));
   }
   Catalog& known = engine_->catalog();
   known.reserve_ids(catalog.next_storage_id);
@@ -236,8 +242,10 @@ Status Gleaning::run(Drop drop) {
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = engine_->runtime().now_us();
   FOEDUS_CHECK(install(manifest, drop, &report));
-  FOEDUS_CHECK(remove_superseded(manifest));
-  report.install_us = engine_->runtime().now_us() - install_us;
+  const std::uint64_t installed_us = engine_->runtime().now_us();
+  report.install_us = installed_us - install_us;
+  FOEDUS_CHECK(reclaim_files(std::move(manifest), &report));
+  report.reclaim_us = engine_->runtime().now_us() - installed_us;
   report.total_us = engine_->runtime().now_us() - begin_us;
   const std::lock_guard lock(mutex_);
   report_ = report;
@@ -307,6 +315,7 @@ void Gleaning::tell(const GleanProgress& progress) {
 
 std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
   constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  if (drop == Drop::kNone) return 0;
   const std::uint32_t percent = engine_->options().glean.volatile_percent;
   if (drop == Drop::kAll || percent == 0) return kAll;
   const std::uint64_t target = engine_->pool_bytes_max() / page::kPageBytes / 100 * percent;
@@ -317,6 +326,7 @@ std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
 
 Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
   std::uint64_t done = 0;
+  needs_earlier_ = false;
   for (const snapshot::ManifestStorage& storage : manifest.storages) {
     tell({GleanStage::kInstall, done++, manifest.storages.size()});
     FOEDUS_CHECK(install_storage(storage, manifest.covered, drop, report));
@@ -346,21 +356,45 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage, Epoch
   if (!counts.is_ok()) return std::move(Status(counts.status()).at_table(storage.name));
   report->pages_dropped += counts->pages_dropped;
   report->pages_kept += counts->pages_kept;
+  needs_earlier_ |= counts->may_need_earlier;
   return {};
 }
 
 // ---- what is not needed any more
 // ---------------------------------------------------------------
 
-// E16.
-Status Gleaning::remove_superseded(const snapshot::Manifest& manifest) {
-  FOEDUS_TRY(const auto numbers, snapshot::find_manifests(engine_->device()));
-  for (const page::SnapshotNumber number : numbers) {
-    if (number < manifest.number) {
-      FOEDUS_CHECK(snapshot::remove_manifest(engine_->device(), number));
+// E16. A failure leaves files that a later glean, or open(), removes.
+Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report) {
+  FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), manifest, report));
+  if (moved.has_value()) {
+    manifest = std::move(*moved);
+    {
+      const std::lock_guard lock(mutex_);
+      manifest_ = manifest;
     }
+    FOEDUS_SYNC_POINT("gleaning:moved");
+    FOEDUS_CHECK(install(manifest, Drop::kNone, report));
   }
-  return {};
+  for (const snapshot::ManifestFile& file : manifest.files) {
+    report->pages_live += file.live_pages;
+    report->pages_total += file.pages;
+  }
+  if (needs_earlier_ || !wait_for_readers()) return {};
+  FOEDUS_SYNC_POINT("gleaning:before_removal");
+  return snapshot::remove_unneeded(engine_->device(), {}, files_.get(), cache_.get());
+}
+
+// Transactions that began before now are over: they may have seen pointers as they were.
+bool Gleaning::wait_for_readers() const {
+  epoch::EpochClock& clock = engine_->clock();
+  base::fence_seq_cst();  // order: E3, as for pages: pointers were changed before the stamp
+  const Epoch stamp = clock.current();
+  for (std::uint64_t waited_us = 0; waited_us < kReadersWaitUs; waited_us += kRoomLookUs) {
+    if (clock.reclaimable() >= stamp) return true;
+    clock.hurry(stamp);
+    engine_->runtime().pause(kRoomLookUs);
+  }
+  return false;
 }
 
 }  // namespace foedus::engine

@@ -8,8 +8,10 @@
 //
 //   E15 `covered` is read from the durable epoch before the segments are listed: all records up to it
 //       are on the device, in segments that the list has (log.h).
-//   E16 The log is cut only up to what a durable manifest covers, and the manifest before goes only
-//       after the new one is durable.
+//   E16 The log is cut only up to what a durable manifest covers. Manifests before it, and files
+//       that only they list, go after the new one was installed everywhere, if no volatile page can
+//       lead to what is only there, and the transactions that began before are over. Else they stay
+//       until a later glean; open() finds no volatile page.
 //   E17 Installing pins the reclamation of pages for one storage at a time, before it looks whether
 //       the storage was dropped: a drop that comes later waits for the pin before it frees pages.
 
@@ -71,7 +73,7 @@ class Gleaning final : public base::Task {
 
  private:
   // Whether volatile pages are dropped as far as memory asks for it, or wherever they can be.
-  enum class Drop : std::uint8_t { kAsNeeded, kAll };
+  enum class Drop : std::uint8_t { kNone, kAsNeeded, kAll };
 
   bool is_due(Drop* drop);
   Status run(Drop drop);
@@ -82,7 +84,8 @@ class Gleaning final : public base::Task {
                          GleanReport* report);
   std::uint64_t pages_to_drop(Drop drop) const;
   void reclaim();
-  Status remove_superseded(const snapshot::Manifest& manifest);
+  Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
+  bool wait_for_readers() const;
   void sample_pages(GleanOrder* order);
   void tell(const GleanProgress& progress);
   GleanOrder base_order() const;
@@ -96,6 +99,7 @@ class Gleaning final : public base::Task {
 
   // Used by step() and open().
   std::uint64_t last_us_ = 0;  // when the last glean began
+  bool needs_earlier_ = false;  // a storage may, by its last installation
 
   // Own synchronization.
   base::WaitPoint finished_;

@@ -38,6 +38,8 @@ struct Installation {
 struct InstallCounts {
   std::uint64_t pages_dropped = 0;
   std::uint64_t pages_kept = 0;  // volatile pages that changed since, or were in use
+  // What is volatile may lead to pages of earlier snapshots that the new one does not lead to.
+  bool may_need_earlier = false;
 };
 
 }  // namespace foedus::occ
