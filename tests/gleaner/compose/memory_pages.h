@@ -58,6 +58,14 @@ class MemoryPages : public snapshot::PageReader {
     const std::lock_guard guard(*lock_);
     for (auto& [id, block] : pages_) block->finished = true;
   }
+  // The file goes; who follows an id into it finds nothing.
+  void remove_file(page::SnapshotNumber snapshot, std::uint32_t soc) {
+    const std::lock_guard guard(*lock_);
+    std::erase_if(pages_, [&](const auto& entry) {
+      const page::SnapshotPageId id(entry.first);
+      return id.snapshot() == snapshot && id.soc() == soc;
+    });
+  }
   void corrupt(page::SnapshotPageId id, std::size_t offset) {
     pages_.at(id.word())->bytes[offset] ^= 0x40;
   }
