@@ -6,7 +6,8 @@
 //                                                                                     │
 //        log cut, files removed ◄── volatile pages dropped ◄── pointers installed ◄───┘
 //
-//   E15 `covered` is read from the durable epoch before the segments are listed: all records up to it
+//   E15 `covered` is read from the durable epoch before the segments are listed: all records up to
+//   it
 //       are on the device, in segments that the list has (log.h).
 //   E16 The log is cut only up to what a durable manifest covers, and the manifest before goes only
 //       after the new one is durable.
@@ -82,7 +83,9 @@ class Gleaning final : public base::Task {
                          GleanReport* report);
   std::uint64_t pages_to_drop(Drop drop) const;
   void reclaim();
-  Status remove_superseded(const snapshot::Manifest& manifest);
+  void publish(const snapshot::Manifest& manifest);
+  Status publish_found();
+  Status remove_expired();
   void sample_pages(GleanOrder* order);
   void tell(const GleanProgress& progress);
   GleanOrder base_order() const;
@@ -95,7 +98,8 @@ class Gleaning final : public base::Task {
   std::unique_ptr<page::SessionPages> pages_;
 
   // Used by step() and open().
-  std::uint64_t last_us_ = 0;  // when the last glean began
+  std::uint64_t last_us_ = 0;                  // when the last glean began
+  std::vector<page::SnapshotNumber> expired_;  // whose manifests are to be removed
 
   // Own synchronization.
   base::WaitPoint finished_;

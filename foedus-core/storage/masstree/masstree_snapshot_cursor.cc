@@ -3,8 +3,7 @@
 #include <cstring>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/storage/masstree/masstree_find.h"
-#include "foedus-core/storage/masstree/masstree_snapshot_read.h"
+#include "foedus-core/storage/masstree/masstree_cold.h"
 
 namespace foedus::storage::masstree {
 
@@ -62,6 +61,17 @@ Status SnapshotCursor::next() {
   return status;
 }
 
+// The page of that id, which is one of this storage's. Null: it cannot be read.
+TreePage* SnapshotCursor::page_of(page::SnapshotPageId id) {
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
+  if (header == nullptr) return nullptr;
+  const page::PageKind kind =
+      header->level == 0 ? page::PageKind::kMasstreeBorder : page::PageKind::kMasstreeInterior;
+  FOEDUS_INVARIANT(header->storage_id == control_->id(), id.word());
+  FOEDUS_INVARIANT(header->kind == kind, header->kind, id.word());
+  return TreePage::of(header);
+}
+
 // ---- from page to page -----------------------------------------------------------------------
 
 // `is_bounded`: the bound of the range begins with the prefix of the layer.
@@ -81,7 +91,7 @@ Status SnapshotCursor::descend(page::SnapshotPageId id, bool is_bounded) {
   if (is_bounded) slice = slice_of(bound().substr(layer.prefix_bytes));
   for (;;) {
     FOEDUS_INVARIANT(!id.is_null(), control_->id());
-    TreePage* const page = tree_page_in_snapshot(*ctx_, control_, id);
+    TreePage* const page = page_of(id);
     if (page == nullptr) return ctx_->no_page(control_);
     const unsigned keys = page->header.load_version().keys();
     if (page->is_border()) {
@@ -117,7 +127,7 @@ Status SnapshotCursor::take_next_page() {
       continue;
     }
     step.child += reverse_ ? -1u : 1u;
-    TreePage* const page = tree_page_in_snapshot(*ctx_, control_, step.page);
+    TreePage* const page = page_of(step.page);
     if (page == nullptr) return ctx_->no_page(control_);
     return descend(InteriorPage::of(page)->child(step.child).load().snapshot_page, false);
   }
@@ -207,7 +217,7 @@ Status SnapshotCursor::read(Slot slot, bool* arrived) {
     occ::ReadRange range;
     range.out = chain_.data();
     range.out_bytes = static_cast<std::uint32_t>(chain_.size());
-    if (!read_in_snapshot(*ctx_, page, slot, &range)) return ctx_->no_page(control_);
+    if (!read_cold(*ctx_, page, slot, &range)) return ctx_->no_page(control_);
     payload_ = {chain_.data(), range.payload_bytes};
     if (range.payload_bytes <= chain_.size()) return {};
     chain_.resize(range.payload_bytes);

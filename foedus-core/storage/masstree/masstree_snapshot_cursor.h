@@ -60,6 +60,7 @@ class SnapshotCursor {
   Layer& top() { return layers_[depth_ - 1]; }
   void end();
   Status enter_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes, bool is_bounded);
+  TreePage* page_of(page::SnapshotPageId id);
   Status descend(page::SnapshotPageId id, bool is_bounded);
   Status take_next_page();
   void pass_over_bound(Layer* layer);
