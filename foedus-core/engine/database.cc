@@ -90,6 +90,11 @@ std::vector<StorageInfo> Database::storages() const {
   return engine_->catalog().list();
 }
 
+std::vector<SnapshotInfo> Database::snapshots() const {
+  if (!engine_->check_process().is_ok()) return {};
+  return engine_->snapshots().list();
+}
+
 Result<Session> Database::new_session() {
   FOEDUS_TRY(engine::EngineSession* const session, engine_->take_session());
   return Session(session);

@@ -40,6 +40,7 @@ Status Engine::start(const Environment& environment) {
   if (gleaning_ != nullptr) {
     runtime_->start(gleaning_.get());
     runtime_->start(brake_.get());
+    snapshots_->set_gleaner(gleaning_.get());
   }
   home_ = std::make_shared<SessionHome>();
   home_->engine = this;
@@ -101,6 +102,7 @@ Status Engine::open_log() {
   }
   clock_ = std::make_unique<epoch::EpochClock>(runtime_, first, slots, options_.epoch_interval_us);
   clock_->set_sink(options_.log_sink);
+  snapshots_ = std::make_unique<Snapshots>(runtime_, slots, options_.snapshots_kept);
   if (log_ != nullptr) {
     gleaning_ = std::make_unique<Gleaning>(this, options_.sessions_max + 1);
     FOEDUS_CHECK(gleaning_->make_cache());
@@ -143,6 +145,7 @@ Status Engine::close() {
     FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
   }
   if (gleaning_ != nullptr) {
+    snapshots_->set_gleaner(nullptr);
     runtime_->stop(brake_.get());
     runtime_->stop(gleaning_.get());
   }
@@ -238,6 +241,23 @@ Result<Epoch> Engine::publish_ddl(log::LogRecordType type, page::StorageId id,
   clock_->leave_commit(number);
   session.context().set_last_tid(tid);
   return epoch;
+}
+
+Status Engine::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
+  if (snapshots_->covered() >= epoch) return {};
+  if (log_ == nullptr) {
+    return Status::error(ErrorCode::kNotSupported,
+                         "with Logging::kNone there is nothing to make a snapshot of");
+  }
+  if (epoch > clock_->current()) {
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "epoch " + std::to_string(epoch.number()) + " has not begun; " +
+                             std::to_string(clock_->current().number()) + " is the current one");
+  }
+  const std::uint64_t begin_us = runtime_->now_us();
+  FOEDUS_CHECK(durability_->wait(epoch, timeout_us));
+  const std::uint64_t spent_us = runtime_->now_us() - begin_us;
+  return snapshots_->wait_covered(epoch, timeout_us - std::min(timeout_us, spent_us));
 }
 
 void Engine::wait_published(Epoch epoch) {

@@ -6,7 +6,8 @@
 //   close: users gone ► gleaner ► rings durable ► log sealed ► clock ► memory ► device (unlock)
 //
 //   E7  Nothing is written to a directory that could not be read: errors of open leave what it
-//       holds as it was. E8  Users get sessions only after recovery has finished and its cut is durable.
+//       holds as it was. E8  Users get sessions only after recovery has finished and its cut is
+//       durable.
 //   E12 A child of fork() touches nothing behind an engine of its parent: threads are not there,
 //       locks may be held for ever, pools and rings are not mapped, and their addresses may be in
 //       use for something else. So every call looks at the generation of the process first, and the
@@ -25,6 +26,7 @@
 #include "foedus-core/engine/catalog.h"
 #include "foedus-core/engine/gleaning.h"
 #include "foedus-core/engine/session.h"
+#include "foedus-core/engine/snapshots.h"
 #include "foedus-core/engine/thread_sessions.h"
 #include "foedus-core/engine/writer_brake.h"
 #include "foedus-core/epoch/epoch_clock.h"
@@ -93,6 +95,7 @@ class Engine {
   }
   // Of DDL and recovery; guarded by the catalog's mutex.
   EngineSession& own_session() { return *own_session_; }
+  Snapshots& snapshots() { return *snapshots_; }
   Stats stats() const;
 
   // ---- log -----------------------------------------------------------------------------------
@@ -101,6 +104,9 @@ class Engine {
   // Commits one DDL record: it will be durable with its epoch, which is returned.
   Result<Epoch> publish_ddl(log::LogRecordType type, page::StorageId id, std::string_view name,
                             std::string_view parameters);
+  // Returns once a snapshot covers `epoch`. kInvalidArgument: it has not begun. kNotSupported:
+  // nothing is logged. kTimeout; what durability() and the gleaner report.
+  Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
   // Returns when every commit of `epoch` and before is published.
   void wait_published(Epoch epoch);
 
@@ -132,6 +138,7 @@ class Engine {
   std::unique_ptr<log::Log> log_;  // null: Logging::kNone
   std::unique_ptr<internal::DurabilityWaits> no_waits_;
   internal::DurabilityWaits* durability_ = nullptr;
+  std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<Gleaning> gleaning_;
   std::unique_ptr<WriterBrake> brake_;
   std::unique_ptr<EngineSession> own_session_;

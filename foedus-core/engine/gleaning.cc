@@ -14,9 +14,9 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kLookUs = 20'000;           // between two looks whether a glean is due
+constexpr std::uint64_t kLookUs = 20'000;             // between two looks whether a glean is due
 constexpr std::uint64_t kAfterFailureUs = 2'000'000;  // before the next try
-constexpr std::uint64_t kRoomWaitUs = 200'000;      // for pages that were dropped
+constexpr std::uint64_t kRoomWaitUs = 200'000;        // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
 constexpr std::uint64_t kReadersWaitUs = 500'000;   // for transactions that may read old pages
 // Of a record and of what a reducer keeps of it: the least memory of a mapper.
@@ -67,8 +67,8 @@ Status Gleaning::recover(std::optional<snapshot::Manifest> manifest) {
   manifest_ = std::move(manifest);
   const snapshot::Manifest* const previous = manifest_.has_value() ? &*manifest_ : nullptr;
   GleanOrder order = order_of_found(log, previous);
-  const bool has_more = log.found_segment_count() != 0 &&
-                        (previous == nullptr || order.covered > previous->covered);
+  const bool has_more =
+      log.found_segment_count() != 0 && (previous == nullptr || order.covered > previous->covered);
   FOEDUS_TRY(FoundCatalog catalog, read_found_catalog(log, previous));
   if (has_more && !catalog.storages.empty()) {
     GleanOrder base = base_order();
@@ -90,7 +90,7 @@ Status Gleaning::recover(std::optional<snapshot::Manifest> manifest) {
     // Nothing is volatile, and nobody reads: what the newest snapshot does not need may go.
     FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest_, &report_));
     if (moved.has_value()) manifest_ = std::move(moved);
-    FOEDUS_CHECK(snapshot::remove_unneeded(engine_->device(), {}, files_.get(), cache_.get()));
+    FOEDUS_CHECK(publish_found());
   }
   Catalog& known = engine_->catalog();
   known.reserve_ids(catalog.next_storage_id);
@@ -187,6 +187,7 @@ bool Gleaning::is_due(Drop* drop) {
     }
   }
   if (has_failed() && now_us - last_us_ < kAfterFailureUs) return false;
+  if (engine_->snapshots().is_awaited()) return true;
   const std::uint64_t behind = log_behind();
   if (behind == 0) return false;
   const GleanOptions& options = engine_->options().glean;
@@ -197,6 +198,10 @@ bool Gleaning::is_due(Drop* drop) {
 
 std::uint64_t Gleaning::step() {
   reclaim();
+  if (engine_->snapshots().has_passed_over()) {
+    const Status status = remove_expired();
+    if (!status.is_ok()) engine_->say(LogLevel::kWarning, "gleaner: " + status.message());
+  }
   Drop drop;
   if (!is_due(&drop)) return kLookUs;
   std::uint64_t request;
@@ -207,6 +212,7 @@ std::uint64_t Gleaning::step() {
   last_us_ = engine_->runtime().now_us();
   Status status = run(drop);
   if (!status.is_ok()) engine_->say(LogLevel::kError, "gleaner: " + status.message());
+  engine_->snapshots().set_trouble(status);
   has_failed_.store_relaxed(status.is_ok() ? 0 : 1);  // order: relaxed, a hint
   {
     const std::lock_guard lock(mutex_);
@@ -238,6 +244,7 @@ Status Gleaning::run(Drop drop) {
     const std::lock_guard lock(mutex_);
     manifest_ = manifest;
   }
+  publish(manifest);
   FOEDUS_CHECK(engine_->log()->remove_segments_up_to(manifest.covered));  // E16
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = engine_->runtime().now_us();
@@ -272,9 +279,8 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   log::Log& log = *engine_->log();
   for (const log::LogSegment& segment : log.segments()) {
     const Epoch covered = order.covered;
-    order.segments.push_back([&log, segment, covered] {
-      return log.open_segment(segment, covered);
-    });
+    order.segments.push_back(
+        [&log, segment, covered] { return log.open_segment(segment, covered); });
   }
   order.newest_seen = engine_->clock().current();
   engine_->catalog().list_at(order.covered, &order.storages, &order.next_storage_id);
@@ -286,7 +292,10 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
 // A glean that failed may have given its manifest the name, and not known whether that is durable.
 Status Gleaning::look_again() {
   FOEDUS_TRY(std::optional<snapshot::Manifest> found, find_newest_manifest(engine_->device()));
-  if (found.has_value()) FOEDUS_CHECK(engine_->device()->sync_directory());
+  if (found.has_value()) {
+    FOEDUS_CHECK(engine_->device()->sync_directory());
+    publish(*found);
+  }
   const std::lock_guard lock(mutex_);
   manifest_ = std::move(found);
   return {};
@@ -335,8 +344,8 @@ Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanRep
   return {};
 }
 
-Status Gleaning::install_storage(const snapshot::ManifestStorage& storage, Epoch covered,
-                                 Drop drop, GleanReport* report) {
+Status Gleaning::install_storage(const snapshot::ManifestStorage& storage, Epoch covered, Drop drop,
+                                 GleanReport* report) {
   epoch::EpochClock& clock = engine_->clock();
   clock.pin(session_);  // E17
   Result<occ::InstallCounts> counts = occ::InstallCounts();
@@ -372,6 +381,7 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
       const std::lock_guard lock(mutex_);
       manifest_ = manifest;
     }
+    publish(manifest);
     FOEDUS_SYNC_POINT("gleaning:moved");
     FOEDUS_CHECK(install(manifest, Drop::kNone, report));
   }
@@ -381,7 +391,7 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
   }
   if (needs_earlier_ || !wait_for_readers()) return {};
   FOEDUS_SYNC_POINT("gleaning:before_removal");
-  return snapshot::remove_unneeded(engine_->device(), {}, files_.get(), cache_.get());
+  return remove_expired();
 }
 
 // Transactions that began before now are over: they may have seen pointers as they were.
@@ -395,6 +405,50 @@ bool Gleaning::wait_for_readers() const {
     engine_->runtime().pause(kRoomLookUs);
   }
   return false;
+}
+
+void Gleaning::publish(const snapshot::Manifest& manifest) {
+  Snapshots& snapshots = engine_->snapshots();
+  if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
+}
+
+// Those that can be read as they could before the database was closed. One that is not the newest
+// is no part of the database: if it is damaged, it is not kept.
+Status Gleaning::publish_found() {
+  FOEDUS_TRY(const std::vector<page::SnapshotNumber> numbers,
+             snapshot::find_manifests(engine_->device()));
+  std::size_t left = numbers.size();
+  for (const page::SnapshotNumber number : numbers) {
+    if (left-- > engine_->options().snapshots_kept) {
+      expired_.push_back(number);
+      continue;
+    }
+    Result<snapshot::Manifest> manifest = snapshot::read_manifest(engine_->device(), number);
+    const bool is_damaged =
+        manifest.code() == ErrorCode::kCorruption || manifest.code() == ErrorCode::kWrongVersion;
+    if (is_damaged && left != 0) {
+      engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
+      expired_.push_back(number);
+      continue;
+    }
+    if (!manifest.is_ok()) return manifest.status();
+    engine_->snapshots().publish(std::move(manifest).value());
+  }
+  return remove_expired();
+}
+
+// E16, E21. What could not be removed is tried again with the next ones.
+Status Gleaning::remove_expired() {
+  const std::vector<page::SnapshotNumber> more = engine_->snapshots().expire();
+  expired_.insert(expired_.end(), more.begin(), more.end());
+  FOEDUS_TRY(std::vector<page::SnapshotNumber> keep,
+             snapshot::find_manifests(engine_->device()));
+  std::erase_if(keep, [this](page::SnapshotNumber number) {
+    return std::find(expired_.begin(), expired_.end(), number) != expired_.end();
+  });
+  FOEDUS_CHECK(snapshot::remove_unneeded(engine_->device(), keep, files_.get(), cache_.get()));
+  expired_.clear();
+  return {};
 }
 
 }  // namespace foedus::engine

@@ -6,8 +6,8 @@
 //                                                                                     │
 //        log cut, files removed ◄── volatile pages dropped ◄── pointers installed ◄───┘
 //
-//   E15 `covered` is read from the durable epoch before the segments are listed: all records up to it
-//       are on the device, in segments that the list has (log.h).
+//   E15 `covered` is read from the durable epoch before the segments are listed: all records up to
+//       it are on the device, in segments that the list has (log.h).
 //   E16 The log is cut only up to what a durable manifest covers. Manifests before it, and files
 //       that only they list, go after the new one was installed everywhere, if no volatile page can
 //       lead to what is only there, and the transactions that began before are over. Else they stay
@@ -86,6 +86,9 @@ class Gleaning final : public base::Task {
   void reclaim();
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
   bool wait_for_readers() const;
+  void publish(const snapshot::Manifest& manifest);
+  Status publish_found();
+  Status remove_expired();
   void sample_pages(GleanOrder* order);
   void tell(const GleanProgress& progress);
   GleanOrder base_order() const;
@@ -98,8 +101,9 @@ class Gleaning final : public base::Task {
   std::unique_ptr<page::SessionPages> pages_;
 
   // Used by step() and open().
-  std::uint64_t last_us_ = 0;  // when the last glean began
-  bool needs_earlier_ = false;  // a storage may, by its last installation
+  std::uint64_t last_us_ = 0;                  // when the last glean began
+  bool needs_earlier_ = false;                 // a storage may, by its last installation
+  std::vector<page::SnapshotNumber> expired_;  // whose manifests are to be removed
 
   // Own synchronization.
   base::WaitPoint finished_;

@@ -59,6 +59,7 @@ Status check_options(const Options& options) {
   FOEDUS_CHECK(
       in_range("log_segment_bytes", options.log_segment_bytes, 1u << 20, std::uint64_t{4} << 30));
   FOEDUS_CHECK(in_range("sessions_max", options.sessions_max, 1, kMaxSessions));
+  FOEDUS_CHECK(in_range("snapshots_kept", options.snapshots_kept, 1, 1000));
   FOEDUS_CHECK(in_range("epoch_interval_us", options.epoch_interval_us, 100, 1'000'000));
   return check_glean(options);
 }

@@ -56,7 +56,8 @@ void TxnContext::begin(const TxnOptions& options) {
   doomed_ = ConflictReason::kNone;
   isolation_ = options.isolation;
   read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
-  locks_reads_ = false;
+  const bool of_snapshot = options.isolation == Isolation::kSnapshot;
+  read_mode_ = of_snapshot ? ReadMode::kSnapshot : ReadMode::kOptimistic;
   if (options.is_retry && !to_hold_.empty()) return hold_again();
   forget_retry();
   // Before the fence of pin(): an epoch that is too old is a safe answer to "since it began".
@@ -81,7 +82,7 @@ void TxnContext::end() {
 }
 
 void TxnContext::end_for_retry() {
-  if (locks_reads_) {
+  if (locks_reads()) {
     for (const ReadEntry& read : reads_) to_hold_.push_back(read.record);
   }
   std::sort(to_hold_.begin(), to_hold_.end());
@@ -147,8 +148,8 @@ Status TxnContext::no_page(StorageControl* storage) {
   return std::move(status.at_table(storage->meta.name));
 }
 
-bool TxnContext::own_install(const page::DualPagePointer* pointer,
-                             const page::DualPageIds& before, const page::DualPageIds& after) {
+bool TxnContext::own_install(const page::DualPagePointer* pointer, const page::DualPageIds& before,
+                             const page::DualPageIds& after) {
   bool followed = false;
   for (PointerEntry& entry : pointers_) {
     if (entry.pointer != pointer || entry.observed != before) continue;
@@ -216,8 +217,7 @@ bool TxnContext::overlay(const WriteSet::Own& own, bool base_present, ReadRange*
   return present;
 }
 
-Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record,
-                          Remember remember) {
+Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record, Remember remember) {
   const WriteSet::Own own = write_set_.find(record);
   if (own.newest != WriteEntry::kNone) {
     // The newest entry decides: partial writes are only made to records that are there.

@@ -53,13 +53,17 @@ struct BegunSearch {
   const StorageControl* storage = nullptr;
   std::uint64_t number = 0;  // what is searched for: the storage's own
   page::PageHeader* page = nullptr;
-  void* parent = nullptr;    // the storage's own
+  void* parent = nullptr;  // the storage's own
   page::RecordHeader* record = nullptr;
 };
 
 // What a look at a record found. kMoved: it is now in another page or a layer; look again from
 // above.
 enum class Found : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
+
+// What a transaction's reads do: look and remember, lock first, or look at snapshot pages alone
+// (Isolation::kSnapshot: it asks no storage for a record that is volatile).
+enum class ReadMode : std::uint8_t { kOptimistic, kLocks, kSnapshot };
 
 class TxnContext {
  public:
@@ -103,9 +107,15 @@ class TxnContext {
   // transaction.
   Epoch begin_epoch() const { return begin_epoch_; }
 
+  ReadMode read_mode() const { return read_mode_; }
   // Reads take locks: the second half of transact()'s tries, and get_for_update.
-  bool locks_reads() const { return locks_reads_; }
-  void set_locks_reads(bool locks) { locks_reads_ = locks; }
+  bool locks_reads() const { return read_mode_ == ReadMode::kLocks; }
+  // REQUIRES: is_open().
+  void set_locks_reads(bool locks) {
+    if (read_mode_ != ReadMode::kSnapshot) {
+      read_mode_ = locks ? ReadMode::kLocks : ReadMode::kOptimistic;
+    }
+  }
 
   // ---- what storages call --------------------------------------------------------------------
 
@@ -265,7 +275,7 @@ class TxnContext {
   ConflictReason doomed_ = ConflictReason::kNone;
   bool open_ = false;
   bool read_only_ = false;
-  bool locks_reads_ = false;
+  ReadMode read_mode_ = ReadMode::kOptimistic;
   alignas(64) Counters counters_;
 };
 

@@ -208,8 +208,12 @@ TEST(DatabaseTest, writes_of_read_only_transactions_are_refused) {
         return {};
       },
       {.read_only = true}));
-  EXPECT_EQ(db->transact([](Txn&) { return Status(); }, {.isolation = Isolation::kSnapshot}).code(),
-            ErrorCode::kNotSupported);
+  must(db->transact(
+      [&](Txn& txn) -> Status {
+        EXPECT_EQ(txn.put(tree, "k", "v").code(), ErrorCode::kInvalidArgument);
+        return {};
+      },
+      {.isolation = Isolation::kSnapshot}));
 }
 
 TEST(DatabaseTest, synchronous_commit_is_durable_when_it_returns) {

@@ -5,11 +5,11 @@
 // destructor, which must come after all other calls have returned.
 //
 // fork(): a child cannot use what its parent has opened, nor a Session, Txn, Scan or Ticket of it.
-// Its calls return kForked and do nothing; storages() and stats() are empty, and of durable_epoch()
-// and is_durable() it gets what was true at the fork. Close and destructors neither wait nor touch
-// memory or files of the parent. The child may open other databases, and this directory once the
-// parent has closed it. A child of vfork(), _Fork() or clone() is not recognized: it must call
-// exec() or _exit() and nothing of this library.
+// Its calls return kForked and do nothing; storages(), snapshots() and stats() are empty, and of
+// durable_epoch() and is_durable() it gets what was true at the fork. Close and destructors neither
+// wait nor touch memory or files of the parent. The child may open other databases, and this
+// directory once the parent has closed it. A child of vfork(), _Fork() or clone() is not
+// recognized: it must call exec() or _exit() and nothing of this library.
 
 #include <cstdint>
 #include <functional>
@@ -42,6 +42,22 @@ struct StorageInfo {
   std::uint32_t payload_bytes = 0;  // arrays: size of a payload
 };
 
+// A stratified snapshot that can be read.
+struct SnapshotInfo {
+  std::uint32_t number = 0;
+  Epoch covered;                 // all commits of it and before are in, no later one is
+  std::uint64_t pages = 0;       // in the files that it needs; some are of older snapshots
+  std::uint64_t live_pages = 0;  // of these, pages that its roots lead to
+};
+
+// As in TxnOptions.
+struct SnapshotOptions {
+  Epoch as_of = {};
+  Epoch at_least = {};
+  std::uint64_t timeout_us = TxnOptions().timeout_us;
+  Ticket* ticket = nullptr;  // its epoch is the one that the snapshot covers
+};
+
 struct HashOptions {
   std::uint64_t records_expected = 1024;  // sizes the first level of the trie; grows without limit
 };
@@ -61,12 +77,12 @@ struct Stats {
   std::uint64_t volatile_page_bytes = 0;               // pages in use by storages
   std::uint64_t free_page_bytes = 0;                   // pages taken from the system, not in use
   std::uint64_t log_buffer_bytes = 0;                  // rings of all sessions
-  std::uint64_t log_bytes_behind = 0;   // written since open and in no snapshot yet
-  std::uint64_t gleans = 0;             // snapshots that were made and installed
+  std::uint64_t log_bytes_behind = 0;                  // written since open and in no snapshot yet
+  std::uint64_t gleans = 0;                            // snapshots that were made and installed
   std::uint64_t snapshot_pages_written = 0;
   std::uint64_t volatile_pages_dropped = 0;
-  std::uint64_t cache_bytes = 0;        // of snapshot pages in memory
-  std::uint64_t cache_hits = 0;         // estimated
+  std::uint64_t cache_bytes = 0;  // of snapshot pages in memory
+  std::uint64_t cache_hits = 0;   // estimated
   std::uint64_t cache_misses = 0;
   std::uint64_t writers_waited_us = 0;  // for the gleaner, all together
   std::uint32_t snapshot = 0;           // number of the newest; 0: there is none
@@ -97,16 +113,16 @@ struct GleanReport {
   std::uint64_t records_composed = 0;  // what was left of them
   std::uint64_t runs_spilled = 0;
   std::uint64_t pages_written = 0;
-  std::uint64_t pages_moved = 0;       // by reclamation, with the pages above them
-  std::uint64_t pages_live = 0;        // that the snapshot consists of
-  std::uint64_t pages_total = 0;       // of all its files
-  std::uint64_t pages_dropped = 0;     // volatile pages that gave way to the snapshot's
-  std::uint64_t pages_kept = 0;        // volatile pages that changed since, or were in use
-  std::uint64_t catalog_us = 0;        // looking for the catalog in a log that was found
-  std::uint64_t map_reduce_us = 0;     // until all records were sorted
-  std::uint64_t compose_us = 0;        // and until it was durable
+  std::uint64_t pages_moved = 0;    // by reclamation, with the pages above them
+  std::uint64_t pages_live = 0;     // that the snapshot consists of
+  std::uint64_t pages_total = 0;    // of all its files
+  std::uint64_t pages_dropped = 0;  // volatile pages that gave way to the snapshot's
+  std::uint64_t pages_kept = 0;     // volatile pages that changed since, or were in use
+  std::uint64_t catalog_us = 0;     // looking for the catalog in a log that was found
+  std::uint64_t map_reduce_us = 0;  // until all records were sorted
+  std::uint64_t compose_us = 0;     // and until it was durable
   std::uint64_t install_us = 0;
-  std::uint64_t reclaim_us = 0;        // moving live pages, and removing what is not needed
+  std::uint64_t reclaim_us = 0;  // moving live pages, and removing what is not needed
   std::uint64_t total_us = 0;
 };
 
@@ -119,7 +135,10 @@ class Session {
   Session& operator=(Session&&) = delete;
   ~Session();
 
-  // REQUIRES: the transaction before has ended. kNotSupported: an isolation that is not available.
+  // REQUIRES: the transaction before has ended. kInvalidArgument: as_of or at_least in another
+  // isolation than kSnapshot, or both, or at_least above the current epoch. kNotFound: no snapshot
+  // that is kept is as old as as_of. kTimeout: at_least is not covered yet. What wait_durable()
+  // reports, and why no snapshot can be made: the same.
   Result<Txn> begin(const TxnOptions& options = {});
 
  private:
@@ -166,6 +185,16 @@ class Database {
   template <typename Function>
   auto transact(Function&& function, const TxnOptions& options = {})
       -> std::invoke_result_t<Function&, Txn&>;
+
+  // Runs `function` once on a snapshot, with Isolation::kSnapshot: it reads the state at the end of
+  // one epoch while others write, and never conflicts. Ends as transact() does; what begin()
+  // reports is reported without a call of `function`.
+  template <typename Function>
+  auto snapshot(Function&& function, const SnapshotOptions& options = {})
+      -> std::invoke_result_t<Function&, Txn&>;
+  // Those that as_of can choose, oldest first: the newest Options::snapshots_kept, and before an
+  // older one has gone perhaps that, too.
+  std::vector<SnapshotInfo> snapshots() const;
 
   // An explicit session. kTooLarge: options.sessions_max are in use. kOutOfMemory: no room for its
   // log buffer.
@@ -225,6 +254,19 @@ auto Database::transact(Function&& function, const TxnOptions& options)
     if (!status.is_ok()) return Returned(std::move(status));
     return std::move(call.returned);
   }
+}
+
+template <typename Function>
+auto Database::snapshot(Function&& function, const SnapshotOptions& options)
+    -> std::invoke_result_t<Function&, Txn&> {
+  TxnOptions txn_options;
+  txn_options.isolation = Isolation::kSnapshot;
+  txn_options.tries_max = 1;
+  txn_options.as_of = options.as_of;
+  txn_options.at_least = options.at_least;
+  txn_options.timeout_us = options.timeout_us;
+  txn_options.ticket = options.ticket;
+  return transact(std::forward<Function>(function), txn_options);
 }
 
 }  // namespace foedus

@@ -94,6 +94,10 @@ struct Options {
   // commit does not wait for it. 100 .. 1,000,000.
   std::uint64_t epoch_interval_us = 10'000;
 
+  // Stratified snapshots that can be read at the same time, the newest ones; older ones are removed
+  // once no transaction reads them. What is not kept is not found by TxnOptions::as_of. 1 .. 1000.
+  std::uint32_t snapshots_kept = 2;
+
   Facility huge_pages = Facility::kTry;  // transparent huge pages behind page pools
   Facility numa_binding =
       Facility::kTry;                   // memory of a SOC on its NUMA node, sessions pinned to it

@@ -3,14 +3,11 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
 #include "foedus-core/storage/array/array_pages.h"
+#include "foedus-core/storage/array/array_snapshot_read.h"
 
 namespace foedus::storage::array {
 
 namespace {
-
-// Stands for every page of zero records that nobody has made.
-alignas(page::kPageBytes) constinit char zero_page[page::kPageBytes] = {};
-page::PageHeader* zeroes() { return reinterpret_cast<page::PageHeader*>(zero_page); }
 
 class ColdSearch {
  public:
@@ -35,7 +32,10 @@ class ColdSearch {
       } else if (intent == Intent::kRead && !ids.snapshot_page.is_null()) {
         FOEDUS_SYNC_POINT("array:cold_read");
         ctx_.remember_pointer(pointer, holder, ids, control_);
-        return find_in_snapshot(ids.snapshot_page, level);
+        const page::PageHeader* const cold =
+            find_in_snapshot(ctx_, control_, path_, ids.snapshot_page, level);
+        if (cold == nullptr) return {};
+        return {record_in(const_cast<page::PageHeader*>(cold)), true};
       } else {
         const Made made = make_volatile(pointer, holder, ids, level, &page);
         if (made == Made::kFailed) return {};
@@ -49,24 +49,6 @@ class ColdSearch {
 
  private:
   enum class Made : std::uint8_t { kDone, kAgain, kFailed };
-
-  // A6.
-  Place find_in_snapshot(page::SnapshotPageId id, std::uint32_t level) {
-    for (;; --level) {
-      if (id.is_null()) {
-        return {record_in(zeroes()), true};
-      }
-      const page::PageHeader* const page = ctx_.cold_page(id);
-      if (page == nullptr) return {};
-      FOEDUS_INVARIANT(page->level == level && page->storage_id == control_->id(), page->level,
-                       level, id.word());
-      if (level == 0) return {record_in(const_cast<page::PageHeader*>(page)), true};
-      id = reinterpret_cast<const ArrayInteriorPage*>(page)
-               ->pointers[path_.slots[level - 1]]
-               .load()
-               .snapshot_page;
-    }
-  }
 
   // A7. One of several sessions wins; kAgain: this one did not, or `holder` has gone.
   Made make_volatile(page::DualPagePointer* pointer, page::PageHeader* holder,
@@ -88,7 +70,7 @@ class ColdSearch {
       return Made::kAgain;
     }
     if (ctx_.own_install(pointer, ids, {id, ids.snapshot_page})) {
-      take_over(made, cold != nullptr ? cold : zeroes());
+      take_over(made, cold != nullptr ? cold : zero_page());
     }
     *page = made;
     return Made::kDone;

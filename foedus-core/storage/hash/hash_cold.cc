@@ -7,6 +7,7 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
 #include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/hash/hash_snapshot_read.h"
 #include "foedus-core/storage/hash/hash_trie.h"
 
 namespace foedus::storage::hash {
@@ -77,14 +78,17 @@ class ColdSearch {
         const bool is_void = control_->is_dropped() || (holder == nullptr && ids.is_null());
         if (is_void) return Step::kFailed;
         // H10
-        const bool is_stable = pointer->load() == ids &&
-                               (holder == nullptr || holder->owner_of(digit) == owner);
+        const bool is_stable =
+            pointer->load() == ids && (holder == nullptr || holder->owner_of(digit) == owner);
         if (!is_stable) return Step::kAgain;
         if (intent == Intent::kRead && !ids.snapshot_page.is_null()) {
           FOEDUS_SYNC_POINT("hash:cold_read");
           ctx_.remember_pointer(pointer, holder == nullptr ? nullptr : &holder->header, ids,
                                 control_);
-          return find_in_snapshot(ids.snapshot_page, place);
+          place->is_cold = true;
+          const bool is_found =
+              find_in_snapshot(ctx_, control_, ids.snapshot_page, hash_, &place->bin);
+          return is_found ? Step::kDone : Step::kFailed;
         }
         const Step made = make_volatile(pointer, holder, ids, &page);
         if (made != Step::kDone) return made;
@@ -100,27 +104,6 @@ class ColdSearch {
       place->bin = bin;
       return bin->header.load_version().is_dropped() ? Step::kAgain : Step::kDone;
     }
-  }
-
-  // H8.
-  Step find_in_snapshot(page::SnapshotPageId id, BinPlace* place) {
-    place->is_cold = true;
-    while (!id.is_null()) {
-      const page::PageHeader* const read = ctx_.cold_page(id);
-      if (read == nullptr) return Step::kFailed;
-      auto* const page = const_cast<page::PageHeader*>(read);
-      FOEDUS_INVARIANT(page->storage_id == control_->id(), id.word());
-      if (page->kind == page::PageKind::kHashBin) {
-        FOEDUS_INVARIANT(bin_of(page)->covers(hash_), id.word(), hash_);
-        place->bin = bin_of(page);
-        break;
-      }
-      FOEDUS_INVARIANT(page->kind == page::PageKind::kHashInterior, page->kind, id.word());
-      const HashInteriorPage* const interior = interior_of(page);
-      const std::uint32_t owner = interior->owner_of(interior->digit_of(hash_));
-      id = interior->pointers[owner].load().snapshot_page;
-    }
-    return Step::kDone;
   }
 
   // H9. One of several sessions wins; kAgain: this one did not, or `holder` has gone.
@@ -257,32 +240,6 @@ class ColdSearch {
 BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash,
                        Intent intent) {
   return ColdSearch(ctx, control, hash).run(intent);
-}
-
-bool search_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
-                 Lookup* found) {
-  *found = {};
-  found->is_cold = true;
-  bool saw_moved = false;
-  for (const page::PageHeader* page = &bin->header;;) {
-    auto* const part = bin_of(const_cast<page::PageHeader*>(page));
-    if (search_page(part, hash, key, found, &saw_moved)) return true;
-    // order: relaxed, it never changes.
-    const page::SnapshotPageId next(part->next_page.load_relaxed());
-    if (next.is_null()) return true;
-    page = ctx.cold_page(next);
-    if (page == nullptr) return false;
-  }
-}
-
-bool read_cold(occ::TxnContext& ctx, const Lookup& found, occ::ReadRange* range) {
-  const HashSlot slot = found.slot();
-  const char* const body = payload_of(found.record, slot);
-  if (slot.is_chain()) return occ::read_cold_overflow(ctx, occ::load_overflow_id(body), range);
-  range->payload_bytes = slot.length();
-  const std::uint32_t wanted = range->wanted_of(slot.length());
-  if (wanted != 0) std::memcpy(range->out, body + range->offset, wanted);
-  return true;
 }
 
 }  // namespace foedus::storage::hash

@@ -43,11 +43,4 @@ struct BinPlace {
 [[gnu::cold]] BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
                                      std::uint64_t hash, Intent intent);
 
-// Looks for `key` in all pages of a cold bin. False: a page cannot be read.
-bool search_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
-                 Lookup* found);
-
-// Copies what `range` wants of a cold record. False: a page of its chain cannot be read.
-bool read_cold(occ::TxnContext& ctx, const Lookup& found, occ::ReadRange* range);
-
 }  // namespace foedus::storage::hash

@@ -4,6 +4,7 @@
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/hash/hash_function.h"
 #include "foedus-core/storage/hash/hash_insert.h"
+#include "foedus-core/storage/hash/hash_snapshot_read.h"
 #include "foedus-core/storage/hash/hash_storage.h"
 #include "foedus-core/storage/hash/hash_trie.h"
 

@@ -3,6 +3,7 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/storage/hash/hash_find.h"
 #include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/hash_snapshot_read.h"
 #include "foedus-core/storage/hash/hash_storage.h"
 #include "foedus-core/storage/hash/hash_trie.h"
 
