@@ -113,8 +113,8 @@ class ColdSearch {
     FOEDUS_SYNC_POINT("masstree:cold_read");
     remember_cold(ctx_, control_, cold);
     *cold_ = cold;
-    *top_ = cold.ids.snapshot_page;
-    return find_in_snapshot(ctx_, top_, spot_->rest, spot_) ? Step::kDone : Step::kNoPage;
+    const bool found = find_in_snapshot(ctx_, cold.ids.snapshot_page, spot_->rest, spot_, top_);
+    return found ? Step::kDone : Step::kNoPage;
   }
 
   occ::TxnContext& ctx_;
@@ -165,17 +165,18 @@ BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint
   }
 }
 
-bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId* id, std::string_view rest,
-                      Spot* spot) {
+bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
+                      Spot* spot, page::SnapshotPageId* top) {
   spot->rest = rest;
   for (;;) {
     spot->slice = slice_of(spot->rest);
-    BorderPage* const page = cold_border(ctx, *id, spot->slice);
+    if (top != nullptr) *top = id;
+    BorderPage* const page = cold_border(ctx, id, spot->slice);
     if (page == nullptr) return false;
     spot->at = {page, page->header.load_version()};
     spot->at.is_cold = true;
     if (find_in_page(spot)) return true;
-    *id = spot->layer.pointer->load().snapshot_page;
+    id = spot->layer.pointer->load().snapshot_page;
     spot->rest.remove_prefix(8);
   }
 }

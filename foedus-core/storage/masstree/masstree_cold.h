@@ -44,11 +44,11 @@ namespace foedus::storage::masstree {
 // TxnContext::no_page() says why.
 BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice);
 
-// What there is for the rest of a key in the layer that page *id is of; the page contains it. *id
-// becomes the root of the layer where the search ends, if that is another one. False: as
-// cold_border().
-bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId* id, std::string_view rest,
-                      Spot* spot);
+// What there is for the rest of a key in the layer that page `id` is of; the page contains it.
+// *top, if it is asked for: that page, or the root of the deeper layer where the search ended.
+// False: as cold_border().
+bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
+                      Spot* spot, page::SnapshotPageId* top = nullptr);
 
 // Copies what `range` wants of a record that find_in_snapshot() found. False: as cold_border().
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range);
