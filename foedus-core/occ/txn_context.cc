@@ -142,6 +142,10 @@ const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id) {
   return resources_.cache->find(resources_.soc, id, &page_failure_);
 }
 
+void TxnContext::read_cold_ahead(page::SnapshotPageId id, std::uint32_t count) {
+  resources_.cache->read_ahead(resources_.soc, id, count);
+}
+
 Status TxnContext::no_page(StorageControl* storage) {
   if (page_failure_.is_ok()) return out_of_pages(storage);
   Status status = std::exchange(page_failure_, {});

@@ -127,6 +127,9 @@ class TxnContext {
 
   // A page of a snapshot, valid until the transaction ends. Null: no_page() says why.
   [[gnu::cold]] const page::PageHeader* cold_page(page::SnapshotPageId id);
+  // Loads ahead, for cold_page() calls to come: what is missing of so many pages that follow one
+  // another in a file. Failures will show when the pages are asked for.
+  [[gnu::cold]] void read_cold_ahead(page::SnapshotPageId id, std::uint32_t count);
   bool has_page_failure() const { return !page_failure_.is_ok(); }
   // Why there was no page: cold_page() could not read it, or there is no memory for another one.
   [[gnu::cold]] Status no_page(StorageControl* storage);

@@ -22,8 +22,8 @@ enum class Step : std::uint8_t { kDone, kDown, kAgain, kNoPage, kNoTree };
 class ColdSearch {
  public:
   ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot,
-             ColdPointer* cold)
-      : ctx_(ctx), control_(control), key_(key), spot_(spot), cold_(cold) {}
+             ColdPointer* cold, page::SnapshotPageId* top)
+      : ctx_(ctx), control_(control), key_(key), spot_(spot), cold_(cold), top_(top) {}
 
   Status run() {
     base::SpinWait spin;
@@ -111,11 +111,10 @@ class ColdSearch {
 
   Step follow(const ColdPointer& cold) {
     FOEDUS_SYNC_POINT("masstree:cold_read");
-    *cold_ = cold;
     remember_cold(ctx_, control_, cold);
-    const std::string_view rest = spot_->rest;
-    return find_in_snapshot(ctx_, cold.ids.snapshot_page, rest, spot_) ? Step::kDone
-                                                                       : Step::kNoPage;
+    *cold_ = cold;
+    const bool found = find_in_snapshot(ctx_, cold.ids.snapshot_page, spot_->rest, spot_, top_);
+    return found ? Step::kDone : Step::kNoPage;
   }
 
   occ::TxnContext& ctx_;
@@ -123,6 +122,7 @@ class ColdSearch {
   const std::string_view key_;
   Spot* const spot_;
   ColdPointer* const cold_;
+  page::SnapshotPageId* const top_;
 };
 
 // locate(), where find() does not do.
@@ -133,7 +133,8 @@ class ColdSearch {
       FOEDUS_CHECK(find_adopting(ctx, control, key, spot));
     } else if (spot->is_cut_short()) {
       ColdPointer cold;
-      FOEDUS_CHECK(find_cold(ctx, control, key, spot, &cold));
+      page::SnapshotPageId top;
+      FOEDUS_CHECK(find_cold(ctx, control, key, spot, &cold, &top));
     }
     const bool hides_own =
         spot->at.is_cold ? may_hide_own_cold(ctx, control) : may_hide_own(ctx, spot->at.page);
@@ -165,10 +166,11 @@ BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint
 }
 
 bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
-                      Spot* spot) {
+                      Spot* spot, page::SnapshotPageId* top) {
   spot->rest = rest;
   for (;;) {
     spot->slice = slice_of(spot->rest);
+    if (top != nullptr) *top = id;
     BorderPage* const page = cold_border(ctx, id, spot->slice);
     if (page == nullptr) return false;
     spot->at = {page, page->header.load_version()};
@@ -203,8 +205,8 @@ bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control)
 }
 
 Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 Spot* spot, ColdPointer* cold) {
-  return ColdSearch(ctx, control, key, spot, cold).run();
+                 Spot* spot, ColdPointer* cold, page::SnapshotPageId* top) {
+  return ColdSearch(ctx, control, key, spot, cold, top).run();
 }
 
 bool has_no_tree(const occ::StorageControl* control) {

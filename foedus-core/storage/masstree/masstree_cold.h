@@ -27,6 +27,9 @@
 //        before the pointer loses its volatile half.
 //   M24  Where interior pages of both kinds meet, levels do, too: a child, volatile or not, is one
 //        level below its parent. Roots of layers may be of any.
+//   M25  A cursor in snapshot pages keeps their ids, and asks for the pages again in each call. It
+//        has remembered the pointer to all of them. If that is not seen to lead there any more, it
+//        seeks its position again, by key: the transaction may have written where it is.
 
 #include <cstdint>
 #include <string_view>
@@ -41,23 +44,17 @@ namespace foedus::storage::masstree {
 // TxnContext::no_page() says why.
 BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice);
 
-// What there is for the rest of a key in the layer that this page is of; the page contains it.
+// What there is for the rest of a key in the layer that page `id` is of; the page contains it.
+// *top, if it is asked for: that page, or the root of the deeper layer where the search ended.
 // False: as cold_border().
 bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
-                      Spot* spot);
+                      Spot* spot, page::SnapshotPageId* top = nullptr);
 
 // Copies what `range` wants of a record that find_in_snapshot() found. False: as cold_border().
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range);
 
 // ---- for transactions
 
-// A pointer that leads to a snapshot page only.
-struct ColdPointer {
-  page::DualPagePointer* pointer = nullptr;
-  page::PageHeader* holder = nullptr;  // null: it is the storage's root
-  page::DualPageIds ids;
-  std::uint64_t place = 0;  // M20
-};
 // M19.
 void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const ColdPointer& cold);
 
@@ -67,10 +64,12 @@ enum class Intent : std::uint8_t { kRead, kWrite };
 Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
               Intent intent, Spot* spot);
 
-// The same for readers, from the root, without the look at own writes. *cold: what was followed, if
-// spot->at.is_cold.
+// The same for readers, from the root, without the look at own writes. If spot->at.is_cold, *cold
+// is the pointer that was remembered, and *top a page below it, of the layer where the search
+// ended: that page or one above it.
 [[gnu::cold]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
-                               std::string_view key, Spot* spot, ColdPointer* cold);
+                               std::string_view key, Spot* spot, ColdPointer* cold,
+                               page::SnapshotPageId* top);
 
 // True if own writes may be in pages that were dropped, and be found in snapshot pages not at all.
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control);

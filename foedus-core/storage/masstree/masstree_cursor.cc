@@ -51,6 +51,8 @@ Status Cursor::next() {
     has_bound_ = !reverse_ || has_high_;
     bound_.assign(reverse_ ? high_ : low_);
     FOEDUS_CHECK(seek(true));
+  } else if (top().is_cold()) [[unlikely]] {
+    FOEDUS_CHECK(resume_cold());
   } else if (top().page->header.load_version() != top().version) {
     has_bound_ = true;
     bound_.assign(key());
@@ -87,6 +89,9 @@ Status Cursor::visit(unsigned index, bool* arrived) {
       end();
       return {};
     }
+    if (route.is_cold()) {
+      return enter_cold_layer(page->layer_pointer(slot)->load().snapshot_page, key_bytes_);
+    }
     return enter_layer(root_page(ctx_->pool(), {page->layer_pointer(slot), page}), key_bytes_);
   }
   const std::string_view remainder = page->remainder(slot);
@@ -98,6 +103,7 @@ Status Cursor::visit(unsigned index, bool* arrived) {
     end();
     return {};
   }
+  if (route.is_cold()) return read_cold_record(slot, arrived);
   return read(page->record(slot), index, arrived);
 }
 
@@ -133,64 +139,54 @@ Status Cursor::seek(bool inclusive) {
   return enter_layer(nullptr, 0);
 }
 
-Status Cursor::enter_layer(TreePage* root, std::uint32_t prefix_bytes) {
+// One for another layer, and the slice at which it begins there.
+Cursor::Route* Cursor::push_route(std::uint32_t prefix_bytes, std::uint64_t* slice) {
   if (routes_.size() == depth_) routes_.emplace_back();
   Route& route = routes_[depth_++];
-  route.root = root;
   route.parent = nullptr;
   route.next = nullptr;
   route.ahead_begin = route.ahead_end = 0;
   route.prefix_bytes = prefix_bytes;
   route.bounded = has_bound_ && is_on_path(bound_, prefix_bytes);
-  std::uint64_t slice = reverse_ ? kLastSlice : 0;
-  if (route.bounded) slice = slice_of(std::string_view(bound_).substr(prefix_bytes));
-  return take_page(&route, root, slice);
+  *slice = reverse_ ? kLastSlice : 0;
+  if (route.bounded) *slice = slice_of(std::string_view(bound_).substr(prefix_bytes));
+  return &route;
+}
+
+Status Cursor::enter_layer(TreePage* root, std::uint32_t prefix_bytes) {
+  std::uint64_t slice = 0;
+  Route* const route = push_route(prefix_bytes, &slice);
+  route->root = root;
+  return take_page(route, root, slice);
 }
 
 Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
-  const auto find = [&] {
-    return from == nullptr && route->prefix_bytes == 0 ? land(*ctx_, control_, slice)
-                                                       : find_border(ctx_->pool(), from, slice);
-  };
-  Landing at = find();
-  for (;;) {
-    if (at.page == nullptr) [[unlikely]] {
-      FOEDUS_CHECK(land_adopting(route->prefix_bytes, slice, &at));
-    }
-    if (!may_hide_own(*ctx_, at.page)) [[likely]]
-      break;
-    bool moved = false;
-    FOEDUS_CHECK(settle_own(*ctx_, control_, &moved));
-    if (!moved) break;
-    at = find();
+  Landing at = from == nullptr && route->prefix_bytes == 0 ? land(*ctx_, control_, slice)
+                                                           : find_border(ctx_->pool(), from, slice);
+  route->cold_page = {};
+  if (at.page == nullptr || may_hide_own(*ctx_, at.page)) [[unlikely]] {
+    FOEDUS_CHECK(land_slowly(route, slice, &at));
   }
-  ctx_->remember_page(&at.page->header, at.version, control_);
-  route->page = at.page;
-  route->version = at.version;
+  if (!at.is_cold) ctx_->remember_page(&at.page->header, at.version, control_);
   if (at.parent != nullptr || from != route->next) {
     route->parent = at.parent;
     route->ahead_begin = route->ahead_end = 0;
   }
-  route->position = 0;
-  route->count = static_cast<std::uint8_t>(at.version.keys());
-  route->is_inside = is_inside(*route);
-  order_page(route);
-  if (reverse_ ? slice < at.page->last : slice > at.page->low) pass_over(route, slice);
-  prefetch_record(*route, route->position);
-  prefetch_next(route);
+  begin_page(route, at.page, at.version, slice);
   return {};
 }
 
-// The border page of a layer, where volatile pages lead to none.
-Status Cursor::land_adopting(std::uint32_t prefix_bytes, std::uint64_t slice, Landing* at) {
-  std::string path(key_.data(), prefix_bytes);
-  path.resize(prefix_bytes + 8);
-  put_slice(slice, path.data() + prefix_bytes);
-  Spot spot;
-  FOEDUS_CHECK(find_adopting(*ctx_, control_, path, &spot));
-  if (spot.rest.size() > 8) return ctx_->conflict(ConflictReason::kPageDropped, control_, path);
-  *at = spot.at;
-  return {};
+void Cursor::begin_page(Route* route, BorderPage* page, page::PageVersion version,
+                        std::uint64_t slice) {
+  route->page = page;
+  route->version = version;
+  route->position = 0;
+  route->count = static_cast<std::uint8_t>(version.keys());
+  route->is_inside = is_inside(*route);
+  order_page(route);
+  if (reverse_ ? slice < page->last : slice > page->low) pass_over(route, slice);
+  prefetch_record(*route, route->position);
+  if (!route->is_cold()) prefetch_next(route);
 }
 
 void Cursor::order_page(Route* route) {
@@ -228,7 +224,7 @@ void Cursor::prefetch_record(const Route& route, unsigned position) {
   unsigned index = BorderPage::kNone;
   if (position < route.count) {
     index = route.order[position];
-  } else if (route.next != nullptr && route.next->is_border()) {
+  } else if (!route.is_cold() && route.next != nullptr && route.next->is_border()) {
     page = BorderPage::of(route.next);
     const unsigned keys = page->header.load_version().keys();
     if (keys != 0) index = reverse_ ? keys - 1 : 0;  // in a page of sorted keys
@@ -252,7 +248,7 @@ void Cursor::prefetch_next(Route* route) {
   const std::uint64_t slice = reverse_ ? edge - 1 : edge + 1;
   if (!route->parent->contains(slice)) return;
   const page::PageVersion version = route->parent->header.load_version();
-  if (version.is_moved()) return;
+  if (version.is_gone()) return;
   const unsigned first = route->parent->child_of(slice, version.keys());
   const unsigned left = reverse_ ? first + 1 : version.keys() - first + 1;
   const unsigned wanted = std::min<unsigned>({kAheadMax, route->ahead_end * 2u, left});
@@ -274,6 +270,9 @@ Status Cursor::leave_page() {
     end();
     return {};
   }
+  if (route.is_cold() && route.cold_low <= slice && slice <= route.cold_last) {
+    return take_cold(&route, slice);
+  }
   if (route.next != nullptr && route.next->contains(slice)) {
     // M8: its pointer was in a page that was seen unmoved in this transaction.
     return take_page(&route, route.next, slice);
@@ -289,6 +288,7 @@ Status Cursor::leave_layer() {
     end();
     return {};
   }
+  if (top().is_cold()) return look_again(&top());
   if (top().page->header.load_version() == top().version) return {};
   // M14: the slot of the layer is behind, what else is in the page may have changed.
   if (!bound_to_end_of_layer(prefix_bytes)) {

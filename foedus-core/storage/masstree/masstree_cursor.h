@@ -45,7 +45,7 @@ class Cursor {
 
   // Where the cursor is in one layer.
   struct Route {
-    BorderPage* page;
+    BorderPage* page;           // a cold one: of this call of next(), see cold_page
     page::PageVersion version;  // at which the page was taken
     InteriorPage* parent;       // of the page, for the way to the next one; null: none
     TreePage* next;             // the page behind it, as far as its parent knows, or null
@@ -59,15 +59,24 @@ class Cursor {
     bool is_inside;  // no key of the page needs a look at the end of the range
     bool bounded;  // slots up to bound_ are still to be passed over
     std::uint8_t order[BorderPage::kKeysMax];
+    // M25. Null: the page is volatile.
+    page::SnapshotPageId cold_page;
+    page::SnapshotPageId cold_top;  // at or above it, in this layer; covers low..last
+    std::uint64_t cold_low;
+    std::uint64_t cold_last;
+    std::uint32_t cold_run;  // pages taken one after the other below cold_top
+
+    bool is_cold() const { return !cold_page.is_null(); }
   };
 
   Route& top() { return routes_[depth_ - 1]; }
   void end();
   // Begins again behind (before, in reverse) bound_, or at it if `inclusive`.
   Status seek(bool inclusive);
+  Route* push_route(std::uint32_t prefix_bytes, std::uint64_t* slice);
   Status enter_layer(TreePage* root, std::uint32_t prefix_bytes);
   Status take_page(Route* route, TreePage* from, std::uint64_t slice);
-  Status land_adopting(std::uint32_t prefix_bytes, std::uint64_t slice, Landing* at);
+  void begin_page(Route* route, BorderPage* page, page::PageVersion version, std::uint64_t slice);
   void order_page(Route* route);
   void pass_over(Route* route, std::uint64_t slice);
   void prefetch_record(const Route& route, unsigned position);
@@ -75,6 +84,16 @@ class Cursor {
   Status leave_page();
   Status leave_layer();
   bool bound_to_end_of_layer(std::uint32_t prefix_bytes);
+
+  // masstree_cursor_cold.cc
+  Status land_slowly(Route* route, std::uint64_t slice, Landing* at);
+  Status enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes);
+  Status begin_cold(Route* route, page::SnapshotPageId top);
+  Status take_cold(Route* route, std::uint64_t slice);
+  void read_ahead(Route* route);
+  Status resume_cold();
+  Status look_again(Route* route);
+  Status read_cold_record(Slot slot, bool* arrived);
 
   bool is_on_path(std::string_view bound, std::uint32_t prefix_bytes) const;
   bool is_beyond_bound(const Route& route, std::uint64_t slice, Slot slot) const;
@@ -101,6 +120,10 @@ class Cursor {
   std::string bound_;
   bool has_bound_ = false;
   bool bound_inclusive_ = false;
+  // How the cursor came to snapshot pages: by what pointer, and how many pages the transaction had
+  // made volatile by then.
+  ColdPointer cold_;
+  std::uint64_t installs_ = 0;
 
   // The current record; key_ also holds the prefix of the layer that the cursor is in.
   std::string key_;

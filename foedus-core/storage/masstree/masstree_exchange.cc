@@ -67,7 +67,6 @@ bool Exchanger::make_pages(Rests* rests) {
             ? static_cast<TreePage*>(make_border(pool, pages, installation_.control, header.layer))
             : make_interior(pool, pages, installation_.control, header.layer, level);
     if (*rest == nullptr) return false;
-    (*rest)->header.layer = header.layer;
     set_range(*rest, range.low, range.last);
     return true;
   };

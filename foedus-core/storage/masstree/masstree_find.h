@@ -16,6 +16,19 @@
 
 namespace foedus::storage::masstree {
 
+// A pointer that leads to a snapshot page only (masstree_cold.h).
+struct ColdPointer {
+  page::DualPagePointer* pointer = nullptr;
+  page::PageHeader* holder = nullptr;  // null: it is the storage's root
+  page::DualPageIds ids;
+  std::uint64_t place = 0;  // M20
+
+  // Whether it surely leads there now, without a search.
+  bool is_in_place() const {
+    return (holder == nullptr || !holder->load_version().is_gone()) && pointer->load() == ids;
+  }
+};
+
 // Where the root pointer of a layer is.
 struct LayerRoot {
   page::DualPagePointer* pointer = nullptr;

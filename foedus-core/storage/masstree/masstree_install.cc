@@ -14,6 +14,7 @@ using page::SnapshotPageId;
 
 // A root with more than that below it is not exchanged: its locks would be held for a millisecond.
 constexpr std::uint64_t kRootRecordsMax = 1u << 15;
+constexpr std::uint64_t kRootPagesMax = 1u << 12;
 
 class Installer {
  public:
@@ -61,7 +62,8 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remain
   TreePage* root = resolve(id);
   ColdLayer cold(installation_, cold_root);
   FOEDUS_CHECK(below({nullptr, layer}, &cold, &root, remains));
-  if (!remains->is_quiet || remains->records > kRootRecordsMax) return {};
+  const bool is_large = remains->records > kRootRecordsMax || remains->pages > kRootPagesMax;
+  if (!remains->is_quiet || is_large) return {};
   if (exchange_root(&subtree_, layer, root, cold_root, &counts_.pages_dropped)) {
     *remains = {};
   }

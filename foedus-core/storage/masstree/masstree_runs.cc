@@ -12,9 +12,16 @@ namespace {
 // ns for each record of the run.
 constexpr std::uint64_t kRunPages = 16;
 constexpr std::uint64_t kRunRecords = 256;
-// It is not begun if it would be as much as this.
+// It is not begun if it would be more than this: what is under one page of the snapshot is merged
+// before. But a few children always go, whatever layers they have.
 constexpr std::uint64_t kRunPagesMax = 64;
 constexpr std::uint64_t kRunRecordsMax = 2048;
+constexpr std::size_t kFewChildren = 3;
+
+bool is_too_much(const Remains& sum, std::size_t children) {
+  const bool is_large = sum.pages > kRunPagesMax || sum.records > kRunRecordsMax;
+  return is_large && children > kFewChildren;
+}
 
 bool is_usable(const Child& child) { return child.is_cold() || child.remains.is_quiet; }
 bool is_mergeable(const Child& child) { return child.is_divisible && child.remains.is_quiet; }
@@ -90,7 +97,7 @@ bool Search::choose_end() {
   std::size_t at = cold_;
   for (; at < end_; ++at) {
     sum.add(children_[at].remains);
-    if (sum.pages > kRunPagesMax || sum.records > kRunRecordsMax) break;
+    if (is_too_much(sum, at + 1 - first_)) break;
     while (row_end_ < row_.size() && row_[row_end_].last <= children_[at].last) ++row_end_;
     const bool is_enough = sum.pages >= kRunPages || sum.records >= kRunRecords;
     if (is_enough && row_end_ != row_begin_) break;
@@ -156,8 +163,7 @@ bool next_merge(std::span<const Child> children, std::span<const ColdPage> row, 
     std::size_t end = at;
     for (; end < children.size() && children[end].last <= page.last; ++end) {
       sum.add(children[end].remains);
-      if (!is_mergeable(children[end]) || sum.pages > kRunPagesMax) break;
-      if (sum.records > kRunRecordsMax) break;
+      if (!is_mergeable(children[end]) || is_too_much(sum, end + 1 - at)) break;
     }
     if (end < at + 2) continue;
     run->first = at;

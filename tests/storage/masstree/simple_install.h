@@ -19,6 +19,7 @@ class SimpleInstall {
   static Result<occ::InstallCounts> install(const occ::Installation& installation,
                                             page::SnapshotPageId root) {
     SimpleInstall all(installation);
+    if (root.is_null()) return all.counts_;
     all.below({&installation.control->root, nullptr, 0, true}, root);
     return all.counts_;
   }

@@ -1,0 +1,179 @@
+// Transactions whose pages of a Master-Tree are dropped for snapshot pages while they run.
+// ctest-labels: concurrency
+
+#include "tests/storage/masstree/masstree_cold_fixture.h"
+
+namespace foedus::storage::masstree {
+namespace {
+
+class MasstreeColdDropTest : public MasstreeColdTest {
+ protected:
+  static constexpr unsigned kFew = 2000;
+
+  // By session 1, as the catalog does.
+  void drop_storage() {
+    masstree::drop(&all_.all().pool(), &all_.session(1).pages(), all_.control());
+    all_.control()->dropped.store_release(1);
+    EXPECT_EQ(volatile_pages(), 0u);
+    was_dropped_ = true;
+  }
+  void TearDown() override {
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      if (ctx(i).is_open()) all_.session(i).rollback();
+    }
+    EXPECT_TRUE(!was_dropped_ || volatile_pages() == 0);
+    if (was_dropped_) all_.control()->root.store({});  // it is not to be dropped once more
+    if (!was_dropped_) MasstreeColdTest::TearDown();
+  }
+
+ private:
+  bool was_dropped_ = false;
+};
+
+TEST_F(MasstreeColdDropTest, AWriteFindsItsRecordAgain) {
+  load(kFew, deep_key);
+  begin(0);
+  ASSERT_TRUE(put(0, deep_key(14), "mine").is_ok());
+  ASSERT_TRUE(erase(0, deep_key(16)).is_ok());
+  ASSERT_TRUE(masstree::write_at(ctx(0), all_.control(), deep_key(17), 2, "part").is_ok());
+  glean_all();
+  ASSERT_EQ(get(0, deep_key(14)), "mine");  // its own, whose page has gone
+  ASSERT_EQ(get(0, deep_key(16)), std::nullopt);
+  ASSERT_EQ(get(0, deep_key(17)), payload_of(17).replace(2, 4, "part"));
+  ASSERT_TRUE(put(0, deep_key(15), "second").is_ok());
+  ASSERT_TRUE(put(0, deep_key(14), "third").is_ok());
+  ASSERT_TRUE(erase(0, deep_key(17)).is_ok());
+  expect_commit(0);
+  EXPECT_EQ(get_alone(1, deep_key(14)), "third");
+  EXPECT_EQ(get_alone(1, deep_key(15)), "second");
+  EXPECT_EQ(get_alone(1, deep_key(16)), std::nullopt);
+  EXPECT_EQ(get_alone(1, deep_key(17)), std::nullopt);
+}
+// The lock phase itself has to find the records.
+TEST_F(MasstreeColdDropTest, AWriteThatIsNotLookedAtAgainCommits) {
+  load(kFew, deep_key);
+  begin(0);
+  ASSERT_TRUE(put(0, deep_key(14), "mine").is_ok());
+  ASSERT_TRUE(put(0, "fresh", std::string(900, 'f')).is_ok());
+  ASSERT_TRUE(put(0, deep_key(15), std::string(5000, 'c')).is_ok());
+  EXPECT_EQ(all_.glean().pages_kept, 0u);
+  put_alone(1, deep_key(13), "theirs");
+  EXPECT_EQ(all_.glean().pages_kept, 0u);
+  EXPECT_EQ(volatile_pages(), 2u);  // its chain, which no page names yet
+  expect_commit(0);
+  EXPECT_EQ(get_alone(1, deep_key(13)), "theirs");
+  EXPECT_EQ(get_alone(1, deep_key(14)), "mine");
+  EXPECT_EQ(get_alone(1, deep_key(15)), std::string(5000, 'c'));
+  EXPECT_EQ(get_alone(1, "fresh"), std::string(900, 'f'));
+}
+TEST_F(MasstreeColdDropTest, AWriteWhosePageWasDroppedAndMadeAgainByOthers) {
+  load(kFew, deep_key);
+  begin(0);
+  ASSERT_TRUE(put(0, deep_key(14), "mine").is_ok());
+  glean_all();
+  put_alone(1, deep_key(14), "theirs");
+  erase_alone(1, deep_key(14));
+  put_alone(1, deep_key(14), "theirs again");
+  for (unsigned i = 0; i < 60; ++i) put_alone(1, deep_key(14) + key_of(i), std::string(300, 's'));
+  ASSERT_EQ(get(0, deep_key(14)), "mine");
+  expect_commit(0);
+  EXPECT_EQ(get_alone(1, deep_key(14)), "mine");
+}
+TEST_F(MasstreeColdDropTest, AnInsertConflictsIfTheKeyHasComeMeanwhile) {
+  load(kFew, deep_key);
+  begin(0);
+  ASSERT_TRUE(put(0, "fresh", "mine", WriteMode::kInsert).is_ok());
+  glean_all();
+  put_alone(1, "fresh", "theirs");
+  EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
+  EXPECT_EQ(get_alone(1, "fresh"), "theirs");
+}
+TEST_F(MasstreeColdDropTest, AKeyThatWasReadErasedAndIsBackConflicts) {
+  load(kFew, deep_key);
+  erase_alone(1, deep_key(14));
+  begin(0);
+  ASSERT_EQ(get(0, deep_key(14)), std::nullopt);  // by a deleted record
+  glean_all();
+  put_alone(1, deep_key(14), "back");
+  ASSERT_TRUE(put(0, deep_key(1900), "x").is_ok());
+  expect_conflict(0, ConflictReason::kPageDropped);
+}
+TEST_F(MasstreeColdDropTest, ADropIsAConflictForWhoReadThere) {
+  for (unsigned what = 0; what < 3; ++what) {
+    load(kFew, deep_key);
+    begin(0);
+    if (what == 0) {
+      ASSERT_EQ(get(0, deep_key(14)), payload_of(14));
+    } else if (what == 1) {
+      ASSERT_EQ(get(0, "nothing"), std::nullopt);
+    } else {
+      ASSERT_EQ(scan(0, "", deep_key(1)).size(), 1u);
+    }
+    glean_all();
+    ASSERT_TRUE(put(0, deep_key(1900), "x").is_ok());
+    expect_conflict(0, ConflictReason::kPageDropped);
+  }
+}
+// Goal: the page that a read was made in has moved to others before those were dropped.
+TEST_F(MasstreeColdDropTest, ADropOfTheTwinsIsAConflict) {
+  load(kFew, deep_key);
+  begin(0);
+  ASSERT_EQ(get(0, deep_key(14)), payload_of(14));
+  ASSERT_EQ(get(0, deep_key(14) + "?"), std::nullopt);
+  for (unsigned i = 0; i < 60; ++i) put_alone(1, deep_key(13) + key_of(i), std::string(300, 's'));
+  for (unsigned i = 20; i < 50; ++i) put_alone(1, deep_key(i), std::string(900, 's'));
+  glean_all();
+  ASSERT_TRUE(put(0, deep_key(1900), "x").is_ok());
+  EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
+}
+TEST_F(MasstreeColdDropTest, ALockedOrNewerRecordKeepsItsPages) {
+  load(kFew, deep_key);
+  all_.compose();
+  put_alone(1, deep_key(14), "newer");
+  begin(0);
+  occ::ReadRange range;
+  ASSERT_TRUE(masstree::get_for_update(ctx(0), all_.control(), deep_key(1501), &range).is_ok());
+  EXPECT_GE(all_.install().pages_kept, 2u);
+  EXPECT_GE(volatile_pages(), 4u);
+  all_.session(0).rollback();
+  EXPECT_EQ(get_alone(1, deep_key(14)), "newer");
+  glean_all();
+  EXPECT_EQ(get_alone(1, deep_key(14)), "newer");
+}
+// Goal: what a prefetch found is not used once its page has gone.
+TEST_F(MasstreeColdDropTest, APrefetchedPageThatWasDropped) {
+  load(kFew, key_of);
+  begin(0);
+  ASSERT_EQ(get(0, key_of(14)), payload_of(14));
+  for (unsigned i = 100; i < 110; ++i) masstree::prefetch(ctx(0), all_.control(), key_of(i));
+  glean_all();
+  put_alone(1, key_of(100), "newer");
+  ASSERT_EQ(get(0, key_of(100)), "newer");
+  ASSERT_EQ(get(0, key_of(15)), payload_of(15));
+  expect_conflict(0, ConflictReason::kPageDropped);
+}
+// Goal: a storage with snapshot pages is dropped like others: who is at work in volatile pages of
+// it reads on, nobody makes a page of it volatile any more, and none is left.
+TEST_F(MasstreeColdDropTest, AStorageThatIsPartlyColdIsDropped) {
+  load(kFew, deep_key);
+  glean_all();
+  put_alone(1, deep_key(14), "volatile");
+  begin(0);
+  begin(1);
+  ASSERT_EQ(get(0, deep_key(100)), payload_of(100));
+  drop_storage();
+  EXPECT_EQ(get(0, deep_key(200)), payload_of(200));
+  EXPECT_EQ(put(0, deep_key(200), "x").code(), ErrorCode::kConflict);
+}
+TEST_F(MasstreeColdDropTest, AStorageWhoseRootIsColdIsDropped) {
+  load(kFew, deep_key);
+  glean_all();
+  begin(0);
+  begin(1);
+  ASSERT_EQ(get(0, deep_key(100)), payload_of(100));
+  drop_storage();
+  EXPECT_EQ(put(0, deep_key(200), "x").conflict_reason(), ConflictReason::kPageDropped);
+}
+
+}  // namespace
+}  // namespace foedus::storage::masstree
