@@ -302,18 +302,71 @@ TEST_F(GleanTest, AGleanWithoutNewRecordsKeepsTheRoots) {
 class DirectoryGleanTest : public GleanTest {
  protected:
   void glean_and_expect_all(std::uint32_t snapshot) {
-    const Result<GleanReport> report = glean_directory(directory_.path(), {.socs = 2, .sink = {}});
+    glean_and_expect_all({.socs = 2, .sink = {}});
+    EXPECT_EQ(previous_->number, page::SnapshotNumber{snapshot});
+  }
+  void glean_and_expect_all(const DirectoryGleanOptions& options) {
+    const Result<GleanReport> report = glean_directory(directory_.path(), options);
     ASSERT_TRUE(report.is_ok()) << report.status().message();
-    EXPECT_EQ(report->snapshot, snapshot);
     EXPECT_GT(report->records_read, 0u);
+    report_ = *report;
     const auto directory = engine::ClosedDirectory::open(directory_.path(), 0, {}).value();
     previous_ = *directory->newest_manifest();
     EXPECT_EQ(previous_->covered, report->covered);
+    EXPECT_EQ(static_cast<std::uint32_t>(previous_->number), report->snapshot);
     metas_ = directory->storages();
     load_pages(directory->device(), *previous_);
     expect_all();
   }
+  std::uint64_t snapshot_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+      if (entry.path().filename().string().starts_with("snapshot-")) bytes += entry.file_size();
+    }
+    return bytes;
+  }
+
+  GleanReport report_;
 };
+
+// Goal: snapshot files take a stated multiple of what is live in them. Method: many small gleans.
+TEST_F(DirectoryGleanTest, SupersededPagesGiveTheirRoomBack) {
+  DirectoryGleanOptions options{.socs = 2, .sink = {}};
+  options.reclaim.total_pages_min = 0;
+  options.reclaim.files_max = 12;
+  std::uint64_t moved = 0;
+  for (int i = 0; i < 40; ++i) {
+    write(i == 0 ? 1500 : 30);
+    glean_and_expect_all(options);
+    ASSERT_FALSE(HasFailure()) << i;
+    moved += report_.pages_moved;
+    EXPECT_LE(report_.pages_total, 2 * report_.pages_live) << i;
+    EXPECT_LE(previous_->files.size(), 12u);
+    EXPECT_LT(snapshot_bytes(), 3 * report_.pages_live * page::kPageBytes);
+  }
+  EXPECT_GT(moved, 0u);
+  EXPECT_GT(static_cast<std::uint32_t>(previous_->number), 40u);
+}
+
+TEST_F(DirectoryGleanTest, KeepsAsManySnapshotsAsItIsTold) {
+  DirectoryGleanOptions options{.socs = 2, .snapshots_kept = 3, .sink = {}};
+  options.reclaim.total_pages_min = 0;
+  for (int i = 0; i < 8; ++i) {
+    write(200);
+    glean_and_expect_all(options);
+  }
+  const auto device = device::FileDevice::open(directory_.path(), Facility::kTry).value();
+  const auto numbers = snapshot::find_manifests(device.get()).value();
+  ASSERT_EQ(numbers.size(), 3u);
+  Epoch before;
+  for (const page::SnapshotNumber number : numbers) {
+    previous_ = snapshot::read_manifest(device.get(), number).value();
+    EXPECT_LT(before, previous_->covered);
+    before = previous_->covered;
+    load_pages(device.get(), *previous_);
+    expect_counted();
+  }
+}
 
 TEST_F(DirectoryGleanTest, TakesAllThatIsDurableAndTheSnapshotBefore) {
   write(800);
@@ -360,6 +413,18 @@ TEST_F(DirectoryGleanTest, ADroppedStorageTakesItsPagesWithIt) {
   glean_and_expect_all(2);
   ASSERT_EQ(previous_->files.size(), 2u);
   EXPECT_LT(previous_->files.front().live_pages + 120, before);
+}
+
+TEST_F(DirectoryGleanTest, RefusesOptionsThatCannotBe) {
+  write(1);
+  for (const DirectoryGleanOptions& options :
+       {DirectoryGleanOptions{.snapshots_kept = 0, .sink = {}},
+        DirectoryGleanOptions{.reclaim = {.total_percent_goal = 100}, .sink = {}},
+        DirectoryGleanOptions{.reclaim = {.total_percent_goal = 201}, .sink = {}},
+        DirectoryGleanOptions{.reclaim = {.files_max = 1}, .sink = {}}}) {
+    EXPECT_EQ(glean_directory(directory_.path(), options).status().code(),
+              ErrorCode::kInvalidArgument);
+  }
 }
 
 TEST_F(DirectoryGleanTest, RefusesADirectoryWithoutALog) {
