@@ -62,7 +62,7 @@ foedus::Status run(int argc, char** argv) {
   options.mappers = FLAGS_mappers;
   options.mapper_bytes = FLAGS_mapper_bytes;
   options.reducer_bytes = FLAGS_reducer_bytes;
-  FOEDUS_TRY(const foedus::gleaner::GleanReport report,
+  FOEDUS_TRY(const foedus::GleanReport report,
              foedus::gleaner::glean_directory(FLAGS_dir, options));
   experiments::JsonObject line = experiments::begin_line("gleaner_speed");
   line.add("records", report.records_read);

@@ -10,6 +10,13 @@
 
 namespace foedus {
 
+namespace {
+
+// Tries of a transaction for which there is no memory, each after a glean that made some.
+constexpr std::uint32_t kTriesForRoom = 3;
+
+}  // namespace
+
 Database::Database(std::unique_ptr<engine::Engine> engine) : engine_(std::move(engine)) {}
 Database::Database(Database&& other) noexcept = default;
 Database::~Database() {
@@ -95,6 +102,14 @@ Status Database::wait_durable(std::uint64_t timeout_us) {
   return engine_->durability().wait(engine_->clock().current(), timeout_us);
 }
 
+Result<GleanReport> Database::glean(const GleanProgressSink& progress) {
+  FOEDUS_CHECK(engine_->check_open());
+  if (engine_->gleaning() == nullptr) {
+    return Status::error(ErrorCode::kNotSupported, "without a log there are no snapshots");
+  }
+  return engine_->gleaning()->glean(progress);
+}
+
 std::uint64_t Database::reserve_memory(std::uint64_t bytes) {
   return engine_->check_open().is_ok() ? engine_->pool().reserve(bytes) : 0;
 }
@@ -124,6 +139,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   } const in_transact(session);
 
   TxnOptions try_options = options;
+  std::uint32_t tries_for_room = engine_->gleaning() == nullptr ? 0 : kTriesForRoom;
   for (std::uint32_t tries = 1;; ++tries) {
     try_options.is_retry = tries > 1;
     FOEDUS_CHECK(session->begin(try_options));
@@ -144,6 +160,11 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
       Status reads = session->verify();
       if (!reads.is_ok()) status = std::move(reads);
       session->rollback();
+    }
+    if (status.code() == ErrorCode::kOutOfMemory && tries_for_room != 0) {
+      --tries_for_room;
+      session->forget_retry();
+      if (engine_->gleaning()->make_room()) continue;
     }
     if (status.code() != ErrorCode::kConflict || tries == options.tries_max) return status;
     session->back_off(tries);

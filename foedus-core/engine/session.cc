@@ -24,7 +24,8 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
                 .clock = parts.clock,
                 .log = &log_,
                 .session = parts.number,
-                .soc = parts.soc}),
+                .soc = parts.soc,
+                .cache = parts.cache}),
       random_(parts.number + 1) {}
 
 EngineSession::~EngineSession() = default;
@@ -35,6 +36,9 @@ Status EngineSession::begin(const TxnOptions& options) {
                          "snapshot isolation needs a stratified snapshot, and there is none");
   }
   FOEDUS_CHECK(engine_->check_open());
+  if (!options.read_only && options.isolation == Isolation::kSerializable) {
+    engine_->hold_up_writer();
+  }
   durability_ = options.durability;
   context_.begin(options);
   return {};

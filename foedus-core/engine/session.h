@@ -41,6 +41,7 @@ class EngineSession {
     page::PagePool* pool;
     epoch::EpochClock* clock;
     log::LogRoom* room;  // null: nothing is logged
+    snapshot::PageCache* cache;  // null: there are no snapshots
     std::uint32_t number;
     std::uint32_t soc;
     std::uint64_t log_buffer_bytes;

@@ -30,11 +30,16 @@ struct Installation {
   StorageControl* control = nullptr;
   Epoch covered;                          // all of this epoch and before is in the snapshot
   std::uint32_t soc = 0;                  // whose part of the cache is used
+  // How many volatile pages are dropped at most, or a few more; 0: pointers are installed only.
+  // Sequential storages drop all that they can: nobody comes back to their pages.
+  std::uint64_t pages_to_drop = ~std::uint64_t{0};
 };
 
 struct InstallCounts {
   std::uint64_t pages_dropped = 0;
   std::uint64_t pages_kept = 0;  // volatile pages that changed since, or were in use
+  // What is volatile may lead to pages of earlier snapshots that the new one does not lead to.
+  bool may_need_earlier = false;
 };
 
 }  // namespace foedus::occ

@@ -12,6 +12,7 @@
 // exec() or _exit() and nothing of this library.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -60,9 +61,53 @@ struct Stats {
   std::uint64_t volatile_page_bytes = 0;               // pages in use by storages
   std::uint64_t free_page_bytes = 0;                   // pages taken from the system, not in use
   std::uint64_t log_buffer_bytes = 0;                  // rings of all sessions
+  std::uint64_t log_bytes_behind = 0;   // written since open and in no snapshot yet
+  std::uint64_t gleans = 0;             // snapshots that were made and installed
+  std::uint64_t snapshot_pages_written = 0;
+  std::uint64_t volatile_pages_dropped = 0;
+  std::uint64_t cache_bytes = 0;        // of snapshot pages in memory
+  std::uint64_t cache_hits = 0;         // estimated
+  std::uint64_t cache_misses = 0;
+  std::uint64_t writers_waited_us = 0;  // for the gleaner, all together
+  std::uint32_t snapshot = 0;           // number of the newest; 0: there is none
+  Epoch covered_epoch;                  // all commits of it and before are in the newest snapshot
   Epoch current_epoch;
   Epoch durable_epoch;
   std::vector<StorageStats> storages;
+};
+
+// What a glean is at, for those who watch it.
+enum class GleanStage : std::uint8_t {
+  kMap,      // done of total log segments were opened
+  kCompose,  // done of total storages were composed
+  kInstall,  // done of total storages were installed
+};
+struct GleanProgress {
+  GleanStage stage = GleanStage::kMap;
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;
+};
+using GleanProgressSink = std::function<void(const GleanProgress&)>;
+
+// What a glean did. Times in microseconds.
+struct GleanReport {
+  std::uint32_t snapshot = 0;  // number of the newest snapshot; 0: there is none
+  Epoch covered;               // all commits of it and before are in
+  std::uint64_t records_read = 0;
+  std::uint64_t records_composed = 0;  // what was left of them
+  std::uint64_t runs_spilled = 0;
+  std::uint64_t pages_written = 0;
+  std::uint64_t pages_moved = 0;       // by reclamation, with the pages above them
+  std::uint64_t pages_live = 0;        // that the snapshot consists of
+  std::uint64_t pages_total = 0;       // of all its files
+  std::uint64_t pages_dropped = 0;     // volatile pages that gave way to the snapshot's
+  std::uint64_t pages_kept = 0;        // volatile pages that changed since, or were in use
+  std::uint64_t catalog_us = 0;        // looking for the catalog in a log that was found
+  std::uint64_t map_reduce_us = 0;     // until all records were sorted
+  std::uint64_t compose_us = 0;        // and until it was durable
+  std::uint64_t install_us = 0;
+  std::uint64_t reclaim_us = 0;        // moving live pages, and removing what is not needed
+  std::uint64_t total_us = 0;
 };
 
 // What a thread uses to run explicit transactions, one at a time. Several may be used by one
@@ -132,6 +177,12 @@ class Database {
   Epoch durable_epoch() const;
   // Makes all commits so far durable.
   Status wait_durable(std::uint64_t timeout_us = Ticket::kForever);
+  // Makes a snapshot that covers all commits so far, and gives back the memory of all volatile
+  // pages that did not change since: they are read from the snapshot from then on. Transactions go
+  // on meanwhile. `progress` is called now and then, by another thread. The engine does this by
+  // itself, see GleanOptions. kNotSupported: Logging::kNone. kIoError, kOutOfSpace, kCorruption,
+  // kOutOfMemory: the database is what it was, and its newest snapshot the one before.
+  Result<GleanReport> glean(const GleanProgressSink& progress = {});
   // Backs room for `bytes` more bytes of volatile pages with memory now, so that no later
   // transaction and no background thread has to wait for the system to clear it (0.5 ms a MiB on
   // some machines); without it memory is backed a few MiB ahead of use. Never beyond three

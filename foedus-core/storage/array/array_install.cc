@@ -45,7 +45,9 @@ class Installer {
     page::PageHeader* const page = installation_.pool->resolve(link.ids.volatile_page);
     FOEDUS_SYNC_POINT("array:installed");
     if (page->level != 0) FOEDUS_CHECK(children(page, snapshot));
-    const bool dropped = page->level != 0 ? drop_interior(link, page) : drop_border(link, page);
+    const bool dropped =
+        counts_.pages_dropped < installation_.pages_to_drop &&
+        (page->level != 0 ? drop_interior(link, page) : drop_border(link, page));
     ++(dropped ? counts_.pages_dropped : counts_.pages_kept);
     return {};
   }

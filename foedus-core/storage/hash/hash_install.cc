@@ -76,6 +76,7 @@ class Installer {
         FOEDUS_CHECK(children(reinterpret_cast<HashInteriorPage*>(page), snapshot));
       }
       const bool dropped =
+          counts_.pages_dropped < installation_.pages_to_drop &&
           subtree_.try_drop(pointer, locked, page, snapshot, &counts_.pages_dropped);
       counts_.pages_kept = dropped ? kept : counts_.pages_kept + 1;
       return {};
