@@ -42,8 +42,9 @@ struct Command {
 // words goes to `err`.
 ExitStatus run(const Command& command, std::ostream* out, std::ostream* err);
 
-// The single ones. On failure nothing was written to `out`. kBusy: the database is open. kNotFound:
-// there is none. kCorruption: of what the command cannot do without. kWrongVersion, kIoError.
+// The single ones. On failure nothing of a JSON document was written. kBusy: the database is open.
+// kNotFound: there is none. kCorruption: of what the command cannot do without. kWrongVersion,
+// kIoError.
 Result<ExitStatus> run_info(const Command& command, std::ostream* out);
 Result<ExitStatus> run_verify(const Command& command, std::ostream* out);
 Result<ExitStatus> run_log(const Command& command, std::ostream* out);

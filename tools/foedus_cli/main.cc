@@ -20,17 +20,15 @@ CLI::App* add_verb(CLI::App* app, const char* name, const char* about, Command* 
   return verb;
 }
 
-// On a terminal, so that nobody wonders; ten times a second.
+// On a terminal, so that nobody wonders; ten times a second, and what is written next goes over it.
 foedus::cli::Progress progress_for_person() {
   if (::isatty(STDERR_FILENO) == 0) return {};
   return [last = std::chrono::steady_clock::time_point()](std::uint64_t done,
                                                           std::uint64_t total) mutable {
     const auto now = std::chrono::steady_clock::now();
-    const bool is_end = done >= total;
-    if (!is_end && now - last < std::chrono::milliseconds(100)) return;
+    if (now - last < std::chrono::milliseconds(100)) return;
     last = now;
-    std::cerr << '\r' << done << " of " << total << " pages\x1b[K" << (is_end ? "\r\x1b[K" : "")
-              << std::flush;
+    std::cerr << done << " of " << total << " pages\x1b[K\r" << std::flush;
   };
 }
 
@@ -73,6 +71,7 @@ int main(int argc, char** argv) {
 
   const ExitStatus status = foedus::cli::run(command, &std::cout, &std::cerr);
   std::cout.flush();
+  if (command.progress) std::cerr << "\x1b[K";
   if (!std::cout) {
     std::cerr << "foedus: cannot write the result\n";
     return static_cast<int>(ExitStatus::kCannotRead);

@@ -46,31 +46,25 @@ std::string problem_of_page_0(const device::File& file, const snapshot::Manifest
 
 PageWalk::PageWalk(device::Device* device, const snapshot::Manifest& manifest, Findings* findings,
                    Progress progress)
-    : manifest_(manifest), findings_(findings), progress_(std::move(progress)) {
+    : device_(device), manifest_(manifest), findings_(findings), progress_(std::move(progress)) {
   files_.resize(manifest.files.size());
   for (std::size_t i = 0; i < files_.size(); ++i) {
     files_[i].about = &manifest.files[i];
     total_ += manifest.files[i].live_pages;
-    open_file(device, &files_[i]);
+    check_file(&files_[i]);
   }
 }
 
-void PageWalk::open_file(device::Device* device, File* file) {
+void PageWalk::check_file(File* file) {
   const std::string name = snapshot::snapshot_name(file->about->snapshot, file->about->soc);
-  auto opened = device->open(name, device::Access::kRead);
-  if (!opened.is_ok()) {
-    const bool is_missing = opened.code() == ErrorCode::kNotFound;
-    findings_->problem(
-        name, is_missing
-                  ? "it is missing, and " + snapshot::manifest_name(manifest_.number) + " lists it"
-                  : opened.status().message());
-    return;
-  }
-  if (std::string what = problem_of_page_0(**opened, *file->about); !what.empty()) {
+  const device::File* const opened = open(file);
+  if (opened == nullptr) return;
+  if (std::string what = problem_of_page_0(*opened, *file->about); !what.empty()) {
     findings_->add({false, name, 0, {}, std::move(what)});
     return;
   }
-  const Result<std::uint64_t> bytes = (*opened)->size();
+  file->is_readable = true;
+  const Result<std::uint64_t> bytes = opened->size();
   const std::uint64_t expected = (std::uint64_t{file->about->pages} + 1) * page::kPageBytes;
   if (!bytes.is_ok()) {
     findings_->problem(name, bytes.status().message());
@@ -83,7 +77,27 @@ void PageWalk::open_file(device::Device* device, File* file) {
          {},
          "it has " + count_of(*bytes, "byte") + " and should have " + std::to_string(expected)});
   }
-  file->file = std::move(opened).value();
+}
+
+const device::File* PageWalk::open(File* file) {
+  if (file->file != nullptr) return file->file.get();
+  if (open_files_ == kOpenMax) {
+    for (File& other : files_) other.file.reset();
+    open_files_ = 0;
+  }
+  const std::string name = snapshot::snapshot_name(file->about->snapshot, file->about->soc);
+  auto opened = device_->open(name, device::Access::kRead);
+  if (opened.is_ok()) {
+    file->file = std::move(opened).value();
+    open_files_ += 1;
+    return file->file.get();
+  }
+  file->is_readable = false;
+  const bool is_missing = opened.code() == ErrorCode::kNotFound;
+  findings_->problem(name, is_missing ? "it is missing, and " +
+                                            snapshot::manifest_name(manifest_.number) + " lists it"
+                                      : opened.status().message());
+  return nullptr;
 }
 
 StorageCounts PageWalk::run(const snapshot::ManifestStorage& storage) {
@@ -143,15 +157,16 @@ PageWalk::File* PageWalk::reach(SnapshotPageId id, SnapshotPageId from) {
   file->reached += 1;
   counts_.pages += 1;
   if (++entered_ % kProgressPages == 0 && progress_) progress_(entered_, total_);
-  return file->file == nullptr ? nullptr : file;
+  return file->is_readable ? file : nullptr;
 }
 
 bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, Block* to) {
   if (!expect(!id.is_null(), from, "a pointer to no page, where there must be one")) return false;
-  const File* const file = reach(id, from);
+  File* const reached = reach(id, from);
+  const device::File* const file = reached == nullptr ? nullptr : open(reached);
   if (file == nullptr) return false;
-  const Result<std::size_t> read = file->file->read_at(std::uint64_t{id.page()} * page::kPageBytes,
-                                                       to->bytes, sizeof(to->bytes));
+  const Result<std::size_t> read =
+      file->read_at(std::uint64_t{id.page()} * page::kPageBytes, to->bytes, sizeof(to->bytes));
   if (!read.is_ok()) {
     problem(id, read.status().message());
     return false;

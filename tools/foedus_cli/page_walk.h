@@ -98,21 +98,30 @@ class PageWalk {
  private:
   struct File {
     const snapshot::ManifestFile* about = nullptr;
-    std::unique_ptr<device::File> file;  // null: it cannot be read; a finding says so
+    bool is_readable = false;            // else a finding says why
+    std::unique_ptr<device::File> file;  // null: not open now
     std::vector<bool> is_reached;        // by page; made with the first one
     std::uint64_t reached = 0;
   };
 
-  void open_file(device::Device* device, File* file);
+  // Looks at the file itself, not at its pages.
+  void check_file(File* file);
+  // Null: a finding says why.
+  const device::File* open(File* file);
   File* find(page::SnapshotPageId id);
-  // Whether the pointer may be followed; marks the page as reached.
+  // The file of a page that may be looked at, which is marked as reached; null: it may not.
   File* reach(page::SnapshotPageId id, page::SnapshotPageId from);
   bool check_header(page::SnapshotPageId id, const Block& block);
 
+  // Files that are open at the same time: a snapshot can have more than a process may.
+  static constexpr std::size_t kOpenMax = 128;
+
+  device::Device* const device_;
   const snapshot::Manifest& manifest_;
   Findings* const findings_;
   const Progress progress_;
   std::vector<File> files_;  // as in the manifest
+  std::size_t open_files_ = 0;
   std::uint64_t total_ = 0;
   std::uint64_t entered_ = 0;
   const snapshot::ManifestStorage* storage_ = nullptr;

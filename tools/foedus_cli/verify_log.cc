@@ -148,6 +148,9 @@ Result<LogVerified> verify_log(const ClosedDatabase& database, Findings* finding
     findings->problem({}, "the log cannot be read: " + found.status().message());
     return verified;
   }
+  for (const std::string& name : found->leftovers) {
+    findings->warning(name, "the savepoint does not count it");
+  }
   verified.segments = found->segments.size();
   verified.durable_epoch = found->cut.number();
   verified.was_closed_cleanly =

@@ -98,7 +98,7 @@ class CliRig {
     }
     testing::must(db.close());
   }
-  gleaner::GleanReport glean() {
+  GleanReport glean() {
     gleaner::DirectoryGleanOptions options;
     options.reducer_bytes = 16u << 20;
     return testing::must(gleaner::glean_directory(dir(), options));

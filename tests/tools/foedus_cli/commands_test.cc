@@ -154,6 +154,35 @@ TEST_F(CommandsTest, a_seal_of_other_epochs_than_the_frames_have_is_named) {
       << answer.out;
 }
 
+// Goal: a log that lost what a snapshot has would give epochs again. Method: savepoint and segments
+// of an earlier time beside a later snapshot.
+TEST_F(CommandsTest, a_log_that_ends_before_a_snapshot_is_named) {
+  rig_.write(0, 100);
+  const DamagedCopy before(dir());
+  rig_.write(1, 100);
+  rig_.glean();
+  const DamagedCopy copy(dir());
+  for (const auto& entry : std::filesystem::directory_iterator(copy.dir())) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("log-") || name == "savepoint") std::filesystem::remove(entry.path());
+  }
+  for (const std::string name : {"savepoint", kSegment}) {
+    std::filesystem::copy_file(before.path_of(name), copy.path_of(name));
+  }
+  const Answer answer = ask(Verb::kVerify, copy.dir());
+  EXPECT_EQ(answer.status, ExitStatus::kDamaged) << answer.out;
+  EXPECT_TRUE(answer.says("problem: manifest-00000001: it covers epochs up to ")) << answer.out;
+}
+
+TEST_F(CommandsTest, a_segment_that_no_savepoint_counts_is_a_warning) {
+  rig_.write(0, 100);
+  const DamagedCopy copy(dir());
+  std::ofstream(copy.path_of("log-0-00000077")) << "";
+  const Answer answer = ask(Verb::kVerify, copy.dir());
+  EXPECT_EQ(answer.status, ExitStatus::kFine) << answer.out;
+  EXPECT_TRUE(answer.says("warning: log-0-00000077: ")) << answer.out;
+}
+
 TEST_F(CommandsTest, log_and_info_say_what_they_could_read_of_a_damaged_log) {
   rig_.write(0, 600);
   const std::ptrdiff_t whole = lines_of(ask(Verb::kLog, dir()));

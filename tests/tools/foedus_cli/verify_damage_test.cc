@@ -34,12 +34,20 @@ TEST_F(VerifyDamageTest, a_bit_that_flipped_is_a_wrong_checksum_in_each_kind_of_
 
 TEST_F(VerifyDamageTest, two_pages_that_changed_places_are_named) {
   const DamagedCopy copy(rig_->dir());
-  const auto seventh = copy.read(kFile, 7);
-  const auto ninth = copy.read(kFile, 9);
-  copy.write(kFile, 7, ninth.get());
-  copy.write(kFile, 9, seventh.get());
-  expect_damage(copy, 7, "it says that it is page 9 of snapshot-00000001-0");
-  expect_damage(copy, 9, "it says that it is page 7 of snapshot-00000001-0");
+  // Two of which none leads to the other.
+  const std::uint64_t one =
+      copy.find(kFile, [](Block& block) { return is_of(block, PageKind::kArrayBorder); });
+  const std::uint64_t two = copy.find(kFile, [one](Block& block) {
+    return is_of(block, PageKind::kArrayBorder) &&
+           page::SnapshotPageId(block.header().page_id).page() > one;
+  });
+  const auto of_one = copy.read(kFile, one);
+  const auto of_two = copy.read(kFile, two);
+  copy.write(kFile, one, of_two.get());
+  copy.write(kFile, two, of_one.get());
+  const std::string text = "it says that it is page ";
+  expect_damage(copy, one, text + std::to_string(two) + " of snapshot-00000001-0");
+  expect_damage(copy, two, text + std::to_string(one) + " of snapshot-00000001-0");
 }
 
 TEST_F(VerifyDamageTest, a_file_that_ends_early_is_named) {

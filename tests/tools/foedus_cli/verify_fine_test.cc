@@ -8,7 +8,7 @@
 
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/snapshot/manifest.h"
-#include "tests/tools/foedus_cli/cli_rig.h"
+#include "tests/tools/foedus_cli/damage_rig.h"
 #include "tools/foedus_cli/verify_snapshot.h"
 
 namespace foedus::cli {
@@ -74,10 +74,11 @@ TEST(VerifyFineTest, every_snapshot_of_a_database_has_what_was_committed) {
   EXPECT_TRUE(answer.says(newest)) << answer.out << answer.err;
 }
 
-// Goal: runs pages that are full and point to those before. Method: more gleans than one has runs.
+// Goal: runs pages that are full and point to those before, and more files than are open at once.
+// Method: more gleans than one page has runs.
 TEST(VerifyFineTest, more_runs_than_a_page_has_are_one_sequence) {
   testing::TestDirectory directory;
-  constexpr std::uint64_t kRounds = 103;
+  constexpr std::uint64_t kRounds = 135;
   for (std::uint64_t i = 0; i < kRounds; ++i) {
     {
       Database db = testing::must(Database::open(testing::small_options(directory.path())));
