@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -301,18 +302,67 @@ class DirectoryGleanTest : public GleanTest {
  protected:
   // Opening the database may have made some, too.
   void glean_and_expect_all(std::uint32_t snapshots_min) {
-    const Result<GleanReport> report = glean_directory(directory_.path(), {.socs = 2, .sink = {}});
+    glean_and_expect_all({.socs = 2, .sink = {}});
+    EXPECT_GE(static_cast<std::uint32_t>(previous_->number), snapshots_min);
+  }
+  void glean_and_expect_all(const DirectoryGleanOptions& options) {
+    const Result<GleanReport> report = glean_directory(directory_.path(), options);
     ASSERT_TRUE(report.is_ok()) << report.status().message();
-    EXPECT_GE(report->snapshot, snapshots_min);
     EXPECT_GT(report->records_read, 0u);
+    report_ = *report;
     const auto directory = engine::ClosedDirectory::open(directory_.path(), 0, {}).value();
     previous_ = *directory->newest_manifest();
     EXPECT_EQ(previous_->covered, report->covered);
+    EXPECT_EQ(static_cast<std::uint32_t>(previous_->number), report->snapshot);
     metas_ = directory->storages();
     load_pages(directory->device(), *previous_);
     expect_all();
   }
+  std::uint64_t snapshot_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+      if (entry.path().filename().string().starts_with("snapshot-")) bytes += entry.file_size();
+    }
+    return bytes;
+  }
+
+  GleanReport report_;
 };
+
+// Goal: snapshot files take a stated multiple of what is live in them. Method: many small gleans.
+TEST_F(DirectoryGleanTest, SupersededPagesGiveTheirRoomBack) {
+  DirectoryGleanOptions options{.socs = 2, .sink = {}};
+  options.reclaim.total_pages_min = 0;
+  options.reclaim.files_max = 12;
+  std::uint64_t moved = 0;
+  for (int i = 0; i < 40; ++i) {
+    write(i == 0 ? 1500 : 30);
+    glean_and_expect_all(options);
+    ASSERT_FALSE(HasFailure()) << i;
+    moved += report_.pages_moved;
+    EXPECT_LE(report_.pages_total, 2 * report_.pages_live) << i;
+    EXPECT_LE(previous_->files.size(), 12u);
+    EXPECT_LT(snapshot_bytes(), 3 * report_.pages_live * page::kPageBytes);
+  }
+  EXPECT_GT(moved, 0u);
+  EXPECT_GT(static_cast<std::uint32_t>(previous_->number), 40u);
+}
+
+// Goal: of the snapshots of one epoch, the newest is kept; those of others, as many as it is told.
+TEST_F(DirectoryGleanTest, KeepsOneSnapshotOfAnEpoch) {
+  const DirectoryGleanOptions options{.socs = 2, .snapshots_kept = 2, .sink = {}};
+  write(200);
+  glean_and_expect_all(options);
+  const page::SnapshotNumber first = previous_->number;
+  ASSERT_TRUE(glean_directory(directory_.path(), options).is_ok());
+  const auto device = device::FileDevice::open(directory_.path(), Facility::kTry).value();
+  const auto numbers = snapshot::find_manifests(device.get()).value();
+  EXPECT_EQ(numbers.back(), page::SnapshotNumber{static_cast<std::uint32_t>(first) + 1});
+  EXPECT_EQ(std::count(numbers.begin(), numbers.end(), first), 0);
+  previous_ = snapshot::read_manifest(device.get(), numbers.back()).value();
+  load_pages(device.get(), *previous_);
+  expect_all();
+}
 
 TEST_F(DirectoryGleanTest, TakesAllThatIsDurableAndTheSnapshotBefore) {
   write(800);
@@ -368,6 +418,18 @@ TEST_F(DirectoryGleanTest, ADroppedStorageTakesItsPagesWithIt) {
   write(1);
   glean_and_expect_all(2);
   EXPECT_LT(live_pages(), before - of_dropped + 50);  // and what the last transaction touched
+}
+
+TEST_F(DirectoryGleanTest, RefusesOptionsThatCannotBe) {
+  write(1);
+  for (const DirectoryGleanOptions& options :
+       {DirectoryGleanOptions{.snapshots_kept = 0, .sink = {}},
+        DirectoryGleanOptions{.reclaim = {.total_percent_goal = 100}, .sink = {}},
+        DirectoryGleanOptions{.reclaim = {.total_percent_goal = 201}, .sink = {}},
+        DirectoryGleanOptions{.reclaim = {.files_max = 1}, .sink = {}}}) {
+    EXPECT_EQ(glean_directory(directory_.path(), options).status().code(),
+              ErrorCode::kInvalidArgument);
+  }
 }
 
 TEST_F(DirectoryGleanTest, RefusesADirectoryWithoutALog) {
