@@ -358,6 +358,7 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage, Epoch
                                          .control = control,
                                          .covered = covered,
                                          .soc = 0,
+                                         .session = session_,
                                          .pages_to_drop = pages_to_drop(drop)};
     counts = storage::install(installation, storage.root);
   }

@@ -40,6 +40,7 @@ Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   const ArrayShape& shape = shape_of(meta.payload_bytes);
   const std::uint64_t number = shape.page_of(index);
   const Path path(number, shape.pages_of(meta.records));
+  const occ::ColdReads reads(&ctx.cold_pages());
   const page::PageHeader* const page = find_in_snapshot(ctx, control, path, root, path.levels);
   if (page == nullptr) return ctx.no_page(control);
   const char* const record = reinterpret_cast<const ArrayBorderPage*>(page)->data +

@@ -35,23 +35,20 @@ bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
   return true;
 }
 
-bool search_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
-                 Lookup* found) {
-  *found = {};
-  found->is_cold = true;
+bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
+               occ::ReadRange* range, bool* is_found) {
+  Lookup found;
   bool saw_moved = false;
-  for (const page::PageHeader* page = &bin->header;;) {
-    auto* const part = bin_of(page);
-    if (search_page(part, hash, key, found, &saw_moved)) return true;
+  for (HashBinPage* part = bin; !search_page(part, hash, key, &found, &saw_moved);) {
     // order: relaxed, it never changes.
     const page::SnapshotPageId next(part->next_page.load_relaxed());
+    *is_found = false;
     if (next.is_null()) return true;
-    page = ctx.cold_page(next);
+    const page::PageHeader* const page = ctx.cold_page(next);
     if (page == nullptr) return false;
+    part = bin_of(page);
   }
-}
-
-bool read_cold(occ::TxnContext& ctx, const Lookup& found, occ::ReadRange* range) {
+  *is_found = true;
   const HashSlot slot = found.slot();
   const char* const body = payload_of(found.record, slot);
   if (slot.is_chain()) return occ::read_cold_overflow(ctx, occ::load_overflow_id(body), range);
@@ -63,14 +60,14 @@ bool read_cold(occ::TxnContext& ctx, const Lookup& found, occ::ReadRange* range)
 
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::string_view key, occ::ReadRange* range) {
+  const occ::ColdReads reads(&ctx.cold_pages());
   const std::uint64_t hash = hash_of(key);
   HashBinPage* bin = nullptr;
   if (!find_in_snapshot(ctx, control, root, hash, &bin)) return ctx.no_page(control);
   if (bin == nullptr) return ErrorCode::kNotFound;
-  Lookup found;
-  if (!search_cold(ctx, bin, hash, key, &found)) return ctx.no_page(control);
-  if (found.record == nullptr) return ErrorCode::kNotFound;
-  return read_cold(ctx, found, range) ? Status() : ctx.no_page(control);
+  bool is_found = false;
+  if (!read_cold(ctx, bin, hash, key, range, &is_found)) return ctx.no_page(control);
+  return is_found ? Status() : Status(ErrorCode::kNotFound);
 }
 
 }  // namespace foedus::storage::hash

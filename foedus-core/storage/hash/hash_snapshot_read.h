@@ -16,12 +16,10 @@ namespace foedus::storage::hash {
 bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
                       page::SnapshotPageId id, std::uint64_t hash, HashBinPage** bin);
 
-// Looks for `key` in all pages of a cold bin.
-bool search_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
-                 Lookup* found);
-
-// Copies what `range` wants of a cold record.
-bool read_cold(occ::TxnContext& ctx, const Lookup& found, occ::ReadRange* range);
+// Looks for `key` in all pages of a cold bin, and copies what `range` wants of it: *is_found.
+// REQUIRES: a ColdReads around this and the call that gave the bin.
+bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
+               occ::ReadRange* range, bool* is_found);
 
 // Copies the part of the payload that `range` asks for, as it is in the snapshot in which the
 // storage has `root`. kNotFound. kIoError, kCorruption, kOutOfMemory: a page cannot be read.

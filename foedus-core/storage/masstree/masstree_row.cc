@@ -1,24 +1,28 @@
 #include "foedus-core/storage/masstree/masstree_row.h"
 
+#include <cstring>
+
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/storage/masstree/masstree_find.h"
 
 namespace foedus::storage::masstree {
 
 // Nothing writes to a page of a snapshot: the search functions are those of volatile pages.
-Status ColdLayer::read(page::SnapshotPageId id, TreePage** page) {
+Status ColdLayer::read(page::SnapshotPageId id, Copy* copy) {
+  const occ::ColdReads reads(&cold_pages_);
   Status status;
-  const page::PageHeader* const found = installation_.cache->find(installation_.soc, id, &status);
+  const page::PageHeader* const found = cold_pages_.page(id, &status);
   if (found == nullptr) return status;
-  *page = TreePage::of(const_cast<page::PageHeader*>(found));
+  std::memcpy(copy->bytes, static_cast<const void*>(found), page::kPageBytes);
   return {};
 }
 
 Status ColdLayer::row(unsigned level, std::uint64_t low, std::uint64_t last,
                       std::vector<ColdPage>* pages) {
   pages->clear();
-  TreePage* root = nullptr;
-  FOEDUS_CHECK(read(root_, &root));
+  Copy copy;
+  FOEDUS_CHECK(read(root_, &copy));
+  TreePage* const root = copy.page();
   if (root->header.level < level) return {};
   if (root->header.level == level) {
     pages->push_back({root->low, root->last, root_});
@@ -38,9 +42,9 @@ Status ColdLayer::add(InteriorPage* page, unsigned level, std::uint64_t low, std
       pages->push_back({child_low, i == keys ? page->last : page->separator(i) - 1, child});
       continue;
     }
-    TreePage* below = nullptr;
+    Copy below;
     FOEDUS_CHECK(read(child, &below));
-    FOEDUS_CHECK(add(InteriorPage::of(below), level, low, last, pages));
+    FOEDUS_CHECK(add(InteriorPage::of(below.page()), level, low, last, pages));
   }
   return {};
 }
@@ -48,9 +52,10 @@ Status ColdLayer::add(InteriorPage* page, unsigned level, std::uint64_t low, std
 Status ColdLayer::next_layer(std::uint64_t slice, page::SnapshotPageId* root) {
   *root = page::SnapshotPageId();
   page::SnapshotPageId id = root_;
-  TreePage* page = nullptr;
+  Copy copy;
+  TreePage* const page = copy.page();
   for (;;) {
-    FOEDUS_CHECK(read(id, &page));
+    FOEDUS_CHECK(read(id, &copy));
     FOEDUS_INVARIANT(page->contains(slice), id.word(), slice, page->low, page->last);
     if (page->is_border()) break;
     InteriorPage* const interior = InteriorPage::of(page);

@@ -24,7 +24,7 @@ class ColdLayer {
  public:
   // `installation` must outlive it.
   ColdLayer(const occ::Installation& installation, page::SnapshotPageId root)
-      : installation_(installation), root_(root) {}
+      : cold_pages_(occ::cold_pages_of(installation)), root_(root) {}
 
   page::SnapshotPageId root() const { return root_; }
 
@@ -37,11 +37,16 @@ class ColdLayer {
   Status next_layer(std::uint64_t slice, page::SnapshotPageId* root);
 
  private:
-  Status read(page::SnapshotPageId id, TreePage** page);
+  // Cached pages are not kept while others are asked for (O14).
+  struct Copy {
+    alignas(64) char bytes[page::kPageBytes];
+    TreePage* page() { return reinterpret_cast<TreePage*>(bytes); }
+  };
+  Status read(page::SnapshotPageId id, Copy* copy);
   Status add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
              std::vector<ColdPage>* pages);
 
-  const occ::Installation& installation_;
+  occ::ColdPages cold_pages_;
   const page::SnapshotPageId root_;
 };
 

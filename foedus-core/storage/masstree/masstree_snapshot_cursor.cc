@@ -44,6 +44,7 @@ void SnapshotCursor::close() {
 
 Status SnapshotCursor::next() {
   if (at_end_) return {};
+  const occ::ColdReads reads(&ctx_->cold_pages());
   Status status;
   if (!started_) {
     started_ = true;

@@ -7,6 +7,7 @@ namespace foedus::storage::masstree {
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::string_view key, occ::ReadRange* range) {
   if (root.is_null()) return ErrorCode::kNotFound;
+  const occ::ColdReads reads(&ctx.cold_pages());
   Spot spot;
   if (!find_in_snapshot(ctx, root, key, &spot)) return ctx.no_page(control);
   if (!spot.found()) return ErrorCode::kNotFound;

@@ -29,6 +29,7 @@ class MemoryPages : public snapshot::PageReader {
   Status read(page::SnapshotPageId id, page::PageHeader* to) override {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(to) % page::kPageBytes, 0u);
     const std::lock_guard guard(*lock_);
+    if (id == failing_) return failure(ErrorCode::kIoError, id, "cannot ever read");
     if (reads_++ == reads_before_failure_) return failure(ErrorCode::kIoError, id, "cannot read");
     const auto found = pages_.find(id.word());
     if (found == pages_.end()) return failure(ErrorCode::kCorruption, id, "no such page:");
@@ -82,6 +83,8 @@ class MemoryPages : public snapshot::PageReader {
 
   std::uint64_t page_count() const { return pages_.size(); }
   std::uint64_t reads() const { return reads_; }
+  // Reads of this page fail until another one is named; null: none.
+  void fail_reads_of(page::SnapshotPageId id) { failing_ = id; }
   void fail_read_after(std::uint64_t reads) { reads_before_failure_ = reads_ + reads; }
 
  private:
@@ -105,6 +108,7 @@ class MemoryPages : public snapshot::PageReader {
   std::unique_ptr<std::mutex> lock_ = std::make_unique<std::mutex>();  // the pages may be moved
   std::map<std::uint64_t, std::unique_ptr<Block>> pages_;
   std::uint64_t reads_ = 0;
+  page::SnapshotPageId failing_;
   std::uint64_t reads_before_failure_ = ~std::uint64_t{0};
 };
 
