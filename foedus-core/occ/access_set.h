@@ -46,11 +46,24 @@ struct WriteEntry {
 
 // A dual page pointer was followed to its snapshot page.
 struct PointerEntry {
-  page::DualPagePointer* pointer;
-  page::PageHeader* holder;  // the page that the pointer lies in; null: a storage's root
+  page::DualPagePointer* pointer;  // where it was then
+  page::PageHeader* holder;        // the page that the pointer lies in; null: a storage's root
   page::DualPageIds observed;
   StorageControl* storage;
+  std::uint64_t place = 0;  // the storage's own: where it is found again if it does not stay there
 };
+
+// What a second look at a followed pointer finds.
+enum class PointerLook : std::uint8_t { kSame, kInstalled, kDropped };
+
+// That of storages whose pointers stay where they are.
+inline PointerLook look_in_place(const PointerEntry& entry) {
+  // A page that has gone keeps its pointers as they were.
+  const bool has_gone = entry.holder != nullptr && entry.holder->load_version().is_gone();
+  if (has_gone) return PointerLook::kDropped;
+  // Both halves: null -> installed -> gleaned -> dropped -> null is a change.
+  return entry.pointer->load() == entry.observed ? PointerLook::kSame : PointerLook::kInstalled;
+}
 
 // All keys of a page, present and missing, were looked at.
 struct PageEntry {

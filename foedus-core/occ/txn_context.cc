@@ -158,6 +158,18 @@ bool TxnContext::own_install(const page::DualPagePointer* pointer,
   return followed;
 }
 
+bool TxnContext::forget_pointer(const StorageControl* storage, const page::DualPageIds& observed) {
+  ++installs_;
+  const std::size_t count = pointers_.size();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const PointerEntry entry = pointers_[i];
+    if (entry.storage != storage || entry.observed != observed) pointers_[kept++] = entry;
+  }
+  while (pointers_.size() > kept) pointers_.pop_back();
+  return kept != count;
+}
+
 bool TxnContext::begins_with_whole(const WriteSet::Own& own) {
   const log::LogRecordType type = write_set_[own.first].log->type;
   return type == log::LogRecordType::kPut || type == log::LogRecordType::kErase;

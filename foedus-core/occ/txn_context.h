@@ -128,15 +128,22 @@ class TxnContext {
     if (isolation_ == Isolation::kSerializable) page_set_.add(page, observed, storage);
   }
   void remember_pointer(page::DualPagePointer* pointer, page::PageHeader* holder,
-                        const page::DualPageIds& observed, StorageControl* storage) {
+                        const page::DualPageIds& observed, StorageControl* storage,
+                        std::uint64_t place = 0) {
     if (isolation_ != Isolation::kSerializable) return;
-    pointers_.push_back({pointer, holder, observed, storage});
+    pointers_.push_back({pointer, holder, observed, storage, place});
   }
   // The transaction itself has just made the volatile page behind `pointer`, which was `before` in
   // both halves. True: it had followed the pointer, which now may be `after`; what it read through
   // it is in the new page now, all of which it has to remember.
   [[gnu::cold]] bool own_install(const page::DualPagePointer* pointer,
                                  const page::DualPageIds& before, const page::DualPageIds& after);
+  // The same where the page's own pointers and versions say all that the pointer did: its entries
+  // go. By what was observed: the transaction has made the page of a snapshot page volatile.
+  [[gnu::cold]] bool forget_pointer(const StorageControl* storage,
+                                    const page::DualPageIds& observed);
+  // How often forget_pointer() was called: what was read cold may have own writes by now.
+  std::uint64_t installs() const { return installs_; }
 
   // Reads `record` with own writes over it, and remembers it. copy_base(range) copies that range's
   // part of the record's own payload to range->out with base::racy_read and sets
@@ -250,6 +257,7 @@ class TxnContext {
   std::array<BegunSearch, std::size_t{1} << kBegunBits> begun_{};
   std::array<BegunSearch*, kBegunAhead> turns_{};
   std::size_t turn_ = 0;
+  std::uint64_t installs_ = 0;
   std::uint64_t number_ = 1;
   page::Tid last_tid_;
   Epoch begin_epoch_;

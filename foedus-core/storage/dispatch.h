@@ -41,6 +41,12 @@ Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
 // Verify of a page-version that is not literally the same any more.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
+// Verify of a pointer that was followed to a snapshot page.
+inline occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
+  if (entry.storage->meta.kind != StorageKind::kMasstree) return occ::look_in_place(entry);
+  return masstree::look_again(pool, entry);
+}
+
 // Recovery: does what a committed log record says, unless its record is newer. By TID for each key.
 Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
 

@@ -60,13 +60,12 @@ Status verify_reads(occ::TxnContext* txn) {
 
 Status verify_pointers(occ::TxnContext* txn) {
   for (const occ::PointerEntry& entry : txn->pointers()) {
-    // A page that has gone keeps its pointers as they were.
-    const bool has_gone = entry.holder != nullptr && entry.holder->load_version().is_gone();
-    if (has_gone) return txn->conflict(ConflictReason::kPageDropped, entry.storage);
-    // Both halves: null -> installed -> gleaned -> dropped -> null is a change.
-    if (entry.pointer->load() != entry.observed) {
-      return txn->conflict(ConflictReason::kPageInstalled, entry.storage);
-    }
+    const occ::PointerLook look = storage::look_again(txn->pool(), entry);
+    if (look == occ::PointerLook::kSame) [[likely]]
+      continue;
+    return txn->conflict(look == occ::PointerLook::kDropped ? ConflictReason::kPageDropped
+                                                            : ConflictReason::kPageInstalled,
+                         entry.storage);
   }
   return {};
 }

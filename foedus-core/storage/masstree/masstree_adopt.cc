@@ -8,7 +8,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
-#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_cold.h"
 
 namespace foedus::storage::masstree {
 
@@ -143,10 +143,13 @@ Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot&
     occ::LockGuard guard(&guardian->lock);
     const page::PageVersion version = guardian->load_version();
     Change closed;
-    const bool is_shut = is_closed(version, &closed) &&
-                         (layer.owner != nullptr || closed == Change::kDropped);
-    if (is_shut || !layer.pointer->compare_exchange(volatile_only(root->header.page_id),
-                                                    volatile_only(root_id))) {
+    const bool is_shut =
+        is_closed(version, &closed) && (layer.owner != nullptr || closed == Change::kDropped);
+    // The snapshot half stays: the range does.
+    const page::DualPageIds before = layer.pointer->load();
+    if (is_shut || before.volatile_page != root->header.volatile_id() ||
+        !layer.pointer->compare_exchange(before,
+                                         {page::VolatilePageId(root_id), before.snapshot_page})) {
       discard(ctx, control, above);
       return closed;
     }
@@ -158,11 +161,16 @@ Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot&
 
 namespace {
 
-// find_border(), adopting on the way. kAgain: look again from the storage's root.
+Change again_after(Change copied) { return copied == Change::kDone ? Change::kAgain : copied; }
+
+// find_border(), adopting and copying on the way. kAgain: look again from the storage's root.
+// kNoPage: as copy_root().
 Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
                             const LayerRoot& layer, std::uint64_t slice, Landing* at) {
   page::PagePool& pool = ctx.pool();
   TreePage* page = root_page(pool, layer);
+  if (page == nullptr) [[unlikely]]
+    return again_after(copy_root(ctx, control, layer));
   if (page->header.load_version().is_moved()) {
     const Change grown = grow(ctx, control, layer, page);
     if (grown == Change::kDone || grown == Change::kAgain) return Change::kAgain;
@@ -174,13 +182,18 @@ Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
       page = twin_of(pool, page, slice);
       continue;
     }
+    if (version.is_dropped()) return Change::kAgain;  // M23
     if (page->is_border()) {
       *at = {BorderPage::of(page), version, parent};
       return Change::kDone;
     }
     InteriorPage* const interior = InteriorPage::of(page);
     TreePage* const child = child_for(pool, interior, version.keys(), slice);
-    if (child == nullptr) continue;
+    if (child == nullptr) {
+      const Change copied = copy_child(ctx, control, interior, slice);
+      if (copied == Change::kNoPage) return copied;
+      continue;
+    }
     if (child->header.load_version().is_moved()) {
       const Change adopted = adopt(ctx, control, interior, child);
       if (adopted == Change::kDone || adopted == Change::kAgain) continue;
@@ -196,23 +209,28 @@ Change find_border_adopting(occ::TxnContext& ctx, occ::StorageControl* control,
 
 }  // namespace
 
-Spot find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  for (;;) {
-    Spot spot;
-    spot.layer = {&control->root, nullptr};
-    spot.rest = key;
+Status find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                     Spot* spot) {
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
+    *spot = {};
+    spot->layer = {&control->root, nullptr};
+    spot->rest = key;
+    Change change = Change::kDone;
     for (;;) {
-      spot.slice = slice_of(spot.rest);
-      if (find_border_adopting(ctx, control, spot.layer, spot.slice, &spot.at) != Change::kDone) {
-        break;
+      spot->slice = slice_of(spot->rest);
+      change = find_border_adopting(ctx, control, spot->layer, spot->slice, &spot->at);
+      if (change != Change::kDone) break;
+      if (spot->layer.owner == nullptr) {
+        ctx.last_page(control) = {ctx.number(), control, &spot->at.page->header, spot->at.parent};
       }
-      if (spot.layer.owner == nullptr) {
-        ctx.last_page(control) = {ctx.number(), control, &spot.at.page->header, spot.at.parent};
-      }
-      if (find_in_page(&spot)) return spot;
-      spot.rest.remove_prefix(8);
+      if (find_in_page(spot)) return {};
+      spot->rest.remove_prefix(8);
     }
+    if (has_no_tree(control)) return no_tree(ctx, control, key);
+    if (change == Change::kNoPage) return ctx.no_page(control);
   }
+  return ctx.conflict(ConflictReason::kRetryBound, control, key);
 }
 
 }  // namespace foedus::storage::masstree

@@ -92,7 +92,7 @@ bool accepts(page::PagePool&, const occ::WriteEntry& entry) {
       return entry.overflow != 0 || record.payload_bytes() <= slot.capacity();
     case LogRecordType::kErase: return true;
     default:
-      return !slot.is_overflow() &&
+      return !slot.is_chain() &&
              std::uint64_t{record.payload_offset} + record.payload_bytes() <= slot.payload_bytes();
   }
 }

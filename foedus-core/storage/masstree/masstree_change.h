@@ -15,11 +15,11 @@ namespace foedus::storage::masstree {
 // How a system transaction went. All but kDone changed nothing.
 enum class Change : std::uint8_t {
   kDone,
-  kAgain,   // somebody else was there first: look again
-  kBusy,    // a record lock was not free for long
-  kNoRoom,  // the page needs another change first
-  kNoPage,  // out of pages
-  kDropped,  // the storage is being dropped
+  kAgain,    // somebody else was there first: look again
+  kBusy,     // a record lock was not free for long
+  kNoRoom,   // the page needs another change first
+  kNoPage,   // out of pages
+  kDropped,  // the page was dropped, for a snapshot page or with the storage
 };
 // Whether a page whose lock one has got is not to be changed any more, and how that ends.
 inline bool is_closed(page::PageVersion version, Change* change) {
@@ -118,8 +118,10 @@ Change grow(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot&
 // child gives way to it.
 void thin_out(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer,
               InteriorPage* page);
-// find(), adopting and growing on the way whatever has moved.
-Spot find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+// find(), adopting and growing on the way whatever has moved, and making volatile what is not
+// (M21): it is never cut short.
+Status find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                     Spot* spot);
 
 // ---- what the transaction remembers of pages and records that changed (masstree_own.cc)
 
@@ -130,8 +132,9 @@ occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::
                           std::uint32_t place);
 // True if records that this transaction wrote may have come to `page` without its doing.
 bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page);
-// Finds the own writes of this storage whose records have moved.
-Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control);
+// Finds the own writes of this storage whose records have moved. *moved: some have, so that what
+// was found before may not be so.
+Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, bool* moved);
 // An own insert changes the counts of a page: what is remembered of it goes along if it was true.
 // REQUIRES: the page's lock; the page still says `before`.
 void own_change(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
@@ -140,7 +143,7 @@ void own_change(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* 
 // True if no key was added to `page` since it had these counts (masstree_track.cc).
 bool is_unchanged(page::PagePool& pool, BorderPage* page, page::PageVersion observed);
 // The root of a layer that came to be in `page` after it had so many; null: it is no longer the
-// page that was made for it. REQUIRES: slot.is_layer().
+// page that was made for it, or was dropped. REQUIRES: slot.is_layer().
 BorderPage* founder_of(page::PagePool& pool, BorderPage* page, Slot slot);
 
 }  // namespace foedus::storage::masstree

@@ -15,7 +15,7 @@ class Checker {
   Checker(page::PagePool& pool, occ::StorageControl* control) : pool_(pool), control_(control) {}
 
   Statistics run() {
-    push({control_->root.load_volatile(), 0, ~std::uint64_t{0}, kAnyLevel, 0});
+    push(control_->root.load(), {{}, 0, ~std::uint64_t{0}, kAnyLevel, 0});
     while (!stack_.empty()) {
       const Visit visit = stack_.back();
       stack_.pop_back();
@@ -39,9 +39,18 @@ class Checker {
     unsigned layer;
   };
 
-  void push(const Visit& visit) {
-    FOEDUS_INVARIANT(!visit.id.is_null(), visit.low, visit.last);
-    stack_.push_back(visit);
+  void push(const page::DualPageIds& ids, Visit visit) {
+    FOEDUS_INVARIANT(!ids.is_null(), visit.low, visit.last);
+    visit.id = ids.volatile_page;
+    if (visit.id.is_null()) {
+      ++statistics_.cold_pointers;
+    } else {
+      stack_.push_back(visit);
+    }
+  }
+  void push_twin(page::VolatilePageId id, const TreePage* moved, std::uint64_t low,
+                 std::uint64_t last) {
+    push({id, {}}, {{}, low, last, moved->header.level, moved->header.layer});
   }
 
   void check_page(const Visit& visit) {
@@ -76,9 +85,9 @@ class Checker {
       const TreePage* const twin = TreePage::of(pool_.resolve(major));
       FOEDUS_INVARIANT(page->low < twin->low && twin->low <= page->last, twin->low);
       minor_last = twin->low - 1;
-      push({major, twin->low, page->last, page->header.level, page->header.layer});
+      push_twin(major, page, twin->low, page->last);
     }
-    push({minor, page->low, minor_last, page->header.level, page->header.layer});
+    push_twin(minor, page, page->low, minor_last);
   }
 
   void check_interior(InteriorPage* page, page::PageVersion version) {
@@ -92,8 +101,7 @@ class Checker {
         FOEDUS_INVARIANT(page->child_of(separator, version.keys()) == i + 1, separator, i);
         last = separator - 1;
       }
-      push({page->child(i).load_volatile(), low, last, page->header.level - 1u,
-            page->header.layer});
+      push(page->child(i).load(), {{}, low, last, page->header.level - 1u, page->header.layer});
       low = last + 1;
     }
   }
@@ -134,8 +142,7 @@ class Checker {
     FOEDUS_INVARIANT(record->lock.load_relaxed() == 0 && !tid.is_being_written(), tid.word());
     FOEDUS_INVARIANT(tid.is_moved() == version.is_moved(), tid.word(), version.word());
     FOEDUS_INVARIANT(tid.is_next_layer() == slot.is_layer(), tid.word(), slot.word());
-    FOEDUS_INVARIANT(slot.is_layer() || slot.is_overflow() ||
-                         slot.payload_bytes() <= slot.capacity(),
+    FOEDUS_INVARIANT(slot.is_layer() || slot.is_chain() || slot.payload_bytes() <= slot.capacity(),
                      slot.word());
     if (version.is_moved()) return;  // the twins have it
     if (!tid.is_deleted() || slot.is_layer()) {
@@ -144,8 +151,8 @@ class Checker {
     if (slot.is_layer()) {
       FOEDUS_INVARIANT(slot.key_class() == kRemainderClass, slot.word());
       ++statistics_.layers;
-      push({page->layer_pointer(slot)->load_volatile(), 0, ~std::uint64_t{0}, kAnyLevel,
-            page->header.layer + 1u});
+      push(page->layer_pointer(slot)->load(),
+           {{}, 0, ~std::uint64_t{0}, kAnyLevel, page->header.layer + 1u});
       return;
     }
     if (tid.is_deleted()) {
@@ -155,7 +162,7 @@ class Checker {
     ++statistics_.records;
     statistics_.key_bytes += 8u * page->header.layer + slot.key_bytes();
     occ::ReadRange range;
-    range.payload_bytes = slot.payload_bytes();
+    if (!slot.is_chain()) range.payload_bytes = slot.payload_bytes();
     if (slot.is_overflow()) {
       occ::read_overflow(pool_, occ::load_overflow_id(page->payload(slot)), &range);
       statistics_.overflow_pages += page::OverflowPage::pages_of(range.payload_bytes);

@@ -87,9 +87,7 @@ Status Cursor::visit(unsigned index, bool* arrived) {
       end();
       return {};
     }
-    TreePage* const root =
-        TreePage::of(ctx_->pool().resolve(page->layer_pointer(slot)->load_volatile()));
-    return enter_layer(root, key_bytes_);
+    return enter_layer(root_page(ctx_->pool(), {page->layer_pointer(slot), page}), key_bytes_);
   }
   const std::string_view remainder = page->remainder(slot);
   if (!remainder.empty()) {
@@ -110,6 +108,7 @@ Status Cursor::read(page::RecordHeader* record, std::uint32_t place, bool* arriv
     range.out_bytes = static_cast<std::uint32_t>(payload_.size());
     const occ::Found found = read_at(*ctx_, control_, record, place, &range);
     if (found == occ::Found::kConflict) {
+      if (ctx_->has_page_failure()) return ctx_->no_page(control_);
       return ctx_->conflict(ConflictReason::kRetryBound, control_, key());
     }
     if (found == occ::Found::kMoved) {
@@ -150,12 +149,19 @@ Status Cursor::enter_layer(TreePage* root, std::uint32_t prefix_bytes) {
 
 Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
   const auto find = [&] {
-    return from == nullptr ? land(*ctx_, control_, slice)
-                           : find_border(ctx_->pool(), from, slice);
+    return from == nullptr && route->prefix_bytes == 0 ? land(*ctx_, control_, slice)
+                                                       : find_border(ctx_->pool(), from, slice);
   };
   Landing at = find();
-  if (may_hide_own(*ctx_, at.page)) [[unlikely]] {
-    FOEDUS_CHECK(settle_own(*ctx_, control_));
+  for (;;) {
+    if (at.page == nullptr) [[unlikely]] {
+      FOEDUS_CHECK(land_adopting(route->prefix_bytes, slice, &at));
+    }
+    if (!may_hide_own(*ctx_, at.page)) [[likely]]
+      break;
+    bool moved = false;
+    FOEDUS_CHECK(settle_own(*ctx_, control_, &moved));
+    if (!moved) break;
     at = find();
   }
   ctx_->remember_page(&at.page->header, at.version, control_);
@@ -172,6 +178,18 @@ Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
   if (reverse_ ? slice < at.page->last : slice > at.page->low) pass_over(route, slice);
   prefetch_record(*route, route->position);
   prefetch_next(route);
+  return {};
+}
+
+// The border page of a layer, where volatile pages lead to none.
+Status Cursor::land_adopting(std::uint32_t prefix_bytes, std::uint64_t slice, Landing* at) {
+  std::string path(key_.data(), prefix_bytes);
+  path.resize(prefix_bytes + 8);
+  put_slice(slice, path.data() + prefix_bytes);
+  Spot spot;
+  FOEDUS_CHECK(find_adopting(*ctx_, control_, path, &spot));
+  if (spot.rest.size() > 8) return ctx_->conflict(ConflictReason::kPageDropped, control_, path);
+  *at = spot.at;
   return {};
 }
 

@@ -18,6 +18,7 @@
 
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/masstree/masstree_find.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
 #include "foedus/status.h"
 
@@ -66,6 +67,7 @@ class Cursor {
   Status seek(bool inclusive);
   Status enter_layer(TreePage* root, std::uint32_t prefix_bytes);
   Status take_page(Route* route, TreePage* from, std::uint64_t slice);
+  Status land_adopting(std::uint32_t prefix_bytes, std::uint64_t slice, Landing* at);
   void order_page(Route* route);
   void pass_over(Route* route, std::uint64_t slice);
   void prefetch_record(const Route& route, unsigned position);

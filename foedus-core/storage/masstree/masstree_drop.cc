@@ -2,8 +2,9 @@
 //
 //   M15  A page is marked dropped under its lock before its pointers are read; system transactions
 //        look for the mark under the same lock. So what they unlink is not found here, and what is
-//        found here they do not unlink: each page is retired once. The root pointer stays, for
-//        transactions that began before.
+//        found here they do not unlink: each page is retired once. A volatile root stays, for
+//        transactions that began before; one that is a snapshot page goes, so that nobody makes a
+//        copy of it any more.
 #include <vector>
 
 #include "foedus-core/occ/overflow.h"
@@ -47,8 +48,12 @@ class Dropper {
   // The root as it is while it is marked: grow() replaces it under its lock.
   void push_root() {
     for (;;) {
-      const page::VolatilePageId id = control_->root.load_volatile();
-      if (id.is_null()) return;  // create() failed
+      const page::DualPageIds ids = control_->root.load();
+      const page::VolatilePageId id = ids.volatile_page;
+      if (id.is_null()) {
+        if (control_->root.compare_exchange(ids, {})) return;
+        continue;
+      }
       TreePage* const root = TreePage::of(pool_.resolve(id));
       occ::LockGuard guard(&root->header.lock);
       if (control_->root.load_volatile() != id) continue;

@@ -9,22 +9,51 @@ namespace foedus::storage::masstree {
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice) {
   const unsigned i = page->child_of(slice, keys);
   TreePage* child = child_unseen(pool, page, i);
-  if (child->contains(slice)) [[likely]] return child;
+  if (child == nullptr) [[unlikely]]
+    return nullptr;
+  if (child->contains(slice)) [[likely]]
+    return child;
   // It is the one beside, if shifts were not faster still (see InteriorPage).
   const bool right = slice > child->last;
   if (i == (right ? InteriorPage::kSeparatorsMax : 0)) return nullptr;
-  child = TreePage::of(pool.resolve(page->child(right ? i + 1 : i - 1).load_volatile()));
-  return child->contains(slice) ? child : nullptr;
+  child = child_unseen(pool, page, right ? i + 1 : i - 1);
+  return child != nullptr && child->contains(slice) ? child : nullptr;
 }
+
+namespace {
+
+constexpr unsigned kQuietLooks = 1000;
+
+// Why child_for() found none: true if that is because the child is a snapshot page. Its fences
+// cannot be looked at here, so this counts only if no shift was under way, as far as waiting helps.
+[[gnu::cold]] bool leads_to_snapshot(InteriorPage* page, std::uint64_t slice) {
+  base::SpinWait spin;
+  for (unsigned i = 0;; ++i, spin.once()) {
+    const page::PageVersion version = page->header.load_version();
+    // order: acquire twice, around the look: who shifts holds the lock, and counts before it goes.
+    const bool was_locked = page->header.lock.load_acquire() != 0;
+    if (version.is_gone()) return false;
+    const bool is_cold =
+        page->child(page->child_of(slice, version.keys())).load_volatile().is_null();
+    const bool was_quiet = !was_locked && page->header.lock.load_acquire() == 0 &&
+                           page->header.load_version() == version;
+    if (was_quiet || i == kQuietLooks) return is_cold;
+  }
+}
+
+}  // namespace
 
 Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
   TreePage* page = from;
   InteriorPage* parent = nullptr;
   bool passed_moved = false;
+  if (page == nullptr) [[unlikely]]
+    return {};
   FOEDUS_INVARIANT(page->contains(slice), slice, page->low, page->last);
   for (;;) {
     const page::PageVersion version = page->header.load_version();
-    if (version.is_moved()) [[unlikely]] {
+    if (version.is_gone()) [[unlikely]] {
+      if (!version.is_moved()) return {nullptr, version};  // M23
       page = twin_of(pool, page, slice);
       passed_moved = true;
       continue;
@@ -32,7 +61,10 @@ Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
     if (page->is_border()) return {BorderPage::of(page), version, parent, passed_moved};
     InteriorPage* const interior = InteriorPage::of(page);
     TreePage* const child = child_for(pool, interior, version.keys(), slice);
-    if (child == nullptr) [[unlikely]] continue;  // look again, in this page (M1)
+    if (child == nullptr) [[unlikely]] {
+      if (leads_to_snapshot(interior, slice)) return {nullptr, version, interior};
+      continue;  // look again, in this page (M1)
+    }
     parent = interior;
     page = child;
   }
@@ -59,8 +91,10 @@ Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t s
     last = {ctx.number(), control, begun.page, begun.parent};
     return near;
   }
-  const Landing at = find_border(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}),
-                                 slice);
+  const Landing at =
+      find_border(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice);
+  if (at.page == nullptr) [[unlikely]]
+    return at;
   last = {ctx.number(), control, &at.page->header, at.parent};
   return at;
 }
@@ -107,7 +141,7 @@ Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view r
   for (;;) {
     spot.slice = slice_of(spot.rest);
     spot.at = find_border(pool, root_page(pool, spot.layer), spot.slice);
-    if (find_in_page(&spot)) return spot;
+    if (spot.is_cut_short() || find_in_page(&spot)) return spot;
     spot.rest.remove_prefix(8);
   }
 }
@@ -118,7 +152,10 @@ Spot find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view k
   spot.rest = key;
   spot.slice = slice_of(key);
   spot.at = land(ctx, control, spot.slice);
-  if (find_in_page(&spot)) [[likely]] return spot;
+  if (spot.is_cut_short()) [[unlikely]]
+    return spot;
+  if (find_in_page(&spot)) [[likely]]
+    return spot;
   return find_below(ctx.pool(), spot.layer, spot.rest.substr(8));
 }
 

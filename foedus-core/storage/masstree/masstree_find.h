@@ -22,8 +22,10 @@ struct LayerRoot {
   BorderPage* owner = nullptr;  // page of the next-layer record; null: the storage's own root
 };
 
+// Null: it is a snapshot page.
 inline TreePage* root_page(page::PagePool& pool, const LayerRoot& layer) {
-  return TreePage::of(pool.resolve(layer.pointer->load_volatile()));
+  const page::VolatilePageId id = layer.pointer->load_volatile();
+  return id.is_null() ? nullptr : TreePage::of(pool.resolve(id));
 }
 
 // The twin (or replacement) that has `slice`. REQUIRES: the foster words are set.
@@ -39,26 +41,30 @@ inline TreePage* twin_of(page::PagePool& pool, const TreePage* moved, std::uint6
 // Loads, all at once, the lines of a page that every search needs.
 inline void prefetch_page(const TreePage* page) { base::prefetch_lines(page, 256); }
 
-// The child that seems to have `slice`, unseen, its first lines on the way.
+// The child that seems to have `slice`, unseen, its first lines on the way. Null: a snapshot page.
 inline TreePage* child_unseen(page::PagePool& pool, InteriorPage* page, unsigned index) {
-  TreePage* const child = TreePage::of(pool.resolve(page->child(index).load_volatile()));
+  const page::VolatilePageId id = page->child(index).load_volatile();
+  if (id.is_null()) [[unlikely]]
+    return nullptr;
+  TreePage* const child = TreePage::of(pool.resolve(id));
   prefetch_page(child);
   return child;
 }
 
-// The child for `slice`; null while shifts hide it. REQUIRES: the page was seen not moved,
-// with so many separators.
+// The child for `slice`; null while shifts hide it, and if it is a snapshot page. REQUIRES: the
+// page was seen not moved, with so many separators.
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice);
 
 // A border page of a layer, as it was when it was not moved.
 struct Landing {
-  BorderPage* page = nullptr;
+  BorderPage* page = nullptr;  // null: a snapshot page, or one that was dropped, is on the way
   page::PageVersion version;
   InteriorPage* parent = nullptr;  // the last interior page passed; null: none
   bool passed_moved = false;       // on the way, so that there is something to adopt
+  bool is_cold = false;            // a page of a snapshot: all of it is const
 };
 
-// The border page for `slice`, from a page that contains it.
+// The border page for `slice`, from a page that contains it. Null is a snapshot page.
 Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
 
 // The same in the first layer of a storage, from where this transaction was there last if that page
@@ -94,10 +100,13 @@ struct Spot {
   Slot slot;                           // of index, when it was found
   bool differs = false;                // index is of a record with another remainder
 
+  // It takes the transaction to go on from here (masstree_cold.h).
+  bool is_cut_short() const { return at.page == nullptr; }
   bool found() const { return index != BorderPage::kNone && !differs; }
   page::RecordHeader* record() const { return at.page->record(slot); }
 };
 
+// In volatile pages. Cut short where they end.
 Spot find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 // The same from the root of a layer on, for the rest of a key.
 Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest);

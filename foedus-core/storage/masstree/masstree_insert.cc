@@ -58,7 +58,7 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
 Status after_change(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                     Change change, unsigned* busy) {
   if (change == Change::kNoPage) return ctx.out_of_pages(control);
-  if (change == Change::kDropped) {
+  if (change == Change::kDropped && control->is_dropped()) {
     return ctx.conflict(ConflictReason::kPageDropped, control, key);
   }
   if (change == Change::kBusy && ++*busy >= kBusyTries) {
@@ -72,9 +72,9 @@ Status after_change(occ::TxnContext& ctx, occ::StorageControl* control, std::str
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
              std::size_t payload_bytes, Deleted deleted, Spot* spot) {
   unsigned busy = 0;
-  bool is_found = spot->at.page != nullptr && !spot->at.passed_moved;
+  bool is_found = !spot->is_cut_short() && !spot->at.passed_moved;
   for (;;) {
-    if (!is_found) *spot = find_adopting(ctx, control, key);
+    if (!is_found) FOEDUS_CHECK(find_adopting(ctx, control, key, spot));
     is_found = false;
     if (spot->found()) return {};
     FOEDUS_SYNC_POINT("masstree:place_searched");
@@ -126,9 +126,9 @@ Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string
     FOEDUS_CHECK(after_change(ctx, control, key, change, &busy));
   } while (change == Change::kBusy);
   // Growing records leave moved pages behind as inserts do.
-  find_adopting(ctx, control, key);
   *again = true;
-  return {};
+  Spot adopted;
+  return find_adopting(ctx, control, key, &adopted);
 }
 
 }  // namespace foedus::storage::masstree

@@ -103,8 +103,9 @@ void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot
     to->layer_pointer(to_slot)->store(from->layer_pointer(from_slot)->load());
     return;
   }
+  // A chain goes along as its id, that of a snapshot, too (O13).
   const std::uint32_t bytes =
-      from_slot.is_overflow() ? sizeof(std::uint64_t) : from_slot.payload_bytes();
+      from_slot.is_chain() ? sizeof(std::uint64_t) : from_slot.payload_bytes();
   FOEDUS_INVARIANT(bytes <= to_slot.capacity(), bytes, to_slot.capacity());
   std::memcpy(to->payload(to_slot), from->payload(from_slot), bytes);
 }

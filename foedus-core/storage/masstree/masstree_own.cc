@@ -85,13 +85,15 @@ bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page) {
   return BirthStamp(page->header.kind_word).session() != ctx.session() && is_recent(ctx, page);
 }
 
-Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control) {
+Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, bool* moved) {
+  *moved = false;
   occ::WriteSet& set = ctx.write_set();
   for (std::uint32_t i = 0; i < set.size(); ++i) {
     occ::WriteEntry& entry = set[i];
     if (entry.storage != control) continue;
     const page::Tid tid = entry.record->load_tid();
     if (!tid.is_moved() && !tid.is_next_layer()) continue;
+    *moved = true;
     page::RecordHeader* to = nullptr;
     std::uint32_t place = 0;
     if (track_moved(ctx.pool(), control, entry.record, &to, &place)) {

@@ -112,11 +112,13 @@ class Slot {
   }
   constexpr bool is_overflow() const { return payload_field() == kOverflow; }
   constexpr bool is_snapshot_overflow() const { return payload_field() == kSnapshotOverflow; }
+  // Payload in a chain of pages, of either kind.
+  constexpr bool is_chain() const { return payload_field() >= kSnapshotOverflow; }
   constexpr bool is_layer() const {
     return (payload_field() & ~kLayerOrdinalMask) == kLayer;
   }
   constexpr std::uint32_t layer_ordinal() const { return payload_field() & kLayerOrdinalMask; }
-  // Of a record that is no layer: its inline payload, or kOverflow.
+  // Of a record that is no layer: its inline payload, or what says that it is a chain.
   constexpr std::uint32_t payload_bytes() const { return is_layer() ? 0 : payload_field(); }
 
   constexpr std::uint32_t payload_offset() const {

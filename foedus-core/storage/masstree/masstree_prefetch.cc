@@ -8,10 +8,10 @@ namespace foedus::storage::masstree {
 namespace {
 
 // The border page that seems to have the slice; not looked at, for that would be to wait for it.
-// Null: none at hand.
+// Null: none at hand, or a snapshot page. `page`: may be null, too.
 TreePage* begin_search(page::PagePool& pool, TreePage* page, std::uint64_t slice,
                        InteriorPage** parent) {
-  while (!page->is_border()) {
+  while (page != nullptr && !page->is_border()) {
     const page::PageVersion version = page->header.load_version();
     if (version.is_moved()) {
       page = twin_of(pool, page, slice);
@@ -23,7 +23,6 @@ TreePage* begin_search(page::PagePool& pool, TreePage* page, std::uint64_t slice
       return child_unseen(pool, interior, interior->child_of(slice, keys));
     }
     page = child_for(pool, interior, keys, slice);
-    if (page == nullptr) return nullptr;
   }
   return page;
 }
@@ -39,7 +38,8 @@ void finish_search(page::PagePool* pool, const occ::BegunSearch& begun) {
   if (index == sorted) return;
   const Slot slot = page->slot(index);
   if (slot.is_layer()) {
-    prefetch_page(root_page(*pool, {page->layer_pointer(slot), page}));
+    const TreePage* const root = root_page(*pool, {page->layer_pointer(slot), page});
+    if (root != nullptr) prefetch_page(root);
   } else {
     base::prefetch_lines(page->record(slot), slot.record_bytes());
   }

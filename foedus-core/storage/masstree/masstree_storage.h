@@ -77,6 +77,9 @@ void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 // foster twins and layers that came to be since.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
+// Verify of a pointer that was followed to a snapshot page: by M20, wherever it is now.
+occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry);
+
 // Recovery: does what a committed log record says, unless the record's TID is above the log
 // record's. Several threads, but all records of one key in one of them, by TID, each once.
 Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
@@ -88,12 +91,13 @@ struct Statistics {
   std::uint64_t interior_pages = 0;
   std::uint64_t overflow_pages = 0;
   std::uint64_t foster_twins = 0;  // moved pages that no parent has adopted yet
-  std::uint64_t layers = 0;
+  std::uint64_t layers = 0;        // in volatile pages
   std::uint64_t records = 0;       // present
   std::uint64_t deleted_records = 0;
-  std::uint64_t key_bytes = 0;     // of present records
-  std::uint64_t live_bytes = 0;    // of border pages: what present records and layers take there
-  std::uint64_t payload_bytes = 0;
+  std::uint64_t key_bytes = 0;      // of present records
+  std::uint64_t live_bytes = 0;     // of border pages: what present records and layers take there
+  std::uint64_t payload_bytes = 0;  // chains in snapshots aside
+  std::uint64_t cold_pointers = 0;  // to snapshot pages only; what is below them is not counted
 };
 
 // Walks the whole tree and stops the process at the first broken rule of masstree_page.h.

@@ -19,6 +19,7 @@ constexpr unsigned kJoinedChildren = kChildrenMax / 4 * 3;
 InteriorPage* parent_of(page::PagePool& pool, TreePage* root, const TreePage* page) {
   TreePage* at = root;
   for (;;) {
+    if (at == nullptr) return nullptr;
     const page::PageVersion version = at->header.load_version();
     if (version.is_moved()) {
       at = twin_of(pool, at, page->low);
@@ -28,7 +29,6 @@ InteriorPage* parent_of(page::PagePool& pool, TreePage* root, const TreePage* pa
     InteriorPage* const interior = InteriorPage::of(at);
     if (at->header.level == page->header.level + 1) return interior;
     at = child_for(pool, interior, version.keys(), page->low);
-    if (at == nullptr) return nullptr;
   }
 }
 
@@ -108,14 +108,16 @@ bool join_interior(occ::TxnContext& ctx, occ::StorageControl* control, InteriorP
 }
 
 // The pointer changes first, so that nothing has happened if it is another one by now; until the
-// page is marked moved, its lock keeps it as it is. Null: nothing has changed.
+// page is marked moved, its lock keeps it as it is. Null: nothing has changed, as it is if the
+// child is a snapshot page, which no foster word can name.
 TreePage* give_way(page::PagePool& pool, const LayerRoot& layer, InteriorPage* root) {
-  const page::DualPageIds child = root->child(0).load();
-  if (!layer.pointer->compare_exchange({root->header.volatile_id(), page::SnapshotPageId()},
-                                       child)) {
+  const page::VolatilePageId child = root->child(0).load_volatile();
+  const page::DualPageIds before = layer.pointer->load();
+  if (child.is_null() || before.volatile_page != root->header.volatile_id() ||
+      !layer.pointer->compare_exchange(before, {child, before.snapshot_page})) {
     return nullptr;
   }
-  TreePage* const page = TreePage::of(pool.resolve(child.volatile_page));
+  TreePage* const page = TreePage::of(pool.resolve(child));
   move_to(root, page);
   return page;
 }

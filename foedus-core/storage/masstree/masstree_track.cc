@@ -1,5 +1,6 @@
 // Finding a record again, and telling whether a page gained keys, without locks and without the
 // key: from what the old page still says (M4).
+#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/storage/masstree/masstree_change.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
@@ -12,12 +13,12 @@ namespace {
 page::RecordHeader* record_below(page::PagePool& pool, page::DualPagePointer* pointer,
                                BorderPage* owner, std::string_view rest, std::uint32_t* place) {
   const Spot spot = find_below(pool, {pointer, owner}, rest);
-  if (!spot.found()) return nullptr;
+  if (spot.is_cut_short() || !spot.found()) return nullptr;
   *place = spot.index;
   return spot.record();
 }
 
-// One step from a record that is moved or a layer. Null: it was purged.
+// One step from a record that is moved or a layer. Null: it was purged, or dropped (M23).
 page::RecordHeader* next_home(page::PagePool& pool, page::RecordHeader* record, page::Tid tid,
                               std::uint32_t* place) {
   BorderPage* const page = BorderPage::of_record(record);
@@ -30,7 +31,10 @@ page::RecordHeader* next_home(page::PagePool& pool, page::RecordHeader* record, 
     return record_below(pool, page->layer_pointer(slot), page, page->remainder(slot), place);
   }
   const std::uint64_t slice = page->slice(index);
+  // order: acquire, as in twin_of(); the words are set before the flag that was seen.
+  if (page->foster_minor.load_acquire() == 0) return nullptr;  // M23
   const Landing at = find_border(pool, twin_of(pool, page, slice), slice);
+  if (at.page == nullptr) return nullptr;
   const unsigned there = find_slot(at.page, 0, at.version.keys(), slice, slot.key_class());
   if (there == BorderPage::kNone) return nullptr;
   const Slot found = at.page->slot(there);
@@ -60,16 +64,15 @@ bool track_moved(page::PagePool& pool, occ::StorageControl*, page::RecordHeader*
 }
 
 BorderPage* founder_of(page::PagePool& pool, BorderPage* page, Slot slot) {
-  TreePage* const root =
-      TreePage::of(pool.resolve(page->layer_pointer(slot)->load_volatile()));
-  if (!root->is_border()) return nullptr;
+  TreePage* const root = root_page(pool, {page->layer_pointer(slot), page});
+  if (root == nullptr || !root->is_border()) return nullptr;
   BorderPage* const border = BorderPage::of(root);
   return border->is_founder() ? border : nullptr;
 }
 
 bool is_unchanged(page::PagePool& pool, BorderPage* page, page::PageVersion observed) {
   const page::PageVersion now = page->header.load_version();
-  if (now.keys() != observed.keys()) return false;
+  if (now.keys() != observed.keys() || now.is_dropped()) return false;
   if (now.layers() != observed.layers()) {
     for (unsigned i = 0; i < now.keys(); ++i) {
       const Slot slot = page->slot(i);
@@ -83,6 +86,67 @@ bool is_unchanged(page::PagePool& pool, BorderPage* page, page::PageVersion obse
   BorderPage* const major = BorderPage::of(twin_of(pool, page, page->last));
   return is_unchanged(pool, minor, minor->birth()) &&
          (major == minor || is_unchanged(pool, major, major->birth()));
+}
+
+namespace {
+
+// The pointer of `entry` among those of a page that was seen neither moved nor dropped, with so
+// many keys. kInstalled: it is not the same, or is not found while shifts hide it.
+occ::PointerLook look_in(TreePage* page, unsigned keys, const occ::PointerEntry& entry) {
+  const auto is_same = [&entry](page::DualPagePointer* pointer) {
+    return pointer->load() == entry.observed;
+  };
+  if (page->is_border()) {
+    BorderPage* const border = BorderPage::of(page);
+    const unsigned index = find_slot(border, 0, keys, entry.place, kRemainderClass);
+    if (index == BorderPage::kNone) return occ::PointerLook::kInstalled;
+    const Slot slot = border->slot(index);
+    const bool same = slot.is_layer() && is_same(border->layer_pointer(slot));
+    return same ? occ::PointerLook::kSame : occ::PointerLook::kInstalled;
+  }
+  InteriorPage* const interior = InteriorPage::of(page);
+  const unsigned at = interior->child_of(entry.place, keys);
+  for (const unsigned i : {at, at + 1, at - 1}) {
+    if (i <= keys && is_same(&interior->child(i))) return occ::PointerLook::kSame;
+  }
+  return occ::PointerLook::kInstalled;
+}
+
+// How often a pointer is looked for in a page where shifts may hide it.
+constexpr unsigned kShiftTries = 20;
+
+}  // namespace
+
+// Why the pointer cannot be taken for unchanged by mistake. An install that counts, because its
+// transaction comes before ours, was made under the lock of the page that held the pointer then,
+// and before our serialization point, so before the loads below; so were all moves before it. If
+// the page at which we arrive was unmoved at our look, it held the pointer at the install or took
+// it over afterwards, installed; and nothing stores the old value into it again: what drops the new
+// page leaves another snapshot page behind, or the same one if all there is as it was. Shifts leave
+// copies behind, but none that could be met: up to the count that was seen, each place was written
+// after the install or was right at it, for the count is stored last when it grows, and a place
+// beyond it is written before it is counted again.
+occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
+  if (entry.holder == nullptr) return occ::look_in_place(entry);
+  base::SpinWait spin;
+  TreePage* page = TreePage::of(entry.holder);
+  for (unsigned tries = 0;;) {
+    const page::PageVersion version = page->header.load_version();
+    if (version.is_moved()) {
+      page = twin_of(pool, page, entry.place);
+      continue;
+    }
+    if (version.is_dropped()) return occ::PointerLook::kDropped;
+    // A root with one child has given way to that: it is volatile.
+    if (page->header.level != entry.holder->level) return occ::PointerLook::kInstalled;
+    const occ::PointerLook look = look_in(page, version.keys(), entry);
+    if (look == occ::PointerLook::kSame || page->is_border()) return look;
+    // order: acquire; who shifts holds the lock. A hint, for who looks too early conflicts only.
+    const bool is_quiet =
+        page->header.lock.load_acquire() == 0 && page->header.load_version() == version;
+    if (is_quiet || ++tries == kShiftTries) return look;
+    spin.once();
+  }
 }
 
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry) {

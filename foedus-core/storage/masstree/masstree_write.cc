@@ -3,7 +3,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/occ/overflow.h"
-#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_cold.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
 
 namespace foedus::storage::masstree {
@@ -18,17 +18,6 @@ using Remember = occ::TxnContext::Remember;
 // How often an operation starts over because its record moved.
 constexpr unsigned kMovedTries = 1000;
 
-// find(), after own writes that others moved are known again.
-Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              Spot* spot) {
-  *spot = find(ctx, control, key);
-  if (may_hide_own(ctx, spot->at.page)) [[unlikely]] {
-    FOEDUS_CHECK(settle_own(ctx, control));
-    *spot = find(ctx, control, key);
-  }
-  return {};
-}
-
 // O4: nothing is there, and nothing may come to be.
 Status missing(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
   ctx.remember_page(&spot.at.page->header, spot.at.version, control);
@@ -36,6 +25,7 @@ Status missing(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& s
 }
 
 Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  if (ctx.has_page_failure()) return ctx.no_page(control);
   return ctx.conflict(ConflictReason::kRetryBound, control, key);
 }
 
@@ -59,6 +49,14 @@ Found read_spot(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& 
     if (found != Found::kMoved) [[likely]] return found;
     if (!track_moved(ctx.pool(), control, record, &record, &place)) return found;
   }
+}
+
+// The pointer that was followed covers record and absence (M19).
+[[gnu::cold]] Status get_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
+                              occ::ReadRange* range) {
+  if (!spot.found()) return ErrorCode::kNotFound;
+  if (read_cold(ctx, spot.at.page, spot.slot, range)) return {};
+  return ctx.no_page(control);
 }
 
 Premise premise_of(WriteMode mode) {
@@ -100,7 +98,7 @@ Current current_of(occ::TxnContext& ctx, const Spot& spot) {
   }
   // A look without remembering: accepts() looks again at commit.
   const Slot slot = spot.at.page->slot(spot.index);
-  return {slot.is_overflow(), slot.payload_bytes()};
+  return {slot.is_chain(), slot.payload_bytes()};
 }
 
 // A partial write that would reach outside: true if it still would after a look that is remembered.
@@ -136,7 +134,7 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
   base::SpinWait spin;
   for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
     Spot spot;
-    FOEDUS_CHECK(locate(ctx, control, key, &spot));
+    FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
     if (!spot.found()) return missing(ctx, control, spot);
     const Found found = ctx.look_at(control, spot.record(), Remember::kAbsence);
     if (found == Found::kMoved) continue;
@@ -167,7 +165,9 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
   base::SpinWait spin;
   for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
     Spot spot;
-    FOEDUS_CHECK(locate(ctx, control, key, &spot));
+    FOEDUS_CHECK(locate(ctx, control, key, Intent::kRead, &spot));
+    if (spot.at.is_cold) [[unlikely]]
+      return get_cold(ctx, control, spot, range);
     if (!spot.found()) return missing(ctx, control, spot);
     const Found found = read_spot(ctx, control, spot, range);
     if (found == Found::kMoved) continue;
@@ -182,7 +182,7 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   base::SpinWait spin;
   for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
     Spot spot;
-    FOEDUS_CHECK(locate(ctx, control, key, &spot));
+    FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
     if (!spot.found()) return missing(ctx, control, spot);
     FOEDUS_CHECK(ctx.hold(control, spot.record(), key));
     const Found found = read_at(ctx, control, spot.record(), spot.index, range);
@@ -199,7 +199,7 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
   base::SpinWait spin;
   for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
     Spot spot;
-    FOEDUS_CHECK(locate(ctx, control, key, &spot));
+    FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
     if (!spot.found()) {
       if (mode == WriteMode::kUpdate) return missing(ctx, control, spot);
       FOEDUS_CHECK(
@@ -252,7 +252,7 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
   base::SpinWait spin;
   for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
     Spot spot;
-    FOEDUS_CHECK(locate(ctx, control, key, &spot));
+    FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
     if (!spot.found()) return missing(ctx, control, spot);
     const Found found = ctx.look_at(control, spot.record(), Remember::kAbsence);
     if (found == Found::kMoved) continue;

@@ -1,0 +1,229 @@
+#include "foedus-core/storage/masstree/masstree_cold.h"
+
+#include <array>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/overflow.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+TreePage* tree_page(const page::PageHeader* cold) {
+  return TreePage::of(const_cast<page::PageHeader*>(cold));
+}
+
+// What a step of a search came to.
+enum class Step : std::uint8_t { kDone, kDown, kAgain, kNoPage, kNoTree };
+
+// A search from the root, through volatile pages to where they end.
+class ColdSearch {
+ public:
+  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot,
+             ColdPointer* cold)
+      : ctx_(ctx), control_(control), key_(key), spot_(spot), cold_(cold) {}
+
+  Status run() {
+    base::SpinWait spin;
+    for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
+      switch (attempt()) {
+        case Step::kDone:
+          return {};
+        case Step::kNoPage:
+          return ctx_.no_page(control_);
+        case Step::kNoTree:
+          return no_tree(ctx_, control_, key_);
+        default:
+          break;
+      }
+    }
+    return ctx_.conflict(ConflictReason::kRetryBound, control_, key_);
+  }
+
+ private:
+  Step attempt() {
+    *spot_ = {};
+    spot_->layer = {&control_->root, nullptr};
+    spot_->rest = key_;
+    std::uint64_t place = 0;
+    for (;;) {
+      spot_->slice = slice_of(spot_->rest);
+      const page::DualPageIds ids = spot_->layer.pointer->load();
+      if (ids.volatile_page.is_null()) return follow_root(ids, place);
+      const Step step = descend(TreePage::of(ctx_.pool().resolve(ids.volatile_page)));
+      if (step != Step::kDown) return step;
+      if (find_in_page(spot_)) return Step::kDone;
+      place = spot_->slice;
+      spot_->rest.remove_prefix(8);
+    }
+  }
+
+  Step follow_root(const page::DualPageIds& ids, std::uint64_t place) {
+    BorderPage* const owner = spot_->layer.owner;
+    if (owner == nullptr && has_no_tree(control_)) return Step::kNoTree;
+    if (ids.is_null() || spot_->layer.pointer->load() != ids) return Step::kAgain;
+    return follow({spot_->layer.pointer, owner == nullptr ? nullptr : &owner->header, ids, place});
+  }
+
+  // To the border page of the slice, in spot_->at: kDown.
+  Step descend(TreePage* page) {
+    for (InteriorPage* parent = nullptr;;) {
+      const page::PageVersion version = page->header.load_version();
+      if (version.is_moved()) {
+        page = twin_of(ctx_.pool(), page, spot_->slice);
+        continue;
+      }
+      // In a storage that is dropped pages stay as they are, for transactions that are older (M15).
+      if (version.is_dropped() && !control_->is_dropped()) return Step::kAgain;
+      if (page->is_border()) {
+        spot_->at = {BorderPage::of(page), version, parent};
+        return Step::kDown;
+      }
+      parent = InteriorPage::of(page);
+      const Step step = choose_child(parent, version.keys(), &page);
+      if (step != Step::kDown) return step;
+    }
+  }
+
+  // As child_for(), for children of both kinds.
+  Step choose_child(InteriorPage* page, unsigned keys, TreePage** child) {
+    const unsigned at = page->child_of(spot_->slice, keys);
+    for (const unsigned i : {at, at + 1, at - 1}) {
+      if (i > keys) continue;  // below 0, too
+      page::DualPagePointer* const pointer = &page->child(i);
+      const page::DualPageIds ids = pointer->load();
+      if (!ids.volatile_page.is_null()) {
+        *child = TreePage::of(ctx_.pool().resolve(ids.volatile_page));
+        if ((*child)->contains(spot_->slice)) return Step::kDown;
+        continue;
+      }
+      if (ids.snapshot_page.is_null() || pointer->load() != ids) return Step::kAgain;  // M19
+      const page::PageHeader* const cold = ctx_.cold_page(ids.snapshot_page);
+      if (cold == nullptr) return Step::kNoPage;
+      if (!tree_page(cold)->contains(spot_->slice)) continue;
+      FOEDUS_INVARIANT(cold->level + 1 == page->header.level, cold->level, page->header.level);
+      return follow({pointer, &page->header, ids, tree_page(cold)->low});
+    }
+    return Step::kAgain;
+  }
+
+  Step follow(const ColdPointer& cold) {
+    FOEDUS_SYNC_POINT("masstree:cold_read");
+    *cold_ = cold;
+    remember_cold(ctx_, control_, cold);
+    const std::string_view rest = spot_->rest;
+    return find_in_snapshot(ctx_, cold.ids.snapshot_page, rest, spot_) ? Step::kDone
+                                                                       : Step::kNoPage;
+  }
+
+  occ::TxnContext& ctx_;
+  occ::StorageControl* const control_;
+  const std::string_view key_;
+  Spot* const spot_;
+  ColdPointer* const cold_;
+};
+
+// locate(), where find() does not do.
+[[gnu::cold]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
+                                   std::string_view key, Intent intent, Spot* spot) {
+  for (;;) {
+    if (spot->is_cut_short() && intent == Intent::kWrite) {
+      FOEDUS_CHECK(find_adopting(ctx, control, key, spot));
+    } else if (spot->is_cut_short()) {
+      ColdPointer cold;
+      FOEDUS_CHECK(find_cold(ctx, control, key, spot, &cold));
+    }
+    const bool hides_own =
+        spot->at.is_cold ? may_hide_own_cold(ctx, control) : may_hide_own(ctx, spot->at.page);
+    if (!hides_own) return {};
+    bool moved = false;
+    FOEDUS_CHECK(settle_own(ctx, control, &moved));
+    if (!moved) return {};
+    *spot = find(ctx, control, key);
+  }
+}
+
+}  // namespace
+
+BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice) {
+  for (;;) {
+    const page::PageHeader* const read = ctx.cold_page(id);
+    if (read == nullptr) return nullptr;
+    TreePage* const page = tree_page(read);
+    FOEDUS_INVARIANT(page->contains(slice), slice, page->low, page->last, id.word());
+    if (page->is_border()) {
+      FOEDUS_INVARIANT(read->kind == page::PageKind::kMasstreeBorder, read->kind, id.word());
+      return BorderPage::of(page);
+    }
+    FOEDUS_INVARIANT(read->kind == page::PageKind::kMasstreeInterior, read->kind, id.word());
+    InteriorPage* const interior = InteriorPage::of(page);
+    const unsigned child = interior->child_of(slice, read->load_version().keys());
+    id = interior->child(child).load().snapshot_page;
+  }
+}
+
+bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
+                      Spot* spot) {
+  spot->rest = rest;
+  for (;;) {
+    spot->slice = slice_of(spot->rest);
+    BorderPage* const page = cold_border(ctx, id, spot->slice);
+    if (page == nullptr) return false;
+    spot->at = {page, page->header.load_version()};
+    spot->at.is_cold = true;
+    if (find_in_page(spot)) return true;
+    id = spot->layer.pointer->load().snapshot_page;
+    spot->rest.remove_prefix(8);
+  }
+}
+
+bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range) {
+  const char* const body = page->payload(slot);
+  if (slot.is_chain()) return occ::read_cold_overflow(ctx, occ::load_overflow_id(body), range);
+  range->payload_bytes = slot.payload_bytes();
+  const std::uint32_t wanted = range->wanted_of(slot.payload_bytes());
+  if (wanted != 0) std::memcpy(range->out, body + range->offset, wanted);
+  return true;
+}
+
+void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const ColdPointer& cold) {
+  if (!ctx.pointers().empty()) {
+    const occ::PointerEntry& last = ctx.pointers().back();
+    if (last.storage == control && last.holder == cold.holder && last.observed == cold.ids) return;
+  }
+  ctx.remember_pointer(cold.pointer, cold.holder, cold.ids, control, cold.place);
+}
+
+bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control) {
+  if (ctx.write_set().is_empty()) return false;
+  // order: relaxed, after the acquire of the pointer that led here (M23).
+  return control->drop_epoch.load_relaxed() >= ctx.begin_epoch().number();
+}
+
+Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 Spot* spot, ColdPointer* cold) {
+  return ColdSearch(ctx, control, key, spot, cold).run();
+}
+
+bool has_no_tree(const occ::StorageControl* control) {
+  if (control->is_dropped()) return true;
+  // The first look's halves may be of two moments; the second one's snapshot half is of the later.
+  return control->root.load().is_null() && control->root.load().is_null();
+}
+
+Status no_tree(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  if (control->is_dropped()) return ctx.conflict(ConflictReason::kPageDropped, control, key);
+  return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
+}
+
+Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+              Intent intent, Spot* spot) {
+  *spot = find(ctx, control, key);
+  if (!spot->is_cut_short() && !may_hide_own(ctx, spot->at.page)) [[likely]]
+    return {};
+  return locate_slowly(ctx, control, key, intent, spot);
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,93 @@
+#pragma once
+// Trees whose pages are snapshot pages: reading them, and making them volatile.
+//
+//   M19  A reader follows a pointer whose volatile half is null to the snapshot page and remembers
+//        the pointer, once: all below it never changes, layers and missing keys included. That it
+//        is the right page its fences say, as those of a volatile child do. Snapshot and volatile
+//        half are two loads: while children are shifted they may be of two pages. So a pointer is
+//        believed after a second look; what slips through that fails in verify, by M20.
+//   M20  Children are shifted within their page, and children and layers go along when their page
+//        moves (P5). So a followed pointer is remembered by the page that it was in and a slice:
+//        the least one of the child, or that of the layer's record. Verify goes from that page
+//        through its twins and looks there for the same snapshot page. No other pointer ever has
+//        that, so it holds if some place of the page holds it; and it is not taken for unchanged
+//        by mistake: see look_again().
+//   M21  A writer makes each page on its way volatile: a copy, which is installed under the lock of
+//        the page that holds the pointer, after that was found there again (O10). One of several
+//        wins; the others give their copies back.
+//   M22  If the transaction had followed the pointer, it takes over the page as the snapshot has
+//        it: the pointers of an interior page; all records, layers and the version of a border
+//        page. The entry of the pointer goes: it would see the own install.
+//   M23  A dropped page has no twins. A search that comes to one starts again from the root; a
+//        record that says moved while its page has no foster words is nowhere (M4): a read of it
+//        conflicts, a write finds its key again. A copy is born in the epoch in which pages of the
+//        storage were last dropped, by nobody (M9): an older transaction may have own writes in the
+//        page that was there before. Where a search ends in a snapshot page there is no birth, and
+//        the control's drop_epoch is asked itself. It is written when all records are marked,
+//        before the pointer loses its volatile half.
+//   M24  Where interior pages of both kinds meet, levels do, too: a child, volatile or not, is one
+//        level below its parent. Roots of layers may be of any.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/storage/masstree/masstree_change.h"
+
+namespace foedus::storage::masstree {
+
+// ---- snapshot pages alone; no transaction's sets are asked or changed
+
+// The page of this slice, below (or at) a page of its layer. Null: a page cannot be read,
+// TxnContext::no_page() says why.
+BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice);
+
+// What there is for the rest of a key in the layer that this page is of; the page contains it.
+// False: as cold_border().
+bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
+                      Spot* spot);
+
+// Copies what `range` wants of a record that find_in_snapshot() found. False: as cold_border().
+bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range);
+
+// ---- for transactions
+
+// A pointer that leads to a snapshot page only.
+struct ColdPointer {
+  page::DualPagePointer* pointer = nullptr;
+  page::PageHeader* holder = nullptr;  // null: it is the storage's root
+  page::DualPageIds ids;
+  std::uint64_t place = 0;  // M20
+};
+// M19.
+void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const ColdPointer& cold);
+
+// Where a key is, in pages of both kinds; to kRead a snapshot page may be the end of it. On success
+// own writes are where they can be found.
+enum class Intent : std::uint8_t { kRead, kWrite };
+Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+              Intent intent, Spot* spot);
+
+// The same for readers, from the root, without the look at own writes. *cold: what was followed, if
+// spot->at.is_cold.
+[[gnu::cold]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                               std::string_view key, Spot* spot, ColdPointer* cold);
+
+// True if own writes may be in pages that were dropped, and be found in snapshot pages not at all.
+bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control);
+
+// The storage is being dropped, or it has no root at all.
+[[gnu::cold]] bool has_no_tree(const occ::StorageControl* control);
+[[gnu::cold]] Status no_tree(occ::TxnContext& ctx, occ::StorageControl* control,
+                             std::string_view key);
+
+// ---- M21, M22 (masstree_copy.cc)
+
+// kAgain: somebody else was there first. kNoPage: TxnContext::no_page() says why.
+// The root of a layer.
+[[gnu::cold]] Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control,
+                               const LayerRoot& layer);
+// The child for `slice`.
+[[gnu::cold]] Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control,
+                                InteriorPage* parent, std::uint64_t slice);
+
+}  // namespace foedus::storage::masstree

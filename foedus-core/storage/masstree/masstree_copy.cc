@@ -1,0 +1,119 @@
+// Volatile pages in place of snapshot pages (M21, M22; figure 2 of the paper: null, Y to X, Y).
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/install.h"
+#include "foedus-core/storage/masstree/masstree_cold.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+// The page of a snapshot as a volatile one. Foster words and lock are zero there. Null: out of
+// pages.
+TreePage* copy_page(occ::TxnContext& ctx, occ::StorageControl* control,
+                    const page::PageHeader* cold) {
+  FOEDUS_INVARIANT(cold->storage_id == control->id(), cold->page_id);
+  page::PageHeader* const page = ctx.pages().allocate();
+  if (page == nullptr) return nullptr;
+  occ::copy_snapshot_page(cold, ctx.pool().id_of(page), ctx.soc(), page);
+  if (cold->kind == page::PageKind::kMasstreeBorder) {
+    // M23. order: relaxed; the drop that left the pointer null is seen, it was announced before.
+    const Epoch epoch(control->drop_epoch.load_relaxed());
+    page->kind_word = BirthStamp(epoch, BirthStamp::kSeveral).word();
+  }
+  control->volatile_pages.fetch_add_relaxed(1);  // order: relaxed, statistics
+  return TreePage::of(page);
+}
+
+// M22. What the snapshot says is what was read; `page` may have been changed since.
+void take_over_interior(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* page,
+                        InteriorPage* cold) {
+  const unsigned keys = cold->header.load_version().keys();
+  for (unsigned i = 0; i <= keys; ++i) {
+    const std::uint64_t low = i == 0 ? cold->low : cold->separator(i - 1);
+    ctx.remember_pointer(&page->child(i), &page->header, cold->child(i).load(), control, low);
+  }
+}
+
+void take_over_border(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
+                      BorderPage* cold) {
+  const unsigned keys = cold->header.load_version().keys();
+  ctx.remember_page(&page->header, cold->birth(), control);
+  for (unsigned i = 0; i < keys; ++i) {
+    const Slot slot = cold->slot(i);
+    if (slot.is_layer()) {
+      ctx.remember_pointer(page->layer_pointer(slot), &page->header,
+                           cold->layer_pointer(slot)->load(), control, cold->slice(i));
+    } else {
+      ctx.remember_read(page->record(slot), cold->record(slot)->load_tid(), control);
+    }
+  }
+}
+
+void take_over(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page,
+               const page::PageHeader* cold) {
+  TreePage* const before = TreePage::of(const_cast<page::PageHeader*>(cold));
+  if (page->is_border()) {
+    take_over_border(ctx, control, BorderPage::of(page), BorderPage::of(before));
+  } else {
+    take_over_interior(ctx, control, InteriorPage::of(page), InteriorPage::of(before));
+  }
+}
+
+// Installs a copy. install(ids) changes the pointer, if it is as it was seen.
+template <typename Install>
+Change install_copy(occ::TxnContext& ctx, occ::StorageControl* control,
+                    const page::DualPageIds& before, const page::PageHeader* cold,
+                    Install&& install) {
+  TreePage* const made = copy_page(ctx, control, cold);
+  if (made == nullptr) return Change::kNoPage;
+  FOEDUS_SYNC_POINT("masstree:before_install");
+  if (!install(page::DualPageIds{made->header.volatile_id(), before.snapshot_page})) {
+    discard(ctx, control, made);
+    return Change::kAgain;
+  }
+  if (ctx.forget_pointer(control, before)) take_over(ctx, control, made, cold);
+  return Change::kDone;
+}
+
+// The place of the child that has exactly this range's begin, or null. REQUIRES: the page's lock.
+page::DualPagePointer* find_child_locked(InteriorPage* page, std::uint64_t low,
+                                         const page::DualPageIds& expected) {
+  const page::PageVersion version = page->header.load_version();
+  if (version.is_gone() || !page->contains(low)) return nullptr;
+  page::DualPagePointer* const pointer = &page->child(page->child_of(low, version.keys()));
+  return pointer->load() == expected ? pointer : nullptr;
+}
+
+}  // namespace
+
+Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer) {
+  const page::DualPageIds before = layer.pointer->load();
+  if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
+  const page::PageHeader* const cold = ctx.cold_page(before.snapshot_page);
+  if (cold == nullptr) return Change::kNoPage;
+  page::PageHeader* const holder = layer.owner == nullptr ? nullptr : &layer.owner->header;
+  return install_copy(ctx, control, before, cold, [&](const page::DualPageIds& after) {
+    return occ::change_pointer(layer.pointer, holder, before, after);
+  });
+}
+
+Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* parent,
+                  std::uint64_t slice) {
+  const page::PageVersion version = parent->header.load_version();
+  if (version.is_gone()) return Change::kAgain;
+  const page::DualPageIds before = parent->child(parent->child_of(slice, version.keys())).load();
+  if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
+  const page::PageHeader* const cold = ctx.cold_page(before.snapshot_page);
+  if (cold == nullptr) return Change::kNoPage;
+  const TreePage* const page = TreePage::of(const_cast<page::PageHeader*>(cold));
+  if (!page->contains(slice)) return Change::kAgain;  // shifts
+  FOEDUS_INVARIANT(cold->level + 1 == parent->header.level, cold->level, parent->header.level);
+  return install_copy(ctx, control, before, cold, [&](const page::DualPageIds& after) {
+    const occ::LockGuard guard(&parent->header.lock);
+    page::DualPagePointer* const pointer = find_child_locked(parent, page->low, before);
+    return pointer != nullptr && pointer->compare_exchange(before, after);
+  });
+}
+
+}  // namespace foedus::storage::masstree
