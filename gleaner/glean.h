@@ -62,6 +62,7 @@ struct GleanCounts {
   std::uint64_t sort_cpu_us = 0;
   std::uint64_t reduce_cpu_us = 0;
   std::uint64_t compose_cpu_us = 0;
+  std::uint64_t task_cpu_us = 0;  // of all tasks, not of the caller's thread
 };
 
 // Returns the manifest of the new snapshot, which is durable. Errors of the log, the snapshot

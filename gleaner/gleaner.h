@@ -15,7 +15,8 @@ struct DirectoryGleanOptions {
   std::uint32_t socs = 0;                  // mappers and memory are spread over; 0: the machine's
   std::uint32_t mappers = 0;               // 1..64; 0: one for each SOC
   std::uint64_t mapper_bytes = 16u << 20;  // memory of each mapper; at least 4096
-  std::uint64_t reducer_bytes = 256u << 20;  // of the reducer; what is more is spilled
+  std::uint32_t reducers = 0;              // and composers, and files; the same
+  std::uint64_t reducer_bytes = 128u << 20;  // of each reducer; what is more is spilled
   LogSink sink;                            // what an operator should know; may be empty
 };
 

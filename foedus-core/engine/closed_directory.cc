@@ -8,6 +8,30 @@
 
 namespace foedus::engine {
 
+namespace {
+
+// Every so many records of one storage are sampled: more of them while there are few.
+class Samples {
+ public:
+  void add(StorageKind kind, const log::LogRecord& record, std::uint32_t soc) {
+    if (++seen_ % stride_ != 0) return;
+    samples_.push_back({position_of(kind, record), soc});
+    if (samples_.size() < kSamplesMax) return;
+    stride_ *= 2;
+    for (std::size_t i = 0; i < samples_.size() / 2; ++i) samples_[i] = samples_[2 * i + 1];
+    samples_.resize(samples_.size() / 2);
+  }
+  std::vector<occ::PageSample> take() { return std::move(samples_); }
+
+ private:
+  static constexpr std::size_t kSamplesMax = 8192;
+  std::uint64_t seen_ = 0;
+  std::uint64_t stride_ = 1;
+  std::vector<occ::PageSample> samples_;
+};
+
+}  // namespace
+
 Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous) {
   std::map<page::StorageId, storage_meta::StorageMeta> storages;
   std::uint32_t next_id = 1;
@@ -20,7 +44,9 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
   }
   const Epoch covered = previous == nullptr ? Epoch() : previous->covered;
   std::vector<page::StorageId> dropped;
+  std::map<page::StorageId, Samples> samples;
   for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+    const std::uint32_t soc = log.found_segment(i).soc;
     FOEDUS_CHECK(log.read_segment(
         i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) -> Status {
           next_id = std::max(next_id, static_cast<std::uint32_t>(record.storage_id) + 1);
@@ -30,6 +56,8 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
                      page::Tid(record.tid).epoch() > covered) {
             FOEDUS_TRY(storages[record.storage_id],
                        storage_meta::parse(record.storage_id, record.key(), record.payload()));
+          } else if (const auto known = storages.find(record.storage_id); known != storages.end()) {
+            samples[record.storage_id].add(known->second.kind, record, soc);
           }
           return {};
         }));
@@ -37,7 +65,10 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
   for (const page::StorageId id : dropped) storages.erase(id);  // ids are never used again
   FoundCatalog found;
   found.next_storage_id = page::StorageId{next_id};
-  for (auto& [id, meta] : storages) found.storages.push_back(std::move(meta));
+  for (auto& [id, meta] : storages) {
+    found.storages.push_back(std::move(meta));
+    found.samples.push_back(samples[id].take());
+  }
   return found;
 }
 
@@ -106,6 +137,7 @@ GleanOrder ClosedDirectory::order() const {
   order.runtime = runtime_.get();
   order.topology = topology_.get();
   order.storages = catalog_.storages;
+  order.samples = catalog_.samples;
   order.next_storage_id = catalog_.next_storage_id;
   return order;
 }

@@ -21,6 +21,8 @@ constexpr std::uint64_t kRoomWaitUs = 200'000;      // for pages that were dropp
 constexpr std::uint64_t kRoomLookUs = 500;
 // Of a record and of what a reducer keeps of it: the least memory of a mapper.
 constexpr std::uint64_t kMapperBytesMin = 5u << 20;
+// Twice the largest block: a record and what is around it.
+constexpr std::uint64_t kReducerBytesMin = 10u << 20;
 
 }  // namespace
 
@@ -45,11 +47,15 @@ GleanOrder Gleaning::base_order() const {
   order.device = engine_->device();
   order.runtime = &engine_->runtime();
   order.topology = &engine_->topology();
+  const auto as_many_as_fit = [](std::uint64_t wanted, std::uint64_t bytes, std::uint64_t each) {
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, bytes / each));
+  };
   const std::uint64_t third = options.memory_bytes / 3;
-  order.mappers = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(options.mappers, 1, third / kMapperBytesMin));
+  const std::uint64_t rest = options.memory_bytes - third;
+  order.mappers = as_many_as_fit(options.mappers, third, kMapperBytesMin);
   order.mapper_bytes = third / order.mappers;
-  order.reducer_bytes = options.memory_bytes - third;
+  order.reducers = as_many_as_fit(options.reducers, rest, kReducerBytesMin);
+  order.reducer_bytes = rest / order.reducers;
   return order;
 }
 
@@ -71,6 +77,7 @@ Status Gleaning::recover(std::optional<snapshot::Manifest> manifest) {
     base.covered = order.covered;
     base.newest_seen = order.newest_seen;
     base.storages = catalog.storages;
+    base.samples = std::move(catalog.samples);
     base.next_storage_id = catalog.next_storage_id;
     FOEDUS_TRY(snapshot::Manifest made, make_snapshot(base, &report_));
     engine_->say(LogLevel::kInfo, "recovered " + std::to_string(report_.records_read) +
@@ -254,6 +261,7 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   order.previous = previous.has_value() ? &*previous : nullptr;
   order.covered = engine_->durability().durable();  // E15: first
   FOEDUS_SYNC_POINT("gleaning:covered");
+  engine_->log()->roll_segments();  // so that the next glean need not read these again
   if (previous.has_value() && order.covered <= previous->covered) {
     report->snapshot = static_cast<std::uint32_t>(previous->number);
     report->covered = previous->covered;
@@ -268,8 +276,22 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   }
   order.newest_seen = engine_->clock().current();
   engine_->catalog().list_at(order.covered, &order.storages, &order.next_storage_id);
+  sample_pages(&order);
   order.progress = [this](const GleanProgress& progress) { tell(progress); };
   return make_snapshot(order, report);
+}
+
+void Gleaning::sample_pages(GleanOrder* order) {
+  order->samples.resize(order->storages.size());
+  if (order->reducers == 1) return;
+  for (std::size_t i = 0; i < order->storages.size(); ++i) {
+    engine_->clock().pin(session_);  // E17
+    const occ::StorageControl* const control = engine_->catalog().find(order->storages[i].id);
+    if (control != nullptr && !control->is_dropped()) {
+      storage::sample_pages(engine_->pool(), *control, &order->samples[i]);
+    }
+    engine_->clock().unpin(session_);
+  }
 }
 
 void Gleaning::tell(const GleanProgress& progress) {

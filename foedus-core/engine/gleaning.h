@@ -82,6 +82,7 @@ class Gleaning final : public base::Task {
   std::uint64_t pages_to_drop(Drop drop) const;
   void reclaim();
   Status remove_superseded(const snapshot::Manifest& manifest);
+  void sample_pages(GleanOrder* order);
   void tell(const GleanProgress& progress);
   GleanOrder base_order() const;
 

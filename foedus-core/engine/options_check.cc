@@ -32,6 +32,7 @@ Status check_glean(const Options& options) {
   }
   FOEDUS_CHECK(in_range("glean.volatile_percent", glean.volatile_percent, 0, 90));
   FOEDUS_CHECK(in_range("glean.mappers", glean.mappers, 0, kMaxSocs));
+  FOEDUS_CHECK(in_range("glean.reducers", glean.reducers, 0, kMaxSocs));
   if (glean.memory_bytes != 0) {
     FOEDUS_CHECK(in_range("glean.memory_bytes", glean.memory_bytes, 16u << 20, kAny));
   }
@@ -76,6 +77,7 @@ Status fill_in_glean(Options* options) {
   const std::uint64_t cache_min = options->socs * kCacheBytesPerSocMin;
   if (glean.cache_bytes == 0) glean.cache_bytes = std::max(all / 4, cache_min);
   if (glean.mappers == 0) glean.mappers = options->socs;
+  if (glean.reducers == 0) glean.reducers = std::max(options->socs, 2u);
   FOEDUS_CHECK(in_range("glean.cache_bytes", glean.cache_bytes, cache_min, all));
   if (glean.cache_bytes + glean.memory_bytes > all / 4 * 3) {
     return Status::error(ErrorCode::kInvalidArgument,

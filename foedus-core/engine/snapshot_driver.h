@@ -21,6 +21,7 @@
 #include "foedus-core/device/device.h"
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/numa/topology.h"
+#include "foedus-core/occ/page_sample.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/database.h"
@@ -48,11 +49,14 @@ struct GleanOrder {
   // Those that exist at the end of `covered`, ascending by id (E14).
   std::vector<storage_meta::StorageMeta> storages;
   page::StorageId next_storage_id{};             // above all that were ever given
+  // What changed where, by storage (same places), as far as anything is known; may be empty.
+  std::vector<std::vector<occ::PageSample>> samples;
   const snapshot::Manifest* previous = nullptr;  // null: there is none
   Epoch covered;
   Epoch newest_seen;  // not below covered
 
   std::uint32_t mappers = 0;               // 1..kMaxSocs; 0: one for each SOC
+  std::uint32_t reducers = 0;              // and composers and files; the same
   std::uint64_t mapper_bytes = 16u << 20;  // memory of each
   std::uint64_t reducer_bytes = 64u << 20;
 
@@ -64,11 +68,16 @@ struct GleanOrder {
 // before, and what was written is leftovers. REQUIRES: one at a time for a directory.
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report);
 
+// Where a record of a storage of that kind stands in the storage's order: what samples are of.
+// Defined as make_snapshot() is.
+std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
+
 // ---- what is in a log that nobody writes to -------------------------------------------------------
 
 struct FoundCatalog {
   std::vector<storage_meta::StorageMeta> storages;  // E14, ascending by id
   page::StorageId next_storage_id{};                // above all that were ever given
+  std::vector<std::vector<occ::PageSample>> samples;  // of the log's records, by storage
 };
 
 // `previous`: null: there is no snapshot.

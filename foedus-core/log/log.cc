@@ -199,6 +199,10 @@ Status Log::read(const LogSegment& segment, Epoch newest, const RecordVisitor& v
   return visit_all(&records, opened.header.incarnation, visit);
 }
 
+void Log::roll_segments() {
+  for (const auto& logger : loggers_) logger->roll();
+}
+
 Status Log::remove_segments_up_to(Epoch covered) { return directory_->remove_up_to(covered); }
 
 }  // namespace foedus::log

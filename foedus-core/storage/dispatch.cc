@@ -1,7 +1,10 @@
 #include "foedus-core/storage/dispatch.h"
 
 #include "foedus-core/storage/array/array_install.h"
+#include "foedus-core/storage/array/array_stats.h"
 #include "foedus-core/storage/hash/hash_install.h"
+#include "foedus-core/storage/hash/hash_stats.h"
+#include "foedus-core/storage/masstree/masstree_stats.h"
 #include "foedus-core/storage/sequential/sequential_install.h"
 
 namespace foedus::storage {
@@ -35,6 +38,17 @@ Result<occ::InstallCounts> install(const occ::Installation& installation,
     case StorageKind::kSequential: return sequential::install(installation, root);
   }
   FOEDUS_INVARIANT(false, installation.control->meta.kind);
+}
+
+void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
+                  std::vector<occ::PageSample>* samples) {
+  switch (control.meta.kind) {
+    case StorageKind::kMasstree: return masstree::sample_pages(pool, control, samples);
+    case StorageKind::kArray: return array::sample_pages(pool, control, samples);
+    case StorageKind::kHash: return hash::sample_pages(pool, control, samples);
+    case StorageKind::kSequential: return;
+  }
+  FOEDUS_INVARIANT(false, control.meta.kind);
 }
 
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
