@@ -153,6 +153,8 @@ class Glean {
     for (std::uint32_t i = 0; i < input_.reducers; ++i) {
       FOEDUS_TRY(auto writer, snapshot::SnapshotWriter::create(input_.device, manifest_.number, i));
       writers_.push_back(std::move(writer));
+    }
+    for (std::uint32_t i = 0; i < input_.reducers; ++i) {
       composers_.push_back(std::make_unique<PartitionComposer>(
           PartitionComposer::Parts{.runtime = input_.runtime,
                                    .finished = &finished_,
@@ -163,8 +165,8 @@ class Glean {
                                    .reducer = reducers_[i].get(),
                                    .writer = writers_[i].get(),
                                    .partition = i}));
+      input_.runtime->start(composers_.back().get());
     }
-    for (const auto& composer : composers_) input_.runtime->start(composer.get());
     const auto all_done = [this] {
       return std::all_of(composers_.begin(), composers_.end(),
                          [](const auto& composer) { return composer->is_done(); });

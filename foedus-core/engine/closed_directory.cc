@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "foedus-core/device/file_device.h"
@@ -30,46 +32,90 @@ class Samples {
   std::vector<occ::PageSample> samples_;
 };
 
+class CatalogReader {
+ public:
+  explicit CatalogReader(const snapshot::Manifest* previous) {
+    if (previous == nullptr) return;
+    covered_ = previous->covered;
+    next_id_ = static_cast<std::uint32_t>(previous->next_storage_id);
+    known_before_ = next_id_;
+    for (const snapshot::ManifestStorage& one : previous->storages) {
+      storages_[one.id] = {one.id,      one.kind,          one.name,
+                           one.records, one.payload_bytes, one.fan_out_bits};
+    }
+  }
+
+  Status read(const log::LogRecord& record, std::uint32_t soc) {
+    const auto id = static_cast<std::uint32_t>(record.storage_id);
+    next_id_ = std::max(next_id_, id + 1);
+    if (record.type == log::LogRecordType::kDropStorage) {
+      dropped_.insert(record.storage_id);
+    } else if (record.type == log::LogRecordType::kCreateStorage) {
+      if (page::Tid(record.tid).epoch() > covered_) return create(record);
+    } else if (const auto found = storages_.find(record.storage_id); found != storages_.end()) {
+      samples_[record.storage_id].add(found->second.kind, record, soc);
+    } else if (id >= known_before_) {
+      unknown_.insert(record.storage_id);  // its creation may be in another segment
+    }
+    return {};
+  }
+
+  // Ids are never used again, and a name only after its storage was dropped.
+  Result<FoundCatalog> finish() {
+    FoundCatalog found;
+    found.next_storage_id = page::StorageId{next_id_};
+    for (const page::StorageId id : unknown_) {
+      if (storages_.contains(id) || dropped_.contains(id)) continue;
+      return Status::error(ErrorCode::kCorruption,
+                           "the log has records of storage " +
+                               std::to_string(static_cast<std::uint32_t>(id)) +
+                               ", which it never creates");
+    }
+    std::set<std::string> names;
+    for (auto& [id, meta] : storages_) {
+      if (dropped_.contains(id)) continue;
+      if (!names.insert(meta.name).second) return created_twice(meta.name);
+      found.storages.push_back(std::move(meta));
+      found.samples.push_back(samples_[id].take());
+    }
+    return found;
+  }
+
+ private:
+  static Status created_twice(std::string_view name) {
+    Status status = Status::error(ErrorCode::kCorruption, "the log creates a storage twice");
+    return std::move(status.at_table(name));
+  }
+
+  Status create(const log::LogRecord& record) {
+    FOEDUS_TRY(storage_meta::StorageMeta meta,
+               storage_meta::parse(record.storage_id, record.key(), record.payload()));
+    if (storages_.contains(record.storage_id)) return created_twice(meta.name);
+    storages_[record.storage_id] = std::move(meta);
+    return {};
+  }
+
+  Epoch covered_;                   // by the snapshot before
+  std::uint32_t known_before_ = 1;  // what it does not have of ids below was dropped
+  std::uint32_t next_id_ = 1;
+  std::map<page::StorageId, storage_meta::StorageMeta> storages_;
+  std::map<page::StorageId, Samples> samples_;
+  std::set<page::StorageId> dropped_;
+  std::set<page::StorageId> unknown_;
+};
+
 }  // namespace
 
 Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous) {
-  std::map<page::StorageId, storage_meta::StorageMeta> storages;
-  std::uint32_t next_id = 1;
-  if (previous != nullptr) {
-    next_id = static_cast<std::uint32_t>(previous->next_storage_id);
-    for (const snapshot::ManifestStorage& one : previous->storages) {
-      storages[one.id] = {one.id,      one.kind,          one.name,
-                          one.records, one.payload_bytes, one.fan_out_bits};
-    }
-  }
-  const Epoch covered = previous == nullptr ? Epoch() : previous->covered;
-  std::vector<page::StorageId> dropped;
-  std::map<page::StorageId, Samples> samples;
+  CatalogReader reader(previous);
   for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
     const std::uint32_t soc = log.found_segment(i).soc;
     FOEDUS_CHECK(log.read_segment(
-        i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) -> Status {
-          next_id = std::max(next_id, static_cast<std::uint32_t>(record.storage_id) + 1);
-          if (record.type == log::LogRecordType::kDropStorage) {
-            dropped.push_back(record.storage_id);
-          } else if (record.type == log::LogRecordType::kCreateStorage &&
-                     page::Tid(record.tid).epoch() > covered) {
-            FOEDUS_TRY(storages[record.storage_id],
-                       storage_meta::parse(record.storage_id, record.key(), record.payload()));
-          } else if (const auto known = storages.find(record.storage_id); known != storages.end()) {
-            samples[record.storage_id].add(known->second.kind, record, soc);
-          }
-          return {};
+        i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) {
+          return reader.read(record, soc);
         }));
   }
-  for (const page::StorageId id : dropped) storages.erase(id);  // ids are never used again
-  FoundCatalog found;
-  found.next_storage_id = page::StorageId{next_id};
-  for (auto& [id, meta] : storages) {
-    found.storages.push_back(std::move(meta));
-    found.samples.push_back(samples[id].take());
-  }
-  return found;
+  return reader.finish();
 }
 
 Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device) {

@@ -233,7 +233,7 @@ Status Gleaning::run(Drop drop) {
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
   {
     const std::lock_guard lock(mutex_);
-    std::swap(manifest_, *std::make_unique<std::optional<snapshot::Manifest>>(manifest));
+    manifest_ = manifest;
   }
   FOEDUS_CHECK(engine_->log()->remove_segments_up_to(manifest.covered));  // E16
   FOEDUS_SYNC_POINT("gleaning:log_cut");
@@ -256,6 +256,7 @@ Status Gleaning::run(Drop drop) {
 
 // The next snapshot; the newest one if nothing has become durable since.
 Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
+  if (has_failed()) FOEDUS_CHECK(look_again());
   const std::optional<snapshot::Manifest> previous = manifest();
   GleanOrder order = base_order();
   order.previous = previous.has_value() ? &*previous : nullptr;
@@ -279,6 +280,15 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   sample_pages(&order);
   order.progress = [this](const GleanProgress& progress) { tell(progress); };
   return make_snapshot(order, report);
+}
+
+// A glean that failed may have given its manifest the name, and not known whether that is durable.
+Status Gleaning::look_again() {
+  FOEDUS_TRY(std::optional<snapshot::Manifest> found, find_newest_manifest(engine_->device()));
+  if (found.has_value()) FOEDUS_CHECK(engine_->device()->sync_directory());
+  const std::lock_guard lock(mutex_);
+  manifest_ = std::move(found);
+  return {};
 }
 
 void Gleaning::sample_pages(GleanOrder* order) {

@@ -76,6 +76,7 @@ class Gleaning final : public base::Task {
   bool is_due(Drop* drop);
   Status run(Drop drop);
   Result<snapshot::Manifest> make(GleanReport* report);
+  Status look_again();
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   Status install_storage(const snapshot::ManifestStorage& storage, Epoch covered, Drop drop,
                          GleanReport* report);

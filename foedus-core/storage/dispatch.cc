@@ -4,6 +4,7 @@
 #include "foedus-core/storage/array/array_stats.h"
 #include "foedus-core/storage/hash/hash_install.h"
 #include "foedus-core/storage/hash/hash_stats.h"
+#include "foedus-core/storage/masstree/masstree_install.h"
 #include "foedus-core/storage/masstree/masstree_stats.h"
 #include "foedus-core/storage/sequential/sequential_install.h"
 
@@ -32,7 +33,7 @@ void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* 
 Result<occ::InstallCounts> install(const occ::Installation& installation,
                                    page::SnapshotPageId root) {
   switch (installation.control->meta.kind) {
-    case StorageKind::kMasstree: return occ::InstallCounts();
+    case StorageKind::kMasstree: return masstree::install(installation, root);
     case StorageKind::kArray: return array::install(installation, root);
     case StorageKind::kHash: return hash::install(installation, root);
     case StorageKind::kSequential: return sequential::install(installation, root);

@@ -140,7 +140,7 @@ class Model {
   std::vector<std::string> appended_;
 };
 
-constexpr bool kWithTree = false;
+constexpr bool kWithTree = true;
 
 TEST(GleaningTest, a_glean_at_rest_leaves_next_to_no_volatile_page_and_no_record_is_lost) {
   TestDatabase db;
@@ -232,6 +232,38 @@ TEST(GleaningTest, snapshots_are_made_while_transactions_run) {
   EXPECT_EQ(count(), sum.load());
   db.reopen();
   EXPECT_EQ(count(), sum.load());
+}
+
+// Ten times as many rows as there is memory for, and each is read back.
+TEST(GleaningTest, a_database_may_be_much_larger_than_its_memory) {
+  Options options = small_options("");
+  options.memory_bytes = 64u << 20;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  constexpr std::uint32_t kRows = 300'000;
+  constexpr std::uint32_t kRowsPerTxn = 100;
+  const auto row = [](std::uint32_t i) { return std::to_string(i * 7) + std::string(1'000, 'r'); };
+  for (std::uint32_t i = 0; i < kRows; i += kRowsPerTxn) {
+    must(db->transact([&](Txn& txn) -> Status {
+      for (std::uint32_t j = i; j < i + kRowsPerTxn; ++j) {
+        FOEDUS_CHECK(txn.put(tree, key(j * 2654435761u), row(j)));
+      }
+      return {};
+    }));
+  }
+  const Stats stats = db->stats();
+  EXPECT_LT(stats.volatile_page_bytes + stats.cache_bytes + stats.log_buffer_bytes, 64u << 20);
+  EXPECT_GT(stats.gleans, 1u);
+  for (std::uint32_t i = 0; i < kRows; i += 7) {
+    must(db->transact([&](Txn& txn) -> Status {
+      const Result<std::string> got = txn.get(tree, key(i * 2654435761u));
+      EXPECT_TRUE(got.is_ok()) << i << got.status().message();
+      if (got.is_ok()) {
+        EXPECT_EQ(*got, row(i));
+      }
+      return got.status();
+    }));
+  }
 }
 
 }  // namespace
