@@ -65,7 +65,11 @@ class Side {
   }
 
   // Everything into a snapshot, and no volatile page left that could be.
-  foedus::Status make_cold() { return backend_.database().glean().status(); }
+  foedus::Status make_cold() {
+    FOEDUS_CHECK(backend_.database().glean().status());
+    bytes_before_reads_ = backend_.database().stats().volatile_page_bytes;
+    return {};
+  }
 
   // Reads every customer's last order once: what can be cached is.
   foedus::Status warm() {
@@ -118,6 +122,7 @@ class Side {
     const foedus::Stats stats = backend_.database().stats();
     JsonObject object;
     object.add("latency_us", latency_us(latency_));
+    object.add("volatile_page_bytes_before_reads", bytes_before_reads_);
     object.add("volatile_page_bytes", stats.volatile_page_bytes);
     object.add("snapshot_pages_written", stats.snapshot_pages_written);
     object.add("cache_bytes", stats.cache_bytes);
@@ -143,6 +148,7 @@ class Side {
   FoedusBackend backend_;
   const Orders orders_;
   Histogram latency_;
+  std::uint64_t bytes_before_reads_ = 0;  // of a cold side
 };
 
 foedus::Status check_flags() {
