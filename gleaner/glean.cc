@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/snapshot/leftovers.h"
@@ -41,10 +42,18 @@ class Glean {
     FOEDUS_CHECK(start_mappers());
     FOEDUS_CHECK(wait());
     const std::uint64_t sorted_us = input_.runtime->now_us();
+    const std::uint64_t begin_cpu_us = base::thread_cpu_us();
     FOEDUS_CHECK(compose_all());
     FOEDUS_CHECK(finish());
     counts_.map_reduce_us = sorted_us - begin_us;
     counts_.compose_us = input_.runtime->now_us() - sorted_us;
+    counts_.compose_cpu_us = base::thread_cpu_us() - begin_cpu_us;
+    std::uint64_t task_cpu_us = counts_.map_cpu_us + counts_.sort_cpu_us + counts_.reduce_cpu_us;
+    for (const auto& composer : composers_) {
+      counts_.compose_cpu_us += composer->cpu_us();
+      task_cpu_us += composer->cpu_us();
+    }
+    counts_.task_cpu_us = task_cpu_us;
     return {};
   }
   snapshot::Manifest&& manifest() { return std::move(manifest_); }
@@ -125,11 +134,14 @@ class Glean {
     for (const auto& reducer : reducers_) {
       if (!reducer->status().is_ok()) return reducer->status();
       counts_.runs_spilled += reducer->counts().runs;
+      counts_.reduce_cpu_us += reducer->counts().cpu_us;
     }
     for (const auto& mapper : mappers_) {
       if (!mapper->status().is_ok()) return mapper->status();
       counts_.records_read += mapper->counts().read;
       counts_.records_shipped += mapper->counts().shipped;
+      counts_.map_cpu_us += mapper->counts().cpu_us - mapper->counts().sort_cpu_us;
+      counts_.sort_cpu_us += mapper->counts().sort_cpu_us;
     }
     return {};
   }

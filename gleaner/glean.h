@@ -57,6 +57,12 @@ struct GleanCounts {
   std::uint64_t pages_written = 0;
   std::uint64_t map_reduce_us = 0;
   std::uint64_t compose_us = 0;  // and until it is durable
+  // Processor time, as in GleanReport.
+  std::uint64_t map_cpu_us = 0;
+  std::uint64_t sort_cpu_us = 0;
+  std::uint64_t reduce_cpu_us = 0;
+  std::uint64_t compose_cpu_us = 0;
+  std::uint64_t task_cpu_us = 0;  // of all tasks, not of the caller's thread
 };
 
 // Returns the manifest of the new snapshot, which is durable. Errors of the log, the snapshot

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/snapshot/unneeded.h"
@@ -97,6 +98,7 @@ std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
 
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report) {
   const std::uint64_t begin_us = order.runtime->now_us();
+  const std::uint64_t begin_cpu_us = base::thread_cpu_us();
   const std::uint32_t mappers = order.mappers == 0 ? order.topology->socs() : order.mappers;
   const std::uint32_t reducers = order.reducers == 0 ? order.topology->socs() : order.reducers;
   if (mappers > kMaxSocs || reducers > kMaxSocs || order.mapper_bytes < 4096) {
@@ -140,6 +142,11 @@ Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* r
   report->map_reduce_us = counts.map_reduce_us;
   report->compose_us = counts.compose_us;
   report->total_us = order.runtime->now_us() - begin_us;
+  report->map_cpu_us = counts.map_cpu_us;
+  report->sort_cpu_us = counts.sort_cpu_us;
+  report->reduce_cpu_us = counts.reduce_cpu_us;
+  report->compose_cpu_us = counts.compose_cpu_us;
+  report->total_cpu_us = base::thread_cpu_us() - begin_cpu_us + counts.task_cpu_us;
   return manifest;
 }
 

@@ -1,5 +1,6 @@
 #include "gleaner/partition_composer.h"
 
+#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "gleaner/compose/array_composer.h"
 #include "gleaner/compose/hash_composer.h"
@@ -47,7 +48,9 @@ Composition PartitionComposer::composition(std::size_t index) {
 std::uint64_t PartitionComposer::step() {
   if (is_done()) return kUntilNotified;
   bool has_more = false;
+  const std::uint64_t begin_us = base::thread_cpu_us();
   status_ = compose_next(&has_more);
+  cpu_us_ += base::thread_cpu_us() - begin_us;
   if (status_.is_ok() && has_more) return 0;
   done_.store_release(1);  // order: see is_done()
   parts_.runtime->wake(parts_.finished);

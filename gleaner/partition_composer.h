@@ -54,6 +54,7 @@ class PartitionComposer final : public base::Task {
   // ---- once it is done -----------------------------------------------------------------------
 
   const Status& status() const { return status_; }
+  std::uint64_t cpu_us() const { return cpu_us_; }  // processor time of all steps
   // Of the storage in that place; nothing if the partition has no record of it.
   const std::optional<std::vector<Subtree>>& subtrees(std::size_t index) const {
     return subtrees_[index];
@@ -71,6 +72,7 @@ class PartitionComposer final : public base::Task {
 
   // Used by step(), then by who waits.
   Status status_;
+  std::uint64_t cpu_us_ = 0;
   std::vector<std::optional<std::vector<Subtree>>> subtrees_;
   std::vector<snapshot::PageLedger> ledgers_;
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "foedus-core/base/clock.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/occ/installation.h"
@@ -161,6 +162,8 @@ void Gleaning::add_stats(Stats* stats) const {
   stats->log_bytes_behind = log_behind();
   const std::lock_guard lock(mutex_);
   stats->gleans = gleans_;
+  stats->gleaned_records = gleaned_records_;
+  stats->glean_cpu_us = cpu_us_;
   stats->snapshot_pages_written = pages_written_;
   stats->volatile_pages_dropped = pages_dropped_;
   if (!manifest_.has_value()) return;
@@ -248,17 +251,21 @@ Status Gleaning::run(Drop drop) {
   FOEDUS_CHECK(engine_->log()->remove_segments_up_to(manifest.covered));  // E16
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = engine_->runtime().now_us();
+  const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(install(manifest, drop, &report));
   const std::uint64_t installed_us = engine_->runtime().now_us();
   report.install_us = installed_us - install_us;
   FOEDUS_CHECK(reclaim_files(std::move(manifest), &report));
   report.reclaim_us = engine_->runtime().now_us() - installed_us;
+  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us;
   report.total_us = engine_->runtime().now_us() - begin_us;
   const std::lock_guard lock(mutex_);
   report_ = report;
   ++gleans_;
   pages_dropped_ += report.pages_dropped;
   pages_written_ += report.pages_written;
+  gleaned_records_ += report.records_read;
+  cpu_us_ += report.total_cpu_us;
   return {};
 }
 

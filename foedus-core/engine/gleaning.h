@@ -122,6 +122,8 @@ class Gleaning final : public base::Task {
   std::uint64_t gleans_ = 0;
   std::uint64_t pages_dropped_ = 0;
   std::uint64_t pages_written_ = 0;
+  std::uint64_t gleaned_records_ = 0;
+  std::uint64_t cpu_us_ = 0;
 };
 
 }  // namespace foedus::engine

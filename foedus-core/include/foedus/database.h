@@ -77,8 +77,10 @@ struct Stats {
   std::uint64_t volatile_page_bytes = 0;               // pages in use by storages
   std::uint64_t free_page_bytes = 0;                   // pages taken from the system, not in use
   std::uint64_t log_buffer_bytes = 0;                  // rings of all sessions
-  std::uint64_t log_bytes_behind = 0;                  // written since open and in no snapshot yet
-  std::uint64_t gleans = 0;                            // snapshots that were made and installed
+  std::uint64_t log_bytes_behind = 0;  // written since open and in no snapshot yet
+  std::uint64_t gleans = 0;            // snapshots that were made and installed
+  std::uint64_t gleaned_records = 0;   // log records that they were made of
+  std::uint64_t glean_cpu_us = 0;      // processor time that they took, of all threads
   std::uint64_t snapshot_pages_written = 0;
   std::uint64_t volatile_pages_dropped = 0;
   std::uint64_t cache_bytes = 0;  // of snapshot pages in memory
@@ -124,6 +126,12 @@ struct GleanReport {
   std::uint64_t install_us = 0;
   std::uint64_t reclaim_us = 0;  // moving live pages, and removing what is not needed
   std::uint64_t total_us = 0;
+  // Processor time, of all threads.
+  std::uint64_t map_cpu_us = 0;      // reading the log, dealing its records out, shipping them
+  std::uint64_t sort_cpu_us = 0;     // of what mappers ship
+  std::uint64_t reduce_cpu_us = 0;   // receiving, and spilling
+  std::uint64_t compose_cpu_us = 0;  // merging, and making pages of it
+  std::uint64_t total_cpu_us = 0;    // those, and all else
 };
 
 // What a thread uses to run explicit transactions, one at a time. Several may be used by one
