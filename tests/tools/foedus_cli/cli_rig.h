@@ -100,7 +100,9 @@ class CliRig {
   }
   gleaner::GleanReport glean() {
     gleaner::DirectoryGleanOptions options;
+    options.reducers = 1;
     options.reducer_bytes = 16u << 20;
+    options.snapshots_kept = 1'000;
     return testing::must(gleaner::glean_directory(dir(), options));
   }
 
