@@ -103,6 +103,7 @@ const device::File* PageWalk::open(File* file) {
 StorageCounts PageWalk::run(const snapshot::ManifestStorage& storage) {
   storage_ = &storage;
   counts_ = {};
+  for (File& file : files_) file.live = {file.about->snapshot, file.about->soc, 0, 0};
   if (storage.root.is_null()) return counts_;
   switch (storage.kind) {
     case StorageKind::kArray:
@@ -120,6 +121,14 @@ StorageCounts PageWalk::run(const snapshot::ManifestStorage& storage) {
   }
   if (progress_) progress_(entered_, total_);
   return counts_;
+}
+
+std::vector<snapshot::LivePages> PageWalk::live() const {
+  std::vector<snapshot::LivePages> live;
+  for (const File& file : files_) {
+    if (file.live.pages != 0) live.push_back(file.live);
+  }
+  return live;
 }
 
 PageWalk::File* PageWalk::find(SnapshotPageId id) {
@@ -155,6 +164,7 @@ PageWalk::File* PageWalk::reach(SnapshotPageId id, SnapshotPageId from) {
   }
   file->is_reached[id.page()] = true;
   file->reached += 1;
+  file->live.pages += 1;
   counts_.pages += 1;
   if (++entered_ % kProgressPages == 0 && progress_) progress_(entered_, total_);
   return file->is_readable ? file : nullptr;
@@ -171,10 +181,13 @@ bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, Block* to) {
     problem(id, read.status().message());
     return false;
   }
-  return expect(*read == sizeof(to->bytes), id, "the file ends before or in it") &&
-         expect(to->header().crc32c == snapshot::checksum_of(to->bytes, sizeof(to->bytes)), id,
-                "its checksum is wrong") &&
-         check_header(id, *to);
+  const bool is_whole =
+      expect(*read == sizeof(to->bytes), id, "the file ends before or in it") &&
+      expect(to->header().crc32c == snapshot::checksum_of(to->bytes, sizeof(to->bytes)), id,
+             "its checksum is wrong") &&
+      check_header(id, *to);
+  if (is_whole && snapshot::is_below_records(to->header())) reached->live.below_records += 1;
+  return is_whole;
 }
 
 bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, PageKind kind, std::uint32_t level,

@@ -23,6 +23,7 @@
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/tid.h"
+#include "foedus-core/snapshot/live_pages.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "tools/foedus_cli/finding.h"
 
@@ -68,6 +69,9 @@ class PageWalk {
   // Of a file of the manifest, by its place there: pages that were entered.
   std::uint64_t reached(std::size_t file) const { return files_[file].reached; }
 
+  // What the last run() entered, by file; as a manifest has it.
+  std::vector<snapshot::LivePages> live() const;
+
   // ---- for verify_<kind>.cc --------------------------------------------------------------------
 
   const snapshot::Manifest& manifest() const { return manifest_; }
@@ -102,6 +106,7 @@ class PageWalk {
     std::unique_ptr<device::File> file;  // null: not open now
     std::vector<bool> is_reached;        // by page; made with the first one
     std::uint64_t reached = 0;
+    snapshot::LivePages live;  // of the storage at hand
   };
 
   // Looks at the file itself, not at its pages.

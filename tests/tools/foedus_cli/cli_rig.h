@@ -98,10 +98,12 @@ class CliRig {
     }
     testing::must(db.close());
   }
-  GleanReport glean() {
+  void glean() {
     gleaner::DirectoryGleanOptions options;
+    options.reducers = 1;
     options.reducer_bytes = 16u << 20;
-    return testing::must(gleaner::glean_directory(dir(), options));
+    options.snapshots_kept = 1'000;
+    testing::must(gleaner::glean_directory(dir(), options));
   }
 
  private:

