@@ -11,10 +11,6 @@
 
 namespace foedus::cli {
 
-// Whether ManifestFile::live_pages is what the roots lead to, so that another number is a problem.
-// The gleaner gives the pages of a file instead, without counting: what is superseded is no damage.
-inline constexpr bool kManifestCountsLivePages = false;
-
 struct SnapshotCounts {
   std::vector<StorageCounts> storages;    // as in the manifest
   std::vector<std::uint64_t> live_pages;  // of the files, as in the manifest
