@@ -27,10 +27,10 @@ std::vector<std::unique_ptr<SegmentSource>> deal(const engine::GleanOrder& order
                                                  base::AtomicWord<std::uint64_t>* opened) {
   std::vector<std::vector<SegmentPart>> parts(mappers);
   for (std::size_t i = 0; i < order.segments.size(); ++i) {
-    const engine::GleanOrder::OpenSegment& open = order.segments[i];
-    parts[i % mappers].push_back({static_cast<std::uint32_t>(i), [&open, opened] {
+    const engine::GleanOrder::OpenSegment& segment = order.segments[i];
+    parts[i % mappers].push_back({static_cast<std::uint32_t>(i), [&segment, opened] {
                                     opened->fetch_add_relaxed(1);  // order: relaxed, a statistic
-                                    return open();
+                                    return segment();
                                   }});
   }
   std::vector<std::unique_ptr<SegmentSource>> sources;

@@ -3,9 +3,9 @@
 // the call that carries it out. The call is defined in gleaner/ and resolved when the library is
 // linked, so that nothing of the core includes the gleaner.
 //
-//   E13 A glean reads only what is durable: of a log that runs, epochs up to one that was announced;
-//       of one that was found, after its cut was made durable (log L11). What it writes must not
-//       outlive what it was made of.
+//   E13 A glean reads only what is durable: of a log that runs, epochs up to one that was
+//       announced; of one that was found, after its cut was made durable (log L11). What it writes
+//       must not outlive what it was made of.
 //   E14 The storages of a snapshot are those of the one before and of the log's creations, without
 //       those that the log drops up to the epoch that is covered.
 
@@ -43,8 +43,8 @@ struct GleanOrder {
   base::Runtime* runtime = nullptr;
   const numa::Topology* topology = nullptr;
 
-  // The log: all records of epochs behind `previous` up to `covered` are in these segments, those of
-  // one logger in their order. Opened by any thread, each once.
+  // The log: all records of epochs behind `previous` up to `covered` are in these segments, those
+  // of one logger in their order. Opened by any thread, each once.
   std::vector<OpenSegment> segments;
   // Those that exist at the end of `covered`, ascending by id (E14).
   std::vector<storage_meta::StorageMeta> storages;
@@ -80,7 +80,7 @@ Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
 // Defined as make_snapshot() is.
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
 
-// ---- what is in a log that nobody writes to -------------------------------------------------------
+// ---- what is in a log that nobody writes to -----------------------------------------------------
 
 struct FoundCatalog {
   std::vector<storage_meta::StorageMeta> storages;  // E14, ascending by id

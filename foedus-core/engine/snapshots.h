@@ -20,8 +20,8 @@
 //       before: it is freed when no word is kChoosing.
 //   E21 Each number that expire() has returned is returned once, and no session reads it or will.
 //       What other snapshots share with it is the business of their manifests.
-//   E22 A snapshot is published after its manifest is durable. Numbers grow. Epochs do not fall: one
-//       that covers the same epoch as the one before it has the same records in other files, and
+//   E22 A snapshot is published after its manifest is durable. Numbers grow. Epochs do not fall:
+//       one that covers the same epoch as the one before it has the same records in other files, and
 //       takes its place.
 
 #include <cstdint>

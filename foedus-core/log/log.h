@@ -126,8 +126,8 @@ class Log {
   // The same records one at a time.
   Result<std::unique_ptr<SegmentRecords>> open_segment(const LogSegment& segment,
                                                        Epoch newest) const;
-  // Each logger goes on in a new segment soon, also if it has nothing to write, so that those before
-  // can be removed as a whole. Any thread.
+  // Each logger goes on in a new segment soon, also if it has nothing to write, so that those
+  // before can be removed as a whole. Any thread.
   void roll_segments();
   // Deletes the segments, oldest first, of which no record is newer than `covered`. Any thread.
   Status remove_segments_up_to(Epoch covered);

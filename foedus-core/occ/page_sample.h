@@ -13,9 +13,9 @@ struct PageSample {
 
 // Each kind has, in <kind>_stats.h:
 //
-//   // Adds the volatile pages with records, in no order. Positions: the index (array), the hash, the
-//   // first slice of the key (Master-Tree; pages of its first layer only). Transactions may run:
-//   // pages that move meanwhile may be missing or there twice. REQUIRES: the caller is pinned.
+//   // Adds the volatile pages with records, in no order. Positions: the index (array), the hash,
+//   // the first slice of the key (Master-Tree; pages of its first layer only). Transactions may
+//   // run: pages that move meanwhile may be missing or there twice. REQUIRES: the caller is pinned.
 //   void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
 //                     std::vector<occ::PageSample>* samples);
 

@@ -3,8 +3,8 @@
 //
 //   G70 Partition i belongs to SOC i mod the number of SOCs. Boundaries weigh two things: a page
 //       counts one if the SOC whose partition it falls into changed it last, and a partition of s
-//       times its even share costs s * s / 2 even shares; more than twice is out of the question. So
-//       what SOCs have to themselves stays there unless that leaves other reducers idle.
+//       times its even share costs s * s / 2 even shares; more than twice is out of the question.
+//       So what SOCs have to themselves stays there unless that leaves other reducers idle.
 //   G71 The same samples give the same boundaries, in whatever order they come.
 
 #include <cstdint>

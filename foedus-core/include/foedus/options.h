@@ -61,8 +61,8 @@ struct GleanOptions {
   // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 512 MiB. At
   // least 16 MiB.
   std::uint64_t memory_bytes = 0;
-  // Memory of the cache of snapshot pages, part of memory_bytes. 0: a quarter of it. At least 512 KiB
-  // for each SOC.
+  // Memory of the cache of snapshot pages, part of memory_bytes. 0: a quarter of it. At least
+  // 512 KiB for each SOC.
   std::uint64_t cache_bytes = 0;
 };
 

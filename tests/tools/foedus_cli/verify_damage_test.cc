@@ -7,6 +7,7 @@
 #include <string>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/snapshot/manifest.h"
 #include "tests/base/test_seed.h"
 #include "tests/tools/foedus_cli/damage_rig.h"
 
@@ -92,6 +93,20 @@ TEST_F(VerifyDamageTest, a_damaged_manifest_is_named) {
   EXPECT_EQ(ask(Verb::kSnapshots, copy.dir()).status, ExitStatus::kDamaged);
   EXPECT_EQ(ask(Verb::kInfo, copy.dir()).status, ExitStatus::kDamaged);
   EXPECT_EQ(ask(Verb::kLog, copy.dir()).status, ExitStatus::kFine);
+}
+
+// Goal: a count that is wrong would make the gleaner remove, or move, the wrong pages.
+TEST_F(VerifyDamageTest, wrong_counts_of_live_pages_are_named) {
+  const DamagedCopy copy(rig_->dir());
+  std::ifstream in(copy.path_of(kManifest), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  snapshot::Manifest manifest = snapshot::parse_manifest(bytes, kManifest).value();
+  manifest.storages.front().live.front().pages -= 1;
+  manifest.files.front().live_pages -= 1;
+  copy.write_bytes(kManifest, 0, snapshot::encode_manifest(manifest).value());
+  const Answer answer = verify(copy);
+  EXPECT_EQ(answer.status, ExitStatus::kDamaged);
+  EXPECT_TRUE(answer.says("snapshot-00000001-0: its roots lead to ")) << answer.out;
 }
 
 TEST_F(VerifyDamageTest, a_manifest_of_another_version_is_refused) {
