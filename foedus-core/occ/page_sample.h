@@ -15,7 +15,8 @@ struct PageSample {
 //
 //   // Adds the volatile pages with records, in no order. Positions: the index (array), the hash,
 //   // the first slice of the key (Master-Tree; pages of its first layer only). Transactions may
-//   // run: pages that move meanwhile may be missing or there twice. REQUIRES: the caller is pinned.
+//   // run: pages that move meanwhile may be missing or there twice. REQUIRES: the caller is
+//   // pinned.
 //   void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
 //                     std::vector<occ::PageSample>* samples);
 
