@@ -262,7 +262,7 @@ class InstallGrowthTest : public InstallStressTest {
   void grow(unsigned who, std::uint64_t seed, Rows* rows) {
     base::Random random(seed);
     std::uint64_t near = 0;
-    for (unsigned i = 0; i < kTransactions / 2 && !HasFailure(); ++i) {
+    for (unsigned i = 0; i < kTransactions / 4 && !HasFailure(); ++i) {
       while (gleaner_waits_) std::this_thread::yield();
       if (i % 200 == 0) near = random.below(100'000);
       begin(who);
