@@ -6,48 +6,21 @@
 #include <string>
 #include <utility>
 
+#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/snapshot/leftovers.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
-#include "gleaner/compose/array_composer.h"
-#include "gleaner/compose/hash_composer.h"
-#include "gleaner/compose/masstree_composer.h"
-#include "gleaner/compose/sequential_composer.h"
 #include "gleaner/map/mapper.h"
+#include "gleaner/partition_composer.h"
 #include "gleaner/reduce/reducer.h"
 
 namespace foedus::gleaner {
 
 namespace {
 
-class NoRecords final : public RecordStream {
- public:
-  Result<const StreamRecord*> next() override { return static_cast<const StreamRecord*>(nullptr); }
-};
-
-Result<std::vector<Subtree>> compose(const Composition& composition, const PositionRange& range,
-                                     RecordStream* records) {
-  switch (composition.meta->kind) {
-    case StorageKind::kArray: return compose_array(composition, range, records);
-    case StorageKind::kHash: return compose_hash(composition, range, records);
-    case StorageKind::kMasstree: return compose_masstree(composition, range, records);
-    case StorageKind::kSequential: return compose_sequential(composition, range, records);
-  }
-  FOEDUS_INVARIANT(false, composition.meta->kind);
-}
-
-Result<page::SnapshotPageId> join(const Composition& composition,
-                                  const std::vector<Subtree>& subtrees) {
-  switch (composition.meta->kind) {
-    case StorageKind::kArray: return join_array(composition, subtrees);
-    case StorageKind::kHash: return join_hash(composition, subtrees);
-    case StorageKind::kMasstree: return join_masstree(composition, subtrees);
-    case StorageKind::kSequential: return join_sequential(composition, subtrees);
-  }
-  FOEDUS_INVARIANT(false, composition.meta->kind);
-}
+constexpr std::uint64_t kProgressUs = 200'000;  // between two calls of GleanInput::mapping
 
 // One glean; its members are what the stages hand over.
 class Glean {
@@ -57,6 +30,7 @@ class Glean {
     // A task is not stepped any more before what it uses goes.
     for (const auto& mapper : mappers_) input_.runtime->stop(mapper.get());
     for (const auto& reducer : reducers_) input_.runtime->stop(reducer.get());
+    for (const auto& composer : composers_) input_.runtime->stop(composer.get());
   }
 
   Status run() {
@@ -68,10 +42,18 @@ class Glean {
     FOEDUS_CHECK(start_mappers());
     FOEDUS_CHECK(wait());
     const std::uint64_t sorted_us = input_.runtime->now_us();
+    const std::uint64_t begin_cpu_us = base::thread_cpu_us();
     FOEDUS_CHECK(compose_all());
     FOEDUS_CHECK(finish());
     counts_.map_reduce_us = sorted_us - begin_us;
     counts_.compose_us = input_.runtime->now_us() - sorted_us;
+    counts_.compose_cpu_us = base::thread_cpu_us() - begin_cpu_us;
+    std::uint64_t task_cpu_us = counts_.map_cpu_us + counts_.sort_cpu_us + counts_.reduce_cpu_us;
+    for (const auto& composer : composers_) {
+      counts_.compose_cpu_us += composer->cpu_us();
+      task_cpu_us += composer->cpu_us();
+    }
+    counts_.task_cpu_us = task_cpu_us;
     return {};
   }
   snapshot::Manifest&& manifest() { return std::move(manifest_); }
@@ -141,41 +123,66 @@ class Glean {
   }
 
   Status wait() {
-    input_.runtime->wait(&finished_, base::Runtime::kForever, [this] {
+    const auto all_done = [this] {
       const auto is_done = [](const auto& task) { return task->is_done(); };
       return std::all_of(mappers_.begin(), mappers_.end(), is_done) &&
              std::all_of(reducers_.begin(), reducers_.end(), is_done);
-    });
+    };
+    const std::uint64_t look_us = input_.mapping ? kProgressUs : base::Runtime::kForever;
+    while (!input_.runtime->wait(&finished_, look_us, all_done)) input_.mapping();
     // A mapper that was refused by its reducer knows less than that does.
     for (const auto& reducer : reducers_) {
       if (!reducer->status().is_ok()) return reducer->status();
       counts_.runs_spilled += reducer->counts().runs;
+      counts_.reduce_cpu_us += reducer->counts().cpu_us;
     }
     for (const auto& mapper : mappers_) {
       if (!mapper->status().is_ok()) return mapper->status();
       counts_.records_read += mapper->counts().read;
       counts_.records_shipped += mapper->counts().shipped;
+      counts_.map_cpu_us += mapper->counts().cpu_us - mapper->counts().sort_cpu_us;
+      counts_.sort_cpu_us += mapper->counts().sort_cpu_us;
     }
     return {};
   }
 
   Status compose_all() {
+    for (const storage_meta::StorageMeta& meta : input_.storages) {
+      const snapshot::ManifestStorage* const before = find_before(meta.id);
+      roots_.push_back(before == nullptr ? page::SnapshotPageId() : before->root);
+    }
     for (std::uint32_t i = 0; i < input_.reducers; ++i) {
       FOEDUS_TRY(auto writer, snapshot::SnapshotWriter::create(input_.device, manifest_.number, i));
       writers_.push_back(std::move(writer));
     }
-    heads_.resize(reducers_.size());
-    for (std::size_t i = 0; i < heads_.size(); ++i) {
-      FOEDUS_TRY(heads_[i], reducers_[i]->next_storage());
+    for (std::uint32_t i = 0; i < input_.reducers; ++i) {
+      composers_.push_back(std::make_unique<PartitionComposer>(
+          PartitionComposer::Parts{.runtime = input_.runtime,
+                                   .finished = &finished_,
+                                   .table = &*table_,
+                                   .storages = &input_.storages,
+                                   .roots = &roots_,
+                                   .previous = &old_pages_,
+                                   .reducer = reducers_[i].get(),
+                                   .writer = writers_[i].get(),
+                                   .partition = i}));
+      input_.runtime->start(composers_.back().get());
     }
-    for (std::size_t i = 0; i < input_.storages.size(); ++i) FOEDUS_CHECK(compose_storage(i));
-    for (const auto& head : heads_) {
-      FOEDUS_INVARIANT(!head.has_value(), static_cast<std::uint32_t>(head->storage));
+    const auto all_done = [this] {
+      return std::all_of(composers_.begin(), composers_.end(),
+                         [](const auto& composer) { return composer->is_done(); });
+    };
+    const std::uint64_t look_us = input_.composing ? kProgressUs : base::Runtime::kForever;
+    while (!input_.runtime->wait(&finished_, look_us, all_done)) {
+      input_.composing(composers_.front()->at());
     }
+    for (const auto& composer : composers_) FOEDUS_CHECK(composer->status());
+    for (std::size_t i = 0; i < input_.storages.size(); ++i) FOEDUS_CHECK(join_storage(i));
     return {};
   }
 
-  Status compose_storage(std::size_t index) {
+  // What is left to do for a storage once all partitions are composed.
+  Status join_storage(std::size_t index) {
     const storage_meta::StorageMeta& meta = input_.storages[index];
     snapshot::ManifestStorage storage{.id = meta.id,
                                       .kind = meta.kind,
@@ -183,51 +190,40 @@ class Glean {
                                       .records = meta.records,
                                       .payload_bytes = meta.payload_bytes,
                                       .fan_out_bits = meta.fan_out_bits,
-                                      .root = root_before(meta.id),
+                                      .root = roots_[index],
                                       .boundaries = table_->storages()[index].boundaries};
-    std::vector<Subtree> subtrees;
-    bool has_records = false;
-    for (const auto& head : heads_) has_records |= head.has_value() && head->storage == meta.id;
-    if (has_records) {
-      for (std::uint32_t i = 0; i < input_.reducers; ++i) {
-        FOEDUS_CHECK(compose_partition(storage, meta, i, &subtrees));
-      }
-      FOEDUS_TRY(storage.root, join(composition(storage, meta, 0), subtrees));
+    if (const snapshot::ManifestStorage* const before = find_before(meta.id)) {
+      storage.live = before->live;
     }
+    const bool has_records =
+        std::any_of(composers_.begin(), composers_.end(), [index](const auto& composer) {
+          return composer->subtrees(index).has_value();
+        });
+    if (has_records) {
+      std::vector<Subtree> subtrees;
+      for (const auto& composer : composers_) {
+        std::optional<std::vector<Subtree>> some = composer->subtrees(index);
+        if (!some.has_value()) {
+          FOEDUS_TRY(some, composer->compose_nothing(index));
+        }
+        subtrees.insert(subtrees.end(), some->begin(), some->end());
+      }
+      FOEDUS_TRY(storage.root, join(composers_.front()->composition(index), subtrees));
+    }
+    snapshot::PageLedger ledger;
+    for (const auto& composer : composers_) ledger.add(composer->ledger(index));
+    Status counted = ledger.apply_to(&storage.live);
+    if (!counted.is_ok()) return std::move(counted.at_table(meta.name));
     manifest_.storages.push_back(std::move(storage));
     return {};
   }
 
-  Status compose_partition(const snapshot::ManifestStorage& storage,
-                           const storage_meta::StorageMeta& meta, std::uint32_t partition,
-                           std::vector<Subtree>* subtrees) {
-    const std::size_t index = table_->index_of(meta.id);
-    const auto range = table_->storages()[index].range_of(partition);
-    std::optional<StorageStream>& head = heads_[partition];
-    const bool has_records = head.has_value() && head->storage == meta.id;
-    FOEDUS_INVARIANT(range.has_value() || !has_records, partition);
-    if (!range.has_value()) return {};
-    NoRecords none;
-    RecordStream* const records = has_records ? head->records : &none;
-    FOEDUS_TRY(const std::vector<Subtree> some,
-               compose(composition(storage, meta, partition), *range, records));
-    subtrees->insert(subtrees->end(), some.begin(), some.end());
-    if (!has_records) return {};
-    FOEDUS_TRY(head, reducers_[partition]->next_storage());
-    return {};
-  }
-
-  Composition composition(const snapshot::ManifestStorage& storage,
-                          const storage_meta::StorageMeta& meta, std::uint32_t partition) {
-    return {&meta, storage.root, &old_pages_, writers_[partition].get()};
-  }
-
-  page::SnapshotPageId root_before(page::StorageId id) const {
-    if (input_.previous == nullptr) return {};
+  const snapshot::ManifestStorage* find_before(page::StorageId id) const {
+    if (input_.previous == nullptr) return nullptr;
     for (const snapshot::ManifestStorage& storage : input_.previous->storages) {
-      if (storage.id == id) return storage.root;
+      if (storage.id == id) return &storage;
     }
-    return {};
+    return nullptr;
   }
 
   // G41.
@@ -237,8 +233,9 @@ class Glean {
       FOEDUS_CHECK(writers_[i]->finish());
       const std::uint32_t pages = writers_[i]->pages();
       counts_.pages_written += pages;
-      if (pages != 0) manifest_.files.push_back({manifest_.number, i, pages, pages});
+      if (pages != 0) manifest_.files.push_back({manifest_.number, i, pages, 0});
     }
+    snapshot::settle_files(&manifest_);
     return snapshot::write_manifest(input_.device, manifest_);
   }
 
@@ -249,8 +246,9 @@ class Glean {
   std::vector<numa::SocMemory> memory_;
   std::vector<std::unique_ptr<Reducer>> reducers_;
   std::vector<std::unique_ptr<Mapper>> mappers_;
-  std::vector<std::optional<StorageStream>> heads_;  // by partition: what its reducer offers next
+  std::vector<page::SnapshotPageId> roots_;  // of the snapshot before, by storage
   std::vector<std::unique_ptr<snapshot::SnapshotWriter>> writers_;  // by partition
+  std::vector<std::unique_ptr<PartitionComposer>> composers_;       // by partition
   snapshot::Manifest manifest_;
   GleanCounts counts_;
 };

@@ -9,6 +9,7 @@
 //       number of mappers and their memory.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "foedus-core/base/task.h"
@@ -42,6 +43,11 @@ struct GleanInput {
   std::uint32_t reducers = 1;           // and composers, and files: 1..kMaxSocs
   std::uint64_t mapper_bytes = 16u << 20;   // memory of each
   std::uint64_t reducer_bytes = 64u << 20;
+
+  // Called by the thread that gleans, now and then while records are mapped, and with the number of
+  // storages that are composed. May be empty.
+  std::function<void()> mapping;
+  std::function<void(std::size_t)> composing;
 };
 
 struct GleanCounts {
@@ -51,6 +57,12 @@ struct GleanCounts {
   std::uint64_t pages_written = 0;
   std::uint64_t map_reduce_us = 0;
   std::uint64_t compose_us = 0;  // and until it is durable
+  // Processor time, as in GleanReport.
+  std::uint64_t map_cpu_us = 0;
+  std::uint64_t sort_cpu_us = 0;
+  std::uint64_t reduce_cpu_us = 0;
+  std::uint64_t compose_cpu_us = 0;
+  std::uint64_t task_cpu_us = 0;  // of all tasks, not of the caller's thread
 };
 
 // Returns the manifest of the new snapshot, which is durable. Errors of the log, the snapshot

@@ -1,13 +1,14 @@
 #pragma once
 // The gleaner for a directory that is not open: what is durable in its log becomes its next
-// snapshot.
+// snapshot, superseded pages are reclaimed, and what nobody can ask for any more is removed.
 
 #include <cstdint>
 #include <string>
 
-#include "foedus/epoch.h"
+#include "foedus/database.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
+#include "gleaner/reclaim/reclaim_options.h"
 
 namespace foedus::gleaner {
 
@@ -15,27 +16,15 @@ struct DirectoryGleanOptions {
   std::uint32_t socs = 0;                  // mappers and memory are spread over; 0: the machine's
   std::uint32_t mappers = 0;               // 1..64; 0: one for each SOC
   std::uint64_t mapper_bytes = 16u << 20;  // memory of each mapper; at least 4096
-  std::uint64_t reducer_bytes = 256u << 20;  // of the reducer; what is more is spilled
+  std::uint32_t reducers = 0;              // and composers, and files; the same
+  std::uint64_t reducer_bytes = 128u << 20;  // of each reducer; what is more is spilled
+  std::uint32_t snapshots_kept = 1;          // the newest ones, of different epochs; at least 1
+  ReclaimOptions reclaim = {};
   LogSink sink;                            // what an operator should know; may be empty
 };
 
-struct GleanReport {
-  std::uint32_t snapshot = 0;  // its number
-  Epoch covered;               // all commits of it and before are in
-  std::uint64_t records_read = 0;
-  std::uint64_t records_composed = 0;  // what was left of them
-  std::uint64_t runs_spilled = 0;
-  std::uint64_t pages_written = 0;
-  // Microseconds: reading the catalog out of the log; until all records are sorted; composing, and
-  // making it durable.
-  std::uint64_t catalog_us = 0;
-  std::uint64_t map_reduce_us = 0;
-  std::uint64_t compose_us = 0;
-  std::uint64_t total_us = 0;
-};
-
 // kBusy: the database is open. kNotFound: there is none. Failures as of glean(): the directory then
-// has the snapshots that it had.
+// has the snapshots that it had; or as of reclaim(), behind a glean that succeeded.
 Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGleanOptions& options);
 
 }  // namespace foedus::gleaner

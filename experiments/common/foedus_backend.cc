@@ -99,7 +99,31 @@ void FoedusBackend::fill_stats(StatsLine& line) {
   line.free_page_bytes = stats.free_page_bytes;
 }
 
-foedus::Result<FoedusBackend> open_foedus_by_flags() {
+foedus::GleanOptions glean_options_by_flags(std::string_view mode) {
+  constexpr std::uint64_t kLogBytesMin = 1u << 20;
+  constexpr std::uint32_t kVolatilePercentMax = 90;
+  foedus::GleanOptions glean;
+  if (FLAGS_glean_log_bytes != 0) glean.log_bytes = FLAGS_glean_log_bytes;
+  if (mode == "back-to-back") {
+    glean.log_bytes_max = 8 * glean.log_bytes;  // writers are held up no sooner than without it
+    glean.log_bytes = kLogBytesMin;
+  } else if (mode == "off") {
+    glean.log_bytes = 0;
+    glean.interval_us = 0;
+    glean.volatile_percent = kVolatilePercentMax;
+  }
+  if (FLAGS_volatile_percent >= 0) {
+    glean.volatile_percent = static_cast<std::uint32_t>(FLAGS_volatile_percent);
+  }
+  glean.cache_bytes = FLAGS_cache_bytes;
+  return glean;
+}
+
+foedus::Durability durability_by_flags() {
+  return durability_is_sync() ? foedus::Durability::kSync : foedus::Durability::kAsync;
+}
+
+foedus::Options foedus_options_by_flags() {
   foedus::Options options;
   options.dir = FLAGS_dir;
   options.socs = FLAGS_socs;
@@ -107,9 +131,13 @@ foedus::Result<FoedusBackend> open_foedus_by_flags() {
   if (FLAGS_log_buffer_bytes != 0) options.log_buffer_bytes = FLAGS_log_buffer_bytes;
   if (FLAGS_epoch_interval_us != 0) options.epoch_interval_us = FLAGS_epoch_interval_us;
   options.logging = log_is_on() ? foedus::Logging::kFiles : foedus::Logging::kNone;
+  options.glean = glean_options_by_flags(FLAGS_glean);
   options.log_sink = log_of_engine;
-  return FoedusBackend::open(std::move(options), durability_is_sync() ? foedus::Durability::kSync
-                                                                      : foedus::Durability::kAsync);
+  return options;
+}
+
+foedus::Result<FoedusBackend> open_foedus_by_flags() {
+  return FoedusBackend::open(foedus_options_by_flags(), durability_by_flags());
 }
 
 }  // namespace experiments

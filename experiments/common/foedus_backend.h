@@ -205,7 +205,11 @@ class FoedusBackend {
   foedus::Durability durability_;
 };
 
-// The database that the flags of options.h describe. What the engine has to say goes to glog.
+// What the flags of options.h describe. What the engine has to say goes to glog.
+foedus::Options foedus_options_by_flags();
+// `mode`: what --glean may be.
+foedus::GleanOptions glean_options_by_flags(std::string_view mode);
+foedus::Durability durability_by_flags();
 foedus::Result<FoedusBackend> open_foedus_by_flags();
 
 static_assert(Backend<FoedusBackend>);

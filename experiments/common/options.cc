@@ -18,6 +18,12 @@ DEFINE_uint64(memory_bytes, 0, "bound of volatile pages and log buffers; 0: the 
 DEFINE_uint64(log_buffer_bytes, 0, "log buffer of one session; 0: the store's default");
 DEFINE_uint64(epoch_interval_us, 0, "length of an epoch in microseconds; 0: the store's default");
 DEFINE_uint64(seed, 0, "seed of all random choices; 0: a new one");
+DEFINE_string(glean, "on",
+              "on: snapshots as the store makes them; off: none unless memory is spent; "
+              "back-to-back: one after the other");
+DEFINE_uint64(glean_log_bytes, 0, "log behind which a snapshot is made; 0: the store's default");
+DEFINE_int32(volatile_percent, -1, "of the memory of volatile pages; -1: the store's default");
+DEFINE_uint64(cache_bytes, 0, "of snapshot pages; 0: the store's default");
 
 namespace experiments {
 
@@ -45,6 +51,12 @@ foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
   if (FLAGS_log != "on" && FLAGS_log != "off") return bad("--log must be on or off");
   if (FLAGS_durability != "async" && FLAGS_durability != "sync") {
     return bad("--durability must be async or sync");
+  }
+  if (FLAGS_glean != "on" && FLAGS_glean != "off" && FLAGS_glean != "back-to-back") {
+    return bad("--glean must be on, off or back-to-back");
+  }
+  if (FLAGS_volatile_percent < -1 || FLAGS_volatile_percent > 90) {
+    return bad("--volatile-percent must be 0 .. 90, or -1");
   }
   if (FLAGS_seed == 0) FLAGS_seed = std::random_device{}() | 1u;
   std::fprintf(stderr, "seed: %llu\n", static_cast<unsigned long long>(FLAGS_seed));

@@ -16,6 +16,10 @@ DECLARE_uint64(memory_bytes);
 DECLARE_uint64(log_buffer_bytes);
 DECLARE_uint64(epoch_interval_us);
 DECLARE_uint64(seed);
+DECLARE_string(glean);
+DECLARE_uint64(glean_log_bytes);
+DECLARE_int32(volatile_percent);
+DECLARE_uint64(cache_bytes);
 
 namespace experiments {
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "experiments/common/backend.h"
+#include "experiments/common/glean_watch.h"
 #include "experiments/common/json_line.h"
 #include "experiments/common/options.h"
 #include "experiments/tpcc/acks.h"
@@ -42,16 +43,7 @@ class Driver {
     if (phases_.checks) FOEDUS_CHECK(check("before the run"));
 
     StatsLine before;
-    if (phases_.runs) {
-      backend_.fill_stats(before);
-      const RunPlan plan = plan_by_flags(population_->load);
-      if constexpr (requires { backend_.reserve_memory(std::uint64_t{}); }) {
-        line_.add("reserved_bytes", backend_.reserve_memory(reserve_bytes_by_flags()));
-      }
-      FOEDUS_TRY(const RunResult result, Run<B>(backend_, population_->tables, plan).run());
-      add_run(line_, result);
-      FOEDUS_CHECK(backend_.wait_durable());
-    }
+    if (phases_.runs) FOEDUS_CHECK(measure(before));
     StatsLine after;
     backend_.fill_stats(after);
     add_stats(line_, before, after, population_->load.data_bytes);
@@ -76,6 +68,31 @@ class Driver {
     line_.add("load_seconds", static_cast<double>(steady_ns() - start) * 1e-9);
     population_.emplace(std::move(loaded));
     return {};
+  }
+
+  // `before`: filled with the statistics when the run begins.
+  foedus::Status measure(StatsLine& before) {
+    RunPlan plan = plan_by_flags(population_->load);
+    if constexpr (requires { backend_.database(); }) {
+      FOEDUS_CHECK(drop_volatile_by_flags(backend_.database(), line_));
+    }
+    if constexpr (requires { backend_.reserve_memory(std::uint64_t{}); }) {
+      line_.add("reserved_bytes", backend_.reserve_memory(reserve_bytes_by_flags()));
+    }
+    if (FLAGS_warm_seconds > 0) {
+      RunPlan warm = plan;
+      warm.seconds = FLAGS_warm_seconds;
+      warm.seed = plan.seed + 1;
+      FOEDUS_CHECK(Run<B>(backend_, population_->tables, warm).run().status());
+    }
+    backend_.fill_stats(before);
+    std::optional<GleanWatch> watch;
+    if constexpr (requires { backend_.database(); }) watch.emplace(backend_.database());
+    FOEDUS_TRY(const RunResult result, Run<B>(backend_, population_->tables, plan).run());
+    if (watch.has_value()) watch->stop();
+    add_run(line_, result);
+    if (watch.has_value()) watch->add_members(line_, plan.sessions);
+    return backend_.wait_durable();
   }
 
   foedus::Status check(const char* when) {

@@ -21,10 +21,12 @@ foedus::Status run(int argc, char** argv) {
   const std::uint64_t start = experiments::tpcc::steady_ns();
   FOEDUS_TRY(experiments::FoedusBackend backend, experiments::open_foedus_by_flags());
   const std::uint64_t opened = experiments::tpcc::steady_ns();
+  const std::uint32_t snapshot = backend.database().stats().snapshot;
   experiments::tpcc::Driver<experiments::FoedusBackend> driver(backend, "tpcc");
   FOEDUS_CHECK(driver.run());
   FOEDUS_CHECK(backend.close());
   experiments::JsonObject line = driver.line();
+  line.add("snapshot_at_open", snapshot);
   line.add("open_seconds", static_cast<double>(opened - start) * 1e-9);
   experiments::print_line(line);
   return {};

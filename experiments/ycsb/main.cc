@@ -4,6 +4,7 @@
 #include <glog/logging.h>
 
 #include "experiments/common/foedus_backend.h"
+#include "experiments/common/glean_watch.h"
 #include "experiments/common/json_line.h"
 #include "experiments/common/options.h"
 #include "experiments/common/text.h"
@@ -46,15 +47,20 @@ foedus::Status run(int argc, char** argv) {
   FOEDUS_TRY(FoedusBackend backend, open_foedus_by_flags());
   FOEDUS_TRY(const auto driver, YcsbDriver<FoedusBackend>::open(backend, config));
   FOEDUS_CHECK(driver->load());
+  JsonObject line = begin_line("ycsb");
+  line.add("workload", FLAGS_workload);
+  FOEDUS_CHECK(drop_volatile_by_flags(backend.database(), line));
+  if (FLAGS_warm_seconds > 0) FOEDUS_CHECK(driver->run(FLAGS_warm_seconds).status());
   StatsLine before;
   backend.fill_stats(before);
+  GleanWatch watch(backend.database());
   FOEDUS_TRY(const YcsbResult result, driver->run(FLAGS_seconds));
+  watch.stop();
   FOEDUS_CHECK(backend.wait_durable());
   StatsLine after;
   backend.fill_stats(after);
-  JsonObject line = begin_line("ycsb");
-  line.add("workload", FLAGS_workload);
   add_ycsb_members(line, result, before, after);
+  watch.add_members(line, FLAGS_sessions);
   FOEDUS_CHECK(backend.close());
   print_line(line);
   return {};

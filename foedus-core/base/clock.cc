@@ -7,12 +7,20 @@
 
 namespace foedus::base {
 
-std::uint64_t system_now_us() {
+namespace {
+
+std::uint64_t now_of(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 +
          static_cast<std::uint64_t>(now.tv_nsec) / 1'000;
 }
+
+}  // namespace
+
+std::uint64_t system_now_us() { return now_of(CLOCK_MONOTONIC); }
+
+std::uint64_t thread_cpu_us() { return now_of(CLOCK_THREAD_CPUTIME_ID); }
 
 void system_sleep_us(std::uint64_t microseconds) {
   timespec rest;

@@ -9,6 +9,9 @@ namespace foedus::base {
 // Microseconds of the system's monotonic clock.
 std::uint64_t system_now_us();
 
+// Microseconds of processor time that the calling thread has had. A system call.
+std::uint64_t thread_cpu_us();
+
 // Suspends the calling thread for about that many microseconds.
 void system_sleep_us(std::uint64_t microseconds);
 

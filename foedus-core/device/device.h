@@ -34,10 +34,15 @@ struct ConstBytes {
   const void* data;
   std::size_t bytes;
 };
+struct Bytes {
+  void* data;
+  std::size_t bytes;
+};
 
 class File {
  public:
   static constexpr std::size_t kWritePartsMax = 8;
+  static constexpr std::size_t kReadPartsMax = 64;
 
   virtual ~File() = default;
 
@@ -45,6 +50,10 @@ class File {
   virtual const std::string& path() const = 0;
   // Reads up to `bytes` bytes at `offset`; fewer only if the file ends there. Returns how many.
   virtual Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const = 0;
+  // The same to places that are filled one behind the other, with one call where the system has
+  // such calls. REQUIRES: count <= kReadPartsMax.
+  virtual Result<std::size_t> read_parts_at(std::uint64_t offset, const Bytes* parts,
+                                            std::size_t count) const;
   // Writes all parts one behind the other. On failure some of the bytes may be written.
   // REQUIRES: count <= kWritePartsMax; if is_direct(), all multiples of kBlockBytes.
   virtual Status write_parts_at(std::uint64_t offset, const ConstBytes* parts,

@@ -82,11 +82,22 @@ Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& director
   return device;
 }
 
+Result<std::unique_ptr<FileDevice>> FileDevice::open_to_read(const std::string& directory) {
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError;
+    return Status::system_error(code, "cannot open directory " + directory, errno);
+  }
+  std::unique_ptr<FileDevice> device(new FileDevice(directory, fd));
+  device->is_to_read_ = true;
+  FOEDUS_CHECK(device->take_shared_lock());
+  return device;
+}
+
 Status FileDevice::take_lock() {
   const std::string name(kLockName);
   lock_fd_ = open_below(directory_fd_, name, O_RDWR | O_CREAT);
   if (lock_fd_ < 0) return failed("cannot open lock file", path_of(name), errno);
-  char holder[32] = "";
   int error_number = 0;
   while (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
@@ -97,20 +108,41 @@ Status FileDevice::take_lock() {
     return failed("cannot lock", path_of(name), error_number);
   }
   if (error_number == EWOULDBLOCK) {
-    const ssize_t read = ::pread(lock_fd_, holder, sizeof(holder) - 1, 0);
-    const long pid = read > 0 ? std::strtol(holder, nullptr, 10) : 0;
-    std::string text = "directory " + path_ + " is in use";
-    if (pid == ::getpid()) {
-      text += " by this process";
-    } else if (pid > 0) {
-      text += " by process " + std::to_string(pid);
-    }
-    return Status::error(ErrorCode::kBusy, text);
+    // No user has it if the lock can be shared: the number in the file means nothing then (V8).
+    const bool is_read = ::flock(lock_fd_, LOCK_SH | LOCK_NB) == 0;
+    if (is_read) return Status::error(ErrorCode::kBusy, "directory " + path_ + " is being read");
+    return busy();
   }
   // The number is for messages only; a failure to write it changes nothing.
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (!exceeds_file_size_limit(pid.size()) && ::ftruncate(lock_fd_, 0) == 0) {
     [[maybe_unused]] const ssize_t written = ::pwrite(lock_fd_, pid.data(), pid.size(), 0);
+  }
+  return {};
+}
+
+// A user has the directory: who, as far as its lock file tells.
+Status FileDevice::busy() const {
+  char holder[32] = "";
+  const ssize_t read = ::pread(lock_fd_, holder, sizeof(holder) - 1, 0);
+  const long pid = read > 0 ? std::strtol(holder, nullptr, 10) : 0;
+  std::string text = "directory " + path_ + " is in use";
+  if (pid == ::getpid()) {
+    text += " by this process";
+  } else if (pid > 0) {
+    text += " by process " + std::to_string(pid);
+  }
+  return Status::error(ErrorCode::kBusy, text);
+}
+
+Status FileDevice::take_shared_lock() {
+  const std::string name(kLockName);
+  lock_fd_ = open_below(directory_fd_, name, O_RDONLY);
+  if (lock_fd_ < 0 && errno == ENOENT) return {};  // V8
+  if (lock_fd_ < 0) return failed("cannot open lock file", path_of(name), errno);
+  while (::flock(lock_fd_, LOCK_SH | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return busy();
+    if (errno != EINTR) return failed("cannot lock", path_of(name), errno);
   }
   return {};
 }
@@ -150,8 +182,14 @@ Status FileDevice::check_name(std::string_view name) const {
                        "'" + std::string(name) + "' is no name of a file in " + path_);
 }
 
+Status FileDevice::check_may_change() const {
+  if (!is_to_read_) return {};
+  return Status::error(ErrorCode::kNotSupported, "directory " + path_ + " was opened to read it");
+}
+
 Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access access) {
   FOEDUS_CHECK(check_name(name));
+  if (access != Access::kRead) FOEDUS_CHECK(check_may_change());
   const std::string path = path_of(name);
   const bool direct = access == Access::kCreateDirect && has_direct_io_;
   const int flags = flags_of(access) | (direct ? O_DIRECT : 0);
@@ -195,6 +233,7 @@ Result<std::vector<std::string>> FileDevice::list() const {
 
 Status FileDevice::remove(std::string_view name) {
   FOEDUS_CHECK(check_name(name));
+  FOEDUS_CHECK(check_may_change());
   if (::unlinkat(directory_fd_, std::string(name).c_str(), 0) == 0) return {};
   const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError;
   return Status::system_error(code, "cannot remove " + path_of(name), errno);
@@ -203,6 +242,7 @@ Status FileDevice::remove(std::string_view name) {
 Status FileDevice::rename(std::string_view from, std::string_view to) {
   FOEDUS_CHECK(check_name(from));
   FOEDUS_CHECK(check_name(to));
+  FOEDUS_CHECK(check_may_change());
   if (::renameat(directory_fd_, std::string(from).c_str(), directory_fd_,
                  std::string(to).c_str()) == 0) {
     return {};
@@ -212,6 +252,7 @@ Status FileDevice::rename(std::string_view from, std::string_view to) {
 }
 
 Status FileDevice::sync_directory() {
+  FOEDUS_CHECK(check_may_change());
   if (::fsync(directory_fd_) == 0) return {};
   return failed("cannot sync directory", path_, errno);
 }

@@ -10,6 +10,10 @@
 //       shares the open file: the destructor in the parent gives the lock up for both, the one in
 //       the child only closes.
 //   V7  A write beyond RLIMIT_FSIZE is refused with EFBIG before the kernel can raise SIGXFSZ.
+//   V8  open_to_read() takes the same lock shared and changes nothing: no byte, no name, no time of
+//       the directory or of a file in it. So readers meet neither a user nor what one leaves
+//       unfinished, and a user who comes is refused while they read. A directory without a lock
+//       file (a copy, say) was never opened: no user is in it now.
 
 #include <memory>
 #include <string>
@@ -36,6 +40,9 @@ class FileDevice : public Device {
   // file system has none. kIoError: anything else.
   static Result<std::unique_ptr<FileDevice>> open(const std::string& directory,
                                                   Facility direct_io);
+  // Opens a directory that exists to read its files (V8). What would change something is
+  // kNotSupported from then on. kNotFound: there is no such directory. kBusy: as above. kIoError.
+  static Result<std::unique_ptr<FileDevice>> open_to_read(const std::string& directory);
   ~FileDevice() override;
   FileDevice(const FileDevice&) = delete;
   FileDevice& operator=(const FileDevice&) = delete;
@@ -53,6 +60,9 @@ class FileDevice : public Device {
  private:
   FileDevice(std::string path, int directory_fd);
   Status take_lock();
+  Status take_shared_lock();
+  Status busy() const;
+  Status check_may_change() const;
   Status probe_direct_io(Facility direct_io);
   std::string path_of(std::string_view name) const;
   // Why `name` is no plain file name; ok if it is one.
@@ -62,6 +72,7 @@ class FileDevice : public Device {
   const std::string path_;
   const int directory_fd_;
   const std::uint64_t generation_ = base::process_generation();
+  bool is_to_read_ = false;
   int lock_fd_ = -1;
   bool has_direct_io_ = false;
 };

@@ -42,8 +42,29 @@ Result<std::size_t> PosixFile::read_at(std::uint64_t offset, void* to, std::size
   return done;
 }
 
-Status PosixFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts,
-                                 std::size_t count) {
+// The first call nearly always has all; what is left of a short one is read part by part.
+Result<std::size_t> PosixFile::read_parts_at(std::uint64_t offset, const Bytes* parts,
+                                             std::size_t count) const {
+  FOEDUS_INVARIANT(count <= kReadPartsMax, count);
+  iovec all[kReadPartsMax];
+  for (std::size_t i = 0; i < count; ++i) all[i] = {parts[i].data, parts[i].bytes};
+  const ssize_t read = ::preadv(fd_, all, static_cast<int>(count), static_cast<off_t>(offset));
+  if (read < 0 && errno != EINTR) return failed("read", offset, errno);
+  std::size_t done = read < 0 ? 0 : static_cast<std::size_t>(read);
+  std::size_t begin = 0;  // of the part at hand
+  for (std::size_t i = 0; i < count; begin += parts[i++].bytes) {
+    if (done >= begin + parts[i].bytes) continue;
+    const std::size_t there = done - begin;
+    FOEDUS_TRY(
+        const std::size_t more,
+        read_at(offset + done, static_cast<char*>(parts[i].data) + there, parts[i].bytes - there));
+    done += more;
+    if (there + more < parts[i].bytes) break;
+  }
+  return done;
+}
+
+Status PosixFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts, std::size_t count) {
   FOEDUS_INVARIANT(count <= kWritePartsMax, count);
   iovec left[kWritePartsMax];
   std::uint64_t end = offset;

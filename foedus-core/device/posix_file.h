@@ -20,8 +20,9 @@ class PosixFile : public File {
 
   const std::string& path() const override { return path_; }
   Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override;
-  Status write_parts_at(std::uint64_t offset, const ConstBytes* parts,
-                        std::size_t count) override;
+  Result<std::size_t> read_parts_at(std::uint64_t offset, const Bytes* parts,
+                                    std::size_t count) const override;
+  Status write_parts_at(std::uint64_t offset, const ConstBytes* parts, std::size_t count) override;
   Status sync() override;
   Status preallocate(std::uint64_t bytes) override;
   Status truncate(std::uint64_t bytes) override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "foedus-core/base/invariant.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/storage/dispatch.h"
@@ -46,13 +47,22 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
 
 Status Catalog::create(const storage_meta::StorageMeta& wanted) {
   storage_meta::StorageMeta meta = wanted;
-  meta.id = page::StorageId{next_id_++};
+  {
+    const std::lock_guard lock(ids_mutex_);
+    meta.id = page::StorageId{next_id_++};
+  }
   auto control = std::make_unique<occ::StorageControl>(meta);
   FOEDUS_CHECK(storage::create(&engine_->pool(), &engine_->own_session().pages(), control.get()));
   const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
-  const Result<Epoch> epoch =
-      engine_->publish_ddl(log::LogRecordType::kCreateStorage, meta.id, meta.name,
-                           {reinterpret_cast<const char*>(&parameters), sizeof(parameters)});
+  const Result<Epoch> epoch = [&]() -> Result<Epoch> {
+    const std::lock_guard lock(ids_mutex_);  // E19
+    FOEDUS_TRY(const Epoch created,
+               engine_->publish_ddl(log::LogRecordType::kCreateStorage, meta.id, meta.name,
+                                    {reinterpret_cast<const char*>(&parameters),
+                                     sizeof(parameters)}));
+    lives_.emplace(static_cast<std::uint32_t>(meta.id), Life{meta, created, Epoch()});
+    return created;
+  }();
   if (!epoch.is_ok()) {
     storage::drop(&engine_->pool(), &engine_->own_session().pages(), control.get());
     return std::move(Status(epoch.status()).at_table(meta.name));
@@ -69,6 +79,7 @@ Result<occ::StorageControl*> Catalog::announce(const std::string& name) {
   controls_.push_back(std::move(found->second.control));
   unannounced_.erase(found);
   by_name_.emplace(name, created);
+  const std::lock_guard lock(ids_mutex_);
   by_id_.emplace(static_cast<std::uint32_t>(created->id()), created);
   return created;
 }
@@ -87,11 +98,16 @@ Status Catalog::drop(std::string_view name) {
   FOEDUS_SYNC_POINT("catalog:drop_marked");
   const Epoch epoch = engine_->clock().current();
   engine_->wait_published(epoch);
-  FOEDUS_TRY(const Epoch logged, engine_->publish_ddl(log::LogRecordType::kDropStorage,
-                                                      control->id(), control->meta.name, {}));
+  Epoch logged;
+  {
+    const std::lock_guard lock_ids(ids_mutex_);  // E19
+    FOEDUS_TRY(logged, engine_->publish_ddl(log::LogRecordType::kDropStorage, control->id(),
+                                            control->meta.name, {}));
+    lives_.at(static_cast<std::uint32_t>(control->id())).dropped = logged;
+    by_id_.erase(static_cast<std::uint32_t>(control->id()));
+  }
   FOEDUS_CHECK(engine_->durability().wait(logged, Ticket::kForever));
   by_name_.erase(found);
-  by_id_.erase(static_cast<std::uint32_t>(control->id()));
   dropped_.push_back({control, epoch});
   for (std::uint64_t waited_us = 0; waited_us < kFreeWaitUs; waited_us += kFreeLookUs) {
     free_dropped();
@@ -135,25 +151,46 @@ void Catalog::add_stats(Stats* stats) const {
   }
 }
 
-Status Catalog::recover(const storage_meta::StorageMeta& meta) {
+Status Catalog::recover(const storage_meta::StorageMeta& meta, page::SnapshotPageId root) {
   if (by_name_.contains(meta.name) || by_id_.contains(static_cast<std::uint32_t>(meta.id))) {
     Status status = Status::error(ErrorCode::kCorruption, "the log creates a storage twice");
     return std::move(status.at_table(meta.name));
   }
   auto control = std::make_unique<occ::StorageControl>(meta);
-  FOEDUS_CHECK(storage::create(&engine_->pool(), &engine_->own_session().pages(), control.get()));
+  if (root.is_null()) {
+    FOEDUS_CHECK(
+        storage::create(&engine_->pool(), &engine_->own_session().pages(), control.get()));
+  } else {
+    const bool is_first = control->root.compare_exchange({}, {page::VolatilePageId(), root});
+    FOEDUS_INVARIANT(is_first, root.word());
+    // Before any transaction: as if its pages had been dropped.
+    control->drop_epoch.store_release(1);  // order: relaxed would do, nobody knows it yet
+  }
+  const std::lock_guard lock(ids_mutex_);
   by_name_.emplace(meta.name, control.get());
   by_id_.emplace(static_cast<std::uint32_t>(meta.id), control.get());
+  lives_.emplace(static_cast<std::uint32_t>(meta.id), Life{meta, Epoch(), Epoch()});
   controls_.push_back(std::move(control));
-  reserve_id(meta.id);
   return {};
 }
 
-void Catalog::reserve_id(page::StorageId id) {
-  next_id_ = std::max(next_id_, static_cast<std::uint32_t>(id) + 1);
+void Catalog::reserve_ids(page::StorageId next) {
+  const std::lock_guard lock(ids_mutex_);
+  next_id_ = std::max(next_id_, static_cast<std::uint32_t>(next));
+}
+
+void Catalog::list_at(Epoch covered, std::vector<storage_meta::StorageMeta>* storages,
+                      page::StorageId* next_id) const {
+  const std::lock_guard lock(ids_mutex_);
+  for (const auto& [id, life] : lives_) {
+    const bool is_dropped = life.dropped.is_valid() && life.dropped <= covered;
+    if (life.created <= covered && !is_dropped) storages->push_back(life.meta);
+  }
+  *next_id = page::StorageId{next_id_};
 }
 
 occ::StorageControl* Catalog::find(page::StorageId id) const {
+  const std::lock_guard lock(ids_mutex_);
   const auto found = by_id_.find(static_cast<std::uint32_t>(id));
   return found == by_id_.end() ? nullptr : found->second;
 }

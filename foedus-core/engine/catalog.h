@@ -9,6 +9,9 @@
 //       waits until every commit that did not see the flag is published, then logs the drop: no
 //       record of the storage is newer than its drop.
 //   E6  Ids count upwards and are never used again.
+//   E19 Life and death of a storage are noted under the lock under which their record is published:
+//       who asks later which storages a durable epoch has knows all of them. Nobody waits for the
+//       log while holding that lock: it is the gleaner that makes room for the log.
 
 #include <cstdint>
 #include <map>
@@ -40,11 +43,18 @@ class Catalog {
 
   // ---- recovery: one thread, before anybody else ---------------------------------------------
 
-  // Takes over a storage from the log.
-  Status recover(const storage_meta::StorageMeta& meta);
-  // Never to be used again.
-  void reserve_id(page::StorageId id);
-  // Null: not there.
+  // Takes over a storage whose snapshot pages are below `root`; null: it has none.
+  Status recover(const storage_meta::StorageMeta& meta, page::SnapshotPageId root);
+  // Ids below it are not given any more.
+  void reserve_ids(page::StorageId next);
+
+  // ---- gleaner: any thread, never behind a call that waits for the log -------------------------
+
+  // The storages that exist at the end of `covered`, ascending by id, and an id above all that were
+  // ever given. REQUIRES: `covered` is durable.
+  void list_at(Epoch covered, std::vector<storage_meta::StorageMeta>* storages,
+               page::StorageId* next_id) const;
+  // Null: never announced, or dropped. It stays where it is until the database is closed.
   occ::StorageControl* find(page::StorageId id) const;
 
  private:
@@ -59,6 +69,13 @@ class Catalog {
     Epoch epoch;
   };
 
+  // From when to when a storage is there, in epochs of its DDL records.
+  struct Life {
+    storage_meta::StorageMeta meta;
+    Epoch created;  // none: it came with a snapshot
+    Epoch dropped;  // none: it was not
+  };
+
   Status create(const storage_meta::StorageMeta& wanted);
   // E4. REQUIRES: unannounced_ has the name.
   Result<occ::StorageControl*> announce(const std::string& name);
@@ -70,9 +87,14 @@ class Catalog {
   // Guarded by mutex_.
   std::vector<std::unique_ptr<occ::StorageControl>> controls_;  // all, dropped ones too
   std::map<std::string, occ::StorageControl*, std::less<>> by_name_;
-  std::map<std::uint32_t, occ::StorageControl*> by_id_;
   std::map<std::string, Unannounced> unannounced_;
   std::vector<Dropped> dropped_;  // whose pages were not retired yet
+
+  // Taken last; held while a DDL record is published (E19).
+  mutable std::mutex ids_mutex_;
+  // Guarded by ids_mutex_.
+  std::map<std::uint32_t, occ::StorageControl*> by_id_;  // announced and not dropped
+  std::map<std::uint32_t, Life> lives_;                  // those that a snapshot may ask for
   std::uint32_t next_id_ = 1;
 };
 

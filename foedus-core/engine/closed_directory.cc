@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "foedus-core/device/file_device.h"
@@ -7,6 +9,136 @@
 #include "foedus-core/log/log.h"
 
 namespace foedus::engine {
+
+namespace {
+
+// Every so many records of one storage are sampled: more of them while there are few.
+class Samples {
+ public:
+  void add(StorageKind kind, const log::LogRecord& record, std::uint32_t soc) {
+    if (++seen_ % stride_ != 0) return;
+    samples_.push_back({position_of(kind, record), soc});
+    if (samples_.size() < kSamplesMax) return;
+    stride_ *= 2;
+    for (std::size_t i = 0; i < samples_.size() / 2; ++i) samples_[i] = samples_[2 * i + 1];
+    samples_.resize(samples_.size() / 2);
+  }
+  std::vector<occ::PageSample> take() { return std::move(samples_); }
+
+ private:
+  static constexpr std::size_t kSamplesMax = 8192;
+  std::uint64_t seen_ = 0;
+  std::uint64_t stride_ = 1;
+  std::vector<occ::PageSample> samples_;
+};
+
+class CatalogReader {
+ public:
+  explicit CatalogReader(const snapshot::Manifest* previous) {
+    if (previous == nullptr) return;
+    covered_ = previous->covered;
+    next_id_ = static_cast<std::uint32_t>(previous->next_storage_id);
+    known_before_ = next_id_;
+    for (const snapshot::ManifestStorage& one : previous->storages) {
+      storages_[one.id] = {one.id,      one.kind,          one.name,
+                           one.records, one.payload_bytes, one.fan_out_bits};
+    }
+  }
+
+  Status read(const log::LogRecord& record, std::uint32_t soc) {
+    const auto id = static_cast<std::uint32_t>(record.storage_id);
+    next_id_ = std::max(next_id_, id + 1);
+    if (record.type == log::LogRecordType::kDropStorage) {
+      dropped_.insert(record.storage_id);
+    } else if (record.type == log::LogRecordType::kCreateStorage) {
+      if (page::Tid(record.tid).epoch() > covered_) return create(record);
+    } else if (const auto found = storages_.find(record.storage_id); found != storages_.end()) {
+      samples_[record.storage_id].add(found->second.kind, record, soc);
+    } else if (id >= known_before_) {
+      unknown_.insert(record.storage_id);  // its creation may be in another segment
+    }
+    return {};
+  }
+
+  // Ids are never used again, and a name only after its storage was dropped.
+  Result<FoundCatalog> finish() {
+    FoundCatalog found;
+    found.next_storage_id = page::StorageId{next_id_};
+    for (const page::StorageId id : unknown_) {
+      if (storages_.contains(id) || dropped_.contains(id)) continue;
+      return Status::error(ErrorCode::kCorruption,
+                           "the log has records of storage " +
+                               std::to_string(static_cast<std::uint32_t>(id)) +
+                               ", which it never creates");
+    }
+    std::set<std::string> names;
+    for (auto& [id, meta] : storages_) {
+      if (dropped_.contains(id)) continue;
+      if (!names.insert(meta.name).second) return created_twice(meta.name);
+      found.storages.push_back(std::move(meta));
+      found.samples.push_back(samples_[id].take());
+    }
+    return found;
+  }
+
+ private:
+  static Status created_twice(std::string_view name) {
+    Status status = Status::error(ErrorCode::kCorruption, "the log creates a storage twice");
+    return std::move(status.at_table(name));
+  }
+
+  Status create(const log::LogRecord& record) {
+    FOEDUS_TRY(storage_meta::StorageMeta meta,
+               storage_meta::parse(record.storage_id, record.key(), record.payload()));
+    if (storages_.contains(record.storage_id)) return created_twice(meta.name);
+    storages_[record.storage_id] = std::move(meta);
+    return {};
+  }
+
+  Epoch covered_;                   // by the snapshot before
+  std::uint32_t known_before_ = 1;  // what it does not have of ids below was dropped
+  std::uint32_t next_id_ = 1;
+  std::map<page::StorageId, storage_meta::StorageMeta> storages_;
+  std::map<page::StorageId, Samples> samples_;
+  std::set<page::StorageId> dropped_;
+  std::set<page::StorageId> unknown_;
+};
+
+}  // namespace
+
+Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous) {
+  CatalogReader reader(previous);
+  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+    const std::uint32_t soc = log.found_segment(i).soc;
+    FOEDUS_CHECK(log.read_segment(
+        i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) {
+          return reader.read(record, soc);
+        }));
+  }
+  return reader.finish();
+}
+
+Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device) {
+  Result<snapshot::Manifest> manifest = snapshot::read_newest_manifest(device);
+  if (manifest.is_ok()) return std::optional<snapshot::Manifest>(std::move(manifest).value());
+  if (manifest.status().code() == ErrorCode::kNotFound) return std::optional<snapshot::Manifest>();
+  return manifest.status();
+}
+
+GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous) {
+  GleanOrder order;
+  order.previous = previous;
+  order.covered = log.durable_epoch_found();
+  order.newest_seen = std::max(order.covered, log.first_new_epoch().previous());
+  if (previous != nullptr) {
+    order.covered = std::max(order.covered, previous->covered);
+    order.newest_seen = std::max(order.newest_seen, previous->newest_seen);
+  }
+  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+    order.segments.push_back([&log, i] { return log.open_segment(i); });
+  }
+  return order;
+}
 
 ClosedDirectory::~ClosedDirectory() = default;
 
@@ -25,50 +157,16 @@ Status ClosedDirectory::read(const std::string& dir, std::uint32_t socs, LogSink
   FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.socs = topology_->socs()},
                                   std::move(sink)));
   FOEDUS_CHECK(log_->make_cut_durable());  // E13
-  Result<snapshot::Manifest> manifest = snapshot::read_newest_manifest(device_.get());
-  if (manifest.is_ok()) {
-    manifest_ = std::move(manifest).value();
-  } else if (manifest.status().code() != ErrorCode::kNotFound) {
-    return manifest.status();
-  }
+  FOEDUS_TRY(manifest_, find_newest_manifest(device_.get()));
   if (segment_count() == 0 && !manifest_.has_value()) {
     return Status::error(ErrorCode::kNotFound, dir + " holds no log");
   }
-  durable_ = log_->durable_epoch_found();
-  newest_seen_ = std::max(durable_, log_->first_new_epoch().previous());
+  const GleanOrder all = order();
+  durable_ = all.covered;
+  newest_seen_ = all.newest_seen;
   const std::uint64_t begin_us = runtime_->now_us();
-  FOEDUS_CHECK(read_catalog());
+  FOEDUS_TRY(catalog_, read_found_catalog(*log_, newest_manifest()));
   catalog_us_ = runtime_->now_us() - begin_us;
-  return {};
-}
-
-Status ClosedDirectory::read_catalog() {
-  std::map<page::StorageId, storage_meta::StorageMeta> storages;
-  std::uint32_t next_id = 1;
-  if (manifest_.has_value()) {
-    next_id = static_cast<std::uint32_t>(manifest_->next_storage_id);
-    for (const snapshot::ManifestStorage& one : manifest_->storages) {
-      storages[one.id] = {one.id,      one.kind,          one.name,
-                          one.records, one.payload_bytes, one.fan_out_bits};
-    }
-  }
-  std::vector<page::StorageId> dropped;
-  for (std::size_t i = 0; i < segment_count(); ++i) {
-    FOEDUS_CHECK(log_->read_segment(
-        i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) -> Status {
-          next_id = std::max(next_id, static_cast<std::uint32_t>(record.storage_id) + 1);
-          if (record.type == log::LogRecordType::kDropStorage) {
-            dropped.push_back(record.storage_id);
-          } else if (record.type == log::LogRecordType::kCreateStorage) {
-            FOEDUS_TRY(storages[record.storage_id],
-                       storage_meta::parse(record.storage_id, record.key(), record.payload()));
-          }
-          return {};
-        }));
-  }
-  for (const page::StorageId id : dropped) storages.erase(id);  // ids are never used again
-  for (auto& [id, meta] : storages) storages_.push_back(std::move(meta));
-  next_storage_id_ = page::StorageId{next_id};
   return {};
 }
 
@@ -77,6 +175,17 @@ std::size_t ClosedDirectory::segment_count() const { return log_->found_segment_
 Result<std::unique_ptr<log::SegmentRecords>> ClosedDirectory::open_segment(
     std::size_t index) const {
   return log_->open_segment(index);
+}
+
+GleanOrder ClosedDirectory::order() const {
+  GleanOrder order = order_of_found(*log_, newest_manifest());
+  order.device = device_.get();
+  order.runtime = runtime_.get();
+  order.topology = topology_.get();
+  order.storages = catalog_.storages;
+  order.samples = catalog_.samples;
+  order.next_storage_id = catalog_.next_storage_id;
+  return order;
 }
 
 }  // namespace foedus::engine

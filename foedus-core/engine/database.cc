@@ -10,6 +10,13 @@
 
 namespace foedus {
 
+namespace {
+
+// Tries of a transaction for which there is no memory, each after a glean that made some.
+constexpr std::uint32_t kTriesForRoom = 3;
+
+}  // namespace
+
 Database::Database(std::unique_ptr<engine::Engine> engine) : engine_(std::move(engine)) {}
 Database::Database(Database&& other) noexcept = default;
 Database::~Database() {
@@ -83,6 +90,11 @@ std::vector<StorageInfo> Database::storages() const {
   return engine_->catalog().list();
 }
 
+std::vector<SnapshotInfo> Database::snapshots() const {
+  if (!engine_->check_process().is_ok()) return {};
+  return engine_->snapshots().list();
+}
+
 Result<Session> Database::new_session() {
   FOEDUS_TRY(engine::EngineSession* const session, engine_->take_session());
   return Session(session);
@@ -93,6 +105,14 @@ Epoch Database::durable_epoch() const { return engine_->durability().durable(); 
 Status Database::wait_durable(std::uint64_t timeout_us) {
   FOEDUS_CHECK(engine_->check_open());
   return engine_->durability().wait(engine_->clock().current(), timeout_us);
+}
+
+Result<GleanReport> Database::glean(const GleanProgressSink& progress) {
+  FOEDUS_CHECK(engine_->check_open());
+  if (engine_->gleaning() == nullptr) {
+    return Status::error(ErrorCode::kNotSupported, "without a log there are no snapshots");
+  }
+  return engine_->gleaning()->glean(progress);
 }
 
 std::uint64_t Database::reserve_memory(std::uint64_t bytes) {
@@ -124,6 +144,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   } const in_transact(session);
 
   TxnOptions try_options = options;
+  std::uint32_t tries_for_room = engine_->gleaning() == nullptr ? 0 : kTriesForRoom;
   for (std::uint32_t tries = 1;; ++tries) {
     try_options.is_retry = tries > 1;
     FOEDUS_CHECK(session->begin(try_options));
@@ -144,6 +165,11 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
       Status reads = session->verify();
       if (!reads.is_ok()) status = std::move(reads);
       session->rollback();
+    }
+    if (status.code() == ErrorCode::kOutOfMemory && tries_for_room != 0) {
+      --tries_for_room;
+      session->forget_retry();
+      if (engine_->gleaning()->make_room()) continue;
     }
     if (status.code() != ErrorCode::kConflict || tries == options.tries_max) return status;
     session->back_off(tries);

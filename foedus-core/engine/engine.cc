@@ -8,7 +8,6 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/engine/options_check.h"
-#include "foedus-core/engine/recovery.h"
 
 namespace foedus::engine {
 
@@ -38,6 +37,11 @@ Status Engine::start(const Environment& environment) {
   FOEDUS_CHECK(open_log());
   runtime_->start(clock_.get());
   runtime_->start(warmer_.get());
+  if (gleaning_ != nullptr) {
+    runtime_->start(gleaning_.get());
+    runtime_->start(brake_.get());
+    snapshots_->set_gleaner(gleaning_.get());
+  }
   home_ = std::make_shared<SessionHome>();
   home_->engine = this;
   effective_.options = options_;
@@ -64,7 +68,14 @@ Status Engine::make_memory() {
   options_.socs = topology_->socs();
   if (options_.memory_bytes == 0) options_.memory_bytes = default_memory_bytes();
   budget_ = std::make_unique<base::MemoryBudget>(options_.memory_bytes);
-  FOEDUS_TRY(pool_, page::PagePool::make(topology_.get(), budget_.get(), options_.memory_bytes,
+  pool_bytes_max_ = options_.memory_bytes;
+  if (options_.logging == Logging::kFiles) {
+    FOEDUS_CHECK(fill_in_glean(&options_));
+    const bool reserved = budget_->try_take(options_.glean.memory_bytes);
+    FOEDUS_INVARIANT(reserved, options_.memory_bytes, options_.glean.memory_bytes);
+    pool_bytes_max_ -= options_.glean.memory_bytes + options_.glean.cache_bytes;
+  }
+  FOEDUS_TRY(pool_, page::PagePool::make(topology_.get(), budget_.get(), pool_bytes_max_,
                                          options_.huge_pages, options_.numa_binding));
   warmer_ = std::make_unique<page::PoolWarmer>(runtime_, pool_.get());
   effective_.huge_pages = pool_->huge_pages();
@@ -73,14 +84,17 @@ Status Engine::make_memory() {
 }
 
 Status Engine::open_log() {
-  const std::uint32_t slots = options_.sessions_max + 1;  // and the engine's own
+  const std::uint32_t slots = options_.sessions_max + 2;  // and the engine's own, the gleaner's
   Epoch first(1);
+  std::optional<snapshot::Manifest> manifest;
   if (options_.logging == Logging::kFiles) {
     const log::LogOptions log_options{.socs = options_.socs,
                                       .segment_bytes = options_.log_segment_bytes};
     FOEDUS_TRY(log_, log::Log::open(device_, runtime_, log_options, options_.log_sink));
     durability_ = &log_->durability();
     first = std::max(first, log_->first_new_epoch());
+    FOEDUS_TRY(manifest, find_newest_manifest(device_));
+    if (manifest.has_value()) first = std::max(first, manifest->newest_seen.next());
   } else {
     FOEDUS_CHECK(refuse_logs(device_));
     no_waits_ = std::make_unique<internal::DurabilityWaits>(runtime_, true);
@@ -88,13 +102,20 @@ Status Engine::open_log() {
   }
   clock_ = std::make_unique<epoch::EpochClock>(runtime_, first, slots, options_.epoch_interval_us);
   clock_->set_sink(options_.log_sink);
+  snapshots_ = std::make_unique<Snapshots>(runtime_, slots, options_.snapshots_kept);
+  if (log_ != nullptr) {
+    gleaning_ = std::make_unique<Gleaning>(this, options_.sessions_max + 1);
+    FOEDUS_CHECK(gleaning_->make_cache());
+    brake_ = std::make_unique<WriterBrake>(this);
+  }
   FOEDUS_TRY(own_session_, make_session(options_.sessions_max));
   if (log_ == nullptr) {
     no_waits_->set_clock(clock_.get());
     return {};
   }
-  FOEDUS_CHECK(recover(this, log_.get()));
-  return log_->start(clock_.get());
+  FOEDUS_CHECK(gleaning_->recover(std::move(manifest)));
+  FOEDUS_CHECK(log_->start(clock_.get()));
+  return gleaning_->cut_log();
 }
 
 Engine::~Engine() { static_cast<void>(close().is_ok()); }
@@ -123,6 +144,11 @@ Status Engine::close() {
   for (const auto& session : sessions_) {
     FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
   }
+  if (gleaning_ != nullptr) {
+    snapshots_->set_gleaner(nullptr);
+    runtime_->stop(brake_.get());
+    runtime_->stop(gleaning_.get());
+  }
   Status status;
   if (log_ != nullptr) status = log_->close();
   runtime_->stop(clock_.get());
@@ -147,6 +173,7 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number
                                    .pool = pool_.get(),
                                    .clock = clock_.get(),
                                    .room = log_ == nullptr ? nullptr : log_->room(soc),
+                                   .cache = cache(),
                                    .number = number,
                                    .soc = soc,
                                    .log_buffer_bytes = options_.log_buffer_bytes};
@@ -216,6 +243,23 @@ Result<Epoch> Engine::publish_ddl(log::LogRecordType type, page::StorageId id,
   return epoch;
 }
 
+Status Engine::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
+  if (snapshots_->covered() >= epoch) return {};
+  if (log_ == nullptr) {
+    return Status::error(ErrorCode::kNotSupported,
+                         "with Logging::kNone there is nothing to make a snapshot of");
+  }
+  if (epoch > clock_->current()) {
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "epoch " + std::to_string(epoch.number()) + " has not begun; " +
+                             std::to_string(clock_->current().number()) + " is the current one");
+  }
+  const std::uint64_t begin_us = runtime_->now_us();
+  FOEDUS_CHECK(durability_->wait(epoch, timeout_us));
+  const std::uint64_t spent_us = runtime_->now_us() - begin_us;
+  return snapshots_->wait_covered(epoch, timeout_us - std::min(timeout_us, spent_us));
+}
+
 void Engine::wait_published(Epoch epoch) {
   clock_->hurry(epoch);
   while (clock_->published() < epoch) runtime_->pause(kPublishLookUs);
@@ -241,7 +285,11 @@ Stats Engine::stats() const {
     }
     stats.log_buffer_bytes = (sessions_.size() + 1) * options_.log_buffer_bytes;
   }
-  if (log_ != nullptr) stats.log_bytes = log_->bytes_written();
+  if (log_ != nullptr) {
+    stats.log_bytes = log_->bytes_written();
+    gleaning_->add_stats(&stats);
+    stats.writers_waited_us = brake_->waited_us();
+  }
   catalog_.add_stats(&stats);
   const std::uint64_t taken = pool_->bytes_taken();
   stats.free_page_bytes = taken - std::min(taken, stats.volatile_page_bytes);

@@ -1,11 +1,13 @@
 #pragma once
 // Engine: everything of one open database, and the order in which it starts and stops.
 //
-//   open:  device (lock) ► memory ► log (read) ► recovery ► log (cut, new incarnation) ► clock ►
-//   users close: users gone ► rings durable ► log sealed ► clock ► memory ► device (unlock)
+//   open:  device (lock) ► memory ► log, manifest (read) ► log (cut) ► recovery: a glean ►
+//          log (new incarnation) ► clock ► gleaner ► users
+//   close: users gone ► gleaner ► rings durable ► log sealed ► clock ► memory ► device (unlock)
 //
-//   E7  Nothing is written to a directory that could not be read: errors of open leave it as it
-//       was. E8  Users get sessions only after recovery has finished and its cut is durable.
+//   E7  Nothing is written to a directory that could not be read: errors of open leave what it
+//       holds as it was. E8  Users get sessions only after recovery has finished and its cut is
+//       durable.
 //   E12 A child of fork() touches nothing behind an engine of its parent: threads are not there,
 //       locks may be held for ever, pools and rings are not mapped, and their addresses may be in
 //       use for something else. So every call looks at the generation of the process first, and the
@@ -22,8 +24,11 @@
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/catalog.h"
+#include "foedus-core/engine/gleaning.h"
 #include "foedus-core/engine/session.h"
+#include "foedus-core/engine/snapshots.h"
 #include "foedus-core/engine/thread_sessions.h"
+#include "foedus-core/engine/writer_brake.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/durability.h"
 #include "foedus-core/log/log.h"
@@ -70,13 +75,27 @@ class Engine {
 
   // ---- parts ---------------------------------------------------------------------------------
   base::Runtime& runtime() { return *runtime_; }
+  device::Device* device() { return device_; }
+  const numa::Topology& topology() const { return *topology_; }
+  base::MemoryBudget& budget() { return *budget_; }
   page::PagePool& pool() { return *pool_; }
   epoch::EpochClock& clock() { return *clock_; }
   Catalog& catalog() { return catalog_; }
   internal::DurabilityWaits& durability() { return *durability_; }
   const EffectiveOptions& effective_options() const { return effective_; }
+  const Options& options() const { return options_; }  // zeroes replaced
+  std::uint64_t pool_bytes_max() const { return pool_bytes_max_; }
+  log::Log* log() { return log_.get(); }  // null: Logging::kNone
+  // Null: Logging::kNone.
+  Gleaning* gleaning() { return gleaning_.get(); }
+  snapshot::PageCache* cache() { return gleaning_ == nullptr ? nullptr : gleaning_->cache(); }
+  // Before a transaction that may write begins.
+  void hold_up_writer() {
+    if (brake_ != nullptr) brake_->hold_up();
+  }
   // Of DDL and recovery; guarded by the catalog's mutex.
   EngineSession& own_session() { return *own_session_; }
+  Snapshots& snapshots() { return *snapshots_; }
   Stats stats() const;
 
   // ---- log -----------------------------------------------------------------------------------
@@ -85,6 +104,9 @@ class Engine {
   // Commits one DDL record: it will be durable with its epoch, which is returned.
   Result<Epoch> publish_ddl(log::LogRecordType type, page::StorageId id, std::string_view name,
                             std::string_view parameters);
+  // Returns once a snapshot covers `epoch`. kInvalidArgument: it has not begun. kNotSupported:
+  // nothing is logged. kTimeout; what durability() and the gleaner report.
+  Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
   // Returns when every commit of `epoch` and before is published.
   void wait_published(Epoch epoch);
 
@@ -110,11 +132,15 @@ class Engine {
   std::unique_ptr<numa::Topology> topology_;
   std::unique_ptr<base::MemoryBudget> budget_;
   std::unique_ptr<page::PagePool> pool_;
+  std::uint64_t pool_bytes_max_ = 0;
   std::unique_ptr<page::PoolWarmer> warmer_;
   std::unique_ptr<epoch::EpochClock> clock_;
   std::unique_ptr<log::Log> log_;  // null: Logging::kNone
   std::unique_ptr<internal::DurabilityWaits> no_waits_;
   internal::DurabilityWaits* durability_ = nullptr;
+  std::unique_ptr<Snapshots> snapshots_;
+  std::unique_ptr<Gleaning> gleaning_;
+  std::unique_ptr<WriterBrake> brake_;
   std::unique_ptr<EngineSession> own_session_;
   Catalog catalog_;
   std::shared_ptr<SessionHome> home_;

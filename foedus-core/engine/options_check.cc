@@ -10,13 +10,33 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kMemoryBytesMin = 16u << 20;
+constexpr std::uint64_t kMemoryBytesMin = 64u << 20;
+constexpr std::uint64_t kCacheBytesPerSocMin = 512u << 10;
 
 Status in_range(const char* name, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
   if (value >= low && value <= high) return {};
   return Status::error(ErrorCode::kInvalidArgument,
                        std::string("option ") + name + " is " + std::to_string(value) +
                            ", must be " + std::to_string(low) + " .. " + std::to_string(high));
+}
+
+Status check_glean(const Options& options) {
+  constexpr std::uint64_t kAny = ~std::uint64_t{0};
+  const GleanOptions& glean = options.glean;
+  if (glean.log_bytes != 0) {
+    FOEDUS_CHECK(in_range("glean.log_bytes", glean.log_bytes, 1u << 20, kAny / 16));
+  }
+  if (glean.log_bytes_max != 0) {
+    FOEDUS_CHECK(in_range("glean.log_bytes_max", glean.log_bytes_max,
+                          std::max<std::uint64_t>(2 * glean.log_bytes, 2u << 20), kAny));
+  }
+  FOEDUS_CHECK(in_range("glean.volatile_percent", glean.volatile_percent, 0, 90));
+  FOEDUS_CHECK(in_range("glean.mappers", glean.mappers, 0, kMaxSocs));
+  FOEDUS_CHECK(in_range("glean.reducers", glean.reducers, 0, kMaxSocs));
+  if (glean.memory_bytes != 0) {
+    FOEDUS_CHECK(in_range("glean.memory_bytes", glean.memory_bytes, 16u << 20, kAny));
+  }
+  return {};
 }
 
 }  // namespace
@@ -39,12 +59,35 @@ Status check_options(const Options& options) {
   FOEDUS_CHECK(
       in_range("log_segment_bytes", options.log_segment_bytes, 1u << 20, std::uint64_t{4} << 30));
   FOEDUS_CHECK(in_range("sessions_max", options.sessions_max, 1, kMaxSessions));
+  FOEDUS_CHECK(in_range("snapshots_kept", options.snapshots_kept, 1, 1000));
   FOEDUS_CHECK(in_range("epoch_interval_us", options.epoch_interval_us, 100, 1'000'000));
-  return {};
+  return check_glean(options);
 }
 
 std::uint64_t default_memory_bytes() {
   return std::max(kMemoryBytesMin, numa::physical_memory_bytes() / 2);
+}
+
+Status fill_in_glean(Options* options) {
+  GleanOptions& glean = options->glean;
+  const std::uint64_t all = options->memory_bytes;
+  if (glean.log_bytes_max == 0) glean.log_bytes_max = 8 * glean.log_bytes;
+  if (glean.memory_bytes == 0) {
+    glean.memory_bytes = std::clamp<std::uint64_t>(all / 8, 16u << 20, 512u << 20);
+  }
+  const std::uint64_t cache_min = options->socs * kCacheBytesPerSocMin;
+  if (glean.cache_bytes == 0) glean.cache_bytes = std::max(all / 4, cache_min);
+  if (glean.mappers == 0) glean.mappers = options->socs;
+  if (glean.reducers == 0) glean.reducers = std::max(options->socs, 2u);
+  FOEDUS_CHECK(in_range("glean.cache_bytes", glean.cache_bytes, cache_min, all));
+  if (glean.cache_bytes + glean.memory_bytes > all / 4 * 3) {
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "glean.cache_bytes (" + std::to_string(glean.cache_bytes) +
+                             ") and glean.memory_bytes (" + std::to_string(glean.memory_bytes) +
+                             ") leave less than a quarter of memory_bytes (" +
+                             std::to_string(all) + ") to volatile pages and log buffers");
+  }
+  return {};
 }
 
 Status refuse_logs(device::Device* device) {

@@ -10,6 +10,10 @@ namespace foedus::engine {
 // kInvalidArgument: names the option, its value and its range.
 Status check_options(const Options& options);
 
+// Replaces the zeroes of options.glean that stand for "a part of memory_bytes", which is known, as
+// is socs. kInvalidArgument: the parts are more than the whole.
+Status fill_in_glean(Options* options);
+
 // Half of the physical memory.
 std::uint64_t default_memory_bytes();
 

@@ -4,6 +4,11 @@
 
 namespace foedus {
 
+Status engine::ScanCursor::open_sequential() {
+  return is_of_snapshot_ ? sequential_.open_in_snapshot(session_->context(), control_, root_)
+                         : sequential_.open(session_->context(), control_);
+}
+
 Scan::Scan(engine::ScanCursor* cursor, Status failure)
     : cursor_(cursor), at_end_(cursor == nullptr), failure_(std::move(failure)) {}
 
@@ -18,6 +23,7 @@ Scan::~Scan() {
   if (cursor_ == nullptr) return;
   if (cursor_->kind_ == StorageKind::kMasstree) {
     cursor_->masstree_.close();
+    cursor_->masstree_snapshot_.close();
   } else {
     cursor_->sequential_.close();
   }
@@ -44,15 +50,18 @@ void Scan::next() {
     return;
   }
   --cursor_->rows_left_;
-  if (cursor_->kind_ == StorageKind::kMasstree) {
+  if (cursor_->kind_ == StorageKind::kMasstree && cursor_->is_of_snapshot_) [[unlikely]] {
+    failure_ = cursor_->masstree_snapshot_.next();
+    at_end_ = !failure_.is_ok() || cursor_->masstree_snapshot_.at_end();
+    if (!at_end_) row_ = {cursor_->masstree_snapshot_.key(), cursor_->masstree_snapshot_.payload()};
+  } else if (cursor_->kind_ == StorageKind::kMasstree) {
     failure_ = cursor_->masstree_.next();
     at_end_ = !failure_.is_ok() || cursor_->masstree_.at_end();
     if (!at_end_) row_ = {cursor_->masstree_.key(), cursor_->masstree_.payload()};
   } else {
     // Opening a sequential cursor moves it to the first record.
-    failure_ = std::exchange(cursor_->is_positioned_, true)
-                   ? cursor_->sequential_.next()
-                   : cursor_->sequential_.open(cursor_->session_->context(), cursor_->control_);
+    failure_ = std::exchange(cursor_->is_positioned_, true) ? cursor_->sequential_.next()
+                                                            : cursor_->open_sequential();
     at_end_ = !failure_.is_ok() || cursor_->sequential_.at_end();
     if (!at_end_) row_ = {{}, cursor_->sequential_.payload()};
   }
@@ -67,7 +76,13 @@ Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view h
   engine::ScanCursor* const cursor = session_->take_cursor();
   cursor->kind_ = StorageKind::kMasstree;
   cursor->rows_left_ = options.limit;
-  cursor->masstree_.open(call.context(), call.control(), low, high, options.reverse);
+  cursor->is_of_snapshot_ = call.is_of_snapshot();
+  if (cursor->is_of_snapshot_) [[unlikely]] {
+    cursor->masstree_snapshot_.open(call.context(), call.control(), call.root_in_snapshot(), low,
+                                    high, options.reverse);
+  } else {
+    cursor->masstree_.open(call.context(), call.control(), low, high, options.reverse);
+  }
   return Scan(cursor, {});
 }
 
@@ -83,6 +98,8 @@ Scan Txn::scan(const Sequential& storage, ScanOptions options) {
   cursor->rows_left_ = options.limit;
   cursor->is_positioned_ = false;
   cursor->control_ = call.control();
+  cursor->is_of_snapshot_ = call.is_of_snapshot();
+  if (cursor->is_of_snapshot_) cursor->root_ = call.root_in_snapshot();
   return Scan(cursor, {});
 }
 

@@ -24,20 +24,48 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
                 .clock = parts.clock,
                 .log = &log_,
                 .session = parts.number,
-                .soc = parts.soc}),
+                .soc = parts.soc,
+                .cache = parts.cache}),
       random_(parts.number + 1) {}
 
 EngineSession::~EngineSession() = default;
 
 Status EngineSession::begin(const TxnOptions& options) {
-  if (options.isolation == Isolation::kSnapshot) {
-    return Status::error(ErrorCode::kNotSupported,
-                         "snapshot isolation needs a stratified snapshot, and there is none");
-  }
   FOEDUS_CHECK(engine_->check_open());
+  if (!options.read_only && options.isolation == Isolation::kSerializable) {
+    engine_->hold_up_writer();
+  }
+  const bool of_snapshot = options.isolation == Isolation::kSnapshot;
+  if (of_snapshot || options.as_of.is_valid() || options.at_least.is_valid()) [[unlikely]] {
+    FOEDUS_CHECK(enter_snapshot(options));
+  }
   durability_ = options.durability;
   context_.begin(options);
   return {};
+}
+
+// The waiting is done before anything is announced or pinned: it holds nobody up.
+Status EngineSession::enter_snapshot(const TxnOptions& options) {
+  const bool waits = options.at_least.is_valid();
+  if (options.isolation != Isolation::kSnapshot || (waits && options.as_of.is_valid())) {
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "as_of and at_least belong to snapshot isolation, one at a time");
+  }
+  context_.forget_retry();
+  Snapshots& snapshots = engine_->snapshots();
+  if (waits) FOEDUS_CHECK(engine_->wait_covered(options.at_least, options.timeout_us));
+  if (options.as_of.is_valid()) {
+    FOEDUS_TRY(snapshot_, snapshots.enter_as_of(context_.session(), options.as_of));
+  } else {
+    snapshot_ = snapshots.enter(context_.session());
+  }
+  return {};
+}
+
+void EngineSession::leave_snapshot() {
+  if (snapshot_ == nullptr) return;
+  snapshot_ = nullptr;
+  engine_->snapshots().leave(context_.session());
 }
 
 Result<Ticket> EngineSession::commit() {
@@ -49,7 +77,12 @@ Result<Ticket> EngineSession::commit() {
     return engine_->log_failure();
   }
   Epoch epoch;
-  FOEDUS_CHECK(txn::commit(&context_, &epoch));
+  Status status = txn::commit(&context_, &epoch);
+  if (snapshot_ != nullptr) [[unlikely]] {
+    epoch = snapshot_->covered();
+    leave_snapshot();
+  }
+  FOEDUS_CHECK(std::move(status));
   const Ticket ticket(&engine_->durability(), epoch);
   if (durability_ == Durability::kSync && epoch.is_valid()) FOEDUS_CHECK(ticket.wait_durable());
   return ticket;
@@ -58,6 +91,7 @@ Result<Ticket> EngineSession::commit() {
 void EngineSession::rollback() {
   if (!context_.is_open() || !engine_->check_process().is_ok()) return;
   txn::rollback(&context_, context_.is_doomed());
+  leave_snapshot();
 }
 
 void EngineSession::forget_retry() {

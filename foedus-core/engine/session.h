@@ -12,6 +12,7 @@
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/storage/masstree/masstree_cursor.h"
+#include "foedus-core/storage/masstree/masstree_snapshot_cursor.h"
 #include "foedus-core/storage/sequential/sequential_cursor.h"
 #include "foedus/txn.h"
 
@@ -19,18 +20,24 @@ namespace foedus::engine {
 
 class Engine;
 class EngineSession;
+class ReadableSnapshot;
 
 // A scan at work; kept by its session for the next one, on lines of its own.
 class alignas(64) ScanCursor {
  public:
   explicit ScanCursor(EngineSession* session) : session_(session) {}
+  // sequential_, at its first record.
+  Status open_sequential();
 
   EngineSession* session_;
   StorageKind kind_ = StorageKind::kMasstree;
   std::uint64_t rows_left_ = 0;
   bool is_positioned_ = false;  // sequential_: open() came first
+  bool is_of_snapshot_ = false;
+  page::SnapshotPageId root_;  // is_of_snapshot_: of the storage
   occ::StorageControl* control_ = nullptr;
   storage::masstree::Cursor masstree_;
+  storage::masstree::SnapshotCursor masstree_snapshot_;
   storage::sequential::Cursor sequential_;
 };
 
@@ -40,7 +47,8 @@ class EngineSession {
     Engine* engine;
     page::PagePool* pool;
     epoch::EpochClock* clock;
-    log::LogRoom* room;  // null: nothing is logged
+    log::LogRoom* room;          // null: nothing is logged
+    snapshot::PageCache* cache;  // null: there are no snapshots
     std::uint32_t number;
     std::uint32_t soc;
     std::uint64_t log_buffer_bytes;
@@ -57,8 +65,10 @@ class EngineSession {
   std::uint32_t soc() const { return context_.soc(); }
 
   // ---- transactions --------------------------------------------------------------------------
-  // kNotSupported, or the log's error: nothing has begun.
+  // What foedus::Session::begin() reports: nothing has begun.
   Status begin(const TxnOptions& options);
+  // What the transaction of Isolation::kSnapshot reads; null: the empty database.
+  const ReadableSnapshot* snapshot() const { return snapshot_; }
   // Ends the transaction. Waits for durability if it was begun with Durability::kSync.
   Result<Ticket> commit();
   void rollback();
@@ -77,12 +87,17 @@ class EngineSession {
   void give_cursor(ScanCursor* cursor);
 
  private:
+  Status enter_snapshot(const TxnOptions& options);
+  // REQUIRES: no transaction is open.
+  void leave_snapshot();
+
   Engine* const engine_;
   numa::SocMemory ring_;
   page::SessionPages pages_;
   log::LogBuffer log_;
   occ::TxnContext context_;
   base::Random random_;
+  const ReadableSnapshot* snapshot_ = nullptr;  // of the open transaction
   Durability durability_ = Durability::kAsync;
   bool in_transact_ = false;
   std::vector<std::unique_ptr<ScanCursor>> free_cursors_;

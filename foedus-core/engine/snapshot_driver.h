@@ -1,13 +1,17 @@
 #pragma once
-// What the core gives to the gleaner, and the gleaner to the core.
+// What the core gives to the gleaner, and the gleaner to the core: an order for one snapshot, and
+// the call that carries it out. The call is defined in gleaner/ and resolved when the library is
+// linked, so that nothing of the core includes the gleaner.
 //
-//   E13 A glean of a directory reads the log only after the cut of the last incarnation was made
-//       durable (log L11): what it writes must not outlive what it was made of.
+//   E13 A glean reads only what is durable: of a log that runs, epochs up to one that was
+//       announced; of one that was found, after its cut was made durable (log L11). What it writes
+//       must not outlive what it was made of.
 //   E14 The storages of a snapshot are those of the one before and of the log's creations, without
 //       those that the log drops up to the epoch that is covered.
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,8 +21,10 @@
 #include "foedus-core/device/device.h"
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/numa/topology.h"
+#include "foedus-core/occ/page_sample.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage_meta/storage_meta.h"
+#include "foedus/database.h"
 #include "foedus/epoch.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
@@ -28,6 +34,69 @@ class Log;
 }
 
 namespace foedus::engine {
+
+// One snapshot to be made. What it points to outlives the call.
+struct GleanOrder {
+  using OpenSegment = std::function<Result<std::unique_ptr<log::SegmentRecords>>()>;
+
+  device::Device* device = nullptr;
+  base::Runtime* runtime = nullptr;
+  const numa::Topology* topology = nullptr;
+
+  // The log: all records of epochs behind `previous` up to `covered` are in these segments, those
+  // of one logger in their order. Opened by any thread, each once.
+  std::vector<OpenSegment> segments;
+  // Those that exist at the end of `covered`, ascending by id (E14).
+  std::vector<storage_meta::StorageMeta> storages;
+  page::StorageId next_storage_id{};             // above all that were ever given
+  // What changed where, by storage (same places), as far as anything is known; may be empty.
+  std::vector<std::vector<occ::PageSample>> samples;
+  const snapshot::Manifest* previous = nullptr;  // null: there is none
+  Epoch covered;
+  Epoch newest_seen;  // not below covered
+
+  std::uint32_t mappers = 0;               // 1..kMaxSocs; 0: one for each SOC
+  std::uint32_t reducers = 0;              // and composers and files; the same
+  std::uint64_t mapper_bytes = 16u << 20;  // memory of each
+  std::uint64_t reducer_bytes = 64u << 20;
+
+  // Told of the progress, by the calling thread; may be empty.
+  GleanProgressSink progress;
+};
+
+// Makes the snapshot durable, and returns its manifest. On failure the newest snapshot is the one
+// before, and what was written is leftovers. REQUIRES: one at a time for a directory.
+Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report);
+
+// Moves the live pages of files that are mostly superseded, if there are such: the same snapshot in
+// other files, with the next number. Nothing: it is well as it is. Counts in `report`. REQUIRES:
+// `newest` is; none is being made. Whoever follows page ids of `newest` has to be given the new
+// ones before its files go.
+Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
+                                                        const snapshot::Manifest& newest,
+                                                        GleanReport* report);
+
+// Where a record of a storage of that kind stands in the storage's order: what samples are of.
+// Defined as make_snapshot() is.
+std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
+
+// ---- what is in a log that nobody writes to -----------------------------------------------------
+
+struct FoundCatalog {
+  std::vector<storage_meta::StorageMeta> storages;  // E14, ascending by id
+  page::StorageId next_storage_id{};                // above all that were ever given
+  std::vector<std::vector<occ::PageSample>> samples;  // of the log's records, by storage
+};
+
+// `previous`: null: there is no snapshot.
+Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous);
+
+// Null: there is no snapshot yet.
+Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device);
+
+// An order for all that `log` was found to hold; storages and memory are left to the caller.
+// REQUIRES: Log::make_cut_durable() was successful (E13).
+GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous);
 
 // A directory that no engine has open: locked, its log read, its newest manifest, its catalog.
 class ClosedDirectory {
@@ -51,8 +120,8 @@ class ClosedDirectory {
   Epoch durable() const { return durable_; }
   Epoch newest_seen() const { return newest_seen_; }
   // E14, ascending by id; and an id above all that were ever given.
-  const std::vector<storage_meta::StorageMeta>& storages() const { return storages_; }
-  page::StorageId next_storage_id() const { return next_storage_id_; }
+  const std::vector<storage_meta::StorageMeta>& storages() const { return catalog_.storages; }
+  page::StorageId next_storage_id() const { return catalog_.next_storage_id; }
 
   // How long the catalog's records were looked for.
   std::uint64_t catalog_us() const { return catalog_us_; }
@@ -60,11 +129,12 @@ class ClosedDirectory {
   // Segments of the log, those of one logger in their order.
   std::size_t segment_count() const;
   Result<std::unique_ptr<log::SegmentRecords>> open_segment(std::size_t index) const;
+  // All of it.
+  GleanOrder order() const;
 
  private:
   ClosedDirectory() = default;
   Status read(const std::string& dir, std::uint32_t socs, LogSink sink);
-  Status read_catalog();
 
   std::unique_ptr<base::Runtime> runtime_;
   std::unique_ptr<numa::Topology> topology_;
@@ -73,8 +143,7 @@ class ClosedDirectory {
   std::optional<snapshot::Manifest> manifest_;
   Epoch durable_;
   Epoch newest_seen_;
-  std::vector<storage_meta::StorageMeta> storages_;
-  page::StorageId next_storage_id_{};
+  FoundCatalog catalog_;
   std::uint64_t catalog_us_ = 0;
 };
 

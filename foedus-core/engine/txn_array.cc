@@ -2,6 +2,7 @@
 #include <string>
 
 #include "foedus-core/engine/txn_calls.h"
+#include "foedus-core/storage/array/array_snapshot_read.h"
 #include "foedus-core/storage/array/array_storage.h"
 #include "foedus-core/storage/sequential/sequential_storage.h"
 #include "foedus/txn.h"
@@ -17,6 +18,17 @@ std::string_view index_bytes(const std::uint64_t& index) {
   return {reinterpret_cast<const char*>(&index), sizeof(index)};
 }
 
+// With a lock, or from a snapshot.
+[[gnu::noinline]] Status read_otherwise(const Call& call, std::uint64_t index, bool for_update,
+                                        occ::ReadRange* range) {
+  if (call.context().read_mode() != occ::ReadMode::kSnapshot) {
+    return array::get_for_update(call.context(), call.control(), index, range);
+  }
+  if (for_update) return call.no_lock_in_snapshot();
+  return array::get_in_snapshot(call.context(), call.control(), call.root_in_snapshot(), index,
+                                range);
+}
+
 Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_t offset,
             std::span<std::byte> out) {
   FOEDUS_CHECK(call.check_index(index, false));
@@ -25,10 +37,11 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
   range.out = reinterpret_cast<char*>(out.data());
   range.out_bytes = static_cast<std::uint32_t>(out.size());
   range.offset = offset;
-  const bool locks = for_update || call.context().locks_reads();
-  Status status = locks ? array::get_for_update(call.context(), call.control(), index, &range)
-                        : array::get(call.context(), call.control(), index, &range);
-  return call.explain(std::move(status), index_bytes(index));
+  if (for_update || call.context().read_mode() != occ::ReadMode::kOptimistic) [[unlikely]] {
+    return call.explain(read_otherwise(call, index, for_update, &range), index_bytes(index));
+  }
+  return call.explain(array::get(call.context(), call.control(), index, &range),
+                      index_bytes(index));
 }
 
 }  // namespace
@@ -62,7 +75,7 @@ Status Txn::get_for_update(const Array& storage, std::uint64_t index, std::span<
 
 void Txn::prefetch(const Array& storage, std::uint64_t index) {
   const Call call(session_, storage);
-  if (call.check_index(index, false).is_ok()) {
+  if (call.check_index(index, false).is_ok() && !call.is_of_snapshot()) {
     array::prefetch(call.context(), call.control(), index);
   }
 }

@@ -19,7 +19,8 @@ class Call {
       : session_(session), control_(internal::StorageAccess::control_of(storage)) {}
 
   Status check(bool is_write) const {
-    if (is_ready(is_write)) [[likely]] return {};
+    if (is_ready(is_write)) [[likely]]
+      return {};
     return refusal(is_write);
   }
 
@@ -56,21 +57,25 @@ class Call {
  public:
   // In line are only the tests: Status objects of what went well cost more than they.
   [[gnu::always_inline]] Status check_key(std::string_view key, bool is_write) const {
-    if (is_ready(is_write) && key.size() <= kMaxKeyBytes) [[likely]] return {};
+    if (is_ready(is_write) && key.size() <= kMaxKeyBytes) [[likely]]
+      return {};
     return refusal_of_key(key, is_write);
   }
   [[gnu::always_inline]] Status check_payload(std::string_view payload,
                                               std::size_t bytes_max) const {
-    if (payload.size() <= bytes_max) [[likely]] return {};
+    if (payload.size() <= bytes_max) [[likely]]
+      return {};
     return refusal_of_payload(payload, bytes_max);
   }
   [[gnu::always_inline]] Status check_index(std::uint64_t index, bool is_write) const {
-    if (is_ready(is_write) && index < control_->meta.records) [[likely]] return {};
+    if (is_ready(is_write) && index < control_->meta.records) [[likely]]
+      return {};
     return refusal_of_index(index, is_write);
   }
   // [offset, offset + bytes) of an array's payload.
   [[gnu::always_inline]] Status check_part(std::uint32_t offset, std::size_t bytes) const {
-    if (offset + bytes <= control_->meta.payload_bytes) [[likely]] return {};
+    if (offset + bytes <= control_->meta.payload_bytes) [[likely]]
+      return {};
     return refusal_of_part(offset, bytes);
   }
 
@@ -115,6 +120,16 @@ class Call {
 
   occ::TxnContext& context() const { return session_->context(); }
   occ::StorageControl* control() const { return control_; }
+  bool is_of_snapshot() const { return context().read_mode() == occ::ReadMode::kSnapshot; }
+  // Where the storage begins in the transaction's snapshot; null: it is empty there.
+  page::SnapshotPageId root_in_snapshot() const {
+    const ReadableSnapshot* const snapshot = session_->snapshot();
+    return snapshot == nullptr ? page::SnapshotPageId() : snapshot->root_of(control_->id());
+  }
+  [[gnu::cold]] Status no_lock_in_snapshot() const {
+    Status status = Status::error(ErrorCode::kInvalidArgument, "get_for_update() in a snapshot");
+    return std::move(status.at_table(control_->meta.name));
+  }
   bool is_masstree() const { return control_->meta.kind == StorageKind::kMasstree; }
 
  private:

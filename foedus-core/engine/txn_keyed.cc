@@ -3,7 +3,9 @@
 #include <cstring>
 
 #include "foedus-core/engine/txn_calls.h"
+#include "foedus-core/storage/hash/hash_snapshot_read.h"
 #include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/storage/masstree/masstree_snapshot_read.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
 #include "foedus/txn.h"
 
@@ -18,18 +20,29 @@ using engine::Call;
 // How many keys get_many() keeps in flight.
 constexpr std::size_t kPrefetchDistance = 16;
 
+// With a lock, or from a snapshot.
+[[gnu::noinline]] Status read_otherwise(const Call& call, std::string_view key, bool for_update,
+                                        occ::ReadRange* range) {
+  occ::TxnContext& context = call.context();
+  if (context.read_mode() != occ::ReadMode::kSnapshot) {
+    return call.is_masstree() ? masstree::get_for_update(context, call.control(), key, range)
+                              : hash::get_for_update(context, call.control(), key, range);
+  }
+  if (for_update) return call.no_lock_in_snapshot();
+  const page::SnapshotPageId root = call.root_in_snapshot();
+  return call.is_masstree() ? masstree::get_in_snapshot(context, call.control(), root, key, range)
+                            : hash::get_in_snapshot(context, call.control(), root, key, range);
+}
+
 Status read(const Call& call, std::string_view key, bool for_update, occ::ReadRange* range) {
   occ::TxnContext& context = call.context();
-  const bool locks = for_update || context.locks_reads();
-  Status status;
-  if (call.is_masstree()) {
-    status = locks ? masstree::get_for_update(context, call.control(), key, range)
-                   : masstree::get(context, call.control(), key, range);
-  } else {
-    status = locks ? hash::get_for_update(context, call.control(), key, range)
-                   : hash::get(context, call.control(), key, range);
+  if (for_update || context.read_mode() != occ::ReadMode::kOptimistic) [[unlikely]] {
+    return call.explain(read_otherwise(call, key, for_update, range), key);
   }
-  return call.explain(std::move(status), key);
+  if (call.is_masstree()) {
+    return call.explain(masstree::get(context, call.control(), key, range), key);
+  }
+  return call.explain(hash::get(context, call.control(), key, range), key);
 }
 
 occ::ReadRange range_of(std::span<std::byte> out) {
@@ -143,7 +156,7 @@ Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> request
 
 void Txn::prefetch(const KeyedStorage& storage, std::string_view key) {
   const Call call(session_, storage);
-  if (!call.check_key(key, false).is_ok()) return;
+  if (!call.check_key(key, false).is_ok() || call.is_of_snapshot()) return;
   if (call.is_masstree()) {
     masstree::prefetch(call.context(), call.control(), key);
   } else {

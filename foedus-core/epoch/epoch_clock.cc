@@ -1,5 +1,6 @@
 #include "foedus-core/epoch/epoch_clock.h"
 
+#include <algorithm>
 #include <string>
 
 #include "foedus-core/base/invariant.h"
@@ -11,8 +12,20 @@ namespace {
 
 // A commit takes microseconds; one that is still at work is looked at again after this long.
 constexpr std::uint64_t kLookAgainUs = 20;
+// Who waits for frames asks again after this long.
+constexpr std::uint64_t kAskAgainUs = 1'000;
 // A session that holds the clock for this long is named to the operator.
 constexpr std::uint64_t kStuckUs = 1'000'000;
+
+// Moves `word` up to `value`. False: it was there already.
+bool raise(base::AtomicWord<std::uint64_t>* word, std::uint64_t value) {
+  // order: relaxed, the exchange decides; the word guards no other memory.
+  std::uint64_t seen = word->load_relaxed();
+  while (seen < value) {
+    if (word->compare_exchange_acq_rel(seen, value)) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -26,16 +39,30 @@ EpochClock::EpochClock(base::Runtime* runtime, Epoch first, std::uint32_t sessio
   current_.store_relaxed(first.number());
   published_.store_relaxed(first.number() - 1);
   reclaimable_.store_relaxed(first.number() - 1);
+  cache_reclaimable_.store_relaxed(first.number() - 1);
 }
 
 bool EpochClock::raise_hurry(Epoch waited_for) {
-  // order: relaxed, the exchange decides; the word guards no other memory. Whoever raises it steps
-  // or wakes the clock, so that one who finds it high enough need not.
-  std::uint64_t seen = hurry_epoch_.load_relaxed();
-  while (seen < waited_for.number()) {
-    if (hurry_epoch_.compare_exchange_acq_rel(seen, waited_for.number())) return true;
+  // Whoever raises it steps or wakes the clock, so that one who finds it high enough need not.
+  return raise(&hurry_epoch_, waited_for.number());
+}
+
+bool EpochClock::wait_cache_reclaimable(Epoch wanted, std::uint64_t* left_us) {
+  const auto ready = [&] { return cache_reclaimable() >= wanted; };
+  for (std::uint64_t then_us = runtime_->now_us(); !ready();) {
+    // Before the step that is asked for: it, or one that follows it soon, finds the wish.
+    raise(&cache_wanted_, wanted.number());
+    raise_hurry(wanted);
+    // A step or two in this thread cost less than two switches of threads.
+    if (runtime_->help({this}, ready)) return true;
+    runtime_->notify(this);
+    runtime_->wait(&cache_moved_, std::min(*left_us, kAskAgainUs), ready);
+    const std::uint64_t now_us = runtime_->now_us();
+    *left_us -= std::min(*left_us, now_us - then_us);
+    then_us = now_us;
+    if (*left_us == 0) return ready();
   }
-  return false;
+  return true;
 }
 
 bool EpochClock::try_publish(std::uint64_t epoch) {
@@ -67,15 +94,31 @@ void EpochClock::name_stuck(std::uint32_t session, std::uint64_t epoch) {
 
 void EpochClock::update_reclaimable() {
   // What is stamped with the current epoch was perhaps found by a transaction pinned in it.
-  std::uint64_t oldest = current_.load_relaxed();  // order: relaxed, own word
-  base::fence_seq_cst();                           // order: E3, the clock's half of the argument
+  const std::uint64_t current = current_.load_relaxed();  // order: relaxed, own word
+  std::uint64_t oldest = current;
+  std::uint64_t oldest_cache = current;
+  base::fence_seq_cst();  // order: E3, the clock's half of the argument, and E20
   for (std::uint32_t i = 0; i < sessions_max_; ++i) {
-    // order: acquire, pairs with unpin(): that transaction's accesses came before.
+    // order: acquire twice, pairs with unpin() and unpin_cache(): the accesses came before.
     const std::uint64_t pinned = slots_[i].pin.load_acquire();
     if (pinned != 0 && pinned < oldest) oldest = pinned;
+    const std::uint64_t cache_pinned = slots_[i].cache_pin.load_acquire();
+    if (cache_pinned != 0 && cache_pinned < oldest_cache) oldest_cache = cache_pinned;
   }
   // order: release, pairs with reclaimable().
   reclaimable_.store_release(oldest - 1);
+  // order: relaxed, own word.
+  if (cache_reclaimable_.load_relaxed() == oldest_cache - 1) return;
+  // order: release, pairs with cache_reclaimable().
+  cache_reclaimable_.store_release(oldest_cache - 1);
+  runtime_->wake(&cache_moved_);
+}
+
+// E21. Sooner where somebody waits for the end of cache pins.
+std::uint64_t EpochClock::rest_us(std::uint64_t us) const {
+  // order: relaxed twice. Who raises it notifies the clock afterwards; the other is an own word.
+  const bool is_awaited = cache_wanted_.load_relaxed() > cache_reclaimable_.load_relaxed();
+  return is_awaited ? std::min(us, kLookAgainUs) : us;
 }
 
 std::uint64_t EpochClock::step() {
@@ -87,7 +130,7 @@ std::uint64_t EpochClock::step() {
   update_reclaimable();
   const bool hurried = hurry_epoch_.load_relaxed() >= current;  // order: relaxed, see hurry()
   const std::uint64_t age_us = now_us - last_advance_us_;
-  if (!hurried && age_us < interval_us_) return interval_us_ - age_us;
+  if (!hurried && age_us < interval_us_) return rest_us(interval_us_ - age_us);
 
   FOEDUS_INVARIANT(current < Epoch::kMax, current);
   // order: seq_cst store and fence: E2, the clock's half of the argument.

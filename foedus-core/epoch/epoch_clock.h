@@ -1,16 +1,21 @@
 #pragma once
 // EpochClock: the current epoch, which commits belong to it, and which pages may be reused.
 //
-// Two protections, two words of each session (they must not be one: a commit takes microseconds, a
-// transaction as long as its user likes):
+// Three protections, three words of each session (they must not be one: a commit takes
+// microseconds, a transaction as long as its user likes, a look at a cached page as long as one
+// search):
 //
 //   word        written by  read by   meaning
 //   in_commit   session     clock     0, or an epoch not above that of the commit at work
 //   pin         session     clock     0, or an epoch not above that in which the open transaction
 //                                     began to follow pointers
+//   cache_pin   session     clock     0, or an epoch not above that in which the session began to
+//                                     look for the cached snapshot page that it is using
 //   current     clock       all       epoch of commits that reach their serialization point now
 //   published   clock       loggers   all commits up to this epoch are published in their rings
 //   reclaimable clock       sessions  pages stamped up to this epoch may be used again (E3)
+//   cache_reclaimable  clock  page cache  frames stamped up to this epoch may be used again (E3)
+//   cache_wanted  waiters   clock     somebody waits until cache_reclaimable gets there (E21)
 //
 //   E1  The epoch of a commit is read between its seq_cst fence and its publish, and in_commit is
 //       set before that fence.
@@ -28,9 +33,19 @@
 //       never finds it. If the session's fence is before the clock's: a session that found the page
 //       fenced before the retirer did, so its pin is <= e, for current only grows; the clock sees
 //       the pin and waits, or sees what came later, and the transaction is over.
-//   E4  in_commit and pin are stored with release order also when they are set: the clock may see
+//   E4  A session's words are stored with release order also when they are set: the clock may see
 //       the new value without the 0 before, and then, too, the last transaction's accesses and
 //       publish came before.
+//   E20  cache_pin and cache_reclaimable are E3 for frames of the page cache, with words of their
+//       own. A pin that is renewed while it is set ends the use of what was looked at under it: it
+//       is an unpin() whose 0 nobody sees (E4), and a pin(). One of the current epoch need not be
+//       renewed. Its fence stands for every look-up until it is: where the session's fence is
+//       before the clock's, the pin is the same word, and is seen; where the clock's is before it,
+//       what was unlinked before the clock's fence is not found by any later look-up either.
+//   E21  Who waits for cache_reclaimable has no cache pin, so waiters do not wait for each other.
+//       The others are in the midst of one search: they wait for a device, or for a page lock,
+//       whose holders wait for neither. The clock looks for the end of their searches every few
+//       microseconds while somebody waits.
 
 #include <cstdint>
 #include <memory>
@@ -47,6 +62,7 @@ namespace foedus::epoch {
 struct alignas(64) SessionEpochs {
   base::AtomicWord<std::uint64_t> in_commit;
   base::AtomicWord<std::uint64_t> pin;
+  base::AtomicWord<std::uint64_t> cache_pin;
 };
 
 class EpochClock : public base::Task {
@@ -69,6 +85,11 @@ class EpochClock : public base::Task {
     // order: acquire, pairs with the release in step(): the sessions' last accesses came before.
     return Epoch(reclaimable_.load_acquire());
   }
+  // The same for what cache pins protect.
+  Epoch cache_reclaimable() const {
+    // order: acquire, as reclaimable().
+    return Epoch(cache_reclaimable_.load_acquire());
+  }
 
   SessionEpochs& slot(std::uint32_t session) { return slots_[session]; }
 
@@ -84,6 +105,23 @@ class EpochClock : public base::Task {
     // order: release: this transaction's page accesses come before the clock sees it gone.
     slots_[session].pin.store_release(0);
   }
+  // E20. The session looks for a cached page, and uses those no more that it found before.
+  void pin_cache(std::uint32_t session) {
+    base::AtomicWord<std::uint64_t>& pin = slots_[session].cache_pin;
+    const std::uint64_t current = current_.load_relaxed();  // order: relaxed, as in pin()
+    if (pin.load_relaxed() == current) return;              // order: relaxed, own word
+    pin.store_release(current);                             // order: release, E4
+    base::fence_seq_cst();  // order: E3, the session's half of the argument
+  }
+  void unpin_cache(std::uint32_t session) {
+    // order: release: the last look at a cached page comes before the clock sees it gone.
+    slots_[session].cache_pin.store_release(0);
+  }
+  // Until cache_reclaimable() is at least `wanted`, for which the clock hurries. Takes the time off
+  // *left_us. False: that was not enough. REQUIRES: the caller has no cache pin and holds no page
+  // lock (E21).
+  bool wait_cache_reclaimable(Epoch wanted, std::uint64_t* left_us);
+
   // E1. Is the fence of the serialization point; returns the epoch of the commit.
   Epoch enter_commit(std::uint32_t session) {
     // order: release is E4; the load is relaxed, an old epoch only lets the clock wait.
@@ -126,6 +164,7 @@ class EpochClock : public base::Task {
   bool try_publish(std::uint64_t epoch);
   void name_stuck(std::uint32_t session, std::uint64_t epoch);
   void update_reclaimable();
+  std::uint64_t rest_us(std::uint64_t us) const;
 
   // Constant after construction.
   base::Runtime* const runtime_;
@@ -142,10 +181,13 @@ class EpochClock : public base::Task {
   alignas(64) base::AtomicWord<std::uint64_t> current_;
   base::AtomicWord<std::uint64_t> published_;
   base::AtomicWord<std::uint64_t> reclaimable_;
+  base::AtomicWord<std::uint64_t> cache_reclaimable_;
   base::AtomicWord<std::int64_t> stuck_session_{-1};
 
   // Written by waiters.
   alignas(64) base::AtomicWord<std::uint64_t> hurry_epoch_;
+  base::AtomicWord<std::uint64_t> cache_wanted_;
+  base::WaitPoint cache_moved_;  // own synchronization
 };
 
 }  // namespace foedus::epoch

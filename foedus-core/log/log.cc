@@ -161,18 +161,46 @@ std::uint64_t Log::bytes_on_device() const { return directory_->bytes_on_device(
 
 std::vector<LogSegment> Log::segments() const { return directory_->segments(); }
 
-Status Log::read(const LogSegment& segment, Epoch newest, const RecordVisitor& visit) const {
-  FOEDUS_TRY(auto file, device_->open(segment_name(segment.soc, segment.number),
-                                      device::Access::kRead));
+namespace {
+
+struct OpenedSegment {
+  std::unique_ptr<device::File> file;
+  SegmentHeader header;
+};
+
+Result<OpenedSegment> open_file(device::Device* device, const LogSegment& segment) {
+  OpenedSegment opened;
+  FOEDUS_TRY(opened.file,
+             device->open(segment_name(segment.soc, segment.number), device::Access::kRead));
   SegmentBlock block;
-  FOEDUS_TRY(const std::size_t read, file->read_at(0, block.bytes(), kBlockBytes));
+  FOEDUS_TRY(const std::size_t read, opened.file->read_at(0, block.bytes(), kBlockBytes));
   if (read != kBlockBytes || block.header_state() != SegmentBlock::State::kValid) {
-    return Status::error(ErrorCode::kCorruption, file->path() + ": no valid header at offset 0");
+    return Status::error(ErrorCode::kCorruption,
+                         opened.file->path() + ": no valid header at offset 0");
   }
-  const SegmentHeader header = block.header();
-  const Epoch cut = std::min(newest, Epoch(segment.cut_epoch));
-  SegmentRecords records(std::move(file), header, segment.synced_bytes, cut);
-  return visit_all(&records, header.incarnation, visit);
+  opened.header = block.header();
+  return opened;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SegmentRecords>> Log::open_segment(const LogSegment& segment,
+                                                          Epoch newest) const {
+  FOEDUS_TRY(OpenedSegment opened, open_file(device_, segment));
+  return std::make_unique<SegmentRecords>(std::move(opened.file), opened.header,
+                                          segment.synced_bytes,
+                                          std::min(newest, Epoch(segment.cut_epoch)));
+}
+
+Status Log::read(const LogSegment& segment, Epoch newest, const RecordVisitor& visit) const {
+  FOEDUS_TRY(OpenedSegment opened, open_file(device_, segment));
+  SegmentRecords records(std::move(opened.file), opened.header, segment.synced_bytes,
+                         std::min(newest, Epoch(segment.cut_epoch)));
+  return visit_all(&records, opened.header.incarnation, visit);
+}
+
+void Log::roll_segments() {
+  for (const auto& logger : loggers_) logger->roll();
 }
 
 Status Log::remove_segments_up_to(Epoch covered) { return directory_->remove_up_to(covered); }

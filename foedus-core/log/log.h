@@ -123,6 +123,12 @@ class Log {
   // As read_segment(), for records up to `newest` in what was synced when segments() was called.
   // Any thread. kNotFound: it was removed since.
   Status read(const LogSegment& segment, Epoch newest, const RecordVisitor& visit) const;
+  // The same records one at a time.
+  Result<std::unique_ptr<SegmentRecords>> open_segment(const LogSegment& segment,
+                                                       Epoch newest) const;
+  // Each logger goes on in a new segment soon, also if it has nothing to write, so that those
+  // before can be removed as a whole. Any thread.
+  void roll_segments();
   // Deletes the segments, oldest first, of which no record is newer than `covered`. Any thread.
   Status remove_segments_up_to(Epoch covered);
 

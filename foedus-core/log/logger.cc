@@ -122,7 +122,8 @@ bool Logger::is_due(std::uint64_t published) {
   // order: acquire, pairs with wait_for_room().
   const bool room_wanted = room_wanted_.exchange_acq_rel(0) != 0;
   const bool must_mark = published > mark_ && progress_->dirty() > mark_;  // L19
-  return room_wanted || published > scanned_ || must_mark;
+  if (roll_wanted_.exchange_acq_rel(0) != 0) must_roll_ = true;  // order: acquire, as above
+  return room_wanted || published > scanned_ || must_mark || must_roll_;
 }
 
 std::uint64_t Logger::step() {
@@ -237,11 +238,17 @@ Status Logger::flush_packed(std::uint64_t mark_epoch) {
 // ---- segments
 // ------------------------------------------------------------------------------------
 
+bool Logger::is_full(std::size_t frame_bytes) const {
+  if (segment_ == nullptr || segment_->position() == kBlockBytes) return false;
+  return must_roll_ || segment_->position() + frame_bytes > segment_bytes_;
+}
+
 Status Logger::ensure_segment(std::size_t frame_bytes) {
-  const bool is_full = segment_ != nullptr && segment_->position() > kBlockBytes &&
-                       segment_->position() + frame_bytes > segment_bytes_;
-  if (segment_ != nullptr && !is_full) return {};
-  if (is_full) {
+  if (segment_ != nullptr && !is_full(frame_bytes)) {
+    must_roll_ = must_roll_ && segment_->position() != kBlockBytes;
+    return {};
+  }
+  if (segment_ != nullptr) {
     for (const Attached* const ring : rings_) {
       if (!ring->cursor.is_between_records()) return {};  // L20: a little longer then
     }
@@ -251,6 +258,7 @@ Status Logger::ensure_segment(std::size_t frame_bytes) {
   auto segment = directory_->new_segment(soc_, mark_);
   if (!segment.is_ok()) return segment.status();
   segment_ = std::move(segment).value();
+  must_roll_ = false;
   return {};
 }
 

@@ -56,6 +56,12 @@ class Logger : public base::Task, public LogRoom {
   // Any thread.
   void attach(LogBuffer* ring);
   Status detach(LogBuffer* ring);
+  // The segment is full from the next step on, if there is anything in it.
+  void roll() {
+    // order: release, pairs with is_due(); the flag guards nothing.
+    roll_wanted_.store_release(1);
+    runtime_->notify(this);
+  }
   std::uint64_t bytes_written() const {
     return bytes_written_.load_relaxed();  // order: relaxed, a statistic
   }
@@ -76,6 +82,7 @@ class Logger : public base::Task, public LogRoom {
 
   void look_at_rings();
   bool is_due(std::uint64_t published);
+  bool is_full(std::size_t frame_bytes) const;
   // Steps 2 to 4, and again in a new segment after a failure.
   Status write_all(std::uint64_t published);
   Status try_write_all(std::uint64_t published);
@@ -107,6 +114,7 @@ class Logger : public base::Task, public LogRoom {
   std::vector<std::pair<RingCursor*, RingCursor::Span>> packed_spans_;
   std::uint64_t scanned_ = 0;
   std::uint64_t mark_ = 0;          // synced
+  bool must_roll_ = false;          // as soon as all rings are between two records
   std::uint32_t failures_ = 0;      // since the last sync that succeeded
   bool is_out_of_space_ = false;
 
@@ -118,6 +126,7 @@ class Logger : public base::Task, public LogRoom {
   // Own synchronization.
   base::WaitPoint room_;
   base::AtomicWord<std::uint32_t> room_wanted_;
+  base::AtomicWord<std::uint32_t> roll_wanted_;
   base::AtomicWord<std::uint64_t> bytes_written_;
 };
 

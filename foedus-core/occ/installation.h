@@ -13,6 +13,8 @@
 
 #include <cstdint>
 
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/occ/cold_pages.h"
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/page_pool.h"
@@ -28,13 +30,26 @@ struct Installation {
   snapshot::PageCache* cache = nullptr;
   epoch::EpochClock* clock = nullptr;
   StorageControl* control = nullptr;
-  Epoch covered;                          // all of this epoch and before is in the snapshot
-  std::uint32_t soc = 0;                  // whose part of the cache is used
+  Epoch covered;                       // all of this epoch and before is in the snapshot
+  std::uint32_t soc = 0;               // whose part of the cache is used
+  std::uint32_t session = kNoSession;  // of the caller: whose cache pin is used (O14)
+  // How many volatile pages are dropped at most, or a few more; 0: pointers are installed only.
+  // Sequential storages drop all that they can: nobody comes back to their pages.
+  std::uint64_t pages_to_drop = ~std::uint64_t{0};
+
+  static constexpr std::uint32_t kNoSession = ~std::uint32_t{0};
 };
+
+inline ColdPages cold_pages_of(const Installation& installation) {
+  FOEDUS_INVARIANT(installation.session != Installation::kNoSession, installation.soc);
+  return {installation.cache, installation.clock, installation.session, installation.soc};
+}
 
 struct InstallCounts {
   std::uint64_t pages_dropped = 0;
   std::uint64_t pages_kept = 0;  // volatile pages that changed since, or were in use
+  // What is volatile may lead to pages of earlier snapshots that the new one does not lead to.
+  bool may_need_earlier = false;
 };
 
 }  // namespace foedus::occ

@@ -45,7 +45,8 @@ Result<std::uint64_t> write_overflow(TxnContext& ctx, StorageControl* storage,
 
 namespace {
 
-// next(id): the page of that id, or null. False: it gave null.
+// next(id): the page of that id, or null; the one before is not looked at any more. False: it gave
+// null.
 template <typename Next>
 bool read_chain(std::uint64_t first_page, ReadRange* range, Next&& next) {
   const OverflowPage* page = next(first_page);
@@ -78,6 +79,7 @@ void read_overflow(page::PagePool& pool, std::uint64_t first_page, ReadRange* ra
 }
 
 bool read_cold_overflow(TxnContext& ctx, std::uint64_t first_page, ReadRange* range) {
+  const ColdReads reads(&ctx.cold_pages());  // O14: read_chain() holds one page at a time
   return read_chain(first_page, range, [&ctx](std::uint64_t id) {
     const page::PageHeader* const page = ctx.cold_page(page::SnapshotPageId(id));
     FOEDUS_INVARIANT(page == nullptr || page->kind == page::PageKind::kOverflow, id);

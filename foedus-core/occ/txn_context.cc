@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "foedus-core/snapshot/page_cache.h"
-
 namespace foedus::occ {
 
 namespace {
@@ -44,7 +42,9 @@ void overlay_increment(std::uint32_t at, std::uint64_t delta, ReadRange* range) 
 
 }  // namespace
 
-TxnContext::TxnContext(const Resources& resources) : resources_(resources) {
+TxnContext::TxnContext(const Resources& resources)
+    : resources_(resources),
+      cold_pages_(resources.cache, resources.clock, resources.session, resources.soc) {
   reads_.reserve(kReadsReserved);
   pointers_.reserve(kPointersReserved);
 }
@@ -56,7 +56,8 @@ void TxnContext::begin(const TxnOptions& options) {
   doomed_ = ConflictReason::kNone;
   isolation_ = options.isolation;
   read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
-  locks_reads_ = false;
+  const bool of_snapshot = options.isolation == Isolation::kSnapshot;
+  read_mode_ = of_snapshot ? ReadMode::kSnapshot : ReadMode::kOptimistic;
   if (options.is_retry && !to_hold_.empty()) return hold_again();
   forget_retry();
   // Before the fence of pin(): an epoch that is too old is a safe answer to "since it began".
@@ -81,7 +82,7 @@ void TxnContext::end() {
 }
 
 void TxnContext::end_for_retry() {
-  if (locks_reads_) {
+  if (locks_reads()) {
     for (const ReadEntry& read : reads_) to_hold_.push_back(read.record);
   }
   std::sort(to_hold_.begin(), to_hold_.end());
@@ -136,9 +137,8 @@ Status TxnContext::out_of_pages(StorageControl* storage) {
 }
 
 const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id) {
-  FOEDUS_INVARIANT(resources_.cache != nullptr, id.word());
   page_failure_ = {};
-  return resources_.cache->find(resources_.soc, id, &page_failure_);
+  return cold_pages_.page(id, &page_failure_);
 }
 
 void TxnContext::read_cold_ahead(page::SnapshotPageId id, std::uint32_t count) {
@@ -151,8 +151,15 @@ Status TxnContext::no_page(StorageControl* storage) {
   return std::move(status.at_table(storage->meta.name));
 }
 
-bool TxnContext::own_install(const page::DualPagePointer* pointer,
-                             const page::DualPageIds& before, const page::DualPageIds& after) {
+bool TxnContext::has_followed(const page::DualPagePointer* pointer,
+                              const page::DualPageIds& ids) const {
+  return std::any_of(pointers_.begin(), pointers_.end(), [&](const PointerEntry& entry) {
+    return entry.pointer == pointer && entry.observed == ids;
+  });
+}
+
+bool TxnContext::own_install(const page::DualPagePointer* pointer, const page::DualPageIds& before,
+                             const page::DualPageIds& after) {
   bool followed = false;
   for (PointerEntry& entry : pointers_) {
     if (entry.pointer != pointer || entry.observed != before) continue;
@@ -220,8 +227,7 @@ bool TxnContext::overlay(const WriteSet::Own& own, bool base_present, ReadRange*
   return present;
 }
 
-Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record,
-                          Remember remember) {
+Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record, Remember remember) {
   const WriteSet::Own own = write_set_.find(record);
   if (own.newest != WriteEntry::kNone) {
     // The newest entry decides: partial writes are only made to records that are there.
@@ -240,6 +246,7 @@ Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
                          page::RecordHeader* record, std::uint32_t place, std::string_view key,
                          std::uint32_t payload_offset, std::string_view payload, Premise premise,
                          std::uint64_t overflow) {
+  FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15: it may wait for room in the log
   Status status;
   log::LogRecord* const log_record =
       resources_.log->reserve(log::LogRecord::size_of(key.size(), payload.size()), &status);
@@ -262,6 +269,7 @@ bool TxnContext::holds(const page::RecordHeader* record) const {
 }
 
 Status TxnContext::hold(StorageControl* storage, page::RecordHeader* record, std::string_view key) {
+  FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15
   if (isolation_ != Isolation::kSerializable || holds(record)) return {};
   const bool ascending = std::all_of(
       held_.begin(), held_.end(), [record](const HeldLock& held) { return held.record < record; });

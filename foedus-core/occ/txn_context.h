@@ -20,15 +20,12 @@
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/cold_pages.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus/status.h"
 #include "foedus/txn.h"
-
-namespace foedus::snapshot {
-class PageCache;
-}
 
 namespace foedus::occ {
 
@@ -53,13 +50,17 @@ struct BegunSearch {
   const StorageControl* storage = nullptr;
   std::uint64_t number = 0;  // what is searched for: the storage's own
   page::PageHeader* page = nullptr;
-  void* parent = nullptr;    // the storage's own
+  void* parent = nullptr;  // the storage's own
   page::RecordHeader* record = nullptr;
 };
 
 // What a look at a record found. kMoved: it is now in another page or a layer; look again from
 // above.
 enum class Found : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
+
+// What a transaction's reads do: look and remember, lock first, or look at snapshot pages alone
+// (Isolation::kSnapshot: it asks no storage for a record that is volatile).
+enum class ReadMode : std::uint8_t { kOptimistic, kLocks, kSnapshot };
 
 class TxnContext {
  public:
@@ -103,9 +104,15 @@ class TxnContext {
   // transaction.
   Epoch begin_epoch() const { return begin_epoch_; }
 
+  ReadMode read_mode() const { return read_mode_; }
   // Reads take locks: the second half of transact()'s tries, and get_for_update.
-  bool locks_reads() const { return locks_reads_; }
-  void set_locks_reads(bool locks) { locks_reads_ = locks; }
+  bool locks_reads() const { return read_mode_ == ReadMode::kLocks; }
+  // REQUIRES: is_open().
+  void set_locks_reads(bool locks) {
+    if (read_mode_ != ReadMode::kSnapshot) {
+      read_mode_ = locks ? ReadMode::kLocks : ReadMode::kOptimistic;
+    }
+  }
 
   // ---- what storages call --------------------------------------------------------------------
 
@@ -115,11 +122,14 @@ class TxnContext {
   // No page, or no page now.
   [[gnu::cold]] Status out_of_pages(StorageControl* storage);
 
-  // A page of a snapshot, valid until the transaction ends. Null: no_page() says why.
+  // A page of a snapshot, valid until the next call or the end of the ColdReads that is open (O14).
+  // Null: no_page() says why. REQUIRES: const ColdReads reads(&ctx.cold_pages()); no page lock
+  // held.
   [[gnu::cold]] const page::PageHeader* cold_page(page::SnapshotPageId id);
   // Loads ahead, for cold_page() calls to come: what is missing of so many pages that follow one
   // another in a file. Failures will show when the pages are asked for.
   [[gnu::cold]] void read_cold_ahead(page::SnapshotPageId id, std::uint32_t count);
+  ColdPages& cold_pages() { return cold_pages_; }
   bool has_page_failure() const { return !page_failure_.is_ok(); }
   // Why there was no page: cold_page() could not read it, or there is no memory for another one.
   [[gnu::cold]] Status no_page(StorageControl* storage);
@@ -136,6 +146,9 @@ class TxnContext {
     if (isolation_ != Isolation::kSerializable) return;
     pointers_.push_back({pointer, holder, observed, storage, place});
   }
+  // Whether the transaction has followed `pointer` while it was `ids`.
+  [[gnu::cold]] bool has_followed(const page::DualPagePointer* pointer,
+                                  const page::DualPageIds& ids) const;
   // The transaction itself has just made the volatile page behind `pointer`, which was `before` in
   // both halves. True: it had followed the pointer, which now may be `after`; what it read through
   // it is in the new page now, all of which it has to remember.
@@ -203,6 +216,11 @@ class TxnContext {
   PageSet& page_set() { return page_set_; }
   base::LineVector<ReadEntry>& reads() { return reads_; }
   base::LineVector<PointerEntry>& pointers() { return pointers_; }
+  // What was remembered of a page that nobody will ever see.
+  void forget_since(std::size_t reads, std::size_t pointers) {
+    reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(reads), reads_.end());
+    pointers_.erase(pointers_.begin() + static_cast<std::ptrdiff_t>(pointers), pointers_.end());
+  }
   base::LineVector<HeldLock>& held() { return held_; }
   WaiterPool& waiters() { return waiters_; }
 
@@ -246,6 +264,7 @@ class TxnContext {
   static constexpr std::size_t kBegunAhead = 4;
 
   const Resources resources_;
+  ColdPages cold_pages_;
   base::LineVector<ReadEntry> reads_;
   base::LineVector<PointerEntry> pointers_;
   WriteSet write_set_;
@@ -268,7 +287,7 @@ class TxnContext {
   ConflictReason doomed_ = ConflictReason::kNone;
   bool open_ = false;
   bool read_only_ = false;
-  bool locks_reads_ = false;
+  ReadMode read_mode_ = ReadMode::kOptimistic;
   alignas(64) Counters counters_;
 };
 

@@ -18,6 +18,7 @@
 
 #include "foedus-core/device/device.h"
 #include "foedus-core/page/page_id.h"
+#include "foedus-core/snapshot/live_pages.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"
@@ -33,6 +34,7 @@ struct ManifestStorage {
   std::uint32_t fan_out_bits = 0;         // hash: bits of the hash that the root spreads by; <= 255
   page::SnapshotPageId root;              // null: the storage has no pages
   std::vector<std::uint64_t> boundaries;  // of its partitions; what they mean is the gleaner's
+  std::vector<LivePages> live = {};       // F7: files with pages of it; ascending as files are
   bool operator==(const ManifestStorage&) const = default;
 };
 
@@ -40,7 +42,7 @@ struct ManifestFile {
   page::SnapshotNumber snapshot{};
   std::uint32_t soc = 0;
   std::uint32_t pages = 0;       // pages 1 .. pages are there
-  std::uint32_t live_pages = 0;  // of these, pages that a root of this manifest leads to
+  std::uint32_t live_pages = 0;  // F7: pages that roots of this manifest lead to; at least one
   bool operator==(const ManifestFile&) const = default;
 };
 
@@ -55,7 +57,7 @@ struct Manifest {
 };
 
 // Why no snapshot can be like this, in words; empty if it can. Limits and order of all fields,
-// names used twice, roots that no file of it holds.
+// names used twice, roots that no file of it holds, counts of pages that do not add up.
 std::string problem_of(const Manifest& manifest);
 
 // The bytes of its file. kTooLarge: more than kManifestBytesMax.

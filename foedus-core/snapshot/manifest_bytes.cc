@@ -55,19 +55,51 @@ std::string problem_of_file(const Manifest& manifest, const ManifestFile& file) 
   if (file.soc >= kMaxSocs) return " is of a SOC above the limit";
   if (file.pages >= kFilePagesMax) return " has more pages than an id can name";
   if (file.live_pages > file.pages) return " has more live pages than pages";
+  if (file.live_pages == 0) return " has no live page";
   return {};
 }
 
-// The files are known to be in order: a hostile manifest has millions of them, and of roots.
-bool is_held(const Manifest& manifest, page::SnapshotPageId id) {
-  const ManifestFile wanted{id.snapshot(), id.soc(), 0, 0};
+// Null: it has none of that name. The files are known to be in order: a hostile manifest has
+// millions of them, and of roots.
+const ManifestFile* find_file(const Manifest& manifest, page::SnapshotNumber snapshot,
+                              std::uint32_t soc) {
+  const ManifestFile wanted{snapshot, soc, 0, 0};
   const auto file = std::lower_bound(manifest.files.begin(), manifest.files.end(), wanted,
                                      comes_before);
-  if (file == manifest.files.end() || comes_before(wanted, *file)) return false;
-  return id.page() >= 1 && id.page() <= file->pages;
+  if (file == manifest.files.end() || comes_before(wanted, *file)) return nullptr;
+  return &*file;
 }
 
-std::string problem_of_storage(const Manifest& manifest, const ManifestStorage& storage) {
+bool is_held(const Manifest& manifest, page::SnapshotPageId id) {
+  const ManifestFile* const file = find_file(manifest, id.snapshot(), id.soc());
+  return file != nullptr && id.page() >= 1 && id.page() <= file->pages;
+}
+
+// Adds the counts to `sums`, by the files' places.
+std::string problem_of_counts(const Manifest& manifest, const ManifestStorage& storage,
+                              std::vector<std::uint64_t>* sums) {
+  bool has_root = storage.root.is_null();
+  const LivePages* before = nullptr;
+  for (const LivePages& live : storage.live) {
+    const ManifestFile* const file = find_file(manifest, live.snapshot, live.soc);
+    if (file == nullptr) return " has pages in a file that is not there";
+    if (live.pages == 0 || live.below_records > live.pages) {
+      return " has an impossible number of pages in " + snapshot_name(live.snapshot, live.soc);
+    }
+    if (before != nullptr && !comes_before({before->snapshot, before->soc, 0, 0}, *file)) {
+      return " has counts of pages out of order";
+    }
+    before = &live;
+    (*sums)[static_cast<std::size_t>(file - manifest.files.data())] += live.pages;
+    has_root |= live.snapshot == storage.root.snapshot() && live.soc == storage.root.soc();
+  }
+  if (!has_root) return " has a root in a file that it has no pages in";
+  if (storage.root.is_null() != storage.live.empty()) return " has pages, but no root";
+  return {};
+}
+
+std::string problem_of_storage(const Manifest& manifest, const ManifestStorage& storage,
+                               std::vector<std::uint64_t>* sums) {
   if (storage.id == page::StorageId{0} || storage.id >= manifest.next_storage_id) {
     return " has an id that was never given";
   }
@@ -81,7 +113,7 @@ std::string problem_of_storage(const Manifest& manifest, const ManifestStorage& 
   if (!storage.root.is_null() && !is_held(manifest, storage.root)) {
     return " has a root that lies in no file";
   }
-  return {};
+  return problem_of_counts(manifest, storage, sums);
 }
 
 std::string problem_of_head(const Manifest& manifest) {
@@ -106,6 +138,18 @@ bool read_files(Remaining* bytes, std::uint32_t count, Manifest* manifest) {
   return true;
 }
 
+bool read_live(Remaining* bytes, std::uint64_t count, std::vector<LivePages>* live) {
+  if (count > kManifestBytesMax || !bytes->has(count * sizeof(LivePagesEntry))) return false;
+  live->reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    LivePagesEntry entry;
+    if (!bytes->try_take(&entry)) return false;
+    live->push_back(
+        {page::SnapshotNumber{entry.snapshot}, entry.soc, entry.pages, entry.below_records});
+  }
+  return true;
+}
+
 bool read_storage(Remaining* bytes, ManifestStorage* storage) {
   ManifestStorageEntry entry;
   if (!bytes->try_take(&entry)) return false;
@@ -121,25 +165,31 @@ bool read_storage(Remaining* bytes, ManifestStorage* storage) {
   const std::string_view name = bytes->take(padded);
   storage->name = name.substr(0, entry.name_bytes);
   if (name.find_first_not_of('\0', entry.name_bytes) != name.npos) return false;
-  if (entry.boundary_count == 0) return true;
-  storage->boundaries.resize(entry.boundary_count);
-  std::memcpy(storage->boundaries.data(), bytes->take(boundary_bytes).data(), boundary_bytes);
-  return true;
+  if (entry.boundary_count != 0) {
+    storage->boundaries.resize(entry.boundary_count);
+    std::memcpy(storage->boundaries.data(), bytes->take(boundary_bytes).data(), boundary_bytes);
+  }
+  return read_live(bytes, entry.live_count, &storage->live);
 }
 
 void put_storage(std::string* bytes, const ManifestStorage& storage) {
-  put(bytes, ManifestStorageEntry{
-                 .root = storage.root.word(),
-                 .records = storage.records,
-                 .id = static_cast<std::uint32_t>(storage.id),
-                 .payload_bytes = storage.payload_bytes,
-                 .boundary_count = static_cast<std::uint32_t>(storage.boundaries.size()),
-                 .kind = static_cast<std::uint8_t>(storage.kind),
-                 .fan_out_bits = static_cast<std::uint8_t>(storage.fan_out_bits),
-                 .name_bytes = static_cast<std::uint16_t>(storage.name.size())});
+  put(bytes,
+      ManifestStorageEntry{.root = storage.root.word(),
+                           .records = storage.records,
+                           .id = static_cast<std::uint32_t>(storage.id),
+                           .payload_bytes = storage.payload_bytes,
+                           .boundary_count = static_cast<std::uint32_t>(storage.boundaries.size()),
+                           .kind = static_cast<std::uint8_t>(storage.kind),
+                           .fan_out_bits = static_cast<std::uint8_t>(storage.fan_out_bits),
+                           .name_bytes = static_cast<std::uint16_t>(storage.name.size()),
+                           .live_count = storage.live.size()});
   bytes->append(storage.name);
   bytes->append(round_up_8(storage.name.size()) - storage.name.size(), '\0');
   for (const std::uint64_t boundary : storage.boundaries) put(bytes, boundary);
+  for (const LivePages& live : storage.live) {
+    put(bytes, LivePagesEntry{static_cast<std::uint32_t>(live.snapshot), live.soc, live.pages,
+                              live.below_records});
+  }
 }
 
 Status damaged(const std::string& path, const std::string& what) {
@@ -177,15 +227,23 @@ std::string problem_of(const Manifest& manifest) {
     file_before = &file;
   }
   std::unordered_set<std::string_view> names;
+  std::vector<std::uint64_t> live_pages(manifest.files.size());
   auto id_before = page::StorageId{0};
   for (const ManifestStorage& storage : manifest.storages) {
-    const std::string problem = problem_of_storage(manifest, storage);
+    const std::string problem = problem_of_storage(manifest, storage, &live_pages);
     if (!problem.empty()) {
       return "storage " + std::to_string(static_cast<std::uint32_t>(storage.id)) + problem;
     }
     if (storage.id <= id_before) return "storages out of order";
     if (!names.insert(storage.name).second) return "two storages of one name";
     id_before = storage.id;
+  }
+  for (std::size_t i = 0; i < live_pages.size(); ++i) {
+    const ManifestFile& file = manifest.files[i];
+    if (live_pages[i] == file.live_pages) continue;
+    return "file " + snapshot_name(file.snapshot, file.soc) + " has " +
+           std::to_string(file.live_pages) + " live pages, its storages " +
+           std::to_string(live_pages[i]);
   }
   return {};
 }

@@ -4,7 +4,8 @@
 //   ManifestHeader
 //   ManifestFileEntry, file_count times, ascending by snapshot, then SOC
 //   storage_count times, ascending by id:
-//     ManifestStorageEntry, the name, zeroes up to a multiple of 8, the boundaries of 8 bytes each
+//     ManifestStorageEntry, the name, zeroes up to a multiple of 8, the boundaries of 8 bytes each,
+//     LivePagesEntry, live_count times, ascending by snapshot, then SOC
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace foedus::snapshot {
 
-inline constexpr std::uint32_t kManifestFormatVersion = 1;
+inline constexpr std::uint32_t kManifestFormatVersion = 2;
 inline constexpr std::uint64_t kManifestMagic = 0x494e414d44454f46;  // "FOEDMANI"
 inline constexpr std::string_view kNewManifestName = "manifest-new";
 // What a reader is ready to hold in memory: eight million partition boundaries.
@@ -55,8 +56,18 @@ struct ManifestStorageEntry {
   std::uint8_t kind;             // +1 -> 29  StorageKind
   std::uint8_t fan_out_bits;     // +1 -> 30
   std::uint16_t name_bytes;      // +2 -> 32
+  std::uint64_t live_count;      // +8 -> 40  files with pages of it
 };
-static_assert(sizeof(ManifestStorageEntry) == 32);
+static_assert(sizeof(ManifestStorageEntry) == 40);
 static_assert(std::has_unique_object_representations_v<ManifestStorageEntry>);
+
+struct LivePagesEntry {
+  std::uint32_t snapshot;       // +4 -> 4
+  std::uint32_t soc;            // +4 -> 8
+  std::uint32_t pages;          // +4 -> 12
+  std::uint32_t below_records;  // +4 -> 16
+};
+static_assert(sizeof(LivePagesEntry) == 16);
+static_assert(std::has_unique_object_representations_v<LivePagesEntry>);
 
 }  // namespace foedus::snapshot

@@ -10,8 +10,9 @@ namespace foedus::snapshot {
 
 namespace {
 
-constexpr std::uint64_t kReservePart = 4;  // a quarter of the frames is kept leaving or fresh
-constexpr std::uint32_t kEvictBatch = 16;  // pages that share a fence
+constexpr std::uint64_t kReservePart = 4;      // a quarter of the frames is kept leaving or fresh
+constexpr std::uint32_t kEvictBatch = 16;      // pages that share a fence
+constexpr std::uint32_t kReadBatch = 32;       // pages that are read ahead with one call
 constexpr std::uint64_t kForgetBuckets = 256;  // looked through without letting go of the lock
 
 std::uint64_t reserve_of(const CacheFrames& frames) { return frames.committed() / kReservePart; }
@@ -22,9 +23,20 @@ Status no_frame(const CacheFrames& frames, std::uint32_t soc) {
   return Status::error(
       ErrorCode::kOutOfMemory,
       "none of the " + std::to_string(frames.committed()) + " frames of SOC " +
-          std::to_string(soc) + "'s page cache can be used again: open transactions may still " +
-          "look at the pages of " + std::to_string(frames.leaving()) + " and the others are " +
-          "cached; end transactions that have read many pages, or give the cache more bytes");
+          std::to_string(soc) + "'s page cache can be used again: others may still look at the " +
+          "pages of " + std::to_string(frames.leaving()) + ", and the rest is cached or being " +
+          "read; give the cache more bytes if more sessions than it has frames use it");
+}
+
+// Checks no more than what look-ups depend on.
+Status check_id(const page::PageHeader& page, page::SnapshotPageId id) {
+  if (page.page_id == id.word()) return {};
+  return Status::error(ErrorCode::kCorruption,
+                       "page " + std::to_string(id.page()) + " of snapshot " +
+                           std::to_string(static_cast<std::uint32_t>(id.snapshot())) + ", SOC " +
+                           std::to_string(id.soc()) + ", was asked for, but the one read says " +
+                           std::to_string(page.page_id) + " in place of " +
+                           std::to_string(id.word()));
 }
 
 }  // namespace
@@ -87,17 +99,10 @@ const page::PageHeader* PageCache::read(Part* part, page::SnapshotPageId id, Cac
   return publish_locked(part, id, taken.frame, mark);
 }
 
-// Checks no more than what look-ups depend on.
 Status PageCache::read_into(CacheFrame frame, const Part& part, page::SnapshotPageId id) {
   page::PageHeader* const page = part.index.page_at(frame);
   FOEDUS_CHECK(reader_->read(id, page));
-  if (page->page_id == id.word()) return {};
-  return Status::error(ErrorCode::kCorruption,
-                       "page " + std::to_string(id.page()) + " of snapshot " +
-                           std::to_string(static_cast<std::uint32_t>(id.snapshot())) + ", SOC " +
-                           std::to_string(id.soc()) + ", was asked for, but the one read says " +
-                           std::to_string(page->page_id) + " in place of " +
-                           std::to_string(id.word()));
+  return check_id(*page, id);
 }
 
 // Another thread's work since the look-up without the lock, or a page that is leaving (K5).
@@ -142,7 +147,7 @@ PageCache::Taken PageCache::take_locked(Part* part) {
       ready_of(frames) < reserve) {
     evict_locked(part, CacheSweep::kColdForNow);
   }
-  const std::uint64_t reclaimable = clock_->reclaimable().number();
+  const std::uint64_t reclaimable = clock_->cache_reclaimable().number();
   CacheFrame frame = frames.take_fresh();
   if (frame == 0) {
     frame = frames.take_due(reclaimable);
@@ -170,7 +175,69 @@ void PageCache::leave_locked(Part* part, const CacheFrame* frames, std::uint32_t
   part->counts.evictions += count;
 }
 
+Epoch PageCache::due(std::uint32_t soc) const {
+  FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
+  const Part& part = *parts_[soc];
+  const std::lock_guard lock(part.lock);
+  const bool is_fresh = part.frames->fresh() != 0;
+  if (is_fresh) return Epoch();
+  const std::uint64_t oldest = part.frames->oldest_stamp();
+  // None is leaving: all are in the hands of readers, whose pages can be evicted in an epoch.
+  return oldest == CacheFrames::kNever ? clock_->current() : Epoch(oldest);
+}
+
 // ---- read-ahead, deleted snapshots, statistics -----------------------------------------------
+
+struct PageCache::Batch {
+  page::SnapshotPageId first;
+  std::uint32_t cached = 0;  // pages before `first` that need not be read
+  std::uint32_t count = 0;
+  bool is_last = false;  // no frame is due any more
+  CacheFrame frames[kReadBatch];
+};
+
+// The first missing pages of `count` from batch->first on, which moves on to them.
+void PageCache::skip_and_take(Part* part, std::uint32_t count, Batch* batch) {
+  const std::lock_guard lock(part->lock);
+  while (batch->cached < count &&
+         find_locked(part, batch->first, CacheMark::kReadAhead) != nullptr) {
+    ++batch->cached;
+    batch->first = batch->first.plus(1);
+  }
+  const std::uint32_t count_max = std::min(count - batch->cached, kReadBatch);
+  while (batch->count < count_max && !batch->is_last) {
+    const page::SnapshotPageId id = batch->first.plus(batch->count);
+    const bool is_known = batch->count != 0 && find_locked(part, id, CacheMark::kReadAhead);
+    if (is_known) return;
+    ++part->counts.misses;
+    const Taken taken = take_locked(part);
+    batch->is_last = taken.is_last;
+    if (taken.frame == 0) return;
+    batch->frames[batch->count++] = taken.frame;
+  }
+}
+
+// Returns how many of the first pages are cached now.
+std::uint32_t PageCache::read_batch(Part* part, const Batch& batch) {
+  page::PageHeader* pages[kReadBatch];
+  for (std::uint32_t i = 0; i < batch.count; ++i) pages[i] = part->index.page_at(batch.frames[i]);
+  Status status;
+  std::uint32_t good = reader_->read_pages(batch.first, pages, batch.count, &status);
+  FOEDUS_INVARIANT(good <= batch.count, good, batch.count);
+  for (std::uint32_t i = 0; i < good; ++i) {
+    if (!check_id(*pages[i], batch.first.plus(i)).is_ok()) good = i;
+  }
+  FOEDUS_SYNC_POINT("cache:before_publish_ahead");
+  const std::lock_guard lock(part->lock);
+  for (std::uint32_t i = 0; i < batch.count; ++i) {
+    if (i < good) {
+      publish_locked(part, batch.first.plus(i), batch.frames[i], CacheMark::kReadAhead);
+    } else {
+      part->frames->release(batch.frames[i]);
+    }
+  }
+  return good;
+}
 
 std::uint32_t PageCache::read_ahead(std::uint32_t soc, page::SnapshotPageId id,
                                     std::uint32_t count) {
@@ -182,9 +249,16 @@ std::uint32_t PageCache::read_ahead(std::uint32_t soc, page::SnapshotPageId id,
     count_max = std::min(count_max, reserve_of(*part->frames) / 4);
   }
   const auto wanted = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, count_max));
-  for (std::uint32_t i = 0; i < wanted; ++i) {
-    Status status;
-    if (read(part, id.plus(i), CacheMark::kReadAhead, &status) == nullptr) return i;
+  for (std::uint32_t done = 0; done < wanted;) {
+    Batch batch;
+    batch.first = id.plus(done);
+    skip_and_take(part, wanted - done, &batch);
+    if (batch.is_last) clock_->hurry(clock_->current());
+    done += batch.cached;
+    if (batch.count == 0) return done;
+    const std::uint32_t good = read_batch(part, batch);
+    done += good;
+    if (good < batch.count) return done;
   }
   return wanted;
 }

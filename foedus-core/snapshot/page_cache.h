@@ -6,7 +6,7 @@
 //   never used, or free --take()--> being read --put()--> cached --sweep()--> leaving
 //          ^                            | | ^                 ^                 | |
 //          +---- error, duplicate ------+ | |                 +---- asked for --+ |
-//                                         | +------- due: stamp <= reclaimable ---+
+//                                         | +------- due (K4) --------------------+
 //
 //   word            written by                read by         meaning
 //   entry           holder of the part's lock all             page's tag, frame, leaving flag
@@ -17,17 +17,19 @@
 //   K1  Publish: a frame is written by one thread, which took it, before its entry is stored with
 //       release order. Readers load entries with acquire order. After that the frame is not written
 //       until it is taken again.
-//   K2  Read: whoever follows an entry without the lock is pinned (EpochClock::pin()) from before
-//       the look-up until the last look at the page.
+//   K2  Read: whoever follows an entry without the lock has a cache pin (EpochClock::pin_cache())
+//       from before the look-up until the last look at the page. It covers the search at hand, not
+//       the transaction: what is needed for longer is copied, or remembered as an id.
 //   K3  Evict: a page is leaving when its entry has the leaving flag, by which no look-up without
 //       the lock finds it, or is gone. A fence follows, then the frame is stamped with the current
 //       epoch and put last into the list of leaving frames.
-//   K4  Reuse: a leaving frame is taken when its stamp is not above EpochClock::reclaimable(). That
-//       is E3 of epoch/epoch_clock.h word for word, the entry being the link. A reader that found
-//       the entry before it was flagged is pinned in an epoch not above the stamp: reclaimable
-//       stays below until it is unpinned, and when it gets there, acquire order puts that reader's
-//       last look before what is written to the frame. A reader whose pin came later does not find
-//       the entry. The frame's next page is published anew by K1.
+//   K4  Reuse: a leaving frame is taken when its stamp is not above cache_reclaimable() of the
+//       clock. That is E3 and E20 of epoch/epoch_clock.h word for word, the entry being the link. A
+//       reader that found the entry before it was flagged is pinned in an epoch not above the
+//       stamp: cache_reclaimable stays below until that pin ends or is renewed, and when it gets
+//       there, acquire order puts that reader's last look before what is written to the frame. A
+//       reader whose pin came later does not find the entry. The frame's next page is published
+//       anew by K1.
 //   K5  Return: until its frame is taken, a leaving page is complete. Who asks for it clears the
 //       flag and removes the frame from the list, under the lock. If it leaves again, it gets a
 //       new stamp, which is not below the first: readers from before are covered as well.
@@ -38,9 +40,10 @@
 //   K7  A part keeps a quarter of its frames leaving or fresh, so that one is due when a page is
 //       missed. Returns could use that up where all pages are hot; so below half of it others leave
 //       for each that returns, and those do not return.
-//   K8  The price of K4: once a transaction has been open while a quarter of the frames were
-//       missed, none is due, and misses fail with kOutOfMemory until it ends. Hits and most returns
-//       go on. Nobody waits.
+//   K8  Where no frame is due, the cache does not wait: it says kOutOfMemory, and due() says for
+//       what. Its callers wait for that without a pin (occ/cold_pages.h). As pins last for
+//       microseconds, an epoch more and a quarter of the frames is due, however many pages a
+//       transaction reads.
 
 #include <cstdint>
 #include <memory>
@@ -91,10 +94,10 @@ class PageCache {
   PageCache(const PageCache&) = delete;
   PageCache& operator=(const PageCache&) = delete;
 
-  // The page, read if it is not there. It may be looked at until the caller's pin ends. Null:
-  // *status says why, and nothing was cached. kIoError, kCorruption: what the reader said, or it
-  // gave another page. kOutOfMemory: each frame is wanted by an open transaction, perhaps by this
-  // one alone; later, after some have ended, it may work. REQUIRES: the caller is pinned.
+  // The page, read if it is not there. It may be looked at until the caller's cache pin ends or is
+  // renewed. Null: *status says why, and nothing was cached. kIoError, kCorruption: what the reader
+  // said, or it gave another page. kOutOfMemory: no frame is due; see due(). REQUIRES: the caller
+  // has a cache pin.
   const page::PageHeader* find(std::uint32_t soc, page::SnapshotPageId id, Status* status) {
     FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
     Part* const part = parts_[soc].get();
@@ -106,6 +109,9 @@ class PageCache {
     return page;
   }
 
+  // The epoch that EpochClock::cache_reclaimable() must reach before find() has a frame again.
+  Epoch due(std::uint32_t soc) const;
+
   // Hints for a find() to come: the line of the bucket; and, once that is there, the first `bytes`
   // of the page if it is cached. Need no pin.
   void prefetch(std::uint32_t soc, page::SnapshotPageId id) const { index(soc).prefetch(id); }
@@ -114,8 +120,9 @@ class PageCache {
   }
 
   // Reads what is missing of `count` pages that follow one another in a file, in the calling
-  // thread, until one cannot be read. Does at most a quarter of what the SOC keeps free at a time.
-  // Returns how many of the first pages are cached now. Needs no pin.
+  // thread, many with one call of the reader, until one cannot be read or no frame is due. Does at
+  // most a quarter of what the SOC keeps free at a time. Returns how many of the first pages are
+  // cached now. Needs no pin.
   std::uint32_t read_ahead(std::uint32_t soc, page::SnapshotPageId id, std::uint32_t count);
 
   // Pages of this snapshot are not served any more; their frames are used again as others are.
@@ -160,6 +167,11 @@ class PageCache {
   void evict_locked(Part* part, CacheSweep which);
   void leave_locked(Part* part, const CacheFrame* frames, std::uint32_t count);
   Status read_into(CacheFrame frame, const Part& part, page::SnapshotPageId id);
+
+  // Pages that are missing one behind the other, and frames for them.
+  struct Batch;
+  void skip_and_take(Part* part, std::uint32_t count, Batch* batch);
+  std::uint32_t read_batch(Part* part, const Batch& batch);
 
   // Of a thread, for all caches: an estimate needs no more.
   static inline constinit thread_local std::uint32_t hit_ticks = 0;

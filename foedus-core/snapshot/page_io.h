@@ -3,6 +3,8 @@
 // look at those of the one before. The files behind them are those of snapshot_writer.h and
 // snapshot_reader.h; tests put memory there.
 
+#include <cstdint>
+
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus/status.h"
@@ -30,6 +32,19 @@ class PageReader {
   // The page, checked; as long as `to`, room for kPageBytes at a multiple of 4096, holds it.
   // kCorruption: the checksum or the id is wrong, or there is no such page. kIoError.
   virtual Status read(page::SnapshotPageId id, page::PageHeader* to) = 0;
+
+  // The same for `count` pages that stand one behind the other in a file, each to a place of its
+  // own, with as few calls of the device as there can be. Returns how many of the first ones were
+  // read; if not all were, *status says why. REQUIRES: their ids name pages of one file, at least
+  // one.
+  virtual std::uint32_t read_pages(page::SnapshotPageId first, page::PageHeader* const* to,
+                                   std::uint32_t count, Status* status) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      *status = read(first.plus(i), to[i]);
+      if (!status->is_ok()) return i;
+    }
+    return count;
+  }
 };
 
 }  // namespace foedus::snapshot

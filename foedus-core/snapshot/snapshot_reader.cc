@@ -1,5 +1,6 @@
 #include "foedus-core/snapshot/snapshot_reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -146,6 +147,49 @@ Status SnapshotFiles::read_range(page::SnapshotPageId first, std::uint32_t count
     FOEDUS_CHECK(check_page(*file, id, reinterpret_cast<const page::PageHeader*>(bytes + begin)));
   }
   return {};
+}
+
+std::uint32_t SnapshotFiles::read_pages(page::SnapshotPageId first, page::PageHeader* const* to,
+                                        std::uint32_t count, Status* status) {
+  FOEDUS_INVARIANT(count >= 1 && count <= kFilePagesMax - first.page(), count, first.page());
+  std::uint32_t done = 0;
+  while (done < count) {
+    const auto part = std::min<std::uint32_t>(count - done, device::File::kReadPartsMax);
+    const std::uint32_t good = read_part(first.plus(done), to + done, part, status);
+    done += good;
+    if (good < part) break;
+  }
+  return done;
+}
+
+std::uint32_t SnapshotFiles::read_part(page::SnapshotPageId first, page::PageHeader* const* to,
+                                       std::uint32_t count, Status* status) {
+  if (first.page() == 0) {
+    *status = Status::error(ErrorCode::kCorruption,
+                            device_->path() + ": there cannot be a " + in_words(first));
+    return 0;
+  }
+  const Result<const device::File*> file = file_of(first);
+  if (!file.is_ok()) {
+    *status = file.status();
+    return 0;
+  }
+  device::Bytes parts[device::File::kReadPartsMax];
+  for (std::uint32_t i = 0; i < count; ++i) parts[i] = {to[i], page::kPageBytes};
+  const Result<std::size_t> read =
+      (*file)->read_parts_at(std::uint64_t{first.page()} * page::kPageBytes, parts, count);
+  if (!read.is_ok()) {
+    *status = read.status();
+    return 0;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const page::SnapshotPageId id = first.plus(i);
+    *status = *read < (i + std::size_t{1}) * page::kPageBytes
+                  ? damaged((*file)->path(), id.page(), "the file ends before or in it")
+                  : check_page(**file, id, to[i]);
+    if (!status->is_ok()) return i;
+  }
+  return count;
 }
 
 void SnapshotFiles::close(page::SnapshotNumber snapshot, std::uint32_t soc) {

@@ -25,7 +25,10 @@ class SnapshotFiles final : public PageReader {
 
   // kWrongVersion: of the file. On failure the bytes at `to` are not to be used.
   Status read(page::SnapshotPageId id, page::PageHeader* to) override;
-  // The same for `count` pages that stand one behind the other, with one call to the device.
+  // At most device::File::kReadPartsMax pages with one call to the device.
+  std::uint32_t read_pages(page::SnapshotPageId first, page::PageHeader* const* to,
+                           std::uint32_t count, Status* status) override;
+  // All or none of `count` pages, one behind the other in memory, too, with one call to the device.
   // REQUIRES: their ids name pages of one file, at least one.
   Status read_range(page::SnapshotPageId first, std::uint32_t count, page::PageHeader* to);
 
@@ -43,6 +46,8 @@ class SnapshotFiles final : public PageReader {
     std::unique_ptr<device::File> owned;  // guarded by mutex_
   };
 
+  std::uint32_t read_part(page::SnapshotPageId first, page::PageHeader* const* to,
+                          std::uint32_t count, Status* status);
   static std::size_t bucket_of(page::SnapshotNumber snapshot, std::uint32_t soc);
   OpenFile* find(page::SnapshotNumber snapshot, std::uint32_t soc) const;
   Result<const device::File*> file_of(page::SnapshotPageId id);

@@ -71,7 +71,7 @@ Status commit(occ::TxnContext* txn, Epoch* epoch) {
   Status status;
   if (txn->is_doomed()) {
     status = txn->conflict(ConflictReason::kNone, nullptr);
-  } else if (txn->isolation() == Isolation::kDirtyRead) {
+  } else if (txn->isolation() != Isolation::kSerializable) {
     *epoch = Epoch();
   } else if (txn->write_set().is_empty()) {
     status = commit_read_only(txn, epoch);

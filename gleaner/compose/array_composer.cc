@@ -135,7 +135,10 @@ class OpenPages {
     for (std::uint32_t level = 0; level <= highest; ++level) {
       const std::uint64_t number = std::exchange(numbers_[level], kClosed);
       if (number == kClosed || !is_ours(level, number)) continue;
-      FOEDUS_TRY(const SnapshotPageId id, composition_.writer->append(blocks_[level].header()));
+      // Not initialized but read: it keeps its id until it is appended.
+      const page::PageHeader& header = *blocks_[level].header();
+      if (header.page_id != 0) composition_.supersede(header);
+      FOEDUS_TRY(const SnapshotPageId id, composition_.append(&header));
       if (level < levels_ && is_ours(level + 1, number / kFanOut)) {
         point_to(level, number, id);
       } else {

@@ -9,11 +9,17 @@
 //   G8  A record that contradicts what is there (a partial write or a second erasure of nothing, a
 //       payload outside of its bounds) is kCorruption with table and key, never a guess. Only the
 //       first erasure of a key may find nothing: the put before it was superseded (G14).
+//   G63 Every page that is appended is one that the new root leads to, and every page of the
+//       snapshot before that it leads to no more is superseded once: pages that are made anew,
+//       those that vanish, and chains of payloads that were overwritten or erased. Where a page
+//       is read for several ranges, the composer of the one that it begins in does so.
 
 #include <cstdint>
 #include <vector>
 
+#include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
+#include "foedus-core/snapshot/live_pages.h"
 #include "foedus-core/snapshot/page_io.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "gleaner/handoff/record_stream.h"
@@ -26,6 +32,17 @@ struct Composition {
   page::SnapshotPageId previous_root;  // of the snapshot before; null: the storage is not in it
   snapshot::PageReader* previous = nullptr;
   snapshot::PageWriter* writer = nullptr;
+  snapshot::PageLedger* ledger = nullptr;  // null: nobody wants to know
+
+  Result<page::SnapshotPageId> append(const page::PageHeader* page) const {
+    FOEDUS_TRY(const page::SnapshotPageId id, writer->append(page));
+    if (ledger != nullptr) ledger->append(id, *page);
+    return id;
+  }
+  // The page as it was read; of several that follow one another, the first.
+  void supersede(const page::PageHeader& old, std::uint32_t pages = 1) const {
+    if (ledger != nullptr) ledger->supersede(page::SnapshotPageId(old.page_id), old, pages);
+  }
 };
 
 // Each kind has, in <kind>_composer.h:

@@ -31,8 +31,7 @@ bool is_boundary(std::uint64_t position) {
 struct Frame {
   HashPrefix prefix;
   HashChildren children{};
-  bool has_old = false;
-  SnapshotPageId old_id;
+  std::unique_ptr<PageBlock> old_page;  // null: it replaces none
   HashChildren old{};
 
   void set(std::uint32_t digit, std::uint32_t span, SnapshotPageId page) {
@@ -67,7 +66,8 @@ class HashComposer {
  private:
   Result<Part> build(Frame* frame, Digits digits);
   Result<Part> rebuild(Frame* frame, Digits digits, const HashChild& old);
-  Result<Part> descend(Frame* frame, Digits digits, const HashChild& old, PageBlock* block);
+  Result<Part> descend(Frame* frame, Digits digits, const HashChild& old,
+                       std::unique_ptr<PageBlock> block);
   Result<Part> fresh(Frame* frame, Digits digits, HashMerge* merge);
   Result<Part> join_halves(Frame* frame, Digits digits, Part first, Part second);
   Status deepen(Frame* frame, Digits digits, HashMerge* merge);
@@ -83,13 +83,21 @@ PositionRange range_of(const Frame& frame, Digits digits) {
 }
 
 Status open_root(const Composition& composition, Frame* root) {
-  root->has_old = !composition.previous_root.is_null();
-  if (!root->has_old) return {};
-  root->old_id = composition.previous_root;
-  const auto block = std::make_unique<PageBlock>();
-  FOEDUS_CHECK(read_hash_page(composition, root->old_id, block.get()));
-  FOEDUS_TRY(root->old, children_of(composition, root->prefix, root->old_id, block.get()));
+  const SnapshotPageId id = composition.previous_root;
+  if (id.is_null()) return {};
+  root->old_page = std::make_unique<PageBlock>();
+  FOEDUS_CHECK(read_hash_page(composition, id, root->old_page.get()));
+  FOEDUS_TRY(root->old, children_of(composition, root->prefix, id, root->old_page.get()));
   return {};
+}
+
+// The page that leads to the children, which is the old one if they are.
+Result<SnapshotPageId> write_frame(const Composition& composition, const Frame& frame) {
+  if (frame.old_page != nullptr) {
+    if (frame.old == frame.children) return SnapshotPageId(frame.old_page->header()->page_id);
+    composition.supersede(*frame.old_page->header());
+  }
+  return write_interior(composition, frame.prefix, frame.children);
 }
 
 // The old child whose digits are all or more of `digits`; null if there is none.
@@ -165,7 +173,7 @@ Result<Part> HashComposer::rebuild(Frame* frame, Digits digits, const HashChild&
   auto block = std::make_unique<PageBlock>();
   FOEDUS_CHECK(read_hash_page(composition_, old.page, block.get()));
   if (block->header()->kind == page::PageKind::kHashInterior) {
-    return descend(frame, digits, old, block.get());
+    return descend(frame, digits, old, std::move(block));
   }
   const HashPrefix prefix = frame->prefix.below(digits.begin & ~(old.span - 1), old.span);
   OldHashBin bin(composition_, prefix, range, old.page, std::move(block));
@@ -175,19 +183,20 @@ Result<Part> HashComposer::rebuild(Frame* frame, Digits digits, const HashChild&
 }
 
 Result<Part> HashComposer::descend(Frame* frame, Digits digits, const HashChild& old,
-                                   PageBlock* block) {
+                                   std::unique_ptr<PageBlock> block) {
   Frame inner;
   inner.prefix = frame->prefix.below(digits.begin, digits.span);
   if (old.span != 1 || inner.prefix.bits == kPrefixBitsMax) {
     return corrupt_page(composition_, old.page, "an interior page where only bins can be");
   }
-  inner.has_old = true;
-  inner.old_id = old.page;
-  FOEDUS_TRY(inner.old, children_of(composition_, inner.prefix, old.page, block));
+  inner.old_page = std::move(block);
+  FOEDUS_TRY(inner.old, children_of(composition_, inner.prefix, old.page, inner.old_page.get()));
   FOEDUS_TRY(Part part, build(&inner, {0, kDigits}));
-  if (!part.is_settled) return part;  // takes the page's place
-  FOEDUS_TRY(const SnapshotPageId written, write_interior(composition_, inner.prefix,
-                                                          inner.children, &inner.old, old.page));
+  if (!part.is_settled) {  // takes the page's place
+    composition_.supersede(*inner.old_page->header());
+    return part;
+  }
+  FOEDUS_TRY(const SnapshotPageId written, write_frame(composition_, inner));
   frame->set(digits.begin, digits.span, written);
   return part;
 }
@@ -222,8 +231,7 @@ Status HashComposer::deepen(Frame* frame, Digits digits, HashMerge* merge) {
   }
   FOEDUS_TRY(const Part part, fresh(&inner, {0, kDigits}, merge));
   FOEDUS_INVARIANT(part.is_settled, inner.prefix.value, inner.prefix.bits);
-  FOEDUS_TRY(const SnapshotPageId written,
-             write_interior(composition_, inner.prefix, inner.children, nullptr, {}));
+  FOEDUS_TRY(const SnapshotPageId written, write_frame(composition_, inner));
   frame->set(digits.begin, digits.span, written);
   return {};
 }
@@ -278,8 +286,7 @@ Result<SnapshotPageId> join_hash(const Composition& composition,
     root.set(digit, span, subtree.page);
     end = digit + span;
   }
-  return write_interior(composition, root.prefix, root.children, root.has_old ? &root.old : nullptr,
-                        root.old_id);
+  return write_frame(composition, root);
 }
 
 }  // namespace foedus::gleaner

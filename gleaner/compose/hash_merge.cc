@@ -43,6 +43,8 @@ Status OldHashBin::check_page() {
   if (page->load_count() > HashBinPage::kRecordsMax) {
     return corrupt_page(composition_, id_, "more records than a page can have");
   }
+  // G63. A bin that is divided is read for each of its parts.
+  if (range_.contains(prefix_.value)) composition_.supersede(page->header);
   return {};
 }
 
@@ -164,10 +166,19 @@ Status HashMerge::look_ahead() {
       record_ = {.hash = log.position, .tid = {}, .key = std::string(log.log->key()), .body = {}};
       is_present_ = false;
     }
+    FOEDUS_CHECK(supersede_old_chain());
     FOEDUS_CHECK(fold());
     if (is_present_) ahead_.push_back(std::move(record_));
   }
   return {};
+}
+
+// What is folded into a record replaces a payload that is a chain, or erases it.
+Status HashMerge::supersede_old_chain() {
+  if (!is_present_ || record_.length != page::kSnapshotOverflowLength) return {};
+  std::uint64_t id;
+  std::memcpy(&id, record_.body.data(), sizeof(id));
+  return supersede_chain(composition_, page::SnapshotPageId(id));
 }
 
 // Folds all log records of the key of record_.

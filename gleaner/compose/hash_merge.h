@@ -86,6 +86,7 @@ class HashMerge {
 
  private:
   Status look_ahead();
+  Status supersede_old_chain();
   Status fold();
   Status fold_one(const log::LogRecord& log, bool is_first);
   Status write_part(const log::LogRecord& log);

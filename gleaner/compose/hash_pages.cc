@@ -130,10 +130,8 @@ Result<HashChildren> children_of(const Composition& composition, const HashPrefi
 }
 
 Result<SnapshotPageId> write_interior(const Composition& composition, const HashPrefix& prefix,
-                                      const HashChildren& children, const HashChildren* old,
-                                      SnapshotPageId old_id) {
+                                      const HashChildren& children) {
   FOEDUS_INVARIANT(prefix.bits % kDigitBits == 0, prefix.bits);
-  if (old != nullptr && *old == children) return old_id;
   const FirstShape shape = first_shape_of(*composition.meta, prefix.bits);
   const auto block = std::make_unique<PageBlock>();
   block->initialize(composition.meta->id, PageKind::kHashInterior, shape.level);
@@ -152,7 +150,7 @@ Result<SnapshotPageId> write_interior(const Composition& composition, const Hash
     digit += span;
   }
   FOEDUS_INVARIANT(digit == kDigits, digit, prefix.value);
-  return composition.writer->append(&page->header);
+  return composition.append(&page->header);
 }
 
 Result<SnapshotPageId> write_bin(const Composition& composition, const HashPrefix& prefix,
@@ -181,7 +179,7 @@ Result<SnapshotPageId> write_bin(const Composition& composition, const HashPrefi
     if (end < bin.records.size()) {
       page->next_page.store_relaxed(writer.next_id().plus(1).word());  // order: not shared yet
     }
-    FOEDUS_TRY([[maybe_unused]] const SnapshotPageId id, writer.append(&page->header));
+    FOEDUS_TRY([[maybe_unused]] const SnapshotPageId id, composition.append(&page->header));
   }
   return head;
 }

@@ -84,11 +84,9 @@ Status read_hash_page(const Composition& composition, page::SnapshotPageId id, P
 Result<HashChildren> children_of(const Composition& composition, const HashPrefix& prefix,
                                  page::SnapshotPageId id, PageBlock* page);
 
-// Writes an interior page. `old`, if not null, is what the page `old_id` leads to, which is kept if
-// it is the same.
+// Writes an interior page.
 Result<page::SnapshotPageId> write_interior(const Composition& composition,
-                                            const HashPrefix& prefix, const HashChildren& children,
-                                            const HashChildren* old, page::SnapshotPageId old_id);
+                                            const HashPrefix& prefix, const HashChildren& children);
 // Writes a bin; pages are chained if there are more records than one has room for. REQUIRES: G50,
 // at least one record.
 Result<page::SnapshotPageId> write_bin(const Composition& composition, const HashPrefix& prefix,

@@ -153,7 +153,7 @@ void MasstreeLayer::finish_page(BorderPage* page, std::uint64_t low, std::uint64
 }
 
 Status MasstreeLayer::append_page(BorderPage* page) {
-  FOEDUS_TRY(const SnapshotPageId id, composition_.writer->append(&page->header));
+  FOEDUS_TRY(const SnapshotPageId id, composition_.append(&page->header));
   FOEDUS_CHECK(push_held());
   return levels_.push({{page->low, page->last}, id, 0});
 }

@@ -81,7 +81,7 @@ Result<Subtree> MasstreeLevels::append(std::uint32_t level, std::span<const Subt
   const page::PageVersion version(static_cast<std::uint32_t>(children.size()) - 1, 0);
   page->header.birth_version = version.word();
   page->header.store_version(version);
-  FOEDUS_TRY(const SnapshotPageId id, composition_.writer->append(&page->header));
+  FOEDUS_TRY(const SnapshotPageId id, composition_.append(&page->header));
   return Subtree{{page->low, page->last}, id, level};
 }
 

@@ -74,6 +74,7 @@ Status MasstreeMerge::visit(MasstreeLayer* layer, const Subtree& page) {
 Status MasstreeMerge::take_page(MasstreeLayer* layer, const Subtree& page, PageBlock* block) {
   const PositionRange& range = layer->range();
   TreePage* const tree_page = TreePage::of(block->header());
+  supersede(*layer, tree_page);
   if (tree_page->is_border()) {
     return take_border(layer, BorderPage::of(tree_page), std::min(page.range.last, range.last));
   }
@@ -92,6 +93,7 @@ Status MasstreeMerge::unfold(MasstreeLayer* layer, const Subtree& page) {
   const auto block = std::make_unique<PageBlock>();
   FOEDUS_CHECK(read_old_page(composition_, page, layer->depth(), block.get()));
   TreePage* const tree_page = TreePage::of(block->header());
+  supersede(*layer, tree_page);
   if (tree_page->is_border()) {
     return take_border(layer, BorderPage::of(tree_page), page.range.last);
   }
@@ -99,6 +101,11 @@ Status MasstreeMerge::unfold(MasstreeLayer* layer, const Subtree& page) {
   const unsigned keys = interior->header.load_version().keys();
   for (unsigned i = 0; i < keys; ++i) FOEDUS_CHECK(layer->reuse(child_of(interior, i)));
   return unfold(layer, child_of(interior, keys));
+}
+
+// G63: a page that crosses an end of the range is read for the range beside it, too.
+void MasstreeMerge::supersede(const MasstreeLayer& layer, TreePage* page) const {
+  if (layer.range().contains(page->low)) composition_.supersede(page->header);
 }
 
 Status MasstreeMerge::take_border(MasstreeLayer* layer, BorderPage* page, std::uint64_t last) {
@@ -152,6 +159,10 @@ Status MasstreeMerge::change_slot(MasstreeLayer* layer, BorderPage* page, unsign
 
 Status MasstreeMerge::take_key(MasstreeLayer* layer, const MasstreeRecord* old) {
   FOEDUS_CHECK(input_->fold(old));
+  // What was folded in is the payload, or there is none.
+  if (old != nullptr && !old->chain.is_null()) {
+    FOEDUS_CHECK(supersede_chain(composition_, old->chain));
+  }
   layer->note(input_->folded().tid);
   if (!input_->is_present()) return {};
   const std::string_view key = input_->folded_key();

@@ -38,6 +38,9 @@ class MasstreeMerge {
   // The page and all that follows in it, although no record touches it.
   Status unfold(MasstreeLayer* layer, const Subtree& page);
 
+  // What was read is made anew.
+  void supersede(const MasstreeLayer& layer, storage::masstree::TreePage* page) const;
+
   // One slot, as it is; and with log records, which are of its key or in its layer.
   Status copy_slot(MasstreeLayer* layer, storage::masstree::BorderPage* page, unsigned index);
   Status change_slot(MasstreeLayer* layer, storage::masstree::BorderPage* page, unsigned index);

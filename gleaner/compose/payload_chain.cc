@@ -29,37 +29,58 @@ Result<SnapshotPageId> write_chain(const Composition& composition, std::string_v
     page->payload_bytes = static_cast<std::uint32_t>(payload.size());
     page->bytes_here = static_cast<std::uint32_t>(part.size());
     if (!part.empty()) std::memcpy(page->data, part.data(), part.size());
-    FOEDUS_TRY(const SnapshotPageId id, composition.writer->append(&page->header));
+    FOEDUS_TRY(const SnapshotPageId id, composition.append(&page->header));
     FOEDUS_INVARIANT(id == first.plus(i), id.word(), first.word(), i);
   }
   return first;
 }
+
+namespace {
+
+Status broken(const Composition& composition, SnapshotPageId id, std::uint32_t part) {
+  Status status = Status::error(ErrorCode::kCorruption,
+                                "snapshot page " + std::to_string(id.word()) + " is not part " +
+                                    std::to_string(part) + " of a payload");
+  return std::move(status.at_table(composition.meta->name));
+}
+
+Status read_part(const Composition& composition, SnapshotPageId id, std::uint32_t part,
+                 PageBlock* to) {
+  if (id.is_null()) return broken(composition, id, part);
+  FOEDUS_CHECK(composition.previous->read(id, to->header()));
+  const auto& page = *to->as<OverflowPage>();
+  const bool is_part = page.header.kind == page::PageKind::kOverflow &&
+                       page.header.storage_id == composition.meta->id &&
+                       page.payload_bytes <= kMaxPayloadBytes;
+  return is_part ? Status() : broken(composition, id, part);
+}
+
+}  // namespace
 
 Status read_chain(const Composition& composition, SnapshotPageId first, std::string* payload) {
   const auto block = std::make_unique<PageBlock>();
   payload->clear();
   SnapshotPageId id = first;
   for (std::uint32_t i = 0, pages = 1; i < pages; ++i) {
-    const auto broken = [&] {
-      Status status =
-          Status::error(ErrorCode::kCorruption, "snapshot page " + std::to_string(id.word()) +
-                                                    " is not part " + std::to_string(i) +
-                                                    " of a payload");
-      return std::move(status.at_table(composition.meta->name));
-    };
-    if (id.is_null()) return broken();
-    FOEDUS_CHECK(composition.previous->read(id, block->header()));
+    FOEDUS_CHECK(read_part(composition, id, i, block.get()));
     const auto& page = *block->as<OverflowPage>();
-    if (page.header.kind != page::PageKind::kOverflow) return broken();
-    if (page.header.storage_id != composition.meta->id) return broken();
-    if (page.payload_bytes > kMaxPayloadBytes) return broken();
     if (i == 0) pages = OverflowPage::pages_of(page.payload_bytes);
     const std::size_t left = page.payload_bytes - payload->size();
-    if (pages != OverflowPage::pages_of(page.payload_bytes)) return broken();
-    if (page.bytes_here != std::min<std::size_t>(left, OverflowPage::kDataBytes)) return broken();
+    if (pages != OverflowPage::pages_of(page.payload_bytes) ||
+        page.bytes_here != std::min<std::size_t>(left, OverflowPage::kDataBytes)) {
+      return broken(composition, id, i);
+    }
     payload->append(page.data, page.bytes_here);
     id = SnapshotPageId(page.next_page);
   }
+  return {};
+}
+
+Status supersede_chain(const Composition& composition, SnapshotPageId first) {
+  const auto block = std::make_unique<PageBlock>();
+  FOEDUS_CHECK(read_part(composition, first, 0, block.get()));
+  const auto& page = *block->as<OverflowPage>();
+  composition.supersede(page.header, OverflowPage::pages_of(page.payload_bytes));
   return {};
 }
 

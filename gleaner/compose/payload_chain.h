@@ -17,4 +17,7 @@ Result<page::SnapshotPageId> write_chain(const Composition& composition, std::st
 // Reads all of it. kCorruption: it is no chain of this storage; failures of the reader.
 Status read_chain(const Composition& composition, page::SnapshotPageId first, std::string* payload);
 
+// No record is of it any more (G63). Reads its first page. Failures of read_chain().
+Status supersede_chain(const Composition& composition, page::SnapshotPageId first);
+
 }  // namespace foedus::gleaner

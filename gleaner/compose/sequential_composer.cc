@@ -67,7 +67,7 @@ class OpenRun {
   }
 
   Status append_page() {
-    FOEDUS_TRY(const SnapshotPageId id, composition_.writer->append(block_->header()));
+    FOEDUS_TRY(const SnapshotPageId id, composition_.append(block_->header()));
     if (run_.page_count == 0) run_.first_page = id;
     FOEDUS_INVARIANT(id == run_.first_page.plus(run_.page_count), id.word(), run_.page_count);
     run_.page_count += 1;
@@ -106,9 +106,11 @@ Result<SnapshotPageId> append_runs(const Composition& composition, PageBlock* bl
     page->header.flags = kSnapshotLayout;
     page->header.kind_word = number;
     page->full_page = composition.previous_root;
+  } else if (page->run_count != 0) {
+    composition.supersede(page->header);
   }
   page->runs[page->run_count++] = run;
-  return composition.writer->append(block->header());
+  return composition.append(block->header());
 }
 
 // Whether it is a record that an append to this storage can have logged after `last_epoch`.

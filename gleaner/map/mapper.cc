@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/tid.h"
 #include "gleaner/handoff/compaction.h"
@@ -50,7 +51,9 @@ Mapper::Mapper(base::Runtime* runtime, base::WaitPoint* finished, const Partitio
 
 std::uint64_t Mapper::step() {
   if (state_ == State::kDone) return kUntilNotified;
+  const std::uint64_t begin_us = base::thread_cpu_us();
   Result<State> next = step_once();
+  counts_.cpu_us += base::thread_cpu_us() - begin_us;
   if (!next.is_ok()) {
     end(std::move(next).status());
   } else if (*next == State::kDone) {
@@ -73,11 +76,18 @@ void Mapper::end(Status status) {
 Result<Mapper::State> Mapper::step_once() {
   if (state_ == State::kReading) return read();
   SortedBucket bucket;
-  if (memory_.next_bucket(&bucket)) {
+  if (next_bucket(&bucket)) {
     FOEDUS_CHECK(ship(bucket));
     return State::kShipping;
   }
   return is_at_end_ ? State::kDone : State::kReading;
+}
+
+bool Mapper::next_bucket(SortedBucket* bucket) {
+  const std::uint64_t begin_us = base::thread_cpu_us();
+  const bool is_there = memory_.next_bucket(bucket);
+  counts_.sort_cpu_us += base::thread_cpu_us() - begin_us;
+  return is_there;
 }
 
 Result<Mapper::State> Mapper::read() {

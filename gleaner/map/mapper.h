@@ -37,6 +37,8 @@ struct MapperCounts {
   std::uint64_t superseded = 0;  // not shipped because of G14
   std::uint64_t shipped = 0;
   std::uint64_t shipped_bytes = 0;  // of their blocks
+  std::uint64_t cpu_us = 0;         // processor time of all steps
+  std::uint64_t sort_cpu_us = 0;    // and of that, for sorting
 };
 
 class Mapper : public base::Task {
@@ -60,6 +62,7 @@ class Mapper : public base::Task {
   enum class State : std::uint8_t { kReading, kShipping, kDone };
 
   Result<State> step_once();
+  bool next_bucket(SortedBucket* bucket);
   Result<State> read();
   Status take(const SourceRecord& record, bool* was_added);
   Status ship_alone(const SourceRecord& record, const StoragePartitions& storage,

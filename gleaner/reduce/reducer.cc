@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 
 namespace foedus::gleaner {
@@ -79,7 +80,9 @@ Reducer::~Reducer() {
 std::uint64_t Reducer::step() {
   if (state_ == State::kDone) return kUntilNotified;
   const State before = state_;
+  const std::uint64_t begin_us = base::thread_cpu_us();
   Result<State> next = step_once();
+  counts_.cpu_us += base::thread_cpu_us() - begin_us;
   if (!next.is_ok()) {
     end(std::move(next).status());
   } else if (*next == State::kDone) {

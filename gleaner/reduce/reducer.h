@@ -44,6 +44,7 @@ struct ReducerCounts {
   std::uint64_t runs = 0;  // written, joined ones included
   std::uint64_t run_bytes = 0;
   std::uint64_t blocks = 0;
+  std::uint64_t cpu_us = 0;  // processor time of all steps
 };
 
 // All records of one storage in the reducer's partition.

@@ -42,7 +42,8 @@ struct Answer {
 };
 
 struct System {
-  Answer fdatasync, fsync, pwritev, pread, fallocate, ftruncate, fstat, flock, readdir, open;
+  Answer fdatasync, fsync, pwritev, pread, preadv, fallocate, ftruncate, fstat, flock, readdir,
+      open;
   std::vector<ino_t> synced_directories;
 } calls;
 
@@ -91,6 +92,18 @@ ssize_t pread(int fd, void* to, size_t bytes, off_t offset) {
   if (calls.pread.fails()) return -1;
   if (calls.pread.bytes_max != 0) bytes = std::min(bytes, calls.pread.bytes_max);
   return ::syscall(SYS_pread64, fd, to, bytes, offset);
+}
+
+ssize_t preadv(int fd, const iovec* parts, int count, off_t offset) {
+  if (calls.preadv.fails()) return -1;
+  iovec some[16];
+  std::size_t left = calls.preadv.bytes_max == 0 ? ~std::size_t{0} : calls.preadv.bytes_max;
+  int used = 0;
+  for (; used < count && left != 0; ++used) {
+    some[used] = {parts[used].iov_base, std::min(left, parts[used].iov_len)};
+    left -= some[used].iov_len;
+  }
+  return ::syscall(SYS_preadv, fd, some, used, offset, 0);
 }
 
 int fallocate(int fd, int mode, off_t offset, off_t bytes) {
@@ -240,6 +253,34 @@ TEST_F(FileDeviceCallsTest, short_and_interrupted_reads_are_finished_and_an_erro
   calls.pread = {.error_number = EIO, .times = 1};
   char buffer[8];
   EXPECT_EQ(file_->read_at(0, buffer, sizeof(buffer)).status().error_number(), EIO);
+}
+
+// Whatever the first call reads, and wherever the file ends: all bytes are in their places.
+TEST_F(FileDeviceCallsTest, a_read_of_parts_is_one_call_and_a_short_one_is_finished) {
+  make_file();
+  ASSERT_TRUE(file_->write_at(0, "abcdefghij", 10).is_ok());
+  for (std::size_t first = 0; first <= 10; ++first) {
+    char left[5] = {};
+    char none[1] = {};
+    char right[5] = {};
+    char behind[5] = {};
+    const Bytes parts[] = {{left, 4}, {none, 0}, {right, 4}, {behind, 4}};
+    calls.preadv = {.error_number = EINTR, .times = first == 0 ? 1 : 0, .bytes_max = first};
+    calls.pread = {};
+    const Result<std::size_t> read = file_->read_parts_at(1, parts, 4);
+    ASSERT_TRUE(read.is_ok());
+    EXPECT_EQ(*read, 9u) << first;
+    EXPECT_EQ(std::string(left) + "|" + right + "|" + behind, "bcde|fghi|j") << first;
+    EXPECT_EQ(calls.preadv.calls, 1);
+  }
+  char buffer[4];
+  const Bytes whole[] = {{buffer, 2}, {buffer + 2, 2}};
+  calls = System();
+  EXPECT_EQ(*file_->read_parts_at(2, whole, 2), 4u);
+  EXPECT_EQ(calls.pread.calls, 0);
+  EXPECT_EQ(std::string(buffer, 4), "cdef");
+  calls.preadv = {.error_number = EIO, .times = 1};
+  EXPECT_EQ(file_->read_parts_at(0, whole, 2).status().error_number(), EIO);
 }
 
 TEST_F(FileDeviceCallsTest, room_is_made_without_fallocate_and_never_by_cutting) {

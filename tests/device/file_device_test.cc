@@ -145,6 +145,47 @@ TEST_F(FileDeviceTest, a_directory_has_one_user_in_and_across_processes) {
   open();
 }
 
+TEST_F(FileDeviceTest, readers_share_a_directory_and_keep_users_out_and_change_nothing) {
+  EXPECT_EQ(FileDevice::open_to_read(dir_).code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(dir_));
+  {
+    const auto user = open();
+    ASSERT_TRUE(user->open("a", Access::kCreate).is_ok());
+    const auto reader = FileDevice::open_to_read(dir_);
+    EXPECT_EQ(reader.code(), ErrorCode::kBusy);
+    EXPECT_NE(reader.status().message().find("by this process"), std::string::npos)
+        << reader.status().message();
+  }
+  const auto time = std::filesystem::last_write_time(dir_);
+  const auto lock_time = std::filesystem::last_write_time(dir_ + "/foedus.lock");
+  {
+    const auto first = FileDevice::open_to_read(dir_);
+    const auto second = FileDevice::open_to_read(dir_);
+    ASSERT_TRUE(first.is_ok() && second.is_ok());
+    EXPECT_TRUE((*first)->open("a", Access::kRead).is_ok());
+    const auto user = FileDevice::open(dir_, Facility::kOff);
+    EXPECT_EQ(user.code(), ErrorCode::kBusy);
+    EXPECT_NE(user.status().message().find("is being read"), std::string::npos)
+        << user.status().message();
+    for (const Access access : {Access::kReadWrite, Access::kCreate, Access::kCreateDirect}) {
+      EXPECT_EQ((*second)->open("a", access).code(), ErrorCode::kNotSupported);
+    }
+    EXPECT_EQ((*second)->remove("a").code(), ErrorCode::kNotSupported);
+    EXPECT_EQ((*second)->rename("a", "b").code(), ErrorCode::kNotSupported);
+    EXPECT_EQ((*second)->sync_directory().code(), ErrorCode::kNotSupported);
+  }
+  EXPECT_EQ(std::filesystem::last_write_time(dir_), time);
+  EXPECT_EQ(std::filesystem::last_write_time(dir_ + "/foedus.lock"), lock_time);
+  open();
+}
+
+TEST_F(FileDeviceTest, a_directory_that_was_never_opened_is_read_without_a_lock) {
+  std::filesystem::create_directory(dir_);
+  const auto reader = FileDevice::open_to_read(dir_);
+  ASSERT_TRUE(reader.is_ok()) << reader.status().message();
+  EXPECT_TRUE((*reader)->list()->empty());
+}
+
 TEST_F(FileDeviceTest, the_parent_of_a_new_directory_must_exist) {
   const auto device = FileDevice::open(root_ + "/no/db", Facility::kOff);
   EXPECT_EQ(device.code(), ErrorCode::kIoError);

@@ -4,232 +4,35 @@
 // come back as it was after some transaction that is no older than the last one reported durable,
 // again and again on one directory. A seed repeats a run exactly; FOEDUS_TEST_SEED gives one.
 #include <cstdlib>
-#include <map>
 
-#include "foedus-core/base/clock.h"
-#include "foedus-core/engine/engine.h"
-#include "foedus-core/engine/storage_access.h"
-#include "tests/testing/failing_device.h"
-#include "tests/testing/manual_runtime.h"
-#include "tests/testing/test_database.h"
+#include "tests/engine/crash_life.h"
 
 namespace foedus {
 namespace {
 
+using testing::difference;
 using testing::FailingDevice;
-using testing::ManualRuntime;
-using testing::must;
-
-constexpr std::uint64_t kKeys = 40;
-constexpr std::uint64_t kArrayRecords = 8;
-
-// What one transaction did, for the model.
-struct Change {
-  char storage;  // 't'ree, 'h'ash, 'a'rray, 'l'og
-  std::uint64_t key;
-  std::string payload;
-  bool erase = false;
-};
-using ModelTxn = std::vector<Change>;
-
-struct Model {
-  std::map<std::uint64_t, std::string> tree;
-  std::map<std::uint64_t, std::string> hash;
-  std::vector<std::string> array = std::vector<std::string>(kArrayRecords, std::string(8, '\0'));
-  std::vector<std::string> log;
-
-  void apply(const ModelTxn& txn) {
-    for (const Change& change : txn) {
-      if (change.storage == 'l') log.push_back(change.payload);
-      if (change.storage == 'a') array[change.key] = change.payload;
-      if (change.storage != 't' && change.storage != 'h') continue;
-      auto& map = change.storage == 't' ? tree : hash;
-      if (change.erase) {
-        map.erase(change.key);
-      } else {
-        map[change.key] = change.payload;
-      }
-    }
-  }
-};
-
-// One life of the database between two crashes.
-class Life {
- public:
-  Life(FailingDevice* device, std::uint64_t seed)
-      : device_(device), runtime_(seed), random_(seed) {}
-
-  Status open() {
-    Options options = testing::small_options("/failing");
-    options.log_segment_bytes = 1u << 20;
-    options.log_buffer_bytes = 64u << 10;
-    options.socs = 1 + random_.below(3);
-    options.sessions_max = 4;
-    FOEDUS_TRY(engine_, engine::Engine::open(options, {.runtime = &runtime_, .device = device_}));
-    FOEDUS_TRY(tree_, open_storage(StorageKind::kMasstree, "tree"));
-    FOEDUS_TRY(hash_, open_storage(StorageKind::kHash, "hash"));
-    FOEDUS_TRY(array_, open_storage(StorageKind::kArray, "array"));
-    FOEDUS_TRY(log_, open_storage(StorageKind::kSequential, "log"));
-    FOEDUS_TRY(session_, engine_->take_session());
-    return {};
-  }
-
-  // Commits a random transaction; `change` is what it did.
-  Status step(std::uint64_t number, ModelTxn* change, Ticket* ticket);
-  // The whole content; fails the test on any error.
-  Model read();
-
-  void run_for(std::uint64_t microseconds) { runtime_.run_for(microseconds); }
-  base::Random& random() { return random_; }
-  Epoch durable() { return engine_->durability().durable(); }
-
- private:
-  Result<occ::StorageControl*> open_storage(StorageKind kind, std::string_view name) {
-    storage_meta::StorageMeta meta;
-    meta.kind = kind;
-    meta.name = name;
-    if (kind == StorageKind::kArray) {
-      meta.records = kArrayRecords;
-      meta.payload_bytes = 8;
-    }
-    if (kind == StorageKind::kHash) meta.fan_out_bits = 1;
-    return engine_->catalog().open(meta);
-  }
-  template <typename Handle>
-  Handle handle(occ::StorageControl* control) {
-    return internal::StorageAccess::make<Handle>(control);
-  }
-
-  FailingDevice* const device_;
-  ManualRuntime runtime_;
-  base::Random random_;
-  std::unique_ptr<engine::Engine> engine_;
-  occ::StorageControl* tree_ = nullptr;
-  occ::StorageControl* hash_ = nullptr;
-  occ::StorageControl* array_ = nullptr;
-  occ::StorageControl* log_ = nullptr;
-  engine::EngineSession* session_ = nullptr;
-};
-
-Status Life::step(std::uint64_t number, ModelTxn* change, Ticket* ticket) {
-  change->clear();
-  FOEDUS_TRY(Txn txn, engine::begin_txn(session_, {}));
-  const std::uint64_t operations = 1 + random_.below(6);
-  for (std::uint64_t i = 0; i < operations; ++i) {
-    const std::uint64_t key_number = random_.below(kKeys);
-    std::string payload(random_.below(20) == 0 ? 5000 : random_.below(200),
-                        static_cast<char>('a' + number % 26));
-    payload += std::to_string(number);
-    switch (random_.below(6)) {
-      case 0:
-        FOEDUS_CHECK(txn.put(handle<Masstree>(tree_), key(key_number), payload));
-        change->push_back({'t', key_number, payload});
-        break;
-      case 1:
-        FOEDUS_CHECK(txn.put(handle<Hash>(hash_), key(key_number), payload));
-        change->push_back({'h', key_number, payload});
-        break;
-      case 2: {
-        const bool in_tree = random_.below(2) == 0;
-        const Status erased = in_tree ? txn.erase(handle<Masstree>(tree_), key(key_number))
-                                      : txn.erase(handle<Hash>(hash_), key(key_number));
-        if (erased.code() == ErrorCode::kNotFound) break;
-        FOEDUS_CHECK(erased);
-        change->push_back({in_tree ? 't' : 'h', key_number, "", true});
-        break;
-      }
-      case 3: {
-        const std::uint64_t index = random_.below(kArrayRecords);
-        std::string eight = std::to_string(10'000'000 + number);
-        FOEDUS_CHECK(txn.put(handle<Array>(array_), index, std::string_view(eight)));
-        change->push_back({'a', index, eight});
-        break;
-      }
-      default:
-        FOEDUS_CHECK(txn.append(handle<Sequential>(log_), payload));
-        change->push_back({'l', 0, payload});
-        break;
-    }
-  }
-  FOEDUS_CHECK(txn.append(handle<Sequential>(log_), "end of " + std::to_string(number)));
-  change->push_back({'l', 0, "end of " + std::to_string(number)});
-  FOEDUS_TRY(*ticket, txn.commit());
-  return {};
-}
-
-Model Life::read() {
-  Model model;
-  Txn txn = must(engine::begin_txn(session_, {}));
-  for (std::uint64_t k = 0; k < kKeys; ++k) {
-    const auto read_one = [&](const KeyedStorage& storage, auto* map) {
-      Result<std::string> payload = txn.get(storage, key(k));
-      if (payload.code() == ErrorCode::kNotFound) return;
-      (*map)[k] = must(std::move(payload));
-    };
-    read_one(handle<Masstree>(tree_), &model.tree);
-    read_one(handle<Hash>(hash_), &model.hash);
-  }
-  for (std::uint64_t i = 0; i < kArrayRecords; ++i) {
-    const auto bytes = std::as_writable_bytes(std::span<char>(model.array[i].data(), 8));
-    must(txn.get(handle<Array>(array_), i, bytes));
-  }
-  Scan rows = txn.scan(handle<Sequential>(log_));
-  for (const Row& row : rows) model.log.emplace_back(row.payload);
-  EXPECT_FALSE(rows.failure().has_value());
-  EXPECT_TRUE(txn.commit().is_ok());
-  return model;
-}
-
-// What differs, for a person; empty if nothing does.
-std::string difference(const Model& found, const Model& expected) {
-  std::string text;
-  const auto maps = [&text](const char* name, const auto& have, const auto& want) {
-    for (std::uint64_t k = 0; k < kKeys; ++k) {
-      const auto h = have.find(k);
-      const auto w = want.find(k);
-      const std::string one =
-          h == have.end() ? "absent"
-                          : h->second.substr(0, 12) + "~" + std::to_string(h->second.size());
-      const std::string two =
-          w == want.end() ? "absent"
-                          : w->second.substr(0, 12) + "~" + std::to_string(w->second.size());
-      if (one != two)
-        text += std::string(name) + "[" + std::to_string(k) + "] is " + one + ", not " + two + "\n";
-    }
-  };
-  maps("tree", found.tree, expected.tree);
-  maps("hash", found.hash, expected.hash);
-  if (found.array != expected.array) text += "the array differs\n";
-  for (std::size_t i = 0; i < std::max(found.log.size(), expected.log.size()); ++i) {
-    const std::string one = i < found.log.size() ? found.log[i].substr(0, 20) : "absent";
-    const std::string two = i < expected.log.size() ? expected.log[i].substr(0, 20) : "absent";
-    if (one != two) text += "log[" + std::to_string(i) + "] is " + one + ", not " + two + "\n";
-  }
-  return text;
-}
-
-// The model after the transactions whose end the log shows.
-Model model_of(const std::vector<ModelTxn>& txns) {
-  Model model;
-  for (const ModelTxn& txn : txns) model.apply(txn);
-  return model;
-}
+using testing::Life;
+using testing::Model;
+using testing::model_of;
+using testing::ModelTxn;
 
 void run_seed(std::uint64_t seed) {
   SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
   FailingDevice device;
   base::Random random(seed);
   std::vector<ModelTxn> txns;
+  const bool gleans = seed % 3 != 0;  // while it is open; opening gleans always
   for (int crash = 0; crash < 4; ++crash) {
     std::size_t acknowledged = 0;
     std::vector<Epoch> epochs(txns.size(), Epoch(0));
     {
       Life life(&device, random.next());
-      if (random.below(3) == 0) device.lose_power_after(random.below(30));
+      if (random.below(3) == 0) device.lose_power_after(random.below(80));
       if (life.open().is_ok()) {
         const Model found = life.read();
         EXPECT_EQ(difference(found, model_of(txns)), "") << "after crash " << crash;
-        if (!device.has_lost_power()) device.lose_power_after(random.below(60));
+        if (!device.has_lost_power()) device.lose_power_after(random.below(gleans ? 250 : 60));
         for (int i = 0; i < 60 && !device.has_lost_power(); ++i) {
           ModelTxn change;
           Ticket ticket;
@@ -237,6 +40,7 @@ void run_seed(std::uint64_t seed) {
           txns.push_back(std::move(change));
           epochs.push_back(ticket.epoch());
           if (random.below(3) == 0) life.run_for(random.below(3000));
+          if (gleans && random.below(12) == 0) static_cast<void>(life.glean().is_ok());
           while (acknowledged < epochs.size() && epochs[acknowledged] <= life.durable()) {
             ++acknowledged;
           }
@@ -266,7 +70,7 @@ void run_seed(std::uint64_t seed) {
 TEST(CrashTest, database_is_a_prefix_that_holds_every_acknowledged_transaction) {
   const char* const given = std::getenv("FOEDUS_TEST_SEED");
   if (given != nullptr) return run_seed(std::strtoull(given, nullptr, 10));
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     run_seed(seed);
     if (HasFailure()) return;
   }

@@ -1,9 +1,10 @@
-// Every interleaving that the arguments E1-E4 speak of, made by hand in one thread.
+// Every interleaving that the arguments E1-E4, E20 and E21 speak of, made by hand in one thread.
 #include "foedus-core/epoch/epoch_clock.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 
 #include "foedus-core/base/sync_point.h"
 #include "tests/testing/manual_runtime.h"
@@ -26,6 +27,25 @@ class EpochClockTest : public ::testing::Test {
   testing::ManualRuntime runtime_;
   EpochClock clock_{&runtime_, Epoch(kFirst), 4, kIntervalUs};
   const Epoch start_{kFirst + 1};  // current in each test
+};
+
+// Another session, whose search ends after some time.
+class Unpinning : public base::Task {
+ public:
+  static constexpr std::uint64_t kAfterUs = 3 * kIntervalUs / 10;
+
+  Unpinning(EpochClock* clock, std::uint32_t session) : clock_(clock), session_(session) {}
+  const char* name() const override { return "unpinning"; }
+  std::uint64_t step() override {
+    if (std::exchange(is_first_, false)) return kAfterUs;
+    clock_->unpin_cache(session_);
+    return kUntilNotified;
+  }
+
+ private:
+  EpochClock* const clock_;
+  const std::uint32_t session_;
+  bool is_first_ = true;
 };
 
 TEST(EpochClock, StartsWithNothingOfItsFirstEpochPublishedOrReclaimable) {
@@ -270,6 +290,81 @@ TEST_F(EpochClockTest, ASessionThatHoldsTheClockForASecondIsNamed) {
   clock_.leave_commit(2);
   clock_.step();
   EXPECT_EQ(clock_.stuck_session(), -1);
+}
+
+// ---- cache pins ------------------------------------------------------------------------------
+
+TEST_F(EpochClockTest, PinsOfTransactionsAndCachePinsHoldBackTheirOwnWordOnly) {
+  clock_.pin(0);
+  clock_.pin_cache(1);
+  step_after_interval();
+  step_after_interval();
+  EXPECT_LT(clock_.reclaimable(), start_);
+  EXPECT_LT(clock_.cache_reclaimable(), start_);
+  clock_.unpin_cache(1);
+  step_after_interval();
+  EXPECT_LT(clock_.reclaimable(), start_);
+  EXPECT_GE(clock_.cache_reclaimable(), start_);
+  clock_.unpin(0);
+  clock_.pin_cache(1);
+  const Epoch pinned = clock_.current();
+  step_after_interval();
+  step_after_interval();
+  EXPECT_GE(clock_.reclaimable(), pinned);
+  EXPECT_LT(clock_.cache_reclaimable(), pinned);
+}
+
+// E20: renewing it ends the hold on what was stamped before, and no other.
+TEST_F(EpochClockTest, ACachePinIsRenewedWhenTheEpochIsAnother) {
+  clock_.pin_cache(2);
+  const Epoch first = clock_.current();
+  clock_.pin_cache(2);
+  EXPECT_EQ(clock_.slot(2).cache_pin.load_relaxed(), first.number());
+  step_after_interval();
+  EXPECT_LT(clock_.cache_reclaimable(), first);
+  clock_.pin_cache(2);
+  const Epoch second = clock_.current();
+  EXPECT_GT(second, first);
+  step_after_interval();
+  step_after_interval();
+  EXPECT_GE(clock_.cache_reclaimable(), first);
+  EXPECT_LT(clock_.cache_reclaimable(), second);
+}
+
+// E21: the clock hurries for who waits, looks again soon while another's pin is in the way, and
+// does neither when nobody waits any more.
+TEST_F(EpochClockTest, WhoWaitsForCachePinsGetsAnEpochOnDemandAndSoon) {
+  runtime_.start(&clock_);
+  std::uint64_t left_us = 100 * kIntervalUs;
+  EXPECT_TRUE(clock_.wait_cache_reclaimable(clock_.current(), &left_us));
+  EXPECT_GT(left_us, 99 * kIntervalUs);
+
+  clock_.pin_cache(3);
+  const Epoch held = clock_.current();
+  Unpinning unpinning(&clock_, 3);
+  runtime_.start(&unpinning);
+  const std::uint64_t begin_us = runtime_.now_us();
+  EXPECT_TRUE(clock_.wait_cache_reclaimable(held, &left_us));
+  EXPECT_LT(runtime_.now_us() - begin_us, Unpinning::kAfterUs + kIntervalUs / 10);
+  EXPECT_LT(clock_.current().number(), held.number() + 3);  // one was asked for
+  runtime_.stop(&unpinning);
+
+  const std::uint64_t steps = runtime_.step_count();
+  runtime_.run_for(100 * kIntervalUs);
+  EXPECT_LT(runtime_.step_count() - steps, 400u);
+  runtime_.stop(&clock_);
+}
+
+TEST_F(EpochClockTest, AWaitForACachePinThatStaysEndsInTime) {
+  runtime_.start(&clock_);
+  clock_.pin_cache(3);
+  const std::uint64_t begin_us = runtime_.now_us();
+  std::uint64_t left_us = 5 * kIntervalUs;
+  EXPECT_FALSE(clock_.wait_cache_reclaimable(clock_.current(), &left_us));
+  EXPECT_EQ(left_us, 0u);
+  EXPECT_GE(runtime_.now_us() - begin_us, 5 * kIntervalUs);
+  EXPECT_LT(runtime_.now_us() - begin_us, 7 * kIntervalUs);
+  runtime_.stop(&clock_);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -26,6 +27,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/gleaner/compose/hash_walk.h"
 #include "tests/gleaner/compose/masstree_walk.h"
+#include "tests/gleaner/live_walk.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::gleaner {
@@ -124,22 +126,20 @@ class GleanTest : public ::testing::Test {
     for (std::size_t i = 0; i < log->found_segment_count(); ++i) {
       parts[i % shape.mappers].push_back(
           {static_cast<std::uint32_t>(i), [&log, i] { return log->open_segment(i); }});
-      FOEDUS_CHECK(log->read_segment(
-          i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) -> Status {
-            if (record.type != log::LogRecordType::kCreateStorage) return {};
-            FOEDUS_TRY(input.storages.emplace_back(),
-                       storage_meta::parse(record.storage_id, record.key(), record.payload()));
-            return {};
-          }));
     }
-    std::sort(input.storages.begin(), input.storages.end(),
-              [](const auto& a, const auto& b) { return a.id < b.id; });
+    // Opening the database may have moved pages on since.
+    FOEDUS_TRY(previous_, engine::find_newest_manifest(device.get()));
+    FOEDUS_TRY(const engine::FoundCatalog catalog,
+               engine::read_found_catalog(*log, previous_.has_value() ? &*previous_ : nullptr));
+    input.storages = catalog.storages;
     std::vector<SegmentSource> sources;
     for (auto& some : parts) sources.emplace_back(std::move(some));
     for (SegmentSource& source : sources) input.sources.push_back(&source);
     input.next_storage_id = page::StorageId{100};
     if (previous_.has_value()) input.previous = &*previous_;
-    input.covered = input.newest_seen = log->durable_epoch_found();
+    const engine::GleanOrder order = engine::order_of_found(*log, input.previous);
+    input.covered = order.covered;
+    input.newest_seen = order.newest_seen;
     input.reducers = shape.reducers;
     input.mapper_bytes = shape.bytes;
     input.reducer_bytes = shape.bytes;
@@ -186,7 +186,21 @@ class GleanTest : public ::testing::Test {
     std::abort();
   }
 
+  // F7: the manifest counts what the roots lead to.
+  void expect_counted() {
+    std::map<std::pair<page::SnapshotNumber, std::uint32_t>, std::uint32_t> sums;
+    LiveWalk walk([this](page::SnapshotPageId id) { return pages_->at(id); });
+    for (const snapshot::ManifestStorage& storage : previous_->storages) {
+      ASSERT_EQ(storage.live, walk.count(storage.root)) << storage.name;
+      for (const auto& live : storage.live) sums[{live.snapshot, live.soc}] += live.pages;
+    }
+    ASSERT_EQ(previous_->files.size(), sums.size());
+    for (const snapshot::ManifestFile& file : previous_->files) {
+      EXPECT_EQ(file.live_pages, (sums[{file.snapshot, file.soc}]));
+    }
+  }
   void expect_all() {
+    expect_counted();
     MasstreeWalk tree(*pages_);
     tree.walk(root_of("tree"));
     for (const auto& [key, value] : model_.tree) ASSERT_EQ(tree.find(root_of("tree"), key), value);
@@ -286,19 +300,69 @@ TEST_F(GleanTest, AGleanWithoutNewRecordsKeepsTheRoots) {
 // What glean_directory() made of the directory.
 class DirectoryGleanTest : public GleanTest {
  protected:
-  void glean_and_expect_all(std::uint32_t snapshot) {
-    const Result<GleanReport> report = glean_directory(directory_.path(), {.socs = 2, .sink = {}});
+  // Opening the database may have made some, too.
+  void glean_and_expect_all(std::uint32_t snapshots_min) {
+    glean_and_expect_all({.socs = 2, .sink = {}});
+    EXPECT_GE(static_cast<std::uint32_t>(previous_->number), snapshots_min);
+  }
+  void glean_and_expect_all(const DirectoryGleanOptions& options) {
+    const Result<GleanReport> report = glean_directory(directory_.path(), options);
     ASSERT_TRUE(report.is_ok()) << report.status().message();
-    EXPECT_EQ(report->snapshot, snapshot);
     EXPECT_GT(report->records_read, 0u);
+    report_ = *report;
     const auto directory = engine::ClosedDirectory::open(directory_.path(), 0, {}).value();
     previous_ = *directory->newest_manifest();
     EXPECT_EQ(previous_->covered, report->covered);
+    EXPECT_EQ(static_cast<std::uint32_t>(previous_->number), report->snapshot);
     metas_ = directory->storages();
     load_pages(directory->device(), *previous_);
     expect_all();
   }
+  std::uint64_t snapshot_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+      if (entry.path().filename().string().starts_with("snapshot-")) bytes += entry.file_size();
+    }
+    return bytes;
+  }
+
+  GleanReport report_;
 };
+
+// Goal: snapshot files take a stated multiple of what is live in them. Method: many small gleans.
+TEST_F(DirectoryGleanTest, SupersededPagesGiveTheirRoomBack) {
+  DirectoryGleanOptions options{.socs = 2, .sink = {}};
+  options.reclaim.total_pages_min = 0;
+  options.reclaim.files_max = 12;
+  std::uint64_t moved = 0;
+  for (int i = 0; i < 40; ++i) {
+    write(i == 0 ? 1500 : 30);
+    glean_and_expect_all(options);
+    ASSERT_FALSE(HasFailure()) << i;
+    moved += report_.pages_moved;
+    EXPECT_LE(report_.pages_total, 2 * report_.pages_live) << i;
+    EXPECT_LE(previous_->files.size(), 12u);
+    EXPECT_LT(snapshot_bytes(), 3 * report_.pages_live * page::kPageBytes);
+  }
+  EXPECT_GT(moved, 0u);
+  EXPECT_GT(static_cast<std::uint32_t>(previous_->number), 40u);
+}
+
+// Goal: of the snapshots of one epoch, the newest is kept; those of others, as many as it is told.
+TEST_F(DirectoryGleanTest, KeepsOneSnapshotOfAnEpoch) {
+  const DirectoryGleanOptions options{.socs = 2, .snapshots_kept = 2, .sink = {}};
+  write(200);
+  glean_and_expect_all(options);
+  const page::SnapshotNumber first = previous_->number;
+  ASSERT_TRUE(glean_directory(directory_.path(), options).is_ok());
+  const auto device = device::FileDevice::open(directory_.path(), Facility::kTry).value();
+  const auto numbers = snapshot::find_manifests(device.get()).value();
+  EXPECT_EQ(numbers.back(), page::SnapshotNumber{static_cast<std::uint32_t>(first) + 1});
+  EXPECT_EQ(std::count(numbers.begin(), numbers.end(), first), 0);
+  previous_ = snapshot::read_manifest(device.get(), numbers.back()).value();
+  load_pages(device.get(), *previous_);
+  expect_all();
+}
 
 TEST_F(DirectoryGleanTest, TakesAllThatIsDurableAndTheSnapshotBefore) {
   write(800);
@@ -319,6 +383,53 @@ TEST_F(DirectoryGleanTest, LeavesDroppedStoragesOut) {
   glean_and_expect_all(1);
   EXPECT_EQ(previous_->storages.size(), 4u);
   EXPECT_GT(static_cast<std::uint32_t>(previous_->next_storage_id), 5u);
+}
+
+// F7.
+TEST_F(DirectoryGleanTest, ADroppedStorageTakesItsPagesWithIt) {
+  const auto change = [&](auto&& what) {
+    Database db = Database::open(testing::small_options(directory_.path())).value();
+    what(&db);
+    ASSERT_TRUE(db.close().is_ok());
+  };
+  write(300);
+  change([](Database* db) {
+    const Masstree dropped = db->open_masstree("dropped").value();
+    for (std::uint32_t i = 0; i < 2000; ++i) {
+      ASSERT_TRUE(db->transact([&](Txn& txn) -> Status {
+                      return txn.put(dropped, key(i), std::string(i % 100 == 0 ? 20'000 : 40, 'x'));
+                    }).is_ok());
+    }
+  });
+  glean_and_expect_all(1);
+  const auto live_pages = [this] {
+    std::uint64_t sum = 0;
+    for (const snapshot::ManifestFile& file : previous_->files) sum += file.live_pages;
+    return sum;
+  };
+  const std::uint64_t before = live_pages();
+  std::uint64_t of_dropped = 0;
+  for (const snapshot::ManifestStorage& storage : previous_->storages) {
+    if (storage.name != "dropped") continue;
+    for (const snapshot::LivePages& live : storage.live) of_dropped += live.pages;
+  }
+  EXPECT_GT(of_dropped, 120u);
+  change([](Database* db) { ASSERT_TRUE(db->drop_storage("dropped").is_ok()); });
+  write(1);
+  glean_and_expect_all(2);
+  EXPECT_LT(live_pages(), before - of_dropped + 50);  // and what the last transaction touched
+}
+
+TEST_F(DirectoryGleanTest, RefusesOptionsThatCannotBe) {
+  write(1);
+  for (const DirectoryGleanOptions& options :
+       {DirectoryGleanOptions{.snapshots_kept = 0, .sink = {}},
+        DirectoryGleanOptions{.reclaim = {.total_percent_goal = 100}, .sink = {}},
+        DirectoryGleanOptions{.reclaim = {.total_percent_goal = 201}, .sink = {}},
+        DirectoryGleanOptions{.reclaim = {.files_max = 1}, .sink = {}}}) {
+    EXPECT_EQ(glean_directory(directory_.path(), options).status().code(),
+              ErrorCode::kInvalidArgument);
+  }
 }
 
 TEST_F(DirectoryGleanTest, RefusesADirectoryWithoutALog) {

@@ -294,6 +294,7 @@ TEST(LogCrash, power_fails_at_every_call_while_segments_are_removed) {
           const auto epoch = session->commit(i, 3'000);
           ASSERT_OK(epoch);
           if (i == 60) covered = *epoch;
+          if (i % 25 == 0) run.log->roll_segments();
           run.runtime.run_for(3'000);
         }
         ASSERT_OK(run.wait(run.clock->current()));

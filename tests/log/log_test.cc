@@ -197,6 +197,33 @@ TEST(Log, segments_that_a_snapshot_covers_are_removed_and_the_rest_stays_readabl
   EXPECT_LE(left.front().epoch, covered.number() + 1);
 }
 
+TEST(Log, all_that_is_covered_is_removed_once_the_segments_were_rolled) {
+  FailingDevice device;
+  LogRun run(&device, 2, 1u << 20);
+  ASSERT_OK(run.open_and_start());
+  Epoch last;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    const auto epoch = run.session(i % 2)->commit(i, 2'000);
+    ASSERT_OK(epoch);
+    last = *epoch;
+  }
+  ASSERT_OK(run.wait(last));
+  run.runtime.run_for(50'000);
+  run.log->roll_segments();  // idle loggers do it, too
+  run.runtime.run_for(50'000);
+  ASSERT_OK(run.log->remove_segments_up_to(last));
+  for (const LogSegment& segment : run.log->segments()) {
+    EXPECT_EQ(segment.synced_bytes, device::kBlockBytes) << segment.number;
+  }
+  // An empty segment is not rolled.
+  const std::vector<std::string> names = device.names();
+  run.log->roll_segments();
+  run.runtime.run_for(50'000);
+  EXPECT_EQ(device.names(), names);
+  ASSERT_OK(run.session(0)->commit(50, 100));
+  ASSERT_OK(run.close());
+}
+
 TEST(Log, a_running_log_is_read_up_to_its_durable_epoch) {
   FailingDevice device;
   History expected;
@@ -209,6 +236,7 @@ TEST(Log, a_running_log_is_read_up_to_its_durable_epoch) {
       const auto epoch = run.sessions[i % 4]->commit(i, i % 9 == 0 ? 7'000 : 300);
       ASSERT_OK(epoch);
       if (i % 8 == 0) run.runtime.run_for(9'000);
+      if (i % 30 == 29) run.log->roll_segments();
       if (i == 90) ASSERT_OK(run.wait(*epoch));
       durable = run.log->durability().durable();
     }

@@ -71,16 +71,57 @@ TEST(Manifest, bytes_are_as_described) {
   manifest.newest_seen = Epoch(0x506);
   manifest.next_storage_id = StorageId{0x0a};
   manifest.files.push_back({SnapshotNumber{0x101}, 0x3f, 0x12345, 0x1234});
-  manifest.storages.push_back({StorageId{9}, StorageKind::kHash, "abc", 0x11, 0x22, 0x33,
-                               SnapshotPageId(SnapshotNumber{0x101}, 0x3f, 0x12345), {0x44}});
+  manifest.files.push_back({SnapshotNumber{0x102}, 0, 9, 8});
+  manifest.storages.push_back(
+      {StorageId{9},
+       StorageKind::kHash,
+       "abc",
+       0x11,
+       0x22,
+       0x33,
+       SnapshotPageId(SnapshotNumber{0x101}, 0x3f, 0x12345),
+       {0x44},
+       {{SnapshotNumber{0x101}, 0x3f, 0x1234, 0x234}, {SnapshotNumber{0x102}, 0, 8, 0}}});
   const std::string bytes = encoded(manifest);
   const std::string crc = hex({bytes.data() + 12, 4});
   EXPECT_EQ(hex(bytes),
-            "464f45444d414e49" "01000000" + crc + "7800000000000000"
-            "0403000000000000" "0605000000000000" "02010000" "0a000000" "01000000" "01000000"
-            "01010000" "3f000000" "45230100" "34120000"
-            "452301f013100000" "1100000000000000" "09000000" "22000000" "01000000" "02" "33" "0300"
-            "6162630000000000" "4400000000000000");
+            "464f45444d414e49"
+            "02000000" +
+                crc +
+                "b000000000000000"
+                "0403000000000000"
+                "0605000000000000"
+                "02010000"
+                "0a000000"
+                "02000000"
+                "01000000"
+                "01010000"
+                "3f000000"
+                "45230100"
+                "34120000"
+                "02010000"
+                "00000000"
+                "09000000"
+                "08000000"
+                "452301f013100000"
+                "1100000000000000"
+                "09000000"
+                "22000000"
+                "01000000"
+                "02"
+                "33"
+                "0300"
+                "0200000000000000"
+                "6162630000000000"
+                "4400000000000000"
+                "01010000"
+                "3f000000"
+                "34120000"
+                "34020000"
+                "02010000"
+                "00000000"
+                "08000000"
+                "00000000");
 }
 
 TEST(Manifest, a_flipped_bit_in_any_byte_is_detected) {
@@ -138,7 +179,9 @@ TEST(Manifest, counts_beyond_the_bytes_are_refused) {
   const std::string bytes = encoded(manifest_of(2));
   const std::size_t counts[] = {offsetof(ManifestHeader, file_count),
                                 offsetof(ManifestHeader, storage_count),
-                                kStoragesAt + offsetof(ManifestStorageEntry, boundary_count)};
+                                kStoragesAt + offsetof(ManifestStorageEntry, boundary_count),
+                                kStoragesAt + offsetof(ManifestStorageEntry, live_count),
+                                kStoragesAt + offsetof(ManifestStorageEntry, live_count) + 4};
   for (const std::size_t offset : counts) {
     for (const std::uint32_t count : {9u, 1'000u, 0x10000000u, 0x7fffffffu, 0xffffffffu}) {
       EXPECT_EQ(parsed(sealed(with(bytes, offset, count))).code(), ErrorCode::kCorruption);
@@ -148,11 +191,12 @@ TEST(Manifest, counts_beyond_the_bytes_are_refused) {
 
 TEST(Manifest, another_version_is_refused_by_name) {
   const std::string bytes = encoded(manifest_of(2));
-  const auto read =
-      parsed(sealed(with(bytes, offsetof(ManifestHeader, version), std::uint32_t{2})));
-  EXPECT_EQ(read.code(), ErrorCode::kWrongVersion);
-  EXPECT_NE(read.status().message().find("there/manifest has format version 2"),
-            std::string::npos);
+  for (const std::uint32_t version : {1u, 3u}) {
+    const auto read = parsed(sealed(with(bytes, offsetof(ManifestHeader, version), version)));
+    EXPECT_EQ(read.code(), ErrorCode::kWrongVersion);
+    const std::string expected = "there/manifest has format version " + std::to_string(version);
+    EXPECT_NE(read.status().message().find(expected), std::string::npos);
+  }
 }
 
 // Goal: each limit of problem_of() is needed, and parsing asks it. Method: one change each.
@@ -182,6 +226,16 @@ TEST(Manifest, what_no_snapshot_can_be_is_a_problem) {
       [](Manifest* m) { m->files[3].soc = 64; },
       [](Manifest* m) { m->files[0].pages = 1u << 28; },
       [](Manifest* m) { m->files[0].live_pages = m->files[0].pages + 1; },
+      [](Manifest* m) { m->storages[0].live[0].pages = m->files[1].live_pages = 0; },
+      [](Manifest* m) { m->storages[0].live[0].pages = 2; },  // the file has one
+      [](Manifest* m) { m->files[1].live_pages = 2; },
+      [](Manifest* m) { m->storages[0].live[0].below_records = 2; },
+      [](Manifest* m) { std::swap(m->storages[0].live[0], m->storages[0].live[1]); },
+      [](Manifest* m) { m->storages[0].live[0].soc = 2; },  // no such file
+      [](Manifest* m) { m->storages[0].live[1].snapshot = SnapshotNumber{3}; },
+      [](Manifest* m) { m->storages[0].root = {}; },  // has pages
+      [](Manifest* m) { std::swap(m->storages[0].live, m->storages[1].live); },
+      [](Manifest* m) { m->storages[0].live.clear(); },
       [](Manifest* m) { std::swap(m->files[0], m->files[1]); },
       [](Manifest* m) { m->files[1] = m->files[0]; },
   };
@@ -210,7 +264,7 @@ TEST(Manifest, one_that_is_too_large_is_refused_and_nothing_is_written) {
   manifest.storages[0].boundaries.resize(kManifestBytesMax / 8);
   EXPECT_EQ(write_manifest(&device, manifest).code(), ErrorCode::kTooLarge);
   EXPECT_EQ(device.changing_calls(), 0u);
-  manifest.storages[0].boundaries.resize(kManifestBytesMax / 8 - 32);
+  manifest.storages[0].boundaries.resize(kManifestBytesMax / 8 - 40);
   ASSERT_OK(write_manifest(&device, manifest));
   const auto read = read_newest_manifest(&device);
   ASSERT_OK(read);

@@ -47,7 +47,14 @@ class MadePages : public PageReader {
     return {};
   }
 
+  std::uint32_t read_pages(page::SnapshotPageId first, page::PageHeader* const* to,
+                           std::uint32_t count, Status* status) override {
+    batches.fetch_add_relaxed(1);
+    return PageReader::read_pages(first, to, count, status);
+  }
+
   base::AtomicWord<std::uint64_t> reads;
+  base::AtomicWord<std::uint64_t> batches;  // calls of read_pages()
   std::uint64_t id_error = 0;
   std::function<Status(page::SnapshotPageId)> before_read;
 };

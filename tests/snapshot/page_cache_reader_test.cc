@@ -14,7 +14,7 @@ constexpr std::uint64_t kBytes = 4u << 20;
 
 class PageCacheReaderTest : public ::testing::Test {
  protected:
-  PageCacheReaderTest() { clock_.pin(0); }
+  PageCacheReaderTest() { clock_.pin_cache(0); }
 
   const page::PageHeader* find(page::SnapshotPageId id) {
     status_ = Status();
@@ -114,6 +114,36 @@ TEST_F(PageCacheReaderTest, ReadAheadStopsAtAnErrorAndTheEndOfAFile) {
   EXPECT_EQ(reads(), 5u);
 }
 
+// What is missing between cached pages is read with one call for each gap, at most 32 pages each.
+TEST_F(PageCacheReaderTest, ReadAheadReadsEachGapWithOneCall) {
+  for (std::uint32_t i = 0; i < 100; ++i) ASSERT_NE(find(page_of(1000 + i)), nullptr);
+  const std::uint32_t bound = cache_->read_ahead(0, page_of(2000), 100'000);
+  EXPECT_GE(bound, 24u);
+  EXPECT_EQ(pages_.batches.load_relaxed(), (bound + 31) / 32);
+  ASSERT_NE(find(page_of(13)), nullptr);
+  ASSERT_NE(find(page_of(14)), nullptr);
+  const std::uint64_t before = reads();
+  const std::uint64_t batches = pages_.batches.load_relaxed();
+  EXPECT_EQ(cache_->read_ahead(0, page_of(10), 20), 20u);
+  EXPECT_EQ(reads(), before + 18);
+  EXPECT_EQ(pages_.batches.load_relaxed(), batches + 2);
+  EXPECT_EQ(cache_->read_ahead(0, page_of(10), 20), 20u);
+  EXPECT_EQ(pages_.batches.load_relaxed(), batches + 2);
+}
+
+// One of the pages that a call has read is another page: those before it count, no frame is lost.
+TEST_F(PageCacheReaderTest, ReadAheadKeepsThePagesBeforeAWrongOne) {
+  pages_.before_read = [this](page::SnapshotPageId id) {
+    pages_.id_error = id.page() == 52 ? 1 : 0;
+    return Status();
+  };
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(cache_->read_ahead(0, page_of(50), 4), 2u);
+  EXPECT_EQ(cache_->statistics().pages, 2u);
+  pages_.before_read = nullptr;
+  pages_.id_error = 0;
+  EXPECT_EQ(cache_->read_ahead(0, page_of(50), 4), 4u);
+}
+
 // Read-ahead of any length and speed leaves frames for those who need a page now.
 TEST_F(PageCacheReaderTest, ReadAheadIsBounded) {
   EXPECT_EQ(cache_->read_ahead(0, page_of(0), 100'000), 4u);  // of the first 64 frames
@@ -151,10 +181,10 @@ TEST_F(PageCacheReaderTest, ForgetsPagesThatAreLeaving) {
   ASSERT_GT(cache_->statistics().evictions, 100u);
   cache_->forget(page::SnapshotNumber{2});
   EXPECT_EQ(cache_->statistics().pages, 0u);
-  clock_.unpin(0);
+  clock_.unpin_cache(0);
   runtime_.start(&clock_);
   runtime_.run_for(4000);
-  clock_.pin(0);
+  clock_.pin_cache(0);
   const std::uint64_t reads_before = reads();
   for (std::uint32_t i = 0; i < frames; ++i) ASSERT_NE(find(page_of(i, 2)), nullptr) << i;
   EXPECT_EQ(reads(), reads_before + frames);

@@ -1,13 +1,15 @@
 // ctest-labels: concurrency
 // Threads read many pages through few frames, so that nearly every read evicts. Each page is
-// checked when it is found, and again before the pin ends; the reader overwrites frames before it
-// fills them, so that a frame that is used too early is seen by the check, and by the sanitizer.
+// checked when it is found, and again before the pin ends or is renewed; the reader overwrites
+// frames before it fills them, so that a frame that is used too early is seen by the check, and by
+// the sanitizer.
 #include <gtest/gtest.h>
 
 #include <thread>
 #include <vector>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/occ/cold_pages.h"
 #include "foedus-core/snapshot/page_cache.h"
 #include "tests/base/test_seed.h"
 #include "tests/snapshot/page_cache_pages.h"
@@ -52,7 +54,7 @@ bool read_some(StressCache* test, std::uint32_t session, std::uint32_t page_coun
   Held held[kPagesPerTransaction];
   std::uint32_t count = 0;
   bool has_frames = true;
-  test->clock.pin(session);
+  test->clock.pin_cache(session);
   const std::uint64_t wanted = 1 + random->below(kPagesPerTransaction);
   while (count < wanted && has_frames) {
     const std::uint64_t bound = random->below(4) == 0 ? page_count : page_count / 50 + 1;
@@ -73,7 +75,7 @@ bool read_some(StressCache* test, std::uint32_t session, std::uint32_t page_coun
   }
   if (random->below(8) == 0) std::this_thread::yield();
   for (std::uint32_t i = 0; i < count; ++i) EXPECT_TRUE(is_page(held[i].page, held[i].id));
-  test->clock.unpin(session);
+  test->clock.unpin_cache(session);
   test->found.fetch_add_relaxed(count);
   return has_frames;
 }
@@ -110,6 +112,47 @@ void run(StressCache* test, std::uint32_t page_count, std::uint64_t transactions
   EXPECT_LE(statistics.bytes, test->budget.limit());
 }
 
+// One search in pages, one after the other, as storages do it; and some that are read ahead.
+void search(StressCache* test, std::uint32_t session, occ::ColdPages* cold,
+            std::uint32_t page_count, base::Random* random) {
+  const occ::ColdReads reads(cold);
+  for (std::uint64_t left = 1 + random->below(4); left != 0; --left) {
+    const page::SnapshotPageId id = page_of(static_cast<std::uint32_t>(random->below(page_count)));
+    if (random->below(32) == 0) cold->read_ahead(id, 4);
+    Status status;
+    const page::PageHeader* const page = cold->page(id, &status);
+    ASSERT_NE(page, nullptr) << session << ": " << status.message();
+    ASSERT_TRUE(is_page(page, id));
+    if (random->below(8) == 0) std::this_thread::yield();
+    ASSERT_TRUE(is_page(page, id));
+    test->found.fetch_add_relaxed(1);
+  }
+}
+
+// A pin for each page, which is renewed, given up to wait, and ended with its search. Transactions
+// are open all the time: nobody runs out of frames, with as many sessions as share them here.
+void run_searches(StressCache* test, std::uint32_t page_count, std::uint64_t searches,
+                  std::uint64_t seed) {
+  std::vector<std::thread> threads;
+  for (std::uint32_t session = 0; session < kThreads; ++session) {
+    threads.emplace_back([=] {
+      base::Random random(seed + session);
+      occ::ColdPages cold(test->cache.get(), &test->clock, session,
+                          test->topology.soc_of_session(session));
+      test->clock.pin(session);
+      for (std::uint64_t i = 0; i < searches; ++i) {
+        search(test, session, &cold, page_count, &random);
+        if (::testing::Test::HasFailure()) return;
+        EXPECT_EQ(test->clock.slot(session).cache_pin.load_relaxed(), 0u);
+      }
+      test->clock.unpin(session);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(test->found.load_relaxed(), kThreads * searches);
+  EXPECT_GT(test->cache->statistics().misses, kThreads * searches / 2);
+}
+
 #if defined(FOEDUS_TSAN)
 constexpr std::uint64_t kTransactions = 3'000;
 #else
@@ -124,6 +167,16 @@ TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsWithFewFrames) {
 TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsOnTwoSocs) {
   StressCache test(2, 2u << 20);
   run(&test, 10'000, kTransactions, testing::test_seed(2));
+}
+
+TEST(PageCacheStress, SearchesOfOpenTransactionsNeverRunOutOfFewFrames) {
+  StressCache test(1, PageCache::kBytesMin);
+  run_searches(&test, 2000, kTransactions, testing::test_seed(3));
+}
+
+TEST(PageCacheStress, SearchesOfOpenTransactionsNeverRunOutOfFramesOnTwoSocs) {
+  StressCache test(2, 1u << 20);
+  run_searches(&test, 10'000, kTransactions, testing::test_seed(4));
 }
 
 }  // namespace

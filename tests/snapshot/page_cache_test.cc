@@ -46,9 +46,9 @@ class PageCacheTest : public ::testing::Test {
   }
   // A transaction of session 0 that reads one page, and time for the evicted to become due.
   bool read_and_advance(page::SnapshotPageId id) {
-    clock_.pin(0);
+    clock_.pin_cache(0);
     const bool is_found = find(id) != nullptr;
-    clock_.unpin(0);
+    clock_.unpin_cache(0);
     advance();
     return is_found;
   }
@@ -64,7 +64,7 @@ class PageCacheTest : public ::testing::Test {
 
 TEST_F(PageCacheTest, ReadsAPageOnceAndFindsItAfterwards) {
   make(8 * kMiB);
-  clock_.pin(0);
+  clock_.pin_cache(0);
   const page::PageHeader* const page = find(page_of(0));
   ASSERT_NE(page, nullptr);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(page) % page::kPageBytes, 0u);
@@ -77,7 +77,7 @@ TEST_F(PageCacheTest, ReadsAPageOnceAndFindsItAfterwards) {
 // Ids that differ in one part only are different pages, also where their hashes are alike.
 TEST_F(PageCacheTest, TellsIdsApartThatDifferInOnePart) {
   make(8 * kMiB);
-  clock_.pin(0);
+  clock_.pin_cache(0);
   std::set<const page::PageHeader*> pages;
   for (std::uint32_t snapshot = 1; snapshot <= 8; ++snapshot) {
     for (std::uint32_t soc = 0; soc < 8; ++soc) {
@@ -92,7 +92,7 @@ TEST_F(PageCacheTest, TellsIdsApartThatDifferInOnePart) {
 
 TEST_F(PageCacheTest, CachesAPageForEachSocThatAsksForIt) {
   make(16 * kMiB, 2);
-  clock_.pin(0);
+  clock_.pin_cache(0);
   const page::PageHeader* const first = find(page_of(3), 0);
   const page::PageHeader* const second = find(page_of(3), 1);
   EXPECT_NE(first, second);
@@ -107,7 +107,7 @@ TEST_F(PageCacheTest, TakesFewFramesAtOnceExtentsLaterAndGivesAllBack) {
   make(8 * kMiB);
   const std::uint64_t first = budget_->taken();
   EXPECT_LT(first, kMiB);
-  clock_.pin(0);
+  clock_.pin_cache(0);
   for (std::uint32_t i = 0; i < 100; ++i) ASSERT_NE(find(page_of(i)), nullptr);
   EXPECT_EQ(budget_->taken(), 2 * kMiB);
   EXPECT_EQ(cache_->statistics().bytes, 2 * kMiB);
@@ -175,7 +175,7 @@ TEST_F(PageCacheTest, EvictsWhereAllPagesAreUsedAgainAndAgain) {
   std::set<std::uint32_t> hot;
   for (std::uint32_t i = 0; i < 4 * frames; ++i) {
     ASSERT_TRUE(read_and_advance(page_of(i))) << i;
-    clock_.pin(0);
+    clock_.pin_cache(0);
     const std::uint64_t reads_before = reads();
     hot.insert(i);
     for (auto at = hot.begin(); at != hot.end() && reads() == reads_before;) {
@@ -183,7 +183,7 @@ TEST_F(PageCacheTest, EvictsWhereAllPagesAreUsedAgainAndAgain) {
       ASSERT_NE(find(page_of(*at)), nullptr);
       at = reads() == reads_before ? std::next(at) : hot.erase(at);
     }
-    clock_.unpin(0);
+    clock_.unpin_cache(0);
     advance();
   }
 }
@@ -194,7 +194,7 @@ TEST_F(PageCacheTest, APageStaysValidForAsLongAsAPinLasts) {
   make(8 * kMiB);
   const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
   for (std::uint32_t i = 0; i < 2 * frames; ++i) ASSERT_TRUE(read_and_advance(page_of(i)));
-  clock_.pin(7);
+  clock_.pin_cache(7);
   std::vector<std::pair<std::uint32_t, const page::PageHeader*>> held;
   for (std::uint32_t i = 5000; i < 5010; ++i) held.emplace_back(i, find(page_of(i)));
   std::uint32_t found = 0;
@@ -206,7 +206,7 @@ TEST_F(PageCacheTest, APageStaysValidForAsLongAsAPinLasts) {
   EXPECT_GE(found, frames / 5);
   EXPECT_LE(found, frames / 3);
   EXPECT_TRUE(read_and_advance(page_of(10'000))) << "hits and returns go on";
-  clock_.unpin(7);
+  clock_.unpin_cache(7);
   advance();
   for (std::uint32_t i = 30'000; i < 40'000; ++i) ASSERT_TRUE(read_and_advance(page_of(i)));
 }
@@ -215,26 +215,26 @@ TEST_F(PageCacheTest, APageStaysValidForAsLongAsAPinLasts) {
 // has to begin after it is over.
 TEST_F(PageCacheTest, UsesAFrameAgainOnlyWhenTheEpochOfItsEvictionIsReclaimable) {
   make();
-  clock_.pin(0);
+  clock_.pin_cache(0);
   std::uint32_t next = 0;
   while (next < 1000 && find(page_of(next)) != nullptr) ++next;  // no epoch passes: none is due
   EXPECT_EQ(next, kSmallFrames);
   EXPECT_EQ(find(page_of(next)), nullptr);
-  clock_.pin(1);  // began after the evictions, in the same epoch
-  clock_.unpin(0);
+  clock_.pin_cache(1);  // began after the evictions, in the same epoch
+  clock_.unpin_cache(0);
   advance();
   EXPECT_EQ(find(page_of(next)), nullptr);
   const Epoch evicted_in = clock_.current();
-  EXPECT_LT(clock_.reclaimable().number(), evicted_in.number());
-  clock_.unpin(1);
+  EXPECT_LT(clock_.cache_reclaimable().number(), evicted_in.number());
+  clock_.unpin_cache(1);
   advance();
-  clock_.pin(0);
+  clock_.pin_cache(0);
   EXPECT_NE(find(page_of(next)), nullptr);
 }
 
 TEST_F(PageCacheTest, SaysOutOfMemoryWhenATransactionReadsMoreThanThereAreFrames) {
   make();
-  clock_.pin(0);
+  clock_.pin_cache(0);
   for (std::uint32_t i = 0; i < kSmallFrames; ++i) ASSERT_NE(find(page_of(i)), nullptr);
   Status status;
   for (std::uint32_t i = 0; i < 1000; ++i) {
@@ -248,7 +248,7 @@ TEST_F(PageCacheTest, SaysOutOfMemoryWhenATransactionReadsMoreThanThereAreFrames
   for (std::uint32_t i = 0; i < kSmallFrames; ++i) hits += find(page_of(i)) != nullptr;
   EXPECT_GT(hits, kSmallFrames / 2);
   EXPECT_EQ(reads(), kSmallFrames);
-  clock_.unpin(0);
+  clock_.unpin_cache(0);
   advance();
   EXPECT_TRUE(read_and_advance(page_of(1000)));
 }
@@ -256,7 +256,7 @@ TEST_F(PageCacheTest, SaysOutOfMemoryWhenATransactionReadsMoreThanThereAreFrames
 TEST_F(PageCacheTest, APageThatIsLeavingComesBackWithoutARead) {
   make(2 * kMiB);
   const std::uint32_t frames = static_cast<std::uint32_t>(cache_->frames_max(0));
-  clock_.pin(0);
+  clock_.pin_cache(0);
   std::vector<const page::PageHeader*> first;
   for (std::uint32_t i = 0; i < frames; ++i) first.push_back(find(page_of(i)));
   const PageCacheStatistics before = cache_->statistics();
@@ -277,9 +277,9 @@ TEST_F(PageCacheTest, FindsAFrameForANewPageWhereAllOthersAreUsedAllTheTime) {
   make();
   std::uint32_t failures = 0;
   for (std::uint32_t i = 0; i < 1000; ++i) {
-    clock_.pin(0);
+    clock_.pin_cache(0);
     for (std::uint32_t j = 0; j < kSmallFrames * 3 / 4; ++j) failures += !find(page_of(j));
-    clock_.unpin(0);
+    clock_.unpin_cache(0);
     if (i % 2 == 0) failures += !read_and_advance(page_of(1000 + i));
   }
   EXPECT_EQ(failures, 0u);
@@ -287,7 +287,7 @@ TEST_F(PageCacheTest, FindsAFrameForANewPageWhereAllOthersAreUsedAllTheTime) {
 
 TEST_F(PageCacheTest, HurriesTheClockWhenTheLastFrameThatIsDueIsTaken) {
   make();
-  clock_.pin(0);
+  clock_.pin_cache(0);
   for (std::uint32_t i = 0; i < kSmallFrames - 1; ++i) ASSERT_NE(find(page_of(i)), nullptr);
   runtime_.run_due();
   const Epoch before = clock_.current();

@@ -147,6 +147,32 @@ TEST(SnapshotReader, a_range_is_one_call_to_the_device_and_each_page_is_checked)
   EXPECT_TRUE(says(status, "page 5: its checksum")) << status.message();
 }
 
+TEST(SnapshotReader, pages_to_places_of_their_own_are_checked_one_by_one) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 8));
+  SnapshotFiles files(&device);
+  Pages pages(8);
+  std::vector<page::PageHeader*> places;  // the last one first
+  for (std::uint32_t i = 0; i < 6; ++i) places.push_back(pages.at(7 - i));
+  Status status;
+  EXPECT_EQ(files.read_pages(page_of(3), places.data(), 6, &status), 6u);
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  for (std::uint32_t i = 0; i < 6; ++i) EXPECT_TRUE(is_filled(places[i], page_of(3 + i)));
+  EXPECT_EQ(files.read_pages(page_of(5), places.data(), 6, &status), 4u);
+  EXPECT_TRUE(says(status, "page 9: the file ends")) << status.message();
+  device.flip_bit(kName, 5 * kPageBytes + 99, 0);
+  EXPECT_EQ(files.read_pages(page_of(3), places.data(), 6, &status), 2u);
+  EXPECT_TRUE(says(status, "page 5: its checksum")) << status.message();
+  EXPECT_EQ(files.read_pages(page_of(0), places.data(), 2, &status), 0u);
+  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+  device.fail(Call::kRead, 0, EIO);
+  EXPECT_EQ(files.read_pages(page_of(6), places.data(), 2, &status), 0u);
+  EXPECT_EQ(status.code(), ErrorCode::kIoError);
+  const SnapshotPageId missing(SnapshotNumber{77}, 0, 1);
+  EXPECT_EQ(files.read_pages(missing, places.data(), 2, &status), 0u);
+  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+}
+
 TEST(SnapshotReader, a_file_is_opened_once_until_it_is_closed) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 2));

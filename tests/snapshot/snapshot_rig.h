@@ -103,7 +103,7 @@ inline Status read_and_compare(SnapshotFiles* files, SnapshotPageId id) {
 }
 
 // A manifest with two storages whose pages lie in the files of SOC 0 and 1 of this snapshot and of
-// the one before; each has three pages.
+// the one before; each has three pages, all of which count, or one of the one before.
 inline Manifest manifest_of(std::uint32_t number) {
   Manifest manifest;
   manifest.number = SnapshotNumber{number};
@@ -115,11 +115,28 @@ inline Manifest manifest_of(std::uint32_t number) {
       manifest.files.push_back({SnapshotNumber{i}, soc, 3, i == number ? 3u : 1u});
     }
   }
-  manifest.storages.push_back({StorageId{3}, StorageKind::kArray, "accounts", 1'000, 96, 0,
-                               SnapshotPageId(SnapshotNumber{number}, 1, 3), {}});
-  manifest.storages.push_back({StorageId{8}, StorageKind::kHash, "names", 0, 0, 12,
+  manifest.storages.push_back({StorageId{3},
+                               StorageKind::kArray,
+                               "accounts",
+                               1'000,
+                               96,
+                               0,
+                               SnapshotPageId(SnapshotNumber{number}, 1, 3),
+                               {},
+                               {}});
+  manifest.storages.push_back({StorageId{8},
+                               StorageKind::kHash,
+                               "names",
+                               0,
+                               0,
+                               12,
                                SnapshotPageId(SnapshotNumber{number}, 0, 2),
-                               {1, ~std::uint64_t{0}, 5}});
+                               {1, ~std::uint64_t{0}, 5},
+                               {}});
+  for (const ManifestFile& file : manifest.files) {
+    manifest.storages[1 - file.soc].live.push_back(
+        {file.snapshot, file.soc, file.live_pages, file.live_pages - 1});
+  }
   return manifest;
 }
 

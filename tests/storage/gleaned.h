@@ -25,11 +25,25 @@ class Gleaned {
   using Install =
       std::function<Result<occ::InstallCounts>(const occ::Installation&, page::SnapshotPageId)>;
 
+  // A part of the options of Storages.
+  struct Memory {
+    std::uint64_t log_bytes = 16u << 20;
+    std::uint64_t cache_bytes = 8u << 20;
+    base::Runtime* runtime = nullptr;
+  };
+
   Gleaned(storage_meta::StorageMeta meta, Compose compose, Install install,
           std::uint32_t sessions = 4)
+      : Gleaned(std::move(meta), std::move(compose), std::move(install), sessions, Memory()) {}
+  Gleaned(storage_meta::StorageMeta meta, Compose compose, Install install, std::uint32_t sessions,
+          const Memory& memory)
       : compose_(std::move(compose)),
         install_(std::move(install)),
-        all_({.sessions = sessions + 1, .log_bytes = 16u << 20, .reader = &pages_}),
+        all_({.sessions = sessions + 1,
+              .log_bytes = memory.log_bytes,
+              .reader = &pages_,
+              .cache_bytes = memory.cache_bytes,
+              .runtime = memory.runtime}),
         control_(all_.make(std::move(meta))),
         taken_(sessions + 1) {}
 
@@ -55,11 +69,12 @@ class Gleaned {
   }
   // Its pages take the place of volatile ones, by the last session.
   occ::InstallCounts install() {
-    Storages::Session& session = all_.session(static_cast<std::uint32_t>(taken_.size()) - 1);
+    const std::uint32_t number = static_cast<std::uint32_t>(taken_.size()) - 1;
+    Storages::Session& session = all_.session(number);
     session.begin();
     const Result<occ::InstallCounts> counts =
         install_({&all_.pool(), &session.pages(), all_.cache(), &all_.clock(), control_, covered_,
-                  0},
+                  0, number},
                  root_);
     session.rollback();
     EXPECT_TRUE(counts.is_ok()) << counts.status().message();

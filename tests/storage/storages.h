@@ -34,6 +34,8 @@ struct StoragesOptions {
   std::uint64_t log_bytes = 1u << 20;
   snapshot::PageReader* reader = nullptr;  // of snapshots; null: there are none
   std::uint64_t cache_bytes = 8u << 20;
+  // In which the clock runs as a task, so that sessions can wait for it. Null: tests step it.
+  base::Runtime* runtime = nullptr;
 };
 
 class Storages {
@@ -77,13 +79,16 @@ class Storages {
         pool_(page::PagePool::make(&topology_, &budget_, options.pool_bytes, Facility::kOff,
                                    Facility::kOff)
                   .value()),
-        clock_(&runtime_, Epoch(10), options.sessions, kIntervalUs),
+        clock_(options.runtime != nullptr ? options.runtime : &runtime_, Epoch(10),
+               options.sessions, kIntervalUs),
         cache_(make_cache()) {
     for (std::uint32_t i = 0; i < options.sessions; ++i) {
       sessions_.push_back(std::make_unique<Session>(this, i));
     }
+    if (options.runtime != nullptr) options.runtime->start(&clock_);
   }
   ~Storages() {
+    if (options_.runtime != nullptr) options_.runtime->stop(&clock_);
     for (auto& control : controls_) drop(pool_.get(), &sessions_[0]->pages(), control.get());
     for (auto& control : controls_) {
       EXPECT_EQ(control->volatile_pages.load_relaxed(), 0u) << control->meta.name;
@@ -99,6 +104,11 @@ class Storages {
   // Lets at least two epochs pass, as far as open commits allow. One thread at a time.
   void pass_epochs() {
     for (int i = 0; i < 4; ++i) {
+      if (options_.runtime != nullptr) {
+        clock_.hurry(clock_.current());
+        options_.runtime->pause(kIntervalUs + 1);
+        continue;
+      }
       runtime_.run_for(kIntervalUs + 1);
       clock_.step();
     }

@@ -1,4 +1,5 @@
-# cmake --install: libfoedus.a, the public headers, find_package(foedus) and pkg-config files.
+# cmake --install: libfoedus.a, the public headers, find_package(foedus) and pkg-config files, and
+# the program `foedus` if it was built.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -11,6 +12,9 @@ if(PMEM_FOUND)
 endif()
 
 install(TARGETS foedus EXPORT foedusTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET foedus_cli)
+  install(TARGETS foedus_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
+endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/foedus-core/include/foedus"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(EXPORT foedusTargets NAMESPACE foedus:: DESTINATION "${FOEDUS_PACKAGE_DIR}")

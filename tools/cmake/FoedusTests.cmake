@@ -64,6 +64,10 @@ function(foedus_cc_tests)
     if(file MATCHES "^experiments/" AND TARGET foedus_experiments_common)
       target_link_libraries(${target} PRIVATE foedus_experiments_common)
     endif()
+    if(file MATCHES "^tools/")
+      get_property(tools GLOBAL PROPERTY FOEDUS_TOOL_LIBRARIES)
+      target_link_libraries(${target} PRIVATE ${tools})
+    endif()
     add_test(NAME "${name}" COMMAND ${FOEDUS_TEST_LAUNCHER} $<TARGET_FILE:${target}>)
     set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
       "FOEDUS_SOURCE_DIR=${PROJECT_SOURCE_DIR};FOEDUS_BIN_DIR=${PROJECT_BINARY_DIR}/bin;\

@@ -5,13 +5,14 @@
 // destructor, which must come after all other calls have returned.
 //
 // fork(): a child cannot use what its parent has opened, nor a Session, Txn, Scan or Ticket of it.
-// Its calls return kForked and do nothing; storages() and stats() are empty, and of durable_epoch()
-// and is_durable() it gets what was true at the fork. Close and destructors neither wait nor touch
-// memory or files of the parent. The child may open other databases, and this directory once the
-// parent has closed it. A child of vfork(), _Fork() or clone() is not recognized: it must call
-// exec() or _exit() and nothing of this library.
+// Its calls return kForked and do nothing; storages(), snapshots() and stats() are empty, and of
+// durable_epoch() and is_durable() it gets what was true at the fork. Close and destructors neither
+// wait nor touch memory or files of the parent. The child may open other databases, and this
+// directory once the parent has closed it. A child of vfork(), _Fork() or clone() is not
+// recognized: it must call exec() or _exit() and nothing of this library.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,6 +42,22 @@ struct StorageInfo {
   std::uint32_t payload_bytes = 0;  // arrays: size of a payload
 };
 
+// A stratified snapshot that can be read.
+struct SnapshotInfo {
+  std::uint32_t number = 0;
+  Epoch covered;                 // all commits of it and before are in, no later one is
+  std::uint64_t pages = 0;       // in the files that it needs; some are of older snapshots
+  std::uint64_t live_pages = 0;  // of these, pages that its roots lead to
+};
+
+// As in TxnOptions.
+struct SnapshotOptions {
+  Epoch as_of = {};
+  Epoch at_least = {};
+  std::uint64_t timeout_us = TxnOptions().timeout_us;
+  Ticket* ticket = nullptr;  // its epoch is the one that the snapshot covers
+};
+
 struct HashOptions {
   std::uint64_t records_expected = 1024;  // sizes the first level of the trie; grows without limit
 };
@@ -60,9 +77,61 @@ struct Stats {
   std::uint64_t volatile_page_bytes = 0;               // pages in use by storages
   std::uint64_t free_page_bytes = 0;                   // pages taken from the system, not in use
   std::uint64_t log_buffer_bytes = 0;                  // rings of all sessions
+  std::uint64_t log_bytes_behind = 0;  // written since open and in no snapshot yet
+  std::uint64_t gleans = 0;            // snapshots that were made and installed
+  std::uint64_t gleaned_records = 0;   // log records that they were made of
+  std::uint64_t glean_cpu_us = 0;      // processor time that they took, of all threads
+  std::uint64_t snapshot_pages_written = 0;
+  std::uint64_t volatile_pages_dropped = 0;
+  std::uint64_t cache_bytes = 0;  // of snapshot pages in memory
+  std::uint64_t cache_hits = 0;   // estimated
+  std::uint64_t cache_misses = 0;
+  std::uint64_t writers_waited_us = 0;  // for the gleaner, all together
+  std::uint32_t snapshot = 0;           // number of the newest; 0: there is none
+  Epoch covered_epoch;                  // all commits of it and before are in the newest snapshot
   Epoch current_epoch;
   Epoch durable_epoch;
   std::vector<StorageStats> storages;
+};
+
+// What a glean is at, for those who watch it.
+enum class GleanStage : std::uint8_t {
+  kMap,      // done of total log segments were opened
+  kCompose,  // done of total storages were composed
+  kInstall,  // done of total storages were installed
+};
+struct GleanProgress {
+  GleanStage stage = GleanStage::kMap;
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;
+};
+using GleanProgressSink = std::function<void(const GleanProgress&)>;
+
+// What a glean did. Times in microseconds.
+struct GleanReport {
+  std::uint32_t snapshot = 0;  // number of the newest snapshot; 0: there is none
+  Epoch covered;               // all commits of it and before are in
+  std::uint64_t records_read = 0;
+  std::uint64_t records_composed = 0;  // what was left of them
+  std::uint64_t runs_spilled = 0;
+  std::uint64_t pages_written = 0;
+  std::uint64_t pages_moved = 0;    // by reclamation, with the pages above them
+  std::uint64_t pages_live = 0;     // that the snapshot consists of
+  std::uint64_t pages_total = 0;    // of all its files
+  std::uint64_t pages_dropped = 0;  // volatile pages that gave way to the snapshot's
+  std::uint64_t pages_kept = 0;     // volatile pages that changed since, or were in use
+  std::uint64_t catalog_us = 0;     // looking for the catalog in a log that was found
+  std::uint64_t map_reduce_us = 0;  // until all records were sorted
+  std::uint64_t compose_us = 0;     // and until it was durable
+  std::uint64_t install_us = 0;
+  std::uint64_t reclaim_us = 0;  // moving live pages, and removing what is not needed
+  std::uint64_t total_us = 0;
+  // Processor time, of all threads.
+  std::uint64_t map_cpu_us = 0;      // reading the log, dealing its records out, shipping them
+  std::uint64_t sort_cpu_us = 0;     // of what mappers ship
+  std::uint64_t reduce_cpu_us = 0;   // receiving, and spilling
+  std::uint64_t compose_cpu_us = 0;  // merging, and making pages of it
+  std::uint64_t total_cpu_us = 0;    // those, and all else
 };
 
 // What a thread uses to run explicit transactions, one at a time. Several may be used by one
@@ -74,7 +143,10 @@ class Session {
   Session& operator=(Session&&) = delete;
   ~Session();
 
-  // REQUIRES: the transaction before has ended. kNotSupported: an isolation that is not available.
+  // REQUIRES: the transaction before has ended. kInvalidArgument: as_of or at_least in another
+  // isolation than kSnapshot, or both, or at_least above the current epoch. kNotFound: no snapshot
+  // that is kept is as old as as_of. kTimeout: at_least is not covered yet. What wait_durable()
+  // reports, and why no snapshot can be made: the same.
   Result<Txn> begin(const TxnOptions& options = {});
 
  private:
@@ -122,6 +194,16 @@ class Database {
   auto transact(Function&& function, const TxnOptions& options = {})
       -> std::invoke_result_t<Function&, Txn&>;
 
+  // Runs `function` once on a snapshot, with Isolation::kSnapshot: it reads the state at the end of
+  // one epoch while others write, and never conflicts. Ends as transact() does; what begin()
+  // reports is reported without a call of `function`.
+  template <typename Function>
+  auto snapshot(Function&& function, const SnapshotOptions& options = {})
+      -> std::invoke_result_t<Function&, Txn&>;
+  // Those that as_of can choose, oldest first: the newest Options::snapshots_kept, and before an
+  // older one has gone perhaps that, too.
+  std::vector<SnapshotInfo> snapshots() const;
+
   // An explicit session. kTooLarge: options.sessions_max are in use. kOutOfMemory: no room for its
   // log buffer.
   Result<Session> new_session();
@@ -132,6 +214,12 @@ class Database {
   Epoch durable_epoch() const;
   // Makes all commits so far durable.
   Status wait_durable(std::uint64_t timeout_us = Ticket::kForever);
+  // Makes a snapshot that covers all commits so far, and gives back the memory of all volatile
+  // pages that did not change since: they are read from the snapshot from then on. Transactions go
+  // on meanwhile. `progress` is called now and then, by another thread. The engine does this by
+  // itself, see GleanOptions. kNotSupported: Logging::kNone. kIoError, kOutOfSpace, kCorruption,
+  // kOutOfMemory: the database is what it was, and its newest snapshot the one before.
+  Result<GleanReport> glean(const GleanProgressSink& progress = {});
   // Backs room for `bytes` more bytes of volatile pages with memory now, so that no later
   // transaction and no background thread has to wait for the system to clear it (0.5 ms a MiB on
   // some machines); without it memory is backed a few MiB ahead of use. Never beyond three
@@ -174,6 +262,19 @@ auto Database::transact(Function&& function, const TxnOptions& options)
     if (!status.is_ok()) return Returned(std::move(status));
     return std::move(call.returned);
   }
+}
+
+template <typename Function>
+auto Database::snapshot(Function&& function, const SnapshotOptions& options)
+    -> std::invoke_result_t<Function&, Txn&> {
+  TxnOptions txn_options;
+  txn_options.isolation = Isolation::kSnapshot;
+  txn_options.tries_max = 1;
+  txn_options.as_of = options.as_of;
+  txn_options.at_least = options.at_least;
+  txn_options.timeout_us = options.timeout_us;
+  txn_options.ticket = options.ticket;
+  return transact(std::forward<Function>(function), txn_options);
 }
 
 }  // namespace foedus

@@ -39,6 +39,33 @@ enum class LogLevel : std::uint8_t { kInfo, kWarning, kError };
 // call into the database.
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
+// When the log gleaner makes a snapshot, and what it may use. Read at open.
+struct GleanOptions {
+  // A glean starts by itself once so many bytes of log are in no snapshot. It bounds the log, the
+  // time that recovery takes, and how often a page is written: fewer bytes, more writing. 0: not by
+  // bytes. At least 1 MiB.
+  std::uint64_t log_bytes = 128u << 20;
+  // And when the newest snapshot is so old and there is any log behind it, in microseconds. 0: not
+  // by time.
+  std::uint64_t interval_us = 60'000'000;
+  // Bytes of log in no snapshot at which writing transactions wait for the gleaner; from half of it
+  // on they are slowed. 0: eight times log_bytes. At least twice log_bytes.
+  std::uint64_t log_bytes_max = 0;
+  // Above this percentage of the memory of volatile pages a glean starts by itself, and those that
+  // did not change since are dropped, until it is met. 0..90; 0: all of them are, at each glean.
+  std::uint32_t volatile_percent = 60;
+  // Threads that read the log, and threads that sort and write pages, a file each. 0: one for each
+  // SOC, but two of the latter if there is one SOC. 0..64.
+  std::uint32_t mappers = 0;
+  std::uint32_t reducers = 0;
+  // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 512 MiB. At
+  // least 16 MiB.
+  std::uint64_t memory_bytes = 0;
+  // Memory of the cache of snapshot pages, part of memory_bytes. 0: a quarter of it. At least
+  // 512 KiB for each SOC.
+  std::uint64_t cache_bytes = 0;
+};
+
 struct Options {
   // Directory of the database; made if it is missing (its parent must exist). No default.
   std::string dir;
@@ -48,8 +75,9 @@ struct Options {
   // any number.
   std::uint32_t socs = 0;
 
-  // Bound of all volatile pages and log buffers together, in bytes. 0: half of the physical memory.
-  // At least 16 MiB. Address space is reserved at open, memory is taken as it is used.
+  // Bound of volatile pages, cached snapshot pages, log buffers and the gleaner's memory together,
+  // in bytes. 0: half of the physical memory. At least 64 MiB. Address space is reserved at open,
+  // memory is taken as it is used.
   std::uint64_t memory_bytes = 0;
 
   // Size of one session's log buffer in bytes; a power of two, 64 KiB .. 1 GiB. A transaction's log
@@ -66,11 +94,17 @@ struct Options {
   // commit does not wait for it. 100 .. 1,000,000.
   std::uint64_t epoch_interval_us = 10'000;
 
+  // Stratified snapshots that can be read at the same time, the newest ones; older ones are removed
+  // once no transaction reads them. What is not kept is not found by TxnOptions::as_of. 1 .. 1000.
+  std::uint32_t snapshots_kept = 2;
+
   Facility huge_pages = Facility::kTry;  // transparent huge pages behind page pools
   Facility numa_binding =
       Facility::kTry;                   // memory of a SOC on its NUMA node, sessions pinned to it
   Facility direct_io = Facility::kTry;  // O_DIRECT for log segments
   Logging logging = Logging::kFiles;
+
+  GleanOptions glean;
 
   LogSink log_sink;  // empty: silent
 };

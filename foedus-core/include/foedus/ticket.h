@@ -1,7 +1,8 @@
 #pragma once
 // Ticket: what a commit returns. The transaction is serializable and visible at once; it survives a
 // crash once its epoch is durable (paper §6.1), and only then should an outside world be told. A
-// read-only transaction's ticket carries the newest epoch that it has seen.
+// read-only transaction's ticket carries the newest epoch that it has seen; that of a snapshot
+// transaction the epoch that the snapshot covers, durable already.
 
 #include <cstdint>
 #include <functional>

@@ -4,13 +4,17 @@
 //
 // Common to all operations:
 //   kConflict          another transaction got in the way. This one is doomed: every later
-//                      operation and commit() return the same. transact() runs it again.
+//                      operation and commit() return the same. transact() runs it again. Never in
+//                      a transaction of Isolation::kSnapshot
 //   kInvalidArgument   a handle of no storage, an index out of range, a write in a read-only
-//                      transaction; the transaction goes on
+//                      transaction, get_for_update() in a snapshot; the transaction goes on
 //   kNotFound          also: the storage was dropped
 //   kTooLarge          a key or payload over its limit, or a transaction over half of the log
 //                      buffer
 //   kOutOfMemory       Options::memory_bytes is spent; nothing was changed by this operation
+//   kIoError, kCorruption   a page of a snapshot cannot be read, or is damaged
+// A transaction of Isolation::kSnapshot reads what was committed up to the end of one epoch: a
+// storage that was made later is empty (an array: zeroes), one that was dropped since is kNotFound.
 //   kClosed            the transaction has ended
 // Keys and payloads passed in are copied; what is handed out by reference is valid as stated.
 
@@ -23,6 +27,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "foedus/epoch.h"
 #include "foedus/key.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"
@@ -40,7 +45,8 @@ Result<Txn> begin_txn(EngineSession* session, const TxnOptions& options);
 
 enum class Isolation : std::uint8_t {
   kSerializable,  // as if transactions ran one after the other
-  kSnapshot,      // read-only, of a stratified snapshot; kNotSupported while there is none
+  kSnapshot,      // read-only, of one stratified snapshot: the state at the end of its epoch.
+                  // Nothing is remembered, nothing conflicts. Before the first one: empty
   kDirtyRead,     // read-only, each record as it is now, nothing verified; for statistics
 };
 
@@ -63,6 +69,16 @@ struct TxnOptions {
   bool is_retry = false;
   // transact(): receives the ticket of the commit. May be null.
   Ticket* ticket = nullptr;
+
+  // Of Isolation::kSnapshot alone; with neither of the first two the newest snapshot is read.
+  // The snapshot that covers the newest epoch not above this one. "No epoch": not asked for.
+  Epoch as_of = {};
+  // Waits for a snapshot that covers this epoch, and asks for it to be made: at_least =
+  // ticket.epoch() reads what that commit wrote. Not above the current epoch. "No epoch": not asked
+  // for.
+  Epoch at_least = {};
+  // How long that may take, in microseconds.
+  std::uint64_t timeout_us = 60'000'000;
 };
 
 // Key and payload of a record in a scan; valid until the scan is advanced or destroyed.

@@ -3,19 +3,19 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
 #include "foedus-core/storage/array/array_pages.h"
+#include "foedus-core/storage/array/array_snapshot_read.h"
 
 namespace foedus::storage::array {
 
 namespace {
 
-// Stands for every page of zero records that nobody has made.
-alignas(page::kPageBytes) constinit char zero_page[page::kPageBytes] = {};
-page::PageHeader* zeroes() { return reinterpret_cast<page::PageHeader*>(zero_page); }
-
 class ColdSearch {
  public:
-  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index)
+  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
+             occ::ReadRange* range)
       : ctx_(ctx),
+        reads_(&ctx.cold_pages()),
+        range_(range),
         control_(control),
         shape_(shape_of(control->meta.payload_bytes)),
         number_(shape_.page_of(index)),
@@ -35,7 +35,10 @@ class ColdSearch {
       } else if (intent == Intent::kRead && !ids.snapshot_page.is_null()) {
         FOEDUS_SYNC_POINT("array:cold_read");
         ctx_.remember_pointer(pointer, holder, ids, control_);
-        return find_in_snapshot(ids.snapshot_page, level);
+        const page::PageHeader* const cold =
+            find_in_snapshot(ctx_, control_, path_, ids.snapshot_page, level);
+        if (cold == nullptr) return {};
+        return read_cold(const_cast<page::PageHeader*>(cold));
       } else {
         const Made made = make_volatile(pointer, holder, ids, level, &page);
         if (made == Made::kFailed) return {};
@@ -50,30 +53,14 @@ class ColdSearch {
  private:
   enum class Made : std::uint8_t { kDone, kAgain, kFailed };
 
-  // A6.
-  Place find_in_snapshot(page::SnapshotPageId id, std::uint32_t level) {
-    for (;; --level) {
-      if (id.is_null()) {
-        return {record_in(zeroes()), true};
-      }
-      const page::PageHeader* const page = ctx_.cold_page(id);
-      if (page == nullptr) return {};
-      FOEDUS_INVARIANT(page->level == level && page->storage_id == control_->id(), page->level,
-                       level, id.word());
-      if (level == 0) return {record_in(const_cast<page::PageHeader*>(page)), true};
-      id = reinterpret_cast<const ArrayInteriorPage*>(page)
-               ->pointers[path_.slots[level - 1]]
-               .load()
-               .snapshot_page;
-    }
+  Place read_cold(page::PageHeader* page) {
+    if (range_ != nullptr) copy_wanted(record_in(page), control_->meta.payload_bytes, range_);
+    return {nullptr, true};
   }
 
   // A7. One of several sessions wins; kAgain: this one did not, or `holder` has gone.
   Made make_volatile(page::DualPagePointer* pointer, page::PageHeader* holder,
                      const page::DualPageIds& ids, std::uint32_t level, page::PageHeader** page) {
-    const page::PageHeader* const cold =
-        ids.snapshot_page.is_null() ? nullptr : ctx_.cold_page(ids.snapshot_page);
-    if (cold == nullptr && !ids.snapshot_page.is_null()) return Made::kFailed;
     std::uint64_t span = 1;
     for (std::uint32_t i = 0; i < level; ++i) span *= ArrayInteriorPage::kPointers;
     const PageSource source{&ctx_.pool(), &ctx_.pages(), control_, ctx_.soc()};
@@ -81,34 +68,41 @@ class ColdSearch {
         make_page(source, level, number_ / span * span * shape_.records_per_page);
     if (made == nullptr) return Made::kFailed;
     const page::VolatilePageId id = made->volatile_id();
-    if (cold != nullptr) occ::copy_snapshot_page(cold, id, ctx_.soc(), made);
+    if (!ids.snapshot_page.is_null()) {
+      const page::PageHeader* const cold = ctx_.cold_page(ids.snapshot_page);
+      if (cold == nullptr) {
+        release_page(source, made);
+        return Made::kFailed;
+      }
+      occ::copy_snapshot_page(cold, id, ctx_.soc(), made);
+    }
+    const std::size_t reads = ctx_.reads().size();
+    const std::size_t pointers = ctx_.pointers().size();
+    if (ctx_.has_followed(pointer, ids)) take_over(made);
     FOEDUS_SYNC_POINT("array:before_install");
     if (!occ::change_pointer(pointer, holder, ids, {id, ids.snapshot_page})) {
+      ctx_.forget_since(reads, pointers);
       release_page(source, made);
       return Made::kAgain;
     }
-    if (ctx_.own_install(pointer, ids, {id, ids.snapshot_page})) {
-      take_over(made, cold != nullptr ? cold : zeroes());
-    }
+    ctx_.own_install(pointer, ids, {id, ids.snapshot_page});
     *page = made;
     return Made::kDone;
   }
 
-  // What the snapshot page says is what was read; `page` may have been changed since.
-  void take_over(page::PageHeader* page, const page::PageHeader* cold) {
+  // A7. REQUIRES: nobody else can reach `page`, so that it still is what was read.
+  void take_over(page::PageHeader* page) {
     if (page->level != 0) {
       auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
-      const auto* const before = reinterpret_cast<const ArrayInteriorPage*>(cold);
-      for (std::uint32_t i = 0; i < ArrayInteriorPage::kPointers; ++i) {
-        ctx_.remember_pointer(&interior->pointers[i], page, before->pointers[i].load(), control_);
+      for (page::DualPagePointer& pointer : interior->pointers) {
+        ctx_.remember_pointer(&pointer, page, pointer.load(), control_);
       }
       return;
     }
     auto* const border = reinterpret_cast<ArrayBorderPage*>(page);
-    auto* const before = reinterpret_cast<ArrayBorderPage*>(const_cast<page::PageHeader*>(cold));
     for (std::uint32_t i = 0; i < shape_.records_per_page; ++i) {
-      ctx_.remember_read(record_at(border, i, shape_), record_at(before, i, shape_)->load_tid(),
-                         control_);
+      page::RecordHeader* const record = record_at(border, i, shape_);
+      ctx_.remember_read(record, record->load_tid(), control_);
     }
   }
 
@@ -117,6 +111,8 @@ class ColdSearch {
   }
 
   occ::TxnContext& ctx_;
+  const occ::ColdReads reads_;
+  occ::ReadRange* const range_;  // what a read wants
   occ::StorageControl* const control_;
   const ArrayShape& shape_;
   const std::uint64_t number_;  // of the border page
@@ -127,8 +123,8 @@ class ColdSearch {
 }  // namespace
 
 Place locate_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
-                  Intent intent) {
-  return ColdSearch(ctx, control, index).run(intent);
+                  Intent intent, occ::ReadRange* range) {
+  return ColdSearch(ctx, control, index, range).run(intent);
 }
 
 Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control) {
@@ -149,7 +145,8 @@ Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {
 
 Status find_again(occ::TxnContext& ctx, occ::WriteEntry* entry) {
   page::RecordHeader* const from = entry->record;
-  const Place place = locate_cold(ctx, entry->storage, entry->log->index(), Intent::kWrite);
+  const Place place =
+      locate_cold(ctx, entry->storage, entry->log->index(), Intent::kWrite, nullptr);
   if (place.record == nullptr) return no_record(ctx, entry->storage);
   ctx.write_set().move(from, place.record, 0);
   return {};

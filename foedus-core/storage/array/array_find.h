@@ -8,7 +8,8 @@
 //   A7  A writer makes each page on its way volatile. So does a reader where both halves are null,
 //       so that it has a TID to verify. If the transaction had followed the pointer before, it
 //       takes over the whole page: all pointers, or all records, of an instant at which they were
-//       what it read. For later changes of others its pointer entry is blind.
+//       what it read; from its copy, before others can change that. For later changes of others its
+//       pointer entry is blind.
 //   A8  A record that is marked moved lies in a page that was dropped. Who comes to it looks again
 //       from the root; a write that waits for its commit finds its record by the index in its log
 //       record; what was read there conflicts.
@@ -23,21 +24,31 @@
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/tid.h"
+#include "foedus-core/storage/array/array_page.h"
 
 namespace foedus::storage::array {
 
 enum class Intent : std::uint8_t { kRead, kWrite };
 
 struct Place {
-  page::RecordHeader* record = nullptr;
-  bool is_cold = false;  // in a snapshot page: it never changes, and no lock of it may be taken
+  page::RecordHeader* record = nullptr;  // a volatile one
+  bool is_cold = false;                  // it is in a snapshot page: what was wanted is copied
 };
 
-// From the root, through pages of both kinds. Writes come to volatile records only. No record: out
-// of pages, a page of the snapshot cannot be read, or the storage was dropped; no_record() says
-// which. REQUIRES: index < records.
+// From the root, through pages of both kinds. Writes come to volatile records only. What a read
+// comes to in a snapshot page never changes: it copies to `range`, if there is one, at once, for
+// the page is not kept (O14). No record and not cold: out of pages, a page of the snapshot cannot
+// be read, or the storage was dropped; no_record() says which. REQUIRES: index < records.
 [[gnu::cold]] Place locate_cold(occ::TxnContext& ctx, occ::StorageControl* control,
-                                std::uint64_t index, Intent intent);
+                                std::uint64_t index, Intent intent, occ::ReadRange* range);
+
+// Copies what is wanted of a payload.
+inline void copy_wanted(page::RecordHeader* record, std::uint32_t payload_bytes,
+                        occ::ReadRange* wanted) {
+  wanted->payload_bytes = payload_bytes;
+  const std::uint32_t bytes = wanted->wanted_of(payload_bytes);
+  if (bytes != 0) base::racy_read(wanted->out, payload_of(record) + wanted->offset, bytes);
+}
 
 // A9. kFailed: no_record() says why.
 enum class Settled : std::uint8_t { kNone, kSome, kFailed };

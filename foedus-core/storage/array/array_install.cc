@@ -22,6 +22,7 @@ class Installer {
  public:
   explicit Installer(const occ::Installation& installation)
       : installation_(installation),
+        cold_pages_(occ::cold_pages_of(installation)),
         shape_(shape_of(installation.control->meta.payload_bytes)),
         waiters_(shape_.records_per_page) {}
 
@@ -45,26 +46,35 @@ class Installer {
     page::PageHeader* const page = installation_.pool->resolve(link.ids.volatile_page);
     FOEDUS_SYNC_POINT("array:installed");
     if (page->level != 0) FOEDUS_CHECK(children(page, snapshot));
-    const bool dropped = page->level != 0 ? drop_interior(link, page) : drop_border(link, page);
+    const bool dropped =
+        counts_.pages_dropped < installation_.pages_to_drop &&
+        (page->level != 0 ? drop_interior(link, page) : drop_border(link, page));
     ++(dropped ? counts_.pages_dropped : counts_.pages_kept);
     return {};
   }
 
   Status children(page::PageHeader* page, page::SnapshotPageId snapshot) {
-    const ArrayInteriorPage* cold = nullptr;
-    if (!snapshot.is_null()) {
-      Status status;
-      const page::PageHeader* const read =
-          installation_.cache->find(installation_.soc, snapshot, &status);
-      if (read == nullptr) return status;
-      FOEDUS_INVARIANT(read->level == page->level, read->level, page->level, snapshot.word());
-      cold = reinterpret_cast<const ArrayInteriorPage*>(read);
-    }
+    page::SnapshotPageId below_it[ArrayInteriorPage::kPointers];
+    FOEDUS_CHECK(load_children(snapshot, page->level, below_it));
     auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
     for (std::uint32_t i = 0; i < ArrayInteriorPage::kPointers; ++i) {
-      const page::SnapshotPageId child =
-          cold == nullptr ? page::SnapshotPageId() : cold->pointers[i].load().snapshot_page;
-      FOEDUS_CHECK(below(&interior->pointers[i], page, child));
+      FOEDUS_CHECK(below(&interior->pointers[i], page, below_it[i]));
+    }
+    return {};
+  }
+
+  // The ids in a snapshot page, all null if there is none: the page itself is not kept (O14).
+  Status load_children(page::SnapshotPageId snapshot, std::uint32_t level,
+                       page::SnapshotPageId* children) {
+    if (snapshot.is_null()) return {};
+    const occ::ColdReads reads(&cold_pages_);
+    Status status;
+    const page::PageHeader* const read = cold_pages_.page(snapshot, &status);
+    if (read == nullptr) return status;
+    FOEDUS_INVARIANT(read->level == level, read->level, level, snapshot.word());
+    const auto* const cold = reinterpret_cast<const ArrayInteriorPage*>(read);
+    for (std::uint32_t i = 0; i < ArrayInteriorPage::kPointers; ++i) {
+      children[i] = cold->pointers[i].load().snapshot_page;
     }
     return {};
   }
@@ -133,6 +143,7 @@ class Installer {
   }
 
   const occ::Installation& installation_;
+  occ::ColdPages cold_pages_;
   const ArrayShape& shape_;
   std::vector<occ::LockWaiter> waiters_;  // one for each record of a page
   occ::InstallCounts counts_;

@@ -33,9 +33,9 @@ std::string_view key_of(const std::uint64_t& index) {
                                    std::to_string(control->meta.payload_bytes));
 }
 
-// The record of an index; none: no_record() says why. REQUIRES: index < records.
-Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
-             Intent intent) {
+// As locate_cold(), in volatile pages for as long as there are any.
+Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index, Intent intent,
+             occ::ReadRange* range = nullptr) {
   const occ::BegunSearch& begun = ctx.begun(control, index);
   if (begun.number == index && begun.txn == ctx.number() && begun.storage == control) {
     return {begun.record, false};
@@ -49,14 +49,14 @@ Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t i
     id = page->pointers[path.slots[level]].load_volatile();
   }
   const Place place =
-      id.is_null() ? locate_cold(ctx, control, index, intent)
+      id.is_null() ? locate_cold(ctx, control, index, intent, range)
                    : Place{record_at(reinterpret_cast<ArrayBorderPage*>(ctx.pool().resolve(id)),
                                      index - number * shape.records_per_page, shape),
                            false};
   // order: relaxed, after the acquire of the pointer that led here (A9).
   if (control->drop_epoch.load_relaxed() >= ctx.begin_epoch().number()) [[unlikely]] {
     const Settled settled = settle_own(ctx, control);
-    if (settled == Settled::kSome) return locate(ctx, control, index, intent);
+    if (settled == Settled::kSome) return locate(ctx, control, index, intent, range);
     if (settled == Settled::kFailed) return {};
   }
   return place;
@@ -68,21 +68,10 @@ Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t i
   ctx.begun(control, index) = {};
 }
 
-void copy_wanted(RecordHeader* record, std::uint32_t payload_bytes, occ::ReadRange* wanted) {
-  wanted->payload_bytes = payload_bytes;
-  const std::uint32_t bytes = wanted->wanted_of(payload_bytes);
-  if (bytes != 0) base::racy_read(wanted->out, payload_of(record) + wanted->offset, bytes);
-}
-
 // kMoved: look for the record again.
-occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, const Place& place,
+occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader* record,
                 std::uint64_t index, occ::ReadRange* range) {
   const std::uint32_t payload_bytes = control->meta.payload_bytes;
-  RecordHeader* const record = place.record;
-  if (place.is_cold) [[unlikely]] {
-    copy_wanted(record, payload_bytes, range);
-    return occ::Found::kPresent;
-  }
   const occ::Found found =
       ctx.read_record(control, record, range, [record, payload_bytes](occ::ReadRange* wanted) {
         copy_wanted(record, payload_bytes, wanted);
@@ -168,9 +157,11 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t ind
   if (index >= control->meta.records) [[unlikely]] return index_out_of_range(control, index);
   occ::Found found = occ::Found::kMoved;
   while (found == occ::Found::kMoved) {
-    const Place place = locate(ctx, control, index, Intent::kRead);
-    if (place.record == nullptr) [[unlikely]] return no_record(ctx, control);
-    found = read(ctx, control, place, index, range);
+    const Place place = locate(ctx, control, index, Intent::kRead, range);
+    if (place.record == nullptr) [[unlikely]] {
+      return place.is_cold ? Status() : no_record(ctx, control);
+    }
+    found = read(ctx, control, place.record, index, range);
   }
   return answer(ctx, control, found, index);
 }
@@ -184,7 +175,7 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::u
     const Place place = locate(ctx, control, index, Intent::kWrite);
     if (place.record == nullptr) [[unlikely]] return no_record(ctx, control);
     FOEDUS_CHECK(ctx.hold(control, place.record, key_of(index)));
-    found = read(ctx, control, place, index, range);
+    found = read(ctx, control, place.record, index, range);
   }
   return answer(ctx, control, found, index);
 }

@@ -23,7 +23,8 @@ struct PageSource {
 // A key's record, or the bin in which it is missing. Of a cold one the transaction has remembered
 // the pointer that led there; bin and version say nothing then.
 struct Lookup {
-  bool is_cold = false;                  // in a page of a snapshot
+  bool is_cold = false;                  // the bin is in a snapshot: bin, page and record are null
+  bool is_cold_found = false;            // there is such a record, and what was wanted is copied
   HashBinPage* bin = nullptr;            // head of the bin
   page::PageVersion version;             // of the bin, loaded before it was searched
   HashBinPage* page = nullptr;           // of the record

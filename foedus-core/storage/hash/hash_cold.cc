@@ -7,6 +7,7 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
 #include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/hash/hash_snapshot_read.h"
 #include "foedus-core/storage/hash/hash_trie.h"
 
 namespace foedus::storage::hash {
@@ -28,11 +29,10 @@ std::uint32_t span_at(const HashInteriorPage* page, std::uint32_t digit) {
   return end - digit;
 }
 
-// The pointer itself is not followed any more. Whether it was.
-bool forget_followed(occ::TxnContext& ctx, const page::DualPagePointer* pointer,
+// The pointer itself is not followed any more.
+void forget_followed(occ::TxnContext& ctx, const page::DualPagePointer* pointer,
                      const page::DualPageIds& before) {
   base::LineVector<occ::PointerEntry>& entries = ctx.pointers();
-  bool followed = false;
   for (std::size_t i = 0; i < entries.size();) {
     if (entries[i].pointer != pointer || entries[i].observed != before) {
       ++i;
@@ -40,9 +40,7 @@ bool forget_followed(occ::TxnContext& ctx, const page::DualPagePointer* pointer,
     }
     entries[i] = entries.back();
     entries.pop_back();
-    followed = true;
   }
-  return followed;
 }
 
 class ColdSearch {
@@ -77,14 +75,17 @@ class ColdSearch {
         const bool is_void = control_->is_dropped() || (holder == nullptr && ids.is_null());
         if (is_void) return Step::kFailed;
         // H10
-        const bool is_stable = pointer->load() == ids &&
-                               (holder == nullptr || holder->owner_of(digit) == owner);
+        const bool is_stable =
+            pointer->load() == ids && (holder == nullptr || holder->owner_of(digit) == owner);
         if (!is_stable) return Step::kAgain;
         if (intent == Intent::kRead && !ids.snapshot_page.is_null()) {
           FOEDUS_SYNC_POINT("hash:cold_read");
           ctx_.remember_pointer(pointer, holder == nullptr ? nullptr : &holder->header, ids,
                                 control_);
-          return find_in_snapshot(ids.snapshot_page, place);
+          place->is_cold = true;
+          const bool is_found =
+              find_in_snapshot(ctx_, control_, ids.snapshot_page, hash_, &place->bin);
+          return is_found ? Step::kDone : Step::kFailed;
         }
         const Step made = make_volatile(pointer, holder, ids, &page);
         if (made != Step::kDone) return made;
@@ -102,46 +103,30 @@ class ColdSearch {
     }
   }
 
-  // H8.
-  Step find_in_snapshot(page::SnapshotPageId id, BinPlace* place) {
-    place->is_cold = true;
-    while (!id.is_null()) {
-      const page::PageHeader* const read = ctx_.cold_page(id);
-      if (read == nullptr) return Step::kFailed;
-      auto* const page = const_cast<page::PageHeader*>(read);
-      FOEDUS_INVARIANT(page->storage_id == control_->id(), id.word());
-      if (page->kind == page::PageKind::kHashBin) {
-        FOEDUS_INVARIANT(bin_of(page)->covers(hash_), id.word(), hash_);
-        place->bin = bin_of(page);
-        break;
-      }
-      FOEDUS_INVARIANT(page->kind == page::PageKind::kHashInterior, page->kind, id.word());
-      const HashInteriorPage* const interior = interior_of(page);
-      const std::uint32_t owner = interior->owner_of(interior->digit_of(hash_));
-      id = interior->pointers[owner].load().snapshot_page;
-    }
-    return Step::kDone;
-  }
-
   // H9. One of several sessions wins; kAgain: this one did not, or `holder` has gone.
   Step make_volatile(page::DualPagePointer* pointer, HashInteriorPage* holder,
                      const page::DualPageIds& ids, page::PageHeader** page) {
-    const page::PageHeader* cold = nullptr;
-    if (!ids.snapshot_page.is_null()) {
-      cold = ctx_.cold_page(ids.snapshot_page);
-      if (cold == nullptr) return Step::kFailed;
-      FOEDUS_INVARIANT(cold->storage_id == control_->id(), ids.snapshot_page.word());
-    }
-    page::PageHeader* const made = cold == nullptr ? make_first(holder) : copy(cold);
+    page::PageHeader* const made =
+        ids.snapshot_page.is_null() ? make_first(holder) : copy(ids.snapshot_page);
     if (made == nullptr) return Step::kFailed;
+    const std::size_t reads = ctx_.reads().size();
+    const std::size_t pointers = ctx_.pointers().size();
+    const bool followed = ctx_.has_followed(pointer, ids);
+    if (followed) take_over(made);
     FOEDUS_SYNC_POINT("hash:before_install");
     const page::DualPageIds after{made->volatile_id(), ids.snapshot_page};
     page::PageHeader* const locked = holder == nullptr ? nullptr : &holder->header;
     if (!occ::change_pointer(pointer, locked, ids, after)) {
+      ctx_.forget_since(reads, pointers);
       release(made);
       return Step::kAgain;
     }
-    if (forget_followed(ctx_, pointer, ids)) take_over(made, cold);
+    if (followed) {
+      forget_followed(ctx_, pointer, ids);
+      // Born with what it has; the version may have grown since.
+      const bool is_bin = made->kind == page::PageKind::kHashBin;
+      if (is_bin) ctx_.remember_page(made, page::PageVersion(made->birth_version), control_);
+    }
     *page = made;
     return Step::kDone;
   }
@@ -167,7 +152,11 @@ class ColdSearch {
     return &made->header;
   }
 
-  page::PageHeader* copy(const page::PageHeader* cold) {
+  // One page of the snapshot is looked at after the other (O14).
+  page::PageHeader* copy(page::SnapshotPageId id) {
+    const page::PageHeader* const cold = ctx_.cold_page(id);
+    if (cold == nullptr) return nullptr;
+    FOEDUS_INVARIANT(cold->storage_id == control_->id(), id.word());
     if (cold->kind != page::PageKind::kHashInterior) return copy_bin(cold);
     page::PageHeader* const page = source_.pages->allocate();
     if (page == nullptr) return nullptr;
@@ -216,33 +205,24 @@ class ColdSearch {
     control_->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});
   }
 
-  // What the snapshot says is what was read; `page` may have been changed since.
-  void take_over(page::PageHeader* page, const page::PageHeader* cold) {
+  // H9, but for the version of a bin. REQUIRES: nobody else can reach `page`, so that it still is
+  // what was read.
+  void take_over(page::PageHeader* page) {
     if (page->kind == page::PageKind::kHashInterior) {
       HashInteriorPage* const interior = interior_of(page);
-      const auto* const before = reinterpret_cast<const HashInteriorPage*>(cold);
       for (std::uint32_t i = 0; i < HashInteriorPage::kPointers; ++i) {
-        if (before != nullptr && before->owner_of(i) != i) continue;
-        const auto ids = before == nullptr ? page::DualPageIds() : before->pointers[i].load();
-        ctx_.remember_pointer(&interior->pointers[i], page, ids, control_);
+        if (interior->owner_of(i) != i) continue;
+        page::DualPagePointer* const pointer = &interior->pointers[i];
+        ctx_.remember_pointer(pointer, page, pointer->load(), control_);
       }
       return;
     }
-    // Born with what it has; the version may have grown since.
-    ctx_.remember_page(page, page::PageVersion(page->birth_version), control_);
-    for (HashBinPage* part = bin_of(page); cold != nullptr;) {
-      auto* const before = bin_of(const_cast<page::PageHeader*>(cold));
-      const std::uint32_t count = before->load_count();
+    for (HashBinPage* part = bin_of(page); part != nullptr; part = next_of(*source_.pool, part)) {
+      const std::uint32_t count = part->load_count();
       for (std::uint32_t i = 0; i < count; ++i) {
-        const HashSlot slot = before->slot(i);
-        ctx_.remember_read(part->record(slot), before->record(slot)->load_tid(), control_);
+        page::RecordHeader* const record = part->record(part->slot(i));
+        ctx_.remember_read(record, record->load_tid(), control_);
       }
-      // order: relaxed, it never changes. The page was read by the copy and is pinned.
-      const page::SnapshotPageId next(before->next_page.load_relaxed());
-      if (next.is_null()) break;
-      cold = ctx_.cold_page(next);
-      FOEDUS_INVARIANT(cold != nullptr, next.word());
-      part = next_of(*source_.pool, part);
     }
   }
 
@@ -257,32 +237,6 @@ class ColdSearch {
 BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash,
                        Intent intent) {
   return ColdSearch(ctx, control, hash).run(intent);
-}
-
-bool search_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
-                 Lookup* found) {
-  *found = {};
-  found->is_cold = true;
-  bool saw_moved = false;
-  for (const page::PageHeader* page = &bin->header;;) {
-    auto* const part = bin_of(const_cast<page::PageHeader*>(page));
-    if (search_page(part, hash, key, found, &saw_moved)) return true;
-    // order: relaxed, it never changes.
-    const page::SnapshotPageId next(part->next_page.load_relaxed());
-    if (next.is_null()) return true;
-    page = ctx.cold_page(next);
-    if (page == nullptr) return false;
-  }
-}
-
-bool read_cold(occ::TxnContext& ctx, const Lookup& found, occ::ReadRange* range) {
-  const HashSlot slot = found.slot();
-  const char* const body = payload_of(found.record, slot);
-  if (slot.is_chain()) return occ::read_cold_overflow(ctx, occ::load_overflow_id(body), range);
-  range->payload_bytes = slot.length();
-  const std::uint32_t wanted = range->wanted_of(slot.length());
-  if (wanted != 0) std::memcpy(range->out, body + range->offset, wanted);
-  return true;
 }
 
 }  // namespace foedus::storage::hash

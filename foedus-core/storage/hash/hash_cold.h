@@ -7,9 +7,9 @@
 //        bin is made at first touch, and then it has a page-version.
 //   H9   A writer makes each page on its way volatile, a bin with all pages of its chain. If the
 //        transaction had followed the pointer, it takes over the whole page, as the snapshot has
-//        it: the pointers of an interior page; all records of a bin, and its version. The entry of
-//        the pointer itself goes: it would see spreads, rebuilds and gleans, and nothing else that
-//        what was taken over does not see.
+//        it: the pointers of an interior page; all records of a bin, and its version; from its
+//        copy, before others can change that. The entry of the pointer itself goes: it would see
+//        spreads, rebuilds and gleans, and nothing else that what was taken over does not see.
 //   H10  A null volatile half is believed only after a second look, at the pointer and at the owner
 //        of the digit: both may be of an earlier shape. While it is null neither the owners of its
 //        digits nor the interior page change but by who holds that page's lock (O10).
@@ -35,19 +35,13 @@ inline PageSource source_of(occ::TxnContext& ctx, occ::StorageControl* control) 
 
 struct BinPlace {
   HashBinPage* bin = nullptr;  // null: cold, and there is none; or failed
-  bool is_cold = false;        // all of it is const
+  bool is_cold = false;        // all of it is const; not kept (O14)
   bool is_failed = false;      // no_bin() of hash_find.h says why
 };
 
 // The bin of `hash`: a volatile one, not gone when it was looked at; to a reader also a cold one.
+// REQUIRES: a ColdReads around this and all looks at the bin.
 [[gnu::cold]] BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
                                      std::uint64_t hash, Intent intent);
-
-// Looks for `key` in all pages of a cold bin. False: a page cannot be read.
-bool search_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
-                 Lookup* found);
-
-// Copies what `range` wants of a cold record. False: a page of its chain cannot be read.
-bool read_cold(occ::TxnContext& ctx, const Lookup& found, occ::ReadRange* range);
 
 }  // namespace foedus::storage::hash

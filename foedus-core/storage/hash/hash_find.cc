@@ -4,6 +4,7 @@
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/hash/hash_function.h"
 #include "foedus-core/storage/hash/hash_insert.h"
+#include "foedus-core/storage/hash/hash_snapshot_read.h"
 #include "foedus-core/storage/hash/hash_storage.h"
 #include "foedus-core/storage/hash/hash_trie.h"
 
@@ -73,21 +74,36 @@ Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control, std::string
   return ctx.conflict(ConflictReason::kRetryBound, control, key);
 }
 
+namespace {
+
+// The volatile bin that a search goes on in; null, and kOk: found->is_cold.
+Status search_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                   std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range,
+                   HashBinPage** bin) {
+  const occ::ColdReads reads(&ctx.cold_pages());
+  const BinPlace place = find_cold_bin(ctx, control, hash, intent);
+  if (place.is_failed) return no_bin(ctx, control);
+  *bin = place.bin;
+  if (!place.is_cold) return {};
+  *bin = nullptr;
+  *found = {};
+  found->is_cold = true;
+  if (place.bin == nullptr) return {};
+  FOEDUS_INVARIANT(range != nullptr, intent);
+  const bool is_read = read_cold(ctx, place.bin, hash, key, range, &found->is_cold_found);
+  return is_read ? Status() : no_bin(ctx, control);
+}
+
+}  // namespace
+
 Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              std::uint64_t hash, Intent intent, Lookup* found) {
+              std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range) {
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i) {
     HashBinPage* bin = peek_bin(ctx.pool(), control, hash);
     if (bin == nullptr) [[unlikely]] {
-      const BinPlace place = find_cold_bin(ctx, control, hash, intent);
-      if (place.is_failed) return no_bin(ctx, control);
-      bin = place.bin;
-      if (place.is_cold) {
-        *found = {};
-        found->is_cold = true;
-        if (bin == nullptr || search_cold(ctx, bin, hash, key, found)) return {};
-        return no_bin(ctx, control);
-      }
+      FOEDUS_CHECK(search_cold(ctx, control, key, hash, intent, found, range, &bin));
+      if (bin == nullptr) return {};
     }
     found->version = bin->header.load_version();
     if (!found->version.is_gone() &&
@@ -100,10 +116,10 @@ Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
 }
 
 Status look_up(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-               std::uint64_t hash, Intent intent, Lookup* found) {
+               std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range) {
   bool moved = true;
   while (moved) {
-    FOEDUS_CHECK(search(ctx, control, key, hash, intent, found));
+    FOEDUS_CHECK(search(ctx, control, key, hash, intent, found, range));
     if (!needs_catch_up(ctx, control, *found)) [[likely]] return {};
     FOEDUS_CHECK(catch_up(ctx, control, &moved));
   }

@@ -17,14 +17,16 @@ namespace foedus::storage::hash {
 [[gnu::cold]] Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control,
                                std::string_view key);
 
-// Finds the live record of `key`, or the bin that it is missing from; to kRead they may be cold. On
-// success what the transaction remembers of this storage is up to date with that bin (catch_up).
+// Finds the live record of `key`, or the bin that it is missing from. To kRead they may be cold:
+// then what `range` wants is copied at once, for pages of snapshots are not kept (O14). On success
+// what the transaction remembers of this storage is up to date with that bin (catch_up). REQUIRES:
+// a range for kRead.
 Status look_up(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-               std::uint64_t hash, Intent intent, Lookup* found);
+               std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range = nullptr);
 
 // The same without catching up.
 Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              std::uint64_t hash, Intent intent, Lookup* found);
+              std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range = nullptr);
 
 // The same without the transaction, in volatile pages: for the commit protocol. False: there is
 // none.

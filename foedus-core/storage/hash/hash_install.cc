@@ -17,22 +17,32 @@ using page::SnapshotPageId;
 
 constexpr std::uint32_t kDigits = HashInteriorPage::kPointers;
 
-std::uint32_t span_at(const HashInteriorPage* page, std::uint32_t digit) {
+// What an interior page of the snapshot says, copied, for the page is not kept (O14).
+struct ColdInterior {
+  std::uint8_t owners[kDigits];
+  SnapshotPageId pages[kDigits];  // of owners
+
+  std::uint32_t owner_of(std::uint32_t digit) const { return owners[digit]; }
+};
+
+// What a snapshot has below a pointer, or what nobody knows to match with a volatile page.
+enum class Cold : std::uint8_t { kNothing, kInterior, kOther };
+
+template <typename Interior>
+std::uint32_t span_at(const Interior& page, std::uint32_t digit) {
   std::uint32_t end = digit;
-  while (end < kDigits && page->owner_of(end) == digit) ++end;
+  while (end < kDigits && page.owner_of(end) == digit) ++end;
   return end - digit;
 }
 
 // The snapshot page of digits [digit, digit + span), null if no record is there; none: the
 // snapshot's pages there have other prefixes.
-std::optional<SnapshotPageId> page_of_digits(const HashInteriorPage* cold, std::uint32_t digit,
+std::optional<SnapshotPageId> page_of_digits(const ColdInterior& cold, std::uint32_t digit,
                                              std::uint32_t span) {
-  const std::uint32_t first = cold->owner_of(digit);
-  if (first == digit && span_at(cold, digit) == span) {
-    return cold->pointers[digit].load().snapshot_page;
-  }
+  const std::uint32_t first = cold.owner_of(digit);
+  if (first == digit && span_at(cold, digit) == span) return cold.pages[digit];
   for (std::uint32_t i = first; i < digit + span; ++i) {
-    if (!cold->pointers[i].load().snapshot_page.is_null()) return std::nullopt;
+    if (!cold.pages[i].is_null()) return std::nullopt;
   }
   return SnapshotPageId();
 }
@@ -40,7 +50,9 @@ std::optional<SnapshotPageId> page_of_digits(const HashInteriorPage* cold, std::
 class Installer {
  public:
   explicit Installer(const occ::Installation& installation)
-      : installation_(installation), subtree_(installation) {}
+      : installation_(installation),
+        cold_pages_(occ::cold_pages_of(installation)),
+        subtree_(installation) {}
 
   Status run(SnapshotPageId root) {
     if (root.is_null()) return {};
@@ -76,6 +88,7 @@ class Installer {
         FOEDUS_CHECK(children(reinterpret_cast<HashInteriorPage*>(page), snapshot));
       }
       const bool dropped =
+          counts_.pages_dropped < installation_.pages_to_drop &&
           subtree_.try_drop(pointer, locked, page, snapshot, &counts_.pages_dropped);
       counts_.pages_kept = dropped ? kept : counts_.pages_kept + 1;
       return {};
@@ -83,21 +96,14 @@ class Installer {
   }
 
   Status children(HashInteriorPage* page, SnapshotPageId snapshot) {
-    const page::PageHeader* cold = nullptr;
-    if (!snapshot.is_null()) {
-      Status status;
-      cold = installation_.cache->find(installation_.soc, snapshot, &status);
-      if (cold == nullptr) return status;
-    }
-    const bool is_interior = cold != nullptr && cold->kind == page::PageKind::kHashInterior;
+    ColdInterior interior;
+    FOEDUS_TRY(const Cold cold, load(snapshot, &interior));
     for (std::uint32_t digit = 0; digit < kDigits; ++digit) {
-      const std::uint32_t span = span_at(page, digit);
+      const std::uint32_t span = span_at(*page, digit);
       if (span == 0) continue;
       std::optional<SnapshotPageId> child;
-      if (cold == nullptr) child = SnapshotPageId();
-      if (is_interior) {
-        child = page_of_digits(reinterpret_cast<const HashInteriorPage*>(cold), digit, span);
-      }
+      if (cold == Cold::kNothing) child = SnapshotPageId();
+      if (cold == Cold::kInterior) child = page_of_digits(interior, digit, span);
       page::DualPagePointer* const pointer = &page->pointers[digit];
       const unsigned bits = page->header.flags + kDigitBits -
                             static_cast<unsigned>(std::countr_zero(span));
@@ -108,6 +114,21 @@ class Installer {
       }
     }
     return {};
+  }
+
+  Result<Cold> load(SnapshotPageId snapshot, ColdInterior* interior) {
+    if (snapshot.is_null()) return Cold::kNothing;
+    const occ::ColdReads reads(&cold_pages_);
+    Status status;
+    const page::PageHeader* const read = cold_pages_.page(snapshot, &status);
+    if (read == nullptr) return status;
+    if (read->kind != page::PageKind::kHashInterior) return Cold::kOther;
+    const auto* const cold = reinterpret_cast<const HashInteriorPage*>(read);
+    for (std::uint32_t i = 0; i < kDigits; ++i) {
+      interior->owners[i] = static_cast<std::uint8_t>(cold->owner_of(i));
+      interior->pages[i] = cold->pointers[i].load().snapshot_page;
+    }
+    return Cold::kInterior;
   }
 
   // Of a page that the snapshot has no page for.
@@ -140,6 +161,7 @@ class Installer {
   }
 
   const occ::Installation& installation_;
+  occ::ColdPages cold_pages_;
   Subtree subtree_;
   occ::InstallCounts counts_;
 };

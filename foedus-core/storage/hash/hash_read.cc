@@ -3,6 +3,7 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/storage/hash/hash_find.h"
 #include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/hash_snapshot_read.h"
 #include "foedus-core/storage/hash/hash_storage.h"
 #include "foedus-core/storage/hash/hash_trie.h"
 
@@ -19,10 +20,9 @@ Status read(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i) {
     Lookup found;
-    FOEDUS_CHECK(look_up(ctx, control, key, hash, intent, &found));
+    FOEDUS_CHECK(look_up(ctx, control, key, hash, intent, &found, range));
     if (found.is_cold) [[unlikely]] {
-      if (found.record == nullptr) return ErrorCode::kNotFound;
-      return read_cold(ctx, found, range) ? Status() : ctx.no_page(control);
+      return found.is_cold_found ? Status() : Status(ErrorCode::kNotFound);
     }
     if (found.record == nullptr) {
       ctx.remember_page(&found.bin->header, found.version, control);

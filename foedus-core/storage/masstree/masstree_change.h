@@ -32,11 +32,18 @@ inline bool is_closed(page::PageVersion version, Change* change) {
 // A page that nobody else can reach; null: out of pages.
 BorderPage* make_border(page::PagePool& pool, page::SessionPages& pages,
                         occ::StorageControl* control, std::uint8_t layer);
-InteriorPage* make_interior(occ::TxnContext& ctx, occ::StorageControl* control, std::uint8_t layer,
-                            std::uint8_t level);
+InteriorPage* make_interior(page::PagePool& pool, page::SessionPages& pages,
+                            occ::StorageControl* control, std::uint8_t layer, std::uint8_t level);
+inline InteriorPage* make_interior(occ::TxnContext& ctx, occ::StorageControl* control,
+                                   std::uint8_t layer, std::uint8_t level) {
+  return make_interior(ctx.pool(), ctx.pages(), control, layer, level);
+}
 void set_range(TreePage* page, std::uint64_t low, std::uint64_t last);
 // Takes back a page that was never reachable; null is allowed.
-void discard(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page);
+void discard(page::SessionPages& pages, occ::StorageControl* control, TreePage* page);
+inline void discard(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page) {
+  discard(ctx.pages(), control, page);
+}
 // Gives away a page to which no pointer leads any more.
 void retire(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page);
 

@@ -88,6 +88,7 @@ page::DualPagePointer* find_child_locked(InteriorPage* page, std::uint64_t low,
 }  // namespace
 
 Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer) {
+  const occ::ColdReads reads(&ctx.cold_pages());
   const page::DualPageIds before = layer.pointer->load();
   if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
   const page::PageHeader* const cold = ctx.cold_page(before.snapshot_page);
@@ -100,6 +101,7 @@ Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control, const Layer
 
 Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* parent,
                   std::uint64_t slice) {
+  const occ::ColdReads reads(&ctx.cold_pages());
   const page::PageVersion version = parent->header.load_version();
   if (version.is_gone()) return Change::kAgain;
   const page::DualPageIds before = parent->child(parent->child_of(slice, version.keys())).load();

@@ -46,6 +46,7 @@ void Cursor::close() {
 
 Status Cursor::next() {
   if (at_end_) return {};
+  const occ::ColdReads reads(&ctx_->cold_pages());
   if (!started_) {
     started_ = true;
     has_bound_ = !reverse_ || has_high_;
@@ -167,6 +168,9 @@ Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
   route->cold_page = {};
   if (at.page == nullptr || may_hide_own(*ctx_, at.page)) [[unlikely]] {
     FOEDUS_CHECK(land_slowly(route, slice, &at));
+    // O14: others were asked for since.
+    if (at.is_cold) FOEDUS_CHECK(look_again(route));
+    if (at.is_cold) at.page = route->page;
   }
   if (!at.is_cold) ctx_->remember_page(&at.page->header, at.version, control_);
   if (at.parent != nullptr || from != route->next) {

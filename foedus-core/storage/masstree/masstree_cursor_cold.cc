@@ -106,6 +106,7 @@ Status Cursor::read_cold_record(Slot slot, bool* arrived) {
     payload_bytes_ = range.payload_bytes;
     if (payload_bytes_ <= payload_.size()) break;
     payload_.resize(payload_bytes_);
+    FOEDUS_CHECK(look_again(&top()));  // O14: the payload may be a chain
   }
   *arrived = true;
   return {};

@@ -41,10 +41,10 @@ BorderPage* make_border(page::PagePool& pool, page::SessionPages& pages,
   return page;
 }
 
-InteriorPage* make_interior(occ::TxnContext& ctx, occ::StorageControl* control, std::uint8_t layer,
-                            std::uint8_t level) {
-  TreePage* const made = make_page(ctx.pool(), ctx.pages(), control,
-                                   page::PageKind::kMasstreeInterior, layer, level);
+InteriorPage* make_interior(page::PagePool& pool, page::SessionPages& pages,
+                            occ::StorageControl* control, std::uint8_t layer, std::uint8_t level) {
+  TreePage* const made =
+      make_page(pool, pages, control, page::PageKind::kMasstreeInterior, layer, level);
   if (made == nullptr) return nullptr;
   return InteriorPage::of(made);
 }
@@ -55,10 +55,10 @@ void set_range(TreePage* page, std::uint64_t low, std::uint64_t last) {
   page->last = last;
 }
 
-void discard(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page) {
+void discard(page::SessionPages& pages, occ::StorageControl* control, TreePage* page) {
   if (page == nullptr) return;
   count_page(control, -1);
-  ctx.pages().release(&page->header);
+  pages.release(&page->header);
 }
 
 void retire(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* page) {

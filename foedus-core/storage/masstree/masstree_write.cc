@@ -162,6 +162,7 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
 
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
            occ::ReadRange* range) {
+  const occ::ColdReads reads(&ctx.cold_pages());
   base::SpinWait spin;
   for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
     Spot spot;

@@ -8,11 +8,24 @@
 
 namespace foedus::storage::sequential {
 
-Status Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control) {
+void Cursor::prepare(occ::TxnContext& ctx, occ::StorageControl* control) {
   close();
   ctx_ = &ctx;
   control_ = control;
   buffer_.resize(kMaxSequentialPayloadBytes);
+}
+
+// Without lanes, and without own appends: the transaction only reads.
+Status Cursor::open_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                                page::SnapshotPageId root) {
+  prepare(ctx, control);
+  FOEDUS_CHECK(snapshot_.open(ctx, control, root));
+  at_end_ = false;
+  return read_first();
+}
+
+Status Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control) {
+  prepare(ctx, control);
   page::DualPageIds ids;
   do {
     lanes_.clear();

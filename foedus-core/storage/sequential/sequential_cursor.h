@@ -30,6 +30,10 @@ class Cursor {
   // transaction remembers the root, the end of every chain, and which sessions have none: what
   // others append from now on is a conflict, and so is the next snapshot.
   Status open(occ::TxnContext& ctx, occ::StorageControl* control);
+  // The same for the records of the snapshot in which the storage has `root`, and no others;
+  // nothing is remembered, and no conflict.
+  Status open_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                          page::SnapshotPageId root);
   // Fails as open() does. REQUIRES: open and !at_end().
   Status next();
   bool at_end() const { return at_end_; }
@@ -42,17 +46,18 @@ class Cursor {
   // The chain of one session, at a present record.
   struct Lane {
     SequentialPage* page;
-    std::uint32_t index;     // records of `page` that were looked at
-    std::uint32_t offset;    // of the next one
+    std::uint32_t index;   // records of `page` that were looked at
+    std::uint32_t offset;  // of the next one
     std::uint32_t session;
     SequentialRecord* record;
-    std::uint64_t version;   // of its TID
+    std::uint64_t version;  // of its TID
   };
 
   static bool comes_after(const Lane& left, const Lane& right) {
     if (left.version != right.version) return left.version > right.version;
     return left.session > right.session;
   }
+  void prepare(occ::TxnContext& ctx, occ::StorageControl* control);
   Status open_lanes(page::VolatilePageId root);
   Status add_lanes(HeadsPage* heads);
   Status push_next(Lane lane);
@@ -63,7 +68,7 @@ class Cursor {
   occ::TxnContext* ctx_ = nullptr;
   occ::StorageControl* control_ = nullptr;
   SnapshotScan snapshot_;
-  std::vector<Lane> lanes_;     // a heap, the earliest record in front
+  std::vector<Lane> lanes_;  // a heap, the earliest record in front
   std::vector<char> buffer_;
   std::string_view payload_;
   std::uint32_t next_own_ = 0;  // entry of the write set to look at next

@@ -1,9 +1,11 @@
 #pragma once
 // SnapshotScan: the records of a sequential storage's snapshot in their order (S5), through the
-// page cache.
+// page cache. It keeps no cached page: the one at hand is copied, once for all its records, which
+// is less than a look into the cache for each. So a scan of any length needs one frame (O14).
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "foedus-core/occ/storage_control.h"
@@ -29,24 +31,34 @@ class SnapshotScan {
   // The newest epoch of the snapshot's records; 0: there are none.
   Epoch last_epoch() const { return last_epoch_; }
 
-  // The next record, valid until the transaction ends; null: there is none. Fails as open() does,
-  // and may be called again then.
+  // The next record, valid until the next call; null: there is none. Fails as open() does, and may
+  // be called again then.
   Result<const SequentialSnapshotRecord*> next();
 
  private:
   Status next_page();
   Status load_runs();
-  Result<const page::PageHeader*> read(page::SnapshotPageId id);
+  Status copy(page::SnapshotPageId id, page::PageHeader* to);
+  void read_ahead(page::SnapshotPageId id, std::uint32_t pages_left);
+
+  // Copies of the pages at hand; kept for the next scan.
+  struct Pages {
+    SequentialRunsPage runs;
+    SequentialSnapshotPage records;
+  };
 
   occ::TxnContext* ctx_ = nullptr;
   occ::StorageControl* control_ = nullptr;
-  std::vector<page::SnapshotPageId> runs_pages_;   // the oldest first
-  std::size_t runs_page_ = 0;                      // the next one to load
-  const SequentialRunsPage* runs_ = nullptr;       // the one at hand
-  std::uint32_t run_ = 0;                          // of runs_: the one at hand
-  std::uint32_t run_page_ = 0;                     // of that run: the next one to load
-  const SequentialSnapshotPage* page_ = nullptr;   // the one at hand
-  std::uint32_t offset_ = 0;                       // of its next record
+  std::vector<page::SnapshotPageId> runs_pages_;  // the oldest first
+  std::size_t runs_page_ = 0;                     // the next one to load
+  std::unique_ptr<Pages> pages_;
+  bool has_runs_ = false;        // pages_->runs is the one at hand
+  std::uint32_t run_ = 0;        // of that: the one at hand
+  std::uint32_t run_page_ = 0;   // of that run: the next one to load
+  bool has_records_ = false;     // pages_->records is the one at hand
+  std::uint32_t offset_ = 0;     // of its next record
+  std::uint32_t ahead_end_ = 0;  // of the run: pages before it were read ahead
+  std::uint32_t ahead_ = 0;      // pages that are read ahead next
   Epoch last_epoch_;
 };
 

@@ -17,6 +17,7 @@
 #include "gleaner/compose/array_composer.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"
+#include "tests/gleaner/live_walk.h"
 
 namespace foedus::gleaner {
 
@@ -62,6 +63,7 @@ class ArrayRig {
   Status glean(const std::vector<std::uint64_t>& boundaries = {}) {
     ++snapshot_;
     writers_.clear();
+    ledger_ = live_.begin();
     std::vector<Subtree> subtrees;
     for (std::size_t i = 0; i <= boundaries.size(); ++i) {
       PositionRange range;
@@ -74,6 +76,7 @@ class ArrayRig {
     }
     FOEDUS_TRY(root_, join_array(composition(0), subtrees));
     pages_.finish();
+    live_.expect_counted(pages_, root_);
     new_stream();
     return {};
   }
@@ -134,7 +137,7 @@ class ArrayRig {
       writers_.push_back(std::make_unique<MemoryWriter>(&pages_, snapshot_, number));
       if (number == 0) writers_.back()->fail_append_after(appends_before_failure_);
     }
-    return {&meta_, root_, &pages_, writers_[soc].get()};
+    return {&meta_, root_, &pages_, writers_[soc].get(), ledger_};
   }
   std::uint32_t appended() const {
     std::uint32_t count = 0;
@@ -151,6 +154,12 @@ class ArrayRig {
   page::Tid next_tid() const { return page::Tid(Epoch(7), ordinal_ + 1); }
   ListStream& stream() { return *stream_; }
   MemoryPages& pages() { return pages_; }
+  LiveCheck<MemoryPages>& live() { return live_; }
+  // The same pages elsewhere: a snapshot more.
+  void set_root(page::SnapshotPageId root) {
+    root_ = root;
+    ++snapshot_;
+  }
   std::size_t pages_seen() const { return seen_.size(); }
 
  private:
@@ -174,6 +183,8 @@ class ArrayRig {
   std::unique_ptr<ListStream> stream_;
   std::map<std::uint64_t, Record> model_;
   std::set<std::uint64_t> seen_;
+  LiveCheck<MemoryPages> live_;
+  snapshot::PageLedger* ledger_ = nullptr;  // of the glean that runs
   std::uint32_t ordinal_ = 0;
   page::Tid tid_;
 };

@@ -23,6 +23,7 @@ class HashCorruption : public ::testing::Test {
     for (int i = 0; i < 200; ++i) gleans_.put(key_number(i), "payload");
     for (int i = 0; i < 200; ++i) gleans_.put(equal_hash_key(i), "payload");
     EXPECT_TRUE(gleans_.glean().is_ok());
+    gleans_.end_counting();
     good_ = gleans_.root_;
     // All pages are touched, so each is read.
     for (int i = 0; i < 200; ++i) gleans_.put(key_number(i), "newer");

@@ -17,6 +17,7 @@
 #include "tests/gleaner/compose/hash_walk.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"
+#include "tests/gleaner/live_walk.h"
 
 namespace foedus::gleaner {
 
@@ -79,7 +80,7 @@ class HashGleans {
 
   // Ranges that begin at these digits of the root; each has a file of its own.
   Status glean(const std::vector<std::uint64_t>& digits = {0}) {
-    Composition composition{&meta_, root_, &pages_, nullptr};
+    Composition composition{&meta_, root_, &pages_, nullptr, live_.begin()};
     std::vector<std::unique_ptr<MemoryWriter>> writers;
     std::vector<Subtree> all;
     for (std::size_t i = 0; i < digits.size(); ++i) {
@@ -99,9 +100,13 @@ class HashGleans {
     written_ = 0;
     for (const auto& writer : writers) written_ += writer->count();
     pages_.finish();
+    live_.expect_counted(pages_, root_);
     begin();
     return {};
   }
+
+  void end_counting() { live_.end(); }
+  LiveCheck<MemoryPages>& live() { return live_; }
 
   // Reads all back. Each key is looked up as well, or every n-th one.
   HashWalk::Seen verify(std::size_t every = 1) {
@@ -134,6 +139,7 @@ class HashGleans {
     stream_ = std::make_unique<ListStream>(StorageKind::kHash, meta_.id);
   }
 
+  LiveCheck<MemoryPages> live_;
   page::Tid tid_;
   std::uint32_t ordinal_ = 0;
   bool same_tid_ = false;

@@ -17,6 +17,7 @@
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/masstree_walk.h"
 #include "tests/gleaner/compose/memory_pages.h"
+#include "tests/gleaner/live_walk.h"
 
 namespace foedus::gleaner {
 
@@ -64,7 +65,7 @@ class MasstreeTable {
     ++snapshot;
     MemoryWriter writer(&pages, snapshot);
     if (fail_append_after != ~0u) writer.fail_append_after(fail_append_after);
-    Composition composition{&meta, root, &pages, &writer};
+    Composition composition{&meta, root, &pages, &writer, live_.begin()};
     const std::uint64_t reads_before = pages.reads();
     std::vector<Subtree> subtrees;
     for (std::size_t i = 0; i <= boundaries.size(); ++i) {
@@ -82,6 +83,7 @@ class MasstreeTable {
     FOEDUS_TRY(root, join_masstree(composition, subtrees));
     written = writer.count();
     pages.finish();
+    live_.expect_counted(pages, root);
     return {};
   }
   void start_epoch() {
@@ -115,6 +117,7 @@ class MasstreeTable {
       }
     }
   }
+  LiveCheck<MemoryPages>& live() { return live_; }
   std::string bytes_of_last() const { return pages.file_bytes(page::SnapshotNumber{snapshot}, 0); }
 
   storage_meta::StorageMeta meta;
@@ -129,6 +132,7 @@ class MasstreeTable {
   std::uint32_t fail_append_after = ~0u;
 
  private:
+  LiveCheck<MemoryPages> live_;
   std::uint64_t epoch_;
   std::uint32_t ordinal_ = 0;
 };

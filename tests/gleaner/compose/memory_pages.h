@@ -29,6 +29,7 @@ class MemoryPages : public snapshot::PageReader {
   Status read(page::SnapshotPageId id, page::PageHeader* to) override {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(to) % page::kPageBytes, 0u);
     const std::lock_guard guard(*lock_);
+    if (id == failing_) return failure(ErrorCode::kIoError, id, "cannot ever read");
     if (reads_++ == reads_before_failure_) return failure(ErrorCode::kIoError, id, "cannot read");
     const auto found = pages_.find(id.word());
     if (found == pages_.end()) return failure(ErrorCode::kCorruption, id, "no such page:");
@@ -58,6 +59,14 @@ class MemoryPages : public snapshot::PageReader {
     const std::lock_guard guard(*lock_);
     for (auto& [id, block] : pages_) block->finished = true;
   }
+  // The file goes; who follows an id into it finds nothing.
+  void remove_file(page::SnapshotNumber snapshot, std::uint32_t soc) {
+    const std::lock_guard guard(*lock_);
+    std::erase_if(pages_, [&](const auto& entry) {
+      const page::SnapshotPageId id(entry.first);
+      return id.snapshot() == snapshot && id.soc() == soc;
+    });
+  }
   void corrupt(page::SnapshotPageId id, std::size_t offset) {
     pages_.at(id.word())->bytes[offset] ^= 0x40;
   }
@@ -74,6 +83,8 @@ class MemoryPages : public snapshot::PageReader {
 
   std::uint64_t page_count() const { return pages_.size(); }
   std::uint64_t reads() const { return reads_; }
+  // Reads of this page fail until another one is named; null: none.
+  void fail_reads_of(page::SnapshotPageId id) { failing_ = id; }
   void fail_read_after(std::uint64_t reads) { reads_before_failure_ = reads_ + reads; }
 
  private:
@@ -97,6 +108,7 @@ class MemoryPages : public snapshot::PageReader {
   std::unique_ptr<std::mutex> lock_ = std::make_unique<std::mutex>();  // the pages may be moved
   std::map<std::uint64_t, std::unique_ptr<Block>> pages_;
   std::uint64_t reads_ = 0;
+  page::SnapshotPageId failing_;
   std::uint64_t reads_before_failure_ = ~std::uint64_t{0};
 };
 

@@ -16,6 +16,7 @@
 #include "gleaner/compose/sequential_composer.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"
+#include "tests/gleaner/live_walk.h"
 
 namespace foedus::gleaner {
 
@@ -46,11 +47,12 @@ class SequentialRig {
     writer_ = std::make_unique<MemoryWriter>(&pages_, snapshot_);
     writer_->fail_append_after(appends_before_failure_);
     stream_->rewind();
-    const Composition composition{&meta_, root_, &pages_, writer_.get()};
+    const Composition composition{&meta_, root_, &pages_, writer_.get(), live_.begin()};
     FOEDUS_TRY(const std::vector<Subtree> subtrees,
                compose_sequential(composition, range, stream_.get()));
     FOEDUS_TRY(root_, join_sequential(composition, subtrees));
     pages_.finish();
+    live_.expect_counted(pages_, root_);
     new_stream();
     return {};
   }
@@ -96,6 +98,8 @@ class SequentialRig {
   MemoryPages& pages() { return pages_; }
   page::SnapshotPageId root() const { return root_; }
   void set_root(page::SnapshotPageId root) { root_ = root; }
+  LiveCheck<MemoryPages>& live() { return live_; }
+  std::uint32_t take_snapshot_number() { return ++snapshot_; }
   std::uint32_t snapshot() const { return snapshot_; }
   std::uint32_t appended() const { return writer_->count(); }
   void fail_append_after(std::uint32_t appends) { appends_before_failure_ = appends; }
@@ -135,6 +139,7 @@ class SequentialRig {
   page::SnapshotPageId root_;
   std::unique_ptr<ListStream> stream_;
   std::vector<Record> model_;
+  LiveCheck<MemoryPages> live_;
 };
 
 }  // namespace foedus::gleaner

@@ -27,7 +27,8 @@ class MasstreeColdTest : public ::testing::Test {
   static constexpr unsigned kRows = 20'000;  // two levels of interior pages
   using Row = std::pair<std::string, std::string>;
 
-  MasstreeColdTest() : all_(meta_of(), compose, SimpleInstall::install) {}
+  explicit MasstreeColdTest(Gleaned::Install install = SimpleInstall::install)
+      : all_(meta_of(), compose, std::move(install)) {}
   void TearDown() override {
     for (std::uint32_t i = 0; i < 4; ++i) {
       if (all_.session(i).ctx().is_open()) all_.session(i).rollback();

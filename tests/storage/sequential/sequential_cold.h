@@ -20,8 +20,9 @@ class SequentialCold : public Gleaned {
  public:
   using Rows = std::vector<std::string>;
 
-  explicit SequentialCold(std::uint32_t sessions = 4)
-      : Gleaned(sequential_meta(), compose_all, sequential::install, sessions) {}
+  explicit SequentialCold(std::uint32_t sessions = 4) : SequentialCold(sessions, Memory()) {}
+  SequentialCold(std::uint32_t sessions, const Memory& memory)
+      : Gleaned(sequential_meta(), compose_all, sequential::install, sessions, memory) {}
 
   Status append(std::uint32_t who, std::string_view payload) {
     return sequential::append(session(who).ctx(), control(), payload);

@@ -1,0 +1,462 @@
+#include "foedus-core/engine/gleaning.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/occ/installation.h"
+#include "foedus-core/snapshot/unneeded.h"
+#include "foedus-core/storage/dispatch.h"
+
+namespace foedus::engine {
+
+namespace {
+
+constexpr std::uint64_t kLookUs = 20'000;             // between two looks whether a glean is due
+constexpr std::uint64_t kAfterFailureUs = 2'000'000;  // before the next try
+constexpr std::uint64_t kRoomWaitUs = 200'000;        // for pages that were dropped
+constexpr std::uint64_t kRoomLookUs = 500;
+constexpr std::uint64_t kReadersWaitUs = 500'000;   // for transactions that may read old pages
+// Of a record and of what a reducer keeps of it: the least memory of a mapper.
+constexpr std::uint64_t kMapperBytesMin = 5u << 20;
+// Twice the largest block: a record and what is around it.
+constexpr std::uint64_t kReducerBytesMin = 10u << 20;
+
+}  // namespace
+
+// ---- open
+// ---------------------------------------------------------------------------------------
+
+Status Gleaning::make_cache() {
+  const Options& options = engine_->options();
+  files_ = std::make_unique<snapshot::SnapshotFiles>(engine_->device());
+  FOEDUS_TRY(cache_,
+             snapshot::PageCache::make(&engine_->topology(), &engine_->budget(),
+                                       options.glean.cache_bytes, options.huge_pages,
+                                       options.numa_binding, files_.get(), &engine_->clock()));
+  pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
+  last_us_ = engine_->runtime().now_us();
+  return {};
+}
+
+GleanOrder Gleaning::base_order() const {
+  const GleanOptions& options = engine_->options().glean;
+  GleanOrder order;
+  order.device = engine_->device();
+  order.runtime = &engine_->runtime();
+  order.topology = &engine_->topology();
+  const auto as_many_as_fit = [](std::uint64_t wanted, std::uint64_t bytes, std::uint64_t each) {
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, bytes / each));
+  };
+  const std::uint64_t third = options.memory_bytes / 3;
+  const std::uint64_t rest = options.memory_bytes - third;
+  order.mappers = as_many_as_fit(options.mappers, third, kMapperBytesMin);
+  order.mapper_bytes = third / order.mappers;
+  order.reducers = as_many_as_fit(options.reducers, rest, kReducerBytesMin);
+  order.reducer_bytes = rest / order.reducers;
+  return order;
+}
+
+Status Gleaning::recover(std::optional<snapshot::Manifest> manifest) {
+  log::Log& log = *engine_->log();
+  // What is found may be visible only; from here on others are removed on its account.
+  if (manifest.has_value()) FOEDUS_CHECK(engine_->device()->sync_directory());
+  FOEDUS_CHECK(log.make_cut_durable());
+  manifest_ = std::move(manifest);
+  const snapshot::Manifest* const previous = manifest_.has_value() ? &*manifest_ : nullptr;
+  GleanOrder order = order_of_found(log, previous);
+  const bool has_more =
+      log.found_segment_count() != 0 && (previous == nullptr || order.covered > previous->covered);
+  FOEDUS_TRY(FoundCatalog catalog, read_found_catalog(log, previous));
+  if (has_more && !catalog.storages.empty()) {
+    GleanOrder base = base_order();
+    base.segments = std::move(order.segments);
+    base.previous = previous;
+    base.covered = order.covered;
+    base.newest_seen = order.newest_seen;
+    base.storages = catalog.storages;
+    base.samples = std::move(catalog.samples);
+    base.next_storage_id = catalog.next_storage_id;
+    FOEDUS_TRY(snapshot::Manifest made, make_snapshot(base, &report_));
+    engine_->say(LogLevel::kInfo, "recovered " + std::to_string(report_.records_read) +
+                                      " log records up to epoch " +
+                                      std::to_string(made.covered.number()) + " in " +
+                                      std::to_string(report_.total_us / 1000) + " ms");
+    manifest_ = std::move(made);
+  }
+  if (manifest_.has_value()) {
+    // Nothing is volatile, and nobody reads: what the newest snapshot does not need may go.
+    FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest_, &report_));
+    if (moved.has_value()) manifest_ = std::move(moved);
+    FOEDUS_CHECK(publish_found());
+  }
+  Catalog& known = engine_->catalog();
+  known.reserve_ids(catalog.next_storage_id);
+  for (const storage_meta::StorageMeta& meta : catalog.storages) {
+    page::SnapshotPageId root;
+    if (manifest_.has_value()) {
+      for (const snapshot::ManifestStorage& one : manifest_->storages) {
+        if (one.id == meta.id) root = one.root;
+      }
+    }
+    FOEDUS_CHECK(known.recover(meta, root));
+  }
+  return {};
+}
+
+Status Gleaning::cut_log() {
+  if (!manifest_.has_value()) return {};
+  return engine_->log()->remove_segments_up_to(manifest_->covered);
+}
+
+// ---- requests
+// -----------------------------------------------------------------------------------
+
+Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
+  // What was committed so far is covered by a glean that begins when it is durable.
+  FOEDUS_CHECK(engine_->durability().wait(engine_->clock().current(), base::Runtime::kForever));
+  std::uint64_t request;
+  {
+    const std::lock_guard lock(mutex_);
+    request = ++requested_;
+    if (progress) progress_ = &progress;
+  }
+  nudge();
+  engine_->runtime().wait(&finished_, base::Runtime::kForever, [&] {
+    const std::lock_guard lock(mutex_);
+    return answered_ >= request;
+  });
+  const std::lock_guard lock(mutex_);
+  if (progress_ == &progress) progress_ = nullptr;
+  if (!answer_.is_ok()) return answer_;
+  return report_;
+}
+
+bool Gleaning::make_room() {
+  const std::uint64_t before = engine_->pool().pages_in_use();
+  if (!glean({}).is_ok()) return false;
+  for (std::uint64_t waited_us = 0; waited_us < kRoomWaitUs; waited_us += kRoomLookUs) {
+    if (engine_->pool().pages_in_use() < before) return true;
+    engine_->clock().hurry(engine_->clock().current());
+    nudge();
+    engine_->runtime().pause(kRoomLookUs);
+  }
+  return false;
+}
+
+void Gleaning::nudge() { engine_->runtime().notify(this); }
+
+std::optional<snapshot::Manifest> Gleaning::manifest() const {
+  const std::lock_guard lock(mutex_);
+  return manifest_;
+}
+
+void Gleaning::add_stats(Stats* stats) const {
+  const snapshot::PageCacheStatistics cached = cache_->statistics();
+  stats->cache_hits = cached.hits;
+  stats->cache_misses = cached.misses;
+  stats->cache_bytes = cached.bytes;
+  stats->log_bytes_behind = log_behind();
+  const std::lock_guard lock(mutex_);
+  stats->gleans = gleans_;
+  stats->gleaned_records = gleaned_records_;
+  stats->glean_cpu_us = cpu_us_;
+  stats->snapshot_pages_written = pages_written_;
+  stats->volatile_pages_dropped = pages_dropped_;
+  if (!manifest_.has_value()) return;
+  stats->snapshot = static_cast<std::uint32_t>(manifest_->number);
+  stats->covered_epoch = manifest_->covered;
+}
+
+// ---- the task
+// -----------------------------------------------------------------------------------
+
+std::uint64_t Gleaning::log_behind() const {
+  // order: relaxed, a trigger and a statistic.
+  return engine_->log()->bytes_written() - log_covered_.load_relaxed();
+}
+
+bool Gleaning::is_due(Drop* drop) {
+  *drop = Drop::kAsNeeded;
+  const std::uint64_t now_us = engine_->runtime().now_us();
+  {
+    const std::lock_guard lock(mutex_);
+    if (requested_ != answered_) {
+      *drop = Drop::kAll;
+      return true;
+    }
+  }
+  if (has_failed() && now_us - last_us_ < kAfterFailureUs) return false;
+  if (engine_->snapshots().is_awaited()) return true;
+  const std::uint64_t behind = log_behind();
+  if (behind == 0) return false;
+  const GleanOptions& options = engine_->options().glean;
+  return (options.log_bytes != 0 && behind >= options.log_bytes) ||
+         (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
+         pages_to_drop(Drop::kAsNeeded) != 0;
+}
+
+std::uint64_t Gleaning::step() {
+  reclaim();
+  if (engine_->snapshots().has_passed_over()) {
+    const Status status = remove_expired();
+    if (!status.is_ok()) engine_->say(LogLevel::kWarning, "gleaner: " + status.message());
+  }
+  Drop drop;
+  if (!is_due(&drop)) return kLookUs;
+  std::uint64_t request;
+  {
+    const std::lock_guard lock(mutex_);
+    request = requested_;
+  }
+  last_us_ = engine_->runtime().now_us();
+  Status status = run(drop);
+  if (!status.is_ok()) engine_->say(LogLevel::kError, "gleaner: " + status.message());
+  engine_->snapshots().set_trouble(status);
+  has_failed_.store_relaxed(status.is_ok() ? 0 : 1);  // order: relaxed, a hint
+  {
+    const std::lock_guard lock(mutex_);
+    answered_ = request;
+    answer_ = std::move(status);
+  }
+  engine_->runtime().wake(&finished_);
+  return 0;
+}
+
+// Pages that were dropped return to the pool, for any session to take.
+void Gleaning::reclaim() {
+  while (pages_->retired_count() != 0) {
+    const std::uint64_t before = pages_->retired_count();
+    pages_->reclaim();
+    if (pages_->retired_count() == before) return;
+  }
+}
+
+Status Gleaning::run(Drop drop) {
+  GleanReport report;
+  const std::uint64_t begin_us = engine_->runtime().now_us();
+  // order: relaxed, see log_behind(); read before what is covered, so that it is never too much.
+  const std::uint64_t log_bytes = engine_->log()->bytes_written();
+  FOEDUS_TRY(snapshot::Manifest manifest, make(&report));
+  log_covered_.store_relaxed(log_bytes);
+  FOEDUS_SYNC_POINT("gleaning:manifest_durable");
+  {
+    const std::lock_guard lock(mutex_);
+    manifest_ = manifest;
+  }
+  publish(manifest);
+  FOEDUS_CHECK(engine_->log()->remove_segments_up_to(manifest.covered));  // E16
+  FOEDUS_SYNC_POINT("gleaning:log_cut");
+  const std::uint64_t install_us = engine_->runtime().now_us();
+  const std::uint64_t install_cpu_us = base::thread_cpu_us();
+  FOEDUS_CHECK(install(manifest, drop, &report));
+  const std::uint64_t installed_us = engine_->runtime().now_us();
+  report.install_us = installed_us - install_us;
+  FOEDUS_CHECK(reclaim_files(std::move(manifest), &report));
+  report.reclaim_us = engine_->runtime().now_us() - installed_us;
+  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us;
+  report.total_us = engine_->runtime().now_us() - begin_us;
+  const std::lock_guard lock(mutex_);
+  report_ = report;
+  ++gleans_;
+  pages_dropped_ += report.pages_dropped;
+  pages_written_ += report.pages_written;
+  gleaned_records_ += report.records_read;
+  cpu_us_ += report.total_cpu_us;
+  return {};
+}
+
+// The next snapshot; the newest one if nothing has become durable since.
+Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
+  if (has_failed()) FOEDUS_CHECK(look_again());
+  const std::optional<snapshot::Manifest> previous = manifest();
+  GleanOrder order = base_order();
+  order.previous = previous.has_value() ? &*previous : nullptr;
+  order.covered = engine_->durability().durable();  // E15: first
+  FOEDUS_SYNC_POINT("gleaning:covered");
+  engine_->log()->roll_segments();  // so that the next glean need not read these again
+  if (previous.has_value() && order.covered <= previous->covered) {
+    report->snapshot = static_cast<std::uint32_t>(previous->number);
+    report->covered = previous->covered;
+    return *previous;
+  }
+  log::Log& log = *engine_->log();
+  for (const log::LogSegment& segment : log.segments()) {
+    const Epoch covered = order.covered;
+    order.segments.push_back(
+        [&log, segment, covered] { return log.open_segment(segment, covered); });
+  }
+  order.newest_seen = engine_->clock().current();
+  engine_->catalog().list_at(order.covered, &order.storages, &order.next_storage_id);
+  sample_pages(&order);
+  order.progress = [this](const GleanProgress& progress) { tell(progress); };
+  return make_snapshot(order, report);
+}
+
+// A glean that failed may have given its manifest the name, and not known whether that is durable.
+Status Gleaning::look_again() {
+  FOEDUS_TRY(std::optional<snapshot::Manifest> found, find_newest_manifest(engine_->device()));
+  if (found.has_value()) {
+    FOEDUS_CHECK(engine_->device()->sync_directory());
+    publish(*found);
+  }
+  const std::lock_guard lock(mutex_);
+  manifest_ = std::move(found);
+  return {};
+}
+
+void Gleaning::sample_pages(GleanOrder* order) {
+  order->samples.resize(order->storages.size());
+  if (order->reducers == 1) return;
+  for (std::size_t i = 0; i < order->storages.size(); ++i) {
+    engine_->clock().pin(session_);  // E17
+    const occ::StorageControl* const control = engine_->catalog().find(order->storages[i].id);
+    if (control != nullptr && !control->is_dropped()) {
+      storage::sample_pages(engine_->pool(), *control, &order->samples[i]);
+    }
+    engine_->clock().unpin(session_);
+  }
+}
+
+void Gleaning::tell(const GleanProgress& progress) {
+  const std::lock_guard lock(mutex_);
+  if (progress_ != nullptr) (*progress_)(progress);
+}
+
+// ---- install
+// ------------------------------------------------------------------------------------
+
+std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  if (drop == Drop::kNone) return 0;
+  const std::uint32_t percent = engine_->options().glean.volatile_percent;
+  if (drop == Drop::kAll || percent == 0) return kAll;
+  const std::uint64_t target = engine_->pool_bytes_max() / page::kPageBytes / 100 * percent;
+  const std::uint64_t waiting = pages_->retired_count();
+  const std::uint64_t in_use = engine_->pool().pages_in_use();
+  return in_use > target + waiting ? in_use - target - waiting : 0;
+}
+
+Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
+  std::uint64_t done = 0;
+  needs_earlier_ = false;
+  for (const snapshot::ManifestStorage& storage : manifest.storages) {
+    tell({GleanStage::kInstall, done++, manifest.storages.size()});
+    FOEDUS_CHECK(install_storage(storage, manifest.covered, drop, report));
+    reclaim();
+  }
+  return {};
+}
+
+Status Gleaning::install_storage(const snapshot::ManifestStorage& storage, Epoch covered, Drop drop,
+                                 GleanReport* report) {
+  epoch::EpochClock& clock = engine_->clock();
+  clock.pin(session_);  // E17
+  Result<occ::InstallCounts> counts = occ::InstallCounts();
+  occ::StorageControl* const control = engine_->catalog().find(storage.id);
+  if (control != nullptr && !control->is_dropped()) {
+    const occ::Installation installation{.pool = &engine_->pool(),
+                                         .pages = pages_.get(),
+                                         .cache = cache_.get(),
+                                         .clock = &clock,
+                                         .control = control,
+                                         .covered = covered,
+                                         .soc = 0,
+                                         .session = session_,
+                                         .pages_to_drop = pages_to_drop(drop)};
+    counts = storage::install(installation, storage.root);
+  }
+  clock.unpin(session_);
+  if (!counts.is_ok()) return std::move(Status(counts.status()).at_table(storage.name));
+  report->pages_dropped += counts->pages_dropped;
+  report->pages_kept += counts->pages_kept;
+  needs_earlier_ |= counts->may_need_earlier;
+  return {};
+}
+
+// ---- what is not needed any more
+// ---------------------------------------------------------------
+
+// E16. A failure leaves files that a later glean, or open(), removes.
+Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report) {
+  FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), manifest, report));
+  if (moved.has_value()) {
+    manifest = std::move(*moved);
+    {
+      const std::lock_guard lock(mutex_);
+      manifest_ = manifest;
+    }
+    publish(manifest);
+    FOEDUS_SYNC_POINT("gleaning:moved");
+    FOEDUS_CHECK(install(manifest, Drop::kNone, report));
+  }
+  for (const snapshot::ManifestFile& file : manifest.files) {
+    report->pages_live += file.live_pages;
+    report->pages_total += file.pages;
+  }
+  if (needs_earlier_ || !wait_for_readers()) return {};
+  FOEDUS_SYNC_POINT("gleaning:before_removal");
+  return remove_expired();
+}
+
+// Transactions that began before now are over: they may have seen pointers as they were.
+bool Gleaning::wait_for_readers() const {
+  epoch::EpochClock& clock = engine_->clock();
+  base::fence_seq_cst();  // order: E3, as for pages: pointers were changed before the stamp
+  const Epoch stamp = clock.current();
+  for (std::uint64_t waited_us = 0; waited_us < kReadersWaitUs; waited_us += kRoomLookUs) {
+    if (clock.reclaimable() >= stamp) return true;
+    clock.hurry(stamp);
+    engine_->runtime().pause(kRoomLookUs);
+  }
+  return false;
+}
+
+void Gleaning::publish(const snapshot::Manifest& manifest) {
+  Snapshots& snapshots = engine_->snapshots();
+  if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
+}
+
+// Those that can be read as they could before the database was closed. One that is not the newest
+// is no part of the database: if it is damaged, it is not kept.
+Status Gleaning::publish_found() {
+  FOEDUS_TRY(const std::vector<page::SnapshotNumber> numbers,
+             snapshot::find_manifests(engine_->device()));
+  std::size_t left = numbers.size();
+  for (const page::SnapshotNumber number : numbers) {
+    if (left-- > engine_->options().snapshots_kept) {
+      expired_.push_back(number);
+      continue;
+    }
+    Result<snapshot::Manifest> manifest = snapshot::read_manifest(engine_->device(), number);
+    const bool is_damaged =
+        manifest.code() == ErrorCode::kCorruption || manifest.code() == ErrorCode::kWrongVersion;
+    if (is_damaged && left != 0) {
+      engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
+      expired_.push_back(number);
+      continue;
+    }
+    if (!manifest.is_ok()) return manifest.status();
+    engine_->snapshots().publish(std::move(manifest).value());
+  }
+  return remove_expired();
+}
+
+// E16, E21. What could not be removed is tried again with the next ones.
+Status Gleaning::remove_expired() {
+  const std::vector<page::SnapshotNumber> more = engine_->snapshots().expire();
+  expired_.insert(expired_.end(), more.begin(), more.end());
+  FOEDUS_TRY(std::vector<page::SnapshotNumber> keep,
+             snapshot::find_manifests(engine_->device()));
+  std::erase_if(keep, [this](page::SnapshotNumber number) {
+    return std::find(expired_.begin(), expired_.end(), number) != expired_.end();
+  });
+  FOEDUS_CHECK(snapshot::remove_unneeded(engine_->device(), keep, files_.get(), cache_.get()));
+  expired_.clear();
+  return {};
+}
+
+}  // namespace foedus::engine

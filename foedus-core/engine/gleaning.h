@@ -1,0 +1,129 @@
+#pragma once
+// Gleaning: when an open database makes its next snapshot, and what follows from it (paper §7): a
+// task that orders snapshots from the gleaner, installs them, and removes the log that they cover.
+//
+//   due ──► order: durable epoch, then the log's segments ──► make_snapshot() ──► manifest durable
+//                                                                                     │
+//        log cut, files removed ◄── volatile pages dropped ◄── pointers installed ◄───┘
+//
+//   E15 `covered` is read from the durable epoch before the segments are listed: all records up to
+//       it are on the device, in segments that the list has (log.h).
+//   E16 The log is cut only up to what a durable manifest covers. Manifests before it, and files
+//       that only they list, go after the new one was installed everywhere, if no volatile page can
+//       lead to what is only there, and the transactions that began before are over. Else they stay
+//       until a later glean; open() finds no volatile page.
+//   E17 Installing pins the reclamation of pages for one storage at a time, before it looks whether
+//       the storage was dropped: a drop that comes later waits for the pin before it frees pages.
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/snapshot_reader.h"
+#include "foedus/database.h"
+#include "foedus/status.h"
+
+namespace foedus::engine {
+
+class Engine;
+
+class Gleaning final : public base::Task {
+ public:
+  // `session`: a slot of the engine's clock that nobody else uses.
+  Gleaning(Engine* engine, std::uint32_t session) : engine_(engine), session_(session) {}
+
+  // ---- open, by one thread -------------------------------------------------------------------
+
+  // Memory of the cache; after the clock is made.
+  Status make_cache();
+  // Makes what was found, log and manifest, the database: recovery is a glean.
+  Status recover(std::optional<snapshot::Manifest> manifest);
+
+  // Removes the log that the newest snapshot covers (E16). After the log was started.
+  Status cut_log();
+
+  // ---- any thread ----------------------------------------------------------------------------
+
+  // Makes a snapshot that covers all commits so far, installs it and drops all volatile pages that
+  // did not change since. Failures as of the gleaner; the database is what it was.
+  Result<GleanReport> glean(const GleanProgressSink& progress);
+
+  // Memory for volatile pages is spent: the same, and waits until the dropped pages may be used
+  // again. True: there is more room than before.
+  bool make_room();
+  // Bytes of log that no snapshot covers; what was found at open not counted.
+  std::uint64_t log_behind() const;
+  // The last glean failed: waiting for the next one may be in vain.
+  bool has_failed() const { return has_failed_.load_relaxed() != 0; }  // order: relaxed, a hint
+  // Makes the task look whether a glean is due.
+  void nudge();
+
+  snapshot::PageCache* cache() { return cache_.get(); }
+  std::optional<snapshot::Manifest> manifest() const;
+  void add_stats(Stats* stats) const;
+
+  const char* name() const override { return "foedus-gleaner"; }
+  std::uint64_t step() override;
+
+ private:
+  // Whether volatile pages are dropped as far as memory asks for it, or wherever they can be.
+  enum class Drop : std::uint8_t { kNone, kAsNeeded, kAll };
+
+  bool is_due(Drop* drop);
+  Status run(Drop drop);
+  Result<snapshot::Manifest> make(GleanReport* report);
+  Status look_again();
+  Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
+  Status install_storage(const snapshot::ManifestStorage& storage, Epoch covered, Drop drop,
+                         GleanReport* report);
+  std::uint64_t pages_to_drop(Drop drop) const;
+  void reclaim();
+  Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
+  bool wait_for_readers() const;
+  void publish(const snapshot::Manifest& manifest);
+  Status publish_found();
+  Status remove_expired();
+  void sample_pages(GleanOrder* order);
+  void tell(const GleanProgress& progress);
+  GleanOrder base_order() const;
+
+  // Constant after open().
+  Engine* const engine_;
+  const std::uint32_t session_;
+  std::unique_ptr<snapshot::SnapshotFiles> files_;
+  std::unique_ptr<snapshot::PageCache> cache_;
+  std::unique_ptr<page::SessionPages> pages_;
+
+  // Used by step() and open().
+  std::uint64_t last_us_ = 0;                  // when the last glean began
+  bool needs_earlier_ = false;                 // a storage may, by its last installation
+  std::vector<page::SnapshotNumber> expired_;  // whose manifests are to be removed
+
+  // Own synchronization.
+  base::WaitPoint finished_;
+  // Bytes that the log had written when the newest snapshot was begun.
+  base::AtomicWord<std::uint64_t> log_covered_;
+  base::AtomicWord<std::uint32_t> has_failed_;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::optional<snapshot::Manifest> manifest_;  // the newest one
+  std::uint64_t requested_ = 0;                 // number of the last request
+  std::uint64_t answered_ = 0;                  // requests up to this one are
+  Status answer_;
+  GleanReport report_;  // of the last glean
+  const GleanProgressSink* progress_ = nullptr;
+  std::uint64_t gleans_ = 0;
+  std::uint64_t pages_dropped_ = 0;
+  std::uint64_t pages_written_ = 0;
+  std::uint64_t gleaned_records_ = 0;
+  std::uint64_t cpu_us_ = 0;
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,252 @@
+#include "foedus-core/engine/snapshots.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/base/sync_point.h"
+
+namespace foedus::engine {
+
+namespace {
+
+std::uint64_t word_of(page::SnapshotNumber number) { return static_cast<std::uint32_t>(number); }
+
+Status none_so_old(Epoch as_of, Epoch oldest) {
+  const std::string kept =
+      oldest.is_valid() ? "the oldest that is kept covers epoch " + std::to_string(oldest.number())
+                        : std::string("there is none yet");
+  return Status::error(
+      ErrorCode::kNotFound,
+      "no snapshot of epoch " + std::to_string(as_of.number()) + " or before: " + kept);
+}
+
+}  // namespace
+
+ReadableSnapshot::ReadableSnapshot(snapshot::Manifest manifest) : manifest_(std::move(manifest)) {
+  roots_.reserve(manifest_.storages.size());
+  for (const snapshot::ManifestStorage& storage : manifest_.storages) {
+    roots_.push_back({storage.id, storage.root});
+  }
+}
+
+page::SnapshotPageId ReadableSnapshot::root_of(page::StorageId storage) const {
+  const auto root = std::lower_bound(
+      roots_.begin(), roots_.end(), storage,
+      [](const Root& left, page::StorageId right) { return left.storage < right; });
+  const bool is_there = root != roots_.end() && root->storage == storage;
+  return is_there ? root->page : page::SnapshotPageId();
+}
+
+Snapshots::Snapshots(base::Runtime* runtime, std::uint32_t sessions_max, std::uint32_t kept)
+    : runtime_(runtime),
+      sessions_max_(sessions_max),
+      kept_max_(kept),
+      slots_(std::make_unique<Slot[]>(sessions_max)),
+      newest_list_(std::make_unique<const List>()) {
+  FOEDUS_INVARIANT(kept >= 1, kept);
+  list_.store_relaxed(newest_list_.get());  // order: relaxed, nobody else knows it yet
+}
+
+Snapshots::~Snapshots() = default;
+
+// ---- sessions --------------------------------------------------------------------------------
+
+// E20, the session's half. Release also when it is set: expire() may see it without the kNothing
+// before, and then, too, the reads of the last transaction came before.
+const Snapshots::List* Snapshots::choose(std::uint32_t session) {
+  FOEDUS_INVARIANT(session < sessions_max_, session, sessions_max_);
+  base::AtomicWord<std::uint64_t>& reading = slots_[session].reading;
+  FOEDUS_INVARIANT(reading.load_relaxed() == kNothing, session);  // order: relaxed, own word
+  reading.store_release(kChoosing);                               // order: see above
+  base::fence_seq_cst();                                          // order: E20
+  FOEDUS_SYNC_POINT("snapshots:choosing");
+  const List* const list = list_.load_acquire();  // order: acquire, pairs with set_list_locked()
+  FOEDUS_SYNC_POINT("snapshots:list_loaded");
+  return list;
+}
+
+const ReadableSnapshot* Snapshots::enter(std::uint32_t session) {
+  const List* const list = choose(session);
+  const ReadableSnapshot* const newest = list->kept.empty() ? nullptr : list->kept.back();
+  // order: release: the look at the list comes before.
+  slots_[session].reading.store_release(newest == nullptr ? kNothing : word_of(newest->number()));
+  return newest;
+}
+
+Result<const ReadableSnapshot*> Snapshots::enter_as_of(std::uint32_t session, Epoch as_of) {
+  const List* const list = choose(session);
+  const ReadableSnapshot* found = nullptr;
+  for (const ReadableSnapshot* const one : list->kept) {
+    if (one->covered() <= as_of) found = one;
+  }
+  const Epoch oldest = list->kept.empty() ? Epoch() : list->kept.front()->covered();
+  // order: release: the look at the list comes before.
+  slots_[session].reading.store_release(found == nullptr ? kNothing : word_of(found->number()));
+  if (found == nullptr) return none_so_old(as_of, oldest);
+  return found;
+}
+
+// Before the notification: the gleaner that is woken sees it.
+void Snapshots::request(Epoch epoch) {
+  // order: relaxed, the exchange decides; acq_rel pairs with requested().
+  std::uint64_t seen = requested_.load_relaxed();
+  while (seen < epoch.number()) {
+    if (requested_.compare_exchange_acq_rel(seen, epoch.number())) break;
+  }
+  const std::lock_guard lock(mutex_);
+  if (gleaner_ != nullptr) runtime_->notify(gleaner_);
+}
+
+Status Snapshots::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
+  if (covered() >= epoch) return {};
+  request(epoch);
+  const bool is_ready = runtime_->wait(&published_, timeout_us, [&] {
+    // order: acquire, pairs with set_trouble().
+    return covered() >= epoch || is_troubled_.load_acquire() != 0;
+  });
+  if (covered() >= epoch) return {};
+  Status status = is_ready ? trouble() : Status();
+  if (!status.is_ok()) return status;
+  return Status::error(ErrorCode::kTimeout,
+                       "no snapshot covers epoch " + std::to_string(epoch.number()) +
+                           " yet; the newest covers epoch " + std::to_string(covered().number()));
+}
+
+std::vector<SnapshotInfo> Snapshots::list() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SnapshotInfo> infos;
+  for (const auto& one : kept_) {
+    SnapshotInfo info;
+    info.number = static_cast<std::uint32_t>(one->number());
+    info.covered = one->covered();
+    for (const snapshot::ManifestFile& file : one->manifest().files) {
+      info.pages += file.pages;
+      info.live_pages += file.live_pages;
+    }
+    infos.push_back(info);
+  }
+  return infos;
+}
+
+// ---- gleaner ---------------------------------------------------------------------------------
+
+void Snapshots::publish(snapshot::Manifest manifest) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!kept_.empty()) {
+      const ReadableSnapshot& newest = *kept_.back();
+      FOEDUS_INVARIANT(newest.number() < manifest.number, word_of(manifest.number));
+      FOEDUS_INVARIANT(newest.covered() <= manifest.covered, manifest.covered.number());
+    }
+    const Epoch covered = manifest.covered;
+    kept_.push_back(std::make_unique<const ReadableSnapshot>(std::move(manifest)));
+    set_list_locked();
+    has_more_ = true;
+    trouble_ = {};
+    // order: release twice: whoever sees one of them finds the snapshot in the list.
+    is_troubled_.store_release(0);
+    covered_.store_release(covered.number());
+  }
+  runtime_->wake(&published_);
+}
+
+void Snapshots::set_list_locked() {
+  auto list = std::make_unique<List>();
+  for (const auto& one : kept_) list->kept.push_back(one.get());
+  list_.store_release(list.get());  // order: release, pairs with choose(): it is complete
+  old_lists_.push_back(std::exchange(newest_list_, std::move(list)));
+}
+
+bool Snapshots::Readers::read(page::SnapshotNumber number) const {
+  return std::find(numbers.begin(), numbers.end(), word_of(number)) != numbers.end();
+}
+
+// E20, the other half. REQUIRES: what is asked about is in no list any more.
+Snapshots::Readers Snapshots::look_at_readers() const {
+  Readers readers;
+  base::fence_seq_cst();  // order: E20
+  for (std::uint32_t i = 0; i < sessions_max_; ++i) {
+    // order: acquire, pairs with leave(), and with the number that follows kChoosing: the reads, or
+    // the look at the list, came before.
+    const std::uint64_t reading = slots_[i].reading.load_acquire();
+    if (reading == kChoosing) {
+      readers.are_choosing = true;
+    } else if (reading != kNothing) {
+      readers.numbers.push_back(reading);
+    }
+  }
+  return readers;
+}
+
+// Of several of one epoch the newest is enough: they are equal but for the files that they need.
+void Snapshots::pass_over_locked() {
+  std::vector<std::unique_ptr<const ReadableSnapshot>> kept;
+  Epoch covered;
+  for (auto one = kept_.rbegin(); one != kept_.rend(); ++one) {
+    const bool is_kept = kept.size() < kept_max_ && (*one)->covered() != covered;
+    covered = (*one)->covered();
+    (is_kept ? kept : passed_over_).push_back(std::move(*one));
+  }
+  std::reverse(kept.begin(), kept.end());
+  std::sort(passed_over_.begin(), passed_over_.end(),
+            [](const auto& left, const auto& right) { return left->number() < right->number(); });
+  kept_ = std::move(kept);
+  set_list_locked();
+}
+
+std::vector<page::SnapshotNumber> Snapshots::expire() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(has_more_, false)) pass_over_locked();
+  FOEDUS_SYNC_POINT("snapshots:passed_over");
+  const Readers readers = look_at_readers();
+  std::vector<page::SnapshotNumber> expired;
+  if (readers.are_choosing) return expired;
+  old_lists_.clear();
+  std::erase_if(passed_over_, [&](const std::unique_ptr<const ReadableSnapshot>& one) {
+    const bool is_over = !readers.read(one->number());
+    if (is_over) expired.push_back(one->number());
+    return is_over;
+  });
+  return expired;
+}
+
+page::SnapshotNumber Snapshots::newest() const {
+  const std::lock_guard lock(mutex_);
+  return kept_.empty() ? page::SnapshotNumber{} : kept_.back()->number();
+}
+
+bool Snapshots::has_passed_over() const {
+  const std::lock_guard lock(mutex_);
+  return !passed_over_.empty() || has_more_;
+}
+
+std::optional<page::SnapshotNumber> Snapshots::oldest_in_use() const {
+  const std::lock_guard lock(mutex_);
+  if (!passed_over_.empty()) return passed_over_.front()->number();
+  if (!kept_.empty()) return kept_.front()->number();
+  return std::nullopt;
+}
+
+void Snapshots::set_gleaner(base::Task* gleaner) {
+  const std::lock_guard lock(mutex_);
+  gleaner_ = gleaner;
+}
+
+void Snapshots::set_trouble(const Status& trouble) {
+  {
+    const std::lock_guard lock(mutex_);
+    trouble_ = trouble;
+    // order: release, pairs with wait_covered(); the status itself is read under the mutex.
+    is_troubled_.store_release(trouble.is_ok() ? 0 : 1);
+  }
+  runtime_->wake(&published_);
+}
+
+Status Snapshots::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
+}  // namespace foedus::engine

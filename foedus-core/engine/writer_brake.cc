@@ -1,0 +1,58 @@
+#include "foedus-core/engine/writer_brake.h"
+
+#include <algorithm>
+
+#include "foedus-core/engine/engine.h"
+
+namespace foedus::engine {
+
+namespace {
+
+constexpr std::uint64_t kLookUs = 5'000;
+constexpr std::uint64_t kWaitUsMax = 2'000;  // of one transaction, short of the log's bound
+constexpr std::uint64_t kStop = ~std::uint64_t{0};
+constexpr double kLogFree = 0.5;
+constexpr double kMemoryFree = 0.8;
+
+}  // namespace
+
+double WriterBrake::log_pressure() const {
+  const std::uint64_t max = engine_->options().glean.log_bytes_max;
+  if (max == 0) return 0;
+  const double share =
+      static_cast<double>(engine_->gleaning()->log_behind()) / static_cast<double>(max);
+  return (share - kLogFree) / (1 - kLogFree);
+}
+
+double WriterBrake::memory_pressure() const {
+  const double share = static_cast<double>(engine_->pool().pages_in_use() * page::kPageBytes) /
+                       static_cast<double>(engine_->pool_bytes_max());
+  return (share - kMemoryFree) / (1 - kMemoryFree);
+}
+
+std::uint64_t WriterBrake::step() {
+  const double log = log_pressure();
+  const double pressure = std::clamp(std::max(log, memory_pressure()), 0.0, 1.0);
+  std::uint64_t wait_us = 0;
+  if (!engine_->gleaning()->has_failed()) {
+    wait_us = static_cast<std::uint64_t>(pressure * pressure * kWaitUsMax);
+    if (log >= 1) wait_us = kStop;
+  }
+  // order: relaxed, a hint. Stored when it changes only: all who write read it.
+  if (wait_us != wait_us_.load_relaxed()) wait_us_.store_relaxed(wait_us);
+  return kLookUs;
+}
+
+void WriterBrake::wait(std::uint64_t wait_us) {
+  base::Runtime& runtime = engine_->runtime();
+  const std::uint64_t begin_us = runtime.now_us();
+  if (wait_us != kStop) {
+    runtime.pause(wait_us);
+  } else {
+    // order: relaxed, a hint.
+    while (wait_us_.load_relaxed() == kStop) runtime.pause(kWaitUsMax);
+  }
+  waited_us_.fetch_add_relaxed(runtime.now_us() - begin_us);  // order: relaxed, a statistic
+}
+
+}  // namespace foedus::engine

@@ -1,0 +1,50 @@
+#include "foedus-core/occ/cold_pages.h"
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/snapshot/page_cache.h"
+
+namespace foedus::occ {
+
+namespace {
+
+// Pins last for microseconds, reads of a device for milliseconds.
+constexpr std::uint64_t kWaitUs = 100'000;
+// Others may take the frame that was waited for; who has no luck so often gives up.
+constexpr unsigned kWaits = 10'000;
+
+}  // namespace
+
+const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status) {
+  FOEDUS_INVARIANT(cache_ != nullptr, id.word());
+  FOEDUS_INVARIANT(open_ != 0, id.word());
+  is_pinned_ = true;
+  clock_->pin_cache(session_);
+  const page::PageHeader* const page = cache_->find(soc_, id, status);
+  const bool is_done = page != nullptr || status->code() != ErrorCode::kOutOfMemory;
+  return is_done ? page : wait_for_page(id, status);
+}
+
+// O14: the pages of before are given up with the pin. O15: it waits for nobody who waits for it.
+const page::PageHeader* ColdPages::wait_for_page(page::SnapshotPageId id, Status* status) {
+  const page::PageHeader* page = nullptr;
+  std::uint64_t left_us = kWaitUs;
+  for (unsigned i = 0; i < kWaits; ++i) {
+    is_pinned_ = false;
+    clock_->unpin_cache(session_);
+    FOEDUS_SYNC_POINT("occ:waits_for_frame");
+    const bool is_due = clock_->wait_cache_reclaimable(cache_->due(soc_), &left_us);
+    is_pinned_ = true;
+    clock_->pin_cache(session_);
+    *status = {};
+    page = cache_->find(soc_, id, status);
+    if (page != nullptr || status->code() != ErrorCode::kOutOfMemory || !is_due) break;
+  }
+  return page;
+}
+
+std::uint32_t ColdPages::read_ahead(page::SnapshotPageId id, std::uint32_t count) {
+  FOEDUS_INVARIANT(cache_ != nullptr, id.word());
+  return cache_->read_ahead(soc_, id, count);
+}
+
+}  // namespace foedus::occ

@@ -1,0 +1,83 @@
+#pragma once
+// ColdPages: one session's way to cached pages of snapshots. ColdReads: one search in them.
+//
+//     no pin --ColdReads, page()--> pinned --page()--> pinned … --end of the last ColdReads--> no
+//     pin
+//                                     |  ^
+//                 no frame is due, wait  a frame is due
+//                                     v  |
+//                                    no pin
+//
+//   O14 A page that page() gave may be looked at until the session's next page(), or the end of the
+//       ColdReads around it, whichever comes first. So the session's cache pin (K2) covers one
+//       page, never a transaction: what is needed for longer is copied, or kept as an id. All that
+//       follows depends on it: any page() may renew the pin, or give it up to wait for a frame.
+//   O15 Nobody waits for a record lock, for room in the log or for the user while a ColdReads is
+//       open (TxnContext::hold() and write() look). Nobody calls page() with a page lock held.
+//       So who holds a cache pin waits at most for a device or for the holder of a page lock, who
+//       waits for no frame: the pins that hold a frame back end without anybody's waiting for it.
+
+#include <cstdint>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus/status.h"
+
+namespace foedus::snapshot {
+class PageCache;
+}
+
+namespace foedus::occ {
+
+class ColdPages {
+ public:
+  // `cache` may be null: there are no snapshots. One object at a time uses the words of `session`.
+  ColdPages(snapshot::PageCache* cache, epoch::EpochClock* clock, std::uint32_t session,
+            std::uint32_t soc)
+      : cache_(cache), clock_(clock), session_(session), soc_(soc) {}
+  ColdPages(const ColdPages&) = delete;
+  ColdPages& operator=(const ColdPages&) = delete;
+
+  // O14. Null: *status says why. kIoError, kCorruption. kOutOfMemory: there was no frame for a
+  // tenth of a second. REQUIRES: a ColdReads is open; O15.
+  [[gnu::cold]] const page::PageHeader* page(page::SnapshotPageId id, Status* status);
+  // PageCache::read_ahead().
+  [[gnu::cold]] std::uint32_t read_ahead(page::SnapshotPageId id, std::uint32_t count);
+
+  bool is_open() const { return open_ != 0; }
+
+ private:
+  friend class ColdReads;
+  const page::PageHeader* wait_for_page(page::SnapshotPageId id, Status* status);
+
+  // Constant after construction.
+  snapshot::PageCache* const cache_;
+  epoch::EpochClock* const clock_;
+  const std::uint32_t session_;
+  const std::uint32_t soc_;
+
+  // Used by the session only.
+  std::uint32_t open_ = 0;  // ColdReads at work
+  bool is_pinned_ = false;
+};
+
+// Around a search that may come to pages of snapshots. May lie in another one, whose page is not to
+// be used any more once this one has asked for one.
+class ColdReads {
+ public:
+  explicit ColdReads(ColdPages* pages) : pages_(pages) { ++pages_->open_; }
+  ~ColdReads() {
+    if (--pages_->open_ != 0 || !pages_->is_pinned_) return;
+    pages_->is_pinned_ = false;
+    pages_->clock_->unpin_cache(pages_->session_);
+  }
+  ColdReads(const ColdReads&) = delete;
+  ColdReads& operator=(const ColdReads&) = delete;
+
+ private:
+  ColdPages* const pages_;
+};
+
+}  // namespace foedus::occ

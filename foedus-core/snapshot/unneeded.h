@@ -1,0 +1,24 @@
+#pragma once
+// Removal of the snapshots that nobody reads by any more, once a newer one is durable.
+
+#include <vector>
+
+#include "foedus-core/device/device.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/snapshot_reader.h"
+#include "foedus/status.h"
+
+namespace foedus::snapshot {
+
+// Removes all manifests but the newest one and those in `keep`, then, durably, the snapshot files
+// that no manifest lists any more, after `cache` has forgotten their pages and `files` has closed
+// them; both may be null. Numbers in `keep` that have no manifest are passed over. Without anything
+// to remove it changes nothing. On failure, of the device or kCorruption of a manifest, some of it
+// is done, and the next call, or remove_leftovers(), does the rest.
+// REQUIRES: no snapshot is being made; nobody reads, or has in a volatile page, a page of a file
+// that only the other manifests list.
+Status remove_unneeded(device::Device* device, const std::vector<page::SnapshotNumber>& keep,
+                       SnapshotFiles* files, PageCache* cache);
+
+}  // namespace foedus::snapshot

@@ -1,0 +1,30 @@
+#pragma once
+// Reading the pages of a snapshot, from its root or from where volatile pages end: nothing is
+// remembered, because nothing there changes (A6).
+
+#include <cstdint>
+
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/storage/array/array_pages.h"
+
+namespace foedus::storage::array {
+
+// Stands for every page of zero records that nobody has made.
+const page::PageHeader* zero_page();
+
+// The border page at the end of `path`, from page `id` at `level` of it; a null id is a subtree of
+// zeroes. Null: TxnContext::no_page() says why.
+const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
+                                         const Path& path, page::SnapshotPageId id,
+                                         std::uint32_t level);
+
+// Copies the part of the payload that `range` asks for, as it is in the snapshot in which the array
+// has `root`. kInvalidArgument: the index is out of range. kIoError, kCorruption, kOutOfMemory: a
+// page cannot be read.
+Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                       page::SnapshotPageId root, std::uint64_t index, occ::ReadRange* range);
+
+}  // namespace foedus::storage::array

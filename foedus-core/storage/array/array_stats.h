@@ -1,0 +1,15 @@
+#pragma once
+// Where the volatile pages of an array lie, and who changed them last; see occ/page_sample.h.
+
+#include <vector>
+
+#include "foedus-core/occ/page_sample.h"
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/page/page_pool.h"
+
+namespace foedus::storage::array {
+
+void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
+                  std::vector<occ::PageSample>* samples);
+
+}  // namespace foedus::storage::array

@@ -1,0 +1,73 @@
+#include "foedus-core/storage/hash/hash_snapshot_read.h"
+
+#include <cstring>
+
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/hash/hash_function.h"
+
+namespace foedus::storage::hash {
+
+namespace {
+
+HashBinPage* bin_of(const page::PageHeader* page) {
+  return reinterpret_cast<HashBinPage*>(const_cast<page::PageHeader*>(page));
+}
+
+}  // namespace
+
+bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
+                      page::SnapshotPageId id, std::uint64_t hash, HashBinPage** bin) {
+  *bin = nullptr;
+  while (!id.is_null()) {
+    const page::PageHeader* const page = ctx.cold_page(id);
+    if (page == nullptr) return false;
+    FOEDUS_INVARIANT(page->storage_id == control->id(), id.word());
+    if (page->kind == page::PageKind::kHashBin) {
+      FOEDUS_INVARIANT(bin_of(page)->covers(hash), id.word(), hash);
+      *bin = bin_of(page);
+      return true;
+    }
+    FOEDUS_INVARIANT(page->kind == page::PageKind::kHashInterior, page->kind, id.word());
+    const auto* const interior = reinterpret_cast<const HashInteriorPage*>(page);
+    const std::uint32_t owner = interior->owner_of(interior->digit_of(hash));
+    id = interior->pointers[owner].load().snapshot_page;
+  }
+  return true;
+}
+
+bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
+               occ::ReadRange* range, bool* is_found) {
+  Lookup found;
+  bool saw_moved = false;
+  for (HashBinPage* part = bin; !search_page(part, hash, key, &found, &saw_moved);) {
+    // order: relaxed, it never changes.
+    const page::SnapshotPageId next(part->next_page.load_relaxed());
+    *is_found = false;
+    if (next.is_null()) return true;
+    const page::PageHeader* const page = ctx.cold_page(next);
+    if (page == nullptr) return false;
+    part = bin_of(page);
+  }
+  *is_found = true;
+  const HashSlot slot = found.slot();
+  const char* const body = payload_of(found.record, slot);
+  if (slot.is_chain()) return occ::read_cold_overflow(ctx, occ::load_overflow_id(body), range);
+  range->payload_bytes = slot.length();
+  const std::uint32_t wanted = range->wanted_of(slot.length());
+  if (wanted != 0) std::memcpy(range->out, body + range->offset, wanted);
+  return true;
+}
+
+Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                       page::SnapshotPageId root, std::string_view key, occ::ReadRange* range) {
+  const occ::ColdReads reads(&ctx.cold_pages());
+  const std::uint64_t hash = hash_of(key);
+  HashBinPage* bin = nullptr;
+  if (!find_in_snapshot(ctx, control, root, hash, &bin)) return ctx.no_page(control);
+  if (bin == nullptr) return ErrorCode::kNotFound;
+  bool is_found = false;
+  if (!read_cold(ctx, bin, hash, key, range, &is_found)) return ctx.no_page(control);
+  return is_found ? Status() : Status(ErrorCode::kNotFound);
+}
+
+}  // namespace foedus::storage::hash

@@ -1,0 +1,75 @@
+#include "foedus-core/storage/masstree/masstree_row.h"
+
+#include <cstring>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/storage/masstree/masstree_find.h"
+
+namespace foedus::storage::masstree {
+
+// Nothing writes to a page of a snapshot: the search functions are those of volatile pages.
+Status ColdLayer::read(page::SnapshotPageId id, Copy* copy) {
+  const occ::ColdReads reads(&cold_pages_);
+  Status status;
+  const page::PageHeader* const found = cold_pages_.page(id, &status);
+  if (found == nullptr) return status;
+  std::memcpy(copy->bytes, static_cast<const void*>(found), page::kPageBytes);
+  return {};
+}
+
+Status ColdLayer::row(unsigned level, std::uint64_t low, std::uint64_t last,
+                      std::vector<ColdPage>* pages) {
+  pages->clear();
+  Copy copy;
+  FOEDUS_CHECK(read(root_, &copy));
+  TreePage* const root = copy.page();
+  if (root->header.level < level) return {};
+  if (root->header.level == level) {
+    pages->push_back({root->low, root->last, root_});
+    return {};
+  }
+  return add(InteriorPage::of(root), level, low, last, pages);
+}
+
+Status ColdLayer::add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
+                      std::vector<ColdPage>* pages) {
+  const unsigned keys = page->header.load_version().keys();
+  for (unsigned i = page->child_of(low, keys); i <= keys; ++i) {
+    const std::uint64_t child_low = i == 0 ? page->low : page->separator(i - 1);
+    if (child_low > last) break;
+    const page::SnapshotPageId child = page->child(i).load().snapshot_page;
+    if (page->header.level == level + 1) {
+      pages->push_back({child_low, i == keys ? page->last : page->separator(i) - 1, child});
+      continue;
+    }
+    Copy below;
+    FOEDUS_CHECK(read(child, &below));
+    FOEDUS_CHECK(add(InteriorPage::of(below.page()), level, low, last, pages));
+  }
+  return {};
+}
+
+Status ColdLayer::next_layer(std::uint64_t slice, page::SnapshotPageId* root) {
+  *root = page::SnapshotPageId();
+  page::SnapshotPageId id = root_;
+  Copy copy;
+  TreePage* const page = copy.page();
+  for (;;) {
+    FOEDUS_CHECK(read(id, &copy));
+    FOEDUS_INVARIANT(page->contains(slice), id.word(), slice, page->low, page->last);
+    if (page->is_border()) break;
+    InteriorPage* const interior = InteriorPage::of(page);
+    id = interior->child(interior->child_of(slice, interior->header.load_version().keys()))
+             .load()
+             .snapshot_page;
+  }
+  BorderPage* const border = BorderPage::of(page);
+  const unsigned keys = border->header.load_version().keys();
+  const unsigned index = find_slot(border, 0, keys, slice, kRemainderClass);
+  if (index == BorderPage::kNone) return {};
+  const Slot slot = border->slot(index);
+  if (slot.is_layer()) *root = border->layer_pointer(slot)->load().snapshot_page;
+  return {};
+}
+
+}  // namespace foedus::storage::masstree

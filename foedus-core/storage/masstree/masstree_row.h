@@ -1,0 +1,53 @@
+#pragma once
+// What an installation asks of the tree of a snapshot: the pages of one level that lie in a range,
+// and where the layers of a slice begin. Only interior pages are read for the former, as
+// separators tell the fences of what is below.
+
+#include <cstdint>
+#include <vector>
+
+#include "foedus-core/occ/installation.h"
+#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus/status.h"
+
+namespace foedus::storage::masstree {
+
+// A page of a snapshot and the slices that it is responsible for.
+struct ColdPage {
+  std::uint64_t low = 0;
+  std::uint64_t last = 0;
+  page::SnapshotPageId id;
+};
+
+// One layer of a snapshot.
+class ColdLayer {
+ public:
+  // `installation` must outlive it.
+  ColdLayer(const occ::Installation& installation, page::SnapshotPageId root)
+      : cold_pages_(occ::cold_pages_of(installation)), root_(root) {}
+
+  page::SnapshotPageId root() const { return root_; }
+
+  // The pages of this level that have slices of low..last, from left to right, without gaps. None:
+  // the root is of a lower level. Failures of the cache.
+  Status row(unsigned level, std::uint64_t low, std::uint64_t last, std::vector<ColdPage>* pages);
+
+  // The root of the next layer below the records of this slice; null: there is none. Failures of
+  // the cache.
+  Status next_layer(std::uint64_t slice, page::SnapshotPageId* root);
+
+ private:
+  // Cached pages are not kept while others are asked for (O14).
+  struct Copy {
+    alignas(64) char bytes[page::kPageBytes];
+    TreePage* page() { return reinterpret_cast<TreePage*>(bytes); }
+  };
+  Status read(page::SnapshotPageId id, Copy* copy);
+  Status add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
+             std::vector<ColdPage>* pages);
+
+  occ::ColdPages cold_pages_;
+  const page::SnapshotPageId root_;
+};
+
+}  // namespace foedus::storage::masstree

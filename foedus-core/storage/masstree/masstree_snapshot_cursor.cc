@@ -1,0 +1,250 @@
+#include "foedus-core/storage/masstree/masstree_snapshot_cursor.h"
+
+#include <cstring>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/storage/masstree/masstree_cold.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
+
+}  // namespace
+
+void SnapshotCursor::open(occ::TxnContext& ctx, occ::StorageControl* control,
+                          page::SnapshotPageId root, std::string_view low, std::string_view high,
+                          bool reverse) {
+  end();
+  ctx_ = &ctx;
+  control_ = control;
+  root_ = root;
+  low_.assign(low);
+  high_.assign(high);
+  has_high_ = !high.empty();
+  reverse_ = reverse;
+  started_ = false;
+  at_end_ = false;
+  if (key_.empty()) key_.resize(kMaxKeyBytes + 8);
+}
+
+void SnapshotCursor::end() {
+  at_end_ = true;
+  depth_ = 0;
+  steps_.clear();
+  key_bytes_ = 0;
+  payload_ = {};
+}
+
+void SnapshotCursor::close() {
+  end();
+  ctx_ = nullptr;
+}
+
+Status SnapshotCursor::next() {
+  if (at_end_) return {};
+  const occ::ColdReads reads(&ctx_->cold_pages());
+  Status status;
+  if (!started_) {
+    started_ = true;
+    if (root_.is_null()) {
+      end();
+    } else {
+      status = enter_layer(root_, 0, !reverse_ || has_high_);
+    }
+  }
+  bool arrived = false;
+  while (status.is_ok() && !arrived && !at_end_) {
+    status = top().position == top().count ? take_next_page() : visit(&arrived);
+  }
+  if (!status.is_ok()) end();
+  return status;
+}
+
+// The page of that id, which is one of this storage's. Null: it cannot be read.
+TreePage* SnapshotCursor::page_of(page::SnapshotPageId id) {
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
+  if (header == nullptr) return nullptr;
+  const page::PageKind kind =
+      header->level == 0 ? page::PageKind::kMasstreeBorder : page::PageKind::kMasstreeInterior;
+  FOEDUS_INVARIANT(header->storage_id == control_->id(), id.word());
+  FOEDUS_INVARIANT(header->kind == kind, header->kind, id.word());
+  return TreePage::of(header);
+}
+
+// ---- from page to page -----------------------------------------------------------------------
+
+// `is_bounded`: the bound of the range begins with the prefix of the layer.
+Status SnapshotCursor::enter_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes,
+                                   bool is_bounded) {
+  if (layers_.size() == depth_) layers_.emplace_back();
+  Layer& layer = layers_[depth_++];
+  layer.prefix_bytes = prefix_bytes;
+  layer.first_step = steps_.size();
+  return descend(root, is_bounded);
+}
+
+// To the first border page below `id`, of the topmost layer, that may have rows.
+Status SnapshotCursor::descend(page::SnapshotPageId id, bool is_bounded) {
+  Layer& layer = top();
+  std::uint64_t slice = reverse_ ? kLastSlice : 0;
+  if (is_bounded) slice = slice_of(bound().substr(layer.prefix_bytes));
+  for (;;) {
+    FOEDUS_INVARIANT(!id.is_null(), control_->id());
+    TreePage* const page = page_of(id);
+    if (page == nullptr) return ctx_->no_page(control_);
+    const unsigned keys = page->header.load_version().keys();
+    if (page->is_border()) {
+      std::memcpy(layer.copy->bytes, static_cast<const void*>(page), page::kPageBytes);
+      layer.position = 0;
+      layer.count = keys;
+      on_bound_ = false;
+      if (is_bounded) pass_over_bound(&layer);
+      return {};
+    }
+    InteriorPage* const interior = InteriorPage::of(page);
+    // Without a bound the slice lies outside of all pages but the outermost.
+    unsigned child = reverse_ ? keys : 0;
+    if (is_bounded) child = interior->child_of(slice, keys);
+    steps_.push_back({id, child, keys});
+    id = interior->child(child).load().snapshot_page;
+  }
+}
+
+// The border page behind that of the topmost layer, or up to the layer above.
+Status SnapshotCursor::take_next_page() {
+  Layer& layer = top();
+  const std::uint64_t edge = reverse_ ? layer.page()->low : layer.page()->last;
+  const bool is_last = edge == (reverse_ ? 0 : kLastSlice);
+  if (!is_last && is_slice_outside(layer, reverse_ ? edge - 1 : edge + 1)) {
+    end();
+    return {};
+  }
+  while (steps_.size() > layer.first_step) {
+    Step& step = steps_.back();
+    if (step.child == (reverse_ ? 0 : step.last_child)) {
+      steps_.pop_back();
+      continue;
+    }
+    step.child += reverse_ ? -1u : 1u;
+    TreePage* const page = page_of(step.page);
+    if (page == nullptr) return ctx_->no_page(control_);
+    return descend(InteriorPage::of(page)->child(step.child).load().snapshot_page, false);
+  }
+  if (--depth_ == 0) end();
+  return {};
+}
+
+// ---- in a page -------------------------------------------------------------------------------
+
+// The first slot with keys that are not before the bound, in the direction of the scan. A layer
+// that the bound leads into is such a slot.
+void SnapshotCursor::pass_over_bound(Layer* layer) {
+  const std::string_view rest = bound().substr(layer->prefix_bytes);
+  unsigned begin = 0;  // slots before it are below the bound
+  for (unsigned count = layer->count; count > 0;) {
+    const unsigned half = count / 2;
+    const bool is_before = is_before_bound(layer, begin + half, rest);
+    begin = is_before ? begin + half + 1 : begin;
+    count = is_before ? count - half - 1 : half;
+  }
+  const auto leads_into = [&](unsigned index) {
+    return rest.size() > 8 && layer->page()->slot(index).is_layer() &&
+           layer->page()->slice(index) == slice_of(rest);
+  };
+  if (reverse_) {
+    // The layer is not below the bound, but what it has may be.
+    if (begin < layer->count && leads_into(begin)) ++begin;
+    layer->position = layer->count - begin;
+    on_bound_ = begin > 0 && leads_into(begin - 1);
+  } else {
+    layer->position = begin;
+    on_bound_ = begin < layer->count && leads_into(begin);
+  }
+}
+
+// Whether all keys of a slot are below the bound, whose rest in this layer is `rest`.
+bool SnapshotCursor::is_before_bound(Layer* layer, unsigned index, std::string_view rest) const {
+  BorderPage* const page = layer->page();
+  const std::uint64_t slice = page->slice(index);
+  const std::uint64_t bound_slice = slice_of(rest);
+  if (slice != bound_slice) return slice < bound_slice;
+  const Slot slot = page->slot(index);
+  const unsigned bound_class = class_of(rest.size());
+  if (slot.key_class() != bound_class) return slot.key_class() < bound_class;
+  if (bound_class < kRemainderClass || slot.is_layer()) return false;
+  return page->remainder(slot) < rest.substr(8);
+}
+
+// The next slot of the topmost page: enters its layer, or arrives at its record.
+Status SnapshotCursor::visit(bool* arrived) {
+  Layer& layer = top();
+  const unsigned index = reverse_ ? layer.count - 1 - layer.position : layer.position;
+  ++layer.position;
+  BorderPage* const page = layer.page();
+  const Slot slot = page->slot(index);
+  put_slice(page->slice(index), key_.data() + layer.prefix_bytes);
+  const bool is_bounded = std::exchange(on_bound_, false);
+  if (slot.is_layer()) {
+    key_bytes_ = layer.prefix_bytes + 8;
+    if (is_layer_outside()) {
+      end();
+      return {};
+    }
+    const page::SnapshotPageId root = page->layer_pointer(slot)->load().snapshot_page;
+    return enter_layer(root, key_bytes_, is_bounded);
+  }
+  const std::string_view remainder = page->remainder(slot);
+  if (!remainder.empty()) {
+    std::memcpy(key_.data() + layer.prefix_bytes + 8, remainder.data(), remainder.size());
+  }
+  key_bytes_ = layer.prefix_bytes + slot.key_bytes();
+  if (is_key_outside()) {
+    end();
+    return {};
+  }
+  return read(slot, arrived);
+}
+
+Status SnapshotCursor::read(Slot slot, bool* arrived) {
+  BorderPage* const page = top().page();
+  *arrived = true;
+  if (!slot.is_snapshot_overflow()) {
+    payload_ = {page->payload(slot), slot.payload_bytes()};
+    return {};
+  }
+  for (;;) {
+    occ::ReadRange range;
+    range.out = chain_.data();
+    range.out_bytes = static_cast<std::uint32_t>(chain_.size());
+    if (!read_cold(*ctx_, page, slot, &range)) return ctx_->no_page(control_);
+    payload_ = {chain_.data(), range.payload_bytes};
+    if (range.payload_bytes <= chain_.size()) return {};
+    chain_.resize(range.payload_bytes);
+  }
+}
+
+bool SnapshotCursor::is_key_outside() const {
+  if (!reverse_) return has_high_ && key() >= high_;
+  return key() < low_;
+}
+
+// Whether all keys that begin with key() lie outside of the range, in the direction of the scan.
+bool SnapshotCursor::is_layer_outside() const {
+  if (!reverse_) return has_high_ && key() >= high_;
+  return key() < std::string_view(low_).substr(0, key_bytes_);
+}
+
+// Whether all keys of the layer from `slice` on, in the direction of the scan, lie outside.
+bool SnapshotCursor::is_slice_outside(const Layer& layer, std::uint64_t slice) const {
+  if (!reverse_ && !has_high_) return false;
+  const std::string_view end = reverse_ ? low_ : high_;
+  const bool is_on_path = end.size() >= layer.prefix_bytes &&
+                          std::memcmp(end.data(), key_.data(), layer.prefix_bytes) == 0;
+  if (!is_on_path) return false;
+  const std::uint64_t limit = slice_of(end.substr(layer.prefix_bytes));
+  return reverse_ ? slice < limit : slice > limit;
+}
+
+}  // namespace foedus::storage::masstree

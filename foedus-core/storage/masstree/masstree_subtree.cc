@@ -1,0 +1,215 @@
+#include "foedus-core/storage/masstree/masstree_subtree.h"
+
+#include <algorithm>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/masstree/masstree_find.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+constexpr unsigned kPageTries = 100;
+
+bool is_covered(const occ::Installation& installation, page::Tid tid) {
+  return tid.epoch() <= installation.covered;
+}
+
+Remains remains_of_twins(const occ::Installation& installation, TreePage* page) {
+  Remains remains{1, 0, true};
+  TreePage* const minor = twin_of(*installation.pool, page, page->low);
+  TreePage* const major = twin_of(*installation.pool, page, page->last);
+  remains.add(remains_of(installation, minor));
+  if (major != minor) remains.add(remains_of(installation, major));
+  return remains;
+}
+
+}  // namespace
+
+Remains remains_of_records(const occ::Installation& installation, BorderPage* page) {
+  const page::PageVersion version = page->header.load_version();
+  Remains remains{1, version.keys(), !version.is_gone()};
+  if (!is_covered(installation, page::Tid(page->header.purged_tid))) remains.is_quiet = false;
+  for (unsigned i = 0; i < version.keys() && remains.is_quiet; ++i) {
+    const Slot slot = page->slot(i);
+    const page::RecordHeader* const record = page->record(slot);
+    const bool may_go = slot.is_layer() || is_covered(installation, record->load_tid());
+    // order: relaxed, a guess; collect() tries the lock.
+    remains.is_quiet = may_go && record->lock.load_relaxed() == 0;
+  }
+  return remains;
+}
+
+Remains remains_of(const occ::Installation& installation, TreePage* page) {
+  page::PagePool& pool = *installation.pool;
+  const page::PageVersion version = page->header.load_version();
+  if (version.is_dropped()) return {1, 0, false};
+  if (version.is_moved()) return remains_of_twins(installation, page);
+  const auto below = [&](const page::DualPagePointer& pointer, Remains* remains) {
+    const page::VolatilePageId id = pointer.load_volatile();
+    if (!id.is_null()) remains->add(remains_of(installation, TreePage::of(pool.resolve(id))));
+  };
+  if (page->is_border()) {
+    BorderPage* const border = BorderPage::of(page);
+    Remains remains = remains_of_records(installation, border);
+    for (unsigned i = 0; i < version.keys() && version.layers() != 0; ++i) {
+      const Slot slot = border->slot(i);
+      if (slot.is_layer()) below(*border->layer_pointer(slot), &remains);
+    }
+    return remains;
+  }
+  Remains remains{1, 0, true};
+  InteriorPage* const interior = InteriorPage::of(page);
+  for (unsigned i = 0; i <= version.keys(); ++i) below(interior->child(i), &remains);
+  return remains;
+}
+
+// ---- locking
+
+bool Subtree::try_lock(page::PageHeader* page) {
+  occ::LockWaiter* const waiter = waiters_.take();
+  if (!occ::try_lock_for(&page->lock, waiter, kPageTries)) return false;
+  locks_.push_back({&page->lock, waiter});
+  return true;
+}
+
+bool Subtree::collect(TreePage* page, const SliceRange& dropped) {
+  if (!try_lock(&page->header)) return false;
+  const page::PageVersion version = page->header.load_version();
+  if (version.is_dropped() || version.is_retired()) return false;
+  if (version.is_moved()) return collect_twins(page, dropped);
+  members_.push_back({page, dropped, false, nullptr});
+  return page->is_border() ? collect_border(BorderPage::of(page), dropped)
+                           : collect_interior(InteriorPage::of(page), dropped);
+}
+
+bool Subtree::collect_twins(TreePage* page, const SliceRange& dropped) {
+  if (dropped.low > page->low || dropped.last < page->last) return false;
+  members_.push_back({page, dropped, true, nullptr});
+  TreePage* const minor = twin_of(*installation_.pool, page, page->low);
+  TreePage* const major = twin_of(*installation_.pool, page, page->last);
+  return collect(minor, dropped) && (major == minor || collect(major, dropped));
+}
+
+bool Subtree::collect_border(BorderPage* page, const SliceRange& dropped) {
+  if (!is_covered(installation_, page::Tid(page->header.purged_tid))) return false;
+  const unsigned keys = page->header.load_version().keys();
+  for (unsigned i = 0; i < keys; ++i) {
+    page::RecordHeader* const record = page->record(i);
+    occ::LockWaiter* const waiter = waiters_.take();
+    if (!occ::try_lock(&record->lock, waiter)) return false;
+    locks_.push_back({&record->lock, waiter});
+    const Slot slot = page->slot(i);  // settled, under the record's lock (M6)
+    if (!slot.is_layer()) {
+      if (!is_covered(installation_, record->load_tid())) return false;
+      continue;
+    }
+    const page::VolatilePageId root = page->layer_pointer(slot)->load_volatile();
+    if (root.is_null() || !dropped.contains(page->slice(i))) continue;
+    if (!collect(TreePage::of(installation_.pool->resolve(root)), kAllSlices)) return false;
+  }
+  return true;
+}
+
+bool Subtree::collect_interior(InteriorPage* page, const SliceRange& dropped) {
+  const unsigned keys = page->header.load_version().keys();
+  for (unsigned i = 0; i <= keys; ++i) {
+    const std::uint64_t low = i == 0 ? page->low : page->separator(i - 1);
+    const std::uint64_t last = i == keys ? page->last : page->separator(i) - 1;
+    if (dropped.is_empty() || last < dropped.low || low > dropped.last) continue;
+    if (low < dropped.low || last > dropped.last) return false;
+    const page::VolatilePageId child = page->child(i).load_volatile();
+    if (child.is_null()) continue;
+    if (!collect(TreePage::of(installation_.pool->resolve(child)), dropped)) return false;
+  }
+  return true;
+}
+
+// ---- giving up
+
+void Subtree::set_heir(const TreePage* page, const TreePage* heir) {
+  for (Member& member : members_) {
+    if (member.page == page) member.heir = heir;
+  }
+}
+
+void Subtree::mark_records(BorderPage* page) {
+  const unsigned keys = page->header.load_version().keys();
+  for (unsigned i = 0; i < keys; ++i) {
+    page::RecordHeader* const record = page->record(i);
+    // order: release, so that who sees the flag sees the foster words, or the page dropped (M32).
+    record->tid.store_release(record->load_tid().with(page::Tid::kMoved).word());
+  }
+}
+
+void Subtree::mark() {
+  for (const Member& member : members_) {
+    page::PageHeader& header = member.page->header;
+    if (member.heir == nullptr) {
+      header.store_version(header.load_version().with(page::PageVersion::kDropped));
+    } else {
+      // order: release, pairs with twin_of(); before the marks (M4).
+      member.page->foster_minor.store_release(member.heir->header.page_id);
+    }
+    if (member.page->is_border() && !member.was_moved) mark_records(BorderPage::of(member.page));
+  }
+  FOEDUS_SYNC_POINT("masstree:drop_records_moved");
+  // order: a transaction that saw one of these records unmarked fenced (EpochClock::pin()) before
+  // this, so the epoch in which it began is not above the one that is read now, nor the one that
+  // heirs are stamped with.
+  base::fence_seq_cst();
+  const bool drops = std::any_of(members_.begin(), members_.end(),
+                                 [](const Member& member) { return member.heir == nullptr; });
+  const std::uint64_t now = installation_.clock->current().number();
+  // order: release, and before the pointer: who sees that without its volatile half sees this.
+  if (drops) installation_.control->drop_epoch.store_release(now);
+}
+
+void Subtree::mark_moved() {
+  for (const Member& member : members_) {
+    if (member.heir == nullptr) continue;
+    page::PageHeader& header = member.page->header;
+    header.store_version(header.load_version().with(page::PageVersion::kMoved));
+  }
+}
+
+void Subtree::release() {
+  for (std::size_t i = locks_.size(); i-- != 0;) occ::unlock(locks_[i].word, locks_[i].waiter);
+  locks_.clear();
+  waiters_.clear();
+}
+
+void Subtree::forget() { members_.clear(); }
+
+void Subtree::retire_chains(BorderPage* page, const SliceRange& dropped) {
+  const unsigned keys = page->header.load_version().keys();
+  for (unsigned i = 0; i < keys; ++i) {
+    const Slot slot = page->slot(i);
+    if (!slot.is_overflow() || !dropped.contains(page->slice(i))) continue;
+    occ::retire_overflow(*installation_.pool, *installation_.pages, installation_.control,
+                         occ::load_overflow_id(page->payload(slot)));
+  }
+}
+
+std::uint64_t Subtree::retire() {
+  const std::uint64_t pages = members_.size();
+  for (const Member& member : members_) {
+    if (member.page->is_border() && !member.was_moved) {
+      retire_chains(BorderPage::of(member.page), member.dropped);
+    }
+    retire_page(installation_, &member.page->header);
+  }
+  members_.clear();
+  return pages;
+}
+
+void retire_page(const occ::Installation& installation, page::PageHeader* page) {
+  // order: relaxed, statistics.
+  installation.control->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});
+  installation.pages->retire(page);
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,105 @@
+#pragma once
+// Locking and giving up volatile pages of a Master-Tree for those of a snapshot, all or nothing.
+//
+//   M30 Everything is only tried, so that no order of locks matters (O1): pages with all that is
+//       below them, pages before records. Under an interior page's lock, and under that of the page
+//       that a layer's root pointer lies in, the pointers do not change but to twins of moved
+//       pages; who unlinks such a page holds one of these locks.
+//   M31 A border page is quiet if all its records are (O11) and what was purged from it is covered.
+//       A deleted record that waits for its commit is of the epoch of what was purged before it, so
+//       it may go, and the write makes it again. The TID of a record that became a layer says
+//       nothing: the layer does.
+//   M32 Steps: pages say dropped, then records moved, then the drop is announced, then pointers
+//       change, then pages are retired. A record's mark is looked at behind a look at its page: who
+//       sees the mark sees the page dropped, and follows no foster word.
+
+#include <cstdint>
+#include <vector>
+
+#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/installation.h"
+#include "foedus-core/storage/masstree/masstree_page.h"
+
+namespace foedus::storage::masstree {
+
+// Slices low..last; none if low is above last.
+struct SliceRange {
+  std::uint64_t low = 1;
+  std::uint64_t last = 0;
+
+  bool is_empty() const { return low > last; }
+  bool contains(std::uint64_t slice) const { return low <= slice && slice <= last; }
+};
+inline constexpr SliceRange kAllSlices{0, ~std::uint64_t{0}};
+
+// What is volatile at a page and below it.
+struct Remains {
+  std::uint64_t pages = 0;
+  std::uint64_t records = 0;
+  bool is_quiet = true;
+
+  void add(const Remains& other) {
+    pages += other.pages;
+    records += other.records;
+    is_quiet = is_quiet && other.is_quiet;
+  }
+};
+// A look without locks. REQUIRES: the caller is pinned and reached the page as readers do (M8).
+Remains remains_of(const occ::Installation& installation, TreePage* page);
+// Of a border page alone, its layers aside.
+Remains remains_of_records(const occ::Installation& installation, BorderPage* page);
+
+// Pages that go together. Used again and again; its room is kept.
+class Subtree {
+ public:
+  explicit Subtree(const occ::Installation& installation) : installation_(installation) {}
+
+  // Locks `page` and all that goes with it. What it has outside of `dropped` is to live on in
+  // another page: records there are locked, but nothing below them is. False: something is not
+  // quiet, or `dropped` cuts a child of an interior page. REQUIRES: release() after it.
+  bool collect(TreePage* page, const SliceRange& dropped);
+  // Locks a page that stays.
+  bool try_lock(page::PageHeader* page);
+
+  // `page`, which was collected with nothing to drop, is to move to `heir` (M4).
+  void set_heir(const TreePage* page, const TreePage* heir);
+  // M32, up to the announcement. REQUIRES: all was collected; heirs are complete, but for the stamp
+  // of their birth, and locked.
+  void mark();
+  // Pages with heirs say moved.
+  void mark_moved();
+  // Unlocks what is locked.
+  void release();
+  // Gives away the pages that were marked, and their chains, and forgets all. Returns how many
+  // pages it were, chains aside. REQUIRES: released, and no pointer leads to them.
+  std::uint64_t retire();
+  void forget();
+
+ private:
+  struct Member {
+    TreePage* page;
+    SliceRange dropped;
+    bool was_moved;        // it has twins, which are members, too
+    const TreePage* heir;  // of all of it; null: it is dropped
+  };
+  struct Lock {
+    occ::LockWord* word;
+    occ::LockWaiter* waiter;
+  };
+
+  bool collect_twins(TreePage* page, const SliceRange& dropped);
+  bool collect_border(BorderPage* page, const SliceRange& dropped);
+  bool collect_interior(InteriorPage* page, const SliceRange& dropped);
+  void mark_records(BorderPage* page);
+  void retire_chains(BorderPage* page, const SliceRange& dropped);
+
+  const occ::Installation& installation_;
+  std::vector<Member> members_;
+  std::vector<Lock> locks_;
+  occ::WaiterPool waiters_;
+};
+
+// Gives away a page that no pointer leads to any more.
+void retire_page(const occ::Installation& installation, page::PageHeader* page);
+
+}  // namespace foedus::storage::masstree

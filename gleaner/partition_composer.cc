@@ -1,0 +1,80 @@
+#include "gleaner/partition_composer.h"
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/invariant.h"
+#include "gleaner/compose/array_composer.h"
+#include "gleaner/compose/hash_composer.h"
+#include "gleaner/compose/masstree_composer.h"
+#include "gleaner/compose/sequential_composer.h"
+
+namespace foedus::gleaner {
+
+namespace {
+
+class NoRecords final : public RecordStream {
+ public:
+  Result<const StreamRecord*> next() override { return static_cast<const StreamRecord*>(nullptr); }
+};
+
+}  // namespace
+
+Result<std::vector<Subtree>> compose(const Composition& composition, const PositionRange& range,
+                                     RecordStream* records) {
+  switch (composition.meta->kind) {
+    case StorageKind::kArray: return compose_array(composition, range, records);
+    case StorageKind::kHash: return compose_hash(composition, range, records);
+    case StorageKind::kMasstree: return compose_masstree(composition, range, records);
+    case StorageKind::kSequential: return compose_sequential(composition, range, records);
+  }
+  FOEDUS_INVARIANT(false, composition.meta->kind);
+}
+
+Result<page::SnapshotPageId> join(const Composition& composition,
+                                  const std::vector<Subtree>& subtrees) {
+  switch (composition.meta->kind) {
+    case StorageKind::kArray: return join_array(composition, subtrees);
+    case StorageKind::kHash: return join_hash(composition, subtrees);
+    case StorageKind::kMasstree: return join_masstree(composition, subtrees);
+    case StorageKind::kSequential: return join_sequential(composition, subtrees);
+  }
+  FOEDUS_INVARIANT(false, composition.meta->kind);
+}
+
+Composition PartitionComposer::composition(std::size_t index) {
+  return {&(*parts_.storages)[index], (*parts_.roots)[index], parts_.previous, parts_.writer,
+          &ledgers_[index]};
+}
+
+std::uint64_t PartitionComposer::step() {
+  if (is_done()) return kUntilNotified;
+  bool has_more = false;
+  const std::uint64_t begin_us = base::thread_cpu_us();
+  status_ = compose_next(&has_more);
+  cpu_us_ += base::thread_cpu_us() - begin_us;
+  if (status_.is_ok() && has_more) return 0;
+  done_.store_release(1);  // order: see is_done()
+  parts_.runtime->wake(parts_.finished);
+  return kUntilNotified;
+}
+
+Status PartitionComposer::compose_next(bool* has_more) {
+  FOEDUS_TRY(const std::optional<StorageStream> head, parts_.reducer->next_storage());
+  *has_more = head.has_value();
+  if (!head.has_value()) return {};
+  const std::uint32_t index = parts_.table->index_of(head->storage);
+  FOEDUS_INVARIANT(index != PartitionTable::kDropped, static_cast<std::uint32_t>(head->storage));
+  at_.store_relaxed(index);  // order: relaxed, a statistic
+  const auto range = parts_.table->storages()[index].range_of(parts_.partition);
+  FOEDUS_INVARIANT(range.has_value(), index, parts_.partition);
+  FOEDUS_TRY(subtrees_[index], compose(composition(index), *range, head->records));
+  return {};
+}
+
+Result<std::vector<Subtree>> PartitionComposer::compose_nothing(std::size_t index) {
+  const auto range = parts_.table->storages()[index].range_of(parts_.partition);
+  if (!range.has_value()) return std::vector<Subtree>();
+  NoRecords none;
+  return compose(composition(index), *range, &none);
+}
+
+}  // namespace foedus::gleaner

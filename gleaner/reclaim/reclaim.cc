@@ -1,0 +1,71 @@
+#include "gleaner/reclaim/reclaim.h"
+
+#include <memory>
+#include <utility>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/snapshot/leftovers.h"
+#include "foedus-core/snapshot/snapshot_reader.h"
+#include "foedus-core/snapshot/snapshot_writer.h"
+#include "gleaner/reclaim/relocation.h"
+
+namespace foedus::gleaner {
+
+namespace {
+
+// All moved pages lie in one file, of SOC 0: they are read by any SOC.
+constexpr std::uint32_t kSoc = 0;
+
+Result<page::SnapshotPageId> move(Relocation* relocation) {
+  switch (relocation->storage().kind) {
+    case StorageKind::kArray:
+      return move_array(relocation);
+    case StorageKind::kHash:
+      return move_hash(relocation);
+    case StorageKind::kMasstree:
+      return move_masstree(relocation);
+    case StorageKind::kSequential:
+      return move_sequential(relocation);
+  }
+  FOEDUS_INVARIANT(false, relocation->storage().kind);
+}
+
+bool has_pages_in(const snapshot::ManifestStorage& storage, const Victims& victims) {
+  for (const snapshot::LivePages& live : storage.live) {
+    if (victims.contains(live.snapshot, live.soc)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manifest& manifest,
+                                   const std::vector<snapshot::ManifestFile>& victims,
+                                   ReclaimCounts* counts) {
+  FOEDUS_CHECK(snapshot::remove_leftovers(device));
+  const Victims looked_for(victims);
+  snapshot::SnapshotFiles files(device);
+  snapshot::Manifest moved = manifest;
+  moved.number = page::SnapshotNumber{static_cast<std::uint32_t>(manifest.number) + 1};
+  FOEDUS_TRY(const auto writer, snapshot::SnapshotWriter::create(device, moved.number, kSoc));
+  for (snapshot::ManifestStorage& storage : moved.storages) {
+    if (!has_pages_in(storage, looked_for)) continue;
+    Relocation relocation(storage, looked_for, &files, writer.get());
+    FOEDUS_TRY(const page::SnapshotPageId root, move(&relocation));
+    FOEDUS_TRY(auto live, relocation.finish());
+    storage.root = root;
+    storage.live = std::move(live);
+    counts->pages_read += relocation.pages_read();
+  }
+  FOEDUS_CHECK(writer->finish());
+  FOEDUS_INVARIANT(writer->pages() != 0, writer->path());
+  counts->pages_written += writer->pages();
+  const std::size_t files_before = moved.files.size() + 1;
+  moved.files.push_back({moved.number, kSoc, writer->pages(), 0});
+  snapshot::settle_files(&moved);
+  counts->files_emptied += files_before - moved.files.size();
+  FOEDUS_CHECK(snapshot::write_manifest(device, moved));
+  return moved;
+}
+
+}  // namespace foedus::gleaner

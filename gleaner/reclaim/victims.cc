@@ -1,0 +1,94 @@
+#include "gleaner/reclaim/victims.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "foedus-core/base/invariant.h"
+
+namespace foedus::gleaner {
+
+namespace {
+
+using snapshot::ManifestFile;
+
+// With page 0, which is nobody's.
+std::uint64_t total_of(const ManifestFile& file) { return std::uint64_t{file.pages} + 1; }
+
+bool is_older(const ManifestFile& left, const ManifestFile& right) {
+  return std::tie(left.snapshot, left.soc) < std::tie(right.snapshot, right.soc);
+}
+
+bool has_smaller_share(const ManifestFile& left, const ManifestFile& right) {
+  const std::uint64_t left_share = left.live_pages * total_of(right);
+  const std::uint64_t right_share = right.live_pages * total_of(left);
+  return left_share != right_share ? left_share < right_share : is_older(left, right);
+}
+
+bool has_fewer_live(const ManifestFile& left, const ManifestFile& right) {
+  if (left.live_pages != right.live_pages) return left.live_pages < right.live_pages;
+  return is_older(left, right);
+}
+
+class Choice {
+ public:
+  Choice(const snapshot::Manifest& manifest, const ReclaimOptions& options)
+      : options_(options), left_(manifest.files) {
+    for (const ManifestFile& file : left_) {
+      total_ += total_of(file);
+      live_ += file.live_pages;
+    }
+  }
+
+  void choose_by_share() {
+    if (total_ < options_.total_pages_min || !is_above(options_.total_percent_max)) return;
+    std::sort(left_.begin(), left_.end(), has_smaller_share);
+    while (is_above(options_.total_percent_goal) && take_first()) continue;
+  }
+  // What is chosen becomes one file.
+  void choose_by_number() {
+    if (left_.size() + (chosen_.empty() ? 0 : 1) <= options_.files_max) return;
+    std::sort(left_.begin(), left_.end(), has_fewer_live);
+    while (left_.size() >= options_.files_max / 2 + 1 && take_first()) continue;
+  }
+  std::vector<ManifestFile> chosen() {
+    std::sort(chosen_.begin(), chosen_.end(), is_older);
+    return std::move(chosen_);
+  }
+
+ private:
+  bool is_above(std::uint32_t percent) const { return total_ * 100 > live_ * percent; }
+
+  bool take_first() {
+    if (left_.empty()) return false;
+    const ManifestFile file = left_.front();
+    if (!chosen_.empty() && moved_ + file.live_pages > options_.moved_pages_max) return false;
+    moved_ += file.live_pages;
+    total_ -= total_of(file) - file.live_pages;
+    chosen_.push_back(file);
+    left_.erase(left_.begin());
+    return true;
+  }
+
+  const ReclaimOptions& options_;
+  std::vector<ManifestFile> left_;
+  std::vector<ManifestFile> chosen_;
+  std::uint64_t total_ = 0;  // as if what is chosen were moved
+  std::uint64_t live_ = 0;
+  std::uint64_t moved_ = 0;
+};
+
+}  // namespace
+
+std::vector<ManifestFile> choose_victims(const snapshot::Manifest& manifest,
+                                         const ReclaimOptions& options) {
+  FOEDUS_INVARIANT(options.total_percent_goal > 100, options.total_percent_goal);
+  FOEDUS_INVARIANT(options.total_percent_goal <= options.total_percent_max,
+                   options.total_percent_goal, options.total_percent_max);
+  FOEDUS_INVARIANT(options.files_max >= 2, options.files_max);
+  Choice choice(manifest, options);
+  choice.choose_by_share();
+  choice.choose_by_number();
+  return choice.chosen();
+}
+
+}  // namespace foedus::gleaner

@@ -1,0 +1,143 @@
+// ctest-labels: crash
+// ctest-timeout: 300
+// Power failures at every call to the device while a snapshot is made, installed and its log cut,
+// and while a recovery does the same: the next open finds exactly the durable transactions.
+#include "tests/engine/crash_life.h"
+
+namespace foedus {
+namespace {
+
+using testing::difference;
+using testing::FailingDevice;
+using testing::Life;
+using testing::Model;
+using testing::model_of;
+using testing::ModelTxn;
+
+// A device with a snapshot and, behind it, a log: `transactions` of it after the last glean.
+class GleanCrashTest : public ::testing::Test {
+ protected:
+  void write(Life* life, int transactions) {
+    for (int i = 0; i < transactions; ++i) {
+      ModelTxn change;
+      Ticket ticket;
+      testing::must(life->step(txns_.size(), &change, &ticket));
+      txns_.push_back(std::move(change));
+      if (i + 1 == transactions) testing::must(ticket.wait_durable());
+    }
+  }
+  // `after`: between the glean and the end, which is no clean one.
+  void prepare(FailingDevice* device, int after, std::uint64_t seed = 5) {
+    txns_.clear();
+    Life life(device, seed);
+    testing::must(life.open(1 + seed % 3));
+    write(&life, 60);
+    testing::must(life.glean());
+    write(&life, after);
+    device->crash_power(FailingDevice::kDropAll);
+  }
+  // Crashes `device` and opens it again: all transactions are there.
+  void expect_all(FailingDevice* device, std::uint64_t how) {
+    device->crash_power(how);
+    Life life(device, 9);
+    const Status opened = life.open(1 + how % 3);
+    ASSERT_TRUE(opened.is_ok()) << opened.message();
+    ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
+    // And what it holds can be gleaned and read again.
+    testing::must(life.glean());
+    ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
+  }
+  // What is left after the n-th crash.
+  static std::uint64_t how(std::uint64_t n) {
+    return n % 3 == 0 ? FailingDevice::kDropAll : n % 3 == 1 ? FailingDevice::kKeepAll : n;
+  }
+
+  std::vector<ModelTxn> txns_;
+};
+
+TEST_F(GleanCrashTest, a_power_failure_at_any_call_of_a_glean_loses_nothing) {
+  std::uint64_t points_of_all = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    FailingDevice prepared;
+    prepare(&prepared, static_cast<int>(seed * 10), seed);
+    const std::vector<ModelTxn> before = txns_;
+    std::uint64_t points = 0;
+    for (bool reached_end = false; !reached_end; ++points) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(points));
+      txns_ = before;
+      const auto device = prepared.copy();
+      {
+        Life life(device.get(), seed + 7);
+        testing::must(life.open(2));
+        write(&life, 10);
+        device->lose_power_after(points);
+        static_cast<void>(life.glean().is_ok());
+        reached_end = !device->has_lost_power();
+      }
+      expect_all(device.get(), how(points));
+      if (HasFatalFailure()) return;
+    }
+    points_of_all += points;
+  }
+  std::printf("%llu points\n", static_cast<unsigned long long>(points_of_all));
+  EXPECT_GT(points_of_all, 100u);
+}
+
+TEST_F(GleanCrashTest, a_power_failure_at_any_call_of_a_recovery_loses_nothing) {
+  std::uint64_t points_of_all = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    FailingDevice prepared;
+    prepare(&prepared, static_cast<int>(seed * 10), seed);
+    std::uint64_t points = 0;
+    for (bool reached_end = false; !reached_end; ++points) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(points));
+      const auto device = prepared.copy();
+      {
+        Life life(device.get(), seed + 7);
+        device->lose_power_after(points);
+        static_cast<void>(life.open(2).is_ok());
+        reached_end = !device->has_lost_power();
+      }
+      expect_all(device.get(), how(points));
+      if (HasFatalFailure()) return;
+    }
+    points_of_all += points;
+  }
+  std::printf("%llu points\n", static_cast<unsigned long long>(points_of_all));
+  EXPECT_GT(points_of_all, 200u);
+}
+
+// An error of the device in the middle of a glean is reported, or was one that the log could do
+// without; the database goes on, and the next glean is a whole one.
+TEST_F(GleanCrashTest, a_glean_that_fails_is_reported_and_the_next_one_succeeds) {
+  using testing::Call;
+  FailingDevice prepared;
+  prepare(&prepared, 40);
+  const std::vector<ModelTxn> before = txns_;
+  std::uint64_t failures = 0;
+  for (const Call call : {Call::kCreate, Call::kWrite, Call::kSync, Call::kRename,
+                          Call::kSyncDirectory, Call::kRead, Call::kOpen, Call::kList}) {
+    for (std::uint64_t skip = 0; skip < 8; ++skip) {
+      SCOPED_TRACE("call " + std::to_string(static_cast<int>(call)) + " after " +
+                   std::to_string(skip));
+      txns_ = before;
+      const auto device = prepared.copy();
+      Life life(device.get(), 7);
+      testing::must(life.open(2));
+      write(&life, 3);
+      device->fail(call, skip, 5);
+      const Status failed = life.glean();
+      device->clear_faults();
+      EXPECT_TRUE(failed.is_ok() || failed.code() == ErrorCode::kIoError) << failed.message();
+      failures += failed.is_ok() ? 0 : 1;
+      ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
+      const Status again = life.glean();
+      ASSERT_TRUE(again.is_ok()) << again.message();
+      ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
+    }
+  }
+  EXPECT_GT(failures, 15u);
+}
+
+}  // namespace
+}  // namespace foedus

@@ -1,0 +1,270 @@
+// ctest-labels: concurrency
+// A database that makes snapshots while it is open: what was committed stays, memory and log come
+// back, and the next open begins with the newest snapshot.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::small_options;
+using testing::TestDatabase;
+
+// All kinds, changed by random transactions, and what they must hold.
+class Model {
+ public:
+  static constexpr std::uint64_t kSlots = 3'000;
+
+  Model(Database& db, bool with_tree, std::uint64_t seed) : with_tree_(with_tree), random_(seed) {
+    open(db);
+  }
+  void open(Database& db) {
+    if (with_tree_) tree_ = must(db.open_masstree("tree"));
+    hash_ = must(db.open_hash("hash"));
+    array_ = must(db.open_array("array", kSlots, 16));
+    list_ = must(db.open_sequential("list"));
+  }
+
+  void change(Database& db, int transactions) {
+    for (int i = 0; i < transactions; ++i) must(db.transact([&](Txn& txn) { return one(txn); }));
+  }
+
+  void check(Database& db) {
+    must(db.transact([&](Txn& txn) -> Status {
+      check_keyed(txn, hash_, hashed_);
+      if (with_tree_) check_keyed(txn, tree_, sorted_);
+      for (std::uint64_t i = 0; i < kSlots; ++i) {
+        char payload[16];
+        FOEDUS_CHECK(txn.get(array_, i, std::as_writable_bytes(std::span(payload))));
+        std::uint64_t value;
+        std::memcpy(&value, payload, 8);
+        EXPECT_EQ(value, slots_[i]) << i;
+      }
+      std::size_t rows = 0;
+      Scan scan = txn.scan(list_);
+      for (const Row& row : scan) {
+        if (rows < appended_.size()) {
+          EXPECT_EQ(row.payload, appended_[rows]);
+        }
+        ++rows;
+      }
+      EXPECT_FALSE(scan.failure().has_value()) << scan.failure()->message();
+      EXPECT_EQ(rows, appended_.size());
+      return {};
+    }));
+    if (with_tree_) check_scan(db);
+  }
+
+ private:
+  using Rows = std::map<std::string, std::string>;
+
+  Status one(Txn& txn) {
+    const std::uint64_t number = random_.below(4'000);
+    std::string name = std::to_string(number * 7919);
+    if (number % 3 == 0) name = "a prefix of many keys " + name;
+    const std::string payload(random_.below(random_.below(60) == 0 ? 9'000 : 250),
+                              static_cast<char>('a' + random_.below(26)));
+    FOEDUS_CHECK(change_keyed(txn, hash_, &hashed_, name, payload));
+    if (with_tree_) FOEDUS_CHECK(change_keyed(txn, tree_, &sorted_, name, payload));
+    const std::uint64_t slot = random_.below(kSlots);
+    slots_[slot] += number;
+    FOEDUS_CHECK(txn.increment(array_, slot, 0, static_cast<std::int64_t>(number)));
+    if (number % 4 == 0) {
+      appended_.push_back(payload.substr(0, 3'000));
+      FOEDUS_CHECK(txn.append(list_, appended_.back()));
+    }
+    return {};
+  }
+
+  Status change_keyed(Txn& txn, const KeyedStorage& storage, Rows* rows, const std::string& name,
+                      const std::string& payload) {
+    if (random_.below(4) == 0) {
+      const Status erased = txn.erase(storage, name);
+      EXPECT_EQ(erased.is_ok(), rows->erase(name) == 1) << erased.message();
+      return erased.code() == ErrorCode::kNotFound ? Status() : erased;
+    }
+    (*rows)[name] = payload;
+    return txn.put(storage, name, payload);
+  }
+
+  void check_keyed(Txn& txn, const KeyedStorage& storage, const Rows& rows) {
+    for (std::uint64_t number = 0; number < 4'000; ++number) {
+      std::string name = std::to_string(number * 7919);
+      if (number % 3 == 0) name = "a prefix of many keys " + name;
+      const Result<std::string> got = txn.get(storage, name);
+      const auto row = rows.find(name);
+      if (row == rows.end()) {
+        EXPECT_EQ(got.status().code(), ErrorCode::kNotFound) << name << got.status().message();
+      } else {
+        ASSERT_TRUE(got.is_ok()) << name << ": " << got.status().message();
+        EXPECT_EQ(*got, row->second) << name;
+      }
+    }
+  }
+
+  void check_scan(Database& db) {
+    must(db.transact([&](Txn& txn) -> Status {
+      auto row = sorted_.begin();
+      Scan scan = txn.scan(tree_, "", "");
+      for (const Row& found : scan) {
+        if (row == sorted_.end()) break;
+        EXPECT_EQ(found.key, row->first);
+        EXPECT_EQ(found.payload, row->second);
+        ++row;
+      }
+      EXPECT_FALSE(scan.failure().has_value()) << scan.failure()->message();
+      EXPECT_TRUE(row == sorted_.end());
+      return {};
+    }));
+  }
+
+  const bool with_tree_;
+  base::Random random_;
+  Masstree tree_;
+  Hash hash_;
+  Array array_;
+  Sequential list_;
+  Rows hashed_;
+  Rows sorted_;
+  std::uint64_t slots_[kSlots] = {};
+  std::vector<std::string> appended_;
+};
+
+constexpr bool kWithTree = true;
+
+TEST(GleaningTest, a_glean_at_rest_leaves_next_to_no_volatile_page_and_no_record_is_lost) {
+  TestDatabase db;
+  Model model(*db, kWithTree, 1);
+  for (int round = 0; round < 5; ++round) {
+    model.change(*db, 3'000);
+    const std::uint64_t before = db->stats().volatile_page_bytes;
+    const GleanReport report = must(db->glean());
+    EXPECT_GT(report.snapshot, static_cast<std::uint32_t>(round));
+    EXPECT_LE(db->stats().volatile_page_bytes, before / 20) << "round " << round;
+    EXPECT_EQ(db->stats().log_bytes_behind, 0u);
+    model.check(*db);
+  }
+  EXPECT_EQ(db->stats().gleans, 5u);
+}
+
+TEST(GleaningTest, a_reopened_database_is_its_newest_snapshot_and_what_the_log_has_behind_it) {
+  TestDatabase db;
+  Model model(*db, kWithTree, 2);
+  for (int round = 0; round < 6; ++round) {
+    model.change(*db, 2'000);
+    if (round % 2 == 0) must(db->glean());
+    if (round % 3 != 0) model.change(*db, 500);
+    db.reopen();
+    model.open(*db);
+    model.check(*db);
+  }
+}
+
+TEST(GleaningTest, the_log_that_a_snapshot_covers_is_removed) {
+  Options options = small_options("");
+  options.log_segment_bytes = 1u << 20;
+  TestDatabase db(options);
+  Model model(*db, kWithTree, 3);
+  const auto segments = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(db.options().dir)) {
+      count += entry.path().filename().string().starts_with("log-");
+    }
+    return count;
+  };
+  model.change(*db, 20'000);
+  const std::size_t before = segments();
+  EXPECT_GT(before, 4u);
+  must(db->glean());
+  EXPECT_LE(segments(), 2u);
+  model.check(*db);
+}
+
+// The engine gleans by itself, by log bytes, while two threads write.
+TEST(GleaningTest, snapshots_are_made_while_transactions_run) {
+  Options options = small_options("");
+  options.glean.log_bytes = 1u << 20;
+  TestDatabase db(options);
+  const Hash hash = must(db->open_hash("hash"));
+  const Array array = must(db->open_array("array", 4'000, 8));
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> sum{0};
+  const auto work = [&](std::uint64_t seed) {
+    base::Random random(seed);
+    while (!stop.load()) {
+      const std::uint64_t number = random.below(4'000);
+      must(db->transact([&](Txn& txn) -> Status {
+        FOEDUS_CHECK(txn.increment(array, number, 0, 1));
+        return txn.put(hash, key(number), std::string(100, 'x'));
+      }));
+      sum.fetch_add(1);
+    }
+  };
+  std::thread one(work, 11);
+  std::thread two(work, 12);
+  while (db->stats().gleans < 8) std::this_thread::yield();
+  stop.store(true);
+  one.join();
+  two.join();
+  const auto count = [&] {
+    const Array slots = must(db->open_array("array", 4'000, 8));
+    std::uint64_t counted = 0;
+    must(db->transact([&](Txn& txn) -> Status {
+      counted = 0;
+      for (std::uint64_t i = 0; i < 4'000; ++i) {
+        FOEDUS_TRY(const std::uint64_t value, txn.get_as<std::uint64_t>(slots, i));
+        counted += value;
+      }
+      return {};
+    }));
+    return counted;
+  };
+  EXPECT_EQ(count(), sum.load());
+  db.reopen();
+  EXPECT_EQ(count(), sum.load());
+}
+
+// Ten times as many rows as there is memory for, and each is read back.
+TEST(GleaningTest, a_database_may_be_much_larger_than_its_memory) {
+  Options options = small_options("");
+  options.memory_bytes = 64u << 20;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  constexpr std::uint32_t kRows = 300'000;
+  constexpr std::uint32_t kRowsPerTxn = 100;
+  const auto row = [](std::uint32_t i) { return std::to_string(i * 7) + std::string(1'000, 'r'); };
+  for (std::uint32_t i = 0; i < kRows; i += kRowsPerTxn) {
+    must(db->transact([&](Txn& txn) -> Status {
+      for (std::uint32_t j = i; j < i + kRowsPerTxn; ++j) {
+        FOEDUS_CHECK(txn.put(tree, key(j * 2654435761u), row(j)));
+      }
+      return {};
+    }));
+  }
+  const Stats stats = db->stats();
+  EXPECT_LT(stats.volatile_page_bytes + stats.cache_bytes + stats.log_buffer_bytes, 64u << 20);
+  EXPECT_GT(stats.gleans, 1u);
+  for (std::uint32_t i = 0; i < kRows; i += 7) {
+    must(db->transact([&](Txn& txn) -> Status {
+      const Result<std::string> got = txn.get(tree, key(i * 2654435761u));
+      EXPECT_TRUE(got.is_ok()) << i << got.status().message();
+      if (got.is_ok()) {
+        EXPECT_EQ(*got, row(i));
+      }
+      return got.status();
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace foedus

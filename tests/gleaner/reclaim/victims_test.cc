@@ -1,0 +1,95 @@
+#include "gleaner/reclaim/victims.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "tests/base/test_seed.h"
+
+namespace foedus::gleaner {
+namespace {
+
+using page::SnapshotNumber;
+using snapshot::ManifestFile;
+
+snapshot::Manifest manifest_of(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& files) {
+  snapshot::Manifest manifest;
+  for (const auto& [pages, live] : files) {
+    const auto number = static_cast<std::uint32_t>(manifest.files.size() + 1);
+    manifest.files.push_back({SnapshotNumber{number}, 0, pages, live});
+  }
+  return manifest;
+}
+
+std::vector<std::uint32_t> numbers_of(const std::vector<ManifestFile>& files) {
+  std::vector<std::uint32_t> numbers;
+  for (const ManifestFile& file : files)
+    numbers.push_back(static_cast<std::uint32_t>(file.snapshot));
+  return numbers;
+}
+
+using Numbers = std::vector<std::uint32_t>;
+
+TEST(Victims, NoneUpToTheLimit) {
+  EXPECT_TRUE(choose_victims(manifest_of({}), {}).empty());
+  EXPECT_TRUE(choose_victims(manifest_of({{1000, 1000}}), {}).empty());
+  EXPECT_TRUE(choose_victims(manifest_of({{1000, 300}, {998, 700}}), {}).empty());
+}
+
+// Goal: the smallest share first, then the oldest. Method: the goal is met by fewer than all.
+TEST(Victims, TheSmallestSharesGoFirst) {
+  const snapshot::Manifest manifest =
+      manifest_of({{1000, 1000}, {1000, 100}, {1000, 200}, {1000, 100}, {1000, 300}});
+  // 1700 of 5005 live: 3430 after the first two, 2529 and so below 2550 after the third.
+  EXPECT_EQ(numbers_of(choose_victims(manifest, {})), (Numbers{2, 3, 4}));
+  EXPECT_EQ(numbers_of(choose_victims(manifest, {.total_percent_goal = 200})), (Numbers{2, 4}));
+  EXPECT_EQ(numbers_of(choose_victims(manifest, {.total_percent_goal = 101})),
+            (Numbers{2, 3, 4, 5}));
+}
+
+TEST(Victims, WhatOneCallMovesIsLimitedButNotNothing) {
+  const snapshot::Manifest manifest =
+      manifest_of({{1000, 1000}, {1000, 100}, {1000, 200}, {1000, 100}, {1000, 300}});
+  EXPECT_EQ(numbers_of(choose_victims(manifest, {.moved_pages_max = 200})), (Numbers{2, 4}));
+  EXPECT_EQ(numbers_of(choose_victims(manifest, {.moved_pages_max = 1})), (Numbers{2}));
+}
+
+TEST(Victims, AFewPagesAreNotWorthIt) {
+  EXPECT_TRUE(choose_victims(manifest_of({{100, 1}, {100, 1}}), {}).empty());
+  EXPECT_EQ(numbers_of(choose_victims(manifest_of({{200, 1}, {100, 1}}), {})), (Numbers{1, 2}));
+}
+
+TEST(Victims, OfManyFilesTheSmallestBecomeOne) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> files = {{5000, 5000}, {40, 40}};
+  for (std::uint32_t i = 0; i < 8; ++i) files.emplace_back(i + 1, i + 1);
+  const snapshot::Manifest manifest = manifest_of(files);
+  EXPECT_TRUE(choose_victims(manifest, {.files_max = 10}).empty());
+  // Five of eight are left, and the new one.
+  EXPECT_EQ(numbers_of(choose_victims(manifest, {.files_max = 8})), (Numbers{3, 4, 5, 6, 7, 8}));
+}
+
+// Goal: after a reclamation that moved nothing but live pages, there is nothing left to do.
+TEST(Victims, OnceMovedThereAreNoMore) {
+  base::Random random(testing::test_seed(31));
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> files;
+    for (std::uint64_t i = 0; i < random.below(100); ++i) {
+      const auto pages = static_cast<std::uint32_t>(1 + random.below(1000));
+      files.emplace_back(pages, static_cast<std::uint32_t>(1 + random.below(pages)));
+    }
+    snapshot::Manifest manifest = manifest_of(files);
+    const std::vector<ManifestFile> victims = choose_victims(manifest, {});
+    if (victims.empty()) continue;
+    std::uint32_t moved = 0;
+    for (const ManifestFile& victim : victims) {
+      ASSERT_EQ(std::erase(manifest.files, victim), 1u);
+      moved += victim.live_pages;
+    }
+    manifest.files.push_back({SnapshotNumber{1000}, 0, moved, moved});
+    ASSERT_TRUE(choose_victims(manifest, {}).empty()) << round;
+  }
+}
+
+}  // namespace
+}  // namespace foedus::gleaner

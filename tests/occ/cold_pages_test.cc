@@ -1,0 +1,186 @@
+// O14, O15: how long a session's cache pin lasts, and what happens when no frame is due.
+#include "foedus-core/occ/cold_pages.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/snapshot/page_cache.h"
+#include "tests/snapshot/page_cache_pages.h"
+#include "tests/testing/manual_runtime.h"
+
+namespace foedus::occ {
+namespace {
+
+using snapshot::is_page;
+using snapshot::page_of;
+using snapshot::PageCache;
+
+constexpr std::uint64_t kIntervalUs = 10'000;
+constexpr std::uint32_t kFrames = 64;
+constexpr std::uint32_t kSession = 2;
+
+// What the hook looks at.
+epoch::EpochClock* hooked_clock = nullptr;
+std::uint64_t waits = 0;
+std::uint64_t waits_with_a_pin = 0;
+
+void look_at_pin(const char* place) {
+  if (std::string_view(place) != "occ:waits_for_frame") return;
+  ++waits;
+  if (hooked_clock->slot(kSession).cache_pin.load_relaxed() != 0) ++waits_with_a_pin;
+}
+
+class ColdPagesTest : public ::testing::Test {
+ protected:
+  ColdPagesTest() {
+    runtime_.start(&clock_);
+    hooked_clock = &clock_;
+    waits = 0;
+    waits_with_a_pin = 0;
+    base::set_sync_point_hook(look_at_pin);
+  }
+  ~ColdPagesTest() override {
+    base::set_sync_point_hook(nullptr);
+    runtime_.stop(&clock_);
+  }
+
+  std::uint64_t pin_of(std::uint32_t session) {
+    return clock_.slot(session).cache_pin.load_relaxed();
+  }
+  // Pages [begin, begin + count), each in a search of its own.
+  void read(std::uint32_t begin, std::uint32_t count) {
+    for (std::uint32_t i = begin; i < begin + count; ++i) {
+      const ColdReads reads(&cold_);
+      Status status;
+      const page::PageHeader* const page = cold_.page(page_of(i), &status);
+      ASSERT_NE(page, nullptr) << i << ": " << status.message();
+      ASSERT_TRUE(is_page(page, page_of(i)));
+    }
+  }
+
+  snapshot::MadePages pages_;
+  testing::ManualRuntime runtime_;
+  epoch::EpochClock clock_{&runtime_, Epoch(10), 8, kIntervalUs};
+  numa::Topology topology_ = *numa::Topology::make(1);
+  base::MemoryBudget budget_{1u << 20};
+  std::unique_ptr<PageCache> cache_ = *PageCache::make(
+      &topology_, &budget_, PageCache::kBytesMin, Facility::kOff, Facility::kOff, &pages_, &clock_);
+  ColdPages cold_{cache_.get(), &clock_, kSession, 0};
+};
+
+TEST_F(ColdPagesTest, TheOutermostSearchEndsThePin) {
+  Status status;
+  {
+    const ColdReads reads(&cold_);
+    EXPECT_EQ(pin_of(kSession), 0u);  // costs nothing until there is a page
+    EXPECT_NE(cold_.page(page_of(1), &status), nullptr);
+    EXPECT_EQ(pin_of(kSession), clock_.current().number());
+    {
+      const ColdReads inner(&cold_);
+      EXPECT_NE(cold_.page(page_of(2), &status), nullptr);
+    }
+    EXPECT_NE(pin_of(kSession), 0u);
+    EXPECT_TRUE(cold_.is_open());
+  }
+  EXPECT_EQ(pin_of(kSession), 0u);
+  EXPECT_FALSE(cold_.is_open());
+}
+
+TEST_F(ColdPagesTest, APageOutsideOfASearchIsABug) {
+  Status status;
+  EXPECT_DEATH(cold_.page(page_of(1), &status), "open_ != 0");
+}
+
+// The clock stands still but for those who wait for it: a transaction of any length, as its pin of
+// reclamation is another one, reads a hundred times what the cache holds.
+TEST_F(ColdPagesTest, ATransactionReadsAHundredTimesTheCache) {
+  clock_.pin(kSession);
+  const std::uint64_t begin_us = runtime_.now_us();
+  read(0, 100 * kFrames);
+  EXPECT_EQ(pages_.reads.load_relaxed(), 100u * kFrames);
+  EXPECT_LT(runtime_.now_us() - begin_us, 100 * kIntervalUs) << "epochs on demand";
+  EXPECT_EQ(waits_with_a_pin, 0u);
+  clock_.unpin(kSession);
+}
+
+// One search, too: each page() gives up the page before.
+TEST_F(ColdPagesTest, OneSearchMayBeLongerThanTheCache) {
+  const ColdReads reads(&cold_);
+  Status status;
+  for (std::uint32_t i = 0; i < 10 * kFrames; ++i) {
+    const page::PageHeader* const page = cold_.page(page_of(i), &status);
+    ASSERT_NE(page, nullptr) << status.message();
+    ASSERT_TRUE(is_page(page, page_of(i)));
+  }
+  EXPECT_EQ(waits_with_a_pin, 0u);
+}
+
+// Another session's search, which lasts for some time.
+class Search : public base::Task {
+ public:
+  Search(epoch::EpochClock* clock, std::uint64_t lasts_us) : clock_(clock), lasts_us_(lasts_us) {
+    clock_->pin_cache(7);
+  }
+  const char* name() const override { return "search"; }
+  std::uint64_t step() override {
+    if (std::exchange(is_first_, false)) return lasts_us_;
+    clock_->unpin_cache(7);
+    return kUntilNotified;
+  }
+
+ private:
+  epoch::EpochClock* const clock_;
+  const std::uint64_t lasts_us_;
+  bool is_first_ = true;
+};
+
+TEST_F(ColdPagesTest, WaitsWhileAnotherSearchHoldsTheFrames) {
+  Search search(&clock_, 30'000);
+  runtime_.start(&search);
+  const std::uint64_t begin_us = runtime_.now_us();
+  read(0, 4 * kFrames);
+  EXPECT_GT(waits, 0u);
+  EXPECT_EQ(waits_with_a_pin, 0u);
+  EXPECT_GE(runtime_.now_us() - begin_us, 30'000u);
+  EXPECT_LT(runtime_.now_us() - begin_us, 33'000u) << "looked again soon after it was over";
+  runtime_.stop(&search);
+}
+
+// Nothing else is to be had: the answer is an error, after a tenth of a second, and no state of it.
+TEST_F(ColdPagesTest, SaysOutOfMemoryAfterAWhileAndWorksAgainLater) {
+  clock_.pin_cache(7);
+  Status status;
+  std::uint32_t i = 0;
+  for (bool is_found = true; is_found && i < 1000; i += is_found) {
+    const ColdReads reads(&cold_);
+    const std::uint64_t begin_us = runtime_.now_us();
+    is_found = cold_.page(page_of(i), &status) != nullptr;
+    if (is_found) continue;
+    EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory);
+    EXPECT_GE(runtime_.now_us() - begin_us, 100'000u);
+    EXPECT_LT(runtime_.now_us() - begin_us, 150'000u);
+  }
+  EXPECT_EQ(i, kFrames);
+  EXPECT_EQ(waits_with_a_pin, 0u);
+  EXPECT_EQ(pin_of(kSession), 0u);
+  clock_.unpin_cache(7);
+  read(1000, 4 * kFrames);
+}
+
+TEST_F(ColdPagesTest, OtherErrorsAreNotWaitedFor) {
+  pages_.before_read = [](page::SnapshotPageId) { return Status(ErrorCode::kIoError); };
+  const std::uint64_t begin_us = runtime_.now_us();
+  const ColdReads reads(&cold_);
+  for (int i = 0; i < 200; ++i) {
+    Status status;
+    EXPECT_EQ(cold_.page(page_of(1), &status), nullptr);
+    EXPECT_EQ(status.code(), ErrorCode::kIoError);
+  }
+  EXPECT_EQ(runtime_.now_us(), begin_us);
+}
+
+}  // namespace
+}  // namespace foedus::occ

@@ -1,0 +1,119 @@
+// ctest-labels: crash
+// What no kept snapshot needs goes, in an order in which nothing that is found lacks a file.
+#include "foedus-core/snapshot/unneeded.h"
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "foedus-core/epoch/epoch_clock.h"
+#include "tests/snapshot/snapshot_rig.h"
+#include "tests/testing/manual_runtime.h"
+
+namespace foedus::snapshot::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+using Numbers = std::vector<SnapshotNumber>;
+
+// Snapshots 1 to `count`. Each lists its two files and those of the one before.
+void make_snapshots(FailingDevice* device, std::uint32_t count) {
+  for (std::uint32_t number = 1; number <= count; ++number) {
+    ASSERT_OK(make_snapshot(device, number));
+  }
+}
+
+TEST(Unneeded, only_the_newest_one_stays_with_what_it_lists) {
+  FailingDevice device;
+  make_snapshots(&device, 4);
+  ASSERT_OK(write_file(&device, 5, 0, 3));  // of an attempt
+  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+  const Names expected = {"manifest-00000004", "snapshot-00000003-0", "snapshot-00000003-1",
+                          "snapshot-00000004-0", "snapshot-00000004-1"};
+  EXPECT_EQ(device.names(), expected);
+  const std::uint64_t calls = device.changing_calls();
+  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+  EXPECT_EQ(device.changing_calls(), calls);
+}
+
+TEST(Unneeded, what_is_kept_keeps_its_files) {
+  FailingDevice device;
+  make_snapshots(&device, 5);
+  ASSERT_OK(remove_unneeded(&device, {SnapshotNumber{2}, SnapshotNumber{77}}, nullptr, nullptr));
+  const Names expected = {"manifest-00000002",   "manifest-00000005",   "snapshot-00000001-0",
+                          "snapshot-00000001-1", "snapshot-00000002-0", "snapshot-00000002-1",
+                          "snapshot-00000004-0", "snapshot-00000004-1", "snapshot-00000005-0",
+                          "snapshot-00000005-1"};
+  EXPECT_EQ(device.names(), expected);
+  ASSERT_OK(check_snapshot(&device, manifest_of(2)));
+  ASSERT_OK(check_snapshot(&device, manifest_of(5)));
+}
+
+TEST(Unneeded, without_a_snapshot_there_is_nothing_to_do) {
+  FailingDevice device;
+  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+  EXPECT_EQ(device.changing_calls(), 0u);
+}
+
+// Goal: open files and cached pages go first. Method: pages of three snapshots are cached; those of
+// the first have no file any more, and asking for one reads again.
+TEST(Unneeded, caches_forget_and_files_are_closed) {
+  FailingDevice device;
+  make_snapshots(&device, 3);
+  SnapshotFiles files(&device);
+  foedus::testing::ManualRuntime runtime;
+  epoch::EpochClock clock(&runtime, Epoch(10), 8, 1000);
+  const numa::Topology topology = *numa::Topology::make(1);
+  clock.pin(0);
+  base::MemoryBudget budget(8u << 20);
+  const auto cache = *PageCache::make(&topology, &budget, 4u << 20, Facility::kTry, Facility::kTry,
+                                      &files, &clock);
+  const auto find = [&](std::uint32_t number) {
+    Status status;
+    const page::PageHeader* const page =
+        cache->find(0, SnapshotPageId(SnapshotNumber{number}, 0, 1), &status);
+    return page == nullptr ? status : Status();
+  };
+  for (std::uint32_t number = 1; number <= 3; ++number) ASSERT_OK(find(number));
+  ASSERT_OK(remove_unneeded(&device, {}, &files, cache.get()));
+  const std::uint64_t misses = cache->statistics().misses;
+  ASSERT_OK(find(2));
+  ASSERT_OK(find(3));
+  EXPECT_EQ(cache->statistics().misses, misses);
+  EXPECT_EQ(find(1).code(), ErrorCode::kCorruption);  // missing
+}
+
+// Goal: each manifest that a crash leaves has its files, and a second call does the rest. Method:
+// the power fails at every call; the newest manifest may not be durable yet.
+TEST(Unneeded, power_fails_at_every_call) {
+  for (const std::uint64_t seed :
+       {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{3}, std::uint64_t{4}}) {
+    bool was_lost = true;
+    for (std::uint64_t skip = 0; was_lost; ++skip) {
+      SCOPED_TRACE("call " + std::to_string(skip) + ", seed " + std::to_string(seed));
+      FailingDevice device;
+      make_snapshots(&device, 3);
+      device.fail(Call::kSyncDirectory, 1, EIO);
+      ASSERT_EQ(make_snapshot(&device, 4).code(), ErrorCode::kIoError);
+      device.crash_process();
+      device.lose_power_after(skip);
+      const Status status = remove_unneeded(&device, {}, nullptr, nullptr);
+      was_lost = device.has_lost_power();
+      EXPECT_NE(status.is_ok(), was_lost);
+      device.crash_power(seed);
+      const auto numbers = find_manifests(&device);
+      ASSERT_OK(numbers);
+      ASSERT_GE(static_cast<std::uint32_t>(numbers->back()), 3u);
+      for (const SnapshotNumber number : *numbers) {
+        const Status whole = check_snapshot(&device, *read_manifest(&device, number));
+        EXPECT_TRUE(whole.is_ok()) << whole.message();
+      }
+      ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+      EXPECT_EQ(device.names().size(), 5u);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foedus::snapshot::testing

@@ -1,0 +1,157 @@
+// What an installation leaves of a Master-Tree, at rest and where some pages are hot.
+// ctest-labels: concurrency
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/storage/masstree/masstree_install_fixture.h"
+
+namespace foedus::storage::masstree {
+namespace {
+
+TEST_F(MasstreeInstallTest, AtRestNothingVolatileIsLeft) {
+  load(0, 100'000);
+  const occ::InstallCounts counts = glean_and_check();
+  EXPECT_EQ(counts.pages_kept, 0u);
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+TEST_F(MasstreeInstallTest, AnEmptyStorageIsColdAfterAGlean) {
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+TEST_F(MasstreeInstallTest, LayersAtRestGo) {
+  // Two keys a layer, deep layers of long common prefixes, and one with many pages.
+  for (unsigned i = 0; i < 2'000; ++i) put("pair" + key_of(i / 2) + "." + key_of(i), payload_of(i));
+  const std::string prefix(100, 'p');
+  for (unsigned i = 0; i < 3'000; ++i) put(prefix + key_of(i * 17 % 3'000), payload_of(i));
+  for (unsigned i = 0; i < 60; ++i) put(std::string(i, 'q'), payload_of(i));
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+TEST_F(MasstreeInstallTest, LayersThatTheSnapshotHasAsRecordsGoWithTheirPages) {
+  for (unsigned i = 0; i < 1'000; ++i) put("pair" + key_of(i / 2) + "." + key_of(i), payload_of(i));
+  for (unsigned i = 0; i < 1'000; i += 2) erase("pair" + key_of(i / 2) + "." + key_of(i));
+  // And layers of which nothing is left.
+  for (unsigned i = 1; i < 100; i += 2) erase("pair" + key_of(i / 2) + "." + key_of(i));
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+TEST_F(MasstreeInstallTest, ChainsOfPayloadsGoWithTheirRecords) {
+  for (unsigned i = 0; i < 300; ++i) put(key_of(i), std::string(1'000 + i * 37, 'v'));
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+TEST_F(MasstreeInstallTest, ErasedRowsLeaveNoPages) {
+  load(0, 20'000);
+  for (unsigned i = 0; i < 20'000; ++i) erase(key_of(i));
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+// Goal: whatever fences volatile pages have, a hot one keeps few others. Method: one row is changed
+// in an epoch that the snapshot does not cover.
+TEST_F(MasstreeInstallTest, OneHotPageKeepsFewOthers) {
+  load(0, 100'000);
+  const std::uint64_t before = volatile_pages();
+  all_.compose();
+  put(key_of(50'003), "hot");
+  const occ::InstallCounts counts = all_.install();
+  check();
+  std::printf("%llu of %llu pages left\n", static_cast<unsigned long long>(volatile_pages()),
+              static_cast<unsigned long long>(before));
+  EXPECT_LE(volatile_pages(), before / 20);
+  EXPECT_LE(volatile_pages(), 20u);
+  EXPECT_EQ(counts.pages_kept, volatile_pages());
+  EXPECT_EQ(counts.pages_dropped, before - volatile_pages());
+}
+
+TEST_F(MasstreeInstallTest, HotPagesAllOverKeepFewOthers) {
+  load(0, 60'000);
+  const std::uint64_t before = volatile_pages();
+  all_.compose();
+  for (unsigned i = 500; i < 60'000; i += 1'000) put(key_of(i), "hot");
+  all_.install();
+  check();
+  std::printf("%llu of %llu pages left\n", static_cast<unsigned long long>(volatile_pages()),
+              static_cast<unsigned long long>(before));
+  EXPECT_LE(volatile_pages(), before / 6);  // 60 hot ones, at most two rests each, those above
+}
+
+// What is newer than the snapshot stays, whatever it is.
+TEST_F(MasstreeInstallTest, NewerRecordsErasuresAndLayersStay) {
+  load(0, 5'000);
+  for (unsigned i = 0; i < 100; ++i) put("pair" + key_of(i) + ".long", payload_of(i));
+  all_.compose();
+  put(key_of(100), "changed");
+  erase(key_of(1'000));
+  put(key_of(2'000) + "longer key of a slice that is there", "inserted");
+  put("pair" + key_of(7) + ".lang", "a new layer");
+  erase("pair" + key_of(9) + ".long");
+  all_.install();
+  check();
+  EXPECT_GT(volatile_pages(), 0u);
+  EXPECT_LE(volatile_pages(), 40u);
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+// An erasure that the snapshot does not have must not be forgotten with the record that a
+// reorganization leaves behind.
+TEST_F(MasstreeInstallTest, APurgeThatIsNotCoveredKeepsItsPage) {
+  load(0, 30);
+  all_.compose();
+  for (unsigned i = 0; i < 30; ++i) erase(key_of(i));
+  begin(1);  // grows a record: the page is made anew, without the erased ones
+  ASSERT_TRUE(write(1, key_of(4), std::string(1'200, 'x')).is_ok());
+  ASSERT_TRUE(write(1, key_of(5), std::string(1'200, 'x')).is_ok());
+  ASSERT_TRUE(write(1, key_of(6), std::string(1'200, 'x')).is_ok());
+  all_.session(1).rollback();
+  all_.install();
+  check();
+  EXPECT_GT(volatile_pages(), 0u);
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+// A locked record keeps its page, and no more.
+TEST_F(MasstreeInstallTest, AHeldRecordKeepsItsPage) {
+  load(0, 10'000);
+  all_.compose();
+  begin(1);
+  char bytes[256];
+  occ::ReadRange range{bytes, sizeof(bytes), 0, 0};
+  ASSERT_TRUE(get_for_update(all_.session(1).ctx(), all_.control(), key_of(5'000), &range).is_ok());
+  all_.install();
+  EXPECT_GT(volatile_pages(), 0u);
+  EXPECT_LE(volatile_pages(), 10u);
+  ASSERT_TRUE(commit(1).is_ok());
+  check();
+  all_.install();
+  EXPECT_EQ(volatile_pages(), 0u);
+  check();
+}
+
+// Hot pages become quiet one after the other: what is left of earlier exchanges goes, too.
+TEST_F(MasstreeInstallTest, WhatWasLeftGoesWithTheNextSnapshot) {
+  load(0, 30'000);
+  for (unsigned round = 0; round < 10; ++round) {
+    all_.compose();
+    // Rows of pages that are volatile still.
+    for (unsigned i = 0; i < 30'000; i += 3'000) {
+      if (i / 3'000 >= round) put(key_of(i + 11), "round " + std::to_string(round));
+    }
+    all_.install();
+    check();
+  }
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+}  // namespace
+}  // namespace foedus::storage::masstree

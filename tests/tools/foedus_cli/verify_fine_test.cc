@@ -1,0 +1,143 @@
+// What the gleaner made and nobody damaged is found to be fine, with all that was committed.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "foedus-core/device/file_device.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "tests/tools/foedus_cli/damage_rig.h"
+#include "tools/foedus_cli/verify_snapshot.h"
+
+namespace foedus::cli {
+namespace {
+
+std::map<std::string, StorageCounts> count_newest(const std::string& dir) {
+  const auto device = testing::must(device::FileDevice::open_to_read(dir));
+  const auto manifest = testing::must(snapshot::read_newest_manifest(device.get()));
+  Findings findings;
+  const SnapshotCounts counts = verify_snapshot(device.get(), manifest, &findings, {});
+  EXPECT_EQ(findings.problems(), 0u);
+  std::map<std::string, StorageCounts> by_name;
+  for (std::size_t i = 0; i < manifest.storages.size(); ++i) {
+    by_name[manifest.storages[i].name] = counts.storages[i];
+  }
+  return by_name;
+}
+
+std::uint64_t bytes_of(const std::map<std::string, std::string>& records) {
+  std::uint64_t bytes = 0;
+  for (const auto& [key, payload] : records) bytes += payload.size();
+  return bytes;
+}
+
+std::uint64_t chains_of(const std::map<std::string, std::string>& records) {
+  std::uint64_t chains = 0;
+  for (const auto& [key, payload] : records) chains += payload.size() > 1400 ? 1 : 0;
+  return chains;
+}
+
+// Goal: no false alarm, no record missed. Method: the numbers of a model after each of several
+// gleans, between which keys were overwritten, erased and added.
+TEST(VerifyFineTest, every_snapshot_of_a_database_has_what_was_committed) {
+  CliRig rig;
+  for (std::uint32_t round = 0; round < 4; ++round) {
+    rig.write(round, 8'000 + 6'000 * round);
+    rig.glean();
+    auto counts = count_newest(rig.dir());
+    const Model& model = rig.model();
+    EXPECT_EQ(counts["tree"].records, model.tree.size());
+    EXPECT_EQ(counts["tree"].payload_bytes, bytes_of(model.tree));
+    EXPECT_GE(counts["tree"].chains, chains_of(model.tree));
+    EXPECT_EQ(counts["tree"].levels, round < 2 ? 2u : 3u);
+    EXPECT_GE(counts["tree"].layers, 5u);
+    EXPECT_EQ(counts["hash"].records, model.hash.size());
+    EXPECT_EQ(counts["hash"].payload_bytes, bytes_of(model.hash));
+    EXPECT_EQ(counts["hash"].chains, chains_of(model.hash));
+    EXPECT_EQ(counts["array"].records, model.array.size());
+    EXPECT_EQ(counts["array"].levels, 3u);
+    EXPECT_EQ(counts["list"].records, model.appended);
+    EXPECT_EQ(counts["empty \"one\"\xff"].records, 0u);
+    const Answer answer = ask(Verb::kVerify, rig.dir());
+    EXPECT_EQ(answer.status, ExitStatus::kFine) << answer.out << answer.err;
+    EXPECT_TRUE(answer.says("fine: 0 problems")) << answer.out << answer.err;
+  }
+  Command all;
+  all.verb = Verb::kVerify;
+  all.dir = rig.dir();
+  all.is_of_all = true;
+  const Answer answer = ask(all);
+  EXPECT_EQ(answer.status, ExitStatus::kFine) << answer.out << answer.err;
+  EXPECT_TRUE(answer.says("snapshot ")) << answer.out << answer.err;
+}
+
+// Goal: runs pages that are full and point to those before, and more files than are open at once.
+// Method: more gleans than one page has runs.
+TEST(VerifyFineTest, more_runs_than_a_page_has_are_one_sequence) {
+  testing::TestDirectory directory;
+  constexpr std::uint64_t kRounds = 135;
+  for (std::uint64_t i = 0; i < kRounds; ++i) {
+    {
+      Database db = testing::must(Database::open(testing::small_options(directory.path())));
+      const Sequential list = testing::must(db.open_sequential("list"));
+      testing::must(db.transact([&](Txn& txn) { return txn.append(list, "one"); }));
+      testing::must(db.close());
+    }
+    gleaner::DirectoryGleanOptions options;
+    options.reducers = 1;
+    options.reducer_bytes = 1u << 20;
+    testing::must(gleaner::glean_directory(directory.path(), options));
+  }
+  EXPECT_EQ(count_newest(directory.path())["list"].records, kRounds);
+  EXPECT_EQ(count_newest(directory.path())["list"].pages, kRounds + 2);
+}
+
+TEST(VerifyFineTest, a_database_without_a_snapshot_is_fine) {
+  CliRig rig;
+  rig.write(0, 100);
+  const Answer answer = ask(Verb::kVerify, rig.dir());
+  EXPECT_EQ(answer.status, ExitStatus::kFine) << answer.out << answer.err;
+  EXPECT_TRUE(answer.says("log: 1 segment")) << answer.out << answer.err;
+}
+
+// Goal: V8 for all commands. Method: bytes and times of all files before and after.
+TEST(VerifyFineTest, no_command_changes_a_byte_or_a_time) {
+  CliRig rig;
+  rig.write(0, 500);
+  rig.glean();
+  rig.write(1, 500);
+  const auto before = contents_of(rig.dir());
+  for (const Verb verb : {Verb::kInfo, Verb::kVerify, Verb::kLog, Verb::kSnapshots}) {
+    for (const bool is_json : {false, true}) {
+      Command command;
+      command.verb = verb;
+      command.dir = rig.dir();
+      command.is_json = is_json;
+      command.is_of_all = true;
+      EXPECT_EQ(ask(command).status, ExitStatus::kFine);
+    }
+  }
+  EXPECT_TRUE(contents_of(rig.dir()) == before);
+  rig.write(2, 500);  // and it opens
+}
+
+// Goal: a directory after a crash can be looked at without being repaired.
+// Method: the files as they lie while the database is open, copied without its lock.
+TEST(VerifyFineTest, a_database_that_was_not_closed_is_read_as_it_is) {
+  testing::TestDatabase database;
+  const Masstree tree = testing::must(database->open_masstree("tree"));
+  testing::must(database->transact([&](Txn& txn) { return txn.put(tree, "key", "payload"); }));
+  testing::must(database->wait_durable());
+  const DamagedCopy copy(database.options().dir);
+  const auto before = contents_of(copy.dir());
+  const Answer answer = ask(Verb::kVerify, copy.dir());
+  EXPECT_EQ(answer.status, ExitStatus::kFine) << answer.out << answer.err;
+  EXPECT_TRUE(answer.says("2 records")) << answer.out << answer.err;
+  EXPECT_TRUE(ask(Verb::kInfo, copy.dir()).says("not closed cleanly"));
+  EXPECT_TRUE(contents_of(copy.dir()) == before);
+}
+
+}  // namespace
+}  // namespace foedus::cli

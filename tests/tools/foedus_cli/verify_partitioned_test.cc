@@ -1,0 +1,93 @@
+// Snapshots that several reducers and composers made, each in its own file, are whole as well.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/storage/masstree/masstree_page.h"
+#include "gleaner/compose/array_composer.h"
+#include "gleaner/compose/hash_composer.h"
+#include "gleaner/glean.h"
+#include "gleaner/segment_source.h"
+#include "tests/tools/foedus_cli/cli_rig.h"
+
+namespace foedus::cli {
+namespace {
+
+constexpr std::uint32_t kReducers = 3;
+
+// Where the second and the third partition begin; `round` moves it, so that old pages are divided.
+std::vector<std::uint64_t> boundaries_of(const storage_meta::StorageMeta& meta,
+                                         std::uint32_t round) {
+  std::vector<std::uint64_t> boundaries;
+  for (std::uint64_t i = 1; i < kReducers; ++i) {
+    const std::uint64_t hash = ~std::uint64_t{0} / kReducers * i + (std::uint64_t{round} << 58);
+    const std::string slice = std::to_string(3 * i - 1 + round % 3) + "5";
+    switch (meta.kind) {
+      case StorageKind::kArray:
+        boundaries.push_back(gleaner::align_array_boundary(meta, kArrayRecords / 2 * i));
+        break;
+      case StorageKind::kHash:
+        boundaries.push_back(gleaner::align_hash_boundary(meta, hash));
+        break;
+      case StorageKind::kMasstree:
+        boundaries.push_back(storage::masstree::slice_of(slice));
+        break;
+      case StorageKind::kSequential:
+        return {};
+    }
+  }
+  return boundaries;
+}
+
+void glean_partitioned(const std::string& dir, std::uint32_t round) {
+  const auto directory = testing::must(engine::ClosedDirectory::open(dir, kReducers, {}));
+  std::vector<gleaner::SegmentPart> parts;
+  for (std::size_t i = 0; i < directory->segment_count(); ++i) {
+    parts.push_back(
+        {static_cast<std::uint32_t>(i), [&directory, i] { return directory->open_segment(i); }});
+  }
+  gleaner::SegmentSource source(std::move(parts));
+  gleaner::GleanInput input;
+  input.sources.push_back(&source);
+  input.device = directory->device();
+  input.runtime = directory->runtime();
+  input.topology = &directory->topology();
+  input.storages = directory->storages();
+  input.next_storage_id = directory->next_storage_id();
+  input.previous = directory->newest_manifest();
+  input.covered = directory->durable();
+  input.newest_seen = directory->newest_seen();
+  input.reducers = kReducers;
+  input.reducer_bytes = 1u << 20;
+  for (const storage_meta::StorageMeta& meta : input.storages) {
+    input.boundaries.push_back(boundaries_of(meta, round));
+  }
+  gleaner::GleanCounts counts;
+  const auto manifest = gleaner::glean(input, &counts);
+  ASSERT_TRUE(manifest.is_ok()) << manifest.status().message();
+}
+
+TEST(VerifyPartitionedTest, roots_over_the_files_of_several_composers_are_fine) {
+  CliRig rig;
+  for (std::uint32_t round = 0; round < 5; ++round) {
+    rig.write(round, 4'000 + 2'000 * round);
+    glean_partitioned(rig.dir(), round);
+    const Answer answer = ask(Verb::kVerify, rig.dir());
+    ASSERT_EQ(answer.status, ExitStatus::kFine) << answer.out << answer.err;
+    const Model& model = rig.model();
+    for (const std::string& text :
+         {"\"tree\": masstree; " + std::to_string(model.tree.size()) + " records",
+          "at first; " + std::to_string(model.hash.size()) + " records",
+          "\"list\": sequential; " + std::to_string(model.appended) + " records",
+          "bytes; " + std::to_string(model.array.size()) + " records written to"}) {
+      EXPECT_TRUE(answer.says(text)) << text << '\n' << answer.out;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foedus::cli

@@ -1,0 +1,37 @@
+#include "tools/foedus_cli/closed_database.h"
+
+#include <algorithm>
+
+#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/savepoint.h"
+#include "foedus-core/snapshot/snapshot_format.h"
+
+namespace foedus::cli {
+
+Result<ClosedDatabase> ClosedDatabase::open(const std::string& dir) {
+  ClosedDatabase database;
+  FOEDUS_TRY(database.device, device::FileDevice::open_to_read(dir));
+  FOEDUS_TRY(const std::vector<std::string> names, database.device->list());
+  bool is_database = false;
+  for (const std::string& name : names) {
+    const auto manifest = snapshot::parse_manifest_name(name);
+    if (manifest.has_value()) database.manifests.push_back(*manifest);
+    is_database = is_database || manifest.has_value() || name == log::kSavepointName ||
+                  log::parse_segment_name(name).has_value() ||
+                  snapshot::parse_snapshot_name(name).has_value();
+  }
+  if (!is_database) {
+    return Status::error(ErrorCode::kNotFound, "there is no database in directory " + dir);
+  }
+  std::sort(database.manifests.begin(), database.manifests.end());
+  return database;
+}
+
+Result<std::unique_ptr<log::SegmentRecords>> ClosedDatabase::records(
+    const log::FoundSegment& segment) const {
+  FOEDUS_TRY(auto file, device->open(segment.name(), device::Access::kRead));
+  return std::make_unique<log::SegmentRecords>(
+      std::move(file), segment.header, segment.seal.valid_bytes, Epoch(segment.seal.cut_epoch));
+}
+
+}  // namespace foedus::cli

@@ -1,0 +1,31 @@
+#pragma once
+// ClosedDatabase: what lies in a directory that no one has open, for reading. Nothing is changed:
+// no seal is written, no leftover removed, no lock file made (device V8).
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "foedus-core/device/file_device.h"
+#include "foedus-core/log/log_directory.h"
+#include "foedus-core/log/segment_records.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus/status.h"
+
+namespace foedus::cli {
+
+struct ClosedDatabase {
+  // kBusy: it is open. kNotFound: no such directory, or there is no database in it. kIoError.
+  static Result<ClosedDatabase> open(const std::string& dir);
+
+  // kCorruption, kWrongVersion: the message names file and offset.
+  Result<log::FoundLog> log() const { return log::examine_log(device.get()); }
+  // What is durable in a segment. REQUIRES: `segment` is of log().
+  Result<std::unique_ptr<log::SegmentRecords>> records(const log::FoundSegment& segment) const;
+
+  std::unique_ptr<device::FileDevice> device;
+  std::vector<page::SnapshotNumber> manifests;  // ascending
+};
+
+}  // namespace foedus::cli

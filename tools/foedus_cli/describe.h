@@ -1,0 +1,32 @@
+#pragma once
+// What commands say of the same things in the same words, to people and as JSON.
+
+#include <ostream>
+#include <string>
+
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/storage_meta/storage_meta.h"
+#include "tools/foedus_cli/finding.h"
+#include "tools/foedus_cli/json.h"
+#include "tools/foedus_cli/page_walk.h"
+
+namespace foedus::cli {
+
+storage_meta::StorageMeta meta_of(const snapshot::ManifestStorage& storage);
+
+// "storage 3 "tree": masstree"; with parameters for kinds that have some.
+std::string line_of(const storage_meta::StorageMeta& meta);
+// "12 records, 800 bytes of payload, 3 pages, 2 levels"
+std::string line_of(const StorageCounts& counts, StorageKind kind);
+
+// Members of the object at hand.
+void put(Json* json, const storage_meta::StorageMeta& meta);
+void put(Json* json, const StorageCounts& counts);
+
+// An array "findings", and how many there are of each sort.
+void put(Json* json, const Findings& findings);
+
+// 0 .. 100
+std::uint64_t percent_of(std::uint64_t part, std::uint64_t whole);
+
+}  // namespace foedus::cli

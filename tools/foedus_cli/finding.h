@@ -1,0 +1,51 @@
+#pragma once
+// Finding: something that is not as it should be, and where.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace foedus::cli {
+
+struct Finding {
+  bool is_warning = false;            // nothing is lost or wrong because of it
+  std::string file;                   // its name in the directory; empty: the directory
+  std::optional<std::uint64_t> page;  // of a snapshot file
+  std::string storage;                // its name; empty: of none
+  std::string what;
+};
+
+// "problem: snapshot-00000001-0, page 5, storage tree: its checksum is wrong"
+std::string line_of(const Finding& finding);
+
+// A directory can have more than memory has room for: all are counted and handed on, some are kept.
+class Findings {
+ public:
+  static constexpr std::size_t kKeptMax = 1000;
+
+  // `each`: called for each one as it comes; may be empty.
+  explicit Findings(std::function<void(const Finding&)> each = {}) : each_(std::move(each)) {}
+
+  void add(Finding finding);
+  void problem(std::string file, std::string what) {
+    add({false, std::move(file), {}, {}, std::move(what)});
+  }
+  void warning(std::string file, std::string what) {
+    add({true, std::move(file), {}, {}, std::move(what)});
+  }
+
+  std::uint64_t problems() const { return problems_; }
+  std::uint64_t warnings() const { return warnings_; }
+  const std::vector<Finding>& kept() const { return kept_; }
+
+ private:
+  std::function<void(const Finding&)> each_;
+  std::uint64_t problems_ = 0;
+  std::uint64_t warnings_ = 0;
+  std::vector<Finding> kept_;
+};
+
+}  // namespace foedus::cli

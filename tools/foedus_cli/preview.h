@@ -1,0 +1,28 @@
+#pragma once
+// How byte strings, kinds and sizes are shown to a person.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "foedus-core/page/page_id.h"
+#include "foedus/storage.h"
+
+namespace foedus::cli {
+
+// Printable ASCII as it is, other bytes as \xNN; at most `bytes_max` bytes of it, then "…".
+std::string preview(std::string_view bytes, std::size_t bytes_max = 64);
+
+// "array", "hash", "masstree", "sequential"
+std::string_view name_of(StorageKind kind);
+
+// "12.3 MiB"; below 10 KiB "1234 bytes".
+std::string size_of(std::uint64_t bytes);
+
+// "page 5 of snapshot-00000001-0"
+std::string name_of(page::SnapshotPageId id);
+
+// "1 page", "2 pages"
+std::string count_of(std::uint64_t count, std::string_view noun);
+
+}  // namespace foedus::cli

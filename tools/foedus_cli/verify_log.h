@@ -1,0 +1,23 @@
+#pragma once
+// Every block of the log that counts, and every record in them.
+
+#include <cstdint>
+
+#include "tools/foedus_cli/closed_database.h"
+#include "tools/foedus_cli/finding.h"
+
+namespace foedus::cli {
+
+struct LogVerified {
+  std::uint64_t segments = 0;
+  std::uint64_t bytes = 0;  // of frames
+  std::uint64_t frames = 0;
+  std::uint64_t records = 0;
+  std::uint64_t durable_epoch = 0;
+  bool was_closed_cleanly = false;
+};
+
+// kWrongVersion: what it says is not known. All else is a finding.
+Result<LogVerified> verify_log(const ClosedDatabase& database, Findings* findings);
+
+}  // namespace foedus::cli

@@ -1,0 +1,23 @@
+#pragma once
+// One snapshot, from the roots of its manifest on.
+
+#include <cstdint>
+#include <vector>
+
+#include "foedus-core/device/device.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "tools/foedus_cli/finding.h"
+#include "tools/foedus_cli/page_walk.h"
+
+namespace foedus::cli {
+
+struct SnapshotCounts {
+  std::vector<StorageCounts> storages;    // as in the manifest
+  std::vector<std::uint64_t> live_pages;  // of the files, as in the manifest
+  bool is_whole = true;                   // nothing was left out because of a problem
+};
+
+SnapshotCounts verify_snapshot(device::Device* device, const snapshot::Manifest& manifest,
+                               Findings* findings, const Progress& progress);
+
+}  // namespace foedus::cli
