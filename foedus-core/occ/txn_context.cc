@@ -142,7 +142,7 @@ const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id) {
 }
 
 void TxnContext::read_cold_ahead(page::SnapshotPageId id, std::uint32_t count) {
-  resources_.cache->read_ahead(resources_.soc, id, count);
+  cold_pages_.read_ahead(id, count);
 }
 
 Status TxnContext::no_page(StorageControl* storage) {
