@@ -125,27 +125,6 @@ class ColdSearch {
   page::SnapshotPageId* const top_;
 };
 
-// locate(), where find() does not do.
-[[gnu::cold]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
-                                   std::string_view key, Intent intent, Spot* spot) {
-  for (;;) {
-    if (spot->is_cut_short() && intent == Intent::kWrite) {
-      FOEDUS_CHECK(find_adopting(ctx, control, key, spot));
-    } else if (spot->is_cut_short()) {
-      ColdPointer cold;
-      page::SnapshotPageId top;
-      FOEDUS_CHECK(find_cold(ctx, control, key, spot, &cold, &top));
-    }
-    const bool hides_own =
-        spot->at.is_cold ? may_hide_own_cold(ctx, control) : may_hide_own(ctx, spot->at.page);
-    if (!hides_own) return {};
-    bool moved = false;
-    FOEDUS_CHECK(settle_own(ctx, control, &moved));
-    if (!moved) return {};
-    *spot = find(ctx, control, key);
-  }
-}
-
 }  // namespace
 
 BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice) {
@@ -220,12 +199,25 @@ Status no_tree(occ::TxnContext& ctx, occ::StorageControl* control, std::string_v
   return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
 }
 
-Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              Intent intent, Spot* spot) {
-  *spot = find(ctx, control, key);
-  if (!spot->is_cut_short() && !may_hide_own(ctx, spot->at.page)) [[likely]]
-    return {};
-  return locate_slowly(ctx, control, key, intent, spot);
+// `spot`: what find() gave.
+Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                     Intent intent, Spot* spot) {
+  for (;;) {
+    if (spot->is_cut_short() && intent == Intent::kWrite) {
+      FOEDUS_CHECK(find_adopting(ctx, control, key, spot));
+    } else if (spot->is_cut_short()) {
+      ColdPointer cold;
+      page::SnapshotPageId top;
+      FOEDUS_CHECK(find_cold(ctx, control, key, spot, &cold, &top));
+    }
+    const bool hides_own =
+        spot->at.is_cold ? may_hide_own_cold(ctx, control) : may_hide_own(ctx, spot->at.page);
+    if (!hides_own) return {};
+    bool moved = false;
+    FOEDUS_CHECK(settle_own(ctx, control, &moved));
+    if (!moved) return {};
+    *spot = find(ctx, control, key);
+  }
 }
 
 }  // namespace foedus::storage::masstree

@@ -61,8 +61,15 @@ void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Col
 // Where a key is, in pages of both kinds; to kRead a snapshot page may be the end of it. On success
 // own writes are where they can be found.
 enum class Intent : std::uint8_t { kRead, kWrite };
-Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              Intent intent, Spot* spot);
+[[gnu::cold]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
+                                   std::string_view key, Intent intent, Spot* spot);
+inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                     Intent intent, Spot* spot) {
+  *spot = find(ctx, control, key);
+  if (!spot->is_cut_short() && !may_hide_own(ctx, spot->at.page)) [[likely]]
+    return {};
+  return locate_slowly(ctx, control, key, intent, spot);
+}
 
 // The same for readers, from the root, without the look at own writes. If spot->at.is_cold, *cold
 // is the pointer that was remembered, and *top a page below it, of the layer where the search

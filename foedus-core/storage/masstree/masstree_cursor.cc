@@ -90,7 +90,7 @@ Status Cursor::visit(unsigned index, bool* arrived) {
       end();
       return {};
     }
-    if (route.is_cold()) {
+    if (route.is_cold()) [[unlikely]] {
       return enter_cold_layer(page->layer_pointer(slot)->load().snapshot_page, key_bytes_);
     }
     return enter_layer(root_page(ctx_->pool(), {page->layer_pointer(slot), page}), key_bytes_);
@@ -104,7 +104,8 @@ Status Cursor::visit(unsigned index, bool* arrived) {
     end();
     return {};
   }
-  if (route.is_cold()) return read_cold_record(slot, arrived);
+  if (route.is_cold()) [[unlikely]]
+    return read_cold_record(slot, arrived);
   return read(page->record(slot), index, arrived);
 }
 
@@ -274,7 +275,7 @@ Status Cursor::leave_page() {
     end();
     return {};
   }
-  if (route.is_cold() && route.cold_low <= slice && slice <= route.cold_last) {
+  if (route.is_cold() && route.cold_low <= slice && slice <= route.cold_last) [[unlikely]] {
     return take_cold(&route, slice);
   }
   if (route.next != nullptr && route.next->contains(slice)) {

@@ -86,12 +86,12 @@ class Cursor {
   bool bound_to_end_of_layer(std::uint32_t prefix_bytes);
 
   // masstree_cursor_cold.cc
-  Status land_slowly(Route* route, std::uint64_t slice, Landing* at);
+  [[gnu::cold]] Status land_slowly(Route* route, std::uint64_t slice, Landing* at);
   Status enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes);
   Status begin_cold(Route* route, page::SnapshotPageId top);
   Status take_cold(Route* route, std::uint64_t slice);
   void read_ahead(Route* route);
-  Status resume_cold();
+  [[gnu::cold]] Status resume_cold();
   Status look_again(Route* route);
   Status read_cold_record(Slot slot, bool* arrived);
 

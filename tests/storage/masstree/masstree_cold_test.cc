@@ -245,6 +245,7 @@ TEST_F(MasstreeColdTest, SplitsOfTheHolderAreNoConflict) {
   put_alone(1, key_of(14), "its path is volatile now");
   begin(0);
   for (unsigned i = 600; i < 4000; i += 10) ASSERT_EQ(get(0, key_of(i)), payload_of(i));
+  const Statistics before = verify_tree(all_.all().pool(), all_.control());
   std::string between = key_of(14);
   for (unsigned i = 0; i < 300; ++i) {
     put_slice(14 * 16 + 1 + i % 12, between.data());
@@ -253,6 +254,9 @@ TEST_F(MasstreeColdTest, SplitsOfTheHolderAreNoConflict) {
     put_alone(1, between, std::string(900, 'x'));
   }
   for (unsigned i = 20; i < 60; ++i) put_alone(1, key_of(i), std::string(1200, 'y'));
+  const Statistics after = verify_tree(all_.all().pool(), all_.control());
+  EXPECT_GT(after.interior_pages, before.interior_pages);
+  EXPECT_GT(after.border_pages, before.border_pages + 50);
   ASSERT_TRUE(put(0, key_of(4000), "x").is_ok());
   expect_commit(0);
 }
