@@ -62,7 +62,8 @@ void TxnContext::begin(const TxnOptions& options) {
   forget_retry();
   // Before the fence of pin(): an epoch that is too old is a safe answer to "since it began".
   begin_epoch_ = resources_.clock->current();
-  resources_.clock->pin(resources_.session);
+  // Of a snapshot it sees no page that is ever retired, however long it takes.
+  if (!of_snapshot) resources_.clock->pin(resources_.session);
   resources_.pages->reclaim();
 }
 
@@ -142,7 +143,7 @@ const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id) {
 }
 
 void TxnContext::read_cold_ahead(page::SnapshotPageId id, std::uint32_t count) {
-  resources_.cache->read_ahead(resources_.soc, id, count);
+  cold_pages_.read_ahead(id, count);
 }
 
 Status TxnContext::no_page(StorageControl* storage) {
