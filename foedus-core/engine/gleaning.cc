@@ -19,7 +19,7 @@ constexpr std::uint64_t kLookUs = 20'000;             // between two looks wheth
 constexpr std::uint64_t kAfterFailureUs = 2'000'000;  // before the next try
 constexpr std::uint64_t kRoomWaitUs = 200'000;        // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
-constexpr std::uint64_t kReadersWaitUs = 500'000;   // for transactions that may read old pages
+constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
 // Of a record and of what a reducer keeps of it: the least memory of a mapper.
 constexpr std::uint64_t kMapperBytesMin = 5u << 20;
 // Twice the largest block: a record and what is around it.
@@ -201,8 +201,8 @@ bool Gleaning::is_due(Drop* drop) {
 
 std::uint64_t Gleaning::step() {
   reclaim();
-  if (engine_->snapshots().has_passed_over()) {
-    const Status status = remove_expired();
+  if (!needs_earlier_ && !engine_->snapshots().expire().empty() && wait_for_readers()) {
+    const Status status = remove_superseded();
     if (!status.is_ok()) engine_->say(LogLevel::kWarning, "gleaner: " + status.message());
   }
   Drop drop;
@@ -342,17 +342,19 @@ std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
 
 Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
   std::uint64_t done = 0;
-  needs_earlier_ = false;
+  bool needs_earlier = false;
+  needs_earlier_ = true;  // if it fails half-way
   for (const snapshot::ManifestStorage& storage : manifest.storages) {
     tell({GleanStage::kInstall, done++, manifest.storages.size()});
-    FOEDUS_CHECK(install_storage(storage, manifest.covered, drop, report));
+    FOEDUS_CHECK(install_storage(storage, manifest.covered, drop, report, &needs_earlier));
     reclaim();
   }
+  needs_earlier_ = needs_earlier;
   return {};
 }
 
 Status Gleaning::install_storage(const snapshot::ManifestStorage& storage, Epoch covered, Drop drop,
-                                 GleanReport* report) {
+                                 GleanReport* report, bool* needs_earlier) {
   epoch::EpochClock& clock = engine_->clock();
   clock.pin(session_);  // E17
   Result<occ::InstallCounts> counts = occ::InstallCounts();
@@ -373,7 +375,7 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage, Epoch
   if (!counts.is_ok()) return std::move(Status(counts.status()).at_table(storage.name));
   report->pages_dropped += counts->pages_dropped;
   report->pages_kept += counts->pages_kept;
-  needs_earlier_ |= counts->may_need_earlier;
+  *needs_earlier |= counts->may_need_earlier;
   return {};
 }
 
@@ -399,7 +401,7 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
   }
   if (needs_earlier_ || !wait_for_readers()) return {};
   FOEDUS_SYNC_POINT("gleaning:before_removal");
-  return remove_expired();
+  return remove_superseded();
 }
 
 // Transactions that began before now are over: they may have seen pointers as they were.
@@ -417,45 +419,38 @@ bool Gleaning::wait_for_readers() const {
 
 void Gleaning::publish(const snapshot::Manifest& manifest) {
   Snapshots& snapshots = engine_->snapshots();
-  if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
+  if (snapshots.newest() >= manifest.number) return;
+  needs_earlier_ = true;  // until it is installed
+  snapshots.publish(manifest);
 }
 
-// Those that can be read as they could before the database was closed. One that is not the newest
+// Those that could be read before the database was closed can be again. One that is not the newest
 // is no part of the database: if it is damaged, it is not kept.
 Status Gleaning::publish_found() {
   FOEDUS_TRY(const std::vector<page::SnapshotNumber> numbers,
              snapshot::find_manifests(engine_->device()));
-  std::size_t left = numbers.size();
   for (const page::SnapshotNumber number : numbers) {
-    if (left-- > engine_->options().snapshots_kept) {
-      expired_.push_back(number);
-      continue;
-    }
     Result<snapshot::Manifest> manifest = snapshot::read_manifest(engine_->device(), number);
     const bool is_damaged =
         manifest.code() == ErrorCode::kCorruption || manifest.code() == ErrorCode::kWrongVersion;
-    if (is_damaged && left != 0) {
+    if (is_damaged && number != numbers.back()) {
       engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
-      expired_.push_back(number);
       continue;
     }
     if (!manifest.is_ok()) return manifest.status();
-    engine_->snapshots().publish(std::move(manifest).value());
+    publish(*manifest);
   }
-  return remove_expired();
+  needs_earlier_ = false;  // nothing is in memory
+  return remove_superseded();
 }
 
-// E16, E21. What could not be removed is tried again with the next ones.
-Status Gleaning::remove_expired() {
-  const std::vector<page::SnapshotNumber> more = engine_->snapshots().expire();
-  expired_.insert(expired_.end(), more.begin(), more.end());
-  FOEDUS_TRY(std::vector<page::SnapshotNumber> keep,
-             snapshot::find_manifests(engine_->device()));
-  std::erase_if(keep, [this](page::SnapshotNumber number) {
-    return std::find(expired_.begin(), expired_.end(), number) != expired_.end();
-  });
-  FOEDUS_CHECK(snapshot::remove_unneeded(engine_->device(), keep, files_.get(), cache_.get()));
-  expired_.clear();
+// E16, E21. What could not be removed is found again the next time. REQUIRES: !needs_earlier_,
+// wait_for_readers().
+Status Gleaning::remove_superseded() {
+  Snapshots& snapshots = engine_->snapshots();
+  snapshots.expire();
+  return snapshot::remove_unneeded(engine_->device(), snapshots.in_use(), files_.get(),
+                                   cache_.get());
   return {};
 }
 

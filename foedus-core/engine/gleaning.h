@@ -81,14 +81,14 @@ class Gleaning final : public base::Task {
   Status look_again();
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   Status install_storage(const snapshot::ManifestStorage& storage, Epoch covered, Drop drop,
-                         GleanReport* report);
+                         GleanReport* report, bool* needs_earlier);
   std::uint64_t pages_to_drop(Drop drop) const;
   void reclaim();
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
   bool wait_for_readers() const;
   void publish(const snapshot::Manifest& manifest);
   Status publish_found();
-  Status remove_expired();
+  Status remove_superseded();
   void sample_pages(GleanOrder* order);
   void tell(const GleanProgress& progress);
   GleanOrder base_order() const;
@@ -101,9 +101,8 @@ class Gleaning final : public base::Task {
   std::unique_ptr<page::SessionPages> pages_;
 
   // Used by step() and open().
-  std::uint64_t last_us_ = 0;                  // when the last glean began
-  bool needs_earlier_ = false;                 // a storage may, by its last installation
-  std::vector<page::SnapshotNumber> expired_;  // whose manifests are to be removed
+  std::uint64_t last_us_ = 0;   // when the last glean began
+  bool needs_earlier_ = false;  // a pointer may lead to pages that the newest snapshot has not
 
   // Own synchronization.
   base::WaitPoint finished_;

@@ -199,6 +199,7 @@ void Snapshots::pass_over_locked() {
 std::vector<page::SnapshotNumber> Snapshots::expire() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(has_more_, false)) pass_over_locked();
+  if (passed_over_.empty() && old_lists_.empty()) return {};
   FOEDUS_SYNC_POINT("snapshots:passed_over");
   const Readers readers = look_at_readers();
   std::vector<page::SnapshotNumber> expired;
@@ -217,16 +218,13 @@ page::SnapshotNumber Snapshots::newest() const {
   return kept_.empty() ? page::SnapshotNumber{} : kept_.back()->number();
 }
 
-bool Snapshots::has_passed_over() const {
+std::vector<page::SnapshotNumber> Snapshots::in_use() const {
   const std::lock_guard lock(mutex_);
-  return !passed_over_.empty() || has_more_;
-}
-
-std::optional<page::SnapshotNumber> Snapshots::oldest_in_use() const {
-  const std::lock_guard lock(mutex_);
-  if (!passed_over_.empty()) return passed_over_.front()->number();
-  if (!kept_.empty()) return kept_.front()->number();
-  return std::nullopt;
+  std::vector<page::SnapshotNumber> numbers;
+  for (const auto& one : passed_over_) numbers.push_back(one->number());
+  for (const auto& one : kept_) numbers.push_back(one->number());
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
 }
 
 void Snapshots::set_gleaner(base::Task* gleaner) {

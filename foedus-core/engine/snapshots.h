@@ -21,13 +21,12 @@
 //   E21 Each number that expire() has returned is returned once, and no session reads it or will.
 //       What other snapshots share with it is the business of their manifests.
 //   E22 A snapshot is published after its manifest is durable. Numbers grow. Epochs do not fall:
-//       one that covers the same epoch as the one before it has the same records in other files, and
-//       takes its place.
+//       one that covers the same epoch as the one before it has the same records in other files,
+//       and takes its place.
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
@@ -96,16 +95,14 @@ class Snapshots {
 
   // E22. Wakes who waits for it. The trouble is over.
   void publish(snapshot::Manifest manifest);
-  // Numbers of snapshots whose manifests may be removed now, ascending (snapshot/README.md, rule
-  // 4). Nobody reads them any more. To be called after publish(), and again some time later
-  // while has_passed_over().
+  // Passes over what is not kept any more. Returns the numbers that nobody reads by any more, and
+  // nobody will, ascending: their manifests may be removed (snapshot/README.md, rule 4). To be
+  // called after publish(), and now and then.
   std::vector<page::SnapshotNumber> expire();
+  // All that expire() has not returned, ascending.
+  std::vector<page::SnapshotNumber> in_use() const;
   // Number of the newest one; 0: there is none.
   page::SnapshotNumber newest() const;
-  // Some are not kept any more, but were read when expire() looked; or it has not looked yet.
-  bool has_passed_over() const;
-  // The oldest one that expire() has not returned; nothing: there is none at all.
-  std::optional<page::SnapshotNumber> oldest_in_use() const;
 
   // Notified when somebody waits for a snapshot of requested(), which is above covered() then.
   // Before the first wait; null again before it goes.

@@ -62,7 +62,8 @@ void TxnContext::begin(const TxnOptions& options) {
   forget_retry();
   // Before the fence of pin(): an epoch that is too old is a safe answer to "since it began".
   begin_epoch_ = resources_.clock->current();
-  resources_.clock->pin(resources_.session);
+  // Of a snapshot it sees no page that is ever retired, however long it takes.
+  if (!of_snapshot) resources_.clock->pin(resources_.session);
   resources_.pages->reclaim();
 }
 

@@ -376,6 +376,40 @@ TEST(SnapshotIsolationTest, a_snapshot_that_is_read_does_not_expire) {
   EXPECT_EQ(manifests(), 1u);
 }
 
+// Goal: one transaction reads many times what the page cache has, and keeps nobody from reusing
+// pages meanwhile: its cursors hold ids and copies.
+TEST(SnapshotIsolationTest, a_scan_may_be_much_longer_than_the_page_cache) {
+  Options options = options_of(1);
+  options.glean.cache_bytes = 512u << 10;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  constexpr std::uint32_t kRows = 20'000;
+  for (std::uint32_t i = 0; i < kRows; i += 100) {
+    must(db->transact([&](Txn& txn) -> Status {
+      for (std::uint32_t j = i; j < i + 100; ++j) {
+        FOEDUS_CHECK(txn.put(tree, key(j), std::string(500, static_cast<char>('a' + j % 26))));
+      }
+      return {};
+    }));
+  }
+  must(db->glean());
+  ASSERT_GT(db->snapshots().back().live_pages, 10 * ((512u << 10) / 4096));
+  must(db->snapshot([&](Txn& txn) -> Status {
+    for (const bool reverse : {false, true, false}) {
+      std::uint32_t rows = 0;
+      Scan scan = txn.scan(tree, "", "", {.reverse = reverse});
+      for (const Row& row : scan) {
+        const std::uint32_t number = reverse ? kRows - 1 - rows : rows;
+        EXPECT_EQ(row.payload.front(), static_cast<char>('a' + number % 26));
+        ++rows;
+      }
+      EXPECT_FALSE(scan.failure().has_value()) << scan.failure()->message();
+      EXPECT_EQ(rows, kRows);
+    }
+    return {};
+  }));
+}
+
 TEST(SnapshotIsolationTest, kept_snapshots_are_there_after_a_reopening) {
   TestDatabase db(options_of(3));
   std::vector<std::pair<Epoch, State>> states;
