@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "experiments/common/options.h"
 
@@ -39,7 +40,16 @@ Counters FoedusWorker::counters() const {
     const auto reason = static_cast<foedus::ConflictReason>(i);
     counters.conflicts[std::string(foedus::to_string(reason))] = conflicts_[i];
   }
+  if (rooms_made_ != 0) counters.conflicts["out_of_memory"] = rooms_made_;
   return counters;
+}
+
+bool FoedusWorker::make_room() {
+  constexpr useconds_t kUntilReusedUs = 20'000;  // dropped pages have to leave all transactions
+  if (!db_->glean().is_ok()) return false;
+  ++rooms_made_;
+  ::usleep(kUntilReusedUs);
+  return true;
 }
 
 void FoedusWorker::back_off(std::uint32_t tries) {
@@ -88,7 +98,7 @@ foedus::Result<FoedusTable> FoedusBackend::open_table(const TableSpec& spec) {
 
 foedus::Result<FoedusWorker> FoedusBackend::new_worker() {
   FOEDUS_TRY(foedus::Session session, db_->new_session());
-  return FoedusWorker(std::move(session), durability_);
+  return FoedusWorker(db_.get(), std::move(session), durability_);
 }
 
 void FoedusBackend::fill_stats(StatsLine& line) {

@@ -106,8 +106,8 @@ class FoedusTxn {
 
 class FoedusWorker {
  public:
-  FoedusWorker(foedus::Session session, foedus::Durability durability)
-      : session_(std::move(session)), durability_(durability) {}
+  FoedusWorker(foedus::Database* db, foedus::Session session, foedus::Durability durability)
+      : db_(db), session_(std::move(session)), durability_(durability) {}
 
   template <typename F>
   foedus::Status transact(F&& f) {
@@ -119,6 +119,12 @@ class FoedusWorker {
     return run(f, {.durability = durability_, .read_only = true});
   }
 
+  // Reads the newest snapshot.
+  template <typename F>
+  foedus::Status snapshot(F&& f) {
+    return run(f, {.isolation = foedus::Isolation::kSnapshot, .durability = durability_});
+  }
+
   Counters counters() const;
   // The epoch of the last commit; 0 if there was nothing to wait for.
   std::uint64_t last_epoch() const { return last_epoch_; }
@@ -126,15 +132,20 @@ class FoedusWorker {
  private:
   // With the back-off below this is some 10 s of failure: then the conflict is handed out.
   static constexpr std::uint32_t kTriesMax = 100'000;
+  static constexpr std::uint32_t kTriesForRoom = 50;
 
   template <typename F>
   foedus::Status run(F& f, foedus::TxnOptions options) {
+    std::uint32_t tries_for_room = 0;
     for (std::uint32_t tries = 1;; ++tries) {
       options.is_retry = tries > 1;
       foedus::Status status = run_once(f, options);
       if (status.is_ok()) {
         ++commits_;
         return status;
+      }
+      if (status.code() == foedus::ErrorCode::kOutOfMemory) [[unlikely]] {
+        if (tries_for_room++ != kTriesForRoom && make_room()) continue;
       }
       if (status.code() != foedus::ErrorCode::kConflict) {
         ++rollbacks_;
@@ -164,11 +175,15 @@ class FoedusWorker {
     return status;
   }
 
+  // Memory is spent: makes a snapshot, which gives back volatile pages. False: it cannot.
+  [[gnu::cold]] bool make_room();
   // Waits about 2^tries pauses of the processor, at random, and yields it from some length on.
   void back_off(std::uint32_t tries);
 
+  foedus::Database* db_;
   foedus::Session session_;
   foedus::Durability durability_;
+  std::uint64_t rooms_made_ = 0;
   std::uint64_t last_epoch_ = 0;
   std::uint64_t commits_ = 0;
   std::uint64_t rollbacks_ = 0;

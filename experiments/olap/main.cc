@@ -27,6 +27,7 @@
 DEFINE_uint32(lines, 15, "lines of each order, 1 .. 1000; the paper has 15, 100 and 500");
 DEFINE_uint64(total_lines, 3'000'000, "lines of all orders together, about");
 DEFINE_string(pages, "both", "hot: volatile pages; cold: snapshot pages; both: in turn");
+DEFINE_string(cold_isolation, "serializable", "serializable, or snapshot: of reads of cold pages");
 DEFINE_uint32(rounds, 5, "runs of --seconds of each side");
 
 namespace experiments::olap {
@@ -67,6 +68,7 @@ class Side {
   // Everything into a snapshot, and no volatile page left that could be.
   foedus::Status make_cold() {
     FOEDUS_CHECK(backend_.database().glean().status());
+    reads_snapshot_ = FLAGS_cold_isolation == "snapshot";
     bytes_before_reads_ = backend_.database().stats().volatile_page_bytes;
     return {};
   }
@@ -140,13 +142,16 @@ class Side {
       : name_(std::move(name)), backend_(std::move(backend)), orders_(orders) {}
 
   foedus::Status read(FoedusWorker& worker, std::uint64_t customer, OrderStatus& seen) const {
-    return worker.read_only(
-        [&](FoedusTxn& txn) { return orders_.order_status(txn, customer, seen); });
+    const auto order_status = [&](FoedusTxn& txn) {
+      return orders_.order_status(txn, customer, seen);
+    };
+    return reads_snapshot_ ? worker.snapshot(order_status) : worker.read_only(order_status);
   }
 
   const std::string name_;
   FoedusBackend backend_;
   const Orders orders_;
+  bool reads_snapshot_ = false;
   Histogram latency_;
   std::uint64_t bytes_before_reads_ = 0;  // of a cold side
 };
@@ -158,6 +163,9 @@ foedus::Status check_flags() {
   if (FLAGS_rounds < 1 || FLAGS_rounds > 1000) return failed(code, "--rounds must be 1 .. 1000");
   if (FLAGS_pages != "hot" && FLAGS_pages != "cold" && FLAGS_pages != "both") {
     return failed(code, "--pages must be hot, cold or both");
+  }
+  if (FLAGS_cold_isolation != "serializable" && FLAGS_cold_isolation != "snapshot") {
+    return failed(code, "--cold-isolation must be serializable or snapshot");
   }
   if (FLAGS_pages != "hot" && !log_is_on()) {
     return failed(code, "snapshots are made of the log: --log must be on");
