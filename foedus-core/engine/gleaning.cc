@@ -196,7 +196,7 @@ bool Gleaning::is_due(Drop* drop) {
   const GleanOptions& options = engine_->options().glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
          (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
-         pages_to_drop(Drop::kAsNeeded) != 0;
+         (options.volatile_percent != 0 && pages_to_drop(Drop::kAsNeeded) != 0);
 }
 
 std::uint64_t Gleaning::step() {
@@ -451,7 +451,6 @@ Status Gleaning::remove_superseded() {
   snapshots.expire();
   return snapshot::remove_unneeded(engine_->device(), snapshots.in_use(), files_.get(),
                                    cache_.get());
-  return {};
 }
 
 }  // namespace foedus::engine

@@ -163,6 +163,10 @@ std::vector<LogSegment> Log::segments() const { return directory_->segments(); }
 
 namespace {
 
+Epoch cut_of(const LogSegment& segment, Epoch newest) {
+  return std::min(newest, Epoch(segment.cut_epoch));
+}
+
 struct OpenedSegment {
   std::unique_ptr<device::File> file;
   SegmentHeader header;
@@ -188,14 +192,13 @@ Result<std::unique_ptr<SegmentRecords>> Log::open_segment(const LogSegment& segm
                                                           Epoch newest) const {
   FOEDUS_TRY(OpenedSegment opened, open_file(device_, segment));
   return std::make_unique<SegmentRecords>(std::move(opened.file), opened.header,
-                                          segment.synced_bytes,
-                                          std::min(newest, Epoch(segment.cut_epoch)));
+                                          segment.synced_bytes, cut_of(segment, newest));
 }
 
 Status Log::read(const LogSegment& segment, Epoch newest, const RecordVisitor& visit) const {
   FOEDUS_TRY(OpenedSegment opened, open_file(device_, segment));
   SegmentRecords records(std::move(opened.file), opened.header, segment.synced_bytes,
-                         std::min(newest, Epoch(segment.cut_epoch)));
+                         cut_of(segment, newest));
   return visit_all(&records, opened.header.incarnation, visit);
 }
 

@@ -107,6 +107,61 @@ TEST_F(GleanCrashTest, a_power_failure_at_any_call_of_a_recovery_loses_nothing) 
   EXPECT_GT(points_of_all, 200u);
 }
 
+// The process dies in a glean, the database is opened, and only then power fails: what the first
+// left in the system's cache, the manifest's name above all, has not been relied upon before it was
+// made durable.
+TEST_F(GleanCrashTest, a_process_that_dies_in_a_glean_and_a_power_failure_later_lose_nothing) {
+  FailingDevice prepared;
+  prepare(&prepared, 30, 3);
+  const std::vector<ModelTxn> before = txns_;
+  std::uint64_t point = 0;
+  for (bool reached_end = false; !reached_end; ++point) {
+    SCOPED_TRACE("call " + std::to_string(point));
+    txns_ = before;
+    const auto device = prepared.copy();
+    {
+      Life life(device.get(), 11);
+      testing::must(life.open(2));
+      write(&life, 10);
+      device->lose_power_after(point);
+      static_cast<void>(life.glean().is_ok());
+      reached_end = !device->has_lost_power();
+    }
+    device->crash_process();
+    {
+      Life life(device.get(), 12);
+      testing::must(life.open(2));
+      ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
+    }
+    expect_all(device.get(), FailingDevice::kDropAll);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// The directory cannot be synced behind the manifest's new name; the next glean finds it, and cuts
+// the log on its account.
+TEST_F(GleanCrashTest, a_manifest_of_unknown_durability_is_made_durable_before_the_log_is_cut) {
+  FailingDevice prepared;
+  prepare(&prepared, 30, 4);
+  const std::vector<ModelTxn> before = txns_;
+  for (std::uint64_t skip = 0; skip < 6; ++skip) {
+    SCOPED_TRACE("sync of the directory " + std::to_string(skip));
+    txns_ = before;
+    const auto device = prepared.copy();
+    {
+      Life life(device.get(), 13);
+      testing::must(life.open(2));
+      write(&life, 10);
+      device->fail(testing::Call::kSyncDirectory, skip, 5);
+      static_cast<void>(life.glean().is_ok());
+      device->clear_faults();
+      static_cast<void>(life.glean().is_ok());
+    }
+    expect_all(device.get(), FailingDevice::kDropAll);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // An error of the device in the middle of a glean is reported, or was one that the log could do
 // without; the database goes on, and the next glean is a whole one.
 TEST_F(GleanCrashTest, a_glean_that_fails_is_reported_and_the_next_one_succeeds) {
