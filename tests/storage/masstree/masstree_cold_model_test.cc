@@ -5,6 +5,7 @@
 #include <set>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/storage/masstree/masstree_install.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_cold_fixture.h"
 
@@ -20,6 +21,9 @@ class MasstreeColdModelTest : public MasstreeColdTest {
   static constexpr std::uint32_t kSessions = 4;
   using Value = std::optional<std::string>;
   using Values = std::map<std::string, Value, std::less<>>;
+
+  explicit MasstreeColdModelTest(Gleaned::Install install = SimpleInstall::install)
+      : MasstreeColdTest(std::move(install)) {}
 
   struct Open {
     bool is_open = false;
@@ -252,12 +256,25 @@ class MasstreeColdModelTest : public MasstreeColdTest {
   unsigned commits_ = 0;
 };
 
+// The same with installations that exchange runs of pages.
+class MasstreeInstalledModelTest : public MasstreeColdModelTest {
+ protected:
+  MasstreeInstalledModelTest() : MasstreeColdModelTest(install) {}
+};
+
 TEST_F(MasstreeColdModelTest, EqualsAMapAfterAnything) { run(testing::test_seed(1), 12'000, 0); }
 TEST_F(MasstreeColdModelTest, EqualsAMapAfterAnythingElse) {
   run(testing::test_seed(1) + 1, 12'000, 0);
 }
 TEST_F(MasstreeColdModelTest, EqualsAMapAfterALoad) {
   run(testing::test_seed(1) + 2, 12'000, 6000);
+}
+
+TEST_F(MasstreeInstalledModelTest, EqualsAMapAfterAnything) {
+  run(testing::test_seed(1) + 3, 12'000, 0);
+}
+TEST_F(MasstreeInstalledModelTest, EqualsAMapAfterALoad) {
+  run(testing::test_seed(1) + 4, 12'000, 6000);
 }
 
 }  // namespace
