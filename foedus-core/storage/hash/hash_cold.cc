@@ -72,12 +72,13 @@ class ColdSearch {
       if (!ids.volatile_page.is_null()) {
         page = source_.pool->resolve(ids.volatile_page);
       } else {
-        const bool is_void = control_->is_dropped() || (holder == nullptr && ids.is_null());
-        if (is_void) return Step::kFailed;
-        // H10
+        if (control_->is_dropped()) return Step::kFailed;
+        // H10. Before anything is believed: both halves are null in no moment of a root's first
+        // installation and drop, but may be in two.
         const bool is_stable =
             pointer->load() == ids && (holder == nullptr || holder->owner_of(digit) == owner);
         if (!is_stable) return Step::kAgain;
+        if (holder == nullptr && ids.is_null()) return Step::kFailed;
         if (intent == Intent::kRead && !ids.snapshot_page.is_null()) {
           FOEDUS_SYNC_POINT("hash:cold_read");
           ctx_.remember_pointer(pointer, holder == nullptr ? nullptr : &holder->header, ids,
