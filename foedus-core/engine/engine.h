@@ -6,8 +6,8 @@
 //   close: users gone ► gleaner ► rings durable ► log sealed ► clock ► memory ► device (unlock)
 //
 //   E7  Nothing is written to a directory that could not be read: errors of open leave what it
-//       holds as it was. E8  Users get sessions only after recovery has finished and its cut is
-//       durable.
+//       holds as it was.
+//   E8  Users get sessions only after recovery has finished and its cut is durable.
 //   E12 A child of fork() touches nothing behind an engine of its parent: threads are not there,
 //       locks may be held for ever, pools and rings are not mapped, and their addresses may be in
 //       use for something else. So every call looks at the generation of the process first, and the
