@@ -19,6 +19,8 @@ constexpr std::uint64_t kLookUs = 20'000;             // between two looks wheth
 constexpr std::uint64_t kAfterFailureUs = 2'000'000;  // before the next try
 constexpr std::uint64_t kRoomWaitUs = 200'000;        // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
+constexpr std::uint64_t kPagesWaitUs = 20'000;        // for the same, between two rounds
+constexpr int kInstallRounds = 32;
 constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
 // Of a record and of what a reducer keeps of it: the least memory of a mapper.
 constexpr std::uint64_t kMapperBytesMin = 5u << 20;
@@ -38,6 +40,7 @@ Status Gleaning::make_cache() {
                                        options.glean.cache_bytes, options.huge_pages,
                                        options.numa_binding, files_.get(), &engine_->clock()));
   pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
+  pages_->fill_stock();  // to exchange pages takes pages
   last_us_ = engine_->runtime().now_us();
   return {};
 }
@@ -340,7 +343,34 @@ std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
   return in_use > target + waiting ? in_use - target - waiting : 0;
 }
 
+// To exchange pages takes pages: where there are next to none, a round frees what the next needs.
 Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
+  for (int round = 1;; ++round) {
+    const std::uint64_t dropped_before = report->pages_dropped;
+    report->pages_kept = 0;
+    FOEDUS_CHECK(install_once(manifest, drop, report));
+    const std::uint64_t pages_max = engine_->pool_bytes_max() / page::kPageBytes;
+    const bool is_short = engine_->pool().pages_in_use() > pages_max / 8 * 7;
+    const bool goes_on = is_short && pages_to_drop(drop) != 0 &&
+                         report->pages_dropped != dropped_before && round < kInstallRounds;
+    if (!goes_on) return {};
+    wait_for_pages();
+  }
+}
+
+// Until what was dropped so far may be used again, but not for long.
+void Gleaning::wait_for_pages() {
+  epoch::EpochClock& clock = engine_->clock();
+  const Epoch stamp = clock.current();
+  for (std::uint64_t waited_us = 0; waited_us < kPagesWaitUs; waited_us += kRoomLookUs) {
+    if (clock.reclaimable() >= stamp) break;
+    clock.hurry(stamp);
+    engine_->runtime().pause(kRoomLookUs);
+  }
+  reclaim();
+}
+
+Status Gleaning::install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
   std::uint64_t done = 0;
   bool needs_earlier = false;
   needs_earlier_ = true;  // if it fails half-way

@@ -82,6 +82,8 @@ class Gleaning final : public base::Task {
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   Status install_storage(const snapshot::ManifestStorage& storage, Epoch covered, Drop drop,
                          GleanReport* report, bool* needs_earlier);
+  Status install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
+  void wait_for_pages();
   std::uint64_t pages_to_drop(Drop drop) const;
   void reclaim();
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);

@@ -32,6 +32,16 @@ PageHeader* SessionPages::allocate_from_pool() {
   return pool_->resolve(stock_[--stock_count_]);
 }
 
+void SessionPages::fill_stock() {
+  while (stock_count_ < kStockPages) {
+    const std::uint32_t taken =
+        pool_->take(soc_, stock_ + stock_count_, std::min(kStockPages - stock_count_,
+                                                          PagePool::kBatchPages));
+    if (taken == 0) return;
+    stock_count_ += taken;
+  }
+}
+
 void SessionPages::put_away(VolatilePageId id) {
   FOEDUS_INVARIANT(id.soc() < pool_->socs(), id.word());
   if (away_count_ == PagePool::kBatchPages) {

@@ -64,6 +64,10 @@ class SessionPages {
     }
   }
 
+  // Takes pages from the pool until the stock is full, or the pool empty: a reserve, which what is
+  // reclaimed later fills up again before any of it goes to the pool.
+  void fill_stock();
+
   std::uint64_t retired_count() const { return retired_.count(); }
 
  private:
