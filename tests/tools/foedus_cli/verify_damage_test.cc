@@ -106,7 +106,7 @@ TEST_F(VerifyDamageTest, wrong_counts_of_live_pages_are_named) {
   copy.write_bytes(kManifest, 0, snapshot::encode_manifest(manifest).value());
   const Answer answer = verify(copy);
   EXPECT_EQ(answer.status, ExitStatus::kDamaged);
-  EXPECT_TRUE(answer.says("snapshot-00000001-0: its roots lead to ")) << answer.out;
+  EXPECT_TRUE(answer.says("its root leads to pages snapshot-00000001-0: ")) << answer.out;
 }
 
 TEST_F(VerifyDamageTest, a_manifest_of_another_version_is_refused) {
