@@ -60,7 +60,8 @@ class ProgramTest(unittest.TestCase):
                          sum(one["records"] for one in info["segments"]))
 
     def test_records_are_one_document(self):
-        document = self.document("log", "--dir", self.dir, "--storage", "order_line", "--limit", "9")
+        document = self.document("log", "--dir", self.dir, "--storage", "order_line",
+                                 "--limit", "9")
         self.assertEqual(len(document["records"]), 9)
         self.assertEqual({one["storage_name"] for one in document["records"]}, {"order_line"})
 
