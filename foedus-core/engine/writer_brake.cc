@@ -34,7 +34,7 @@ std::uint64_t WriterBrake::step() {
   const double log = log_pressure();
   const double pressure = std::clamp(std::max(log, memory_pressure()), 0.0, 1.0);
   std::uint64_t wait_us = 0;
-  if (!engine_->gleaning()->has_failed()) {
+  if (!engine_->gleaning()->has_failed() && !engine_->log_has_failed()) {
     wait_us = static_cast<std::uint64_t>(pressure * pressure * kWaitUsMax);
     if (log >= 1) wait_us = kStop;
   }

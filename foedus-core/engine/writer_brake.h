@@ -3,7 +3,7 @@
 // makes room, smoothly at first.
 //
 //   E18 Writers wait at begin(), where they have no lock and no pin: nothing that the gleaner waits
-//       for can be waiting for them. Nobody waits for a gleaner that has failed.
+//       for can be waiting for them. Nobody waits for a gleaner, or for a log, that has failed.
 //
 //   pressure   0 .. 1 from half of the log's bound to the bound, and from four fifths of the memory
 //              of volatile pages to all of it; the higher one counts

@@ -44,7 +44,7 @@ struct GleanOptions {
   // A glean starts by itself once so many bytes of log are in no snapshot. It bounds the log, the
   // time that recovery takes, and how often a page is written: fewer bytes, more writing. 0: not by
   // bytes. At least 1 MiB.
-  std::uint64_t log_bytes = 128u << 20;
+  std::uint64_t log_bytes = 64u << 20;
   // And when the newest snapshot is so old and there is any log behind it, in microseconds. 0: not
   // by time.
   std::uint64_t interval_us = 60'000'000;
