@@ -43,8 +43,9 @@ class PartitionComposer final : public base::Task {
   explicit PartitionComposer(const Parts& parts)
       : parts_(parts), subtrees_(parts.storages->size()), ledgers_(parts.storages->size()) {}
 
-  // Runs until it is done, and wakes who waits.
   const char* name() const override { return "foedus-composer"; }
+  bool is_background() const override { return true; }
+  // A storage; the last one wakes who waits.
   std::uint64_t step() override;
   // order: acquire, pairs with the release in step(): what it made is seen.
   bool is_done() const { return done_.load_acquire() != 0; }

@@ -2,6 +2,7 @@
 #include "foedus-core/base/task.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -25,6 +26,9 @@ WaitPoint::WaitPoint() : parking_(std::make_unique<Parking>()) {}
 WaitPoint::~WaitPoint() = default;
 
 namespace {
+
+// A tenth of the processor where another thread wants it.
+constexpr int kBackgroundNice = 10;
 
 template <typename Ready>
 bool wait_for(std::condition_variable* awake, std::unique_lock<std::mutex>* lock,
@@ -91,6 +95,10 @@ class TaskThread {
 
  private:
   void run() {
+    // Of this thread alone; the system lets everybody do so, and if not, nothing is lost.
+    if (task_->is_background()) {
+      [[maybe_unused]] const int ignored = ::nice(kBackgroundNice);
+    }
     std::unique_lock lock(mutex_);
     for (;;) {
       if (!claimed_ && stopping_) return;

@@ -27,6 +27,9 @@ class Task {
   virtual ~Task() = default;
   // For thread names and messages; at most 15 bytes are shown. Constant.
   virtual const char* name() const = 0;
+  // Long work that nobody waits for soon, and that holds no lock which others spin for: its thread
+  // gives way to those of users where there are more threads than processors.
+  virtual bool is_background() const { return false; }
   // Never called by two threads at the same time.
   virtual std::uint64_t step() = 0;
 };

@@ -48,6 +48,7 @@ class Mapper : public base::Task {
          RecordSource* source, std::vector<Inbox*> inboxes, const MapperOptions& options);
 
   const char* name() const override { return "mapper"; }
+  bool is_background() const override { return true; }
   std::uint64_t step() override;
 
   // order: acquire, pairs with the release in end(): status and counts are final.

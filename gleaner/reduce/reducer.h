@@ -66,6 +66,7 @@ class Reducer : public base::Task {
   Inbox* inbox() { return &inbox_; }
 
   const char* name() const override { return "reducer"; }
+  bool is_background() const override { return true; }
   std::uint64_t step() override;
 
   // order: acquire, pairs with the release in end(): status, counts and streams are there.
