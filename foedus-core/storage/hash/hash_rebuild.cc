@@ -1,5 +1,6 @@
 #include "foedus-core/storage/hash/hash_rebuild.h"
 
+#include <optional>
 #include <algorithm>
 #include <cstring>
 
@@ -264,6 +265,10 @@ void Replacement::publish() {
   }
   follow_page_version(bin_);
   if (buddy_ == nullptr) {
+    // H2: from the mark on others can reach them, but their pointers are not in place yet.
+    const occ::LockGuard first(&successors_.first->header.lock);
+    std::optional<occ::LockGuard> second;
+    if (successors_.second != nullptr) second.emplace(&successors_.second->header.lock);
     mark_moved(bin_);
     FOEDUS_SYNC_POINT("hash:moved");
     return replace_bin(source_, bin_, successors_);
