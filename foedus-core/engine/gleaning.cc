@@ -1,6 +1,7 @@
 #include "foedus-core/engine/gleaning.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -19,8 +20,6 @@ constexpr std::uint64_t kLookUs = 20'000;             // between two looks wheth
 constexpr std::uint64_t kAfterFailureUs = 2'000'000;  // before the next try
 constexpr std::uint64_t kRoomWaitUs = 200'000;        // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
-constexpr std::uint64_t kPagesWaitUs = 20'000;        // for the same, between two rounds
-constexpr int kInstallRounds = 32;
 constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
 // Of a record and of what a reducer keeps of it: the least memory of a mapper.
 constexpr std::uint64_t kMapperBytesMin = 5u << 20;
@@ -102,7 +101,9 @@ Status Gleaning::recover(std::optional<snapshot::Manifest> manifest) {
     page::SnapshotPageId root;
     if (manifest_.has_value()) {
       for (const snapshot::ManifestStorage& one : manifest_->storages) {
-        if (one.id == meta.id) root = one.root;
+        if (one.id != meta.id) continue;
+        root = one.root;
+        needed_from_[meta.id] = manifest_->number;
       }
     }
     FOEDUS_CHECK(known.recover(meta, root));
@@ -204,7 +205,7 @@ bool Gleaning::is_due(Drop* drop) {
 
 std::uint64_t Gleaning::step() {
   reclaim();
-  if (!needs_earlier_ && !engine_->snapshots().expire().empty() && wait_for_readers()) {
+  if (!engine_->snapshots().expire().empty() && wait_for_readers()) {
     const Status status = remove_superseded();
     if (!status.is_ok()) engine_->say(LogLevel::kWarning, "gleaner: " + status.message());
   }
@@ -329,86 +330,6 @@ void Gleaning::tell(const GleanProgress& progress) {
   if (progress_ != nullptr) (*progress_)(progress);
 }
 
-// ---- install
-// ------------------------------------------------------------------------------------
-
-std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
-  constexpr std::uint64_t kAll = ~std::uint64_t{0};
-  if (drop == Drop::kNone) return 0;
-  const std::uint32_t percent = engine_->options().glean.volatile_percent;
-  if (drop == Drop::kAll || percent == 0) return kAll;
-  const std::uint64_t target = engine_->pool_bytes_max() / page::kPageBytes / 100 * percent;
-  const std::uint64_t waiting = pages_->retired_count();
-  const std::uint64_t in_use = engine_->pool().pages_in_use();
-  return in_use > target + waiting ? in_use - target - waiting : 0;
-}
-
-// To exchange pages takes pages: where there are next to none, a round frees what the next needs.
-Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
-  for (int round = 1;; ++round) {
-    const std::uint64_t dropped_before = report->pages_dropped;
-    report->pages_kept = 0;
-    FOEDUS_CHECK(install_once(manifest, drop, report));
-    const std::uint64_t pages_max = engine_->pool_bytes_max() / page::kPageBytes;
-    const bool is_short = engine_->pool().pages_in_use() > pages_max / 8 * 7;
-    const bool goes_on = is_short && pages_to_drop(drop) != 0 &&
-                         report->pages_dropped != dropped_before && round < kInstallRounds;
-    if (!goes_on) return {};
-    wait_for_pages();
-  }
-}
-
-// Until what was dropped so far may be used again, but not for long.
-void Gleaning::wait_for_pages() {
-  epoch::EpochClock& clock = engine_->clock();
-  const Epoch stamp = clock.current();
-  for (std::uint64_t waited_us = 0; waited_us < kPagesWaitUs; waited_us += kRoomLookUs) {
-    if (clock.reclaimable() >= stamp) break;
-    clock.hurry(stamp);
-    engine_->runtime().pause(kRoomLookUs);
-  }
-  reclaim();
-}
-
-Status Gleaning::install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
-  std::uint64_t done = 0;
-  bool needs_earlier = false;
-  needs_earlier_ = true;  // if it fails half-way
-  for (const snapshot::ManifestStorage& storage : manifest.storages) {
-    tell({GleanStage::kInstall, done++, manifest.storages.size()});
-    FOEDUS_CHECK(install_storage(storage, manifest.covered, drop, report, &needs_earlier));
-    reclaim();
-  }
-  needs_earlier_ = needs_earlier;
-  return {};
-}
-
-Status Gleaning::install_storage(const snapshot::ManifestStorage& storage, Epoch covered, Drop drop,
-                                 GleanReport* report, bool* needs_earlier) {
-  epoch::EpochClock& clock = engine_->clock();
-  clock.pin(session_);  // E17
-  Result<occ::InstallCounts> counts = occ::InstallCounts();
-  occ::StorageControl* const control = engine_->catalog().find(storage.id);
-  if (control != nullptr && !control->is_dropped()) {
-    const occ::Installation installation{.pool = &engine_->pool(),
-                                         .pages = pages_.get(),
-                                         .cache = cache_.get(),
-                                         .clock = &clock,
-                                         .control = control,
-                                         .covered = covered,
-                                         .soc = 0,
-                                         .session = session_,
-                                         .pages_to_drop = pages_to_drop(drop)};
-    counts = storage::install(installation, storage.root);
-  }
-  clock.unpin(session_);
-  if (!counts.is_ok()) return std::move(Status(counts.status()).at_table(storage.name));
-  report->pages_dropped += counts->pages_dropped;
-  report->pages_kept += counts->pages_kept;
-  *needs_earlier |= counts->may_need_earlier;
-  return {};
-}
-
 // ---- what is not needed any more
 // ---------------------------------------------------------------
 
@@ -429,7 +350,7 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
     report->pages_live += file.live_pages;
     report->pages_total += file.pages;
   }
-  if (needs_earlier_ || !wait_for_readers()) return {};
+  if (!wait_for_readers()) return {};
   FOEDUS_SYNC_POINT("gleaning:before_removal");
   return remove_superseded();
 }
@@ -449,9 +370,7 @@ bool Gleaning::wait_for_readers() const {
 
 void Gleaning::publish(const snapshot::Manifest& manifest) {
   Snapshots& snapshots = engine_->snapshots();
-  if (snapshots.newest() >= manifest.number) return;
-  needs_earlier_ = true;  // until it is installed
-  snapshots.publish(manifest);
+  if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
 }
 
 // Those that could be read before the database was closed can be again. One that is not the newest
@@ -470,17 +389,19 @@ Status Gleaning::publish_found() {
     if (!manifest.is_ok()) return manifest.status();
     publish(*manifest);
   }
-  needs_earlier_ = false;  // nothing is in memory
   return remove_superseded();
 }
 
-// E16, E21. What could not be removed is found again the next time. REQUIRES: !needs_earlier_,
-// wait_for_readers().
+// E16, E21. What could not be removed is found again the next time. REQUIRES: wait_for_readers().
 Status Gleaning::remove_superseded() {
   Snapshots& snapshots = engine_->snapshots();
   snapshots.expire();
-  return snapshot::remove_unneeded(engine_->device(), snapshots.in_use(), files_.get(),
-                                   cache_.get());
+  std::vector<page::SnapshotNumber> keep = snapshots.in_use();
+  FOEDUS_TRY(const auto numbers, snapshot::find_manifests(engine_->device()));
+  const page::SnapshotNumber oldest = oldest_needed();
+  std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(keep),
+               [oldest](page::SnapshotNumber number) { return number >= oldest; });
+  return snapshot::remove_unneeded(engine_->device(), keep, files_.get(), cache_.get());
 }
 
 }  // namespace foedus::engine

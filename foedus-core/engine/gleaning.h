@@ -8,14 +8,15 @@
 //
 //   E15 `covered` is read from the durable epoch before the segments are listed: all records up to
 //       it are on the device, in segments that the list has (log.h).
-//   E16 The log is cut only up to what a durable manifest covers. Manifests before it, and files
-//       that only they list, go after the new one was installed everywhere, if no volatile page can
-//       lead to what is only there, and the transactions that began before are over. Else they stay
-//       until a later glean; open() finds no volatile page.
+//   E16 The log is cut only up to what a durable manifest covers. Of each storage it is known which
+//       snapshot was the last to be installed so that nothing volatile leads to an earlier one
+//       (O16). Manifests before the oldest of these, and files that only they list, go once the
+//       transactions that began before that are over, but for those that are read or kept.
 //   E17 Installing pins the reclamation of pages for one storage at a time, before it looks whether
 //       the storage was dropped: a drop that comes later waits for the pin before it frees pages.
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -80,8 +81,9 @@ class Gleaning final : public base::Task {
   Result<snapshot::Manifest> make(GleanReport* report);
   Status look_again();
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
-  Status install_storage(const snapshot::ManifestStorage& storage, Epoch covered, Drop drop,
-                         GleanReport* report, bool* needs_earlier);
+  Status install_storage(const snapshot::ManifestStorage& storage, const snapshot::Manifest& of,
+                         Drop drop, GleanReport* report);
+  page::SnapshotNumber oldest_needed() const;
   Status install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   void wait_for_pages();
   std::uint64_t pages_to_drop(Drop drop) const;
@@ -103,8 +105,10 @@ class Gleaning final : public base::Task {
   std::unique_ptr<page::SessionPages> pages_;
 
   // Used by step() and open().
-  std::uint64_t last_us_ = 0;   // when the last glean began
-  bool needs_earlier_ = false;  // a pointer may lead to pages that the newest snapshot has not
+  std::uint64_t last_us_ = 0;  // when the last glean began
+  // E16. By storage: what is volatile leads to pages of no snapshot before this one. Storages that
+  // were never installed, or are gone, have none.
+  std::map<page::StorageId, page::SnapshotNumber> needed_from_;
 
   // Own synchronization.
   base::WaitPoint finished_;

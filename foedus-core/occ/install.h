@@ -13,6 +13,8 @@
 #include "foedus-core/page/dual_page_pointer.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
+#include "foedus-core/page/tid.h"
+#include "foedus-core/page/tid.h"
 
 namespace foedus::occ {
 
@@ -34,6 +36,24 @@ inline void copy_snapshot_page(const page::PageHeader* from, page::VolatilePageI
   page->page_id = id.word();
   page->crc32c = 0;
   page->last_soc.store_relaxed(soc);  // order: relaxed, not reachable yet
+}
+
+// Gives a record whose payload is a chain of a snapshot (O13) the name that the chain has in
+// another one. Both names are of the same bytes, and it is one aligned word: readers see either
+// (O9). is_named(): whether the record still has such a name. False: the record is in use or
+// elsewhere, or `chain` is null; the name is as it was.
+template <typename IsNamed>
+bool name_chain(page::RecordHeader* record, char* body, page::SnapshotPageId chain,
+                IsNamed&& is_named) {
+  LockWaiter waiter;
+  if (!try_lock(&record->lock, &waiter)) return false;
+  // Under its lock nobody writes to it, nor moves it.
+  const bool is_of_no_use = !is_named() || record->load_tid().is_deleted();
+  const bool is_here = !chain.is_null() && !record->load_tid().is_moved();
+  const std::uint64_t word = chain.word();
+  if (!is_of_no_use && is_here) base::racy_write(body, &word, sizeof(word));
+  unlock(&record->lock, &waiter);
+  return is_of_no_use || is_here;
 }
 
 }  // namespace foedus::occ

@@ -8,10 +8,19 @@
 //       dropped before its pointer loses the volatile half: who sees the pointer without it can
 //       never meet an old record that looks alive. One lock that is not free, one newer record, and
 //       nothing is marked.
+//   O16 Afterwards what is volatile leads to pages of the new snapshot only: each pointer whose
+//       volatile half is null to a page of its tree, each record that was copied with the name of
+//       its payload (O13) to a file of it. Where the two trees have other shapes, the old page is
+//       made volatile. What the installer has found so stays so: sessions move such pointers and
+//       names within their range of keys, and make new ones only by copying the page that a pointer
+//       leads to while it does. What it could not look at, because it moved away meanwhile, or
+//       could not change, it reports: then the files of earlier snapshots stay until a later one.
 //   O12 An epoch that a snapshot covers is over: its transactions have published, so what the
 //       snapshot does not have of them is in no page either.
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/occ/cold_pages.h"
@@ -26,7 +35,7 @@ namespace foedus::occ {
 
 struct Installation {
   page::PagePool* pool = nullptr;
-  page::SessionPages* pages = nullptr;    // to which dropped pages are given
+  page::SessionPages* pages = nullptr;  // to which dropped pages are given
   snapshot::PageCache* cache = nullptr;
   epoch::EpochClock* clock = nullptr;
   StorageControl* control = nullptr;
@@ -36,6 +45,13 @@ struct Installation {
   // How many volatile pages are dropped at most, or a few more; 0: pointers are installed only.
   // Sequential storages drop all that they can: nobody comes back to their pages.
   std::uint64_t pages_to_drop = ~std::uint64_t{0};
+  // The files of the snapshot: words of the ids of their pages 0, ascending.
+  std::span<const std::uint64_t> files = {};
+
+  // Whether the page stays as long as the snapshot, for it is in one of its files.
+  bool has_file_of(page::SnapshotPageId id) const {
+    return std::binary_search(files.begin(), files.end(), id.word() - id.page());
+  }
 
   static constexpr std::uint32_t kNoSession = ~std::uint32_t{0};
 };
@@ -48,7 +64,7 @@ inline ColdPages cold_pages_of(const Installation& installation) {
 struct InstallCounts {
   std::uint64_t pages_dropped = 0;
   std::uint64_t pages_kept = 0;  // volatile pages that changed since, or were in use
-  // What is volatile may lead to pages of earlier snapshots that the new one does not lead to.
+  // O16. What is volatile may lead to pages of earlier snapshots that are none of the new one.
   bool may_need_earlier = false;
 };
 

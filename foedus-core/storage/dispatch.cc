@@ -10,24 +10,6 @@
 
 namespace foedus::storage {
 
-namespace {
-
-// Shapes of volatile pages and of snapshots differ, and copied records name their large payloads in
-// the snapshot that they came from; but not where nothing was ever read from a snapshot, or nothing
-// is volatile. Arrays and sequential storages have no such pointers.
-Result<occ::InstallCounts> told(const occ::Installation& installation,
-                                Result<occ::InstallCounts> counts) {
-  if (!counts.is_ok()) return counts;
-  const occ::StorageControl& control = *installation.control;
-  // order: acquire and relaxed: the installer's own thread drops pages, and only drops make the
-  // root lose its last volatile page.
-  const bool was_cold = control.drop_epoch.load_acquire() != 0;
-  counts->may_need_earlier = was_cold && control.volatile_pages.load_relaxed() != 0;
-  return counts;
-}
-
-}  // namespace
-
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
   switch (control->meta.kind) {
     case StorageKind::kMasstree: return masstree::create(pool, pages, control);
@@ -51,9 +33,9 @@ void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* 
 Result<occ::InstallCounts> install(const occ::Installation& installation,
                                    page::SnapshotPageId root) {
   switch (installation.control->meta.kind) {
-    case StorageKind::kMasstree: return told(installation, masstree::install(installation, root));
+    case StorageKind::kMasstree: return masstree::install(installation, root);
     case StorageKind::kArray: return array::install(installation, root);
-    case StorageKind::kHash: return told(installation, hash::install(installation, root));
+    case StorageKind::kHash: return hash::install(installation, root);
     case StorageKind::kSequential: return sequential::install(installation, root);
   }
   FOEDUS_INVARIANT(false, installation.control->meta.kind);

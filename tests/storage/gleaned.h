@@ -13,6 +13,7 @@
 #include "gleaner/compose/composition.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"
+#include "tests/storage/cold_leads.h"
 #include "tests/storage/storages.h"
 
 namespace foedus::storage {
@@ -67,19 +68,46 @@ class Gleaned {
     pages_.finish();
     root_ = *composed;
   }
-  // Its pages take the place of volatile ones, by the last session.
-  occ::InstallCounts install() {
+  // Its pages take the place of volatile ones, of so many or a few more, by the last session.
+  occ::InstallCounts install(std::uint64_t pages_to_drop = ~std::uint64_t{0}) {
     const std::uint32_t number = static_cast<std::uint32_t>(taken_.size()) - 1;
     Storages::Session& session = all_.session(number);
     session.begin();
-    const Result<occ::InstallCounts> counts =
-        install_({&all_.pool(), &session.pages(), all_.cache(), &all_.clock(), control_, covered_,
-                  0, number},
-                 root_);
+    // Nothing is moved from its file: all stay.
+    std::vector<std::uint64_t> files;
+    for (std::uint32_t i = 1; i <= snapshot_ && names_stay_; ++i) {
+      files.push_back(page::SnapshotPageId(page::SnapshotNumber{i}, 0, 0).word());
+    }
+    const Result<occ::InstallCounts> counts = install_({.pool = &all_.pool(),
+                                                        .pages = &session.pages(),
+                                                        .cache = all_.cache(),
+                                                        .clock = &all_.clock(),
+                                                        .control = control_,
+                                                        .covered = covered_,
+                                                        .session = number,
+                                                        .pages_to_drop = pages_to_drop,
+                                                        .files = files},
+                                                       root_);
     session.rollback();
     EXPECT_TRUE(counts.is_ok()) << counts.status().message();
+    const bool is_clean = counts.is_ok() && !counts->may_need_earlier;
+    if (is_clean) led_to_.clear();
+    led_to_.push_back(root_);
+    ++installs_;
+    clean_installs_ += is_clean ? 1 : 0;
     return counts.is_ok() ? *counts : occ::InstallCounts();
   }
+  // O16. What is volatile leads to pages of the snapshot that was the last to be installed without
+  // anything left, or of later ones. REQUIRES: no session is in a call.
+  void check_leads() {
+    ColdLeads leads(&all_.pool(), &pages_);
+    for (const page::SnapshotPageId root : led_to_) leads.allow(root);
+    if (!led_to_.empty()) leads.check(control_->root.load());
+  }
+  // Each record that names its payload in a snapshot is to look the name up in the new one.
+  void let_names_change() { names_stay_ = false; }
+  unsigned installs() const { return installs_; }
+  unsigned clean_installs() const { return clean_installs_; }
   occ::InstallCounts glean() {
     compose();
     return install();
@@ -111,6 +139,10 @@ class Gleaned {
   page::SnapshotPageId root_;
   std::uint32_t snapshot_ = 0;
   Epoch covered_;
+  std::vector<page::SnapshotPageId> led_to_;  // roots
+  bool names_stay_ = true;
+  unsigned installs_ = 0;
+  unsigned clean_installs_ = 0;
 };
 
 }  // namespace foedus::storage

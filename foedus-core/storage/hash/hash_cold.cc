@@ -1,12 +1,12 @@
 #include "foedus-core/storage/hash/hash_cold.h"
 
 #include <bit>
-#include <cstring>
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
 #include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/hash/hash_copy.h"
 #include "foedus-core/storage/hash/hash_snapshot_read.h"
 #include "foedus-core/storage/hash/hash_trie.h"
 
@@ -108,7 +108,10 @@ class ColdSearch {
   Step make_volatile(page::DualPagePointer* pointer, HashInteriorPage* holder,
                      const page::DualPageIds& ids, page::PageHeader** page) {
     page::PageHeader* const made =
-        ids.snapshot_page.is_null() ? make_first(holder) : copy(ids.snapshot_page);
+        ids.snapshot_page.is_null()
+            ? make_first(holder)
+            : copy_cold(source_, ids.snapshot_page,
+                        [this](page::SnapshotPageId id) { return ctx_.cold_page(id); });
     if (made == nullptr) return Step::kFailed;
     const std::size_t reads = ctx_.reads().size();
     const std::size_t pointers = ctx_.pointers().size();
@@ -119,7 +122,7 @@ class ColdSearch {
     page::PageHeader* const locked = holder == nullptr ? nullptr : &holder->header;
     if (!occ::change_pointer(pointer, locked, ids, after)) {
       ctx_.forget_since(reads, pointers);
-      release(made);
+      release_page(source_, made);
       return Step::kAgain;
     }
     if (followed) {
@@ -149,61 +152,8 @@ class ColdSearch {
     const unsigned bits = bits_above + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
     HashBinPage* const made = make_bin_page(source_, prefix_of(hash_, bits), bits, nullptr);
     if (made == nullptr) return nullptr;
-    give_birth(made);
+    give_birth(source_, made);
     return &made->header;
-  }
-
-  // One page of the snapshot is looked at after the other (O14).
-  page::PageHeader* copy(page::SnapshotPageId id) {
-    const page::PageHeader* const cold = ctx_.cold_page(id);
-    if (cold == nullptr) return nullptr;
-    FOEDUS_INVARIANT(cold->storage_id == control_->id(), id.word());
-    if (cold->kind != page::PageKind::kHashInterior) return copy_bin(cold);
-    page::PageHeader* const page = source_.pages->allocate();
-    if (page == nullptr) return nullptr;
-    occ::copy_snapshot_page(cold, source_.pool->id_of(page), source_.soc, page);
-    control_->volatile_pages.fetch_add_relaxed(1);  // order: relaxed, statistics
-    return page;
-  }
-
-  page::PageHeader* copy_bin(const page::PageHeader* cold) {
-    HashBinPage* head = nullptr;
-    HashBinPage* last = nullptr;
-    while (cold != nullptr) {
-      FOEDUS_INVARIANT(cold->kind == page::PageKind::kHashBin, cold->kind, cold->page_id);
-      page::PageHeader* const page = source_.pages->allocate();
-      if (page == nullptr) break;
-      occ::copy_snapshot_page(cold, source_.pool->id_of(page), source_.soc, page);
-      control_->volatile_pages.fetch_add_relaxed(1);  // order: relaxed, statistics
-      HashBinPage* const part = bin_of(page);
-      // order: all relaxed, nobody else can reach them yet.
-      const page::SnapshotPageId next(part->next_page.load_relaxed());
-      part->next_page.store_relaxed(0);
-      if (head == nullptr) head = part;
-      part->head = head->header.page_id;
-      if (last != nullptr) last->next_page.store_relaxed(page->page_id);
-      last = part;
-      if (next.is_null()) {
-        give_birth(head);
-        return &head->header;
-      }
-      cold = ctx_.cold_page(next);
-    }
-    if (head != nullptr) release_bin(source_, head);
-    return nullptr;
-  }
-
-  // H11. The drop that left the pointer null is seen: it was announced before.
-  void give_birth(HashBinPage* bin) {
-    const Epoch epoch(control_->drop_epoch.load_relaxed());  // order: relaxed, see above
-    bin->birth.store_relaxed(BinBirth(epoch, BinBirth::kSeveral).word());  // order: not reachable
-  }
-
-  void release(page::PageHeader* page) {
-    if (page->kind == page::PageKind::kHashBin) return release_bin(source_, bin_of(page));
-    source_.pages->release(page);
-    // order: relaxed, statistics.
-    control_->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});
   }
 
   // H9, but for the version of a bin. REQUIRES: nobody else can reach `page`, so that it still is

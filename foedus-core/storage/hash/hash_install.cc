@@ -5,8 +5,11 @@
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
+#include "foedus-core/occ/overflow.h"
 #include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/hash/hash_copy.h"
 #include "foedus-core/storage/hash/hash_drop.h"
+#include "foedus-core/storage/hash/hash_function.h"
 #include "foedus-core/storage/hash/hash_trie.h"
 
 namespace foedus::storage::hash {
@@ -51,11 +54,13 @@ class Installer {
  public:
   explicit Installer(const occ::Installation& installation)
       : installation_(installation),
+        source_{installation.pool, installation.pages, installation.control, installation.soc},
         cold_pages_(occ::cold_pages_of(installation)),
         subtree_(installation) {}
 
   Status run(SnapshotPageId root) {
     if (root.is_null()) return {};
+    root_ = root;
     return below(&installation_.control->root, nullptr, 0, root);
   }
   const occ::InstallCounts& counts() const { return counts_; }
@@ -69,8 +74,11 @@ class Installer {
       const page::DualPageIds before = pointer->load();
       if (before.volatile_page.is_null()) {
         // A session may make it volatile meanwhile. Empty then and now: nobody asks for an id.
-        const bool is_done = snapshot.is_null() || before.snapshot_page == snapshot;
-        if (is_done) return {};
+        if (before.snapshot_page == snapshot) return {};
+        if (snapshot.is_null()) {
+          counts_.may_need_earlier = true;
+          return {};
+        }
         const page::DualPageIds after{page::VolatilePageId(), snapshot};
         if (occ::change_pointer(pointer, locked, before, after)) return {};
         continue;
@@ -80,12 +88,15 @@ class Installer {
       if (!set_snapshot(pointer, before, bits, snapshot)) {
         if (pointer->load_volatile() != before.volatile_page) continue;  // replaced
         ++counts_.pages_kept;  // spread behind our look at the owners
+        counts_.may_need_earlier = true;
         return {};
       }
       FOEDUS_SYNC_POINT("hash:installed");
       const std::uint64_t kept = counts_.pages_kept;
       if (page->kind == page::PageKind::kHashInterior) {
         FOEDUS_CHECK(children(reinterpret_cast<HashInteriorPage*>(page), snapshot));
+      } else {
+        FOEDUS_CHECK(name_chains(reinterpret_cast<HashBinPage*>(page)));
       }
       const bool dropped =
           counts_.pages_dropped < installation_.pages_to_drop &&
@@ -98,20 +109,35 @@ class Installer {
   Status children(HashInteriorPage* page, SnapshotPageId snapshot) {
     ColdInterior interior;
     FOEDUS_TRY(const Cold cold, load(snapshot, &interior));
+    return for_each_child(page,
+                          [&](page::DualPagePointer* pointer, std::uint32_t digit,
+                              std::uint32_t span, unsigned bits) -> Status {
+                            std::optional<SnapshotPageId> child;
+                            if (cold == Cold::kNothing) child = SnapshotPageId();
+                            if (cold == Cold::kInterior)
+                              child = page_of_digits(interior, digit, span);
+                            return child.has_value() ? below(pointer, page, bits, *child)
+                                                     : leave_alone(pointer, page, bits);
+                          });
+  }
+
+  // Bins that were merged meanwhile may have digits that we were past, and names (O16) that we had
+  // not come to.
+  template <typename Visit>
+  Status for_each_child(HashInteriorPage* page, Visit&& visit) {
+    std::uint8_t owners[kDigits];
+    for (std::uint32_t i = 0; i < kDigits; ++i) {
+      owners[i] = static_cast<std::uint8_t>(page->owner_of(i));
+    }
     for (std::uint32_t digit = 0; digit < kDigits; ++digit) {
       const std::uint32_t span = span_at(*page, digit);
       if (span == 0) continue;
-      std::optional<SnapshotPageId> child;
-      if (cold == Cold::kNothing) child = SnapshotPageId();
-      if (cold == Cold::kInterior) child = page_of_digits(interior, digit, span);
-      page::DualPagePointer* const pointer = &page->pointers[digit];
-      const unsigned bits = page->header.flags + kDigitBits -
-                            static_cast<unsigned>(std::countr_zero(span));
-      if (child.has_value()) {
-        FOEDUS_CHECK(below(pointer, page, bits, *child));
-      } else {
-        leave_alone(pointer, page, bits);
-      }
+      const unsigned bits =
+          page->header.flags + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
+      FOEDUS_CHECK(visit(&page->pointers[digit], digit, span, bits));
+    }
+    for (std::uint32_t i = 0; i < kDigits; ++i) {
+      if (page->owner_of(i) != owners[i]) counts_.may_need_earlier = true;
     }
     return {};
   }
@@ -131,12 +157,90 @@ class Installer {
     return Cold::kInterior;
   }
 
-  // Of a page that the snapshot has no page for.
-  void leave_alone(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits) {
-    const page::DualPageIds before = pointer->load();
-    if (before.volatile_page.is_null() || is_unused(holder, before)) return;
-    if (!before.snapshot_page.is_null()) set_snapshot(pointer, before, bits, {});
+  // Of a page that the snapshot has no page for: what is cold there is of an earlier one (O16).
+  Status leave_alone(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits) {
+    page::DualPageIds ids = pointer->load();
+    if (ids.is_null() || is_unused(holder, ids)) return {};
+    if (ids.volatile_page.is_null()) {
+      FOEDUS_TRY(page::PageHeader* const made, copy(ids.snapshot_page));
+      const page::DualPageIds after{made == nullptr ? page::VolatilePageId() : made->volatile_id(),
+                                    SnapshotPageId()};
+      if (made == nullptr || !occ::change_pointer(pointer, &holder->header, ids, after)) {
+        if (made != nullptr) release_page(source_, made);
+        counts_.may_need_earlier = true;
+        return {};
+      }
+      FOEDUS_SYNC_POINT("hash:install_copied");
+      ids = after;
+    }
+    if (!ids.snapshot_page.is_null() && !set_snapshot(pointer, ids, bits, {})) {
+      counts_.may_need_earlier = true;
+    }
     ++counts_.pages_kept;
+    page::PageHeader* const page = installation_.pool->resolve(ids.volatile_page);
+    if (page->kind == page::PageKind::kHashBin) {
+      return name_chains(reinterpret_cast<HashBinPage*>(page));
+    }
+    auto* const interior = reinterpret_cast<HashInteriorPage*>(page);
+    return for_each_child(
+        interior, [&](page::DualPagePointer* child, std::uint32_t, std::uint32_t,
+                      unsigned child_bits) { return leave_alone(child, interior, child_bits); });
+  }
+
+  // Null: out of pages.
+  Result<page::PageHeader*> copy(SnapshotPageId id) {
+    const occ::ColdReads reads(&cold_pages_);
+    Status status;
+    page::PageHeader* const made = copy_cold(
+        source_, id, [&](SnapshotPageId cold) { return cold_pages_.page(cold, &status); });
+    if (!status.is_ok()) return status;
+    return made;
+  }
+
+  // O16. Payloads that are named in a file of an earlier snapshot get the names of the new one.
+  Status name_chains(HashBinPage* bin) {
+    for (HashBinPage* page = bin; page != nullptr; page = next_of(*source_.pool, page)) {
+      const std::uint32_t count = page->load_count();
+      for (std::uint32_t place = 0; place < count; ++place) {
+        const auto is_named = [&] {
+          return page->slot(place).length() == page::kSnapshotOverflowLength;
+        };
+        if (!is_named()) continue;
+        page::RecordHeader* const record = page->record(page->slot(place));
+        char* const body = payload_of(record, page->slot(place));
+        if (installation_.has_file_of(SnapshotPageId(occ::load_overflow_id(body)))) continue;
+        FOEDUS_TRY(const SnapshotPageId chain, cold_chain(key_at(record)));
+        if (!occ::name_chain(record, body, chain, is_named)) counts_.may_need_earlier = true;
+      }
+    }
+    if (bin->header.load_version().is_gone()) counts_.may_need_earlier = true;
+    return {};
+  }
+
+  // The chain that has the payload of `key` in the new snapshot; null: there is none.
+  Result<SnapshotPageId> cold_chain(std::string_view key) {
+    const occ::ColdReads reads(&cold_pages_);
+    const std::uint64_t hash = hash_of(key);
+    for (SnapshotPageId id = root_; !id.is_null();) {
+      Status status;
+      const page::PageHeader* const read = cold_pages_.page(id, &status);
+      if (read == nullptr) return status;
+      if (read->kind == page::PageKind::kHashInterior) {
+        const auto* const interior = reinterpret_cast<const HashInteriorPage*>(read);
+        id = interior->pointers[interior->owner_of(interior->digit_of(hash))].load().snapshot_page;
+        continue;
+      }
+      auto* const bin = reinterpret_cast<HashBinPage*>(const_cast<page::PageHeader*>(read));
+      Lookup found;
+      bool saw_moved = false;
+      if (search_page(bin, hash, key, &found, &saw_moved)) {
+        const HashSlot slot = found.slot();
+        if (slot.length() != page::kSnapshotOverflowLength) break;
+        return SnapshotPageId(occ::load_overflow_id(payload_of(found.record, slot)));
+      }
+      id = SnapshotPageId(bin->next_page.load_relaxed());  // order: relaxed, it never changes
+    }
+    return SnapshotPageId();
   }
 
   // False: the page is not the one of these bits any more. H2: a pointer to a bin is changed under
@@ -161,8 +265,10 @@ class Installer {
   }
 
   const occ::Installation& installation_;
+  const PageSource source_;
   occ::ColdPages cold_pages_;
   Subtree subtree_;
+  SnapshotPageId root_;
   occ::InstallCounts counts_;
 };
 

@@ -6,8 +6,8 @@
 //        page and one of the snapshot have the same prefix, the pointer gets the snapshot half, and
 //        the page goes if it is quiet. An interior page goes when all below it have. What is left
 //        below it because of its shape goes with it, all at once, if all of it is quiet; until
-//        then its pointers have no snapshot half, or keep an earlier one if they have no volatile
-//        page: nothing was written there since. Owners are never changed for a snapshot.
+//        then its pointers have no snapshot half, and what was cold there is made volatile (O16).
+//        Owners are never changed for a snapshot.
 //   H13  A bin is quiet if all its records are (O11) and what was purged from it is covered: an
 //        erasure that the snapshot does not have must not be forgotten with its record. A deleted
 //        record that waits for its commit is of the epoch of its insert; if that is covered, it may

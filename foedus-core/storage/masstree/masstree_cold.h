@@ -96,4 +96,11 @@ bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control)
 [[gnu::cold]] Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control,
                                 InteriorPage* parent, std::uint64_t slice);
 
+// The page of a snapshot as a volatile one that nobody else can reach. Null: out of pages.
+TreePage* copy_page(page::PagePool& pool, page::SessionPages& pages, occ::StorageControl* control,
+                    std::uint32_t soc, const page::PageHeader* cold);
+// Changes the pointer to the child whose slices begin with `low`, if it is as expected (O10).
+bool exchange_child(InteriorPage* parent, std::uint64_t low, const page::DualPageIds& before,
+                    const page::DualPageIds& after);
+
 }  // namespace foedus::storage::masstree

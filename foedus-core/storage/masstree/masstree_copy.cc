@@ -8,23 +8,6 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// The page of a snapshot as a volatile one. Foster words and lock are zero there. Null: out of
-// pages.
-TreePage* copy_page(occ::TxnContext& ctx, occ::StorageControl* control,
-                    const page::PageHeader* cold) {
-  FOEDUS_INVARIANT(cold->storage_id == control->id(), cold->page_id);
-  page::PageHeader* const page = ctx.pages().allocate();
-  if (page == nullptr) return nullptr;
-  occ::copy_snapshot_page(cold, ctx.pool().id_of(page), ctx.soc(), page);
-  if (cold->kind == page::PageKind::kMasstreeBorder) {
-    // M23. order: relaxed; the drop that left the pointer null is seen, it was announced before.
-    const Epoch epoch(control->drop_epoch.load_relaxed());
-    page->kind_word = BirthStamp(epoch, BirthStamp::kSeveral).word();
-  }
-  control->volatile_pages.fetch_add_relaxed(1);  // order: relaxed, statistics
-  return TreePage::of(page);
-}
-
 // M22. What the snapshot says is what was read; `page` may have been changed since.
 void take_over_interior(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPage* page,
                         InteriorPage* cold) {
@@ -65,7 +48,7 @@ template <typename Install>
 Change install_copy(occ::TxnContext& ctx, occ::StorageControl* control,
                     const page::DualPageIds& before, const page::PageHeader* cold,
                     Install&& install) {
-  TreePage* const made = copy_page(ctx, control, cold);
+  TreePage* const made = copy_page(ctx.pool(), ctx.pages(), control, ctx.soc(), cold);
   if (made == nullptr) return Change::kNoPage;
   FOEDUS_SYNC_POINT("masstree:before_install");
   if (!install(page::DualPageIds{made->header.volatile_id(), before.snapshot_page})) {
@@ -76,16 +59,30 @@ Change install_copy(occ::TxnContext& ctx, occ::StorageControl* control,
   return Change::kDone;
 }
 
-// The place of the child that has exactly this range's begin, or null. REQUIRES: the page's lock.
-page::DualPagePointer* find_child_locked(InteriorPage* page, std::uint64_t low,
-                                         const page::DualPageIds& expected) {
-  const page::PageVersion version = page->header.load_version();
-  if (version.is_gone() || !page->contains(low)) return nullptr;
-  page::DualPagePointer* const pointer = &page->child(page->child_of(low, version.keys()));
-  return pointer->load() == expected ? pointer : nullptr;
+}  // namespace
+
+TreePage* copy_page(page::PagePool& pool, page::SessionPages& pages, occ::StorageControl* control,
+                    std::uint32_t soc, const page::PageHeader* cold) {
+  FOEDUS_INVARIANT(cold->storage_id == control->id(), cold->page_id);
+  page::PageHeader* const page = pages.allocate();
+  if (page == nullptr) return nullptr;
+  occ::copy_snapshot_page(cold, pool.id_of(page), soc, page);
+  if (cold->kind == page::PageKind::kMasstreeBorder) {
+    // M23. order: relaxed; the drop that left the pointer null is seen, it was announced before.
+    const Epoch epoch(control->drop_epoch.load_relaxed());
+    page->kind_word = BirthStamp(epoch, BirthStamp::kSeveral).word();
+  }
+  control->volatile_pages.fetch_add_relaxed(1);  // order: relaxed, statistics
+  return TreePage::of(page);
 }
 
-}  // namespace
+bool exchange_child(InteriorPage* parent, std::uint64_t low, const page::DualPageIds& before,
+                    const page::DualPageIds& after) {
+  const occ::LockGuard guard(&parent->header.lock);
+  const page::PageVersion version = parent->header.load_version();
+  if (version.is_gone() || !parent->contains(low)) return false;
+  return parent->child(parent->child_of(low, version.keys())).compare_exchange(before, after);
+}
 
 Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoot& layer) {
   const occ::ColdReads reads(&ctx.cold_pages());
@@ -112,9 +109,7 @@ Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPa
   if (!page->contains(slice)) return Change::kAgain;  // shifts
   FOEDUS_INVARIANT(cold->level + 1 == parent->header.level, cold->level, parent->header.level);
   return install_copy(ctx, control, before, cold, [&](const page::DualPageIds& after) {
-    const occ::LockGuard guard(&parent->header.lock);
-    page::DualPagePointer* const pointer = find_child_locked(parent, page->low, before);
-    return pointer != nullptr && pointer->compare_exchange(before, after);
+    return exchange_child(parent, page->low, before, after);
   });
 }
 

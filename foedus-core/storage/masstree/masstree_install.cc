@@ -1,9 +1,13 @@
 #include "foedus-core/storage/masstree/masstree_install.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/install.h"
+#include "foedus-core/occ/overflow.h"
 #include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/masstree/masstree_cold.h"
 #include "foedus-core/storage/masstree/masstree_runs.h"
 
 namespace foedus::storage::masstree {
@@ -16,6 +20,13 @@ using page::SnapshotPageId;
 constexpr std::uint64_t kRootRecordsMax = 1u << 15;
 constexpr std::uint64_t kRootPagesMax = 1u << 12;
 
+bool has_page(std::span<const ColdPage> row, std::uint64_t low, SnapshotPageId id) {
+  const auto at = std::lower_bound(
+      row.begin(), row.end(), low,
+      [](const ColdPage& page, std::uint64_t wanted) { return page.low < wanted; });
+  return at != row.end() && at->id == id;
+}
+
 class Installer {
  public:
   explicit Installer(const occ::Installation& installation)
@@ -26,6 +37,7 @@ class Installer {
     Remains remains;
     const Status status = layer({&installation_.control->root, nullptr}, root, &remains);
     counts_.pages_kept = remains.pages;
+    counts_.may_need_earlier = remains.leads_to_cold;
     return status;
   }
   const occ::InstallCounts& counts() const { return counts_; }
@@ -38,8 +50,14 @@ class Installer {
   Status layer(const LayerRoot& layer, SnapshotPageId cold_root, Remains* remains);
   // `page` becomes the one that took its place; `remains`: what stays.
   Status below(const Above& above, ColdLayer* cold, TreePage** page, Remains* remains);
+  Status twins(const Above& above, ColdLayer* cold, TreePage* page, Remains* remains);
   Status border(ColdLayer* cold, BorderPage* page, Remains* remains);
   Status interior(const Above& above, ColdLayer* cold, InteriorPage** page, Remains* remains);
+  Status child_below(InteriorPage* page, ColdLayer* cold, Child* child);
+  Status name_chains(ColdLayer* cold, BorderPage* page, Remains* remains);
+  Result<bool> make_volatile(InteriorPage* page, const Row& row, ColdLayer* cold,
+                             Children* children);
+  Result<TreePage*> copy(SnapshotPageId id);
   bool read_children(InteriorPage* page, Children* children);
   bool exchange_all(const Above& above, InteriorPage** page, const Row& row, Next* next,
                     Children* children);
@@ -47,6 +65,8 @@ class Installer {
   TreePage* resolve(page::VolatilePageId id) const {
     return TreePage::of(installation_.pool->resolve(id));
   }
+  // Enough was dropped: what is volatile stays, quiet or not.
+  bool is_spent() const { return counts_.pages_dropped >= installation_.pages_to_drop; }
 
   const occ::Installation& installation_;
   Subtree subtree_;
@@ -54,16 +74,19 @@ class Installer {
 };
 
 Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remains* remains) {
-  const page::VolatilePageId id = layer.pointer->load_volatile();
-  if (id.is_null()) {
-    exchange_cold(layer.owner, layer.pointer, cold_root);
-    return {};
+  page::VolatilePageId id = layer.pointer->load_volatile();
+  while (id.is_null()) {
+    if (exchange_cold(layer.owner, layer.pointer, cold_root)) return {};
+    id = layer.pointer->load_volatile();
+    const bool is_gone = layer.owner != nullptr && layer.owner->header.load_version().is_gone();
+    if (id.is_null() && is_gone) remains->leads_to_cold = true;
+    if (id.is_null() && (is_gone || layer.pointer->load().is_null())) return {};
   }
   TreePage* root = resolve(id);
   ColdLayer cold(installation_, cold_root);
   FOEDUS_CHECK(below({nullptr, layer}, &cold, &root, remains));
   const bool is_large = remains->records > kRootRecordsMax || remains->pages > kRootPagesMax;
-  if (!remains->is_quiet || is_large) return {};
+  if (!remains->is_quiet || is_large || is_spent()) return {};
   if (exchange_root(&subtree_, layer, root, cold_root, &counts_.pages_dropped)) {
     *remains = {};
   }
@@ -71,15 +94,33 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remain
 }
 
 Status Installer::below(const Above& above, ColdLayer* cold, TreePage** page, Remains* remains) {
-  if ((*page)->header.load_version().is_gone()) {
-    *remains = remains_of(installation_, *page);
-    return {};
-  }
+  if ((*page)->header.load_version().is_gone()) return twins(above, cold, *page, remains);
   if ((*page)->is_border()) return border(cold, BorderPage::of(*page), remains);
   InteriorPage* interior_page = InteriorPage::of(*page);
   const Status status = interior(above, cold, &interior_page, remains);
   *page = interior_page;
   return status;
+}
+
+// Of a page that has moved: what took its place is not exchanged before a parent has adopted it.
+Status Installer::twins(const Above& above, ColdLayer* cold, TreePage* page, Remains* remains) {
+  *remains = {1, 0, true, false};
+  if (page->header.load_version().is_dropped()) {
+    *remains = remains_of(installation_, page);
+    return {};
+  }
+  TreePage* const minor = twin_of(*installation_.pool, page, page->low);
+  TreePage* const major = twin_of(*installation_.pool, page, page->last);
+  TreePage* twin = minor;
+  Remains one;
+  FOEDUS_CHECK(below(above, cold, &twin, &one));
+  remains->add(one);
+  if (major == minor) return {};
+  twin = major;
+  one = {};
+  FOEDUS_CHECK(below(above, cold, &twin, &one));
+  remains->add(one);
+  return {};
 }
 
 Status Installer::border(ColdLayer* cold, BorderPage* page, Remains* remains) {
@@ -96,11 +137,34 @@ Status Installer::border(ColdLayer* cold, BorderPage* page, Remains* remains) {
       FOEDUS_CHECK(layer({pointer, page}, root, &one));
     } else if (!pointer->load_volatile().is_null()) {
       one = remains_of(installation_, resolve(pointer->load_volatile()));
+    } else {
+      one.leads_to_cold = true;
     }
     layers.add(one);
   }
   *remains = remains_of_records(installation_, page);
+  if (remains->leads_to_cold) FOEDUS_CHECK(name_chains(cold, page, remains));
   remains->add(layers);
+  // What we did not see has moved from here.
+  return page->header.load_version().is_gone() ? twins({}, cold, page, remains) : Status();
+}
+
+// Payloads that are named in a file of an earlier snapshot get the names that the new one has.
+Status Installer::name_chains(ColdLayer* cold, BorderPage* page, Remains* remains) {
+  remains->leads_to_cold = false;
+  const unsigned keys = page->header.load_version().keys();
+  for (unsigned i = 0; i < keys; ++i) {
+    const Slot slot = page->slot(i);
+    if (!slot.is_snapshot_overflow()) continue;
+    const SnapshotPageId old(occ::load_overflow_id(page->payload(slot)));
+    if (installation_.has_file_of(old)) continue;
+    SnapshotPageId chain;
+    FOEDUS_CHECK(cold->chain(page->slice(i), slot.key_class(), page->remainder(slot), &chain));
+    if (!occ::name_chain(page->record(slot), page->payload(slot), chain,
+                         [&] { return page->slot(i).is_snapshot_overflow(); })) {
+      remains->leads_to_cold = true;
+    }
+  }
   return {};
 }
 
@@ -123,28 +187,69 @@ bool Installer::read_children(InteriorPage* page, Children* children) {
 Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** page,
                            Remains* remains) {
   Children children;
-  if (!read_children(*page, &children)) {
-    *remains = remains_of(installation_, *page);
-    return {};
-  }
+  if (!read_children(*page, &children)) return twins(above, cold, *page, remains);
   for (Child& child : children) {
-    if (child.is_cold()) continue;
-    TreePage* child_page = resolve(child.ids.volatile_page);
-    FOEDUS_CHECK(below({*page, {}}, cold, &child_page, &child.remains));
-    child.ids.volatile_page = child_page->header.volatile_id();
-    child.is_divisible = !child_page->header.load_version().is_gone();
+    if (!child.is_cold()) FOEDUS_CHECK(child_below(*page, cold, &child));
   }
   FOEDUS_SYNC_POINT("masstree:install_searched");
   Row row;
   FOEDUS_CHECK(cold->row((*page)->header.level - 1u, (*page)->low, (*page)->last, &row));
-  // Each exchange takes away volatile pages, or earlier snapshots; what it leaves may allow others.
-  for (bool done = true; done;) {
-    done = exchange_all(above, page, row, next_exchange, &children);
-    done = exchange_all(above, page, row, next_merge, &children) || done;
+  for (bool again = true; again;) {
+    // Each exchange takes away volatile pages, or earlier snapshots; what it leaves may allow
+    // others.
+    for (bool done = true; done;) {
+      done = exchange_all(above, page, row, next_exchange, &children);
+      done = exchange_all(above, page, row, next_merge, &children) || done;
+    }
+    FOEDUS_TRY(again, make_volatile(*page, row, cold, &children));
   }
-  *remains = {1, 0, true};
+  *remains = {1, 0, true, false};
   for (const Child& child : children) remains->add(child.remains);
   return {};
+}
+
+Status Installer::child_below(InteriorPage* page, ColdLayer* cold, Child* child) {
+  TreePage* child_page = resolve(child->ids.volatile_page);
+  child->remains = {};
+  FOEDUS_CHECK(below({page, {}}, cold, &child_page, &child->remains));
+  child->ids.volatile_page = child_page->header.volatile_id();
+  child->is_divisible = !child_page->header.load_version().is_gone();
+  if (is_spent()) child->remains.is_quiet = false;
+  return {};
+}
+
+// Children that the new snapshot does not have (M38). Returns whether there was one.
+Result<bool> Installer::make_volatile(InteriorPage* page, const Row& row, ColdLayer* cold,
+                                      Children* children) {
+  bool done = false;
+  for (Child& child : *children) {
+    if (!child.is_cold() || child.remains.leads_to_cold) continue;
+    if (has_page(row, child.low, child.ids.snapshot_page)) continue;
+    FOEDUS_TRY(TreePage* const made, copy(child.ids.snapshot_page));
+    page::DualPageIds after = child.ids;
+    if (made != nullptr) after.volatile_page = made->header.volatile_id();
+    if (made == nullptr || !exchange_child(page, child.low, child.ids, after)) {
+      discard(*installation_.pages, installation_.control, made);
+      child.remains.leads_to_cold = true;
+      continue;
+    }
+    FOEDUS_SYNC_POINT("masstree:install_copied");
+    done = true;
+    child.ids = after;
+    FOEDUS_CHECK(child_below(page, cold, &child));
+  }
+  return done;
+}
+
+// Null: out of pages.
+Result<TreePage*> Installer::copy(SnapshotPageId id) {
+  occ::ColdPages cold_pages = occ::cold_pages_of(installation_);
+  const occ::ColdReads reads(&cold_pages);
+  Status status;
+  const page::PageHeader* const cold = cold_pages.page(id, &status);
+  if (cold == nullptr) return status;
+  return copy_page(*installation_.pool, *installation_.pages, installation_.control,
+                   installation_.soc, cold);
 }
 
 // Returns whether there was one.
@@ -171,13 +276,13 @@ bool Installer::exchange_all(const Above& above, InteriorPage** page, const Row&
 
 void Installer::replace(const Run& run, const Rests& rests, Children* children) {
   Children made;
+  bool leads_to_cold = false;  // what it was made of was looked at
+  for (const Child& child : run.exchange.out) leads_to_cold |= child.remains.leads_to_cold;
   const auto add_rest = [&](TreePage* page) {
     if (page == nullptr) return;
-    made.push_back({{page->header.volatile_id(), {}},
-                    page->low,
-                    page->last,
-                    remains_of(installation_, page),
-                    true});
+    Remains remains = remains_of(installation_, page);
+    remains.leads_to_cold = leads_to_cold;
+    made.push_back({{page->header.volatile_id(), {}}, page->low, page->last, remains, true});
   };
   add_rest(rests.left);
   for (const ColdPage& cold : run.exchange.in) {

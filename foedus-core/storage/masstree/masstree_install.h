@@ -15,8 +15,12 @@
 //       first.
 //   M38 A pointer with a volatile page keeps the snapshot page it has: it is of no use until the
 //       volatile page goes, and a split forgets it anyway. Pointers to pages of earlier snapshots
-//       are exchanged as runs are; one whose fences the new snapshot does not have any more stays
-//       until a neighbour is quiet. The page is as good as new: nothing was written there.
+//       are exchanged as runs are; a page whose fences the new snapshot does not have any more is
+//       made volatile (O16): its neighbours are hot, and its rows are as good as new.
+//   M39 Each page is looked at once, and what is below it after it. Children are read under their
+//       page's lock, and have all its slices; one that has moved when its turn comes is looked for
+//       at its twins. So all slices were looked at, each at a moment after which its pointers are
+//       changed by us, to pages of the new snapshot, or moved along (O16).
 
 #include "foedus-core/occ/installation.h"
 #include "foedus/status.h"

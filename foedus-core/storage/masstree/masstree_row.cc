@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/masstree/masstree_find.h"
 
 namespace foedus::storage::masstree {
@@ -49,26 +50,44 @@ Status ColdLayer::add(InteriorPage* page, unsigned level, std::uint64_t low, std
   return {};
 }
 
-Status ColdLayer::next_layer(std::uint64_t slice, page::SnapshotPageId* root) {
-  *root = page::SnapshotPageId();
-  page::SnapshotPageId id = root_;
-  Copy copy;
-  TreePage* const page = copy.page();
-  for (;;) {
-    FOEDUS_CHECK(read(id, &copy));
+Status ColdLayer::read_border(std::uint64_t slice, Copy* copy) {
+  TreePage* const page = copy->page();
+  for (page::SnapshotPageId id = root_;;) {
+    FOEDUS_CHECK(read(id, copy));
     FOEDUS_INVARIANT(page->contains(slice), id.word(), slice, page->low, page->last);
-    if (page->is_border()) break;
+    if (page->is_border()) return {};
     InteriorPage* const interior = InteriorPage::of(page);
     id = interior->child(interior->child_of(slice, interior->header.load_version().keys()))
              .load()
              .snapshot_page;
   }
-  BorderPage* const border = BorderPage::of(page);
+}
+
+Status ColdLayer::next_layer(std::uint64_t slice, page::SnapshotPageId* root) {
+  *root = page::SnapshotPageId();
+  Copy copy;
+  FOEDUS_CHECK(read_border(slice, &copy));
+  BorderPage* const border = BorderPage::of(copy.page());
   const unsigned keys = border->header.load_version().keys();
   const unsigned index = find_slot(border, 0, keys, slice, kRemainderClass);
   if (index == BorderPage::kNone) return {};
   const Slot slot = border->slot(index);
   if (slot.is_layer()) *root = border->layer_pointer(slot)->load().snapshot_page;
+  return {};
+}
+
+Status ColdLayer::chain(std::uint64_t slice, unsigned key_class, std::string_view remainder,
+                        page::SnapshotPageId* first) {
+  *first = page::SnapshotPageId();
+  Copy copy;
+  FOEDUS_CHECK(read_border(slice, &copy));
+  BorderPage* const border = BorderPage::of(copy.page());
+  const unsigned keys = border->header.load_version().keys();
+  const unsigned index = find_slot(border, 0, keys, slice, key_class);
+  if (index == BorderPage::kNone) return {};
+  const Slot slot = border->slot(index);
+  if (!slot.is_snapshot_overflow() || border->remainder(slot) != remainder) return {};
+  *first = page::SnapshotPageId(occ::load_overflow_id(border->payload(slot)));
   return {};
 }
 

@@ -4,6 +4,7 @@
 // separators tell the fences of what is below.
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "foedus-core/occ/installation.h"
@@ -36,6 +37,11 @@ class ColdLayer {
   // the cache.
   Status next_layer(std::uint64_t slice, page::SnapshotPageId* root);
 
+  // The chain that has the payload of a key of this layer; null: there is none. Failures of the
+  // cache.
+  Status chain(std::uint64_t slice, unsigned key_class, std::string_view remainder,
+               page::SnapshotPageId* first);
+
  private:
   // Cached pages are not kept while others are asked for (O14).
   struct Copy {
@@ -43,6 +49,7 @@ class ColdLayer {
     TreePage* page() { return reinterpret_cast<TreePage*>(bytes); }
   };
   Status read(page::SnapshotPageId id, Copy* copy);
+  Status read_border(std::uint64_t slice, Copy* copy);
   Status add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
              std::vector<ColdPage>* pages);
 

@@ -33,8 +33,13 @@ Remains remains_of_records(const occ::Installation& installation, BorderPage* pa
   const page::PageVersion version = page->header.load_version();
   Remains remains{1, version.keys(), !version.is_gone()};
   if (!is_covered(installation, page::Tid(page->header.purged_tid))) remains.is_quiet = false;
-  for (unsigned i = 0; i < version.keys() && remains.is_quiet; ++i) {
+  for (unsigned i = 0; i < version.keys(); ++i) {
     const Slot slot = page->slot(i);
+    if (slot.is_snapshot_overflow()) {
+      const page::SnapshotPageId chain(occ::load_overflow_id(page->payload(slot)));
+      if (!installation.has_file_of(chain)) remains.leads_to_cold = true;
+    }
+    if (!remains.is_quiet) continue;
     const page::RecordHeader* const record = page->record(slot);
     const bool may_go = slot.is_layer() || is_covered(installation, record->load_tid());
     // order: relaxed, a guess; collect() tries the lock.
@@ -46,11 +51,15 @@ Remains remains_of_records(const occ::Installation& installation, BorderPage* pa
 Remains remains_of(const occ::Installation& installation, TreePage* page) {
   page::PagePool& pool = *installation.pool;
   const page::PageVersion version = page->header.load_version();
-  if (version.is_dropped()) return {1, 0, false};
+  if (version.is_dropped()) return {1, 0, false, true};
   if (version.is_moved()) return remains_of_twins(installation, page);
   const auto below = [&](const page::DualPagePointer& pointer, Remains* remains) {
     const page::VolatilePageId id = pointer.load_volatile();
-    if (!id.is_null()) remains->add(remains_of(installation, TreePage::of(pool.resolve(id))));
+    if (id.is_null()) {
+      remains->leads_to_cold = true;
+    } else {
+      remains->add(remains_of(installation, TreePage::of(pool.resolve(id))));
+    }
   };
   if (page->is_border()) {
     BorderPage* const border = BorderPage::of(page);

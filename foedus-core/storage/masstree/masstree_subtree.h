@@ -37,11 +37,13 @@ struct Remains {
   std::uint64_t pages = 0;
   std::uint64_t records = 0;
   bool is_quiet = true;
+  bool leads_to_cold = false;  // to pages of snapshots, or payloads in files of earlier ones (O16)
 
   void add(const Remains& other) {
     pages += other.pages;
     records += other.records;
     is_quiet = is_quiet && other.is_quiet;
+    leads_to_cold = leads_to_cold || other.leads_to_cold;
   }
 };
 // A look without locks. REQUIRES: the caller is pinned and reached the page as readers do (M8).

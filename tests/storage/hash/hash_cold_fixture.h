@@ -21,7 +21,12 @@ class HashColdTest : public ::testing::Test {
   static constexpr unsigned kRows = 4000;
 
   explicit HashColdTest(std::uint32_t fan_out_bits = 2)
-      : all_(meta_of(fan_out_bits), compose, install) {}
+      : all_(
+            meta_of(fan_out_bits),
+            [this](const gleaner::Composition& composition, gleaner::RecordStream* records) {
+              return compose(composition, records);
+            },
+            install) {}
   void TearDown() override {
     for (std::uint32_t i = 0; i < 4; ++i) {
       if (all_.session(i).ctx().is_open()) all_.session(i).rollback();
@@ -83,6 +88,8 @@ class HashColdTest : public ::testing::Test {
   void check(std::uint32_t session, unsigned rows = kRows) {
     for (unsigned i = 0; i < rows; ++i) ASSERT_EQ(get_alone(session, key_of(i)), payload_of(i));
   }
+  // The next snapshots are composed in two partitions, the second from here on; 0: in one.
+  void set_boundary(std::uint64_t position) { boundary_ = position; }
   std::uint64_t volatile_pages() { return all_.control()->volatile_pages.load_relaxed(); }
 
   Gleaned all_;
@@ -94,12 +101,20 @@ class HashColdTest : public ::testing::Test {
     meta.fan_out_bits = fan_out_bits;
     return meta;
   }
-  static Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
-                                              gleaner::RecordStream* records) {
-    FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-               gleaner::compose_hash(composition, {}, records));
+  Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
+                                       gleaner::RecordStream* records) {
+    std::vector<gleaner::PositionRange> ranges(1);
+    if (boundary_ != 0) ranges = {{0, boundary_ - 1}, {boundary_, ranges[0].last}};
+    std::vector<gleaner::Subtree> subtrees;
+    for (const gleaner::PositionRange& range : ranges) {
+      static_cast<gleaner::ListStream*>(records)->rewind(range);
+      FOEDUS_TRY(const auto some, gleaner::compose_hash(composition, range, records));
+      subtrees.insert(subtrees.end(), some.begin(), some.end());
+    }
     return gleaner::join_hash(composition, subtrees);
   }
+
+  std::uint64_t boundary_ = 0;
 };
 
 }  // namespace foedus::storage::hash

@@ -119,8 +119,10 @@ class HashColdModelTest : public HashColdTest {
       all_.compose();
     } else if (action < 991) {
       all_.install();
+      all_.check_leads();
     } else {
       all_.glean();
+      all_.check_leads();
     }
   }
   void run(std::uint64_t seed, unsigned steps) {
@@ -134,6 +136,8 @@ class HashColdModelTest : public HashColdTest {
     }
     if (HasFatalFailure()) return;
     EXPECT_GT(commits_, steps / 40);
+    std::printf("%u of %u installs left nothing of earlier snapshots\n", all_.clean_installs(),
+                all_.installs());
     verify_trie(all_.all().pool(), all_.control());
     for (const auto& [key, value] : model_) ASSERT_EQ(get_alone(3, key), value) << key;
     all_.glean();

@@ -129,6 +129,9 @@ TEST_F(HashColdStressTest, SumsStayWhileBinsAreDropped) {
     std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();
+  all_.check_leads();
+  std::printf("%u of %u installs left nothing of earlier snapshots\n", all_.clean_installs(),
+              all_.installs());
   std::printf("%u gleans dropped %llu pages, %u commits\n", gleans,
               static_cast<unsigned long long>(dropped), commits_.load());
   EXPECT_GT(commits_.load(), kTransactions / 10);

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "foedus-core/storage/hash/hash_function.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 
 namespace foedus::storage::hash {
@@ -239,8 +240,7 @@ TEST_F(HashColdTest, ALockedOrNewerRecordKeepsItsPage) {
   put_alone(1, key_of(14), "newer");
   begin(0);
   occ::ReadRange range;
-  ASSERT_TRUE(
-      get_for_update(all_.session(0).ctx(), all_.control(), key_of(3001), &range).is_ok());
+  ASSERT_TRUE(get_for_update(all_.session(0).ctx(), all_.control(), key_of(3001), &range).is_ok());
   EXPECT_GE(all_.install().pages_kept, 2u);
   EXPECT_GE(volatile_pages(), 3u);
   all_.session(0).rollback();
@@ -284,6 +284,31 @@ TEST_F(HashColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
   ASSERT_TRUE(put(0, key_of(14), "x").is_ok());
   EXPECT_TRUE(commit(0).is_ok());
   EXPECT_EQ(get_alone(1, key_of(14)), "x");
+}
+
+// Goal: what is cold and has another shape in the new snapshot does not lead to the old one.
+// Method: a boundary between partitions divides a bin that nobody has touched, beside one that is
+// busy.
+TEST_F(HashColdTest, AnOldBinThatTheNewSnapshotHasDividedIsMadeVolatile) {
+  load(40);
+  all_.glean();
+  ASSERT_EQ(volatile_pages(), 0u);
+  unsigned upper = 0;
+  while (hash_of(key_of(upper)) >> 63 == 0) ++upper;
+  put_alone(0, key_of(upper), payload_of(upper));
+  ASSERT_EQ(volatile_pages(), 2u);  // the root, and the bin of the upper half
+  set_boundary(std::uint64_t{1} << 61);
+  all_.compose();
+  put_alone(0, key_of(upper), payload_of(upper));  // is not in the snapshot
+  const occ::InstallCounts counts = all_.install();
+  EXPECT_FALSE(counts.may_need_earlier);
+  EXPECT_EQ(volatile_pages(), 3u);
+  EXPECT_EQ(counts.pages_kept, 3u);
+  all_.check_leads();
+  check(1, 40);
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  check(1, 40);
 }
 
 }  // namespace

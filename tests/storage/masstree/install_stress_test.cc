@@ -186,6 +186,9 @@ class InstallStressTest : public MasstreeColdTest {
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
     }
     for (std::thread& thread : threads) thread.join();
+    all_.check_leads();
+    std::printf("%u of %u installs left nothing of earlier snapshots\n", all_.clean_installs(),
+                all_.installs());
     std::printf("%u gleans dropped %llu pages and kept %llu, %u commits, %u failures\n", gleans,
                 static_cast<unsigned long long>(sum.pages_dropped),
                 static_cast<unsigned long long>(sum.pages_kept), commits_.load(), failures_.load());

@@ -1,0 +1,112 @@
+// Gleaning: installing a snapshot everywhere, and dropping what it takes the place of.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/gleaning.h"
+#include "foedus-core/occ/installation.h"
+#include "foedus-core/storage/dispatch.h"
+
+namespace foedus::engine {
+
+namespace {
+
+constexpr std::uint64_t kLookUs = 500;          // whether dropped pages may be used again
+constexpr std::uint64_t kPagesWaitUs = 20'000;  // for the same, between two rounds
+constexpr int kInstallRounds = 32;
+
+}  // namespace
+
+std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  if (drop == Drop::kNone) return 0;
+  const std::uint32_t percent = engine_->options().glean.volatile_percent;
+  if (drop == Drop::kAll || percent == 0) return kAll;
+  const std::uint64_t target = engine_->pool_bytes_max() / page::kPageBytes / 100 * percent;
+  const std::uint64_t waiting = pages_->retired_count();
+  const std::uint64_t in_use = engine_->pool().pages_in_use();
+  return in_use > target + waiting ? in_use - target - waiting : 0;
+}
+
+// To exchange pages takes pages: where there are next to none, a round frees what the next needs.
+Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
+  for (int round = 1;; ++round) {
+    const std::uint64_t dropped_before = report->pages_dropped;
+    report->pages_kept = 0;
+    FOEDUS_CHECK(install_once(manifest, drop, report));
+    const std::uint64_t pages_max = engine_->pool_bytes_max() / page::kPageBytes;
+    const bool is_short = engine_->pool().pages_in_use() > pages_max / 8 * 7;
+    const bool goes_on = is_short && pages_to_drop(drop) != 0 &&
+                         report->pages_dropped != dropped_before && round < kInstallRounds;
+    if (!goes_on) return {};
+    wait_for_pages();
+  }
+}
+
+// Until what was dropped so far may be used again, but not for long.
+void Gleaning::wait_for_pages() {
+  epoch::EpochClock& clock = engine_->clock();
+  const Epoch stamp = clock.current();
+  for (std::uint64_t waited_us = 0; waited_us < kPagesWaitUs; waited_us += kLookUs) {
+    if (clock.reclaimable() >= stamp) break;
+    clock.hurry(stamp);
+    engine_->runtime().pause(kLookUs);
+  }
+  reclaim();
+}
+
+Status Gleaning::install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
+  std::uint64_t done = 0;
+  for (const snapshot::ManifestStorage& storage : manifest.storages) {
+    tell({GleanStage::kInstall, done++, manifest.storages.size()});
+    FOEDUS_CHECK(install_storage(storage, manifest, drop, report));
+    reclaim();
+  }
+  std::erase_if(needed_from_, [&](const auto& entry) {
+    return std::none_of(manifest.storages.begin(), manifest.storages.end(),
+                        [&](const auto& storage) { return storage.id == entry.first; });
+  });
+  return {};
+}
+
+Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
+                                 const snapshot::Manifest& of, Drop drop, GleanReport* report) {
+  // Before its pointers lead there, if it is the first.
+  needed_from_.try_emplace(storage.id, of.number);
+  epoch::EpochClock& clock = engine_->clock();
+  std::vector<std::uint64_t> files;
+  for (const snapshot::ManifestFile& file : of.files) {
+    files.push_back(page::SnapshotPageId(file.snapshot, file.soc, 0).word());
+  }
+  clock.pin(session_);  // E17
+  Result<occ::InstallCounts> counts = occ::InstallCounts();
+  occ::StorageControl* const control = engine_->catalog().find(storage.id);
+  if (control != nullptr && !control->is_dropped()) {
+    const occ::Installation installation{.pool = &engine_->pool(),
+                                         .pages = pages_.get(),
+                                         .cache = cache_.get(),
+                                         .clock = &clock,
+                                         .control = control,
+                                         .covered = of.covered,
+                                         .soc = 0,
+                                         .session = session_,
+                                         .pages_to_drop = pages_to_drop(drop),
+                                         .files = files};
+    counts = storage::install(installation, storage.root);
+  }
+  clock.unpin(session_);
+  if (!counts.is_ok()) return std::move(Status(counts.status()).at_table(storage.name));
+  report->pages_dropped += counts->pages_dropped;
+  report->pages_kept += counts->pages_kept;
+  if (!counts->may_need_earlier) needed_from_[storage.id] = of.number;
+  return {};
+}
+
+page::SnapshotNumber Gleaning::oldest_needed() const {
+  page::SnapshotNumber oldest = engine_->snapshots().newest();
+  for (const auto& [storage, number] : needed_from_) oldest = std::min(oldest, number);
+  return oldest;
+}
+
+}  // namespace foedus::engine

@@ -1,0 +1,49 @@
+#pragma once
+// Volatile copies of the pages of a snapshot (H9, H11), before anyone can reach them.
+
+#include "foedus-core/occ/install.h"
+#include "foedus-core/storage/hash/hash_bin.h"
+
+namespace foedus::storage::hash {
+
+// H11. The drop that left the pointer null is seen: it was announced before.
+void give_birth(const PageSource& source, HashBinPage* bin);
+// Takes back a page that was never reachable, with the chain of a bin.
+void release_page(const PageSource& source, page::PageHeader* page);
+
+// One page, whatever it is, as the snapshot has it. Null: out of pages.
+page::PageHeader* copy_page(const PageSource& source, const page::PageHeader* cold);
+// The same of a page of a bin. `head`: the first one, null if this is it.
+HashBinPage* copy_bin_page(const PageSource& source, const page::PageHeader* cold,
+                           const HashBinPage* head);
+
+// The page `id` of a snapshot, a bin with all pages of its chain. read(id): the page, looked at
+// until the next call (O14), or null. Null: there was none, or out of pages.
+template <typename Read>
+page::PageHeader* copy_cold(const PageSource& source, page::SnapshotPageId id, Read&& read) {
+  const page::PageHeader* cold = read(id);
+  if (cold == nullptr) return nullptr;
+  FOEDUS_INVARIANT(cold->storage_id == source.control->id(), id.word());
+  if (cold->kind != page::PageKind::kHashBin) return copy_page(source, cold);
+  HashBinPage* head = nullptr;
+  HashBinPage* last = nullptr;
+  while (cold != nullptr) {
+    HashBinPage* const part = copy_bin_page(source, cold, head);
+    if (part == nullptr) break;
+    // order: all relaxed, nobody else can reach them yet.
+    const page::SnapshotPageId next(part->next_page.load_relaxed());
+    part->next_page.store_relaxed(0);
+    if (head == nullptr) head = part;
+    if (last != nullptr) last->next_page.store_relaxed(part->header.page_id);
+    last = part;
+    if (next.is_null()) {
+      give_birth(source, head);
+      return &head->header;
+    }
+    cold = read(next);
+  }
+  if (head != nullptr) release_bin(source, head);
+  return nullptr;
+}
+
+}  // namespace foedus::storage::hash
