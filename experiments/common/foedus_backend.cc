@@ -113,12 +113,14 @@ foedus::GleanOptions glean_options_by_flags(std::string_view mode) {
   constexpr std::uint64_t kLogBytesMin = 1u << 20;
   constexpr std::uint32_t kVolatilePercentMax = 90;
   foedus::GleanOptions glean;
+  if (FLAGS_glean_pages >= 0) glean.pages = static_cast<std::uint64_t>(FLAGS_glean_pages);
   if (FLAGS_glean_log_bytes != 0) glean.log_bytes = FLAGS_glean_log_bytes;
   if (mode == "back-to-back") {
     glean.log_bytes_max = 8 * glean.log_bytes;  // writers are held up no sooner than without it
     glean.log_bytes = kLogBytesMin;
   } else if (mode == "off") {
     glean.log_bytes = 0;
+    glean.pages = 0;
     glean.interval_us = 0;
     glean.volatile_percent = kVolatilePercentMax;
   }

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t kLookUs = 20'000;             // between two looks whether a glean is due
 constexpr std::uint64_t kAfterFailureUs = 2'000'000;  // before the next try
-constexpr std::uint64_t kRoomWaitUs = 200'000;        // for pages that were dropped
+constexpr std::uint64_t kPaceBytesMin = 1u << 20;
+constexpr std::uint64_t kRoomWaitUs = 200'000;  // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
 constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
 // Of a record and of what a reducer keeps of it: the least memory of a mapper.
@@ -199,8 +200,28 @@ bool Gleaning::is_due(Drop* drop) {
   if (behind == 0) return false;
   const GleanOptions& options = engine_->options().glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
+         (options.pages != 0 && expected_pages(behind) >= options.pages) ||
          (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
          (options.volatile_percent != 0 && pages_to_drop(Drop::kAsNeeded) != 0);
+}
+
+// Less log says little, and would let one glean follow the other.
+void Gleaning::learn_pace(std::uint64_t pages, std::uint64_t log_bytes) {
+  if (log_bytes < kPaceBytesMin) return;
+  pages_per_byte_ = static_cast<double>(pages) / static_cast<double>(log_bytes);
+}
+
+// To be written by a glean of so much log: not many more than there are, and what is new.
+std::uint64_t Gleaning::expected_pages(std::uint64_t log_bytes) const {
+  std::uint64_t pages_max = log_bytes / page::kPageBytes;
+  {
+    const std::lock_guard lock(mutex_);
+    if (manifest_.has_value()) {
+      for (const snapshot::ManifestFile& file : manifest_->files) pages_max += file.live_pages;
+    }
+  }
+  return std::min(pages_max,
+                  static_cast<std::uint64_t>(pages_per_byte_ * static_cast<double>(log_bytes)));
 }
 
 std::uint64_t Gleaning::step() {
@@ -245,6 +266,7 @@ Status Gleaning::run(Drop drop) {
   // order: relaxed, see log_behind(); read before what is covered, so that it is never too much.
   const std::uint64_t log_bytes = engine_->log()->bytes_written();
   FOEDUS_TRY(snapshot::Manifest manifest, make(&report));
+  learn_pace(report.pages_written, log_bytes - log_covered_.load_relaxed());
   log_covered_.store_relaxed(log_bytes);
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
   {

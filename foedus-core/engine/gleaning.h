@@ -77,6 +77,8 @@ class Gleaning final : public base::Task {
   enum class Drop : std::uint8_t { kNone, kAsNeeded, kAll };
 
   bool is_due(Drop* drop);
+  void learn_pace(std::uint64_t pages, std::uint64_t log_bytes);
+  std::uint64_t expected_pages(std::uint64_t log_bytes) const;
   Status run(Drop drop);
   Result<snapshot::Manifest> make(GleanReport* report);
   Status look_again();
@@ -105,7 +107,9 @@ class Gleaning final : public base::Task {
   std::unique_ptr<page::SessionPages> pages_;
 
   // Used by step() and open().
-  std::uint64_t last_us_ = 0;  // when the last glean began
+  std::uint64_t last_us_ = 0;   // when the last glean began
+  // That the last snapshot wrote, of its log; a small update of a page each before there is one.
+  double pages_per_byte_ = 1.0 / 200;
   // E16. By storage: what is volatile leads to pages of no snapshot before this one. Storages that
   // were never installed, or are gone, have none.
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;

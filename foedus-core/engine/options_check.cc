@@ -30,6 +30,7 @@ Status check_glean(const Options& options) {
     FOEDUS_CHECK(in_range("glean.log_bytes_max", glean.log_bytes_max,
                           std::max<std::uint64_t>(2 * glean.log_bytes, 2u << 20), kAny));
   }
+  if (glean.pages != 0) FOEDUS_CHECK(in_range("glean.pages", glean.pages, 1024, kAny));
   FOEDUS_CHECK(in_range("glean.volatile_percent", glean.volatile_percent, 0, 90));
   FOEDUS_CHECK(in_range("glean.mappers", glean.mappers, 0, kMaxSocs));
   FOEDUS_CHECK(in_range("glean.reducers", glean.reducers, 0, kMaxSocs));
