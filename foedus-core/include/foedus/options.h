@@ -33,6 +33,14 @@ enum class Logging : std::uint8_t {
            // has logs. For measurements.
 };
 
+// What Database::open() waits for.
+enum class OpenUntil : std::uint8_t {
+  kRecovered,         // all that was committed before is there; its errors are those of open()
+  kSnapshotReadable,  // the snapshots that the directory holds can be read: milliseconds, however
+                      // much there is to recover. The rest goes on in the background; what needs
+                      // it waits, see Database::wait_recovered().
+};
+
 enum class LogLevel : std::uint8_t { kInfo, kWarning, kError };
 
 // Receives what the engine has to say to an operator, one line a call, from any thread. Must not
@@ -103,6 +111,7 @@ struct Options {
       Facility::kTry;                   // memory of a SOC on its NUMA node, sessions pinned to it
   Facility direct_io = Facility::kTry;  // O_DIRECT for log segments
   Logging logging = Logging::kFiles;
+  OpenUntil open_until = OpenUntil::kRecovered;
 
   GleanOptions glean;
 
