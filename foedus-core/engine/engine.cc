@@ -156,9 +156,11 @@ Status Engine::close() {
     runtime_->stop(brake_.get());
     runtime_->stop(gleaning_.get());
   }
+  const bool may_have_commits = is_recovered();
   recovered_in_.store_release(0);  // order: release, as above; recovery sets it no more
   Status status;
   if (log_ != nullptr) status = log_->close();
+  if (!may_have_commits) status = {};
   runtime_->stop(clock_.get());
   runtime_->stop(warmer_.get());
   return status;
