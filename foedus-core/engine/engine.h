@@ -72,6 +72,14 @@ class Engine {
       return {};
     return wait_recovered(base::Runtime::kForever);
   }
+  // The same for a transaction that is to begin: one of a snapshot does not wait.
+  Status check_ready(Isolation isolation) {
+    // order: as check_recovered(); snapshots have what they need since check_open().
+    if (recovered_in_.load_acquire() == base::process_generation()) [[likely]]
+      return {};
+    return isolation == Isolation::kSnapshot ? check_open()
+                                             : wait_recovered(base::Runtime::kForever);
+  }
   // kTimeout: it goes on.
   Status wait_recovered(std::uint64_t timeout_us);
   bool is_recovered() const {

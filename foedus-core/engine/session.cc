@@ -31,11 +31,11 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
 EngineSession::~EngineSession() = default;
 
 Status EngineSession::begin(const TxnOptions& options) {
-  const bool of_snapshot = options.isolation == Isolation::kSnapshot;
-  FOEDUS_CHECK(of_snapshot ? engine_->check_open() : engine_->check_recovered());  // E8
+  FOEDUS_CHECK(engine_->check_ready(options.isolation));  // E8
   if (!options.read_only && options.isolation == Isolation::kSerializable) {
     engine_->hold_up_writer();
   }
+  const bool of_snapshot = options.isolation == Isolation::kSnapshot;
   if (of_snapshot || options.as_of.is_valid() || options.at_least.is_valid()) [[unlikely]] {
     FOEDUS_CHECK(enter_snapshot(options));
   }

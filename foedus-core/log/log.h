@@ -33,7 +33,7 @@ namespace foedus::log {
 
 struct LogOptions {
   std::uint32_t socs = 1;                      // loggers; 1..kMaxSocs
-  std::uint64_t segment_bytes = 256u << 20;    // when a segment is full; at least 64 KiB
+  std::uint64_t segment_bytes = 32u << 20;     // when a segment is full; at least 64 KiB
 };
 
 // A session number means something only within its incarnation: (incarnation, session) names a

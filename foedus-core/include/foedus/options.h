@@ -93,7 +93,9 @@ struct Options {
   std::uint64_t log_buffer_bytes = 16u << 20;
 
   // Size at which a log segment file is full and the next one starts, in bytes. 1 MiB .. 4 GiB.
-  std::uint64_t log_segment_bytes = 256u << 20;
+  // After a crash open() reads the newest one of each SOC before anything else, to find the end of
+  // the log.
+  std::uint64_t log_segment_bytes = 32u << 20;
 
   // Sessions that may exist at the same time. 1 .. kMaxSessions.
   std::uint32_t sessions_max = 128;
