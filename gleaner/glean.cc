@@ -21,6 +21,7 @@ namespace foedus::gleaner {
 namespace {
 
 constexpr std::uint64_t kProgressUs = 200'000;  // between two calls of GleanInput::mapping
+constexpr std::uint64_t kGivenUpUs = 10'000;    // between two of is_given_up
 
 // One glean; its members are what the stages hand over.
 class Glean {
@@ -122,14 +123,37 @@ class Glean {
     return {};
   }
 
+  Status check_given_up() const {
+    if (!input_.is_given_up || !input_.is_given_up()) return {};
+    return Status::error(ErrorCode::kClosed, "the glean was given up");
+  }
+
+  template <typename Ready, typename Tell>
+  Status wait_until(const Ready& all_done, const Tell& tell) {
+    const bool tells = input_.mapping || input_.composing;
+    const std::uint64_t look_us = input_.is_given_up ? kGivenUpUs
+                                  : tells            ? kProgressUs
+                                                     : base::Runtime::kForever;
+    std::uint64_t untold_us = 0;
+    while (!input_.runtime->wait(&finished_, look_us, all_done)) {
+      FOEDUS_CHECK(check_given_up());
+      untold_us += look_us;
+      if (untold_us < kProgressUs) continue;
+      untold_us = 0;
+      tell();
+    }
+    return {};
+  }
+
   Status wait() {
     const auto all_done = [this] {
       const auto is_done = [](const auto& task) { return task->is_done(); };
       return std::all_of(mappers_.begin(), mappers_.end(), is_done) &&
              std::all_of(reducers_.begin(), reducers_.end(), is_done);
     };
-    const std::uint64_t look_us = input_.mapping ? kProgressUs : base::Runtime::kForever;
-    while (!input_.runtime->wait(&finished_, look_us, all_done)) input_.mapping();
+    FOEDUS_CHECK(wait_until(all_done, [this] {
+      if (input_.mapping) input_.mapping();
+    }));
     // A mapper that was refused by its reducer knows less than that does.
     for (const auto& reducer : reducers_) {
       if (!reducer->status().is_ok()) return reducer->status();
@@ -172,10 +196,9 @@ class Glean {
       return std::all_of(composers_.begin(), composers_.end(),
                          [](const auto& composer) { return composer->is_done(); });
     };
-    const std::uint64_t look_us = input_.composing ? kProgressUs : base::Runtime::kForever;
-    while (!input_.runtime->wait(&finished_, look_us, all_done)) {
-      input_.composing(composers_.front()->at());
-    }
+    FOEDUS_CHECK(wait_until(all_done, [this] {
+      if (input_.composing) input_.composing(composers_.front()->at());
+    }));
     for (const auto& composer : composers_) FOEDUS_CHECK(composer->status());
     for (std::size_t i = 0; i < input_.storages.size(); ++i) FOEDUS_CHECK(join_storage(i));
     return {};
@@ -235,6 +258,7 @@ class Glean {
       counts_.pages_written += pages;
       if (pages != 0) manifest_.files.push_back({manifest_.number, i, pages, 0});
     }
+    FOEDUS_CHECK(check_given_up());
     snapshot::settle_files(&manifest_);
     return snapshot::write_manifest(input_.device, manifest_);
   }

@@ -48,6 +48,8 @@ struct GleanInput {
   // storages that are composed. May be empty.
   std::function<void()> mapping;
   std::function<void(std::size_t)> composing;
+  // Asked more often, and before the manifest is written. True: glean() ends with kClosed.
+  std::function<bool()> is_given_up;
 };
 
 struct GleanCounts {

@@ -131,6 +131,8 @@ Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* r
     };
   }
 
+  input.is_given_up = order.is_given_up;
+
   gleaner::GleanCounts counts;
   FOEDUS_TRY(snapshot::Manifest manifest, gleaner::glean(input, &counts));
   report->snapshot = static_cast<std::uint32_t>(manifest.number);

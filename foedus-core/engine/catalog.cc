@@ -29,6 +29,11 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
                          "a storage's name has 1 .. " + std::to_string(kMaxStorageNameBytes) +
                              " bytes, not " + std::to_string(wanted.name.size()));
   }
+  if (!engine_->is_recovered()) [[unlikely]] {
+    occ::StorageControl* const early = find_early(wanted);
+    if (early != nullptr) return early;
+    FOEDUS_CHECK(engine_->check_recovered());  // E24
+  }
   const std::lock_guard lock(mutex_);
   free_dropped();
   const auto found = by_name_.find(wanted.name);
@@ -43,6 +48,15 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
       Status::error(ErrorCode::kInvalidArgument,
                     "the storage exists with another kind, number of records or payload");
   return std::move(status.at_table(wanted.name));
+}
+
+// What recovery drops is found until then: as if the drop came after the call. One of another shape
+// may be another one when recovery is over.
+occ::StorageControl* Catalog::find_early(const storage_meta::StorageMeta& wanted) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_name_.find(wanted.name);
+  if (found == by_name_.end() || !is_same_shape(found->second->meta, wanted)) return nullptr;
+  return found->second;
 }
 
 Status Catalog::create(const storage_meta::StorageMeta& wanted) {
@@ -85,6 +99,7 @@ Result<occ::StorageControl*> Catalog::announce(const std::string& name) {
 }
 
 Status Catalog::drop(std::string_view name) {
+  FOEDUS_CHECK(engine_->check_recovered());  // E24
   const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
@@ -151,32 +166,68 @@ void Catalog::add_stats(Stats* stats) const {
   }
 }
 
-Status Catalog::recover(const storage_meta::StorageMeta& meta, page::SnapshotPageId root) {
-  if (by_name_.contains(meta.name) || by_id_.contains(static_cast<std::uint32_t>(meta.id))) {
-    Status status = Status::error(ErrorCode::kCorruption, "the log creates a storage twice");
-    return std::move(status.at_table(meta.name));
+// ---- recovery
+// ---------------------------------------------------------------------------------------
+
+void Catalog::announce_found(const storage_meta::StorageMeta& meta) {
+  const std::lock_guard lock(mutex_);
+  controls_.push_back(std::make_unique<occ::StorageControl>(meta));
+  by_name_.emplace(meta.name, controls_.back().get());
+}
+
+namespace {
+
+page::SnapshotPageId root_in(const snapshot::Manifest* manifest, page::StorageId id) {
+  if (manifest == nullptr) return {};
+  for (const snapshot::ManifestStorage& one : manifest->storages) {
+    if (one.id == id) return one.root;
   }
-  auto control = std::make_unique<occ::StorageControl>(meta);
-  if (root.is_null()) {
-    FOEDUS_CHECK(
-        storage::create(&engine_->pool(), &engine_->own_session().pages(), control.get()));
-  } else {
-    const bool is_first = control->root.compare_exchange({}, {page::VolatilePageId(), root});
-    FOEDUS_INVARIANT(is_first, root.word());
-    // Before any transaction: as if its pages had been dropped.
-    control->drop_epoch.store_release(1);  // order: relaxed would do, nobody knows it yet
-  }
-  const std::lock_guard lock(ids_mutex_);
-  by_name_.emplace(meta.name, control.get());
-  by_id_.emplace(static_cast<std::uint32_t>(meta.id), control.get());
-  lives_.emplace(static_cast<std::uint32_t>(meta.id), Life{meta, Epoch(), Epoch()});
-  controls_.push_back(std::move(control));
   return {};
 }
 
-void Catalog::reserve_ids(page::StorageId next) {
-  const std::lock_guard lock(ids_mutex_);
-  next_id_ = std::max(next_id_, static_cast<std::uint32_t>(next));
+}  // namespace
+
+// What can fail comes first. E23: nobody follows the roots that are set here, nobody commits to
+// what is dropped here.
+Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* newest) {
+  const std::lock_guard lock(mutex_);
+  std::map<page::StorageId, occ::StorageControl*> known;
+  for (const auto& [name, control] : by_name_) known.emplace(control->id(), control);
+  std::map<std::string, occ::StorageControl*, std::less<>> by_name;
+  for (const storage_meta::StorageMeta& meta : found.storages) {
+    occ::StorageControl*& control = known[meta.id];
+    if (control == nullptr) {
+      controls_.push_back(std::make_unique<occ::StorageControl>(meta));
+      control = controls_.back().get();
+    }
+    FOEDUS_INVARIANT(control->meta.name == meta.name, static_cast<std::uint32_t>(meta.id));
+    FOEDUS_CHECK(set_root(control, root_in(newest, meta.id)));
+    const bool is_only = by_name.emplace(meta.name, control).second;
+    FOEDUS_INVARIANT(is_only, static_cast<std::uint32_t>(meta.id));
+    known.erase(meta.id);
+  }
+  // order: release, pairs with is_dropped(): its readers need nothing else.
+  for (const auto& [id, gone] : known) gone->dropped.store_release(1);
+  by_name_ = std::move(by_name);
+  const std::lock_guard lock_ids(ids_mutex_);
+  next_id_ = static_cast<std::uint32_t>(found.next_storage_id);
+  for (const auto& [name, control] : by_name_) {
+    const auto id = static_cast<std::uint32_t>(control->id());
+    by_id_.emplace(id, control);
+    lives_.emplace(id, Life{control->meta, Epoch(), Epoch()});
+  }
+  return {};
+}
+
+Status Catalog::set_root(occ::StorageControl* control, page::SnapshotPageId root) {
+  if (root.is_null()) {
+    return storage::create(&engine_->pool(), &engine_->own_session().pages(), control);
+  }
+  const bool is_first = control->root.compare_exchange({}, {page::VolatilePageId(), root});
+  FOEDUS_INVARIANT(is_first, root.word());
+  // As if its pages had been dropped.
+  control->drop_epoch.store_release(1);  // order: relaxed would do, nobody looks at it yet
+  return {};
 }
 
 void Catalog::list_at(Epoch covered, std::vector<storage_meta::StorageMeta>* storages,

@@ -21,7 +21,9 @@
 #include <string_view>
 #include <vector>
 
+#include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/occ/storage_control.h"
+#include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/database.h"
 #include "foedus/status.h"
@@ -35,18 +37,22 @@ class Catalog {
  public:
   explicit Catalog(Engine* engine) : engine_(engine) {}
 
-  // The storage `wanted` describes, made if there is none of its name. `wanted.id` is ignored.
+  // The storage `wanted` describes, made if there is none of its name. `wanted.id` is ignored. One
+  // that the newest snapshot found has is there at once; else it waits for the end of recovery, as
+  // drop() does, and reports how that failed.
   Result<occ::StorageControl*> open(const storage_meta::StorageMeta& wanted);
   Status drop(std::string_view name);
   std::vector<StorageInfo> list() const;
   void add_stats(Stats* stats) const;
 
-  // ---- recovery: one thread, before anybody else ---------------------------------------------
+  // ---- recovery ------------------------------------------------------------------------------
 
-  // Takes over a storage whose snapshot pages are below `root`; null: it has none.
-  Status recover(const storage_meta::StorageMeta& meta, page::SnapshotPageId root);
-  // Ids below it are not given any more.
-  void reserve_ids(page::StorageId next);
+  // A storage of the newest snapshot that was found: it can be read in snapshots. Before anybody
+  // else.
+  void announce_found(const storage_meta::StorageMeta& meta);
+  // What there is, all of it in `newest`; null: there is no snapshot. Of what was announced before,
+  // the rest is dropped: its handles are those of a dropped storage from now on.
+  Status recover(const FoundCatalog& found, const snapshot::Manifest* newest);
 
   // ---- gleaner: any thread, never behind a call that waits for the log -------------------------
 
@@ -76,7 +82,11 @@ class Catalog {
     Epoch dropped;  // none: it was not
   };
 
+  // Null: it is not there, or not yet.
+  occ::StorageControl* find_early(const storage_meta::StorageMeta& wanted) const;
   Status create(const storage_meta::StorageMeta& wanted);
+  // Its snapshot pages are below `root`; null: it has none.
+  Status set_root(occ::StorageControl* control, page::SnapshotPageId root);
   // E4. REQUIRES: unannounced_ has the name.
   Result<occ::StorageControl*> announce(const std::string& name);
   void free_dropped();

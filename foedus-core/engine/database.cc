@@ -29,6 +29,10 @@ Result<Database> Database::open(Options options) {
   return Database(std::move(opened));
 }
 
+Status Database::wait_recovered(std::uint64_t timeout_us) {
+  return engine_->wait_recovered(timeout_us);
+}
+
 Status Database::close() { return engine_->close(); }
 
 Result<Masstree> Database::open_masstree(std::string_view name) {
@@ -112,6 +116,7 @@ Result<GleanReport> Database::glean(const GleanProgressSink& progress) {
   if (engine_->gleaning() == nullptr) {
     return Status::error(ErrorCode::kNotSupported, "without a log there are no snapshots");
   }
+  FOEDUS_CHECK(engine_->check_recovered());
   return engine_->gleaning()->glean(progress);
 }
 

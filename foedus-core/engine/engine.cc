@@ -20,7 +20,7 @@ base::AtomicWord<Engine*> abandoned{nullptr};
 
 }  // namespace
 
-Engine::Engine(Options options) : options_(std::move(options)), catalog_(this) {}
+Engine::Engine(Options options) : options_(std::move(options)), catalog_(this), recovery_(this) {}
 
 Result<std::unique_ptr<Engine>> Engine::open(Options options, const Environment& environment) {
   FOEDUS_CHECK(check_options(options));
@@ -35,19 +35,21 @@ Status Engine::start(const Environment& environment) {
   FOEDUS_CHECK(open_device(environment));
   FOEDUS_CHECK(make_memory());
   FOEDUS_CHECK(open_log());
-  runtime_->start(clock_.get());
-  runtime_->start(warmer_.get());
-  if (gleaning_ != nullptr) {
-    runtime_->start(gleaning_.get());
-    runtime_->start(brake_.get());
-    snapshots_->set_gleaner(gleaning_.get());
-  }
   home_ = std::make_shared<SessionHome>();
   home_->engine = this;
   effective_.options = options_;
+  runtime_->start(clock_.get());
+  runtime_->start(warmer_.get());
+  if (gleaning_ == nullptr) {
+    set_recovered();
+  } else {
+    runtime_->start(gleaning_.get());  // with recovery
+    runtime_->start(brake_.get());
+    snapshots_->set_gleaner(gleaning_.get());
+  }
   // order: release, pairs with check_open(): all of the above is there.
   opened_in_.store_release(generation_);
-  return {};
+  return options_.open_until == OpenUntil::kSnapshotReadable ? Status() : check_recovered();
 }
 
 Status Engine::open_device(const Environment& environment) {
@@ -113,9 +115,8 @@ Status Engine::open_log() {
     no_waits_->set_clock(clock_.get());
     return {};
   }
-  FOEDUS_CHECK(gleaning_->recover(std::move(manifest)));
-  FOEDUS_CHECK(log_->start(clock_.get()));
-  return gleaning_->cut_log();
+  log_->set_clock(clock_.get());
+  return recovery_.begin(std::move(manifest));
 }
 
 Engine::~Engine() { static_cast<void>(close().is_ok()); }
@@ -134,6 +135,11 @@ Status Engine::why_not_open() const {
   return Status::error(ErrorCode::kClosed, "the database was closed");
 }
 
+Status Engine::wait_recovered(std::uint64_t timeout_us) {
+  FOEDUS_CHECK(check_open());
+  return is_recovered() ? Status() : recovery_.wait(timeout_us);
+}
+
 Status Engine::close() {
   FOEDUS_CHECK(check_open());
   opened_in_.store_release(0);  // order: release, as in start(); calls that follow are refused
@@ -146,11 +152,15 @@ Status Engine::close() {
   }
   if (gleaning_ != nullptr) {
     snapshots_->set_gleaner(nullptr);
+    recovery_.give_up();
     runtime_->stop(brake_.get());
     runtime_->stop(gleaning_.get());
   }
+  const bool may_have_commits = is_recovered();
+  recovered_in_.store_release(0);  // order: release, as above; recovery sets it no more
   Status status;
   if (log_ != nullptr) status = log_->close();
+  if (!may_have_commits) status = {};
   runtime_->stop(clock_.get());
   runtime_->stop(warmer_.get());
   return status;
@@ -255,9 +265,12 @@ Status Engine::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
                              std::to_string(clock_->current().number()) + " is the current one");
   }
   const std::uint64_t begin_us = runtime_->now_us();
-  FOEDUS_CHECK(durability_->wait(epoch, timeout_us));
-  const std::uint64_t spent_us = runtime_->now_us() - begin_us;
-  return snapshots_->wait_covered(epoch, timeout_us - std::min(timeout_us, spent_us));
+  const auto left_us = [&] {
+    return timeout_us - std::min(timeout_us, runtime_->now_us() - begin_us);
+  };
+  FOEDUS_CHECK(wait_recovered(timeout_us));
+  FOEDUS_CHECK(durability_->wait(epoch, left_us()));
+  return snapshots_->wait_covered(epoch, left_us());
 }
 
 void Engine::wait_published(Epoch epoch) {

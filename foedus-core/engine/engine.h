@@ -1,13 +1,15 @@
 #pragma once
 // Engine: everything of one open database, and the order in which it starts and stops.
 //
-//   open:  device (lock) ► memory ► log, manifest (read) ► log (cut) ► recovery: a glean ►
-//          log (new incarnation) ► clock ► gleaner ► users
-//   close: users gone ► gleaner ► rings durable ► log sealed ► clock ► memory ► device (unlock)
+//   open:  device (lock) ► memory ► log, manifest (read) ► log (cut) ► clock ► gleaner ►
+//          users of snapshots ► recovery: a glean ► log (new incarnation) ► all users
+//   close: users gone ► recovery ► gleaner ► rings durable ► log sealed ► clock ► memory ►
+//          device (unlock)
 //
 //   E7  Nothing is written to a directory that could not be read: errors of open leave what it
 //       holds as it was.
-//   E8  Users get sessions only after recovery has finished and its cut is durable.
+//   E8  Users get sessions only after the cut is durable. Transactions that are not of snapshot
+//       isolation, DDL and requests for a glean go on only after recovery has succeeded (E23).
 //   E12 A child of fork() touches nothing behind an engine of its parent: threads are not there,
 //       locks may be held for ever, pools and rings are not mapped, and their addresses may be in
 //       use for something else. So every call looks at the generation of the process first, and the
@@ -25,6 +27,7 @@
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/catalog.h"
 #include "foedus-core/engine/gleaning.h"
+#include "foedus-core/engine/recovery.h"
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/snapshots.h"
 #include "foedus-core/engine/thread_sessions.h"
@@ -62,6 +65,26 @@ class Engine {
       return {};
     return why_not_open();
   }
+  // E8: waits for the end of recovery. What check_open() reports, and how recovery failed.
+  Status check_recovered() {
+    // order: acquire, pairs with set_recovered(): all that recovery made is there.
+    if (recovered_in_.load_acquire() == base::process_generation()) [[likely]]
+      return {};
+    return wait_recovered(base::Runtime::kForever);
+  }
+  // The same for a transaction that is to begin: one of a snapshot does not wait.
+  Status check_ready(Isolation isolation) {
+    // order: as check_recovered(); snapshots have what they need since check_open().
+    if (recovered_in_.load_acquire() == base::process_generation()) [[likely]]
+      return {};
+    return isolation == Isolation::kSnapshot ? check_open()
+                                             : wait_recovered(base::Runtime::kForever);
+  }
+  // kTimeout: it goes on.
+  Status wait_recovered(std::uint64_t timeout_us);
+  bool is_recovered() const {
+    return recovered_in_.load_acquire() == generation_;  // order: as check_recovered()
+  }
   // kForked in a child of the process that opened it (E12).
   Status check_process() const { return base::check_process(generation_); }
   // What a child does instead of destroying it.
@@ -88,6 +111,11 @@ class Engine {
   log::Log* log() { return log_.get(); }  // null: Logging::kNone
   // Null: Logging::kNone.
   Gleaning* gleaning() { return gleaning_.get(); }
+  Recovery& recovery() { return recovery_; }
+  // By recovery, once: nobody waits any more.
+  void set_recovered() {
+    recovered_in_.store_release(generation_);  // order: release, pairs with check_recovered()
+  }
   snapshot::PageCache* cache() { return gleaning_ == nullptr ? nullptr : gleaning_->cache(); }
   // Before a transaction that may write begins.
   void hold_up_writer() {
@@ -143,14 +171,17 @@ class Engine {
   std::unique_ptr<WriterBrake> brake_;
   std::unique_ptr<EngineSession> own_session_;
   Catalog catalog_;
+  Recovery recovery_;
   std::shared_ptr<SessionHome> home_;
   const std::uint64_t generation_ = base::process_generation();
   Engine* next_abandoned_ = nullptr;
 
   // Own synchronization.
-  base::AtomicWord<std::uint64_t> opened_in_;  // generation of the process; 0: it is not open
+  // One line, written at open, at the end of recovery and at close, read by every transaction.
+  alignas(64) base::AtomicWord<std::uint64_t> opened_in_;  // generation of the process; 0: closed
+  base::AtomicWord<std::uint64_t> recovered_in_;           // the same; 0: not yet
 
-  mutable std::mutex sessions_mutex_;
+  alignas(64) mutable std::mutex sessions_mutex_;
   std::vector<std::unique_ptr<EngineSession>> sessions_;  // guarded by sessions_mutex_
   std::vector<EngineSession*> free_sessions_;             // guarded by sessions_mutex_
 };

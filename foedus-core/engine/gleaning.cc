@@ -63,60 +63,6 @@ GleanOrder Gleaning::base_order() const {
   return order;
 }
 
-Status Gleaning::recover(std::optional<snapshot::Manifest> manifest) {
-  log::Log& log = *engine_->log();
-  // What is found may be visible only; from here on others are removed on its account.
-  if (manifest.has_value()) FOEDUS_CHECK(engine_->device()->sync_directory());
-  FOEDUS_CHECK(log.make_cut_durable());
-  manifest_ = std::move(manifest);
-  const snapshot::Manifest* const previous = manifest_.has_value() ? &*manifest_ : nullptr;
-  GleanOrder order = order_of_found(log, previous);
-  const bool has_more =
-      log.found_segment_count() != 0 && (previous == nullptr || order.covered > previous->covered);
-  FOEDUS_TRY(FoundCatalog catalog, read_found_catalog(log, previous));
-  if (has_more && !catalog.storages.empty()) {
-    GleanOrder base = base_order();
-    base.segments = std::move(order.segments);
-    base.previous = previous;
-    base.covered = order.covered;
-    base.newest_seen = order.newest_seen;
-    base.storages = catalog.storages;
-    base.samples = std::move(catalog.samples);
-    base.next_storage_id = catalog.next_storage_id;
-    FOEDUS_TRY(snapshot::Manifest made, make_snapshot(base, &report_));
-    engine_->say(LogLevel::kInfo, "recovered " + std::to_string(report_.records_read) +
-                                      " log records up to epoch " +
-                                      std::to_string(made.covered.number()) + " in " +
-                                      std::to_string(report_.total_us / 1000) + " ms");
-    manifest_ = std::move(made);
-  }
-  if (manifest_.has_value()) {
-    // Nothing is volatile, and nobody reads: what the newest snapshot does not need may go.
-    FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest_, &report_));
-    if (moved.has_value()) manifest_ = std::move(moved);
-    FOEDUS_CHECK(publish_found());
-  }
-  Catalog& known = engine_->catalog();
-  known.reserve_ids(catalog.next_storage_id);
-  for (const storage_meta::StorageMeta& meta : catalog.storages) {
-    page::SnapshotPageId root;
-    if (manifest_.has_value()) {
-      for (const snapshot::ManifestStorage& one : manifest_->storages) {
-        if (one.id != meta.id) continue;
-        root = one.root;
-        needed_from_[meta.id] = manifest_->number;
-      }
-    }
-    FOEDUS_CHECK(known.recover(meta, root));
-  }
-  return {};
-}
-
-Status Gleaning::cut_log() {
-  if (!manifest_.has_value()) return {};
-  return engine_->log()->remove_segments_up_to(manifest_->covered);
-}
-
 // ---- requests
 // -----------------------------------------------------------------------------------
 
@@ -225,6 +171,9 @@ std::uint64_t Gleaning::expected_pages(std::uint64_t log_bytes) const {
 }
 
 std::uint64_t Gleaning::step() {
+  Recovery& recovery = engine_->recovery();
+  if (!recovery.is_over()) recovery.run();
+  if (!recovery.status().is_ok()) return kUntilNotified;
   reclaim();
   if (!engine_->snapshots().expire().empty() && wait_for_readers()) {
     const Status status = remove_superseded();
@@ -395,26 +344,19 @@ void Gleaning::publish(const snapshot::Manifest& manifest) {
   if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
 }
 
-// Those that could be read before the database was closed can be again. One that is not the newest
-// is no part of the database: if it is damaged, it is not kept.
-Status Gleaning::publish_found() {
-  FOEDUS_TRY(const std::vector<page::SnapshotNumber> numbers,
-             snapshot::find_manifests(engine_->device()));
-  for (const page::SnapshotNumber number : numbers) {
-    Result<snapshot::Manifest> manifest = snapshot::read_manifest(engine_->device(), number);
-    const bool is_damaged =
-        manifest.code() == ErrorCode::kCorruption || manifest.code() == ErrorCode::kWrongVersion;
-    if (is_damaged && number != numbers.back()) {
-      engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
-      continue;
-    }
-    if (!manifest.is_ok()) return manifest.status();
-    publish(*manifest);
+// Nothing is in memory that could lead to earlier ones.
+void Gleaning::take_recovered(const snapshot::Manifest& manifest) {
+  {
+    const std::lock_guard lock(mutex_);
+    manifest_ = manifest;
   }
-  return remove_superseded();
+  publish(manifest);
+  needed_from_.clear();
+  for (const snapshot::ManifestStorage& storage : manifest.storages) {
+    needed_from_[storage.id] = manifest.number;
+  }
 }
 
-// E16, E21. What could not be removed is found again the next time. REQUIRES: wait_for_readers().
 Status Gleaning::remove_superseded() {
   Snapshots& snapshots = engine_->snapshots();
   snapshots.expire();

@@ -1,6 +1,7 @@
 #pragma once
 // Gleaning: when an open database makes its next snapshot, and what follows from it (paper §7): a
 // task that orders snapshots from the gleaner, installs them, and removes the log that they cover.
+// Before the first it ends the recovery that open() began (recovery.h).
 //
 //   due ──► order: durable epoch, then the log's segments ──► make_snapshot() ──► manifest durable
 //                                                                                     │
@@ -39,15 +40,19 @@ class Gleaning final : public base::Task {
   // `session`: a slot of the engine's clock that nobody else uses.
   Gleaning(Engine* engine, std::uint32_t session) : engine_(engine), session_(session) {}
 
-  // ---- open, by one thread -------------------------------------------------------------------
-
   // Memory of the cache; after the clock is made.
   Status make_cache();
-  // Makes what was found, log and manifest, the database: recovery is a glean.
-  Status recover(std::optional<snapshot::Manifest> manifest);
 
-  // Removes the log that the newest snapshot covers (E16). After the log was started.
-  Status cut_log();
+  // ---- recovery, which runs before the first glean -------------------------------------------
+
+  // What all orders have in common.
+  GleanOrder base_order() const;
+  // It is the newest one, durable and readable from now on.
+  void take_recovered(const snapshot::Manifest& manifest);
+  // E16, E21. What could not be removed is found again the next time. REQUIRES: no volatile page
+  // leads to what only earlier snapshots have, and no transaction that began before may have seen
+  // one that did.
+  Status remove_superseded();
 
   // ---- any thread ----------------------------------------------------------------------------
 
@@ -93,11 +98,8 @@ class Gleaning final : public base::Task {
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
   bool wait_for_readers() const;
   void publish(const snapshot::Manifest& manifest);
-  Status publish_found();
-  Status remove_superseded();
   void sample_pages(GleanOrder* order);
   void tell(const GleanProgress& progress);
-  GleanOrder base_order() const;
 
   // Constant after open().
   Engine* const engine_;
@@ -106,7 +108,7 @@ class Gleaning final : public base::Task {
   std::unique_ptr<snapshot::PageCache> cache_;
   std::unique_ptr<page::SessionPages> pages_;
 
-  // Used by step() and open().
+  // Used by recovery and step().
   std::uint64_t last_us_ = 0;   // when the last glean began
   // That the last snapshot wrote, of its log; a small update of a page each before there is one.
   double pages_per_byte_ = 1.0 / 200;

@@ -31,7 +31,7 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
 EngineSession::~EngineSession() = default;
 
 Status EngineSession::begin(const TxnOptions& options) {
-  FOEDUS_CHECK(engine_->check_open());
+  FOEDUS_CHECK(engine_->check_ready(options.isolation));  // E8
   if (!options.read_only && options.isolation == Isolation::kSerializable) {
     engine_->hold_up_writer();
   }

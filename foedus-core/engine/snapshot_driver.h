@@ -62,6 +62,9 @@ struct GleanOrder {
 
   // Told of the progress, by the calling thread; may be empty.
   GleanProgressSink progress;
+  // Asked by the calling thread, now and then; may be empty. True: the glean ends with kClosed,
+  // unless it has got so far that its manifest is about to be written.
+  std::function<bool()> is_given_up;
 };
 
 // Makes the snapshot durable, and returns its manifest. On failure the newest snapshot is the one

@@ -100,21 +100,28 @@ Status Log::make_cut_durable() {
   if (is_cut_durable_) return {};
   FOEDUS_CHECK(directory_->seal_found());
   is_cut_durable_ = true;
+  durability_.announce(durable_epoch_found());
   return {};
 }
 
-Status Log::start(epoch::EpochClock* clock) {
+void Log::set_clock(epoch::EpochClock* clock) {
   FOEDUS_INVARIANT(!is_running_ && clock_ == nullptr);
   FOEDUS_INVARIANT(clock->current() >= first_new_epoch(), clock->current().number());
+  clock_ = clock;
+  durability_.set_clock(clock, loggers_.size() == 1 ? loggers_[0].get() : nullptr);
+  for (const auto& logger : loggers_) clock->notify_on_publish(logger.get());
+}
+
+Status Log::start(epoch::EpochClock* clock) {
+  FOEDUS_INVARIANT(!is_running_);
+  if (clock_ == nullptr) set_clock(clock);
+  FOEDUS_INVARIANT(clock_ == clock);
   FOEDUS_CHECK(make_cut_durable());  // L10
   const std::uint64_t first_mark = clock->current().previous().number();
   FOEDUS_TRY(auto segments, directory_->begin_incarnation(options_.socs, first_mark));
-  clock_ = clock;
-  durability_.set_clock(clock, loggers_.size() == 1 ? loggers_[0].get() : nullptr);
   durability_.announce(Epoch(first_mark));
   for (std::uint32_t soc = 0; soc < options_.socs; ++soc) {
     loggers_[soc]->begin(clock, std::move(segments[soc]));
-    clock->notify_on_publish(loggers_[soc].get());
   }
   for (const auto& logger : loggers_) runtime_->start(logger.get());
   is_running_ = true;

@@ -33,7 +33,7 @@ namespace foedus::log {
 
 struct LogOptions {
   std::uint32_t socs = 1;                      // loggers; 1..kMaxSocs
-  std::uint64_t segment_bytes = 256u << 20;    // when a segment is full; at least 64 KiB
+  std::uint64_t segment_bytes = 32u << 20;     // when a segment is full; at least 64 KiB
 };
 
 // A session number means something only within its incarnation: (incarnation, session) names a
@@ -90,8 +90,11 @@ class Log {
 
   // Seals what the last incarnation left, at the cut. Once; start() does it if nobody did.
   Status make_cut_durable();
-  // Begins a new incarnation and starts the loggers. `clock`: begins at or above first_new_epoch(),
-  // is not started yet, and runs until close() has returned.
+  // What the loggers follow, and who waits for durability asks to hurry. Begins at or above
+  // first_new_epoch(), is not started yet. start() does it if nobody did.
+  void set_clock(epoch::EpochClock* clock);
+  // Begins a new incarnation and starts the loggers. `clock`: runs until close() has returned. If
+  // it runs already, nobody has committed yet.
   Status start(epoch::EpochClock* clock);
 
   // ---- sessions ------------------------------------------------------------------------------

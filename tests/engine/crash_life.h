@@ -55,13 +55,14 @@ class Life {
   Life(FailingDevice* device, std::uint64_t seed)
       : device_(device), runtime_(seed), random_(seed) {}
 
-  // `socs`: 0: any number.
-  Status open(std::uint32_t socs = 0) {
+  // `socs`: 0: any number. `until`: the storages are in a snapshot, unless it is kRecovered.
+  Status open(std::uint32_t socs = 0, OpenUntil until = OpenUntil::kRecovered) {
     Options options = small_options("/failing");
     options.log_segment_bytes = 1u << 20;
     options.log_buffer_bytes = 64u << 10;
     options.socs = socs != 0 ? socs : static_cast<std::uint32_t>(1 + random_.below(3));
     options.sessions_max = 4;
+    options.open_until = until;
     FOEDUS_TRY(engine_, engine::Engine::open(options, {.runtime = &runtime_, .device = device_}));
     FOEDUS_TRY(tree_, open_storage(StorageKind::kMasstree, "tree"));
     FOEDUS_TRY(hash_, open_storage(StorageKind::kHash, "hash"));
@@ -74,7 +75,8 @@ class Life {
   // Commits a random transaction; `change` is what it did.
   Status step(std::uint64_t number, ModelTxn* change, Ticket* ticket);
   // The whole content; fails the test on any error.
-  Model read();
+  Model read() { return must(read_as(Isolation::kSerializable)); }
+  Result<Model> read_as(Isolation isolation);
 
   // The next snapshot, installed. A failure is one of the device: the next step meets it, too.
   Status glean() { return engine_->gleaning()->glean({}).status(); }
@@ -160,26 +162,27 @@ inline Status Life::step(std::uint64_t number, ModelTxn* change, Ticket* ticket)
   return {};
 }
 
-inline Model Life::read() {
+inline Result<Model> Life::read_as(Isolation isolation) {
   Model model;
-  Txn txn = must(engine::begin_txn(session_, {}));
+  FOEDUS_TRY(Txn txn, engine::begin_txn(session_, {.isolation = isolation}));
   for (std::uint64_t k = 0; k < kKeys; ++k) {
-    const auto read_one = [&](const KeyedStorage& storage, auto* map) {
+    const auto read_one = [&](const KeyedStorage& storage, auto* map) -> Status {
       Result<std::string> payload = txn.get(storage, key(k));
-      if (payload.code() == ErrorCode::kNotFound) return;
-      (*map)[k] = must(std::move(payload));
+      if (payload.code() == ErrorCode::kNotFound) return {};
+      FOEDUS_TRY((*map)[k], std::move(payload));
+      return {};
     };
-    read_one(handle<Masstree>(tree_), &model.tree);
-    read_one(handle<Hash>(hash_), &model.hash);
+    FOEDUS_CHECK(read_one(handle<Masstree>(tree_), &model.tree));
+    FOEDUS_CHECK(read_one(handle<Hash>(hash_), &model.hash));
   }
   for (std::uint64_t i = 0; i < kArrayRecords; ++i) {
     const auto bytes = std::as_writable_bytes(std::span<char>(model.array[i].data(), 8));
-    must(txn.get(handle<Array>(array_), i, bytes));
+    FOEDUS_CHECK(txn.get(handle<Array>(array_), i, bytes));
   }
   Scan rows = txn.scan(handle<Sequential>(log_));
   for (const Row& row : rows) model.log.emplace_back(row.payload);
-  EXPECT_FALSE(rows.failure().has_value());
-  EXPECT_TRUE(txn.commit().is_ok());
+  if (rows.failure().has_value()) return *rows.failure();
+  FOEDUS_CHECK(txn.commit().status());
   return model;
 }
 

@@ -159,14 +159,28 @@ class Database {
  public:
   // Opens or makes the database in options.dir, and recovers it if it was not closed.
   // kInvalidArgument: an option out of range. kBusy: the directory is in use. kWrongVersion,
-  // kCorruption, kIoError, kOutOfSpace, kOutOfMemory, kNotSupported (a required facility).
+  // kCorruption, kIoError, kOutOfSpace, kOutOfMemory, kNotSupported (a required facility). With
+  // OpenUntil::kSnapshotReadable those of them that only recovery meets: see wait_recovered().
   static Result<Database> open(Options options);
 
   Database(Database&& other) noexcept;
   Database& operator=(Database&&) = delete;
   ~Database();  // close(), its error ignored
 
-  // Makes all commits durable and returns all memory. Later calls return kClosed.
+  // With OpenUntil::kSnapshotReadable: returns when what was committed before is recovered, else at
+  // once. Any thread. On failure what open() would have returned, and for good: the database goes
+  // on for transactions of snapshot isolation, all else returns the same. kTimeout: recovery goes
+  // on.
+  //
+  // Before recovery has ended: snapshot() reads the newest snapshot of the directory, which does
+  // not hold the commits since, or nothing if there is none. A storage that this snapshot has is
+  // opened at once; if it was dropped afterwards, its handle is found to be one of a dropped
+  // storage when recovery ends. All other transactions, the creation and drop of storages, glean()
+  // and a snapshot of at_least wait.
+  Status wait_recovered(std::uint64_t timeout_us = Ticket::kForever);
+
+  // Makes all commits durable and returns all memory. Later calls return kClosed. Recovery that has
+  // not ended is left to the next open().
   Status close();
 
   // ---- storages ------------------------------------------------------------------------------

@@ -33,6 +33,14 @@ enum class Logging : std::uint8_t {
            // has logs. For measurements.
 };
 
+// What Database::open() waits for.
+enum class OpenUntil : std::uint8_t {
+  kRecovered,         // all that was committed before is there; its errors are those of open()
+  kSnapshotReadable,  // the snapshots that the directory holds can be read: milliseconds, however
+                      // much there is to recover. The rest goes on in the background; what needs
+                      // it waits, see Database::wait_recovered().
+};
+
 enum class LogLevel : std::uint8_t { kInfo, kWarning, kError };
 
 // Receives what the engine has to say to an operator, one line a call, from any thread. Must not
@@ -89,7 +97,9 @@ struct Options {
   std::uint64_t log_buffer_bytes = 16u << 20;
 
   // Size at which a log segment file is full and the next one starts, in bytes. 1 MiB .. 4 GiB.
-  std::uint64_t log_segment_bytes = 256u << 20;
+  // After a crash open() reads the newest one of each SOC before anything else, to find the end of
+  // the log.
+  std::uint64_t log_segment_bytes = 32u << 20;
 
   // Sessions that may exist at the same time. 1 .. kMaxSessions.
   std::uint32_t sessions_max = 128;
@@ -107,6 +117,7 @@ struct Options {
       Facility::kTry;                   // memory of a SOC on its NUMA node, sessions pinned to it
   Facility direct_io = Facility::kTry;  // O_DIRECT for log segments
   Logging logging = Logging::kFiles;
+  OpenUntil open_until = OpenUntil::kRecovered;
 
   GleanOptions glean;
 

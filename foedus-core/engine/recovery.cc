@@ -1,0 +1,129 @@
+#include "foedus-core/engine/recovery.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/engine/engine.h"
+
+namespace foedus::engine {
+
+Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
+  // What is found may be visible only; from here on others are removed on its account.
+  if (newest.has_value()) FOEDUS_CHECK(engine_->device()->sync_directory());
+  FOEDUS_CHECK(engine_->log()->make_cut_durable());
+  manifest_ = std::move(newest);
+  if (!manifest_.has_value()) return {};
+  FOEDUS_CHECK(publish_found());
+  for (const snapshot::ManifestStorage& one : manifest_->storages) {
+    engine_->catalog().announce_found(
+        {one.id, one.kind, one.name, one.records, one.payload_bytes, one.fan_out_bits});
+  }
+  return {};
+}
+
+// Those that could be read before the database was closed can be again. One that is not the newest
+// is no part of the database: if it is damaged, it is not kept.
+Status Recovery::publish_found() {
+  FOEDUS_TRY(const std::vector<page::SnapshotNumber> numbers,
+             snapshot::find_manifests(engine_->device()));
+  for (const page::SnapshotNumber number : numbers) {
+    Result<snapshot::Manifest> manifest = snapshot::read_manifest(engine_->device(), number);
+    const bool is_damaged =
+        manifest.code() == ErrorCode::kCorruption || manifest.code() == ErrorCode::kWrongVersion;
+    if (is_damaged && number != numbers.back()) {
+      engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
+      continue;
+    }
+    if (!manifest.is_ok()) return manifest.status();
+    engine_->gleaning()->take_recovered(*manifest);
+  }
+  return {};
+}
+
+void Recovery::run() {
+  FOEDUS_INVARIANT(!is_over());
+  FOEDUS_SYNC_POINT("recovery:begin");
+  Status status = recover();
+  manifest_.reset();
+  if (!status.is_ok()) {
+    if (!is_given_up()) engine_->say(LogLevel::kError, "recovery: " + status.message());
+    engine_->snapshots().set_trouble(status);
+    engine_->durability().fail(status);
+  } else {
+    engine_->set_recovered();
+  }
+  status_ = std::move(status);
+  over_.store_release(1);  // order: release, pairs with is_over()
+  engine_->runtime().wake(&ended_);
+}
+
+Status Recovery::wait(std::uint64_t timeout_us) {
+  if (engine_->runtime().wait(&ended_, timeout_us, [this] { return is_over(); })) return status_;
+  return Status::error(ErrorCode::kTimeout, "recovery is still at work");
+}
+
+Status Recovery::check_given_up() const {
+  if (!is_given_up()) return {};
+  return Status::error(ErrorCode::kClosed, "the database was closed before it was recovered");
+}
+
+// What there is, and a snapshot of it.
+Status Recovery::glean_tail(FoundCatalog* found) {
+  const log::Log& log = *engine_->log();
+  const snapshot::Manifest* const previous = manifest_.has_value() ? &*manifest_ : nullptr;
+  FOEDUS_TRY(*found, read_found_catalog(log, previous));
+  FOEDUS_CHECK(check_given_up());
+  GleanOrder tail = order_of_found(log, previous);
+  const bool has_more =
+      log.found_segment_count() != 0 && (previous == nullptr || tail.covered > previous->covered);
+  if (!has_more || found->storages.empty()) return {};
+  GleanOrder order = engine_->gleaning()->base_order();
+  order.segments = std::move(tail.segments);
+  order.previous = previous;
+  order.covered = tail.covered;
+  order.newest_seen = tail.newest_seen;
+  order.storages = found->storages;
+  order.samples = std::move(found->samples);
+  order.next_storage_id = found->next_storage_id;
+  order.is_given_up = [this] { return is_given_up(); };
+  FOEDUS_SYNC_POINT("recovery:before_glean");
+  GleanReport report;
+  FOEDUS_TRY(snapshot::Manifest made, make_snapshot(order, &report));
+  FOEDUS_SYNC_POINT("recovery:manifest_durable");
+  engine_->say(LogLevel::kInfo, "recovered " + std::to_string(report.records_read) +
+                                    " log records up to epoch " +
+                                    std::to_string(made.covered.number()) + " in " +
+                                    std::to_string(report.total_us / 1000) + " ms");
+  engine_->gleaning()->take_recovered(made);
+  manifest_ = std::move(made);
+  return {};
+}
+
+Status Recovery::recover() {
+  FoundCatalog found;
+  FOEDUS_CHECK(glean_tail(&found));
+  FOEDUS_CHECK(check_given_up());
+  if (manifest_.has_value()) {
+    // What the newest snapshot does not need, and nobody reads, may go.
+    GleanReport report;
+    FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest_, &report));
+    FOEDUS_SYNC_POINT("recovery:moved");
+    if (moved.has_value()) {
+      engine_->gleaning()->take_recovered(*moved);
+      manifest_ = std::move(*moved);
+    }
+    FOEDUS_SYNC_POINT("recovery:before_removal");
+    FOEDUS_CHECK(engine_->gleaning()->remove_superseded());
+  }
+  FOEDUS_SYNC_POINT("recovery:before_catalog");
+  FOEDUS_CHECK(engine_->catalog().recover(found, manifest_.has_value() ? &*manifest_ : nullptr));
+  FOEDUS_CHECK(engine_->log()->start(&engine_->clock()));
+  FOEDUS_SYNC_POINT("recovery:log_started");
+  if (!manifest_.has_value()) return {};
+  return engine_->log()->remove_segments_up_to(manifest_->covered);  // E16
+}
+
+}  // namespace foedus::engine

@@ -1,0 +1,77 @@
+#pragma once
+// Recovery: what a log has behind the newest snapshot becomes the next one, by a glean (paper §6.3,
+// appendix B.3), while snapshot transactions read those that were found.
+//
+//   begin(): cut of the log durable ──► found snapshots readable, their storages known ──► users
+//   run():   glean of the tail ──► published ──► catalog ──► log begins ──► log cut ──► is_over()
+//
+//   word     written by   read by              meaning
+//   over_    run()        all, while it is 0   how it ended: status_ and recovered_in_ (engine.h)
+//
+//   E23 Until recovery is over there is no volatile page, no root pointer that anybody follows, and
+//       no commit: only transactions of snapshot isolation begin, and they follow the roots of the
+//       snapshot that they entered. So it may set roots and drop storages without the precautions
+//       of a running database, and files go by the rule for snapshot readers alone (E20, E21).
+//   E24 Whoever waits for its end holds no mutex that run() takes: the catalog's is taken after the
+//       wait.
+//   E25 Recovery that fails, or is given up because the database is closed, leaves a directory from
+//       which the next open recovers the same: until the log begins nothing was added but a
+//       snapshot of what the log holds, and the log is cut only after that.
+
+#include <cstdint>
+#include <optional>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus/status.h"
+
+namespace foedus::engine {
+
+class Engine;
+
+class Recovery {
+ public:
+  explicit Recovery(Engine* engine) : engine_(engine) {}
+
+  // Before anybody else: makes the snapshots that were found readable. `newest`: of them, if any.
+  Status begin(std::optional<snapshot::Manifest> newest);
+  // Does the rest; once. By the gleaner's task.
+  void run();
+
+  // ---- any thread ----------------------------------------------------------------------------
+
+  bool is_over() const {
+    // order: acquire, pairs with run(): status_, and all that was recovered.
+    return over_.load_acquire() != 0;
+  }
+  // How it ended. REQUIRES: is_over().
+  const Status& status() const { return status_; }
+  // The same, once it has. kTimeout.
+  Status wait(std::uint64_t timeout_us);
+  // run() ends soon, with kClosed if it has not got far.
+  void give_up() {
+    given_up_.store_relaxed(1);  // order: relaxed, a wish; it guards nothing
+  }
+
+ private:
+  bool is_given_up() const { return given_up_.load_relaxed() != 0; }  // order: as give_up()
+  Status check_given_up() const;
+  Status publish_found();
+  Status recover();
+  Status glean_tail(FoundCatalog* found);
+
+  Engine* const engine_;  // constant
+
+  // Used by begin(), then by run().
+  std::optional<snapshot::Manifest> manifest_;  // the newest one
+
+  // Own synchronization.
+  base::AtomicWord<std::uint32_t> given_up_;
+  base::AtomicWord<std::uint32_t> over_;
+  base::WaitPoint ended_;
+  Status status_;  // written before over_, constant after
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,209 @@
+// ctest-labels: crash
+// ctest-timeout: 300
+// Power failures at every call to the device while a database that was opened for its snapshots
+// recovers, and while they are read: the next open finds exactly the durable transactions, and no
+// read finds anything but the state of one snapshot.
+#include "foedus-core/base/sync_point.h"
+#include "tests/engine/crash_life.h"
+
+namespace foedus {
+namespace {
+
+using testing::difference;
+using testing::FailingDevice;
+using testing::Life;
+using testing::Model;
+using testing::model_of;
+using testing::ModelTxn;
+using testing::must;
+
+// Two snapshots, and a log behind them.
+struct Prepared {
+  explicit Prepared(std::uint64_t seed) {
+    Life life(&device, seed);
+    must(life.open(1 + seed % 3));
+    write(&life, 60);
+    must(life.glean());
+    write(&life, 20);
+    must(life.glean());
+    at_snapshot = txns.size();
+    write(&life, static_cast<int>(seed) * 10);
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  void write(Life* life, int transactions) {
+    Ticket ticket;
+    for (int i = 0; i < transactions; ++i) {
+      ModelTxn change;
+      must(life->step(txns.size(), &change, &ticket));
+      txns.push_back(std::move(change));
+    }
+    must(ticket.wait_durable());
+  }
+
+  FailingDevice device;
+  std::vector<ModelTxn> txns;
+  std::size_t at_snapshot = 0;  // the newest
+};
+
+// Reads at every sync point of recovery, by the thread that recovers: a snapshot transaction in the
+// midst of it.
+struct Reader {
+  Life* life = nullptr;
+  const Model* before = nullptr;
+  const Model* after = nullptr;
+  std::uint64_t reads_before = 0;
+  std::uint64_t reads_after = 0;
+  std::uint64_t errors = 0;
+
+  void read() {
+    const Result<Model> found = life->read_as(Isolation::kSnapshot);
+    if (!found.is_ok()) {
+      ++errors;
+      return;
+    }
+    const bool is_after = difference(*found, *after).empty();
+    ASSERT_TRUE(is_after || difference(*found, *before).empty());
+    ASSERT_FALSE(!is_after && reads_after != 0) << "a read went back";
+    ++(is_after ? reads_after : reads_before);
+  }
+};
+Reader* reader = nullptr;
+
+void read_at(const char* place) {
+  const bool is_of_recovery = std::string_view(place).starts_with("recovery:");
+  if (reader != nullptr && is_of_recovery) reader->read();
+}
+
+class EarlyOpenCrashTest : public ::testing::Test {
+ protected:
+  EarlyOpenCrashTest() { base::set_sync_point_hook(read_at); }
+  ~EarlyOpenCrashTest() override {
+    reader = nullptr;
+    base::set_sync_point_hook(nullptr);
+  }
+
+  // Opens for snapshots, reads, recovers, reads.
+  Status recover(Life* life, Reader* reads) {
+    FOEDUS_CHECK(life->open(2, OpenUntil::kSnapshotReadable));
+    reads->life = life;
+    reads->read();
+    reader = reads;
+    Status status = life->engine().wait_recovered(base::Runtime::kForever);
+    reader = nullptr;
+    reads->read();
+    return status;
+  }
+  void expect_all(FailingDevice* device, const Model& model, std::uint64_t socs) {
+    Life life(device, 9);
+    const Status opened = life.open(static_cast<std::uint32_t>(socs));
+    ASSERT_TRUE(opened.is_ok()) << opened.message();
+    ASSERT_EQ(difference(life.read(), model), "");
+    must(life.glean());
+    ASSERT_EQ(difference(life.read(), model), "");
+  }
+};
+
+TEST_F(EarlyOpenCrashTest, a_power_failure_at_any_call_loses_nothing_and_no_read_is_wrong) {
+  std::uint64_t points_of_all = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const Prepared prepared(seed);
+    const Model after = model_of(prepared.txns);
+    const Model before =
+        model_of({prepared.txns.begin(),
+                  prepared.txns.begin() + static_cast<std::ptrdiff_t>(prepared.at_snapshot)});
+    std::uint64_t points = 0;
+    for (bool reached_end = false; !reached_end; ++points) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(points));
+      const auto device = prepared.device.copy();
+      Reader reads{.before = &before, .after = &after};
+      {
+        Life life(device.get(), seed + 7);
+        device->lose_power_after(points);
+        const Status recovered = recover(&life, &reads);
+        reached_end = !device->has_lost_power();
+        ASSERT_TRUE(recovered.is_ok() || device->has_lost_power()) << recovered.message();
+        ASSERT_TRUE(reads.errors == 0 || device->has_lost_power());
+      }
+      if (reached_end) {
+        ASSERT_GT(reads.reads_before, 2u);
+        ASSERT_GT(reads.reads_after, 2u);
+      }
+      device->crash_power(points % 3 == 0   ? FailingDevice::kDropAll
+                          : points % 3 == 1 ? FailingDevice::kKeepAll
+                                            : points);
+      expect_all(device.get(), after, 1 + points % 3);
+      if (HasFatalFailure()) return;
+    }
+    points_of_all += points;
+  }
+  std::printf("%llu points\n", static_cast<unsigned long long>(points_of_all));
+  EXPECT_GT(points_of_all, 200u);
+}
+
+// The process dies at any call, twice in a row, and only then power fails.
+TEST_F(EarlyOpenCrashTest, recoveries_that_end_early_one_after_the_other_lose_nothing) {
+  const Prepared prepared(4);
+  const Model after = model_of(prepared.txns);
+  const Model before =
+      model_of({prepared.txns.begin(),
+                prepared.txns.begin() + static_cast<std::ptrdiff_t>(prepared.at_snapshot)});
+  std::uint64_t point = 0;
+  for (bool reached_end = false; !reached_end; point += 3) {
+    SCOPED_TRACE("call " + std::to_string(point));
+    const auto device = prepared.device.copy();
+    for (int round = 0; round < 2; ++round) {
+      Reader reads{.before = &before, .after = &after};
+      Life life(device.get(), 11 + static_cast<std::uint64_t>(round));
+      device->lose_power_after(point);
+      static_cast<void>(recover(&life, &reads).is_ok());
+      reached_end = !device->has_lost_power();
+      device->crash_process();
+    }
+    device->crash_power(FailingDevice::kDropAll);
+    expect_all(device.get(), after, 2);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// An error of the device, not a crash: recovery has failed, snapshots are still read, and the
+// database is closed in order.
+TEST_F(EarlyOpenCrashTest, an_error_of_the_device_ends_recovery_and_leaves_the_snapshots) {
+  using testing::Call;
+  const Prepared prepared(3);
+  const Model after = model_of(prepared.txns);
+  const Model before =
+      model_of({prepared.txns.begin(),
+                prepared.txns.begin() + static_cast<std::ptrdiff_t>(prepared.at_snapshot)});
+  std::uint64_t failures = 0;
+  for (const Call call :
+       {Call::kCreate, Call::kWrite, Call::kSync, Call::kRename, Call::kSyncDirectory}) {
+    for (std::uint64_t skip = 0; skip < 8; ++skip) {
+      SCOPED_TRACE("call " + std::to_string(static_cast<int>(call)) + " after " +
+                   std::to_string(skip));
+      const auto device = prepared.device.copy();
+      {
+        Life life(device.get(), 7);
+        must(life.open(2, OpenUntil::kSnapshotReadable));
+        device->fail(call, skip, 5, true);
+        const Status recovered = life.engine().wait_recovered(base::Runtime::kForever);
+        EXPECT_TRUE(recovered.is_ok() || recovered.code() == ErrorCode::kIoError);
+        if (!recovered.is_ok()) {
+          ++failures;
+          const Model found = must(life.read_as(Isolation::kSnapshot));
+          ASSERT_TRUE(difference(found, before).empty() || difference(found, after).empty());
+          ASSERT_EQ(life.read_as(Isolation::kSerializable).code(), ErrorCode::kIoError);
+          ASSERT_EQ(life.read_as(Isolation::kDirtyRead).code(), ErrorCode::kIoError);
+          must(life.close());
+        }
+        device->clear_faults();
+      }
+      device->crash_process();
+      expect_all(device.get(), after, 2);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(failures, 15u);
+}
+
+}  // namespace
+}  // namespace foedus
