@@ -73,7 +73,7 @@ Status fill_in_glean(Options* options) {
   const std::uint64_t all = options->memory_bytes;
   if (glean.log_bytes_max == 0) glean.log_bytes_max = 8 * glean.log_bytes;
   if (glean.memory_bytes == 0) {
-    glean.memory_bytes = std::clamp<std::uint64_t>(all / 8, 16u << 20, 512u << 20);
+    glean.memory_bytes = std::clamp<std::uint64_t>(all / 8, 16u << 20, 1u << 30);
   }
   const std::uint64_t cache_min = options->socs * kCacheBytesPerSocMin;
   if (glean.cache_bytes == 0) glean.cache_bytes = std::max(all / 4, cache_min);

@@ -58,7 +58,7 @@ struct GleanOptions {
   // SOC, but two if there is one SOC. 0..64.
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
-  // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 512 MiB. At
+  // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 1 GiB. At
   // least 16 MiB.
   std::uint64_t memory_bytes = 0;
   // Memory of the cache of snapshot pages, part of memory_bytes. 0: a quarter of it. At least
