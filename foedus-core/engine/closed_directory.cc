@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -16,7 +17,7 @@ namespace {
 class Samples {
  public:
   void add(StorageKind kind, const log::LogRecord& record, std::uint32_t soc) {
-    if (++seen_ % stride_ != 0) return;
+    if ((++seen_ & (stride_ - 1)) != 0) return;
     samples_.push_back({position_of(kind, record), soc});
     if (samples_.size() < kSamplesMax) return;
     stride_ *= 2;
@@ -28,7 +29,7 @@ class Samples {
  private:
   static constexpr std::size_t kSamplesMax = 8192;
   std::uint64_t seen_ = 0;
-  std::uint64_t stride_ = 1;
+  std::uint64_t stride_ = 1;  // a power of two
   std::vector<occ::PageSample> samples_;
 };
 
@@ -52,8 +53,8 @@ class CatalogReader {
       dropped_.insert(record.storage_id);
     } else if (record.type == log::LogRecordType::kCreateStorage) {
       if (page::Tid(record.tid).epoch() > covered_) return create(record);
-    } else if (const auto found = storages_.find(record.storage_id); found != storages_.end()) {
-      samples_[record.storage_id].add(found->second.kind, record, soc);
+    } else if (const Known* const known = find(record.storage_id)) {
+      known->samples->add(known->kind, record, soc);
     } else if (id >= known_before_) {
       unknown_.insert(record.storage_id);  // its creation may be in another segment
     }
@@ -82,6 +83,22 @@ class CatalogReader {
   }
 
  private:
+  struct Known {
+    page::StorageId id{};
+    StorageKind kind{};
+    Samples* samples = nullptr;
+  };
+
+  // Null: nothing has created it so far. Every record asks, and few storages have most of them.
+  const Known* find(page::StorageId id) {
+    Known& lately = lately_[static_cast<std::uint32_t>(id) % lately_.size()];
+    if (lately.samples != nullptr && lately.id == id) return &lately;
+    const auto found = storages_.find(id);
+    if (found == storages_.end()) return nullptr;
+    lately = {id, found->second.kind, &samples_[id]};  // which stay where they are
+    return &lately;
+  }
+
   static Status created_twice(std::string_view name) {
     Status status = Status::error(ErrorCode::kCorruption, "the log creates a storage twice");
     return std::move(status.at_table(name));
@@ -100,6 +117,7 @@ class CatalogReader {
   std::uint32_t next_id_ = 1;
   std::map<page::StorageId, storage_meta::StorageMeta> storages_;
   std::map<page::StorageId, Samples> samples_;
+  std::array<Known, 64> lately_;  // that were found, by id
   std::set<page::StorageId> dropped_;
   std::set<page::StorageId> unknown_;
 };

@@ -24,6 +24,8 @@ constexpr std::uint64_t kRoomLookUs = 500;
 constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
 // Of a record and of what a reducer keeps of it: the least memory of a mapper.
 constexpr std::uint64_t kMapperBytesMin = 5u << 20;
+// Records are dealt out and copied in random order: with more, from memory instead of a cache.
+constexpr std::uint64_t kMapperBytesMax = 16u << 20;
 // Twice the largest block: a record and what is around it.
 constexpr std::uint64_t kReducerBytesMin = 10u << 20;
 
@@ -55,9 +57,9 @@ GleanOrder Gleaning::base_order() const {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, bytes / each));
   };
   const std::uint64_t third = options.memory_bytes / 3;
-  const std::uint64_t rest = options.memory_bytes - third;
   order.mappers = as_many_as_fit(options.mappers, third, kMapperBytesMin);
-  order.mapper_bytes = third / order.mappers;
+  order.mapper_bytes = std::min(third / order.mappers, kMapperBytesMax);
+  const std::uint64_t rest = options.memory_bytes - order.mappers * order.mapper_bytes;
   order.reducers = as_many_as_fit(options.reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
   return order;

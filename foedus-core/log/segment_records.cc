@@ -66,7 +66,7 @@ void SegmentRecords::forget_whole() {
 
 // Of the piece at hand; null: it goes on in another piece.
 Result<const LogRecord*> SegmentRecords::next_in_piece() {
-  Stream& stream = streams_[session_];
+  Stream& stream = *stream_;
   if (!stream.part.empty()) {
     at_ += take_part(&stream.part, at_, static_cast<std::size_t>(piece_end_ - at_));
     const char* const part = reinterpret_cast<const char*>(stream.part.data());
@@ -110,7 +110,8 @@ Result<bool> SegmentRecords::next_piece() {
   session_ = piece.session;
   at_ = piece_end_;
   piece_end_ = at_ + piece.bytes;
-  Stream& stream = streams_[session_];
+  stream_ = &streams_[session_];
+  Stream& stream = *stream_;
   // A session that is attached again begins where its ring stands, or with a new ring at 0.
   const bool continues = piece.ring_offset == stream.next_offset;
   const bool may_begin = stream.part.empty() && (!stream.has_begun || piece.ring_offset == 0 ||

@@ -52,6 +52,7 @@ class SegmentRecords {
   const char* at_ = nullptr;          // next byte of the piece before it
   const char* piece_end_ = nullptr;
   std::uint32_t session_ = 0;         // whose piece it is
+  Stream* stream_ = nullptr;          // of that session: looked up once for all records of a piece
   Stream* whole_ = nullptr;           // holds the record that was handed out
   std::unordered_map<std::uint32_t, Stream> streams_;
 };

@@ -26,21 +26,11 @@ void MasstreeGroup::Entry::set(std::string_view rest, const MasstreeRecord& reco
   chain = record.chain;
 }
 
-std::uint32_t MasstreeGroup::Entry::capacity() const {
-  const bool is_inline = chain.is_null() && layer.is_null();
-  return is_inline ? storage::masstree::capacity_for(payload.size()) : kCapacityMin;
-}
-
-std::uint32_t MasstreeGroup::Entry::heap_bytes() const {
-  const std::size_t remainder_bytes = layer.is_null() ? remainder.size() : 0;
-  return storage::masstree::footprint(remainder_bytes, capacity());
-}
-
-Slot MasstreeGroup::Entry::slot(std::uint32_t offset) const {
-  if (!layer.is_null()) return Slot(offset, Slot::kLayerKeyBytes, capacity(), Slot::kLayer);
+Slot MasstreeGroup::Entry::slot(std::uint32_t offset, std::uint32_t capacity) const {
+  if (!layer.is_null()) return Slot(offset, Slot::kLayerKeyBytes, capacity, Slot::kLayer);
   const auto payload_bytes = static_cast<std::uint32_t>(payload.size());
   return Slot(offset, std::min(key_class, 8u) + static_cast<std::uint32_t>(remainder.size()),
-              capacity(), chain.is_null() ? payload_bytes : Slot::kSnapshotOverflow);
+              capacity, chain.is_null() ? payload_bytes : Slot::kSnapshotOverflow);
 }
 
 MasstreeGroup::Entry& MasstreeGroup::add(unsigned key_class) {
@@ -52,12 +42,6 @@ MasstreeGroup::Entry& MasstreeGroup::add(unsigned key_class) {
   entry.payload.clear();
   entry.chain = entry.layer = SnapshotPageId();
   return entry;
-}
-
-std::uint32_t MasstreeGroup::heap_bytes() const {
-  std::uint32_t bytes = 0;
-  for (unsigned i = 0; i < count_; ++i) bytes += entries_[i].heap_bytes();
-  return bytes;
 }
 
 // Of the keys that could come: a slice that ends with zeroes is that of shorter keys, too.
@@ -75,22 +59,21 @@ std::uint32_t MasstreeGroup::heap_bytes_of_others() const {
 
 Status MasstreeGroup::settle(const Composition& composition) {
   FOEDUS_INVARIANT(count_ != 0, slice_);
-  const std::uint32_t others = heap_bytes_of_others();
-  const std::uint32_t room =
-      BorderPage::kBodyBytes - BorderPage::directory_bytes(kEntriesMax) - others;
+  const std::uint32_t room = kRoom - heap_bytes_of_others();
   for (unsigned i = count_; i-- != 0 && heap_bytes() > room;) {
     Entry& entry = entries_[i];
     if (entry.capacity() == kCapacityMin) continue;
     FOEDUS_TRY(entry.chain, write_chain(composition, entry.payload));
   }
-  FOEDUS_INVARIANT(heap_bytes() <= room, slice_, heap_bytes(), room);
+  heap_bytes_ = heap_bytes();
+  FOEDUS_INVARIANT(heap_bytes_ <= room, slice_, heap_bytes_, room);
   return {};
 }
 
 bool MasstreeGroup::fits(const BorderPage& page) const {
   const unsigned keys = page.header.load_version().keys() + count_;
   return keys <= BorderPage::kKeysMax &&
-         BorderPage::kBodyBegin + BorderPage::directory_bytes(keys) + heap_bytes() <=
+         BorderPage::kBodyBegin + BorderPage::directory_bytes(keys) + heap_bytes_ <=
              page.heap_begin;
 }
 
@@ -100,8 +83,9 @@ void MasstreeGroup::lay(BorderPage* page) const {
     const Entry& entry = entries_[i];
     const bool is_layer = !entry.layer.is_null();
     const unsigned keys = version.keys();
-    page->heap_begin -= entry.heap_bytes();
-    const Slot slot = entry.slot(page->heap_begin);
+    const std::uint32_t capacity = entry.capacity();
+    page->heap_begin -= entry.heap_bytes(capacity);
+    const Slot slot = entry.slot(page->heap_begin, capacity);
     FOEDUS_INVARIANT(slot.key_class() == entry.key_class, slot.word(), entry.key_class);
     page->group(keys).slices[keys % BorderPage::Group::kKeys] = slice_;
     page->slot_word(keys).store_relaxed(slot.word());  // order: relaxed, nobody else sees the page

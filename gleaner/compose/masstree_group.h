@@ -6,6 +6,7 @@
 #include <string>
 
 #include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus/options.h"
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"
 #include "gleaner/compose/masstree_record.h"
@@ -24,9 +25,16 @@ class MasstreeGroup {
 
     // The record, all of whose bytes are here.
     void set(std::string_view rest, const MasstreeRecord& record);
-    std::uint32_t capacity() const;
-    std::uint32_t heap_bytes() const;
-    storage::masstree::Slot slot(std::uint32_t offset) const;
+    std::uint32_t capacity() const {
+      const bool is_inline = chain.is_null() && layer.is_null();
+      return is_inline ? storage::masstree::capacity_for(payload.size())
+                       : storage::masstree::kCapacityMin;
+    }
+    // `capacity`: of this entry.
+    std::uint32_t heap_bytes(std::uint32_t capacity) const {
+      return storage::masstree::footprint(layer.is_null() ? remainder.size() : 0, capacity);
+    }
+    storage::masstree::Slot slot(std::uint32_t offset, std::uint32_t capacity) const;
   };
 
   void begin(std::uint64_t slice) {
@@ -45,19 +53,38 @@ class MasstreeGroup {
   // if every other key came that can have this slice: volatile copies of the page rely on it
   // (crowded_capacity()).
   Status settle(const Composition& composition);
-  // REQUIRES: settle().
+  // Whether settle() has nothing to do. The room for others is of most groups, at its largest.
+  bool is_settled() {
+    heap_bytes_ = heap_bytes();
+    return count_ != 0 && heap_bytes_ <= kRoomAlways;
+  }
+  // REQUIRES: is_settled() or settle().
   bool fits(const storage::masstree::BorderPage& page) const;
   // Lays them out behind the page's keys, and counts them. REQUIRES: fits().
   void lay(storage::masstree::BorderPage* page) const;
 
  private:
   static constexpr unsigned kEntriesMax = storage::masstree::kRemainderClass + 1;
+  static constexpr std::uint32_t kRoom =
+      storage::masstree::BorderPage::kBodyBytes -
+      storage::masstree::BorderPage::directory_bytes(kEntriesMax);
+  // Of heap_bytes_of_others() at most: one of each length, and one that is longer.
+  static constexpr std::uint32_t kOthersMax =
+      (kEntriesMax - 1) * storage::masstree::footprint(0, storage::masstree::kCapacityMin) +
+      storage::masstree::footprint(kMaxKeyBytes - 8, storage::masstree::kCapacityMin);
+  static_assert(kOthersMax < kRoom);
+  static constexpr std::uint32_t kRoomAlways = kRoom - kOthersMax;
 
-  std::uint32_t heap_bytes() const;
+  std::uint32_t heap_bytes() const {
+    std::uint32_t bytes = 0;
+    for (unsigned i = 0; i < count_; ++i) bytes += entries_[i].heap_bytes(entries_[i].capacity());
+    return bytes;
+  }
   std::uint32_t heap_bytes_of_others() const;
 
   std::uint64_t slice_ = 0;
   unsigned count_ = 0;
+  std::uint32_t heap_bytes_ = 0;  // of all entries, once it is settled
   Entry entries_[kEntriesMax];
 };
 

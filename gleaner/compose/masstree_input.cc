@@ -38,6 +38,8 @@ Status MasstreeInput::check_order() const {
     return refuse("a log record's payload is too long");
   }
   if (!range_.contains(next_->position)) return refuse("a log record is not of this range");
+  // Mostly the next slice says all.
+  if (next_->position > position_) return {};
   const int order = record.key().compare(key_);
   if (order < 0 || (order == 0 && record.tid < tid_.word())) {
     return refuse("log records are not in the order of keys and TIDs");
@@ -47,6 +49,7 @@ Status MasstreeInput::check_order() const {
 
 Status MasstreeInput::fold(const MasstreeRecord* old) {
   FOEDUS_INVARIANT(next_ != nullptr, key_);
+  position_ = next_->position;
   key_.assign(next_->log->key());
   is_present_ = old != nullptr;
   is_loaded_ = false;
@@ -63,7 +66,7 @@ Status MasstreeInput::fold(const MasstreeRecord* old) {
     if (is_erased) is_present_ = false;
     is_first = false;
     FOEDUS_CHECK(advance());
-  } while (next_ != nullptr && next_->log->key() == key_);
+  } while (next_ != nullptr && next_->position == position_ && next_->log->key() == key_);
   FOEDUS_INVARIANT(!is_present_ || is_loaded_, key_);
   return {};
 }

@@ -53,6 +53,7 @@ class MasstreeInput {
   const StreamRecord* next_ = nullptr;
 
   std::string key_;
+  std::uint64_t position_ = 0;  // of key_
   bool is_present_ = false;
   bool is_loaded_ = false;  // the payload is here, not just in the snapshot before
   page::Tid tid_;

@@ -126,8 +126,8 @@ Status MasstreeLayer::place_group() {
     if (!is_left) group_.drop_last();
   }
   if (group_.is_empty()) return {};
-  FOEDUS_CHECK(group_.settle(composition_));
-  FOEDUS_CHECK(advance_fences(group_.slice()));
+  if (!group_.is_settled()) FOEDUS_CHECK(group_.settle(composition_));
+  if (is_fence_due(group_.slice())) FOEDUS_CHECK(advance_fences(group_.slice()));
   if (!group_.fits(*page())) FOEDUS_CHECK(spill_page(group_.slice() - 1));
   group_.lay(page());
   group_.begin(0);
@@ -193,7 +193,7 @@ void MasstreeLayer::share_spilled() {
 }
 
 Status MasstreeLayer::advance_fences(std::uint64_t slice) {
-  while (next_fence_ < fences_.size() && fences_[next_fence_] <= slice) {
+  while (is_fence_due(slice)) {
     const std::uint64_t fence = fences_[next_fence_++];
     if (fence > low_) FOEDUS_CHECK(close_page(fence - 1));
     if (fence < low_) continue;  // a second time the same

@@ -71,6 +71,9 @@ class MasstreeLayer {
   storage::masstree::BorderPage* page() { return block_.as<storage::masstree::BorderPage>(); }
   unsigned keys() { return block_.header()->load_version().keys(); }
   bool is_fence(std::uint64_t slice) const;
+  bool is_fence_due(std::uint64_t slice) const {
+    return next_fence_ < fences_.size() && fences_[next_fence_] <= slice;
+  }
 
   void restart(page::Tid newest);
   void restart_page();

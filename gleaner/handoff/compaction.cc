@@ -10,13 +10,21 @@ namespace foedus::gleaner {
 
 using log::LogRecordType;
 
-void KeyHistory::Change::overwrite(const Change& newer) {
+void KeyHistory::Change::become(const StreamRecord& record) {
+  const log::LogRecord& log = *record.log;
+  type = log.type;
+  begin = log.payload_offset;
+  bytes.assign(log.payload());
+  become_as_new_as(log.tid, record);
+}
+
+void KeyHistory::Change::overwrite(const Part& newer) {
   FOEDUS_INVARIANT(contains(newer), begin, newer.begin);
   if (newer.bytes.empty()) return;
   std::memcpy(bytes.data() + (newer.begin - begin), newer.bytes.data(), newer.bytes.size());
 }
 
-void KeyHistory::Change::increment(const Change& newer) {
+void KeyHistory::Change::increment(const Part& newer) {
   FOEDUS_INVARIANT(contains(newer), begin, newer.begin);
   std::uint64_t value;
   std::uint64_t delta;
@@ -28,69 +36,72 @@ void KeyHistory::Change::increment(const Change& newer) {
   std::memcpy(at, &value, sizeof(value));
 }
 
-void KeyHistory::Change::become_as_new_as(const Change& newer) {
-  tid = newer.tid;
-  session = newer.session;
-  sequence = newer.sequence;
-}
-
-KeyHistory::Change KeyHistory::change_of(const StreamRecord& record) {
-  const log::LogRecord& log = *record.log;
-  return {log.type,          log.payload_offset, std::string(log.payload()),
-          log.tid,           record.session,     record.sequence};
-}
-
 void KeyHistory::clear() {
-  changes_.clear();
+  count_ = 0;
   made_.clear();
-  memory_.clear();
+}
+
+KeyHistory::Change* KeyHistory::push() {
+  if (count_ == changes_.size()) changes_.emplace_back();
+  return &changes_[count_++];
 }
 
 void KeyHistory::add(const StreamRecord& record) {
   const LogRecordType type = record.log->type;
-  if (changes_.empty()) {
+  if (count_ == 0) {
     key_.assign(record.log->key());
     position_ = record.position;
     storage_id_ = record.log->storage_id;
   }
-  Change change = change_of(record);
   if (is_whole(type)) {
-    changes_.clear();
-    changes_.push_back(std::move(change));
+    count_ = 0;
+    push()->become(record);
     return;
   }
   FOEDUS_INVARIANT(type == LogRecordType::kWriteAt || type == LogRecordType::kIncrement, type);
-  const bool is_write = type == LogRecordType::kWriteAt;
-  if (changes_.size() == 1 && changes_[0].type == LogRecordType::kPut &&
-      changes_[0].contains(change)) {
-    if (is_write) {
-      changes_[0].overwrite(change);
-    } else {
-      changes_[0].increment(change);
-    }
-    changes_[0].become_as_new_as(change);
-  } else if (is_write) {
+  if (fold_into_only(record)) return;
+  Change change;
+  change.become(record);
+  if (type == LogRecordType::kWriteAt) {
     add_write(std::move(change));
   } else {
     add_increment(std::move(change));
   }
 }
 
+// Most records change bytes of the only one before them, a put or a write: they are never copied.
+bool KeyHistory::fold_into_only(const StreamRecord& record) {
+  if (count_ != 1) return false;
+  Change& only = changes_[0];
+  const Part part{record.log->payload_offset, record.log->payload()};
+  const bool has_bytes = only.type == LogRecordType::kPut || only.type == LogRecordType::kWriteAt;
+  if (!has_bytes || !only.contains(part)) return false;
+  if (record.log->type == LogRecordType::kWriteAt) {
+    only.overwrite(part);
+  } else {
+    only.increment(part);
+  }
+  only.become_as_new_as(record.log->tid, record);
+  return true;
+}
+
 // True if no change behind `index` overlaps that one, which could then as well have come last.
 bool KeyHistory::is_free_after(std::size_t index, const Change& change) const {
-  for (std::size_t i = index + 1; i < changes_.size(); ++i) {
+  for (std::size_t i = index + 1; i < count_; ++i) {
     if (changes_[i].overlaps(change)) return false;
   }
   return true;
 }
 
 void KeyHistory::erase_change(std::size_t index) {
-  changes_.erase(changes_.begin() + static_cast<std::ptrdiff_t>(index));
+  std::rotate(changes().begin() + static_cast<std::ptrdiff_t>(index),
+              changes().begin() + static_cast<std::ptrdiff_t>(index) + 1, changes().end());
+  --count_;
 }
 
 void KeyHistory::add_write(Change write) {
   const Change given = write;
-  for (std::size_t i = changes_.size(); i-- != 0;) {
+  for (std::size_t i = count_; i-- != 0;) {
     Change& before = changes_[i];
     if (is_whole(before.type)) break;
     if (before.type == LogRecordType::kIncrement) {
@@ -110,35 +121,32 @@ void KeyHistory::add_write(Change write) {
       joined.begin = write.begin;
     }
     joined.bytes.resize(end - joined.begin);
-    joined.overwrite(write);
+    joined.overwrite(write.part());
     joined.become_as_new_as(write);
     write = std::move(joined);
   }
-  changes_.push_back(std::move(write));
+  *push() = std::move(write);
 }
 
 void KeyHistory::add_increment(Change increment) {
-  for (std::size_t i = changes_.size(); i-- != 0;) {
+  for (std::size_t i = count_; i-- != 0;) {
     Change& before = changes_[i];
     if (is_whole(before.type)) break;
     if (!before.overlaps(increment)) continue;
-    const bool is_sum =
-        before.type == LogRecordType::kIncrement && before.begin == increment.begin;
+    const bool is_sum = before.type == LogRecordType::kIncrement && before.begin == increment.begin;
     const bool is_inside = before.type == LogRecordType::kWriteAt && before.contains(increment);
     if (!(is_sum || is_inside) || !is_free_after(i, before)) break;
-    before.increment(increment);
+    before.increment(increment.part());
     before.become_as_new_as(increment);
-    std::rotate(changes_.begin() + static_cast<std::ptrdiff_t>(i),
-                changes_.begin() + static_cast<std::ptrdiff_t>(i) + 1, changes_.end());
+    std::rotate(changes().begin() + static_cast<std::ptrdiff_t>(i),
+                changes().begin() + static_cast<std::ptrdiff_t>(i) + 1, changes().end());
     return;
   }
-  changes_.push_back(std::move(increment));
+  *push() = std::move(increment);
 }
 
-void KeyHistory::make(const Change& change) {
-  const std::size_t bytes = log::LogRecord::size_of(key_.size(), change.bytes.size());
-  memory_.push_back(std::make_unique_for_overwrite<std::uint64_t[]>(bytes / 8));
-  auto* const record = reinterpret_cast<log::LogRecord*>(memory_.back().get());
+std::uint64_t* KeyHistory::make(const Change& change, std::uint64_t* to) {
+  auto* const record = reinterpret_cast<log::LogRecord*>(to);
   record->prepare(change.type, storage_id_, key_.size(), change.bytes.size(), change.begin);
   record->tid = change.tid;
   if (!key_.empty()) std::memcpy(record->key_data(), key_.data(), key_.size());
@@ -146,11 +154,18 @@ void KeyHistory::make(const Change& change) {
     std::memcpy(record->payload_data(), change.bytes.data(), change.bytes.size());
   }
   made_.push_back({position_, record, change.session, change.sequence});
+  return to + record->record_bytes / 8;
 }
 
 void KeyHistory::finish() {
   FOEDUS_INVARIANT(made_.empty(), made_.size());
-  for (const Change& change : changes_) make(change);
+  std::size_t words = 0;
+  for (const Change& change : changes()) {
+    words += log::LogRecord::size_of(key_.size(), change.bytes.size()) / 8;
+  }
+  if (memory_.size() < words) memory_.resize(words);
+  std::uint64_t* to = memory_.data();
+  for (const Change& change : changes()) to = make(change, to);
 }
 
 }  // namespace foedus::gleaner

@@ -26,8 +26,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gleaner/handoff/record_stream.h"
@@ -41,7 +42,7 @@ inline bool is_whole(log::LogRecordType type) {
 
 // True for records of one storage that are about the same thing; each append is its own.
 inline bool have_same_key(const StreamRecord& a, const StreamRecord& b) {
-  return a.position == b.position && a.log->key() == b.log->key() &&
+  return a.position == b.position && have_equal_keys(*a.log, *b.log) &&
          a.log->type != log::LogRecordType::kAppend && b.log->type != log::LogRecordType::kAppend;
 }
 
@@ -64,41 +65,57 @@ class KeyHistory {
   const StreamRecord& record(std::size_t index) const { return made_[index]; }
 
  private:
+  // Bytes that a record changes: of a put the payload, of an increment the number.
+  struct Part {
+    std::uint64_t begin;
+    std::string_view bytes;
+
+    std::uint64_t end() const { return begin + bytes.size(); }
+  };
   struct Change {
     log::LogRecordType type;
-    std::uint32_t begin;  // of the bytes that it changes
-    std::string bytes;    // of a put: the payload, of an increment: the number
+    std::uint32_t begin;
+    std::string bytes;
     std::uint64_t tid;
     std::uint32_t session;
     std::uint64_t sequence;
 
-    std::uint64_t end() const { return std::uint64_t{begin} + bytes.size(); }
-    bool overlaps(const Change& other) const {
-      return begin < other.end() && other.begin < end();
+    Part part() const { return {begin, bytes}; }
+    std::uint64_t end() const { return part().end(); }
+    bool overlaps(const Change& other) const { return begin < other.end() && other.begin < end(); }
+    bool touches(const Change& other) const { return begin <= other.end() && other.begin <= end(); }
+    bool contains(const Part& other) const { return begin <= other.begin && other.end() <= end(); }
+    bool contains(const Change& other) const { return contains(other.part()); }
+    void become(const StreamRecord& record);
+    void overwrite(const Part& newer);
+    void increment(const Part& newer);
+    template <typename Newer>
+    void become_as_new_as(std::uint64_t newer_tid, const Newer& newer) {
+      tid = newer_tid;
+      session = newer.session;
+      sequence = newer.sequence;
     }
-    bool touches(const Change& other) const {
-      return begin <= other.end() && other.begin <= end();
-    }
-    bool contains(const Change& other) const {
-      return begin <= other.begin && other.end() <= end();
-    }
-    void overwrite(const Change& newer);
-    void increment(const Change& newer);
-    void become_as_new_as(const Change& newer);
+    void become_as_new_as(const Change& newer) { become_as_new_as(newer.tid, newer); }
   };
-  static Change change_of(const StreamRecord& record);
+  // What is there, in the order of TIDs.
+  std::span<Change> changes() { return {changes_.data(), count_}; }
+  // Room for one more, which has the memory of one that was there before.
+  Change* push();
+  bool fold_into_only(const StreamRecord& record);
   void add_write(Change write);
   void add_increment(Change increment);
   bool is_free_after(std::size_t index, const Change& change) const;
   void erase_change(std::size_t index);
-  void make(const Change& change);
+  std::uint64_t* make(const Change& change, std::uint64_t* to);
 
   std::string key_;
   std::uint64_t position_ = 0;
   page::StorageId storage_id_{};
-  // In the order of their TIDs; the first one may be whole, the others are not.
+  // The first `count_`; the first one may be whole, the others are not. What is behind, and
+  // memory_, is kept for the keys that follow.
   std::vector<Change> changes_;
-  std::vector<std::unique_ptr<std::uint64_t[]>> memory_;
+  std::size_t count_ = 0;
+  std::vector<std::uint64_t> memory_;  // of the records in made_
   std::vector<StreamRecord> made_;
 };
 

@@ -69,6 +69,8 @@ Result<char*> Inbox::reserve(std::uint64_t bytes) {
     }
     // order: the exchange decides between mappers, acquire as above.
     if (!word_.compare_exchange_acq_rel(word, word + (units << kCountBits))) continue;
+    const std::uint64_t middle = half_bytes_ / kUnitBytes / 2;
+    if (begin < middle && begin + units >= middle) runtime_->notify(consumer_);
     return memory_ + ((word & kSecondHalf) != 0 ? half_bytes_ : 0) + begin * kUnitBytes;
   }
 }
@@ -116,6 +118,17 @@ std::optional<Inbox::Half> Inbox::take() {
       return half;
     }
   }
+}
+
+// The consumer is told of each change for the better: of the middle by reserve(), and of the end by
+// who announces last.
+Inbox::Fill Inbox::fill() const {
+  // order: acquire, as in take(), though only kLast says something of the bytes.
+  const std::uint64_t word = word_.load_acquire();
+  if ((word & kLast) != 0) return is_complete(word) ? Fill::kLast : Fill::kLittle;
+  const bool is_much =
+      (word & kSealed) != 0 || reserved_of(word) >= half_bytes_ / kUnitBytes / 2;
+  return is_much ? Fill::kMuch : Fill::kLittle;
 }
 
 void Inbox::fail() {

@@ -56,11 +56,18 @@ class Inbox {
     char* other;          // of the last half: half_bytes() that nobody else uses any more
     bool is_last;
   };
-  // Told when a half is complete. Before the first reserve().
+  // Told when a half is complete, and when half of one is reserved. Before the first reserve().
   void set_consumer(base::Task* consumer) { consumer_ = consumer; }
   // The half that is complete, if one is; opens the other one unless this is the last.
   // REQUIRES: what take() returned before is not read any more; not called after the last.
   std::optional<Half> take();
+  // What mappers have of the half that take() gives next.
+  enum class Fill : std::uint8_t {
+    kLittle,  // less than half of it, or all but the last announcements of the last half
+    kMuch,    // mappers may have to wait soon
+    kLast,    // take() gives it now, and it is the last one
+  };
+  Fill fill() const;
   void fail();
 
  private:

@@ -20,8 +20,7 @@ std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
 bool is_before(const StreamRecord& a, const StreamRecord& b) {
   if (a.position != b.position) return a.position < b.position;
   // char_traits<char> compares as unsigned bytes, and a prefix is less.
-  const int keys = a.log->key().compare(b.log->key());
-  if (keys != 0) return keys < 0;
+  if (!have_equal_keys(*a.log, *b.log)) return a.log->key() < b.log->key();
   if (a.log->tid != b.log->tid) return a.log->tid < b.log->tid;
   if (a.session != b.session) return a.session < b.session;
   return a.sequence < b.sequence;

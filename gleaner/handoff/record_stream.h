@@ -10,6 +10,7 @@
 //       is the same whatever mapper or run they came through.
 
 #include <cstdint>
+#include <cstring>
 
 #include "foedus-core/log/log_record.h"
 #include "foedus-core/storage_meta/storage_meta.h"
@@ -35,6 +36,20 @@ struct StreamRecord {
 
 // G1. REQUIRES: a record of a storage of that kind.
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
+
+// Word by word, as keys are mostly one or two and padding is zero (log L1); with anything else in
+// there, by bytes.
+inline bool have_equal_keys(const log::LogRecord& a, const log::LogRecord& b) {
+  if (a.key_bytes != b.key_bytes) return false;
+  const std::size_t bytes = log::LogRecord::aligned(a.key_bytes);
+  for (std::size_t at = 0; at < bytes; at += 8) {
+    std::uint64_t words[2];
+    std::memcpy(&words[0], a.key_data() + at, 8);
+    std::memcpy(&words[1], b.key_data() + at, 8);
+    if (words[0] != words[1]) return a.key() == b.key();
+  }
+  return true;
+}
 
 // G2. REQUIRES: records of one storage.
 bool is_before(const StreamRecord& a, const StreamRecord& b);

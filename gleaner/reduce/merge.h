@@ -1,6 +1,7 @@
 #pragma once
 // Merge: several sorted sources as one, storage by storage, by a tree of losers: one comparison for
-// each level, most of them of two positions that stand in the tree.
+// each level, most of them of two positions that stand in the tree. A source that wins again and
+// again, as those do whose keys ascend with time, is compared with one position only.
 
 #include <cstdint>
 #include <vector>
@@ -23,20 +24,25 @@ class Merge {
   Result<const StreamRecord*> next();
 
  private:
+  // Two whole words, so that copies of a player that was just written do not wait for its parts.
   struct Player {
-    std::uint64_t position;
-    std::uint32_t source;  // in taking_part_
-    bool has_ended;
+    std::uint64_t position;  // of one that has ended: the last one
+    std::uint64_t source;    // in taking_part_; of one that has ended: kEnded and more
+
+    bool has_ended() const { return source >= kEnded; }
   };
-  Player player_of(std::uint32_t source) const;
+  static constexpr std::uint64_t kEnded = std::uint64_t{1} << 32;
+  Player player_of(std::uint64_t source) const;
   bool beats(const Player& a, const Player& b) const;
   Player build(std::size_t node);
-  Status leave_record();
+  void replay();
 
   const std::vector<SortedSource*> sources_;
   page::StorageId storage_{};
   std::vector<SortedSource*> taking_part_;  // those with records of storage_
   std::vector<Player> tree_;                // [0]: the winner, then who lost at each node
+  // All others are at this position or above it. Known when a source won twice; 0: not known.
+  std::uint64_t others_begin_ = 0;
   bool is_at_record_ = false;  // the winner's head was returned
 };
 

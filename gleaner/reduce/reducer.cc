@@ -90,8 +90,10 @@ std::uint64_t Reducer::step() {
   } else {
     state_ = *next;
   }
-  const bool is_idle = before == State::kReceiving && state_ == State::kReceiving;
-  return is_idle || state_ == State::kDone ? kUntilNotified : 0;
+  // hold() has looked in this step.
+  const bool is_idle = (before == State::kReceiving && state_ == State::kReceiving) ||
+                       state_ == State::kHolding || state_ == State::kDone;
+  return is_idle ? kUntilNotified : 0;
 }
 
 void Reducer::end(Status status) {
@@ -110,29 +112,55 @@ void Reducer::end(Status status) {
 
 Result<Reducer::State> Reducer::step_once() {
   if (state_ == State::kReceiving) return receive();
+  if (state_ == State::kHolding) return hold();
   FOEDUS_TRY(const bool is_written, go_on_spilling());
   if (!is_written) return state_;
-  return state_ == State::kSpilling ? State::kReceiving : begin_join_or_finish();
+  return last_half_.has_value() ? begin_join_or_finish() : State::kReceiving;
 }
 
 Result<Reducer::State> Reducer::receive() {
   const std::optional<Inbox::Half> half = inbox_.take();
   if (!half.has_value()) return State::kReceiving;
   if (half->is_last) {
-    last_half_ = *half;
+    take_last(*half, half->other, inbox_.half_bytes());
     return begin_join_or_finish();
   }
-  FOEDUS_CHECK(begin_spill(blocks_in(*half), true));
+  held_ = half;
+  return hold();
+}
+
+// G19.
+Result<Reducer::State> Reducer::hold() {
+  const Inbox::Fill fill = inbox_.fill();
+  if (fill == Inbox::Fill::kLittle) return State::kHolding;
+  if (fill == Inbox::Fill::kLast) {
+    const std::optional<Inbox::Half> last = inbox_.take();
+    FOEDUS_INVARIANT(last.has_value() && last->is_last);
+    const std::uint64_t left = inbox_.half_bytes() - last->bytes;
+    if (runs_.size() <= left / (2 * chunk_bytes_)) {
+      take_last(*last, last->begin + last->bytes, left);
+      return begin_join_or_finish();
+    }
+    take_last(*last, last->other, inbox_.half_bytes());
+  }
+  FOEDUS_CHECK(begin_spill(blocks_in(*held_), true));
+  held_.reset();
   return State::kSpilling;
 }
 
+void Reducer::take_last(const Inbox::Half& half, char* chunks, std::uint64_t chunks_bytes) {
+  last_half_ = half;
+  chunks_ = chunks;
+  chunks_bytes_ = chunks_bytes;
+}
+
 Result<Reducer::State> Reducer::begin_join_or_finish() {
-  const std::size_t runs_max = inbox_.half_bytes() / (2 * chunk_bytes_);
-  FOEDUS_INVARIANT(runs_max >= 2, runs_max);
+  const std::size_t runs_max = chunks_bytes_ / (2 * chunk_bytes_);
   if (runs_.size() <= runs_max) {
     FOEDUS_CHECK(finish());
     return State::kDone;
   }
+  FOEDUS_INVARIANT(runs_max >= 2, runs_max);
   std::vector<std::unique_ptr<SortedSource>> sources;
   for (std::size_t i = 0; i < runs_max; ++i) {
     FOEDUS_TRY(auto reader, open_run(runs_[i], i));
@@ -143,9 +171,9 @@ Result<Reducer::State> Reducer::begin_join_or_finish() {
   return State::kJoining;
 }
 
-// `place`: which two chunks of the idle half it may use.
+// `place`: which two chunks of chunks_ it may use.
 Result<std::unique_ptr<RunReader>> Reducer::open_run(const RunId& run, std::size_t place) {
-  return RunReader::open(device_, run, last_half_.other + place * 2 * chunk_bytes_, chunk_bytes_);
+  return RunReader::open(device_, run, chunks_ + place * 2 * chunk_bytes_, chunk_bytes_);
 }
 
 Status Reducer::begin_spill(std::vector<std::unique_ptr<SortedSource>> sources, bool of_blocks) {
@@ -195,7 +223,10 @@ Status Reducer::end_spill() {
 }
 
 Status Reducer::finish() {
-  sources_ = blocks_in(last_half_);
+  sources_ = blocks_in(*last_half_);
+  if (held_.has_value()) {
+    for (auto& block : blocks_in(*held_)) sources_.push_back(std::move(block));
+  }
   counts_.blocks += sources_.size();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     FOEDUS_TRY(auto reader, open_run(runs_[i], i));

@@ -2,11 +2,16 @@
 // Reducer: the task that receives one partition's blocks, keeps or spills them, and in the end has
 // all its records in order (paper §7.3).
 //
-//   receiving ──half complete──► spilling ──its run is written──► receiving …
-//       └── the last half ──► joining runs while there are too many ──► done: next_storage()
+//   receiving ──half complete──► holding it ──the other is filled to its half──► spilling
+//       │  ▲                          │                                             │
+//       │  └──────────────────────────┼───────────its run is written────────────────┘
+//       │                 the other is the last one
+//       └── the last half ──►─────────┴──► joining runs while there are too many ──► done:
+//                                                                         next_storage()
 //
-//   G19  While a half of the memory is merged into a run, mappers fill the other one. The last half
-//        is not spilled: its blocks are merged with the runs at the end.
+//   G19  While a half of the memory is merged into a run, mappers fill the other one. Not before
+//        they need it: if the log ends first, both halves stay, and runs are read into what the
+//        last one has left. The last half is never spilled: its blocks are merged with the runs.
 //   G20  Memory is what was given, one chunk for the run that is written, and room for records that
 //        are larger than a chunk: two for each run that has some.
 //   G21  Runs go when the reducer does, and when it fails. What a crash leaves is taken away by
@@ -82,11 +87,13 @@ class Reducer : public base::Task {
   Result<std::optional<StorageStream>> next_storage();
 
  private:
-  enum class State : std::uint8_t { kReceiving, kSpilling, kJoining, kDone };
+  enum class State : std::uint8_t { kReceiving, kHolding, kSpilling, kJoining, kDone };
   struct Spill;
 
   Result<State> step_once();
   Result<State> receive();
+  Result<State> hold();
+  void take_last(const Inbox::Half& half, char* chunks, std::uint64_t chunks_bytes);
   Result<State> begin_join_or_finish();
   Status begin_spill(std::vector<std::unique_ptr<SortedSource>> sources, bool of_blocks);
   // False: there is more to write.
@@ -106,7 +113,10 @@ class Reducer : public base::Task {
 
   // Used by step() only, and after is_done().
   State state_ = State::kReceiving;
-  Inbox::Half last_half_{};
+  std::optional<Inbox::Half> held_;  // complete, and neither spilled nor merged yet
+  std::optional<Inbox::Half> last_half_;
+  char* chunks_ = nullptr;           // memory for runs that are read, beside the last half
+  std::uint64_t chunks_bytes_ = 0;
   std::unique_ptr<Spill> spill_;
   std::vector<RunId> runs_;  // that are complete
   std::uint32_t next_run_ = 0;

@@ -14,9 +14,8 @@ Result<std::unique_ptr<RunReader>> RunReader::open(device::Device* device, const
   return reader;
 }
 
-Status RunReader::advance() {
+Status RunReader::next_piece() {
   while (at_ == end_ && !is_last_) FOEDUS_CHECK(load_chunk());
-  take_entry(&at_, end_);
   return {};
 }
 

@@ -12,20 +12,19 @@
 
 namespace foedus::gleaner {
 
-class RunReader : public SortedSource {
+class RunReader final : public SortedSource {
  public:
   // Opens the run and reads its first chunk. `memory`: 2 * chunk_bytes, at a multiple of 64; it is
   // not enough for chunks of one large record, which get their own while they are needed.
-  // kCorruption, here and from advance(): file and offset of a chunk that is not what was written.
+  // kCorruption, here and later: file and offset of a chunk that is not what was written.
   static Result<std::unique_ptr<RunReader>> open(device::Device* device, const RunId& id,
                                                  char* memory, std::uint64_t chunk_bytes);
-
-  Status advance() override;
 
  private:
   RunReader(std::unique_ptr<device::File> file, const RunId& id, char* memory,
             std::uint64_t chunk_bytes)
       : file_(std::move(file)), id_(id), memory_(memory), chunk_bytes_(chunk_bytes) {}
+  Status next_piece() override;
   Status load_chunk();
   Status check(const RunChunkHeader& header, std::uint64_t file_bytes) const;
   Status corrupt(const char* what) const;
@@ -39,8 +38,6 @@ class RunReader : public SortedSource {
   bool is_last_ = false;      // the chunk at hand is the last one
   unsigned half_ = 0;         // of memory_, where the chunk at hand is; the other one has the last
   IoMemory large_[2];         // instead, for a large chunk
-  const char* at_ = nullptr;
-  const char* end_ = nullptr;
 };
 
 }  // namespace foedus::gleaner

@@ -1,8 +1,10 @@
 #pragma once
-// SortedSource: records in the order of storage and G2, one of several that are merged.
+// SortedSource: records in the order of storage and G2, one of several that are merged. They come
+// in pieces of memory, entry behind entry; only a new piece takes a virtual call.
 
 #include <memory>
 
+#include "foedus-core/base/atomic_word.h"
 #include "foedus/status.h"
 #include "gleaner/handoff/bucket.h"
 
@@ -15,37 +17,55 @@ class SortedSource {
   // The record at hand; null at the end.
   const StreamRecord* head() const { return has_head_ ? &head_ : nullptr; }
   // Goes to the next record. The one at hand stays valid until the advance() after this.
-  virtual Status advance() = 0;
-
- protected:
-  // The next entry of [*at, end), or none.
-  void take_entry(const char** at, const char* end) {
-    has_head_ = *at != end;
-    if (!has_head_) return;
-    const RecordEntry* const entry = RecordEntry::at(*at);
-    head_ = entry->record();
-    *at += entry->bytes();
+  Status advance() {
+    if (at_ == end_) FOEDUS_CHECK(next_piece());
+    take_entry();
+    return {};
+  }
+  // The same within a piece, which cannot fail. False: it ends, and advance() has to be called.
+  bool try_advance() {
+    if (at_ == end_) return false;
+    take_entry();
+    return true;
   }
 
+ protected:
+  // Entries [at_, end_), none at the end. The piece before stays as it is until the next call.
+  virtual Status next_piece() = 0;
+
+  // The next entry of the piece, or none.
+  void take_entry() {
+    has_head_ = at_ != end_;
+    if (!has_head_) return;
+    const RecordEntry* const entry = RecordEntry::at(at_);
+    head_ = entry->record();
+    const char* const next = at_ + entry->bytes();
+    // A merge comes back to each of its sources in no order that the processor could foresee: so
+    // the lines of a piece are asked for one by one, as far ahead as some records are long.
+    constexpr std::size_t kAheadBytes = 512;
+    for (const char* at = at_; at < next; at += 64) base::prefetch_line(at + kAheadBytes);
+    at_ = next;
+  }
+
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+
+ private:
   StreamRecord head_{};
   bool has_head_ = false;
 };
 
 // Of a block in memory, which stays as it is.
-class BlockSource : public SortedSource {
+class BlockSource final : public SortedSource {
  public:
-  explicit BlockSource(const BlockHeader* block)
-      : at_(block->entries_begin()), end_(block->entries_end()) {
-    take_entry(&at_, end_);
-  }
-  Status advance() override {
-    take_entry(&at_, end_);
-    return {};
+  explicit BlockSource(const BlockHeader* block) {
+    at_ = block->entries_begin();
+    end_ = block->entries_end();
+    take_entry();
   }
 
  private:
-  const char* at_;
-  const char* const end_;
+  Status next_piece() override { return {}; }
 };
 
 }  // namespace foedus::gleaner

@@ -67,10 +67,10 @@ struct GleanOptions {
   // did not change since are dropped, until it is met. 0..90; 0: all of them are, at each glean.
   std::uint32_t volatile_percent = 60;
   // Threads that read the log, and threads that sort and write pages, a file each. 0: one for each
-  // SOC, but two of the latter if there is one SOC. 0..64.
+  // SOC, but two if there is one SOC. 0..64.
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
-  // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 512 MiB. At
+  // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 1 GiB. At
   // least 16 MiB.
   std::uint64_t memory_bytes = 0;
   // Memory of the cache of snapshot pages, part of memory_bytes. 0: a quarter of it. At least

@@ -86,6 +86,35 @@ TEST(Inbox, the_last_announcement_of_a_sealed_half_wakes_the_consumer) {
   EXPECT_EQ(rig.consumer.half->other, rig.memory.data());
 }
 
+TEST(Inbox, the_consumer_is_told_when_a_half_is_filled_to_its_middle) {
+  Rig rig(2);
+  ASSERT_TRUE(rig.inbox.reserve(1'024).is_ok());
+  rig.inbox.announce(1'024);
+  ASSERT_TRUE(rig.inbox.reserve(448).is_ok());  // the consumer opens the second half
+  rig.inbox.announce(448);
+  rig.runtime.run_due();
+  EXPECT_EQ(rig.inbox.fill(), Inbox::Fill::kLittle);
+  const unsigned steps = rig.consumer.steps;
+  ASSERT_TRUE(rig.inbox.reserve(64).is_ok());
+  rig.runtime.run_due();
+  EXPECT_EQ(rig.consumer.steps, steps + 1);
+  EXPECT_EQ(rig.inbox.fill(), Inbox::Fill::kMuch);
+  ASSERT_TRUE(rig.inbox.reserve(64).is_ok());
+  rig.runtime.run_due();
+  EXPECT_EQ(rig.consumer.steps, steps + 1);
+}
+
+TEST(Inbox, the_last_half_is_there_when_all_of_it_is_announced) {
+  Rig rig(1);
+  rig.consumer.takes = false;
+  ASSERT_TRUE(rig.inbox.reserve(1'000).is_ok());
+  EXPECT_EQ(rig.inbox.fill(), Inbox::Fill::kMuch);
+  rig.inbox.end_writer();
+  EXPECT_EQ(rig.inbox.fill(), Inbox::Fill::kLittle);
+  rig.inbox.announce(1'000);
+  EXPECT_EQ(rig.inbox.fill(), Inbox::Fill::kLast);
+}
+
 TEST(Inbox, the_last_half_may_be_empty) {
   Rig rig(1);
   rig.inbox.end_writer();

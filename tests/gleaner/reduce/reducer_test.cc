@@ -42,6 +42,35 @@ TEST(Reducer, runs_are_joined_when_there_are_too_many_and_the_stream_is_the_same
   EXPECT_TRUE(*spilled.read() == *in_memory.read());
 }
 
+// Goal: G19. Method: memory of which the log fills 1.1 to 3.4 halves, and different orders of steps,
+// so that the log ends before and behind the middle of a half, beside a half that is held, spilled,
+// or about to be, with and without runs.
+TEST(Reducer, a_half_is_spilled_only_if_the_next_one_needs_it) {
+  const RandomLog log = long_log();
+  const PartitionTable table = RandomLog::table(1, 5'000);
+  Flow flow;
+  flow.mappers = 2;
+  flow.mapper_bytes = 20'000;
+  flow.reducer_bytes = 64u << 20;
+  GleanFlow in_memory(flow, &table, log.records);
+  ASSERT_TRUE(in_memory.run().is_ok());
+  std::uint64_t bytes = 0;
+  for (const auto& mapper : in_memory.mappers) bytes += mapper->counts().shipped_bytes;
+  const auto expected = in_memory.read();
+  for (const std::uint64_t tenths : {11u, 13u, 16u, 19u, 23u, 26u, 29u, 34u}) {
+    flow.reducer_bytes = 2 * (bytes * 10 / tenths) / 64 * 64;
+    ASSERT_GE(flow.reducer_bytes, ReducerOptions::kMemoryBytesMin);
+    for (flow.seed = 1; flow.seed <= 4; ++flow.seed) {
+      GleanFlow glean(flow, &table, log.records);
+      ASSERT_TRUE(glean.run().is_ok());
+      // Up to the middle, with what blocks waste.
+      const std::uint64_t spilled = tenths % 10 <= 3 ? tenths / 10 - 1 : tenths / 10;
+      EXPECT_LE(glean.runs(), spilled) << tenths << ", " << flow.seed;
+      EXPECT_TRUE(*glean.read() == *expected) << tenths << ", " << flow.seed;
+    }
+  }
+}
+
 TEST(Reducer, runs_are_gone_when_it_is) {
   const RandomLog log = long_log();
   const PartitionTable table = RandomLog::table(1, 5'000);
