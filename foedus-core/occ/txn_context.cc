@@ -138,7 +138,8 @@ Status TxnContext::out_of_pages(StorageControl* storage) {
 }
 
 const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id) {
-  page_failure_ = {};
+  if (!page_failure_.is_ok()) [[unlikely]]
+    page_failure_ = {};
   return cold_pages_.page(id, &page_failure_);
 }
 

@@ -4,17 +4,14 @@
 
 namespace foedus::snapshot {
 
-void CacheIndex::prefetch_page(page::SnapshotPageId id, std::size_t bytes) const {
-  const Key key = key_of(id);
+CacheFrame CacheIndex::frame_of_tag(const Key& key) const {
   for (const Bucket* const bucket : {key.home, buddy_of(key.home)}) {
-    for (const auto& entry : bucket->entries) {
-      // order: relaxed, nothing is read behind the address.
-      const std::uint64_t word = entry.load_relaxed();
-      if (word >> kFrameBits != key.tag || word == 0) continue;
-      base::prefetch_lines(page_at(frame_of(word)), bytes);
-      return;
-    }
+    const unsigned same = entries_of_tag(bucket, key.tag);
+    if (same == 0) continue;
+    // order: relaxed, nothing is read behind the address.
+    return frame_of(bucket->entries[std::countr_zero(same)].load_relaxed());
   }
+  return 0;
 }
 
 CacheFrame CacheIndex::restore(page::SnapshotPageId id, CacheMark mark) {

@@ -144,6 +144,19 @@ BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint
   }
 }
 
+InteriorPage* cold_parent(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice) {
+  for (;;) {
+    const page::PageHeader* const read = ctx.cold_pages().cached(id);
+    if (read == nullptr) return nullptr;
+    FOEDUS_INVARIANT(read->kind == page::PageKind::kMasstreeInterior, read->kind, id.word());
+    InteriorPage* const interior = InteriorPage::of(tree_page(read));
+    if (read->level == 1) return interior;
+    id = interior->child(interior->child_of(slice, read->load_version().keys()))
+             .load()
+             .snapshot_page;
+  }
+}
+
 bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
                       Spot* spot, page::SnapshotPageId* top) {
   spot->rest = rest;

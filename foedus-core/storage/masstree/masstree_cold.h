@@ -44,6 +44,10 @@ namespace foedus::storage::masstree {
 // TxnContext::no_page() says why.
 BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice);
 
+// The page of the lowest level above it, if all on the way is cached; else null. REQUIRES: there is
+// one.
+InteriorPage* cold_parent(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice);
+
 // What there is for the rest of a key in the layer that page `id` is of; the page contains it.
 // *top, if it is asked for: that page, or the root of the deeper layer where the search ended.
 // False: as cold_border().
@@ -61,8 +65,8 @@ void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Col
 // Where a key is, in pages of both kinds; to kRead a snapshot page may be the end of it. On success
 // own writes are where they can be found.
 enum class Intent : std::uint8_t { kRead, kWrite };
-[[gnu::cold]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
-                                   std::string_view key, Intent intent, Spot* spot);
+[[gnu::noinline]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
+                                       std::string_view key, Intent intent, Spot* spot);
 inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                      Intent intent, Spot* spot) {
   *spot = find(ctx, control, key);
@@ -74,9 +78,9 @@ inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::st
 // The same for readers, from the root, without the look at own writes. If spot->at.is_cold, *cold
 // is the pointer that was remembered, and *top a page below it, of the layer where the search
 // ended: that page or one above it.
-[[gnu::cold]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
-                               std::string_view key, Spot* spot, ColdPointer* cold,
-                               page::SnapshotPageId* top);
+[[gnu::noinline]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                                   std::string_view key, Spot* spot, ColdPointer* cold,
+                                   page::SnapshotPageId* top);
 
 // True if own writes may be in pages that were dropped, and be found in snapshot pages not at all.
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control);
@@ -90,10 +94,10 @@ bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control)
 
 // kAgain: somebody else was there first. kNoPage: TxnContext::no_page() says why.
 // The root of a layer.
-[[gnu::cold]] Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control,
-                               const LayerRoot& layer);
+[[gnu::noinline]] Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control,
+                                   const LayerRoot& layer);
 // The child for `slice`.
-[[gnu::cold]] Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control,
-                                InteriorPage* parent, std::uint64_t slice);
+[[gnu::noinline]] Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control,
+                                    InteriorPage* parent, std::uint64_t slice);
 
 }  // namespace foedus::storage::masstree
