@@ -14,12 +14,13 @@ constexpr unsigned kWaits = 10'000;
 
 }  // namespace
 
-const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status) {
+const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
+                                        std::size_t bytes) {
   FOEDUS_INVARIANT(cache_ != nullptr, id.word());
   FOEDUS_INVARIANT(open_ != 0, id.word());
   is_pinned_ = true;
   clock_->pin_cache(session_);
-  const page::PageHeader* const page = cache_->find(soc_, id, status);
+  const page::PageHeader* const page = cache_->find(soc_, id, status, bytes);
   if (page != nullptr || status->code() != ErrorCode::kOutOfMemory) [[likely]]
     return page;
   return wait_for_page(id, status);

@@ -129,7 +129,8 @@ class TxnContext {
   // A page of a snapshot, valid until the next call or the end of the ColdReads that is open (O14).
   // Null: no_page() says why. REQUIRES: const ColdReads reads(&ctx.cold_pages()); no page lock
   // held.
-  const page::PageHeader* cold_page(page::SnapshotPageId id);
+  // The first `bytes` are loaded together, for who will look at all of them.
+  const page::PageHeader* cold_page(page::SnapshotPageId id, std::size_t bytes = 0);
   // Loads ahead, for cold_page() calls to come: what is missing of so many pages that follow one
   // another in a file. Failures will show when the pages are asked for.
   void read_cold_ahead(page::SnapshotPageId id, std::uint32_t count);

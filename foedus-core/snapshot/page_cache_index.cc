@@ -45,7 +45,7 @@ CacheFrame CacheIndex::put(page::SnapshotPageId id, CacheFrame frame, CacheMark 
 CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
   Bucket* const pair[] = {key.home, buddy_of(key.home)};
   for (Bucket* const bucket : pair) {
-    const Place place = free_place(bucket);
+    const Place place = free_place(bucket, first_place_of(key));
     if (place.entry != nullptr) return place;
   }
   Place victim;
@@ -64,8 +64,9 @@ CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
   return victim;
 }
 
-CacheIndex::Place CacheIndex::free_place(Bucket* bucket) const {
-  for (unsigned i = 0; i < kBucketEntries; ++i) {
+CacheIndex::Place CacheIndex::free_place(Bucket* bucket, unsigned first) {
+  for (unsigned step = 0; step < kBucketEntries; ++step) {
+    const unsigned i = first + step < kBucketEntries ? first + step : first + step - kBucketEntries;
     // order: relaxed, written under the lock that the caller holds.
     if (bucket->entries[i].load_relaxed() == 0) {
       return Place{&bucket->entries[i], &bucket->marks[i], 0};

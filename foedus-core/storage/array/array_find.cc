@@ -137,6 +137,7 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
   page::DualPagePointer* pointer = &control->root;
   page::PageHeader* holder = nullptr;
   std::uint32_t level = path.levels;
+  if (control->is_dropped()) return;
   page::DualPageIds ids = pointer->load();
   while (!ids.volatile_page.is_null()) {
     if (level == 0) return;  // made volatile since
@@ -173,7 +174,7 @@ Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
   auto* const pointer = static_cast<page::DualPagePointer*>(begun.parent);
   const page::DualPageIds ids{page::VolatilePageId(), begun.cold_top};
   const bool has_gone = begun.page != nullptr && begun.page->load_version().is_gone();
-  if (has_gone || pointer->load() != ids) return {};
+  if (has_gone || pointer->load() != ids || control->is_dropped()) return {};
   const occ::ColdReads reads(&ctx.cold_pages());
   const page::PageHeader* const page = ctx.cold_pages().cached(begun.cold_page);
   if (page == nullptr) return {};

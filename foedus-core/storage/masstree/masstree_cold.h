@@ -27,7 +27,7 @@
 //        before the pointer loses its volatile half.
 //   M24  Where interior pages of both kinds meet, levels do, too: a child, volatile or not, is one
 //        level below its parent. Roots of layers may be of any.
-//   M25  A cursor in snapshot pages keeps their ids, and asks for the pages again in each call. It
+//   M25  A cursor in snapshot pages keeps their ids, and copies of what it needs of them (M41). It
 //        has remembered the pointer to all of them. If that is not seen to lead there any more, it
 //        seeks its position again, by key: the transaction may have written where it is.
 
@@ -40,19 +40,20 @@ namespace foedus::storage::masstree {
 
 // ---- snapshot pages alone; no transaction's sets are asked or changed
 
-// The page of this slice, below (or at) a page of its layer. Null: a page cannot be read,
-// TxnContext::no_page() says why.
-BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice);
+// The page of this slice, below (or at) a page of its layer, which goes to *top. It is the page
+// that was asked for last (O14). Null: a page cannot be read, TxnContext::no_page() says why.
+BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice,
+                        ColdTop* top);
 
 // The page of the lowest level above it, if all on the way is cached; else null. REQUIRES: there is
 // one.
 InteriorPage* cold_parent(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice);
 
 // What there is for the rest of a key in the layer that page `id` is of; the page contains it.
-// *top, if it is asked for: that page, or the root of the deeper layer where the search ended.
-// False: as cold_border().
+// *top: that page, or the root of the deeper layer where the search ended. spot->at.page is the
+// page that was asked for last. False: as cold_border().
 bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
-                      Spot* spot, page::SnapshotPageId* top = nullptr);
+                      Spot* spot, ColdTop* top);
 
 // Copies what `range` wants of a record that find_in_snapshot() found. False: as cold_border().
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range);
@@ -80,7 +81,7 @@ inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::st
 // ended: that page or one above it.
 [[gnu::noinline]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                                    std::string_view key, Spot* spot, ColdPointer* cold,
-                                   page::SnapshotPageId* top);
+                                   ColdTop* top);
 
 // True if own writes may be in pages that were dropped, and be found in snapshot pages not at all.
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control);

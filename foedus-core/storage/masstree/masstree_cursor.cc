@@ -1,5 +1,9 @@
 #include "foedus-core/storage/masstree/masstree_cursor.h"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/storage/masstree/masstree_change.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
@@ -10,6 +14,19 @@ namespace {
 
 constexpr std::size_t kPayloadRoom = 4096;
 constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
+
+// The orders of a page all of whose keys are sorted; of fewer keys, the end of descending.
+struct Orders {
+  std::array<std::uint8_t, BorderPage::kKeysMax> ascending{};
+  std::array<std::uint8_t, BorderPage::kKeysMax> descending{};
+  constexpr Orders() {
+    for (unsigned i = 0; i < BorderPage::kKeysMax; ++i) {
+      ascending[i] = static_cast<std::uint8_t>(i);
+      descending[i] = static_cast<std::uint8_t>(BorderPage::kKeysMax - 1 - i);
+    }
+  }
+};
+constexpr Orders kOrders;
 
 }  // namespace
 
@@ -172,13 +189,16 @@ Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
   route->cold_page = {};
   if (at.page == nullptr || may_hide_own(*ctx_, at.page)) [[unlikely]] {
     FOEDUS_CHECK(land_slowly(route, slice, &at));
-    if (at.is_cold) return take_landed(route, slice);
   }
-  ctx_->remember_page(&at.page->header, at.version, control_);
   if (at.parent != nullptr || from != route->next) {
     route->parent = at.parent;
     route->ahead_begin = route->ahead_end = 0;
   }
+  if (at.is_cold) [[unlikely]] {
+    copy_cold(route, at.page, slice);
+    return {};
+  }
+  ctx_->remember_page(&at.page->header, at.version, control_);
   begin_page(route, at.page, at.version, slice);
   return {};
 }
@@ -203,7 +223,11 @@ void Cursor::order_page(Route* route) {
   const unsigned count = route->count;
   // order: relaxed, a lower bound (find_slot()).
   const unsigned sorted = std::min(count, page->sorted_keys.load_relaxed());
-  for (unsigned i = 0; i < count; ++i) order[i] = static_cast<std::uint8_t>(i);
+  if (sorted == count && reverse_) {
+    std::memcpy(order, kOrders.descending.data() + (BorderPage::kKeysMax - count), count);
+    return;
+  }
+  std::memcpy(order, kOrders.ascending.data(), BorderPage::kKeysMax);
   if (sorted < count) {
     const auto before = [page](std::uint8_t a, std::uint8_t b) {
       if (page->slice(a) != page->slice(b)) return page->slice(a) < page->slice(b);
@@ -282,7 +306,7 @@ Status Cursor::leave_page() {
     end();
     return {};
   }
-  if (route.is_cold() && route.cold_low <= slice && slice <= route.cold_last) [[unlikely]] {
+  if (route.is_cold() && route.cold_top.contains(slice)) [[unlikely]] {
     return take_cold(&route, slice);
   }
   if (route.next != nullptr && route.next->contains(slice)) {

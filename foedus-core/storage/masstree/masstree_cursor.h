@@ -64,9 +64,7 @@ class Cursor {
     std::uint8_t order[BorderPage::kKeysMax];
     // M25. Null: the page is volatile.
     page::SnapshotPageId cold_page;
-    page::SnapshotPageId cold_top;  // at or above it, in this layer; covers low..last
-    std::uint64_t cold_low;
-    std::uint64_t cold_last;
+    ColdTop cold_top;        // at or above it, in this layer
     std::uint32_t cold_run;  // pages taken one after the other below cold_top
     BorderCopy copy;
     page::SnapshotPageId cold_ahead[kColdAheadMax];  // the pages behind it, below one parent
@@ -95,9 +93,8 @@ class Cursor {
   // masstree_cursor_cold.cc
   [[gnu::noinline]] Status land_slowly(Route* route, std::uint64_t slice, Landing* at);
   Status enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes);
-  Status begin_cold(Route* route, page::SnapshotPageId top, const TreePage* page);
+  static void begin_cold(Route* route, const ColdTop& top);
   Status take_cold(Route* route, std::uint64_t slice);
-  Status take_landed(Route* route, std::uint64_t slice);
   void copy_cold(Route* route, BorderPage* page, std::uint64_t slice);
   Status copy_records(Route* route);
   BorderPage* next_cold(Route* route, std::uint64_t slice);

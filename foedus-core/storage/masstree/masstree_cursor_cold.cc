@@ -17,12 +17,13 @@ constexpr std::size_t kDirectoryBytesAhead = 1024;
 }  // namespace
 
 // The border page of a layer, where volatile pages lead to none, or to one that may hide own
-// writes.
+// writes. A cold one is the page that was asked for last (O14): settle_own() asks for none, or the
+// search is made again.
 Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
   std::string path(key_.data(), route->prefix_bytes);
   path.resize(route->prefix_bytes + 8);
   put_slice(slice, path.data() + route->prefix_bytes);
-  page::SnapshotPageId top;
+  ColdTop top;
   for (bool moved = true;; *at = {}) {
     if (at->page == nullptr) {
       Spot spot;
@@ -40,38 +41,21 @@ Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
   if (!at->is_cold) return {};
   route->cold_page = page::SnapshotPageId(at->page->header.page_id);
   installs_ = ctx_->installs();
-  const bool is_top = top == route->cold_page;
-  return begin_cold(route, top, is_top ? at->page : nullptr);
-}
-
-// The page that land_slowly() came to, asked for anew: others may have been since (O14).
-Status Cursor::take_landed(Route* route, std::uint64_t slice) {
-  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(route->cold_page));
-  if (header == nullptr) return ctx_->no_page(control_);
-  copy_cold(route, BorderPage::of(header), slice);
+  begin_cold(route, top);
   return {};
 }
 
-// `page`: that of `top`, or null if it has to be asked for.
-Status Cursor::begin_cold(Route* route, page::SnapshotPageId top, const TreePage* page) {
-  if (page == nullptr) {
-    page::PageHeader* const header = const_cast<page::PageHeader*>(ctx_->cold_page(top));
-    if (header == nullptr) return ctx_->no_page(control_);
-    page = TreePage::of(header);
-  }
+void Cursor::begin_cold(Route* route, const ColdTop& top) {
   route->cold_top = top;
-  route->cold_low = page->low;
-  route->cold_last = page->last;
   route->cold_run = 1;
   route->cold_ahead_begin = route->cold_ahead_end = 0;
-  return {};
 }
 
 Status Cursor::enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes) {
   std::uint64_t slice = 0;
   Route* const route = push_route(prefix_bytes, &slice);
   route->root = nullptr;
-  FOEDUS_CHECK(begin_cold(route, root, nullptr));
+  begin_cold(route, {.id = root});
   route->cold_run = 0;
   return take_cold(route, slice);
 }
@@ -79,7 +63,7 @@ Status Cursor::enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_
 // The page of the slice, below the one that was followed to.
 Status Cursor::take_cold(Route* route, std::uint64_t slice) {
   BorderPage* page = next_cold(route, slice);
-  if (page == nullptr) page = cold_border(*ctx_, route->cold_top, slice);
+  if (page == nullptr) page = cold_border(*ctx_, route->cold_top.id, slice, &route->cold_top);
   if (page == nullptr) return ctx_->no_page(control_);
   route->cold_page = page::SnapshotPageId(page->header.page_id);
   ++route->cold_run;
@@ -119,11 +103,11 @@ Status Cursor::copy_records(Route* route) {
 // looked at. Its id stands in the parent beside this one's.
 void Cursor::look_ahead(Route* route) {
   const std::uint64_t edge = reverse_ ? route->page->low : route->page->last;
-  const bool is_last = edge == (reverse_ ? route->cold_low : route->cold_last);
+  const bool is_last = edge == (reverse_ ? route->cold_top.low : route->cold_top.last);
   if (!route->is_inside || is_last) return;
   const std::uint64_t slice = reverse_ ? edge - 1 : edge + 1;
   if (route->cold_ahead_begin == route->cold_ahead_end) {
-    InteriorPage* const parent = cold_parent(*ctx_, route->cold_top, slice);
+    InteriorPage* const parent = cold_parent(*ctx_, route->cold_top.id, slice);
     if (parent == nullptr) return;
     const unsigned keys = parent->header.load_version().keys();
     const unsigned first = parent->child_of(slice, keys);
