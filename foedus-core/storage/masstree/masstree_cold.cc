@@ -15,8 +15,8 @@ TreePage* tree_page(const page::PageHeader* cold) {
   return TreePage::of(const_cast<page::PageHeader*>(cold));
 }
 
-// What every search looks at first in a page (prefetch_page()).
-constexpr std::size_t kSearchBytes = 256;
+// Header and directory of a page of snapshots, which are full: some sixty keys.
+constexpr std::size_t kSearchBytes = 1024;
 
 // What a step of a search came to.
 enum class Step : std::uint8_t { kDone, kDown, kAgain, kNoPage, kNoTree };
