@@ -2,10 +2,10 @@
 // BorderCopy: what a scan has copied of the border page of a snapshot that it is in, so that from
 // row to row it holds no page of the cache (O14), and asks for none.
 //
-//   M41  Directory first, records when the scan comes to them: a scan of few rows copies few
-//        lines. What was copied stands where it stands in the page, so a copy is read as the page
-//        is. Pages of a snapshot are sorted: the slots of a scan follow one another, and so do
-//        their records in the heap, mostly; what lies between them is copied along.
+//   M41  The header first, slots and records when the scan comes to them: a scan of few rows
+//        copies few lines. What was copied stands where it stands in the page, so a copy is read as
+//        the page is. Pages of a snapshot are sorted: the slots of a scan follow one another, and
+//        so do their records in the heap, mostly; what lies between them is copied along.
 
 #include <algorithm>
 #include <cstring>
@@ -18,11 +18,11 @@ namespace foedus::storage::masstree {
 
 class BorderCopy {
  public:
-  // Header and directory of a page with so many keys; no record yet.
+  // The header of a page with so many keys; no slot and no record yet.
   BorderPage* take(const BorderPage* from, unsigned keys) {
     FOEDUS_INVARIANT(keys <= BorderPage::kKeysMax, keys);
     if (bytes_ == nullptr) bytes_ = std::make_unique<Bytes>();
-    copy(from, 0, BorderPage::kBodyBegin + BorderPage::directory_bytes(keys));
+    copy(from, 0, BorderPage::kBodyBegin);
     keys_ = keys;
     taken_ = 0;
     ahead_ = kAheadMin;
@@ -30,9 +30,9 @@ class BorderCopy {
   }
   BorderPage* page() { return reinterpret_cast<BorderPage*>(bytes_->bytes); }
 
-  // Whether the record of the slot that is `position`-th in the direction of the scan is here.
+  // Whether slot and record that are `position`-th in the direction of the scan are here.
   bool has(unsigned position) const { return position < taken_; }
-  // Takes it, and some of those behind it: twice as many each time, or all if `all_of_them`.
+  // Takes them, and some of those behind: twice as many each time, or all if `all_of_them`.
   // REQUIRES: !has(position); `from` is the page of take().
   void take_records(const BorderPage* from, unsigned position, bool reverse, bool all_of_them) {
     FOEDUS_INVARIANT(taken_ <= position && position < keys_, position, taken_, keys_);
@@ -41,6 +41,9 @@ class BorderCopy {
     taken_ = end;
     const unsigned first = reverse ? keys_ - end : position;
     const unsigned behind = reverse ? keys_ - position : end;
+    const std::uint32_t groups_begin = BorderPage::directory_bytes(first + 1) - kGroupBytes;
+    copy(from, BorderPage::kBodyBegin + groups_begin,
+         BorderPage::directory_bytes(behind) - groups_begin);
     std::uint32_t begin_offset = page::kPageBytes;
     std::uint32_t end_offset = 0;
     for (unsigned i = first; i < behind; ++i) {
@@ -55,6 +58,7 @@ class BorderCopy {
 
  private:
   static constexpr unsigned kAheadMin = 8;
+  static constexpr std::uint32_t kGroupBytes = BorderPage::directory_bytes(1);
 
   struct alignas(page::kPageBytes) Bytes {
     char bytes[page::kPageBytes];

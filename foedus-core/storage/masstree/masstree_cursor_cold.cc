@@ -84,7 +84,8 @@ BorderPage* Cursor::next_cold(Route* route, std::uint64_t slice) {
 // Begins a page, route->cold_page, which is not looked at any more after this.
 void Cursor::copy_cold(Route* route, BorderPage* page, std::uint64_t slice) {
   const page::PageVersion version = page->header.load_version();
-  begin_page(route, route->copy.take(page, version.keys()), version, slice);
+  begin_page(route, page, version, slice);
+  route->page = route->copy.take(page, version.keys());
   if (route->position < route->count) {
     route->copy.take_records(page, route->position, reverse_, route->is_inside);
   }
