@@ -8,8 +8,7 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// How many pages are read at once, in a scan that has just begun and in a long one.
-constexpr std::uint32_t kReadAheadMin = 2;
+// How many pages are read at once in a long scan.
 constexpr std::uint32_t kReadAheadMax = 16;
 // What a scan needs first of a page that it begins.
 constexpr std::size_t kDirectoryBytesAhead = 1024;
@@ -87,7 +86,8 @@ void Cursor::copy_cold(Route* route, BorderPage* page, std::uint64_t slice) {
   begin_page(route, page, version, slice);
   route->page = route->copy.take(page, version.keys());
   if (route->position < route->count) {
-    route->copy.take_records(page, route->position, reverse_, route->is_inside);
+    const bool is_long = route->is_inside && route->cold_run > 1;
+    route->copy.take_records(page, route->position, reverse_, is_long);
   }
   look_ahead(route);
 }
@@ -96,12 +96,13 @@ void Cursor::copy_cold(Route* route, BorderPage* page, std::uint64_t slice) {
 Status Cursor::copy_records(Route* route) {
   auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(route->cold_page));
   if (header == nullptr) return ctx_->no_page(control_);
-  route->copy.take_records(BorderPage::of(header), route->position, reverse_, route->is_inside);
+  route->copy.take_records(BorderPage::of(header), route->position, reverse_, false);
   return {};
 }
 
-// Where the scan goes on behind this page, the next one is loaded while the rows of this one are
-// looked at. Its id stands in the parent beside this one's.
+// Where the range goes on behind this page, the next one is loaded while the rows of this one are
+// looked at. Its id stands in the parent beside this one's. It is read only if the scan has come
+// from another page: many end after a row or two, whatever their range.
 void Cursor::look_ahead(Route* route) {
   const std::uint64_t edge = reverse_ ? route->page->low : route->page->last;
   const bool is_last = edge == (reverse_ ? route->cold_top.low : route->cold_top.last);
@@ -123,14 +124,13 @@ void Cursor::look_ahead(Route* route) {
   }
   const page::SnapshotPageId next = route->cold_ahead[route->cold_ahead_begin];
   const bool is_cached = ctx_->cold_pages().prefetch_part(next, 0, kDirectoryBytesAhead);
-  if (!is_cached && !reverse_) read_ahead(*route, next);
+  if (!is_cached && !reverse_ && route->cold_run > 1) read_ahead(*route, next);
 }
 
 // Pages that were composed together follow one another in a file. First two pages, then more, as
-// the scan goes on: short ones ask for few in vain.
+// the scan goes on.
 void Cursor::read_ahead(const Route& route, page::SnapshotPageId next) {
-  const std::uint32_t run = std::max(route.cold_run, kReadAheadMin);
-  ctx_->read_cold_ahead(next, std::min(run, kReadAheadMax));
+  ctx_->read_cold_ahead(next, std::min(route.cold_run, kReadAheadMax));
 }
 
 // Between two calls the transaction may have written where the cursor is.

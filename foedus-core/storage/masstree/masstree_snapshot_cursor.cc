@@ -11,8 +11,7 @@ namespace foedus::storage::masstree {
 namespace {
 
 constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
-// How many pages are read at once, in a scan that has just begun and in a long one.
-constexpr std::uint32_t kReadAheadMin = 2;
+// How many pages are read at once in a long scan.
 constexpr std::uint32_t kReadAheadMax = 16;
 // What a scan needs first of a page that it begins.
 constexpr std::size_t kDirectoryBytesAhead = 1024;
@@ -132,7 +131,7 @@ void SnapshotCursor::begin_page(Layer* layer, page::SnapshotPageId id, BorderPag
   on_bound_ = false;
   if (is_bounded) pass_over_bound(layer, page);
   if (layer->position < layer->count) {
-    layer->copy.take_records(page, layer->position, reverse_, layer->is_inside);
+    layer->copy.take_records(page, layer->position, reverse_, layer->is_inside && run_ > 0);
   }
   if (layer->is_inside) look_ahead(*layer);
 }
@@ -141,13 +140,13 @@ void SnapshotCursor::begin_page(Layer* layer, page::SnapshotPageId id, BorderPag
 Status SnapshotCursor::take_records(Layer* layer) {
   TreePage* const page = page_of(layer->border);
   if (page == nullptr) return ctx_->no_page(control_);
-  layer->copy.take_records(BorderPage::of(page), layer->position, reverse_, layer->is_inside);
+  layer->copy.take_records(BorderPage::of(page), layer->position, reverse_, false);
   return {};
 }
 
-// The scan goes on behind this page: the next one of the same parent, mostly the one behind it in
-// the file, is loaded while the rows of this one are looked at. First two pages, then more, as the
-// scan goes on.
+// The range goes on behind this page: the next one of the same parent is loaded while the rows of
+// this one are looked at. It is read, with those behind it in the file, only if the scan has come
+// from another page: many end after a row or two, whatever their range.
 void SnapshotCursor::look_ahead(const Layer& layer) {
   if (steps_.size() == layer.first_step) return;
   const Step& step = steps_.back();
@@ -159,9 +158,8 @@ void SnapshotCursor::look_ahead(const Layer& layer) {
   const unsigned child = reverse_ ? step.child - 1 : step.child + 1;
   const page::SnapshotPageId next = InteriorPage::of(page)->child(child).load().snapshot_page;
   run_ = std::min(run_ + 1, kReadAheadMax);
-  if (!pages.prefetch_part(next, 0, kDirectoryBytesAhead) && !reverse_) {
-    ctx_->read_cold_ahead(next, std::max(run_, kReadAheadMin));
-  }
+  const bool is_cached = pages.prefetch_part(next, 0, kDirectoryBytesAhead);
+  if (!is_cached && !reverse_ && run_ > 1) ctx_->read_cold_ahead(next, run_);
 }
 
 // The border page behind that of the topmost layer, or up to the layer above.
