@@ -14,14 +14,29 @@ constexpr unsigned kWaits = 10'000;
 
 }  // namespace
 
-const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status) {
+const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
+                                        std::size_t bytes) {
   FOEDUS_INVARIANT(cache_ != nullptr, id.word());
   FOEDUS_INVARIANT(open_ != 0, id.word());
   is_pinned_ = true;
   clock_->pin_cache(session_);
-  const page::PageHeader* const page = cache_->find(soc_, id, status);
-  const bool is_done = page != nullptr || status->code() != ErrorCode::kOutOfMemory;
-  return is_done ? page : wait_for_page(id, status);
+  const page::PageHeader* const page = cache_->find(soc_, id, status, bytes);
+  if (page != nullptr || status->code() != ErrorCode::kOutOfMemory) [[likely]]
+    return page;
+  return wait_for_page(id, status);
+}
+
+const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
+  FOEDUS_INVARIANT(open_ != 0, id.word());
+  if (cache_ == nullptr) return nullptr;
+  is_pinned_ = true;
+  clock_->pin_cache(session_);
+  return cache_->find_cached(soc_, id);
+}
+
+bool ColdPages::prefetch_part(page::SnapshotPageId id, std::size_t offset,
+                              std::size_t bytes) const {
+  return cache_ != nullptr && cache_->prefetch_part(soc_, id, offset, bytes);
 }
 
 // O14: the pages of before are given up with the pin. O15: it waits for nobody who waits for it.

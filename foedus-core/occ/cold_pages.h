@@ -41,10 +41,14 @@ class ColdPages {
   ColdPages& operator=(const ColdPages&) = delete;
 
   // O14. Null: *status says why. kIoError, kCorruption. kOutOfMemory: there was no frame for a
-  // tenth of a second. REQUIRES: a ColdReads is open; O15.
-  [[gnu::cold]] const page::PageHeader* page(page::SnapshotPageId id, Status* status);
+  // tenth of a second. The first `bytes` are loaded together. REQUIRES: a ColdReads is open; O15.
+  const page::PageHeader* page(page::SnapshotPageId id, Status* status, std::size_t bytes = 0);
+  // The same if it is cached; else null. O14.
+  const page::PageHeader* cached(page::SnapshotPageId id);
+  // PageCache::prefetch_part().
+  bool prefetch_part(page::SnapshotPageId id, std::size_t offset, std::size_t bytes) const;
   // PageCache::read_ahead().
-  [[gnu::cold]] std::uint32_t read_ahead(page::SnapshotPageId id, std::uint32_t count);
+  std::uint32_t read_ahead(page::SnapshotPageId id, std::uint32_t count);
 
   bool is_open() const { return open_ != 0; }
 

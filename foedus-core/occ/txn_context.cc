@@ -137,9 +137,10 @@ Status TxnContext::out_of_pages(StorageControl* storage) {
   return std::move(status.at_table(storage->meta.name));
 }
 
-const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id) {
-  page_failure_ = {};
-  return cold_pages_.page(id, &page_failure_);
+const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id, std::size_t bytes) {
+  if (!page_failure_.is_ok()) [[unlikely]]
+    page_failure_ = {};
+  return cold_pages_.page(id, &page_failure_, bytes);
 }
 
 void TxnContext::read_cold_ahead(page::SnapshotPageId id, std::uint32_t count) {

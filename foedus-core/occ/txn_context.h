@@ -44,14 +44,18 @@ struct ReadRange {
 };
 
 // A search that was begun ahead of the record's use: the page where it seems to be, which nobody
-// has looked at yet, and the page above; or the record itself.
-struct BegunSearch {
+// has looked at yet, and the page above; or the record itself; or the way to a snapshot page.
+struct alignas(64) BegunSearch {
   std::uint64_t txn = 0;  // by which transaction of the session
   const StorageControl* storage = nullptr;
   std::uint64_t number = 0;  // what is searched for: the storage's own
   page::PageHeader* page = nullptr;
   void* parent = nullptr;  // the storage's own
   page::RecordHeader* record = nullptr;
+  // Not null: `page` holds the pointer (null: it is a root), `parent` is the pointer, whose
+  // volatile half was null and its snapshot half `cold_top`; it seems to lead to `cold_page`.
+  page::SnapshotPageId cold_top = {};
+  page::SnapshotPageId cold_page = {};
 };
 
 // What a look at a record found. kMoved: it is now in another page or a layer; look again from
@@ -125,10 +129,11 @@ class TxnContext {
   // A page of a snapshot, valid until the next call or the end of the ColdReads that is open (O14).
   // Null: no_page() says why. REQUIRES: const ColdReads reads(&ctx.cold_pages()); no page lock
   // held.
-  [[gnu::cold]] const page::PageHeader* cold_page(page::SnapshotPageId id);
+  // The first `bytes` are loaded together, for who will look at all of them.
+  const page::PageHeader* cold_page(page::SnapshotPageId id, std::size_t bytes = 0);
   // Loads ahead, for cold_page() calls to come: what is missing of so many pages that follow one
   // another in a file. Failures will show when the pages are asked for.
-  [[gnu::cold]] void read_cold_ahead(page::SnapshotPageId id, std::uint32_t count);
+  void read_cold_ahead(page::SnapshotPageId id, std::uint32_t count);
   ColdPages& cold_pages() { return cold_pages_; }
   bool has_page_failure() const { return !page_failure_.is_ok(); }
   // Why there was no page: cold_page() could not read it, or there is no memory for another one.
@@ -144,20 +149,22 @@ class TxnContext {
                         const page::DualPageIds& observed, StorageControl* storage,
                         std::uint64_t place = 0) {
     if (isolation_ != Isolation::kSerializable) return;
+    if (!pointers_.empty()) {
+      const PointerEntry& last = pointers_.back();
+      if (last.pointer == pointer && last.observed == observed && last.place == place) return;
+    }
     pointers_.push_back({pointer, holder, observed, storage, place});
   }
   // Whether the transaction has followed `pointer` while it was `ids`.
-  [[gnu::cold]] bool has_followed(const page::DualPagePointer* pointer,
-                                  const page::DualPageIds& ids) const;
+  bool has_followed(const page::DualPagePointer* pointer, const page::DualPageIds& ids) const;
   // The transaction itself has just made the volatile page behind `pointer`, which was `before` in
   // both halves. True: it had followed the pointer, which now may be `after`; what it read through
   // it is in the new page now, all of which it has to remember.
-  [[gnu::cold]] bool own_install(const page::DualPagePointer* pointer,
-                                 const page::DualPageIds& before, const page::DualPageIds& after);
+  bool own_install(const page::DualPagePointer* pointer, const page::DualPageIds& before,
+                   const page::DualPageIds& after);
   // The same where the page's own pointers and versions say all that the pointer did: its entries
   // go. By what was observed: the transaction has made the page of a snapshot page volatile.
-  [[gnu::cold]] bool forget_pointer(const StorageControl* storage,
-                                    const page::DualPageIds& observed);
+  bool forget_pointer(const StorageControl* storage, const page::DualPageIds& observed);
   // How often forget_pointer() was called: what was read cold may have own writes by now.
   std::uint64_t installs() const { return installs_; }
 

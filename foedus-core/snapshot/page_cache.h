@@ -97,15 +97,26 @@ class PageCache {
   // The page, read if it is not there. It may be looked at until the caller's cache pin ends or is
   // renewed. Null: *status says why, and nothing was cached. kIoError, kCorruption: what the reader
   // said, or it gave another page. kOutOfMemory: no frame is due; see due(). REQUIRES: the caller
-  // has a cache pin.
-  const page::PageHeader* find(std::uint32_t soc, page::SnapshotPageId id, Status* status) {
+  // has a cache pin. The first `bytes` of it are loaded together, before anything of it is looked
+  // at.
+  const page::PageHeader* find(std::uint32_t soc, page::SnapshotPageId id, Status* status,
+                               std::size_t bytes = 0) {
+    FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
+    Part* const part = parts_[soc].get();
+    const page::PageHeader* const page = part->index.find(id, bytes);
+    if (page == nullptr) [[unlikely]]
+      return read(part, id, CacheMark::kUsedOnce, status);
+    count_hit(part);
+    return page;
+  }
+
+  // The same if it is cached; else null. REQUIRES: as find().
+  const page::PageHeader* find_cached(std::uint32_t soc, page::SnapshotPageId id) {
     FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
     Part* const part = parts_[soc].get();
     const page::PageHeader* const page = part->index.find(id);
-    if (page == nullptr) [[unlikely]] return read(part, id, CacheMark::kUsedOnce, status);
-    if (++hit_ticks % kHitsPerSample == 0) [[unlikely]] {
-      part->hits.fetch_add_relaxed(kHitsPerSample);  // order: relaxed, statistics
-    }
+    if (page != nullptr) [[likely]]
+      count_hit(part);
     return page;
   }
 
@@ -117,6 +128,12 @@ class PageCache {
   void prefetch(std::uint32_t soc, page::SnapshotPageId id) const { index(soc).prefetch(id); }
   void prefetch_page(std::uint32_t soc, page::SnapshotPageId id, std::size_t bytes) const {
     index(soc).prefetch_page(id, bytes);
+  }
+  // The same for the page's first line, which find() looks at, and `bytes` from `offset` on. False:
+  // it is not cached.
+  bool prefetch_part(std::uint32_t soc, page::SnapshotPageId id, std::size_t offset,
+                     std::size_t bytes) const {
+    return index(soc).prefetch_part(id, offset, bytes);
   }
 
   // Reads what is missing of `count` pages that follow one another in a file, in the calling
@@ -158,8 +175,12 @@ class PageCache {
     FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
     return parts_[soc]->index;
   }
-  const page::PageHeader* read(Part* part, page::SnapshotPageId id, CacheMark mark,
-                               Status* status);
+  static void count_hit(Part* part) {
+    if (++hit_ticks % kHitsPerSample == 0) [[unlikely]] {
+      part->hits.fetch_add_relaxed(kHitsPerSample);  // order: relaxed, statistics
+    }
+  }
+  const page::PageHeader* read(Part* part, page::SnapshotPageId id, CacheMark mark, Status* status);
   const page::PageHeader* find_locked(Part* part, page::SnapshotPageId id, CacheMark mark);
   const page::PageHeader* publish_locked(Part* part, page::SnapshotPageId id, CacheFrame frame,
                                          CacheMark mark);

@@ -4,17 +4,14 @@
 
 namespace foedus::snapshot {
 
-void CacheIndex::prefetch_page(page::SnapshotPageId id, std::size_t bytes) const {
-  const Key key = key_of(id);
+CacheFrame CacheIndex::frame_of_tag(const Key& key) const {
   for (const Bucket* const bucket : {key.home, buddy_of(key.home)}) {
-    for (const auto& entry : bucket->entries) {
-      // order: relaxed, nothing is read behind the address.
-      const std::uint64_t word = entry.load_relaxed();
-      if (word >> kFrameBits != key.tag || word == 0) continue;
-      base::prefetch_lines(page_at(frame_of(word)), bytes);
-      return;
-    }
+    const unsigned same = entries_of_tag(bucket, key.tag);
+    if (same == 0) continue;
+    // order: relaxed, nothing is read behind the address.
+    return frame_of(bucket->entries[std::countr_zero(same)].load_relaxed());
   }
+  return 0;
 }
 
 CacheFrame CacheIndex::restore(page::SnapshotPageId id, CacheMark mark) {
@@ -48,7 +45,7 @@ CacheFrame CacheIndex::put(page::SnapshotPageId id, CacheFrame frame, CacheMark 
 CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
   Bucket* const pair[] = {key.home, buddy_of(key.home)};
   for (Bucket* const bucket : pair) {
-    const Place place = free_place(bucket);
+    const Place place = free_place(bucket, first_place_of(key));
     if (place.entry != nullptr) return place;
   }
   Place victim;
@@ -67,8 +64,9 @@ CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
   return victim;
 }
 
-CacheIndex::Place CacheIndex::free_place(Bucket* bucket) const {
-  for (unsigned i = 0; i < kBucketEntries; ++i) {
+CacheIndex::Place CacheIndex::free_place(Bucket* bucket, unsigned first) {
+  for (unsigned step = 0; step < kBucketEntries; ++step) {
+    const unsigned i = first + step < kBucketEntries ? first + step : first + step - kBucketEntries;
     // order: relaxed, written under the lock that the caller holds.
     if (bucket->entries[i].load_relaxed() == 0) {
       return Place{&bucket->entries[i], &bucket->marks[i], 0};

@@ -10,6 +10,7 @@
 // whoever asked for the page reads that line next anyway. With three frames a bucket, one page in
 // about forty stands in the buddy, and one in a thousand finds both full and takes another's place.
 
+#include <bit>
 #include <cstdint>
 
 #include "foedus-core/base/atomic_word.h"
@@ -56,9 +57,9 @@ class CacheIndex {
 
   // The page if it is cached, marked as used. REQUIRES, as of peek(): the caller is pinned (K2), or
   // holds the part's lock.
-  const page::PageHeader* find(page::SnapshotPageId id) {
+  const page::PageHeader* find(page::SnapshotPageId id, std::size_t bytes = 0) {
     const Key key = key_of(id);
-    const Place place = locate(key, key.tag);
+    const Place place = locate(key, key.tag, bytes);
     if (place.entry == nullptr) return nullptr;
     // order: relaxed twice, the mark is a hint. One that lands on the slot's next page does no harm
     // but to let that stay for longer.
@@ -74,7 +75,19 @@ class CacheIndex {
   }
   // Hints; nobody need be pinned.
   void prefetch(page::SnapshotPageId id) const { base::prefetch_line(key_of(id).home); }
-  void prefetch_page(page::SnapshotPageId id, std::size_t bytes) const;
+  void prefetch_page(page::SnapshotPageId id, std::size_t bytes) const {
+    const CacheFrame frame = frame_of_tag(key_of(id));
+    if (frame != 0) base::prefetch_lines(page_at(frame), bytes);
+  }
+  bool prefetch_part(page::SnapshotPageId id, std::size_t offset, std::size_t bytes) const {
+    const CacheFrame frame = frame_of_tag(key_of(id));
+    if (frame == 0) return false;
+    const char* const page = reinterpret_cast<const char*>(page_at(frame));
+    base::prefetch_line(page);
+    base::prefetch_lines(page + offset, bytes);
+    base::prefetch_line(page + offset + bytes - 1);  // of parts that cross a line more
+    return true;
+  }
 
   // ---- holders of the part's lock ------------------------------------------------------------
 
@@ -145,25 +158,54 @@ class CacheIndex {
   }
 
   // The entry of this page that has this tag.
-  Place locate(const Key& key, std::uint64_t tag) const {
-    Place place = locate_in(key.home, key.id, tag);
-    if (place.entry == nullptr) place = locate_in(buddy_of(key.home), key.id, tag);
+  Place locate(const Key& key, std::uint64_t tag, std::size_t bytes = 0) const {
+    // Most stand where they are looked for first.
+    Place place = locate_at(key.home, first_place_of(key), key.id, tag, bytes);
+    if (place.entry != nullptr) [[likely]]
+      return place;
+    place = locate_in(key.home, key.id, tag, bytes);
+    if (place.entry == nullptr) place = locate_in(buddy_of(key.home), key.id, tag, bytes);
     return place;
   }
-  Place locate_in(Bucket* bucket, std::uint64_t id, std::uint64_t tag) const {
+  // Where put() stores a page if that entry is empty.
+  static unsigned first_place_of(const Key& key) {
+    return static_cast<unsigned>((key.tag & 0xffff) * kBucketEntries >> 16);
+  }
+  // A bit for each entry that seems to have this tag. All at once: which one it is would be guessed
+  // wrong mostly.
+  static unsigned entries_of_tag(const Bucket* bucket, std::uint64_t tag) {
+    unsigned same = 0;
     for (unsigned i = 0; i < kBucketEntries; ++i) {
-      // order: acquire, pairs with the releases in put() and restore(): the page is complete (K1).
-      const std::uint64_t word = bucket->entries[i].load_acquire();
-      if (word >> kFrameBits != tag || word == 0) continue;
-      const CacheFrame frame = frame_of(word);
-      if (page_at(frame)->page_id == id) [[likely]] {
-        return Place{&bucket->entries[i], &bucket->marks[i], frame};
-      }
+      // order: relaxed, a hint; who wants the page loads the entry again.
+      const std::uint64_t word = bucket->entries[i].load_relaxed();
+      same |= static_cast<unsigned>(word >> kFrameBits == tag) << i;
+    }
+    return same;
+  }
+  Place locate_in(Bucket* bucket, std::uint64_t id, std::uint64_t tag, std::size_t bytes) const {
+    for (unsigned same = entries_of_tag(bucket, tag); same != 0; same &= same - 1) {
+      const auto i = static_cast<unsigned>(std::countr_zero(same));
+      const Place place = locate_at(bucket, i, id, tag, bytes);
+      if (place.entry != nullptr) return place;
     }
     return Place{};
   }
+  Place locate_at(Bucket* bucket, unsigned i, std::uint64_t id, std::uint64_t tag,
+                  std::size_t bytes) const {
+    // order: acquire, pairs with the releases in put() and restore(): the page is complete (K1).
+    const std::uint64_t word = bucket->entries[i].load_acquire();
+    if (word >> kFrameBits != tag || word == 0) return Place{};
+    const CacheFrame frame = frame_of(word);
+    base::prefetch_lines(page_at(frame), bytes);
+    if (page_at(frame)->page_id != id) [[unlikely]]
+      return Place{};
+    return Place{&bucket->entries[i], &bucket->marks[i], frame};
+  }
+  // Where the page is if it is cached, or another one of that tag: nothing of the page is looked
+  // at.
+  CacheFrame frame_of_tag(const Key& key) const;
   Place place_for(const Key& key, CacheFrame* evicted);
-  Place free_place(Bucket* bucket) const;
+  static Place free_place(Bucket* bucket, unsigned first);
 
   // Constant after construction.
   Bucket* const buckets_;

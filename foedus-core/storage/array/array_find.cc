@@ -1,5 +1,7 @@
 #include "foedus-core/storage/array/array_find.h"
 
+#include <cstddef>
+
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
 #include "foedus-core/storage/array/array_pages.h"
@@ -125,6 +127,66 @@ class ColdSearch {
 Place locate_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
                   Intent intent, occ::ReadRange* range) {
   return ColdSearch(ctx, control, index, range).run(intent);
+}
+
+void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index) {
+  const occ::ColdReads reads(&ctx.cold_pages());
+  const ArrayShape& shape = shape_of(control->meta.payload_bytes);
+  const std::uint64_t number = shape.page_of(index);
+  const Path path(number, shape.pages_of(control->meta.records));
+  page::DualPagePointer* pointer = &control->root;
+  page::PageHeader* holder = nullptr;
+  std::uint32_t level = path.levels;
+  if (control->is_dropped()) return;
+  page::DualPageIds ids = pointer->load();
+  while (!ids.volatile_page.is_null()) {
+    if (level == 0) return;  // made volatile since
+    holder = ctx.pool().resolve(ids.volatile_page);
+    pointer = &reinterpret_cast<ArrayInteriorPage*>(holder)->pointers[path.slots[--level]];
+    ids = pointer->load();
+  }
+  page::SnapshotPageId id = ids.snapshot_page;
+  for (; level != 0 && !id.is_null(); --level) {
+    const page::PageHeader* const page = ctx.cold_pages().cached(id);
+    if (page == nullptr) return;
+    const auto* const interior = reinterpret_cast<const ArrayInteriorPage*>(page);
+    id = interior->pointers[path.slots[level - 1]].load().snapshot_page;
+  }
+  if (id.is_null()) return;
+  const std::uint64_t place = index - number * shape.records_per_page;
+  const std::size_t offset = offsetof(ArrayBorderPage, data) + place * shape.record_bytes;
+  ctx.cold_pages().prefetch_part(id, offset, shape.record_bytes);
+  ctx.begun(control, index) = {.txn = ctx.number(),
+                               .storage = control,
+                               .number = index,
+                               .page = holder,
+                               .parent = pointer,
+                               .cold_top = ids.snapshot_page,
+                               .cold_page = id};
+}
+
+// The pointer was reachable in this transaction, so its page is still there. If it is as it was, it
+// leads where it did, for snapshot pages do not change; and that a drop or an install comes in
+// between shows in verify, as for every pointer that was followed (A6). Own writes made its
+// volatile half another one.
+Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                      const occ::BegunSearch& begun, occ::ReadRange* range) {
+  auto* const pointer = static_cast<page::DualPagePointer*>(begun.parent);
+  const page::DualPageIds ids{page::VolatilePageId(), begun.cold_top};
+  const bool has_gone = begun.page != nullptr && begun.page->load_version().is_gone();
+  if (has_gone || pointer->load() != ids || control->is_dropped()) return {};
+  const occ::ColdReads reads(&ctx.cold_pages());
+  const page::PageHeader* const page = ctx.cold_pages().cached(begun.cold_page);
+  if (page == nullptr) return {};
+  FOEDUS_INVARIANT(page->storage_id == control->id(), begun.cold_page.word());
+  ctx.remember_pointer(pointer, begun.page, ids, control);
+  const ArrayShape& shape = shape_of(control->meta.payload_bytes);
+  const std::uint64_t place = begun.number - shape.page_of(begun.number) * shape.records_per_page;
+  auto* const border = reinterpret_cast<ArrayBorderPage*>(const_cast<page::PageHeader*>(page));
+  if (range != nullptr) {
+    copy_wanted(record_at(border, place, shape), control->meta.payload_bytes, range);
+  }
+  return {nullptr, true};
 }
 
 Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control) {

@@ -39,8 +39,16 @@ struct Place {
 // comes to in a snapshot page never changes: it copies to `range`, if there is one, at once, for
 // the page is not kept (O14). No record and not cold: out of pages, a page of the snapshot cannot
 // be read, or the storage was dropped; no_record() says which. REQUIRES: index < records.
-[[gnu::cold]] Place locate_cold(occ::TxnContext& ctx, occ::StorageControl* control,
-                                std::uint64_t index, Intent intent, occ::ReadRange* range);
+[[gnu::noinline]] Place locate_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                                    std::uint64_t index, Intent intent, occ::ReadRange* range);
+
+// Loads ahead what locate_cold() will need to read this record, if all of it is cached, and leaves
+// in ctx.begun() how to get there. REQUIRES: index < records.
+void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index);
+// Goes on with what prefetch_cold() began. Neither a record nor cold: the pointer has changed
+// since, or the page cannot be read; locate_cold() knows.
+Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                      const occ::BegunSearch& begun, occ::ReadRange* range);
 
 // Copies what is wanted of a payload.
 inline void copy_wanted(page::RecordHeader* record, std::uint32_t payload_bytes,

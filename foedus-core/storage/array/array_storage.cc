@@ -34,12 +34,8 @@ std::string_view key_of(const std::uint64_t& index) {
 }
 
 // As locate_cold(), in volatile pages for as long as there are any.
-Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index, Intent intent,
-             occ::ReadRange* range = nullptr) {
-  const occ::BegunSearch& begun = ctx.begun(control, index);
-  if (begun.number == index && begun.txn == ctx.number() && begun.storage == control) {
-    return {begun.record, false};
-  }
+inline Place locate_from_root(occ::TxnContext& ctx, occ::StorageControl* control,
+                              std::uint64_t index, Intent intent, occ::ReadRange* range) {
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
   const std::uint64_t number = shape.page_of(index);
   const Path path(number, shape.pages_of(control->meta.records));
@@ -48,11 +44,21 @@ Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t i
     auto* const page = reinterpret_cast<ArrayInteriorPage*>(ctx.pool().resolve(id));
     id = page->pointers[path.slots[level]].load_volatile();
   }
-  const Place place =
-      id.is_null() ? locate_cold(ctx, control, index, intent, range)
-                   : Place{record_at(reinterpret_cast<ArrayBorderPage*>(ctx.pool().resolve(id)),
-                                     index - number * shape.records_per_page, shape),
-                           false};
+  if (id.is_null()) return locate_cold(ctx, control, index, intent, range);
+  auto* const page = reinterpret_cast<ArrayBorderPage*>(ctx.pool().resolve(id));
+  return {record_at(page, index - number * shape.records_per_page, shape), false};
+}
+
+// The same, from where a prefetch of the record has gone, if that was in this transaction.
+Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index, Intent intent,
+             occ::ReadRange* range = nullptr) {
+  const occ::BegunSearch& begun = ctx.begun(control, index);
+  Place place;
+  if (begun.number == index && begun.txn == ctx.number() && begun.storage == control) {
+    if (begun.record != nullptr) return {begun.record, false};
+    if (intent == Intent::kRead) place = read_begun_cold(ctx, control, begun, range);
+  }
+  if (!place.is_cold) place = locate_from_root(ctx, control, index, intent, range);
   // order: relaxed, after the acquire of the pointer that led here (A9).
   if (control->drop_epoch.load_relaxed() >= ctx.begin_epoch().number()) [[unlikely]] {
     const Settled settled = settle_own(ctx, control);
@@ -76,14 +82,16 @@ occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader
       ctx.read_record(control, record, range, [record, payload_bytes](occ::ReadRange* wanted) {
         copy_wanted(record, payload_bytes, wanted);
       });
-  if (found == occ::Found::kMoved) [[unlikely]] forget_begun(ctx, control, index);
+  if (found == occ::Found::kMoved) [[unlikely]]
+    forget_begun(ctx, control, index);
   return found;
 }
 
 // What the user hears. REQUIRES: found is not kMoved.
 Status answer(occ::TxnContext& ctx, occ::StorageControl* control, occ::Found found,
               std::uint64_t index) {
-  if (found == occ::Found::kPresent) [[likely]] return {};
+  if (found == occ::Found::kPresent) [[likely]]
+    return {};
   FOEDUS_INVARIANT(found == occ::Found::kConflict, found, index);
   return ctx.conflict(ConflictReason::kRetryBound, control, key_of(index));
 }
@@ -120,8 +128,7 @@ Status write(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType t
   RecordHeader* const record = locate(ctx, control, index, Intent::kWrite).record;
   if (record == nullptr) return no_record(ctx, control);
   base::prefetch_line(page::PageHeader::of(record));  // for note_soc(), at commit
-  return ctx.write(type, control, record, 0, key_of(index), offset, payload,
-                   occ::Premise::kNone);
+  return ctx.write(type, control, record, 0, key_of(index), offset, payload, occ::Premise::kNone);
 }
 
 }  // namespace
@@ -154,7 +161,8 @@ void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* 
 
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
            occ::ReadRange* range) {
-  if (index >= control->meta.records) [[unlikely]] return index_out_of_range(control, index);
+  if (index >= control->meta.records) [[unlikely]]
+    return index_out_of_range(control, index);
   occ::Found found = occ::Found::kMoved;
   while (found == occ::Found::kMoved) {
     const Place place = locate(ctx, control, index, Intent::kRead, range);
@@ -168,12 +176,14 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t ind
 
 Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
                       occ::ReadRange* range) {
-  if (index >= control->meta.records) [[unlikely]] return index_out_of_range(control, index);
+  if (index >= control->meta.records) [[unlikely]]
+    return index_out_of_range(control, index);
   occ::Found found = occ::Found::kMoved;
   while (found == occ::Found::kMoved) {
     // A lock needs a volatile record.
     const Place place = locate(ctx, control, index, Intent::kWrite);
-    if (place.record == nullptr) [[unlikely]] return no_record(ctx, control);
+    if (place.record == nullptr) [[unlikely]]
+      return no_record(ctx, control);
     FOEDUS_CHECK(ctx.hold(control, place.record, key_of(index)));
     found = read(ctx, control, place.record, index, range);
   }
@@ -203,7 +213,7 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t 
     auto* const page = reinterpret_cast<ArrayInteriorPage*>(ctx.pool().resolve(id));
     id = page->pointers[path.slots[level]].load_volatile();
   }
-  if (id.is_null()) return;
+  if (id.is_null()) return prefetch_cold(ctx, control, index);
   page::PageHeader* const page = ctx.pool().resolve(id);
   RecordHeader* const record = record_at(reinterpret_cast<ArrayBorderPage*>(page),
                                          index - number * shape.records_per_page, shape);

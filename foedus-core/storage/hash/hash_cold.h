@@ -41,7 +41,7 @@ struct BinPlace {
 
 // The bin of `hash`: a volatile one, not gone when it was looked at; to a reader also a cold one.
 // REQUIRES: a ColdReads around this and all looks at the bin.
-[[gnu::cold]] BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
-                                     std::uint64_t hash, Intent intent);
+[[gnu::noinline]] BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
+                                         std::uint64_t hash, Intent intent);
 
 }  // namespace foedus::storage::hash

@@ -15,6 +15,9 @@ TreePage* tree_page(const page::PageHeader* cold) {
   return TreePage::of(const_cast<page::PageHeader*>(cold));
 }
 
+// Header and directory of a page of snapshots, which are full: some sixty keys.
+constexpr std::size_t kSearchBytes = 1024;
+
 // What a step of a search came to.
 enum class Step : std::uint8_t { kDone, kDown, kAgain, kNoPage, kNoTree };
 
@@ -22,7 +25,7 @@ enum class Step : std::uint8_t { kDone, kDown, kAgain, kNoPage, kNoTree };
 class ColdSearch {
  public:
   ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot,
-             ColdPointer* cold, page::SnapshotPageId* top)
+             ColdPointer* cold, ColdTop* top)
       : ctx_(ctx), control_(control), key_(key), spot_(spot), cold_(cold), top_(top) {}
 
   Status run() {
@@ -122,16 +125,21 @@ class ColdSearch {
   const std::string_view key_;
   Spot* const spot_;
   ColdPointer* const cold_;
-  page::SnapshotPageId* const top_;
+  ColdTop* const top_;
 };
 
 }  // namespace
 
-BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice) {
-  for (;;) {
-    const page::PageHeader* const read = ctx.cold_page(id);
+BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice,
+                        ColdTop* top) {
+  for (top->id = id;;) {
+    const page::PageHeader* const read = ctx.cold_page(id, kSearchBytes);
     if (read == nullptr) return nullptr;
     TreePage* const page = tree_page(read);
+    if (id == top->id) {
+      top->low = page->low;
+      top->last = page->last;
+    }
     FOEDUS_INVARIANT(page->contains(slice), slice, page->low, page->last, id.word());
     if (page->is_border()) {
       FOEDUS_INVARIANT(read->kind == page::PageKind::kMasstreeBorder, read->kind, id.word());
@@ -144,13 +152,25 @@ BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint
   }
 }
 
+InteriorPage* cold_parent(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice) {
+  for (;;) {
+    const page::PageHeader* const read = ctx.cold_pages().cached(id);
+    if (read == nullptr) return nullptr;
+    FOEDUS_INVARIANT(read->kind == page::PageKind::kMasstreeInterior, read->kind, id.word());
+    InteriorPage* const interior = InteriorPage::of(tree_page(read));
+    if (read->level == 1) return interior;
+    id = interior->child(interior->child_of(slice, read->load_version().keys()))
+             .load()
+             .snapshot_page;
+  }
+}
+
 bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
-                      Spot* spot, page::SnapshotPageId* top) {
+                      Spot* spot, ColdTop* top) {
   spot->rest = rest;
   for (;;) {
     spot->slice = slice_of(spot->rest);
-    if (top != nullptr) *top = id;
-    BorderPage* const page = cold_border(ctx, id, spot->slice);
+    BorderPage* const page = cold_border(ctx, id, spot->slice, top);
     if (page == nullptr) return false;
     spot->at = {page, page->header.load_version()};
     spot->at.is_cold = true;
@@ -184,7 +204,7 @@ bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control)
 }
 
 Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 Spot* spot, ColdPointer* cold, page::SnapshotPageId* top) {
+                 Spot* spot, ColdPointer* cold, ColdTop* top) {
   return ColdSearch(ctx, control, key, spot, cold, top).run();
 }
 
@@ -207,7 +227,7 @@ Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control, std::st
       FOEDUS_CHECK(find_adopting(ctx, control, key, spot));
     } else if (spot->is_cut_short()) {
       ColdPointer cold;
-      page::SnapshotPageId top;
+      ColdTop top;
       FOEDUS_CHECK(find_cold(ctx, control, key, spot, &cold, &top));
     }
     const bool hides_own =

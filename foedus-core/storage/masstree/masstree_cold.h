@@ -27,7 +27,7 @@
 //        before the pointer loses its volatile half.
 //   M24  Where interior pages of both kinds meet, levels do, too: a child, volatile or not, is one
 //        level below its parent. Roots of layers may be of any.
-//   M25  A cursor in snapshot pages keeps their ids, and asks for the pages again in each call. It
+//   M25  A cursor in snapshot pages keeps their ids, and copies of what it needs of them (M41). It
 //        has remembered the pointer to all of them. If that is not seen to lead there any more, it
 //        seeks its position again, by key: the transaction may have written where it is.
 
@@ -40,15 +40,20 @@ namespace foedus::storage::masstree {
 
 // ---- snapshot pages alone; no transaction's sets are asked or changed
 
-// The page of this slice, below (or at) a page of its layer. Null: a page cannot be read,
-// TxnContext::no_page() says why.
-BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice);
+// The page of this slice, below (or at) a page of its layer, which goes to *top. It is the page
+// that was asked for last (O14). Null: a page cannot be read, TxnContext::no_page() says why.
+BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice,
+                        ColdTop* top);
+
+// The page of the lowest level above it, if all on the way is cached; else null. REQUIRES: there is
+// one.
+InteriorPage* cold_parent(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice);
 
 // What there is for the rest of a key in the layer that page `id` is of; the page contains it.
-// *top, if it is asked for: that page, or the root of the deeper layer where the search ended.
-// False: as cold_border().
+// *top: that page, or the root of the deeper layer where the search ended. spot->at.page is the
+// page that was asked for last. False: as cold_border().
 bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
-                      Spot* spot, page::SnapshotPageId* top = nullptr);
+                      Spot* spot, ColdTop* top);
 
 // Copies what `range` wants of a record that find_in_snapshot() found. False: as cold_border().
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range);
@@ -61,8 +66,8 @@ void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Col
 // Where a key is, in pages of both kinds; to kRead a snapshot page may be the end of it. On success
 // own writes are where they can be found.
 enum class Intent : std::uint8_t { kRead, kWrite };
-[[gnu::cold]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
-                                   std::string_view key, Intent intent, Spot* spot);
+[[gnu::noinline]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
+                                       std::string_view key, Intent intent, Spot* spot);
 inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                      Intent intent, Spot* spot) {
   *spot = find(ctx, control, key);
@@ -74,9 +79,9 @@ inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::st
 // The same for readers, from the root, without the look at own writes. If spot->at.is_cold, *cold
 // is the pointer that was remembered, and *top a page below it, of the layer where the search
 // ended: that page or one above it.
-[[gnu::cold]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
-                               std::string_view key, Spot* spot, ColdPointer* cold,
-                               page::SnapshotPageId* top);
+[[gnu::noinline]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                                   std::string_view key, Spot* spot, ColdPointer* cold,
+                                   ColdTop* top);
 
 // True if own writes may be in pages that were dropped, and be found in snapshot pages not at all.
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control);
@@ -90,11 +95,11 @@ bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control)
 
 // kAgain: somebody else was there first. kNoPage: TxnContext::no_page() says why.
 // The root of a layer.
-[[gnu::cold]] Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control,
-                               const LayerRoot& layer);
+[[gnu::noinline]] Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control,
+                                   const LayerRoot& layer);
 // The child for `slice`.
-[[gnu::cold]] Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control,
-                                InteriorPage* parent, std::uint64_t slice);
+[[gnu::noinline]] Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control,
+                                    InteriorPage* parent, std::uint64_t slice);
 
 // The page of a snapshot as a volatile one that nobody else can reach. Null: out of pages.
 TreePage* copy_page(page::PagePool& pool, page::SessionPages& pages, occ::StorageControl* control,

@@ -1,5 +1,9 @@
 #include "foedus-core/storage/masstree/masstree_cursor.h"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/storage/masstree/masstree_change.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
@@ -10,6 +14,19 @@ namespace {
 
 constexpr std::size_t kPayloadRoom = 4096;
 constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
+
+// The orders of a page all of whose keys are sorted; of fewer keys, the end of descending.
+struct Orders {
+  std::array<std::uint8_t, BorderPage::kKeysMax> ascending{};
+  std::array<std::uint8_t, BorderPage::kKeysMax> descending{};
+  constexpr Orders() {
+    for (unsigned i = 0; i < BorderPage::kKeysMax; ++i) {
+      ascending[i] = static_cast<std::uint8_t>(i);
+      descending[i] = static_cast<std::uint8_t>(BorderPage::kKeysMax - 1 - i);
+    }
+  }
+};
+constexpr Orders kOrders;
 
 }  // namespace
 
@@ -65,6 +82,9 @@ Status Cursor::next() {
     if (route.position == route.count) {
       FOEDUS_CHECK(leave_page());
       continue;
+    }
+    if (route.is_cold() && !route.copy.has(route.position)) [[unlikely]] {
+      FOEDUS_CHECK(copy_records(&route));
     }
     const unsigned index = route.order[route.position++];
     prefetch_record(route, route.position);
@@ -130,6 +150,7 @@ Status Cursor::read(page::RecordHeader* record, std::uint32_t place, bool* arriv
       payload_.resize(payload_bytes_);
       continue;
     }
+    payload_at_ = payload_.data();
     *arrived = true;
     return {};
   }
@@ -168,15 +189,16 @@ Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
   route->cold_page = {};
   if (at.page == nullptr || may_hide_own(*ctx_, at.page)) [[unlikely]] {
     FOEDUS_CHECK(land_slowly(route, slice, &at));
-    // O14: others were asked for since.
-    if (at.is_cold) FOEDUS_CHECK(look_again(route));
-    if (at.is_cold) at.page = route->page;
   }
-  if (!at.is_cold) ctx_->remember_page(&at.page->header, at.version, control_);
   if (at.parent != nullptr || from != route->next) {
     route->parent = at.parent;
     route->ahead_begin = route->ahead_end = 0;
   }
+  if (at.is_cold) [[unlikely]] {
+    copy_cold(route, at.page, slice);
+    return {};
+  }
+  ctx_->remember_page(&at.page->header, at.version, control_);
   begin_page(route, at.page, at.version, slice);
   return {};
 }
@@ -190,8 +212,9 @@ void Cursor::begin_page(Route* route, BorderPage* page, page::PageVersion versio
   route->is_inside = is_inside(*route);
   order_page(route);
   if (reverse_ ? slice < page->last : slice > page->low) pass_over(route, slice);
+  if (route->is_cold()) return;
   prefetch_record(*route, route->position);
-  if (!route->is_cold()) prefetch_next(route);
+  prefetch_next(route);
 }
 
 void Cursor::order_page(Route* route) {
@@ -200,7 +223,11 @@ void Cursor::order_page(Route* route) {
   const unsigned count = route->count;
   // order: relaxed, a lower bound (find_slot()).
   const unsigned sorted = std::min(count, page->sorted_keys.load_relaxed());
-  for (unsigned i = 0; i < count; ++i) order[i] = static_cast<std::uint8_t>(i);
+  if (sorted == count && reverse_) {
+    std::memcpy(order, kOrders.descending.data() + (BorderPage::kKeysMax - count), count);
+    return;
+  }
+  std::memcpy(order, kOrders.ascending.data(), BorderPage::kKeysMax);
   if (sorted < count) {
     const auto before = [page](std::uint8_t a, std::uint8_t b) {
       if (page->slice(a) != page->slice(b)) return page->slice(a) < page->slice(b);
@@ -217,19 +244,23 @@ void Cursor::order_page(Route* route) {
 // Begins at the first key that is not before `slice`, in the direction of the scan.
 void Cursor::pass_over(Route* route, std::uint64_t slice) {
   BorderPage* const page = route->page;
-  for (; route->position < route->count; ++route->position) {
-    const std::uint64_t at = page->slice(route->order[route->position]);
-    if (reverse_ ? at <= slice : at >= slice) return;
-  }
+  const auto is_before = [&](std::uint8_t index) {
+    const std::uint64_t at = page->slice(index);
+    return reverse_ ? at > slice : at < slice;
+  };
+  const std::uint8_t* const begin = route->order;
+  const auto* const at = std::partition_point(begin, begin + route->count, is_before);
+  route->position = static_cast<std::uint8_t>(at - begin);
 }
 
 // All lines of the record that comes next, while the one before it is copied.
 void Cursor::prefetch_record(const Route& route, unsigned position) {
+  if (route.is_cold()) return;
   BorderPage* page = route.page;
   unsigned index = BorderPage::kNone;
   if (position < route.count) {
     index = route.order[position];
-  } else if (!route.is_cold() && route.next != nullptr && route.next->is_border()) {
+  } else if (route.next != nullptr && route.next->is_border()) {
     page = BorderPage::of(route.next);
     const unsigned keys = page->header.load_version().keys();
     if (keys != 0) index = reverse_ ? keys - 1 : 0;  // in a page of sorted keys
@@ -275,7 +306,7 @@ Status Cursor::leave_page() {
     end();
     return {};
   }
-  if (route.is_cold() && route.cold_low <= slice && slice <= route.cold_last) [[unlikely]] {
+  if (route.is_cold() && route.cold_top.contains(slice)) [[unlikely]] {
     return take_cold(&route, slice);
   }
   if (route.next != nullptr && route.next->contains(slice)) {
@@ -293,7 +324,7 @@ Status Cursor::leave_layer() {
     end();
     return {};
   }
-  if (top().is_cold()) return look_again(&top());
+  if (top().is_cold()) return {};  // its copy is still there
   if (top().page->header.load_version() == top().version) return {};
   // M14: the slot of the layer is behind, what else is in the page may have changed.
   if (!bound_to_end_of_layer(prefix_bytes)) {
@@ -319,8 +350,7 @@ bool Cursor::bound_to_end_of_layer(std::uint32_t prefix_bytes) {
 
 // Whether `bound` begins with the prefix of a layer: else it lies before or behind all of it.
 bool Cursor::is_on_path(std::string_view bound, std::uint32_t prefix_bytes) const {
-  return bound.size() >= prefix_bytes &&
-         std::memcmp(bound.data(), key_.data(), prefix_bytes) == 0;
+  return bound.size() >= prefix_bytes && std::memcmp(bound.data(), key_.data(), prefix_bytes) == 0;
 }
 
 bool Cursor::is_beyond_bound(const Route& route, std::uint64_t slice, Slot slot) const {

@@ -18,6 +18,7 @@
 
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/masstree/masstree_border_copy.h"
 #include "foedus-core/storage/masstree/masstree_find.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
 #include "foedus/status.h"
@@ -35,36 +36,40 @@ class Cursor {
   bool at_end() const { return at_end_; }
   // Of the current record; valid until next(), open() or close().
   std::string_view key() const { return {key_.data(), key_bytes_}; }
-  std::string_view payload() const { return {payload_.data(), payload_bytes_}; }
+  std::string_view payload() const { return {payload_at_, payload_bytes_}; }
   void close();
 
  private:
   // Pages that are asked for at once. One alone costs a wait for its address translation; four cost
   // the same one.
   static constexpr unsigned kAheadMax = 4;
+  // Ids of snapshot pages that are taken out of their parent at once.
+  static constexpr unsigned kColdAheadMax = 8;
 
   // Where the cursor is in one layer.
   struct Route {
-    BorderPage* page;           // a cold one: of this call of next(), see cold_page
-    page::PageVersion version;  // at which the page was taken
-    InteriorPage* parent;       // of the page, for the way to the next one; null: none
-    TreePage* next;             // the page behind it, as far as its parent knows, or null
+    BorderPage* page;            // of a cold one: copy
+    page::PageVersion version;   // at which the page was taken
+    InteriorPage* parent;        // of the page, for the way to the next one; null: none
+    TreePage* next;              // the page behind it, as far as its parent knows, or null
     TreePage* ahead[kAheadMax];  // those behind that one, asked for together
     std::uint8_t ahead_begin;
     std::uint8_t ahead_end;
-    TreePage* root;             // of the layer; null: of the storage
+    TreePage* root;              // of the layer; null: of the storage
     std::uint32_t prefix_bytes;  // key bytes that the layers above have used
     std::uint8_t position;       // next in order
     std::uint8_t count;
     bool is_inside;  // no key of the page needs a look at the end of the range
-    bool bounded;  // slots up to bound_ are still to be passed over
+    bool bounded;    // slots up to bound_ are still to be passed over
     std::uint8_t order[BorderPage::kKeysMax];
     // M25. Null: the page is volatile.
     page::SnapshotPageId cold_page;
-    page::SnapshotPageId cold_top;  // at or above it, in this layer; covers low..last
-    std::uint64_t cold_low;
-    std::uint64_t cold_last;
+    ColdTop cold_top;        // at or above it, in this layer
     std::uint32_t cold_run;  // pages taken one after the other below cold_top
+    BorderCopy copy;
+    page::SnapshotPageId cold_ahead[kColdAheadMax];  // the pages behind it, below one parent
+    std::uint8_t cold_ahead_begin;
+    std::uint8_t cold_ahead_end;
 
     bool is_cold() const { return !cold_page.is_null(); }
   };
@@ -86,13 +91,16 @@ class Cursor {
   bool bound_to_end_of_layer(std::uint32_t prefix_bytes);
 
   // masstree_cursor_cold.cc
-  [[gnu::cold]] Status land_slowly(Route* route, std::uint64_t slice, Landing* at);
+  [[gnu::noinline]] Status land_slowly(Route* route, std::uint64_t slice, Landing* at);
   Status enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes);
-  Status begin_cold(Route* route, page::SnapshotPageId top);
+  static void begin_cold(Route* route, const ColdTop& top);
   Status take_cold(Route* route, std::uint64_t slice);
-  void read_ahead(Route* route);
-  [[gnu::cold]] Status resume_cold();
-  Status look_again(Route* route);
+  void copy_cold(Route* route, BorderPage* page, std::uint64_t slice);
+  Status copy_records(Route* route);
+  BorderPage* next_cold(Route* route, std::uint64_t slice);
+  void look_ahead(Route* route);
+  void read_ahead(const Route& route, page::SnapshotPageId next);
+  Status resume_cold();
   Status read_cold_record(Slot slot, bool* arrived);
 
   bool is_on_path(std::string_view bound, std::uint32_t prefix_bytes) const;
@@ -128,6 +136,7 @@ class Cursor {
   // The current record; key_ also holds the prefix of the layer that the cursor is in.
   std::string key_;
   std::vector<char> payload_;
+  const char* payload_at_ = nullptr;  // there, or in the copy of a snapshot page
   std::uint32_t key_bytes_ = 0;
   std::uint32_t payload_bytes_ = 0;
 };

@@ -1,6 +1,5 @@
 // Cursors in snapshot pages (M25).
 #include <algorithm>
-#include <bit>
 
 #include "foedus-core/storage/masstree/masstree_cold.h"
 #include "foedus-core/storage/masstree/masstree_cursor.h"
@@ -10,17 +9,20 @@ namespace foedus::storage::masstree {
 namespace {
 
 // How many pages are read at once in a long scan.
-constexpr std::uint32_t kColdAheadMax = 16;
+constexpr std::uint32_t kReadAheadMax = 16;
+// What a scan needs first of a page that it begins.
+constexpr std::size_t kDirectoryBytesAhead = 1024;
 
 }  // namespace
 
 // The border page of a layer, where volatile pages lead to none, or to one that may hide own
-// writes.
+// writes. A cold one is the page that was asked for last (O14): settle_own() asks for none, or the
+// search is made again.
 Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
   std::string path(key_.data(), route->prefix_bytes);
   path.resize(route->prefix_bytes + 8);
   put_slice(slice, path.data() + route->prefix_bytes);
-  page::SnapshotPageId top;
+  ColdTop top;
   for (bool moved = true;; *at = {}) {
     if (at->page == nullptr) {
       Spot spot;
@@ -38,78 +40,127 @@ Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
   if (!at->is_cold) return {};
   route->cold_page = page::SnapshotPageId(at->page->header.page_id);
   installs_ = ctx_->installs();
-  return begin_cold(route, top);
+  begin_cold(route, top);
+  return {};
 }
 
-Status Cursor::begin_cold(Route* route, page::SnapshotPageId top) {
-  const page::PageHeader* const page = ctx_->cold_page(top);
-  if (page == nullptr) return ctx_->no_page(control_);
-  const TreePage* const tree_page = TreePage::of(const_cast<page::PageHeader*>(page));
+void Cursor::begin_cold(Route* route, const ColdTop& top) {
   route->cold_top = top;
-  route->cold_low = tree_page->low;
-  route->cold_last = tree_page->last;
   route->cold_run = 1;
-  return {};
+  route->cold_ahead_begin = route->cold_ahead_end = 0;
 }
 
 Status Cursor::enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes) {
   std::uint64_t slice = 0;
   Route* const route = push_route(prefix_bytes, &slice);
   route->root = nullptr;
-  FOEDUS_CHECK(begin_cold(route, root));
+  begin_cold(route, {.id = root});
   route->cold_run = 0;
   return take_cold(route, slice);
 }
 
 // The page of the slice, below the one that was followed to.
 Status Cursor::take_cold(Route* route, std::uint64_t slice) {
-  BorderPage* const page = cold_border(*ctx_, route->cold_top, slice);
+  BorderPage* page = next_cold(route, slice);
+  if (page == nullptr) page = cold_border(*ctx_, route->cold_top.id, slice, &route->cold_top);
   if (page == nullptr) return ctx_->no_page(control_);
   route->cold_page = page::SnapshotPageId(page->header.page_id);
   ++route->cold_run;
-  read_ahead(route);
-  begin_page(route, page, page->header.load_version(), slice);
+  copy_cold(route, page, slice);
   return {};
 }
 
-// Pages that were composed together follow one another in a file. First two pages, then four, as
-// the scan goes on: short ones ask for few in vain.
-void Cursor::read_ahead(Route* route) {
-  const std::uint32_t run = route->cold_run;
-  const bool is_time =
-      run >= kColdAheadMax ? run % kColdAheadMax == 0 : run > 1 && std::has_single_bit(run);
-  if (reverse_ || !is_time) return;
-  ctx_->read_cold_ahead(route->cold_page.plus(1), std::min(run, kColdAheadMax));
+// The page of which look_ahead() had the id. Null: there is none, or it cannot be read.
+BorderPage* Cursor::next_cold(Route* route, std::uint64_t slice) {
+  if (route->cold_ahead_begin == route->cold_ahead_end) return nullptr;
+  const page::SnapshotPageId id = route->cold_ahead[route->cold_ahead_begin++];
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
+  if (header == nullptr) return nullptr;
+  FOEDUS_INVARIANT(TreePage::of(header)->contains(slice), slice, id.word());
+  return BorderPage::of(header);
+}
+
+// Begins a page, route->cold_page, which is not looked at any more after this.
+void Cursor::copy_cold(Route* route, BorderPage* page, std::uint64_t slice) {
+  const page::PageVersion version = page->header.load_version();
+  begin_page(route, page, version, slice);
+  route->page = route->copy.take(page, version.keys());
+  if (route->position < route->count) {
+    const bool is_long = route->is_inside && route->cold_run > 1;
+    route->copy.take_records(page, route->position, reverse_, is_long);
+  }
+  look_ahead(route);
+}
+
+// M41.
+Status Cursor::copy_records(Route* route) {
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(route->cold_page));
+  if (header == nullptr) return ctx_->no_page(control_);
+  route->copy.take_records(BorderPage::of(header), route->position, reverse_, false);
+  return {};
+}
+
+// Where the range goes on behind this page, the next one is loaded while the rows of this one are
+// looked at. Its id stands in the parent beside this one's. It is read only if the scan has come
+// from another page: many end after a row or two, whatever their range.
+void Cursor::look_ahead(Route* route) {
+  const std::uint64_t edge = reverse_ ? route->page->low : route->page->last;
+  const bool is_last = edge == (reverse_ ? route->cold_top.low : route->cold_top.last);
+  if (!route->is_inside || is_last) return;
+  const std::uint64_t slice = reverse_ ? edge - 1 : edge + 1;
+  if (route->cold_ahead_begin == route->cold_ahead_end) {
+    InteriorPage* const parent = cold_parent(*ctx_, route->cold_top.id, slice);
+    if (parent == nullptr) return;
+    const unsigned keys = parent->header.load_version().keys();
+    const unsigned first = parent->child_of(slice, keys);
+    const unsigned left = reverse_ ? first + 1 : keys - first + 1;
+    const unsigned count = std::min(left, kColdAheadMax);
+    for (unsigned i = 0; i < count; ++i) {
+      const unsigned child = reverse_ ? first - i : first + i;
+      route->cold_ahead[i] = parent->child(child).load().snapshot_page;
+    }
+    route->cold_ahead_begin = 0;
+    route->cold_ahead_end = static_cast<std::uint8_t>(count);
+  }
+  const page::SnapshotPageId next = route->cold_ahead[route->cold_ahead_begin];
+  const bool is_cached = ctx_->cold_pages().prefetch_part(next, 0, kDirectoryBytesAhead);
+  if (!is_cached && !reverse_ && route->cold_run > 1) read_ahead(*route, next);
+}
+
+// Pages that were composed together follow one another in a file. First two pages, then more, as
+// the scan goes on.
+void Cursor::read_ahead(const Route& route, page::SnapshotPageId next) {
+  ctx_->read_cold_ahead(next, std::min(route.cold_run, kReadAheadMax));
 }
 
 // Between two calls the transaction may have written where the cursor is.
 Status Cursor::resume_cold() {
-  if (ctx_->installs() == installs_ && cold_.is_in_place()) return look_again(&top());
+  if (ctx_->installs() == installs_ && cold_.is_in_place()) [[likely]]
+    return {};
   has_bound_ = true;
   bound_.assign(key());
   return seek(false);
 }
 
-Status Cursor::look_again(Route* route) {
-  const page::PageHeader* const page = ctx_->cold_page(route->cold_page);
-  if (page == nullptr) return ctx_->no_page(control_);
-  route->page = BorderPage::of(const_cast<page::PageHeader*>(page));
-  return {};
-}
-
+// Where it is copied, or from its chain.
 Status Cursor::read_cold_record(Slot slot, bool* arrived) {
+  BorderPage* const page = top().page;
+  *arrived = true;
+  if (!slot.is_snapshot_overflow()) [[likely]] {
+    payload_at_ = page->payload(slot);
+    payload_bytes_ = slot.payload_bytes();
+    return {};
+  }
   for (;;) {
     occ::ReadRange range;
     range.out = payload_.data();
     range.out_bytes = static_cast<std::uint32_t>(payload_.size());
-    if (!read_cold(*ctx_, top().page, slot, &range)) return ctx_->no_page(control_);
+    if (!read_cold(*ctx_, page, slot, &range)) return ctx_->no_page(control_);
+    payload_at_ = payload_.data();
     payload_bytes_ = range.payload_bytes;
-    if (payload_bytes_ <= payload_.size()) break;
+    if (payload_bytes_ <= payload_.size()) return {};
     payload_.resize(payload_bytes_);
-    FOEDUS_CHECK(look_again(&top()));  // O14: the payload may be a chain
   }
-  *arrived = true;
-  return {};
 }
 
 }  // namespace foedus::storage::masstree

@@ -26,7 +26,7 @@ constexpr unsigned kQuietLooks = 1000;
 
 // Why child_for() found none: true if that is because the child is a snapshot page. Its fences
 // cannot be looked at here, so this counts only if no shift was under way, as far as waiting helps.
-[[gnu::cold]] bool leads_to_snapshot(InteriorPage* page, std::uint64_t slice) {
+[[gnu::noinline]] bool leads_to_snapshot(InteriorPage* page, std::uint64_t slice) {
   base::SpinWait spin;
   for (unsigned i = 0;; ++i, spin.once()) {
     const page::PageVersion version = page->header.load_version();

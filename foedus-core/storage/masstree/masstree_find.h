@@ -29,6 +29,15 @@ struct ColdPointer {
   }
 };
 
+// A snapshot page that leads to all of low..last in its layer.
+struct ColdTop {
+  page::SnapshotPageId id;
+  std::uint64_t low = 0;
+  std::uint64_t last = 0;
+
+  bool contains(std::uint64_t slice) const { return low <= slice && slice <= last; }
+};
+
 // Where the root pointer of a layer is.
 struct LayerRoot {
   page::DualPagePointer* pointer = nullptr;

@@ -61,6 +61,8 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   const occ::BegunSearch* const earlier = ctx.exchange_turn(&begun);
   // It may have given way to this one.
   if (earlier == nullptr || earlier == &begun || earlier->txn != ctx.number()) return;
+  // Or to one of another kind of storage, which begins with more than a page.
+  if (earlier->record != nullptr || !earlier->cold_page.is_null()) return;
   finish_search(&ctx.pool(), *earlier);
 }
 

@@ -1,5 +1,6 @@
 #include "foedus-core/storage/masstree/masstree_snapshot_cursor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "foedus-core/base/invariant.h"
@@ -10,6 +11,10 @@ namespace foedus::storage::masstree {
 namespace {
 
 constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
+// How many pages are read at once in a long scan.
+constexpr std::uint32_t kReadAheadMax = 16;
+// What a scan needs first of a page that it begins.
+constexpr std::size_t kDirectoryBytesAhead = 1024;
 
 }  // namespace
 
@@ -33,6 +38,7 @@ void SnapshotCursor::end() {
   at_end_ = true;
   depth_ = 0;
   steps_.clear();
+  run_ = 0;
   key_bytes_ = 0;
   payload_ = {};
 }
@@ -56,7 +62,13 @@ Status SnapshotCursor::next() {
   }
   bool arrived = false;
   while (status.is_ok() && !arrived && !at_end_) {
-    status = top().position == top().count ? take_next_page() : visit(&arrived);
+    Layer& layer = top();
+    if (layer.position == layer.count) {
+      status = take_next_page();
+    } else {
+      if (!layer.copy.has(layer.position)) status = take_records(&layer);
+      if (status.is_ok()) status = visit(&arrived);
+    }
   }
   if (!status.is_ok()) end();
   return status;
@@ -96,11 +108,7 @@ Status SnapshotCursor::descend(page::SnapshotPageId id, bool is_bounded) {
     if (page == nullptr) return ctx_->no_page(control_);
     const unsigned keys = page->header.load_version().keys();
     if (page->is_border()) {
-      std::memcpy(layer.copy->bytes, static_cast<const void*>(page), page::kPageBytes);
-      layer.position = 0;
-      layer.count = keys;
-      on_bound_ = false;
-      if (is_bounded) pass_over_bound(&layer);
+      begin_page(&layer, id, BorderPage::of(page), is_bounded);
       return {};
     }
     InteriorPage* const interior = InteriorPage::of(page);
@@ -110,6 +118,48 @@ Status SnapshotCursor::descend(page::SnapshotPageId id, bool is_bounded) {
     steps_.push_back({id, child, keys});
     id = interior->child(child).load().snapshot_page;
   }
+}
+
+// Takes what the scan needs first of a page, which is not looked at any more after this (M41).
+void SnapshotCursor::begin_page(Layer* layer, page::SnapshotPageId id, BorderPage* page,
+                                bool is_bounded) {
+  layer->border = id;
+  layer->position = 0;
+  layer->count = page->header.load_version().keys();
+  layer->copy.take(page, layer->count);
+  layer->is_inside = is_inside(layer);
+  on_bound_ = false;
+  if (is_bounded) pass_over_bound(layer, page);
+  if (layer->position < layer->count) {
+    layer->copy.take_records(page, layer->position, reverse_, layer->is_inside && run_ > 0);
+  }
+  if (layer->is_inside) look_ahead(*layer);
+}
+
+// M41.
+Status SnapshotCursor::take_records(Layer* layer) {
+  TreePage* const page = page_of(layer->border);
+  if (page == nullptr) return ctx_->no_page(control_);
+  layer->copy.take_records(BorderPage::of(page), layer->position, reverse_, false);
+  return {};
+}
+
+// The range goes on behind this page: the next one of the same parent is loaded while the rows of
+// this one are looked at. It is read, with those behind it in the file, only if the scan has come
+// from another page: many end after a row or two, whatever their range.
+void SnapshotCursor::look_ahead(const Layer& layer) {
+  if (steps_.size() == layer.first_step) return;
+  const Step& step = steps_.back();
+  if (step.child == (reverse_ ? 0 : step.last_child)) return;
+  occ::ColdPages& pages = ctx_->cold_pages();
+  const page::PageHeader* const parent = pages.cached(step.page);
+  if (parent == nullptr) return;
+  TreePage* const page = TreePage::of(const_cast<page::PageHeader*>(parent));
+  const unsigned child = reverse_ ? step.child - 1 : step.child + 1;
+  const page::SnapshotPageId next = InteriorPage::of(page)->child(child).load().snapshot_page;
+  run_ = std::min(run_ + 1, kReadAheadMax);
+  const bool is_cached = pages.prefetch_part(next, 0, kDirectoryBytesAhead);
+  if (!is_cached && !reverse_ && run_ > 1) ctx_->read_cold_ahead(next, run_);
 }
 
 // The border page behind that of the topmost layer, or up to the layer above.
@@ -140,18 +190,17 @@ Status SnapshotCursor::take_next_page() {
 
 // The first slot with keys that are not before the bound, in the direction of the scan. A layer
 // that the bound leads into is such a slot.
-void SnapshotCursor::pass_over_bound(Layer* layer) {
+void SnapshotCursor::pass_over_bound(Layer* layer, BorderPage* page) {
   const std::string_view rest = bound().substr(layer->prefix_bytes);
   unsigned begin = 0;  // slots before it are below the bound
   for (unsigned count = layer->count; count > 0;) {
     const unsigned half = count / 2;
-    const bool is_before = is_before_bound(layer, begin + half, rest);
+    const bool is_before = is_before_bound(page, begin + half, rest);
     begin = is_before ? begin + half + 1 : begin;
     count = is_before ? count - half - 1 : half;
   }
   const auto leads_into = [&](unsigned index) {
-    return rest.size() > 8 && layer->page()->slot(index).is_layer() &&
-           layer->page()->slice(index) == slice_of(rest);
+    return rest.size() > 8 && page->slot(index).is_layer() && page->slice(index) == slice_of(rest);
   };
   if (reverse_) {
     // The layer is not below the bound, but what it has may be.
@@ -165,8 +214,7 @@ void SnapshotCursor::pass_over_bound(Layer* layer) {
 }
 
 // Whether all keys of a slot are below the bound, whose rest in this layer is `rest`.
-bool SnapshotCursor::is_before_bound(Layer* layer, unsigned index, std::string_view rest) const {
-  BorderPage* const page = layer->page();
+bool SnapshotCursor::is_before_bound(BorderPage* page, unsigned index, std::string_view rest) {
   const std::uint64_t slice = page->slice(index);
   const std::uint64_t bound_slice = slice_of(rest);
   if (slice != bound_slice) return slice < bound_slice;
@@ -200,7 +248,7 @@ Status SnapshotCursor::visit(bool* arrived) {
     std::memcpy(key_.data() + layer.prefix_bytes + 8, remainder.data(), remainder.size());
   }
   key_bytes_ = layer.prefix_bytes + slot.key_bytes();
-  if (is_key_outside()) {
+  if (!layer.is_inside && is_key_outside()) {
     end();
     return {};
   }
@@ -234,6 +282,17 @@ bool SnapshotCursor::is_key_outside() const {
 bool SnapshotCursor::is_layer_outside() const {
   if (!reverse_) return has_high_ && key() >= high_;
   return key() < std::string_view(low_).substr(0, key_bytes_);
+}
+
+// Whether all keys of the page, those of deeper layers aside, surely lie inside of the range.
+bool SnapshotCursor::is_inside(Layer* layer) const {
+  if (!reverse_ && !has_high_) return true;
+  const std::string_view end = reverse_ ? low_ : high_;
+  const bool is_on_path = end.size() >= layer->prefix_bytes &&
+                          std::memcmp(end.data(), key_.data(), layer->prefix_bytes) == 0;
+  if (!is_on_path) return false;
+  const std::uint64_t limit = slice_of(end.substr(layer->prefix_bytes));
+  return reverse_ ? layer->page()->low > limit : layer->page()->last < limit;
 }
 
 // Whether all keys of the layer from `slice` on, in the direction of the scan, lie outside.

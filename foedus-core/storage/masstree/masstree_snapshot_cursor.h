@@ -7,7 +7,6 @@
 //       payload lies in the copy, or in the cursor's own buffer if it was a chain.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_id.h"
+#include "foedus-core/storage/masstree/masstree_border_copy.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
 #include "foedus/status.h"
 
@@ -37,9 +37,6 @@ class SnapshotCursor {
   void close();
 
  private:
-  struct alignas(page::kPageBytes) PageCopy {
-    char bytes[page::kPageBytes];
-  };
   // An interior page on the way to the border page, and which child was taken.
   struct Step {
     page::SnapshotPageId page;
@@ -48,13 +45,15 @@ class SnapshotCursor {
   };
   // Where the cursor is in one layer.
   struct Layer {
-    std::unique_ptr<PageCopy> copy = std::make_unique<PageCopy>();  // of the border page
+    BorderCopy copy;                 // of the border page
+    page::SnapshotPageId border;     // that page
+    bool is_inside = false;          // no key of the page needs a look at the end of the range
     std::uint32_t prefix_bytes = 0;  // key bytes that the layers above have used
     std::size_t first_step = 0;      // of steps_: those before are of layers above
     unsigned position = 0;           // of the next slot, counted in the direction of the scan
     unsigned count = 0;
 
-    BorderPage* page() { return reinterpret_cast<BorderPage*>(copy->bytes); }
+    BorderPage* page() { return copy.page(); }
   };
 
   Layer& top() { return layers_[depth_ - 1]; }
@@ -63,13 +62,17 @@ class SnapshotCursor {
   TreePage* page_of(page::SnapshotPageId id);
   Status descend(page::SnapshotPageId id, bool is_bounded);
   Status take_next_page();
-  void pass_over_bound(Layer* layer);
-  bool is_before_bound(Layer* layer, unsigned index, std::string_view rest) const;
+  void begin_page(Layer* layer, page::SnapshotPageId id, BorderPage* page, bool is_bounded);
+  Status take_records(Layer* layer);
+  void look_ahead(const Layer& layer);
+  void pass_over_bound(Layer* layer, BorderPage* page);
+  static bool is_before_bound(BorderPage* page, unsigned index, std::string_view rest);
   Status visit(bool* arrived);
   Status read(Slot slot, bool* arrived);
   bool is_key_outside() const;
   bool is_layer_outside() const;
   bool is_slice_outside(const Layer& layer, std::uint64_t slice) const;
+  bool is_inside(Layer* layer) const;
   std::string_view bound() const { return reverse_ ? high_ : low_; }
 
   // Of the scan.
@@ -88,6 +91,7 @@ class SnapshotCursor {
   std::size_t depth_ = 0;  // layers_ in use
   std::vector<Layer> layers_;
   std::vector<Step> steps_;
+  std::uint32_t run_ = 0;  // pages taken one after the other
 
   // The current record; key_ also holds the prefix of the layer that the cursor is in.
   std::string key_;

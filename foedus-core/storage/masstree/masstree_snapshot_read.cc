@@ -9,7 +9,8 @@ Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   if (root.is_null()) return ErrorCode::kNotFound;
   const occ::ColdReads reads(&ctx.cold_pages());
   Spot spot;
-  if (!find_in_snapshot(ctx, root, key, &spot)) return ctx.no_page(control);
+  ColdTop top;
+  if (!find_in_snapshot(ctx, root, key, &spot, &top)) return ctx.no_page(control);
   if (!spot.found()) return ErrorCode::kNotFound;
   return read_cold(ctx, spot.at.page, spot.slot, range) ? Status() : ctx.no_page(control);
 }

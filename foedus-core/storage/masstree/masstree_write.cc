@@ -52,8 +52,8 @@ Found read_spot(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& 
 }
 
 // The pointer that was followed covers record and absence (M19).
-[[gnu::cold]] Status get_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
-                              occ::ReadRange* range) {
+[[gnu::noinline]] Status get_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                                  const Spot& spot, occ::ReadRange* range) {
   if (!spot.found()) return ErrorCode::kNotFound;
   if (read_cold(ctx, spot.at.page, spot.slot, range)) return {};
   return ctx.no_page(control);

@@ -67,6 +67,14 @@ class ArrayColdTest : public ::testing::Test {
     for (std::uint64_t i = 0; i < kRecords; i += 7) ASSERT_TRUE(put(0, i, i + 1).is_ok());
     ASSERT_TRUE(all_.session(0).commit().is_ok());
   }
+  // A prefetch of what is cached.
+  void announce(std::uint32_t session, std::uint64_t index) {
+    ASSERT_TRUE(get(session, index).is_ok());
+    prefetch(all_.session(session).ctx(), all_.control(), index);
+    const occ::BegunSearch& begun = all_.session(session).ctx().begun(all_.control(), index);
+    ASSERT_EQ(begun.number, index);
+    ASSERT_FALSE(begun.cold_page.is_null());
+  }
   std::uint64_t volatile_pages() { return all_.control()->volatile_pages.load_relaxed(); }
 
   Gleaned all_{meta_of(kRecords), compose, install};
@@ -99,6 +107,58 @@ TEST_F(ArrayColdTest, AnArrayNeverWrittenHasNoPages) {
   EXPECT_TRUE(all_.root().is_null());
   EXPECT_EQ(volatile_pages(), 0u);
   EXPECT_EQ(get_alone(0, 5), 0u);
+}
+
+// What a prefetch left behind is used as long as the pointer is what it was.
+TEST_F(ArrayColdTest, AnAnnouncedReadOfASnapshotPageIsRemembered) {
+  load();
+  all_.glean();
+  get_alone(0, 14);
+  for (const bool is_changed : {false, true}) {
+    all_.session(0).begin();
+    prefetch(all_.session(0).ctx(), all_.control(), 14);
+    ASSERT_FALSE(all_.session(0).ctx().begun(all_.control(), 14).cold_page.is_null());
+    ASSERT_EQ(*get(0, 14), 15u);
+    EXPECT_EQ(all_.session(0).ctx().pointers().size(), 1u);
+    if (is_changed) put_alone(1, 14, 100);
+    ASSERT_TRUE(put(0, 30'000, 1).is_ok());
+    EXPECT_EQ(all_.session(0).commit().is_ok(), !is_changed);
+    all_.glean();
+  }
+}
+
+TEST_F(ArrayColdTest, AnAnnouncedReadSeesWhatWasWrittenMeanwhile) {
+  load();
+  put_alone(1, 50'000, 1);
+  all_.glean();
+  get_alone(0, 14);
+  all_.session(0).begin();
+  prefetch(all_.session(0).ctx(), all_.control(), 14);
+  put_alone(1, 14, 100);  // by others, before the read
+  EXPECT_EQ(*get(0, 14), 100u);
+  EXPECT_TRUE(all_.session(0).commit().is_ok());
+  all_.glean();
+  get_alone(0, 14);
+  all_.session(0).begin();
+  announce(0, 14);
+  ASSERT_TRUE(put(0, 14, 200).is_ok());  // its own, behind another page of the path
+  EXPECT_EQ(*get(0, 14), 200u);
+  EXPECT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(get_alone(2, 14), 200u);
+}
+
+// The page that the own write is in goes for one of the snapshot, and so does the pointer's page.
+TEST_F(ArrayColdTest, AnAnnouncedReadSeesAnOwnWriteWhosePageWasDropped) {
+  load();
+  all_.glean();
+  get_alone(0, 14);
+  all_.session(0).begin();
+  ASSERT_TRUE(put(0, 14, 300).is_ok());
+  all_.glean();
+  prefetch(all_.session(0).ctx(), all_.control(), 14);
+  EXPECT_EQ(*get(0, 14), 300u);
+  EXPECT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(get_alone(2, 14), 300u);
 }
 
 TEST_F(ArrayColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {

@@ -25,10 +25,12 @@ using testing::AtSyncPoint;
 class MasstreeColdTest : public ::testing::Test {
  protected:
   static constexpr unsigned kRows = 20'000;  // two levels of interior pages
+  // For all pages of all snapshots of a test: no epoch passes in a scan.
+  static constexpr std::uint64_t kCacheBytes = 16u << 20;
   using Row = std::pair<std::string, std::string>;
 
   explicit MasstreeColdTest(Gleaned::Install install = SimpleInstall::install)
-      : all_(meta_of(), compose, std::move(install)) {}
+      : all_(meta_of(), compose, std::move(install), 4, {.cache_bytes = kCacheBytes}) {}
   void TearDown() override {
     for (std::uint32_t i = 0; i < 4; ++i) {
       if (all_.session(i).ctx().is_open()) all_.session(i).rollback();
