@@ -16,7 +16,8 @@
 //       wait.
 //   E25 Recovery that fails, or is given up because the database is closed, leaves a directory from
 //       which the next open recovers the same: until the log begins nothing was added but a
-//       snapshot of what the log holds, and the log is cut only after that.
+//       snapshot of what the log holds, and nothing removed but what that does not need; the log
+//       is cut after that.
 
 #include <cstdint>
 #include <optional>
