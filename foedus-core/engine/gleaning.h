@@ -18,10 +18,12 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
 #include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/page_cache.h"
@@ -93,7 +95,7 @@ class Gleaning final : public base::Task {
   Status remove_superseded();
   void sample_pages(GleanOrder* order);
   void tell(const GleanProgress& progress);
-  GleanOrder base_order() const;
+  GleanOrder base_order();
 
   // Constant after open().
   Engine* const engine_;
@@ -103,6 +105,9 @@ class Gleaning final : public base::Task {
   std::unique_ptr<page::SessionPages> pages_;
 
   // Used by step() and open().
+  // Kept from one glean to the next: to take it anew, a page at a time, is every third second of a
+  // mapper. Given back once no glean was due for a while.
+  std::vector<numa::SocMemory> glean_memory_;
   std::uint64_t last_us_ = 0;   // when the last glean began
   bool needs_earlier_ = false;  // a pointer may lead to pages that the newest snapshot has not
 
