@@ -85,12 +85,18 @@ class Glean {
     return {};
   }
 
+  // Always in the same order, so that kept pieces are what they were.
   Result<char*> take_memory(std::uint32_t number, std::uint64_t bytes) {
-    const std::uint32_t soc = number % input_.topology->socs();
-    FOEDUS_TRY(numa::SocMemory memory, numa::SocMemory::allocate_ring(*input_.topology, soc, bytes,
-                                                                      Facility::kTry));
-    memory_.push_back(std::move(memory));
-    return memory_.back().begin();
+    std::vector<numa::SocMemory>& pieces = input_.memory == nullptr ? memory_ : *input_.memory;
+    const std::size_t piece = pieces_taken_++;
+    if (piece == pieces.size()) {
+      const std::uint32_t soc = number % input_.topology->socs();
+      FOEDUS_TRY(numa::SocMemory memory, numa::SocMemory::allocate_ring(*input_.topology, soc,
+                                                                        bytes, Facility::kTry));
+      pieces.push_back(std::move(memory));
+    }
+    FOEDUS_INVARIANT(pieces[piece].bytes() >= bytes, pieces[piece].bytes(), bytes);
+    return pieces[piece].begin();
   }
 
   Status start_reducers() {
@@ -267,7 +273,8 @@ class Glean {
   snapshot::SnapshotFiles old_pages_;
   std::optional<PartitionTable> table_;
   base::WaitPoint finished_;
-  std::vector<numa::SocMemory> memory_;
+  std::vector<numa::SocMemory> memory_;  // if none was given
+  std::size_t pieces_taken_ = 0;
   std::vector<std::unique_ptr<Reducer>> reducers_;
   std::vector<std::unique_ptr<Mapper>> mappers_;
   std::vector<page::SnapshotPageId> roots_;  // of the snapshot before, by storage

@@ -14,6 +14,7 @@
 
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
+#include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage_meta/storage_meta.h"
@@ -43,6 +44,7 @@ struct GleanInput {
   std::uint32_t reducers = 1;           // and composers, and files: 1..kMaxSocs
   std::uint64_t mapper_bytes = 16u << 20;   // memory of each
   std::uint64_t reducer_bytes = 64u << 20;
+  std::vector<numa::SocMemory>* memory = nullptr;  // as in GleanOrder
 
   // Called by the thread that gleans, now and then while records are mapped, and with the number of
   // storages that are composed. May be empty.

@@ -121,6 +121,7 @@ Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* r
   input.boundaries = gleaner::boundaries_of(order, reducers);
   input.mapper_bytes = order.mapper_bytes;
   input.reducer_bytes = order.reducer_bytes;
+  input.memory = order.memory;
   if (order.progress) {
     input.mapping = [&] {
       // order: relaxed, a statistic.

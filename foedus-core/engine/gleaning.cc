@@ -17,6 +17,7 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kLookUs = 20'000;             // between two looks whether a glean is due
+constexpr std::uint64_t kKeepMemoryUs = 5'000'000;    // from the begin of the last glean
 constexpr std::uint64_t kAfterFailureUs = 2'000'000;  // before the next try
 constexpr std::uint64_t kPaceBytesMin = 1u << 20;
 constexpr std::uint64_t kRoomWaitUs = 200'000;  // for pages that were dropped
@@ -47,7 +48,7 @@ Status Gleaning::make_cache() {
   return {};
 }
 
-GleanOrder Gleaning::base_order() const {
+GleanOrder Gleaning::base_order() {
   const GleanOptions& options = engine_->options().glean;
   GleanOrder order;
   order.device = engine_->device();
@@ -62,6 +63,7 @@ GleanOrder Gleaning::base_order() const {
   const std::uint64_t rest = options.memory_bytes - order.mappers * order.mapper_bytes;
   order.reducers = as_many_as_fit(options.reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
+  order.memory = &glean_memory_;
   return order;
 }
 
@@ -182,7 +184,11 @@ std::uint64_t Gleaning::step() {
     if (!status.is_ok()) engine_->say(LogLevel::kWarning, "gleaner: " + status.message());
   }
   Drop drop;
-  if (!is_due(&drop)) return kLookUs;
+  if (!is_due(&drop)) {
+    const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
+    if (is_idle && !glean_memory_.empty()) glean_memory_.clear();
+    return kLookUs;
+  }
   std::uint64_t request;
   {
     const std::lock_guard lock(mutex_);

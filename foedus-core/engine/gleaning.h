@@ -20,10 +20,12 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
 #include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/page_cache.h"
@@ -46,7 +48,7 @@ class Gleaning final : public base::Task {
   // ---- recovery, which runs before the first glean -------------------------------------------
 
   // What all orders have in common.
-  GleanOrder base_order() const;
+  GleanOrder base_order();
   // It is the newest one, durable and readable from now on.
   void take_recovered(const snapshot::Manifest& manifest);
   // E16, E21. What could not be removed is found again the next time. REQUIRES: no volatile page
@@ -109,6 +111,9 @@ class Gleaning final : public base::Task {
   std::unique_ptr<page::SessionPages> pages_;
 
   // Used by recovery and step().
+  // Kept from one glean to the next: to take it anew, a page at a time, is every third second of a
+  // mapper. Given back once no glean was due for a while.
+  std::vector<numa::SocMemory> glean_memory_;
   std::uint64_t last_us_ = 0;   // when the last glean began
   // That the last snapshot wrote, of its log; a small update of a page each before there is one.
   double pages_per_byte_ = 1.0 / 200;

@@ -20,6 +20,7 @@
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/log/segment_records.h"
+#include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
 #include "foedus-core/occ/page_sample.h"
 #include "foedus-core/snapshot/manifest.h"
@@ -59,6 +60,9 @@ struct GleanOrder {
   std::uint32_t reducers = 0;              // and composers and files; the same
   std::uint64_t mapper_bytes = 16u << 20;  // memory of each
   std::uint64_t reducer_bytes = 64u << 20;
+  // Memory of gleans before with as many mappers and reducers of the same size, which this one uses
+  // and leaves there for the next. Null: it takes its own, and gives it back.
+  std::vector<numa::SocMemory>* memory = nullptr;
 
   // Told of the progress, by the calling thread; may be empty.
   GleanProgressSink progress;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "foedus-core/base/invariant.h"
+
 namespace foedus::log {
 
 namespace {
@@ -51,7 +53,10 @@ Result<const LogRecord*> SegmentRecords::next(std::uint32_t* session) {
       FOEDUS_TRY(const bool has_piece, next_piece());
       if (!has_piece) return static_cast<const LogRecord*>(nullptr);
     }
-    FOEDUS_TRY(const LogRecord* const record, next_in_piece());
+    const LogRecord* record = whole_in_piece();
+    if (record == nullptr) {
+      FOEDUS_TRY(record, next_in_parts());
+    }
     if (record == nullptr || record->is_filler()) continue;
     if (!is_sound(*record)) return corrupt("a record without sense");
     if (page::Tid(record->tid).epoch() > cut_) continue;
@@ -64,8 +69,20 @@ void SegmentRecords::forget_whole() {
   if (whole_ != nullptr) std::exchange(whole_, nullptr)->part.clear();
 }
 
-// Of the piece at hand; null: it goes on in another piece.
-Result<const LogRecord*> SegmentRecords::next_in_piece() {
+// Nearly always all of a record lies in the piece at hand. Null: it does not, or makes no sense.
+const LogRecord* SegmentRecords::whole_in_piece() {
+  const std::size_t record_bytes = record_bytes_at(at_);
+  const bool is_whole = stream_->part.empty() && record_bytes != 0 &&
+                        record_bytes <= static_cast<std::size_t>(piece_end_ - at_);
+  if (!is_whole) return nullptr;
+  const auto* const record = reinterpret_cast<const LogRecord*>(at_);
+  at_ += record_bytes;
+  return record;
+}
+
+// The rest of a record that began in another piece, or the begin of one that goes on in another:
+// null, unless that was its end.
+Result<const LogRecord*> SegmentRecords::next_in_parts() {
   Stream& stream = *stream_;
   if (!stream.part.empty()) {
     at_ += take_part(&stream.part, at_, static_cast<std::size_t>(piece_end_ - at_));
@@ -79,15 +96,11 @@ Result<const LogRecord*> SegmentRecords::next_in_piece() {
   const auto left = static_cast<std::size_t>(piece_end_ - at_);
   const std::size_t record_bytes = record_bytes_at(at_);
   if (record_bytes == 0) return corrupt("a record without length");
-  if (record_bytes > left) {
-    stream.part.resize(left / 8);
-    std::memcpy(stream.part.data(), at_, left);
-    at_ = piece_end_;
-    return static_cast<const LogRecord*>(nullptr);
-  }
-  const auto* const record = reinterpret_cast<const LogRecord*>(at_);
-  at_ += record_bytes;
-  return record;
+  FOEDUS_INVARIANT(record_bytes > left, record_bytes, left);
+  stream.part.resize(left / 8);
+  std::memcpy(stream.part.data(), at_, left);
+  at_ = piece_end_;
+  return static_cast<const LogRecord*>(nullptr);
 }
 
 // False: the segment ends.

@@ -37,7 +37,8 @@ class SegmentRecords {
     std::vector<std::uint64_t> part;  // the begun record, in words; empty: between two records
   };
 
-  Result<const LogRecord*> next_in_piece();
+  const LogRecord* whole_in_piece();
+  Result<const LogRecord*> next_in_parts();
   Result<bool> next_piece();
   void forget_whole();
   Status check_end() const;

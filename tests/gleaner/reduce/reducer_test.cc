@@ -43,8 +43,8 @@ TEST(Reducer, runs_are_joined_when_there_are_too_many_and_the_stream_is_the_same
 }
 
 // Goal: G19. Method: memory of which the log fills 1.1 to 3.4 halves, and different orders of
-// steps, so that the log ends before and behind the middle of a half, beside a half that is held, spilled,
-// or about to be, with and without runs.
+// steps, so that the log ends before and behind the middle of a half, beside a half that is held,
+// spilled, or about to be, with and without runs.
 TEST(Reducer, a_half_is_spilled_only_if_the_next_one_needs_it) {
   const RandomLog log = long_log();
   const PartitionTable table = RandomLog::table(1, 5'000);
