@@ -14,7 +14,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
+#include <system_error>
 
 #include "experiments/common/json_line.h"
 #include "experiments/common/options.h"
@@ -104,6 +107,26 @@ bool drop_page_cache() {
   return dropped;
 }
 
+// Names and sizes of the snapshot files.
+std::map<std::string, std::uint64_t> snapshot_files() {
+  std::map<std::string, std::uint64_t> files;
+  for (const auto& entry : std::filesystem::directory_iterator(FLAGS_dir)) {
+    const std::string name = entry.path().filename();
+    std::error_code gone;  // recovery removes files
+    const std::uint64_t bytes = entry.file_size(gone);
+    if (name.starts_with("snapshot-") && !gone) files.emplace(name, bytes);
+  }
+  return files;
+}
+
+// What recovery wrote.
+std::uint64_t pages_added_to(const std::map<std::string, std::uint64_t>& before) {
+  constexpr std::uint64_t kPageBytes = 4096;
+  std::uint64_t bytes = 0;
+  for (const auto& [name, size] : snapshot_files()) bytes += before.contains(name) ? 0 : size;
+  return bytes / kPageBytes;
+}
+
 struct Times {
   double open_ms = 0;
   double recovered_ms = 0;
@@ -138,6 +161,7 @@ foedus::Status run(int argc, char** argv) {
   // fork() comes before any thread.
   FOEDUS_TRY(const VictimReport victim, run_and_kill_victim(shape));
   const bool is_cold = drop_page_cache();
+  const auto files_before = snapshot_files();
 
   Times times;
   const auto start = Clock::now();
@@ -154,6 +178,7 @@ foedus::Status run(int argc, char** argv) {
   }
   FOEDUS_CHECK(backend.database().wait_recovered());
   times.recovered_ms = ms_since(start);
+  const std::uint64_t pages_written = pages_added_to(files_before);
   FOEDUS_CHECK(run_first_txn(backend, table));
   times.first_serializable_txn_ms = ms_since(start);
   const std::uint32_t snapshot = backend.database().stats().snapshot;
@@ -170,6 +195,7 @@ foedus::Status run(int argc, char** argv) {
   JsonObject line = begin_line("recovery");
   line.add("rows", shape.rows);
   line.add("tail_bytes", victim.tail_bytes);
+  line.add("pages_written", pages_written);
   line.add("is_cold_start", is_cold);
   line.add("snapshot_before_kill", victim.snapshot);
   line.add("snapshot_recovered", snapshot);
