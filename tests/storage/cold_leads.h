@@ -11,6 +11,7 @@
 
 #include "foedus-core/page/overflow_page.h"
 #include "foedus-core/page/page_pool.h"
+#include "foedus-core/storage/array/array_page.h"
 #include "foedus-core/storage/hash/hash_page.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
 #include "tests/gleaner/compose/memory_pages.h"
@@ -94,6 +95,14 @@ inline Leads leads_of(page::PageHeader* page, bool is_cold) {
       }
       return leads;
     }
+    case page::PageKind::kArrayInterior:
+      for (const page::DualPagePointer& pointer :
+           reinterpret_cast<array::ArrayInteriorPage*>(page)->pointers) {
+        leads.pages.push_back(pointer.load());
+      }
+      return leads;
+    case page::PageKind::kArrayBorder:
+      return leads;
     default:
       ADD_FAILURE() << static_cast<unsigned>(page->kind);
       return leads;

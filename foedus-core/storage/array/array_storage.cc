@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "foedus-core/base/clock.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/array/array_find.h"
 #include "foedus-core/storage/array/array_pages.h"
@@ -87,12 +88,28 @@ occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader
   return found;
 }
 
-// What the user hears. REQUIRES: found is not kMoved.
+// A page that is being dropped is found as long as its pointer leads there: for an instant, or until
+// the gleaner has a processor again. So a search is bounded.
+class Searches {
+ public:
+  // Whether there is to be another one.
+  bool next() {
+    if (count_ != 0) [[unlikely]]
+      spin_.once();
+    return ++count_ <= occ::kReadTries;
+  }
+
+ private:
+  unsigned count_ = 0;
+  base::SpinWait spin_;
+};
+
+// What the user hears.
 Status answer(occ::TxnContext& ctx, occ::StorageControl* control, occ::Found found,
               std::uint64_t index) {
   if (found == occ::Found::kPresent) [[likely]]
     return {};
-  FOEDUS_INVARIANT(found == occ::Found::kConflict, found, index);
+  FOEDUS_INVARIANT(found == occ::Found::kConflict || found == occ::Found::kMoved, found, index);
   return ctx.conflict(ConflictReason::kRetryBound, control, key_of(index));
 }
 
@@ -164,7 +181,7 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t ind
   if (index >= control->meta.records) [[unlikely]]
     return index_out_of_range(control, index);
   occ::Found found = occ::Found::kMoved;
-  while (found == occ::Found::kMoved) {
+  for (Searches searches; found == occ::Found::kMoved && searches.next();) {
     const Place place = locate(ctx, control, index, Intent::kRead, range);
     if (place.record == nullptr) [[unlikely]] {
       return place.is_cold ? Status() : no_record(ctx, control);
@@ -179,7 +196,7 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::u
   if (index >= control->meta.records) [[unlikely]]
     return index_out_of_range(control, index);
   occ::Found found = occ::Found::kMoved;
-  while (found == occ::Found::kMoved) {
+  for (Searches searches; found == occ::Found::kMoved && searches.next();) {
     // A lock needs a volatile record.
     const Place place = locate(ctx, control, index, Intent::kWrite);
     if (place.record == nullptr) [[unlikely]]

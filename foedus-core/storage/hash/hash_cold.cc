@@ -49,12 +49,14 @@ class ColdSearch {
       : ctx_(ctx), source_(source_of(ctx, control)), control_(control), hash_(hash) {}
 
   BinPlace run(Intent intent) {
-    for (base::SpinWait spin;; spin.once()) {
+    base::SpinWait spin;
+    for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
       BinPlace place;
       const Step step = attempt(intent, &place);
       if (step == Step::kFailed) return {.is_failed = true};
       if (step == Step::kDone) return place;
     }
+    return {.is_unsettled = true};
   }
 
  private:

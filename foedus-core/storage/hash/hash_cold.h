@@ -37,6 +37,7 @@ struct BinPlace {
   HashBinPage* bin = nullptr;  // null: cold, and there is none; or failed
   bool is_cold = false;        // all of it is const; not kept (O14)
   bool is_failed = false;      // no_bin() of hash_find.h says why
+  bool is_unsettled = false;   // it was being dropped or replaced at each of many looks
 };
 
 // The bin of `hash`: a volatile one, not gone when it was looked at; to a reader also a cold one.

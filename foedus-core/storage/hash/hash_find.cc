@@ -83,6 +83,7 @@ Status search_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::stri
   const occ::ColdReads reads(&ctx.cold_pages());
   const BinPlace place = find_cold_bin(ctx, control, hash, intent);
   if (place.is_failed) return no_bin(ctx, control);
+  if (place.is_unsettled) return unsettled(ctx, control, key);
   *bin = place.bin;
   if (!place.is_cold) return {};
   *bin = nullptr;

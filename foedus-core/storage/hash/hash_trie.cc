@@ -5,6 +5,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/storage/hash/hash_storage.h"
 
 namespace foedus::storage::hash {
@@ -53,7 +54,8 @@ HashInteriorPage* make_interior(const PageSource& source, std::uint32_t level, u
 
 HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control,
                       std::uint64_t hash) {
-  for (base::SpinWait spin;; spin.once()) {
+  base::SpinWait spin;
+  for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
     page::PageHeader* const page = descend(pool, control, hash);
     if (page == nullptr) [[unlikely]] return nullptr;
     auto* bin = reinterpret_cast<HashBinPage*>(page);
@@ -67,6 +69,7 @@ HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control,
     }
     if (!version.is_dropped()) [[likely]] return bin;
   }
+  return nullptr;  // it is being dropped, for as long as the gleaner has no processor
 }
 
 bool needs_interior(const HashBinPage* bin) { return bin->prefix_bits() % kDigitBits == 0; }

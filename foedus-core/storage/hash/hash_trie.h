@@ -21,7 +21,7 @@ HashInteriorPage* make_interior(const PageSource& source, std::uint32_t level, u
                                 unsigned bits);
 
 // The bin of `hash`, neither moved nor dropped when it was looked at. Null: not all pages on the
-// way are volatile (hash_cold.h).
+// way are volatile, or one is about not to be (hash_cold.h).
 HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control,
                       std::uint64_t hash);
 
