@@ -88,8 +88,8 @@ occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader
   return found;
 }
 
-// A page that is being dropped is found as long as its pointer leads there: for an instant, or until
-// the gleaner has a processor again. So a search is bounded.
+// A page that is being dropped is found as long as its pointer leads there: for an instant, or
+// until the gleaner has a processor again. So a search is bounded.
 class Searches {
  public:
   // Whether there is to be another one.
