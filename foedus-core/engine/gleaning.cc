@@ -48,7 +48,7 @@ Status Gleaning::make_cache() {
   return {};
 }
 
-GleanOrder Gleaning::base_order() {
+GleanOrder Gleaning::base_order(std::uint32_t reducers_min) {
   const GleanOptions& options = engine_->options().glean;
   GleanOrder order;
   order.device = engine_->device();
@@ -61,7 +61,8 @@ GleanOrder Gleaning::base_order() {
   order.mappers = as_many_as_fit(options.mappers, third, kMapperBytesMin);
   order.mapper_bytes = std::min(third / order.mappers, kMapperBytesMax);
   const std::uint64_t rest = options.memory_bytes - order.mappers * order.mapper_bytes;
-  order.reducers = as_many_as_fit(options.reducers, rest, kReducerBytesMin);
+  const std::uint32_t reducers = std::max(options.reducers, reducers_min);
+  order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
   order.memory = &glean_memory_;
   return order;

@@ -78,7 +78,7 @@ Status fill_in_glean(Options* options) {
   }
   const std::uint64_t cache_min = options->socs * kCacheBytesPerSocMin;
   if (glean.cache_bytes == 0) glean.cache_bytes = std::max(all / 4, cache_min);
-  if (glean.mappers == 0) glean.mappers = std::max(options->socs, 2u);
+  if (glean.mappers == 0) glean.mappers = options->socs;
   if (glean.reducers == 0) glean.reducers = std::max(options->socs, 2u);
   FOEDUS_CHECK(in_range("glean.cache_bytes", glean.cache_bytes, cache_min, all));
   if (glean.cache_bytes + glean.memory_bytes > all / 4 * 3) {

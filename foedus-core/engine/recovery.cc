@@ -10,6 +10,14 @@
 
 namespace foedus::engine {
 
+namespace {
+
+// Nobody else is at work, and composers wait for old pages, one each: a device has them sooner if
+// it is asked for several.
+constexpr std::uint32_t kReducersMin = 8;
+
+}  // namespace
+
 Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
   // What is found may be visible only; from here on others are removed on its account.
   if (newest.has_value()) FOEDUS_CHECK(engine_->device()->sync_directory());
@@ -80,7 +88,8 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   const bool has_more =
       log.found_segment_count() != 0 && (previous == nullptr || tail.covered > previous->covered);
   if (!has_more || found->storages.empty()) return {};
-  GleanOrder order = engine_->gleaning()->base_order();
+  GleanOrder order = engine_->gleaning()->base_order(kReducersMin);
+  order.memory = nullptr;  // the gleans to come have other sizes
   order.segments = std::move(tail.segments);
   order.previous = previous;
   order.covered = tail.covered;

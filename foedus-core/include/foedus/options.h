@@ -66,8 +66,8 @@ struct GleanOptions {
   // Above this percentage of the memory of volatile pages a glean starts by itself, and those that
   // did not change since are dropped, until it is met. 0..90; 0: all of them are, at each glean.
   std::uint32_t volatile_percent = 60;
-  // Threads that read the log, and threads that sort and write pages, a file each. 0: one for each
-  // SOC, but two if there is one SOC. 0..64.
+  // Threads that read the log, and threads that sort and write pages, a file each. 0: one of each
+  // for each SOC, but two of the latter if there is one SOC. 0..64.
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
   // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 1 GiB. At
