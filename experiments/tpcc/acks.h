@@ -4,9 +4,10 @@
 // not take it along; after recovery each must be there, whole.
 //
 // A line has kAckBytes bytes: W_ID D_ID O_ID total O_OL_CNT, in decimal, padded with blanks. A last
-// line that was cut is no ack.
+// line that was cut, by a kill in the middle of the write, is no ack, and goes before more follow.
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,7 +49,13 @@ class AckFile {
     if (file < 0) {
       return foedus::Status::system_error(foedus::ErrorCode::kIoError, "open " + path, errno);
     }
-    return AckFile(file, path);
+    AckFile opened(file, path);
+    struct stat now {};
+    if (::fstat(file, &now) != 0 ||
+        ::ftruncate(file, now.st_size - now.st_size % static_cast<off_t>(kAckBytes)) != 0) {
+      return foedus::Status::system_error(foedus::ErrorCode::kIoError, "cut " + path, errno);
+    }
+    return opened;
   }
   AckFile(AckFile&& other) noexcept
       : file_(std::exchange(other.file_, -1)), path_(std::move(other.path_)) {}

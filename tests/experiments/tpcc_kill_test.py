@@ -36,7 +36,7 @@ class TpccKillTest(unittest.TestCase):
             for _ in range(KILLS):
                 self.tpcc(*storage, "--run", "--kill-after", "0.7", "--ack-file", acks, status=-9)
                 with open(acks, encoding="ascii") as file:
-                    count = sum(1 for _ in file)
+                    count = file.read().count("\n")  # one that the kill has cut is no ack
                 self.assertGreater(count, acknowledged)
                 line = self.tpcc(*storage, "--verify-acks", acks, "--check")
                 self.assertEqual(line["acks_verified"], count)
