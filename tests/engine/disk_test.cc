@@ -29,6 +29,7 @@ class DiskTest : public ::testing::Test {
   static constexpr std::uint64_t kRows = 12'000;
   static constexpr std::uint64_t kHot = 300;
   static constexpr int kGleans = 100;
+  static constexpr std::uint64_t kPerGlean = 150;  // transactions of a thread
 
   DiskTest() : db_(options()) {
     tree_ = must(db_->open_masstree("tree"));
@@ -93,7 +94,15 @@ class DiskTest : public ::testing::Test {
       });
       ASSERT_TRUE(status.is_ok()) << status.message();
       ++transactions_;
-      std::this_thread::sleep_for(std::chrono::microseconds(20));  // or the gleaner gets no core
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+      if (version % kPerGlean == 0) wait_for_next_glean();
+    }
+  }
+  // Threads that write without a pause would leave the gleaner no processor.
+  void wait_for_next_glean() {
+    const int glean = glean_.load();
+    while (glean == glean_.load() && !stop_.load()) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
 
@@ -110,6 +119,7 @@ class DiskTest : public ::testing::Test {
   Masstree tree_;
   Hash hash_;
   std::atomic<bool> stop_ = false;
+  std::atomic<int> glean_ = 0;  // number of the one at work
   std::atomic<std::uint64_t> transactions_ = 0;
 };
 
@@ -128,6 +138,7 @@ TEST_F(DiskTest, files_of_old_snapshots_go_while_transactions_run) {
   std::uint64_t share_max = 0;
   int above = 0;
   for (int glean = 0; glean < kGleans && !HasFailure(); ++glean) {
+    ++glean_;
     const GleanReport report = must(db_->glean());
     written_pages += report.pages_written;
     live_pages = report.pages_live;
