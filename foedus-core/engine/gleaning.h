@@ -98,6 +98,8 @@ class Gleaning final : public base::Task {
   std::uint64_t pages_to_drop(Drop drop) const;
   void reclaim();
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
+  Status move_pages(snapshot::Manifest* manifest, GleanReport* report);
+  void reclaim_recovered();
   bool wait_for_readers() const;
   void publish(const snapshot::Manifest& manifest);
   void sample_pages(GleanOrder* order);
@@ -111,6 +113,7 @@ class Gleaning final : public base::Task {
   std::unique_ptr<page::SessionPages> pages_;
 
   // Used by recovery and step().
+  bool has_recovered_ = false;  // and what that left to do is not done
   // Kept from one glean to the next: to take it anew, a page at a time, is every third second of a
   // mapper. Given back once no glean was due for a while.
   std::vector<numa::SocMemory> glean_memory_;
