@@ -159,10 +159,11 @@ bool Gleaning::is_due(Drop* drop) {
 // Less log says little, and would let one glean follow the other.
 void Gleaning::learn_pace(std::uint64_t pages, std::uint64_t log_bytes) {
   if (log_bytes < kPaceBytesMin) return;
-  pages_per_byte_ = static_cast<double>(pages) / static_cast<double>(log_bytes);
+  // order: relaxed, an estimate
+  pages_per_byte_.store_relaxed(static_cast<double>(pages) / static_cast<double>(log_bytes));
 }
 
-// To be written by a glean of so much log: not many more than there are, and what is new.
+// Not many more than there are, and what is new.
 std::uint64_t Gleaning::expected_pages(std::uint64_t log_bytes) const {
   std::uint64_t pages_max = log_bytes / page::kPageBytes;
   {
@@ -171,8 +172,9 @@ std::uint64_t Gleaning::expected_pages(std::uint64_t log_bytes) const {
       for (const snapshot::ManifestFile& file : manifest_->files) pages_max += file.live_pages;
     }
   }
-  return std::min(pages_max,
-                  static_cast<std::uint64_t>(pages_per_byte_ * static_cast<double>(log_bytes)));
+  // order: relaxed, an estimate
+  const double pages = pages_per_byte_.load_relaxed() * static_cast<double>(log_bytes);
+  return std::min(pages_max, static_cast<std::uint64_t>(pages));
 }
 
 std::uint64_t Gleaning::step() {

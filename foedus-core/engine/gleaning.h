@@ -67,6 +67,8 @@ class Gleaning final : public base::Task {
   bool make_room();
   // Bytes of log that no snapshot covers; what was found at open not counted.
   std::uint64_t log_behind() const;
+  // That a glean of so much log is expected to write.
+  std::uint64_t expected_pages(std::uint64_t log_bytes) const;
   // The last glean failed: waiting for the next one may be in vain.
   bool has_failed() const { return has_failed_.load_relaxed() != 0; }  // order: relaxed, a hint
   // Makes the task look whether a glean is due.
@@ -85,7 +87,6 @@ class Gleaning final : public base::Task {
 
   bool is_due(Drop* drop);
   void learn_pace(std::uint64_t pages, std::uint64_t log_bytes);
-  std::uint64_t expected_pages(std::uint64_t log_bytes) const;
   Status run(Drop drop);
   Result<snapshot::Manifest> make(GleanReport* report);
   Status look_again();
@@ -118,8 +119,6 @@ class Gleaning final : public base::Task {
   // mapper. Given back once no glean was due for a while.
   std::vector<numa::SocMemory> glean_memory_;
   std::uint64_t last_us_ = 0;   // when the last glean began
-  // That the last snapshot wrote, of its log; a small update of a page each before there is one.
-  double pages_per_byte_ = 1.0 / 200;
   // E16. By storage: what is volatile leads to pages of no snapshot before this one. Storages that
   // were never installed, or are gone, have none.
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;
@@ -129,6 +128,8 @@ class Gleaning final : public base::Task {
   // Bytes that the log had written when the newest snapshot was begun.
   base::AtomicWord<std::uint64_t> log_covered_;
   base::AtomicWord<std::uint32_t> has_failed_;
+  // That the last snapshot wrote, of its log; a small update of a page each before there is one.
+  base::AtomicWord<double> pages_per_byte_{1.0 / 200};
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
