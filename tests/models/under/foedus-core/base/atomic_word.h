@@ -97,6 +97,44 @@ inline void fence_seq_cst_at(const model::Site& site) { model::fence(site, rl::m
 inline void fence_reader_at(const model::Site& site) { model::fence(site, rl::mo_acquire); }
 inline void fence_writer_at(const model::Site& site) { model::fence(site, rl::mo_release); }
 
+// The builtin behind page::DualPagePointer: two words change as one. The processor locks the line,
+// so that no other access of either comes in between; loads of one half stay loads of one word. The
+// builtin is also a full fence.
+__extension__ using TwoWords = unsigned __int128;
+inline bool compare_exchange_16_at(const model::Site& site, void* at, TwoWords expected,
+                                   TwoWords desired) {
+  const auto order =
+      model::Sites::all().order_at(site, rl::mo_seq_cst, model::Kind::kExchange);
+  const auto each = order == rl::mo_seq_cst ? rl::mo_acq_rel : order;
+  const auto full_fence = [&] {
+    if (order == rl::mo_seq_cst) rl::atomic_thread_fence(rl::mo_seq_cst, MODEL_HERE);
+  };
+  model::Words::Word* const low = model::Words::all().get(at);
+  model::Words::Word* const high = model::Words::all().get(static_cast<char*>(at) + 8);
+  const auto low_of = [](TwoWords both) { return static_cast<std::uint64_t>(both); };
+  const auto high_of = [](TwoWords both) { return static_cast<std::uint64_t>(both >> 64); };
+  rl::ctx().sched();
+  const model::Indivisible indivisible;
+  full_fence();
+  const bool is_same =
+      low->debug_value() == low_of(expected) && high->debug_value() == high_of(expected);
+  // A half that stays as it is counts as read only: who loads it learns less by that.
+  const auto change = [&](model::Words::Word* half, std::uint64_t now) {
+    std::uint64_t seen = half->debug_value();
+    if (is_same && now != seen) {
+      half->exchange(now, each, MODEL_HERE);
+    } else {
+      seen = ~seen;
+      half->compare_exchange(rl::bool_t<false>(), seen, now, each,
+                             each == rl::mo_acq_rel ? rl::mo_acquire : rl::mo_relaxed, MODEL_HERE);
+    }
+  };
+  change(low, low_of(desired));
+  change(high, high_of(desired));
+  full_fence();
+  return is_same;
+}
+
 inline void cpu_pause() {}
 inline void prefetch_line(const void*) {}
 inline void prefetch_lines(const void*, std::size_t) {}
@@ -140,3 +178,5 @@ inline void racy_write(void* to, const void* from, std::size_t bytes) {
 #define fence_seq_cst() fence_seq_cst_at(MODEL_SITE("fence_seq_cst"))
 #define fence_reader() fence_reader_at(MODEL_SITE("fence_reader"))
 #define fence_writer() fence_writer_at(MODEL_SITE("fence_writer"))
+#define __sync_bool_compare_and_swap(...) \
+  ::foedus::base::compare_exchange_16_at(MODEL_SITE("compare_and_swap"), __VA_ARGS__)
