@@ -44,11 +44,10 @@ struct Trying : model::Suite<Trying, 2> {
 }  // namespace
 
 int main(int argc, char** argv) {
-  model::Protocol protocol{
-      "record lock",
-      {model::scenario<Locking<2>>("two lock", model::kExhaustive),
-       model::scenario<Trying>("one locks, one tries", model::kExhaustive),
-       model::scenario<Locking<3>>("three lock", 3)},
-      {}};
+  model::Protocol protocol{"record lock",
+                           {model::scenario<Locking<2>>("two lock", model::kExhaustive),
+                            model::scenario<Trying>("one locks, one tries", model::kExhaustive),
+                            model::scenario<Locking<3>>("three lock", 3)},
+                           {}};
   return protocol.check(argc, argv);
 }

@@ -42,6 +42,7 @@ class Sites {
     Site site;
     rl::memory_order order;
     Kind kind;
+    bool is_passed;  // since forget_passed()
   };
 
   static Sites& all() {
@@ -52,6 +53,7 @@ class Sites {
   // The order in force at a site.
   rl::memory_order order_at(const Site& site, rl::memory_order order, Kind kind) {
     const int index = index_of(site, order, kind);
+    known_[index].is_passed = true;
     return index == weakened_ ? weakened_to_ : order;
   }
 
@@ -60,6 +62,15 @@ class Sites {
     weakened_to_ = order;
   }
   void restore() { weakened_ = -1; }
+
+  void forget_passed() {
+    for (int i = 0; i < count_; ++i) known_[i].is_passed = false;
+  }
+  std::vector<bool> passed() const {
+    std::vector<bool> passed(kSitesMax);
+    for (int i = 0; i < count_; ++i) passed[i] = known_[i].is_passed;
+    return passed;
+  }
 
   int count() const { return count_; }
   const Known& at(int index) const { return known_[index]; }
@@ -102,7 +113,7 @@ class Sites {
       if (index != 0 && is_same(known_[index - 1].site, site)) return index - 1;
       if (index != 0) continue;
       if (count_ == kSitesMax) std::abort();
-      known_[count_++] = Known{site, order, kind};
+      known_[count_++] = Known{site, order, kind, true};
       index = count_;
       return count_ - 1;
     }

@@ -19,6 +19,32 @@
 
 namespace model {
 
+namespace internal {
+
+// Relacy's own record of a word, which generic_atomic keeps to itself.
+template <auto kMember>
+struct Reach {
+  friend rl::atomic_data* history_of(rl::generic_atomic<std::uint64_t, false>& word) {
+    return word.*kMember;
+  }
+};
+rl::atomic_data* history_of(rl::generic_atomic<std::uint64_t, false>& word);
+template struct Reach<&rl::generic_atomic<std::uint64_t, false>::impl_>;
+
+// Relacy follows C++11, where a thread's relaxed store goes on with its release sequence. In C++20
+// it ends it: the newest value brings no more than the thread's last release fence.
+template <rl::thread_id_t kThreads>
+void end_release_sequence(rl::atomic_data* data) {
+  auto& history = *static_cast<rl::atomic_data_impl<kThreads>*>(data);
+  const auto& thread = *static_cast<rl::thread_info<kThreads>*>(rl::ctx().threadx_);
+  auto& newest = history.history_[history.current_index_ % rl::atomic_history_size];
+  for (rl::thread_id_t i = 0; i < kThreads; ++i) {
+    newest.acq_rel_order_[i] = thread.release_fence_order_[i];
+  }
+}
+
+}  // namespace internal
+
 // Lets one thread do several things that no other may come between.
 class Indivisible {
  public:
@@ -39,8 +65,10 @@ class Words {
   }
 
   // Once per execution, around all else.
+  template <rl::thread_id_t kThreads>
   void begin() {
     SystemMemory::use();
+    end_release_sequence_ = &internal::end_release_sequence<kThreads>;
     for (int i = 0; i < used_count_; ++i) places_[used_[i]].address = nullptr;
     used_count_ = 0;
   }
@@ -60,6 +88,10 @@ class Words {
     (*place->life())(MODEL_HERE) = 1;
     const Indivisible indivisible;
     place->word()->store(value, rl::mo_relaxed, MODEL_HERE);
+  }
+  void store(Word* word, std::uint64_t value, rl::memory_order order) {
+    word->store(value, order, MODEL_HERE);
+    if (order == rl::mo_relaxed) end_release_sequence_(internal::history_of(*word));
   }
   void destroy(const void* address) {
     Place* const place = place_of(address, false);
@@ -119,6 +151,7 @@ class Words {
   Place places_[kPlaces];
   int used_[kPlaces / 2];
   int used_count_ = 0;
+  void (*end_release_sequence_)(rl::atomic_data*) = nullptr;
 };
 
 // Makes shared words of raw memory. Not by threads of the model.

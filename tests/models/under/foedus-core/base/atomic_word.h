@@ -76,7 +76,7 @@ class AtomicWord {
   }
   void store(const model::Site& site, T value, rl::memory_order order) {
     const auto now = model::Sites::all().order_at(site, order, Kind::kStore);
-    word()->store(raw_of(value), now, MODEL_HERE);
+    Words::all().store(word(), raw_of(value), now);
     raw_ = raw_of(value);
   }
   template <typename Change>
@@ -103,8 +103,7 @@ inline void fence_writer_at(const model::Site& site) { model::fence(site, rl::mo
 __extension__ using TwoWords = unsigned __int128;
 inline bool compare_exchange_16_at(const model::Site& site, void* at, TwoWords expected,
                                    TwoWords desired) {
-  const auto order =
-      model::Sites::all().order_at(site, rl::mo_seq_cst, model::Kind::kExchange);
+  const auto order = model::Sites::all().order_at(site, rl::mo_seq_cst, model::Kind::kExchange);
   const auto each = order == rl::mo_seq_cst ? rl::mo_acq_rel : order;
   const auto full_fence = [&] {
     if (order == rl::mo_seq_cst) rl::atomic_thread_fence(rl::mo_seq_cst, MODEL_HERE);
@@ -150,7 +149,7 @@ inline void racy_copy(void* to, const void* from, std::size_t bytes) {
     auto* const read = model::Words::all().find(source);
     if (read != nullptr) value = read->load(rl::mo_relaxed, MODEL_HERE);
     auto* const written = model::Words::all().find(target);
-    if (written != nullptr) written->store(value, rl::mo_relaxed, MODEL_HERE);
+    if (written != nullptr) model::Words::all().store(written, value, rl::mo_relaxed);
     std::memcpy(target, &value, 8);
   }
 }

@@ -14,9 +14,9 @@ void invariant_failed_with(const rl::debug_info& where, const char* condition, c
 
 }  // namespace foedus::base
 
-#define FOEDUS_INVARIANT(condition, ...)                                                       \
-  do {                                                                                         \
-    if (!(condition)) {                                                                        \
+#define FOEDUS_INVARIANT(condition, ...)                                                        \
+  do {                                                                                          \
+    if (!(condition)) {                                                                         \
       ::foedus::base::invariant_failed_with(MODEL_HERE, #condition __VA_OPT__(, ) __VA_ARGS__); \
-    }                                                                                          \
+    }                                                                                           \
   } while (false)
