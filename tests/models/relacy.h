@@ -1,7 +1,23 @@
 #pragma once
 // Relacy (Debian: relacy-dev) without the macros that rename half of the standard library.
 
+// Before Relacy gives their names away.
+#include <pthread.h>
+#include <semaphore.h>
+
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <thread>
+
+#pragma push_macro("errno")
 #include <relacy/relacy.hpp>
+#pragma pop_macro("errno")
 
 #undef new
 #undef delete
@@ -10,7 +26,6 @@
 #undef realloc
 #undef free
 #undef assert
-#undef errno
 #undef $
 #undef memory_order_relaxed
 #undef memory_order_consume

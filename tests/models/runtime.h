@@ -4,7 +4,7 @@
 // one: wait_point_model.cc.)
 
 #include "foedus-core/base/task.h"
-#include "tests/models/model.h"
+#include "tests/models/threads.h"
 
 namespace foedus::base {
 
@@ -20,22 +20,20 @@ namespace model {
 class Bell {
  public:
   void ring() {
-    mutex_.lock(MODEL_HERE);
+    const std::lock_guard lock(lock_);
     rung_ = true;
-    awake_.notify_one(MODEL_HERE);
-    mutex_.unlock(MODEL_HERE);
+    awake_.notify_one();
   }
   void sleep() {
-    mutex_.lock(MODEL_HERE);
-    while (!rung_) awake_.wait(mutex_, MODEL_HERE);
+    std::unique_lock lock(lock_);
+    awake_.wait(lock, [this] { return rung_; });
     rung_ = false;
-    mutex_.unlock(MODEL_HERE);
   }
 
  private:
-  rl::mutex mutex_;
-  rl::condition_variable_any awake_;
-  bool rung_ = false;  // guarded by mutex_
+  Mutex lock_;
+  ConditionVariable awake_;
+  bool rung_ = false;  // guarded by lock_
 };
 
 // `kRings`: notify() rings; else nobody sleeps.

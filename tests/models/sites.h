@@ -50,6 +50,11 @@ class Sites {
     return sites;
   }
 
+  static std::string file_name(const char* file) {
+    const std::string path(file);
+    return path.substr(path.rfind('/') + 1);
+  }
+
   // The order in force at a site.
   rl::memory_order order_at(const Site& site, rl::memory_order order, Kind kind) {
     const int index = index_of(site, order, kind);
@@ -93,10 +98,6 @@ class Sites {
   static constexpr int kSitesMax = 256;
   static constexpr int kPlaces = 1024;
 
-  static std::string file_name(const char* file) {
-    const std::string path(file);
-    return path.substr(path.rfind('/') + 1);
-  }
   static bool is_alike(const Site& a, const Site& b) {
     return std::string(a.file) == b.file && std::string(a.function) == b.function &&
            std::string(a.access) == b.access;

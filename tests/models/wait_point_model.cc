@@ -37,8 +37,8 @@ struct Waiting : model::Suite<Waiting<kThreads>, kThreads> {
       runtime->wake(&point);
       return;
     }
-    const bool waited = runtime->wait(&point, base::Runtime::kForever,
-                                      [this] { return is_ready.get() != 0; });
+    const bool waited =
+        runtime->wait(&point, base::Runtime::kForever, [this] { return is_ready.get() != 0; });
     model::require(waited, "a wait without a timeout has no other end");
   }
 };
@@ -90,8 +90,7 @@ struct Notifying : model::Suite<Notifying<kHelps>, 2> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "sleeping and waking",
-      {model::scenario<Waiting<2>>("one waits", 6),
-       model::scenario<Waiting<3>>("two wait", 4),
+      {model::scenario<Waiting<2>>("one waits", 6), model::scenario<Waiting<3>>("two wait", 4),
        model::scenario<Notifying<false>>("a task is notified", 4),
        model::scenario<Notifying<true>>("a task is helped", 4)},
       {}};
