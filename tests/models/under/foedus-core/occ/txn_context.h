@@ -14,6 +14,7 @@
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/occ/record_lock.h"
+#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/tid.h"
 #include "foedus/status.h"
@@ -24,12 +25,6 @@ class PagePool;  // the model's
 }
 
 namespace foedus::occ {
-
-// Whether it was dropped is asked once a commit, and never says yes here.
-struct StorageControl {
-  base::AtomicWord<std::uint64_t> drop_epoch;
-  bool is_dropped() const { return false; }
-};
 
 struct ReadEntry {
   page::RecordHeader* record;
