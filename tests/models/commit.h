@@ -43,8 +43,8 @@ constexpr Epoch kFirstEpoch(10);
 // One thread's transaction and the ring that it writes its log to.
 class Transaction {
  public:
-  Transaction(epoch::EpochClock* clock, std::uint32_t session)
-      : context_(nullptr, clock, &log_, session) {}
+  Transaction(epoch::EpochClock* clock, std::uint32_t session, page::PagePool* pool = nullptr)
+      : context_(pool, clock, &log_, session) {}
 
   occ::TxnContext& context() { return context_; }
   // False: the record was in use for too long; the transaction conflicts.
