@@ -8,8 +8,8 @@ namespace {
 
 using namespace foedus;
 
-// A session commits, the catalog drops, the clock goes on. A wait that does not end is no failure of
-// this scenario.
+// A session commits, the catalog drops, the clock goes on. A wait that does not end is no failure
+// of this scenario.
 struct Dropping : model::Suite<Dropping, 3> {
   model::Runtime<> runtime;
   epoch::EpochClock clock{&runtime, Epoch(10), 1, 0};
@@ -59,12 +59,11 @@ struct Dropping : model::Suite<Dropping, 3> {
 }  // namespace
 
 int main(int argc, char** argv) {
-  model::Protocol protocol{
-      "drop of a storage",
-      {model::scenario<Dropping>("a commit and the drop", 2)},
-      {{"drop_model.cc commit load_acquire", rl::mo_relaxed,
-        "a commit that sees the flag reads nothing that was stored before it"},
-       {"drop_model.cc drop store_release", rl::mo_relaxed, "as above"}},
-      {"epoch_clock.h", "epoch_clock.cc"}};
+  model::Protocol protocol{"drop of a storage",
+                           {model::scenario<Dropping>("a commit and the drop", 2)},
+                           {{"drop_model.cc commit load_acquire", rl::mo_relaxed,
+                             "a commit that sees the flag reads nothing that was stored before it"},
+                            {"drop_model.cc drop store_release", rl::mo_relaxed, "as above"}},
+                           {"epoch_clock.h", "epoch_clock.cc"}};
   return protocol.check(argc, argv);
 }

@@ -40,7 +40,8 @@ struct Expiring : model::Suite<Expiring<kReads>, 2> {
     model::require(number != 0, "a list that is looked at is there");
     // from foedus-core/engine/snapshots.cc:
     //     const ReadableSnapshot* const newest = list->kept.empty() ? nullptr : list->kept.back();
-    //     slots_[session].reading.store_release(newest == nullptr ? kNothing : word_of(newest->number()));
+    //     slots_[session].reading.store_release(newest == nullptr ? kNothing :
+    //     word_of(newest->number()));
     reading.store_release(number);
     model::require(manifests[number].get() == 1, "what is read stays");
     // from foedus-core/engine/snapshots.h:
@@ -81,10 +82,11 @@ struct Expiring : model::Suite<Expiring<kReads>, 2> {
 }  // namespace
 
 int main(int argc, char** argv) {
-  model::Protocol protocol{"snapshot readers",
-                           {model::scenario<Expiring<1>>("a read", model::kExhaustive),
-                            model::scenario<Expiring<2>>("two reads", model::kExhaustive)},
-                           {{"snapshots_model.cc read store_release #1", rl::mo_relaxed,
-                             "who sees kChoosing frees nothing; the number behind it is released"}}};
+  model::Protocol protocol{
+      "snapshot readers",
+      {model::scenario<Expiring<1>>("a read", model::kExhaustive),
+       model::scenario<Expiring<2>>("two reads", model::kExhaustive)},
+      {{"snapshots_model.cc read store_release #1", rl::mo_relaxed,
+        "who sees kChoosing frees nothing; the number behind it is released"}}};
   return protocol.check(argc, argv);
 }
