@@ -2,7 +2,7 @@
 
 A model says `// from <file>:` and quotes whole lines behind four blanks. They must be found in that
 file one behind the other, and in one place only: when the engine's lines change, the model beside
-the quotation is to be looked at again. Trailing comments and indentation do not count.
+the quotation is to be looked at again. Trailing comments, indentation and line breaks do not count.
 """
 import os
 import pathlib
@@ -35,9 +35,10 @@ def quotations(path):
 
 
 def places_of(quoted, text):
-    lines = [code_of(line) for line in text.splitlines()]
-    lines = [line for line in lines if line]
-    return sum(lines[i:i + len(quoted)] == quoted for i in range(len(lines)))
+    """How often the words of the quoted lines follow one another; line breaks do not count."""
+    words = " ".join(" ".join(code_of(line) for line in text.splitlines()).split())
+    wanted = " ".join(" ".join(quoted).split())
+    return f" {words} ".replace(" ", "  ").count(f" {wanted} ".replace(" ", "  "))
 
 
 class Quotes(unittest.TestCase):

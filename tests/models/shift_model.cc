@@ -73,6 +73,9 @@ struct Shifting : model::Suite<Scenario, 2> {
       // from foedus-core/storage/masstree/masstree_track.cc:
       //     const bool is_quiet =
       //         page->header.lock.load_acquire() == 0 && page->header.load_version() == version;
+      //     if (is_quiet) return look;
+      //     if (++tries == kShiftTries) return occ::PointerLook::kInstalled;
+      //     spin.once();
       const bool is_quiet =
           page->header.lock.load_acquire() == 0 && page->header.load_version() == version;
       if (is_quiet) return is_same;
