@@ -46,10 +46,13 @@ class alignas(16) DualPagePointer {
 
   // Both halves. They may be of two moments; a compare-and-swap or the pointer set finds that out.
   DualPageIds load() const {
-    // order: acquire twice, snapshot first: a volatile half that was installed over that snapshot
-    // is seen no earlier than the snapshot that it was built from.
-    const std::uint64_t snapshot = snapshot_.load_acquire();
-    return {VolatilePageId(volatile_.load_acquire()), SnapshotPageId(snapshot)};
+    // order: acquire twice, volatile first: whatever a compare-and-swap made of that half, its
+    // snapshot half is seen, or a newer one. So a second look that finds both as they were, the
+    // volatile one null, found them so at one moment: snapshot halves never go back. The other way
+    // round, a page that was installed, changed, gleaned and dropped in between could be missed:
+    // the old snapshot half from before the glean, the null from behind the drop.
+    const VolatilePageId volatile_page(volatile_.load_acquire());
+    return {volatile_page, SnapshotPageId(snapshot_.load_acquire())};
   }
 
   // P4. True if the pointer was `expected` in both halves and is `desired` now.

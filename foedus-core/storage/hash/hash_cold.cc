@@ -75,8 +75,7 @@ class ColdSearch {
         page = source_.pool->resolve(ids.volatile_page);
       } else {
         if (control_->is_dropped()) return Step::kFailed;
-        // H10. Before anything is believed: both halves are null in no moment of a root's first
-        // installation and drop, but may be in two.
+        // H10. Before anything is believed: pointer and owner may be of two moments.
         const bool is_stable =
             pointer->load() == ids && (holder == nullptr || holder->owner_of(digit) == owner);
         if (!is_stable) return Step::kAgain;

@@ -112,8 +112,9 @@ occ::PointerLook look_in(TreePage* page, unsigned keys, const occ::PointerEntry&
   return occ::PointerLook::kInstalled;
 }
 
-// How often a pointer is looked for in a page where shifts may hide it.
-constexpr unsigned kShiftTries = 20;
+// How often a pointer is looked for in a page where shifts may hide it, or seem to show it. Holders
+// of an interior page's lock are quick, and wait for nobody who commits.
+constexpr unsigned kShiftTries = 1000;
 
 }  // namespace
 
@@ -125,7 +126,10 @@ constexpr unsigned kShiftTries = 20;
 // page leaves another snapshot page behind, or the same one if all there is as it was. Shifts leave
 // copies behind, but none that could be met: up to the count that was seen, each place was written
 // after the install or was right at it, for the count is stored last when it grows, and a place
-// beyond it is written before it is counted again.
+// beyond it is written before it is counted again. But a pointer that is shifted is stored in two
+// halves: in the place of a cold neighbour, the snapshot half of the one that was installed stands
+// for a moment, or for one look, beside the neighbour's null. So a look at an interior page counts
+// only if no shift was under way.
 occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
   if (entry.holder == nullptr) return occ::look_in_place(entry);
   base::SpinWait spin;
@@ -140,11 +144,13 @@ occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry
     // A root with one child has given way to that: it is volatile.
     if (page->header.level != entry.holder->level) return occ::PointerLook::kInstalled;
     const occ::PointerLook look = look_in(page, version.keys(), entry);
-    if (look == occ::PointerLook::kSame || page->is_border()) return look;
-    // order: acquire; who shifts holds the lock. A hint, for who looks too early conflicts only.
+    if (page->is_border()) return look;
+    // order: acquire; who shifts holds the lock, and counts before it goes: who saw one half of what
+    // was shifted here sees one or the other.
     const bool is_quiet =
         page->header.lock.load_acquire() == 0 && page->header.load_version() == version;
-    if (is_quiet || ++tries == kShiftTries) return look;
+    if (is_quiet) return look;
+    if (++tries == kShiftTries) return occ::PointerLook::kInstalled;
     spin.once();
   }
 }

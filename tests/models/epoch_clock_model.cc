@@ -1,0 +1,137 @@
+// The epoch clock: epoch/epoch_clock.{h,cc} themselves, against a session that commits (E2), and
+// against one that reads a page which another unlinks and wants to use again (E3, E20).
+#include "foedus-core/epoch/epoch_clock.cc"
+#include "tests/models/runtime.h"
+
+namespace {
+
+using namespace foedus;
+
+constexpr Epoch kFirst(10);
+
+template <typename Scenario, rl::thread_id_t kThreads>
+struct Clock : model::Suite<Scenario, kThreads> {
+  model::Runtime<> runtime;
+  epoch::EpochClock clock{&runtime, kFirst, 1, 0};
+};
+
+// What is published up to an epoch has all commits of it. The ring is a relaxed word and plain
+// records: a logger that goes by published() needs no order from the ring.
+template <rl::thread_id_t kThreads, int kCommits>
+struct Publishing : Clock<Publishing<kThreads, kCommits>, kThreads> {
+  rl::atomic<int> committed{0};
+  model::Plain<int> records[kCommits];
+  std::uint64_t epochs[kCommits] = {};
+  int found = 0;
+  std::uint64_t looked_up_to = 0;
+
+  void commit() {
+    for (int i = 0; i < kCommits; ++i) {
+      epochs[i] = this->clock.enter_commit(0).number();
+      records[i].set(1);
+      committed.store(i + 1, rl::mo_relaxed, MODEL_HERE);
+      this->clock.leave_commit(0);
+    }
+  }
+  // A logger: what it finds published must be in the ring.
+  void look() {
+    looked_up_to = this->clock.published().number();
+    found = committed.load(rl::mo_relaxed, MODEL_HERE);
+    for (int i = 0; i < found && epochs[i] <= looked_up_to; ++i) {
+      model::require(records[i].get() == 1, "the record is whole");
+    }
+  }
+  void thread(unsigned index) {
+    if (index == 0) return commit();
+    if (index == 1) {
+      for (int i = 0; i < kCommits; ++i) static_cast<void>(this->clock.step());
+    }
+    if (index == kThreads - 1) look();
+  }
+  void after() {
+    for (int i = found; i < kCommits; ++i) {
+      model::require(epochs[i] > looked_up_to, "no commit comes too late");
+    }
+  }
+};
+
+// What a session reads under: a pin; two, one after the other; and the same of the cache, where the
+// second renews the first.
+enum class Pin { kPage, kPageTwice, kCache, kCacheRenewed };
+
+// Thread 0 reads the page while it is linked. The last one unlinks it as SessionPages::retire() and
+// PageCache::leave_locked() do, and writes to it when it may be used again.
+template <Pin kPin, rl::thread_id_t kThreads>
+struct Reclaiming : Clock<Reclaiming<kPin, kThreads>, kThreads> {
+  base::AtomicWord<std::uint32_t> link{1};
+  model::Plain<int> page{1};
+
+  static constexpr bool kIsOfCache = kPin == Pin::kCache || kPin == Pin::kCacheRenewed;
+
+  void read() {
+    if (kIsOfCache) {
+      this->clock.pin_cache(0);
+      look();
+      if (kPin == Pin::kCacheRenewed) {
+        this->clock.pin_cache(0);
+        look();
+      }
+      this->clock.unpin_cache(0);
+      return;
+    }
+    for (int i = 0; i < (kPin == Pin::kPageTwice ? 2 : 1); ++i) {
+      this->clock.pin(0);
+      look();
+      this->clock.unpin(0);
+    }
+  }
+  void look() {
+    if (link.load_relaxed() != 0) model::require(page.get() == 1, "the page is as it was");
+  }
+  void retire_and_use() {
+    link.store_relaxed(0);
+    // from foedus-core/page/session_pages.h:
+    //     base::fence_seq_cst();
+    //     push_retired(pool_->id_of(page), clock_->current().number());
+    base::fence_seq_cst();
+    const Epoch stamp = this->clock.current();
+    if (kThreads == 2) {
+      static_cast<void>(this->clock.step());
+      static_cast<void>(this->clock.step());
+    }
+    const Epoch reclaimable =
+        kIsOfCache ? this->clock.cache_reclaimable() : this->clock.reclaimable();
+    if (reclaimable >= stamp) page.set(2);
+  }
+  void thread(unsigned index) {
+    if (index == 0) return read();
+    if (index == kThreads - 1) return retire_and_use();
+    static_cast<void>(this->clock.step());
+    static_cast<void>(this->clock.step());
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  model::Protocol protocol{
+      "epoch clock",
+      {model::scenario<Publishing<3, 1>>("publishing, logger apart", 3),
+       model::scenario<Publishing<2, 2>>("publishing two commits", 3),
+       model::scenario<Reclaiming<Pin::kPage, 2>>("pages", 3),
+       model::scenario<Reclaiming<Pin::kPage, 3>>("pages, clock apart", 2),
+       model::scenario<Reclaiming<Pin::kPageTwice, 2>>("pages, two pins", 3),
+       model::scenario<Reclaiming<Pin::kCache, 2>>("cached pages", 3),
+       model::scenario<Reclaiming<Pin::kCacheRenewed, 2>>("cached pages, renewed pin", 3),
+       model::scenario<Reclaiming<Pin::kCache, 3>>("cached pages, clock apart", 2),
+       model::scenario<Publishing<2, 1>>("publishing", model::kExhaustive)},
+      {{"epoch_clock.cc update_reclaimable fence_seq_cst", rl::mo_acq_rel,
+        "the fence of the step that began the epoch comes before these looks at the pins, too"},
+       {"epoch_clock.cc update_reclaimable fence_seq_cst", rl::mo_relaxed, "as above"},
+       {"epoch_clock.cc step store_seq_cst", rl::mo_release,
+        "the fence behind it is what E2 needs"},
+       {"epoch_clock.cc step store_seq_cst", rl::mo_relaxed, "as above"},
+       {"epoch_clock.h current load_acquire", rl::mo_relaxed,
+        "E1 to E3 need none; it is for who concludes from the epoch what was stored before it"}}};
+  return protocol.check(argc, argv);
+}

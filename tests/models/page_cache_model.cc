@@ -1,0 +1,144 @@
+// The page cache's words: snapshot/page_cache_index.{h,cc} and epoch/epoch_clock.{h,cc} themselves.
+// The part's lock and its one frame are the model's; what page_cache.cc does with them is quoted. A
+// plain variable stands for the contents of the frame.
+#include <vector>
+
+#include "tests/models/threads.h"
+
+#include "foedus-core/epoch/epoch_clock.cc"
+#include "foedus-core/snapshot/page_cache_index.cc"
+#include "tests/models/runtime.h"
+
+namespace {
+
+using namespace foedus;
+using page::SnapshotPageId;
+using snapshot::CacheIndex;
+using snapshot::CacheMark;
+
+constexpr snapshot::CacheFrame kFrame = 1;
+constexpr std::uint64_t kBuckets = 2;
+const SnapshotPageId kOld(page::SnapshotNumber{1}, 0, 1);
+const SnapshotPageId kNew(page::SnapshotNumber{1}, 0, 2);
+
+template <typename Scenario, rl::thread_id_t kThreads>
+struct Cache : model::Suite<Scenario, kThreads> {
+  alignas(128) static inline char memory[kBuckets * 64];
+  alignas(64) static inline char frames[2 * page::kPageBytes];  // the first is no frame
+
+  model::Runtime<> runtime;
+  epoch::EpochClock clock{&runtime, Epoch(10), kThreads, 0};
+  CacheIndex index{memory, 1, frames + page::kPageBytes};
+  model::Mutex lock;
+  model::Plain<std::uint64_t> contents;
+
+  void before() {
+    std::memset(memory, 0, sizeof(memory));
+    for (char* bucket = memory; bucket < memory + sizeof(memory); bucket += 64) {
+      model::adopt(bucket, CacheIndex::kBucketEntries * 8);
+      for (int i = 0; i < 8; ++i) model::Words::all().create(bucket + 56 + i, 0);
+    }
+  }
+  // What PageReader does.
+  void fill(SnapshotPageId id) {
+    index.page_at(kFrame)->page_id = id.word();
+    contents.set(id.word());
+  }
+  void put(SnapshotPageId id) {
+    const std::lock_guard guard(lock);
+    index.put(id, kFrame, CacheMark::kReadAhead);
+  }
+  // A hit without the lock. REQUIRES: a cache pin.
+  void hit(SnapshotPageId id) {
+    if (index.find(id) == nullptr) return;
+    model::require(contents.get() == id.word(), "the page that was found is there");
+  }
+  // PageCache::evict_locked(), for good or for now, without a switch inside the sweep: of its
+  // stores the one of this page's entry is all that a reader notices. Returns the stamp.
+  Epoch evict(snapshot::CacheSweep which) {
+    const std::lock_guard guard(lock);
+    {
+      const model::Indivisible indivisible;
+      snapshot::CacheFrame left[CacheIndex::kBucketEntries];
+      index.sweep(left, CacheIndex::kBucketEntries, which);
+    }
+    // from foedus-core/snapshot/page_cache.cc:
+    //     base::fence_seq_cst();
+    //     const std::uint64_t stamp = clock_->current().number();
+    base::fence_seq_cst();
+    return clock.current();
+  }
+  // PageCache::take_locked()
+  bool take(Epoch stamp) {
+    const std::lock_guard guard(lock);
+    const Epoch reclaimable = clock.cache_reclaimable();
+    if (reclaimable < stamp) return false;
+    const model::Indivisible indivisible;
+    index.remove_leaving(kFrame);
+    return true;
+  }
+};
+
+// A reader follows an entry while the page leaves and its frame gets another page. `kPages`: how
+// many of the two the reader looks for.
+template <rl::thread_id_t kThreads, bool kForNow>
+struct Reuse : Cache<Reuse<kThreads, kForNow>, kThreads> {
+  void before() {
+    Cache<Reuse, kThreads>::before();
+    this->fill(kOld);
+    this->put(kOld);
+  }
+  void thread(unsigned number) {
+    if (number == 0) {
+      this->clock.pin_cache(0);
+      this->hit(kOld);
+      this->hit(kNew);
+      this->clock.unpin_cache(0);
+    } else if (number == kThreads - 1) {
+      using enum snapshot::CacheSweep;
+      const Epoch stamp = this->evict(kForNow ? kColdForNow : kCold);
+      if (kThreads == 2) tick();
+      if (!this->take(stamp)) return;
+      this->fill(kNew);
+      this->put(kNew);
+    } else {
+      tick();
+    }
+  }
+  void tick() {
+    static_cast<void>(this->clock.step());
+    static_cast<void>(this->clock.step());
+  }
+};
+
+// A page that is leaving is asked for, and found again without the lock.
+struct Return : Cache<Return, 3> {
+  void thread(unsigned number) {
+    if (number == 0) {
+      clock.pin_cache(0);
+      hit(kOld);
+      clock.unpin_cache(0);
+    } else if (number == 1) {
+      fill(kOld);
+      put(kOld);
+      static_cast<void>(evict(snapshot::CacheSweep::kColdForNow));
+    } else {
+      const std::lock_guard guard(lock);
+      const model::Indivisible indivisible;
+      static_cast<void>(index.restore(kOld, CacheMark::kUsedAgain));
+    }
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  model::Protocol protocol{
+      "page cache",
+      {model::scenario<Return>("return", 2), model::scenario<Reuse<2, false>>("reuse", 2),
+       model::scenario<Reuse<2, true>>("reuse of a leaving page", 2),
+       model::scenario<Reuse<3, false>>("reuse, clock apart", 1)},
+      {},
+      {"epoch_clock.h", "epoch_clock.cc"}};
+  return protocol.check(argc, argv);
+}

@@ -1,0 +1,128 @@
+// Second looks at pointers in an interior page of a Master-Tree while the holder of its lock shifts
+// them: storage/masstree/masstree_page.h itself, with the few lines of masstree_adopt.cc that shift
+// and those of masstree_track.cc that look.
+#include "foedus-core/storage/masstree/masstree_page.h"
+
+#include "foedus-core/occ/record_lock.h"
+#include "tests/models/model.h"
+
+namespace {
+
+using namespace foedus;
+using page::DualPageIds;
+using page::SnapshotPageId;
+using page::VolatilePageId;
+using storage::masstree::InteriorPage;
+
+constexpr std::uint64_t kSlice = 100;  // that of the pointer that was followed
+const DualPageIds kMoved{VolatilePageId(0, 1), SnapshotPageId()};
+const DualPageIds kObserved{VolatilePageId(), SnapshotPageId(7)};
+const DualPageIds kInstalled{VolatilePageId(0, 2), SnapshotPageId(7)};
+const DualPageIds kCold{VolatilePageId(), SnapshotPageId(8)};
+const DualPageIds kTwins[] = {{VolatilePageId(0, 3), SnapshotPageId()},
+                              {VolatilePageId(0, 4), SnapshotPageId()}};
+
+// Three children: one that has moved to twins, the one at issue, and one beside it that is cold.
+template <typename Scenario>
+struct Shifting : model::Suite<Scenario, 2> {
+  alignas(page::kPageBytes) static inline char memory[page::kPageBytes];
+  InteriorPage* const page = reinterpret_cast<InteriorPage*>(memory);
+
+  void make(const DualPageIds& at_issue) {
+    std::memset(memory, 0, sizeof(memory));
+    // All words that three separators and four children can touch.
+    model::adopt(&page->header.lock, 16);
+    model::adopt(&page->groups[0], 4 * 8);
+    model::adopt(&page->groups[0].children, 4 * 16);
+    model::adopt(&page->child(0), 16);
+    page->header.store_version(page::PageVersion(2, 0));
+    page->child(0).store(kMoved);
+    page->set_separator(0, kSlice);
+    page->child(1).store(at_issue);
+    page->set_separator(1, kSlice + 100);
+    page->child(2).store(kCold);
+  }
+
+  // Adopts the twins of the first child.
+  void shift() {
+    const occ::LockGuard guard(&page->header.lock);
+    constexpr unsigned at = 0;
+    const page::PageVersion version = page->header.load_version();
+    const unsigned keys = version.keys();
+    InteriorPage* const parent = page;
+    // from foedus-core/storage/masstree/masstree_adopt.cc:
+    //     for (unsigned i = keys; i > at; --i) {
+    //       parent->child(i + 1).store(parent->child(i).load());
+    //       parent->set_separator(i, parent->separator(i - 1));
+    //     }
+    for (unsigned i = keys; i > at; --i) {
+      parent->child(i + 1).store(parent->child(i).load());
+      parent->set_separator(i, parent->separator(i - 1));
+    }
+    parent->child(at + 1).store(kTwins[1]);
+    parent->set_separator(at, 50);
+    parent->child(at).store(kTwins[0]);
+    parent->header.store_version(version.plus_key());
+  }
+
+  // True: what was observed is believed to be there still.
+  bool look_again() {
+    for (unsigned tries = 0;;) {
+      const page::PageVersion version = page->header.load_version();
+      const bool is_same = look_in(version.keys());
+      // from foedus-core/storage/masstree/masstree_track.cc:
+      //     const bool is_quiet =
+      //         page->header.lock.load_acquire() == 0 && page->header.load_version() == version;
+      //     if (is_quiet) return look;
+      //     if (++tries == kShiftTries) return occ::PointerLook::kInstalled;
+      //     spin.once();
+      const bool is_quiet =
+          page->header.lock.load_acquire() == 0 && page->header.load_version() == version;
+      if (is_quiet) return is_same;
+      if (++tries == 2) return false;
+      rl::yield(1, MODEL_HERE);
+    }
+  }
+  bool look_in(unsigned keys) {
+    InteriorPage* const interior = page;
+    // from foedus-core/storage/masstree/masstree_track.cc:
+    //     for (const unsigned i : {at, at + 1, at - 1}) {
+    //       if (i <= keys && is_same(&interior->child(i))) return occ::PointerLook::kSame;
+    //     }
+    const unsigned at = interior->child_of(kSlice, keys);
+    for (const unsigned i : {at, at + 1, at - 1}) {
+      if (i <= keys && interior->child(i).load() == kObserved) return true;
+    }
+    return false;
+  }
+};
+
+// Another transaction installed a page there, wrote to it and committed before the looks.
+struct Changed : Shifting<Changed> {
+  void before() { make(kInstalled); }
+  void thread(unsigned index) {
+    if (index == 0) return shift();
+    model::require(!look_again(), "an install is not missed");
+  }
+};
+
+// Nothing has changed; who looks in the midst of shifts may conflict, others do not.
+struct Unchanged : Shifting<Unchanged> {
+  void before() { make(kObserved); }
+  void thread(unsigned index) {
+    if (index == 0) return shift();
+    static_cast<void>(look_again());
+  }
+  void after() { model::require(look_again(), "it is found where it is now"); }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  model::Protocol protocol{"shifts",
+                           {model::scenario<Changed>("an install is not missed", 3),
+                            model::scenario<Unchanged>("no change", 2)},
+                           {},
+                           {"record_lock.h", "dual_page_pointer.h"}};
+  return protocol.check(argc, argv);
+}

@@ -1,0 +1,173 @@
+#pragma once
+// Stands in for occ/txn_context.h and occ/access_set.h: the sets of a transaction as small vectors,
+// with what txn/commit*.cc calls. All of it belongs to one thread; what threads share (records,
+// clock, log ring) is the engine's own.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/base/line_allocator.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/log/log_buffer.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/tid.h"
+#include "foedus/status.h"
+#include "foedus/txn.h"
+
+namespace foedus::page {
+class PagePool;  // the model's
+}
+
+namespace foedus::occ {
+
+struct ReadEntry {
+  page::RecordHeader* record;
+  page::Tid observed;
+  StorageControl* storage;
+};
+
+enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };
+
+struct WriteEntry {
+  page::RecordHeader* record;
+  log::LogRecord* log;
+  StorageControl* storage = nullptr;
+  LockWaiter* waiter = nullptr;
+  std::uint64_t overflow = 0;
+  Premise premise = Premise::kNone;
+  std::uint64_t value = 0;  // what the model's apply() writes
+};
+
+struct PointerEntry {
+  StorageControl* storage;
+};
+enum class PointerLook : std::uint8_t { kSame, kInstalled, kDropped };
+
+struct PageEntry {
+  page::PageHeader* page;
+  page::PageVersion observed;
+  StorageControl* storage;
+};
+
+struct HeldLock {
+  page::RecordHeader* record;
+  LockWaiter* waiter;
+};
+
+class WriteSet {
+ public:
+  struct Own {
+    std::uint32_t oldest;
+  };
+  struct Sorted {
+    page::RecordHeader* record;
+    WriteEntry* entry;
+  };
+
+  bool is_empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+  base::LineVector<WriteEntry>& entries() { return entries_; }
+  WriteEntry& operator[](std::uint32_t i) { return entries_[i]; }
+  bool contains(const page::RecordHeader* record) const {
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [&](const WriteEntry& entry) { return entry.record == record; });
+  }
+  Own find(const page::RecordHeader*) const { return {0}; }
+  void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t) {
+    for (WriteEntry& entry : entries_) {
+      if (entry.record == from) entry.record = to;
+    }
+  }
+  void sort() {
+    sorted_.clear();
+    for (WriteEntry& entry : entries_) sorted_.push_back({entry.record, &entry});
+    std::stable_sort(sorted_.begin(), sorted_.end(),
+                     [](const Sorted& a, const Sorted& b) { return a.record < b.record; });
+  }
+  const std::vector<Sorted>& sorted() const { return sorted_; }
+
+ private:
+  base::LineVector<WriteEntry> entries_;
+  std::vector<Sorted> sorted_;
+};
+
+class PageSet {
+ public:
+  bool is_empty() const { return entries_.empty(); }
+  std::vector<PageEntry>& entries() { return entries_; }
+
+ private:
+  std::vector<PageEntry> entries_;
+};
+
+// Waiters stay where they are for as long as the model's execution takes (O2).
+class WaiterPool {
+ public:
+  LockWaiter* take() { return &waiters_.emplace_back(); }
+
+ private:
+  std::deque<LockWaiter> waiters_;
+};
+
+class TxnContext {
+ public:
+  struct Counters {
+    int commits;
+    int rollbacks;
+    static void count(int* counter) { ++*counter; }
+  };
+
+  TxnContext(page::PagePool* pool, epoch::EpochClock* clock, log::LogBuffer* log,
+             std::uint32_t session)
+      : pool_(pool), clock_(clock), log_(log), session_(session) {}
+
+  page::PagePool& pool() { return *pool_; }
+  epoch::EpochClock& clock() { return *clock_; }
+  log::LogBuffer& log() { return *log_; }
+  std::uint32_t session() const { return session_; }
+
+  bool is_open() const { return true; }
+  bool is_doomed() const { return false; }
+  Isolation isolation() const { return Isolation::kSerializable; }
+  Epoch begin_epoch() const { return begin_epoch_; }
+  Status conflict(ConflictReason, StorageControl*, std::string_view = {}) {
+    return ErrorCode::kConflict;
+  }
+  bool holds(const page::RecordHeader*) const { return false; }
+  void release_held() {}
+  void end() {}
+  void end_for_retry() {}
+
+  WriteSet& write_set() { return write_set_; }
+  PageSet& page_set() { return page_set_; }
+  std::vector<ReadEntry>& reads() { return reads_; }
+  std::vector<PointerEntry>& pointers() { return pointers_; }
+  std::vector<HeldLock>& held() { return held_; }
+  WaiterPool& waiters() { return waiters_; }
+  Counters& counters() { return counters_; }
+  page::Tid last_tid() const { return last_tid_; }
+  void set_last_tid(page::Tid tid) { last_tid_ = tid; }
+
+ private:
+  page::PagePool* const pool_;
+  epoch::EpochClock* const clock_;
+  log::LogBuffer* const log_;
+  const std::uint32_t session_;
+  WriteSet write_set_;
+  PageSet page_set_;
+  std::vector<ReadEntry> reads_;
+  std::vector<PointerEntry> pointers_;
+  std::vector<HeldLock> held_;
+  WaiterPool waiters_;
+  Counters counters_{};
+  page::Tid last_tid_;
+  Epoch begin_epoch_;
+};
+
+}  // namespace foedus::occ

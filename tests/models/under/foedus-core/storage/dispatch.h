@@ -1,0 +1,19 @@
+#pragma once
+// Stands in for storage/dispatch.h: what the commit protocol asks of storages, as a model says it.
+
+#include "foedus-core/occ/txn_context.h"
+
+namespace foedus::storage {
+
+bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
+                 page::RecordHeader** to, std::uint32_t* place);
+void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
+
+inline Status relocate(occ::TxnContext&, occ::WriteEntry*) { return ErrorCode::kConflict; }
+inline bool page_still_holds(page::PagePool&, const occ::PageEntry&) { return false; }
+inline occ::PointerLook look_again(page::PagePool&, const occ::PointerEntry&) {
+  return occ::PointerLook::kSame;
+}
+inline bool accepts(page::PagePool&, const occ::WriteEntry&) { return true; }
+
+}  // namespace foedus::storage

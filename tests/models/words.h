@@ -1,0 +1,171 @@
+#pragma once
+// Words: the shared words of the code under test, kept by Relacy. A word has its own size and place
+// in memory, so that pages and lines are laid out as they are in the engine; what Relacy knows of
+// it stands in a table by address.
+//
+//   X3  A word exists for Relacy from its constructor on, or from adopt() for words in raw memory.
+//       Its first value is a store like any other: who reads it without an order behind that store
+//       has read what was never written, and Relacy says so.
+//   X4  To make a word and to end it are plain accesses: who touches it must be ordered behind the
+//       one and before the other.
+//   X5  Memory is the system's, not Relacy's: what a model frees or forgets is no finding.
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "tests/models/sites.h"
+
+namespace model {
+
+namespace internal {
+
+// Relacy's own record of a word, which generic_atomic keeps to itself.
+template <auto kMember>
+struct Reach {
+  friend rl::atomic_data* history_of(rl::generic_atomic<std::uint64_t, false>& word) {
+    return word.*kMember;
+  }
+};
+rl::atomic_data* history_of(rl::generic_atomic<std::uint64_t, false>& word);
+template struct Reach<&rl::generic_atomic<std::uint64_t, false>::impl_>;
+
+// Relacy follows C++11, where a thread's relaxed store goes on with its release sequence. In C++20
+// it ends it: the newest value brings no more than the thread's last release fence.
+template <rl::thread_id_t kThreads>
+void end_release_sequence(rl::atomic_data* data) {
+  auto& history = *static_cast<rl::atomic_data_impl<kThreads>*>(data);
+  const auto& thread = *static_cast<rl::thread_info<kThreads>*>(rl::ctx().threadx_);
+  auto& newest = history.history_[history.current_index_ % rl::atomic_history_size];
+  for (rl::thread_id_t i = 0; i < kThreads; ++i) {
+    newest.acq_rel_order_[i] = thread.release_fence_order_[i];
+  }
+}
+
+}  // namespace internal
+
+// Lets one thread do several things that no other may come between.
+class Indivisible {
+ public:
+  Indivisible() { rl::ctx().disable_preemption(); }
+  ~Indivisible() { rl::ctx().enable_preemption(); }
+  Indivisible(const Indivisible&) = delete;
+  Indivisible& operator=(const Indivisible&) = delete;
+};
+
+class Words {
+ public:
+  using Word = rl::generic_atomic<std::uint64_t, false>;
+  using Life = rl::var<int>;  // X4
+
+  static Words& all() {
+    static Words words;
+    return words;
+  }
+
+  // Once per execution, around all else.
+  template <rl::thread_id_t kThreads>
+  void begin() {
+    SystemMemory::use();
+    end_release_sequence_ = &internal::end_release_sequence<kThreads>;
+    for (int i = 0; i < used_count_; ++i) places_[used_[i]].address = nullptr;
+    used_count_ = 0;
+  }
+  void end() {
+    for (int i = 0; i < used_count_; ++i) {
+      if (places_[used_[i]].is_alive) kill(&places_[used_[i]]);
+    }
+  }
+
+  void create(const void* address, std::uint64_t value) {
+    Place* const place = place_of(address, true);
+    if (!place->is_alive) {
+      new (place->memory) Word;
+      new (place->life_memory) Life;
+      place->is_alive = true;
+    }
+    (*place->life())(MODEL_HERE) = 1;
+    const Indivisible indivisible;
+    place->word()->store(value, rl::mo_relaxed, MODEL_HERE);
+  }
+  void store(Word* word, std::uint64_t value, rl::memory_order order) {
+    word->store(value, order, MODEL_HERE);
+    if (order == rl::mo_relaxed) end_release_sequence_(internal::history_of(*word));
+  }
+  void destroy(const void* address) {
+    Place* const place = place_of(address, false);
+    if (place == nullptr || !place->is_alive) return;
+    (*place->life())(MODEL_HERE) = 0;
+    kill(place);
+  }
+  // Null: the memory there is nobody's but one thread's.
+  Word* find(const void* address) {
+    Place* const place = place_of(address, false);
+    if (place == nullptr || !place->is_alive) return nullptr;
+    static_cast<void>((*place->life())(MODEL_HERE).load());
+    return place->word();
+  }
+  Word* get(const void* address) {
+    Word* const word = find(address);
+    RL_ASSERT(word != nullptr);
+    return word;
+  }
+
+ private:
+  static constexpr std::size_t kPlaces = 8192;
+
+  struct SystemMemory : rl::context {
+    static void use() { rl::ctx().*(&SystemMemory::disable_alloc_) = 1; }
+  };
+  struct Place {
+    const void* address = nullptr;
+    bool is_alive = false;
+    alignas(Word) char memory[sizeof(Word)];
+    alignas(Life) char life_memory[sizeof(Life)];
+
+    Word* word() { return std::launder(reinterpret_cast<Word*>(memory)); }
+    Life* life() { return std::launder(reinterpret_cast<Life*>(life_memory)); }
+  };
+
+  static void kill(Place* place) {
+    place->word()->~Word();
+    place->life()->~Life();
+    place->is_alive = false;
+  }
+  Place* place_of(const void* address, bool make) {
+    std::size_t at = reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15u >> 40;
+    for (;; ++at) {
+      Place& place = places_[at % kPlaces];
+      if (place.address == address) return &place;
+      if (place.address != nullptr) continue;
+      if (!make) return nullptr;
+      if (used_count_ == kPlaces / 2) std::abort();
+      place.address = address;
+      place.is_alive = false;
+      used_[used_count_++] = static_cast<int>(at % kPlaces);
+      return &place;
+    }
+  }
+
+  Place places_[kPlaces];
+  int used_[kPlaces / 2];
+  int used_count_ = 0;
+  void (*end_release_sequence_)(rl::atomic_data*) = nullptr;
+};
+
+// Makes shared words of raw memory. Not by threads of the model.
+inline void adopt(void* memory, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += 8) {
+    std::uint64_t value;
+    std::memcpy(&value, static_cast<char*>(memory) + i, 8);
+    Words::all().create(static_cast<char*>(memory) + i, value);
+  }
+}
+
+inline void fence(const Site& site, rl::memory_order order) {
+  const rl::memory_order now = Sites::all().order_at(site, order, Kind::kFence);
+  if (now != rl::mo_relaxed) rl::atomic_thread_fence(now, MODEL_HERE);
+}
+
+}  // namespace model
