@@ -18,9 +18,7 @@ constexpr std::uint32_t kSessionOfStates = 900;
 
 std::uint64_t survival(base::Random* random) {
   const std::uint64_t how = random->below(4);
-  return how == 0   ? FailingDevice::kDropAll
-         : how == 1 ? FailingDevice::kKeepAll
-                    : random->next();
+  return how == 0 ? FailingDevice::kDropAll : how == 1 ? FailingDevice::kKeepAll : random->next();
 }
 
 }  // namespace
@@ -42,9 +40,9 @@ void Counts::add(const Counts& other) {
 }
 
 std::string CrashState::describe() const {
-  static constexpr const char* kNames[] = {"open",        "create",   "read", "write",
-                                           "sync",        "preallocate", "truncate", "size",
-                                           "list",        "remove",   "rename", "sync of directory"};
+  static constexpr const char* kNames[] = {"open", "create",      "read",     "write",
+                                           "sync", "preallocate", "truncate", "size",
+                                           "list", "remove",      "rename",   "sync of directory"};
   return std::string(is_half ? "in the midst of " : "before ") + "call " + std::to_string(call) +
          " (" + kNames[static_cast<std::size_t>(kind)] + (name.empty() ? "" : " " + name) + ")";
 }
@@ -93,8 +91,8 @@ std::string StateCheck::compare_content(const Content& all, Epoch epoch) const {
          difference(found, expected);
 }
 
-std::string StateCheck::open_early(Life* life, Options options,
-                                   const std::vector<Epoch>& allowed, Status* opened) {
+std::string StateCheck::open_early(Life* life, Options options, const std::vector<Epoch>& allowed,
+                                   Status* opened) {
   options.open_until = OpenUntil::kSnapshotReadable;
   *opened = life->open(options);
   if (!opened->is_ok()) return {};

@@ -1,7 +1,7 @@
 #pragma once
-// CrashState: what a device holds when power fails at one of its calls, and what an engine must make
-// of it: the state at the end of an epoch that is no older than the last one that was acknowledged,
-// in all storages and the catalog, also after more power failures while it recovers.
+// CrashState: what a device holds when power fails at one of its calls, and what an engine must
+// make of it: the state at the end of an epoch that is no older than the last one that was
+// acknowledged, in all storages and the catalog, also after more power failures while it recovers.
 
 #include <cstdint>
 #include <memory>

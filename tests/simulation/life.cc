@@ -95,8 +95,7 @@ Reading Life::read(const std::vector<std::string>& keys, const TxnOptions& optio
     const auto in_txn = [&]() -> Status {
       FOEDUS_TRY(Txn txn, engine::begin_txn(session, options));
       for (const StorageInfo& info : engine_->catalog().list()) {
-        StorageModel storage{info.id,      info.kind,          info.name,
-                             info.records, info.payload_bytes, {}};
+        StorageModel storage{info.id, info.kind, info.name, info.records, info.payload_bytes, {}};
         FOEDUS_TRY(occ::StorageControl* const control, create(storage));
         const Status read = read_storage(&txn, keys, control, &storage, &reading.wrong);
         if (!read.is_ok()) return Status(read).at_table(info.name);
@@ -115,8 +114,7 @@ Reading Life::read(const std::vector<std::string>& keys, const TxnOptions& optio
 }
 
 Status Life::read_storage(Txn* txn, const std::vector<std::string>& keys,
-                          occ::StorageControl* control, StorageModel* storage,
-                          std::string* wrong) {
+                          occ::StorageControl* control, StorageModel* storage, std::string* wrong) {
   Rows& rows = storage->rows;
   switch (storage->kind) {
     case StorageKind::kMasstree: {

@@ -26,15 +26,17 @@ Options make_options(base::Random* random, std::uint32_t sessions_max, bool glea
 
 // All that a transaction saw.
 struct Reading {
-  Status status;      // why it could not be read
-  Epoch covered;      // of a snapshot
+  Status status;  // why it could not be read
+  Epoch covered;  // of a snapshot
   Content content;
   std::string wrong;  // what can never be; empty: nothing
 };
 
 class Life {
  public:
-  Life(testing::FailingDevice* device, std::uint64_t seed) : device_(device), runtime_(seed) {}
+  Life(testing::FailingDevice* device, std::uint64_t seed) : device_(device), runtime_(seed) {
+    runtime_.starve("foedus-pool");  // it clears memory ahead of use, which is most of a short life
+  }
 
   Status open(const Options& options);
   bool is_open() const { return engine_ != nullptr; }

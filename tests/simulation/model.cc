@@ -156,8 +156,7 @@ void History::commit(Epoch epoch, std::vector<Change> changes) {
     return row == storage.rows.end() ? 0 : digest_of_row(storage, change.key, row->second);
   };
   for (const Change& change : changes) {
-    const bool is_of_row =
-        change.kind == Change::Kind::kPut || change.kind == Change::Kind::kErase;
+    const bool is_of_row = change.kind == Change::Kind::kPut || change.kind == Change::Kind::kErase;
     if (is_of_row) digest_ -= row_digest(change);
     apply_change(change, &now_);
     if (is_of_row) digest_ += row_digest(change);
@@ -167,16 +166,16 @@ void History::commit(Epoch epoch, std::vector<Change> changes) {
 }
 
 Epoch History::last_commit(Epoch epoch) const {
-  const auto after = std::upper_bound(
-      entries_.begin(), entries_.end(), epoch,
-      [](Epoch wanted, const Entry& entry) { return wanted < entry.epoch; });
+  const auto after =
+      std::upper_bound(entries_.begin(), entries_.end(), epoch,
+                       [](Epoch wanted, const Entry& entry) { return wanted < entry.epoch; });
   return after == entries_.begin() ? Epoch() : std::prev(after)->epoch;
 }
 
 std::uint64_t History::digest_at(Epoch epoch) const {
-  const auto after = std::upper_bound(
-      entries_.begin(), entries_.end(), epoch,
-      [](Epoch wanted, const Entry& entry) { return wanted < entry.epoch; });
+  const auto after =
+      std::upper_bound(entries_.begin(), entries_.end(), epoch,
+                       [](Epoch wanted, const Entry& entry) { return wanted < entry.epoch; });
   return after == entries_.begin() ? 0 : std::prev(after)->digest;
 }
 

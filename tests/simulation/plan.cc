@@ -25,9 +25,8 @@ std::set<std::uint64_t> numbers_of(const std::string& text) {
     if (part.empty()) continue;
     const std::size_t dash = part.find('-');
     const std::uint64_t first = std::strtoull(part.c_str(), nullptr, 10);
-    const std::uint64_t last = dash == std::string::npos
-                                   ? first
-                                   : std::strtoull(part.c_str() + dash + 1, nullptr, 10);
+    const std::uint64_t last =
+        dash == std::string::npos ? first : std::strtoull(part.c_str() + dash + 1, nullptr, 10);
     for (std::uint64_t i = first; i <= last; ++i) numbers.insert(i);
   }
   return numbers;

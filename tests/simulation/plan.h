@@ -1,8 +1,8 @@
 #pragma once
-// Plan: all that a simulated run depends on. Equal plans give equal runs, to the byte of every file.
-// The seed decides everything; the other fields are bounds within which it may, so that a run that
-// fails can be made smaller. Step i draws its chances from (seed, i) alone: to leave out a step
-// changes no other one's mind.
+// Plan: all that a simulated run depends on. Equal plans give equal runs, to the byte of every
+// file. The seed decides everything; the other fields are bounds within which it may, so that a run
+// that fails can be made smaller. Step i draws its chances from (seed, i) alone: to leave out a
+// step changes no other one's mind.
 
 #include <cstdint>
 #include <set>
@@ -20,9 +20,9 @@ struct Plan {
   bool gleans = true;          // on request and by pace
   bool ddl = true;
   bool restarts = true;
-  bool crashes = true;   // of the database itself, beside those of its copies
-  bool faults = true;    // EIO and ENOSPC
-  bool corrupts = true;  // copies that were closed in order
+  bool crashes = true;              // of the database itself, beside those of its copies
+  bool faults = true;               // EIO and ENOSPC
+  bool corrupts = true;             // copies that were closed in order
   std::set<std::uint64_t> omitted;  // steps
 
   // Every so manieth changing call of the device is crashed before, half way and after, from a step

@@ -29,7 +29,8 @@ class Shrinking {
     }
     omit_steps();
     for (std::uint64_t Plan::*bound : {&Plan::sessions, &Plan::storages, &Plan::keys}) {
-      while (attempt([bound](Plan* plan) { plan->*bound = std::max<std::uint64_t>(1, plan->*bound / 2); })) {
+      while (attempt(
+          [bound](Plan* plan) { plan->*bound = std::max<std::uint64_t>(1, plan->*bound / 2); })) {
       }
     }
     omit_steps();

@@ -74,9 +74,9 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 void print_json(const Counts& counts, std::uint64_t seeds, std::uint64_t digest, double seconds,
                 const std::string& repeat) {
-  static constexpr const char* kNames[] = {"open", "create", "read", "write", "sync",
-                                           "preallocate", "truncate", "size", "list", "remove",
-                                           "rename", "sync_directory"};
+  static constexpr const char* kNames[] = {"open", "create",      "read",     "write",
+                                           "sync", "preallocate", "truncate", "size",
+                                           "list", "remove",      "rename",   "sync_directory"};
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
   std::printf("{\"states\":%llu,\"seeds\":%llu,\"seconds\":%.1f,\"states_per_s\":%.1f,\"calls\":{",
               number(counts.states), number(seeds), seconds,
@@ -87,15 +87,15 @@ void print_json(const Counts& counts, std::uint64_t seeds, std::uint64_t digest,
     std::printf("%s\"%s\":%llu", comma, kNames[i], number(counts.by_kind[i]));
     comma = ",";
   }
-  std::printf("},\"half_writes\":%llu,\"recoveries\":%llu,\"second_crashes\":%llu,"
-              "\"early_opens\":%llu,\"continued\":%llu,\"verified\":%llu,\"corruptions\":%llu,"
-              "\"refusals\":%llu,\"commits\":%llu,\"conflicts\":%llu,\"faults\":%llu,"
-              "\"digest\":\"%016llx\",\"failed\":\"%s\"}\n",
-              number(counts.half_writes), number(counts.recoveries),
-              number(counts.second_crashes), number(counts.early_opens),
-              number(counts.continued), number(counts.verified), number(counts.corruptions),
-              number(counts.refusals), number(counts.commits), number(counts.conflicts),
-              number(counts.faults), number(digest), repeat.c_str());
+  std::printf(
+      "},\"half_writes\":%llu,\"recoveries\":%llu,\"second_crashes\":%llu,"
+      "\"early_opens\":%llu,\"continued\":%llu,\"verified\":%llu,\"corruptions\":%llu,"
+      "\"refusals\":%llu,\"commits\":%llu,\"conflicts\":%llu,\"faults\":%llu,"
+      "\"digest\":\"%016llx\",\"failed\":\"%s\"}\n",
+      number(counts.half_writes), number(counts.recoveries), number(counts.second_crashes),
+      number(counts.early_opens), number(counts.continued), number(counts.verified),
+      number(counts.corruptions), number(counts.refusals), number(counts.commits),
+      number(counts.conflicts), number(counts.faults), number(digest), repeat.c_str());
 }
 
 }  // namespace
@@ -121,8 +121,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "seed %llu, step %llu, after %llu states of this seed: %s\n",
                    static_cast<unsigned long long>(plan.seed),
                    static_cast<unsigned long long>(outcome.step),
-                   static_cast<unsigned long long>(outcome.counts.states),
-                   outcome.failure.c_str());
+                   static_cast<unsigned long long>(outcome.counts.states), outcome.failure.c_str());
       if (FLAGS_shrink) plan = foedus::simulation::shrink(plan, outcome, FLAGS_shrink_seconds);
       repeat = foedus::simulation::command_of(plan);
       std::fprintf(stderr, "to repeat: %s\n", repeat.c_str());

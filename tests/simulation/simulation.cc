@@ -84,7 +84,9 @@ void Simulation::step() {
   tell("step " + std::to_string(step_) + ": " + std::to_string(what) + ", epoch " +
        std::to_string(open_life_->current().number()) + ", durable " +
        std::to_string(open_life_->durable().number()));
-  if (what < 56) {
+  if (what < 6) {
+    step_many();
+  } else if (what < 56) {
     step_transaction(false, false);
   } else if (what < 64) {
     step_transaction(true, random_.below(2) == 0);
@@ -180,9 +182,8 @@ void Simulation::settle() {
 void Simulation::open() {
   base::Random random(chance_of(plan_.seed, kStreamOfLives, lives_++));
   life_ = std::make_unique<Life>(&device_, random.next());
-  const Options options =
-      make_options(&random, static_cast<std::uint32_t>(plan_.sessions) + kSessionsOfReaders,
-                   plan_.gleans);
+  const Options options = make_options(
+      &random, static_cast<std::uint32_t>(plan_.sessions) + kSessionsOfReaders, plan_.gleans);
   if (plan_.faults && random.below(10) == 0) {
     // An error while it opens: told, or one that it could do without.
     static constexpr Call kCalls[] = {Call::kWrite, Call::kSync,          Call::kCreate,
@@ -201,8 +202,7 @@ void Simulation::open() {
   Status opened;
   ++outcome_.counts.recoveries;
   if (random.below(4) == 0) {
-    const std::vector<Epoch> allowed =
-        history_.ends_between(floor_, std::max(floor_, ceiling_));
+    const std::vector<Epoch> allowed = history_.ends_between(floor_, std::max(floor_, ceiling_));
     const std::string wrong = check_->open_early(life_.get(), options, allowed, &opened);
     if (!wrong.empty()) fail(wrong);
   } else {
@@ -220,9 +220,9 @@ void Simulation::look_at_recovered() {
   const Epoch last = std::max(floor_, ceiling_);
   std::vector<Epoch> allowed = history_.ends_between(floor_, last);
   // Two epochs may end with the same state: then the one that the engine thinks it is.
-  allowed.push_back(std::clamp(std::max(life_->engine().log()->durable_epoch_found(),
-                                        life_->engine().snapshots().covered()),
-                               floor_, last));
+  allowed.push_back(std::clamp(
+      std::max(life_->engine().log()->durable_epoch_found(), life_->engine().snapshots().covered()),
+      floor_, last));
   const Epoch found = check_->match(reading, allowed, &wrong);
   if (!wrong.empty()) return fail("after open: " + wrong);
   tell("opened: floor " + std::to_string(floor_.number()) + ", ceiling " +
@@ -272,6 +272,7 @@ void Simulation::end(End how) {
   }
   life_.reset();
   if (!closed.is_ok()) device_.crash_process();
+  device_.clear_faults();  // one may not have come to pass yet
   is_faulty_ = false;
   is_full_ = false;
   if (how != End::kClose || !closed.is_ok() || !plan_.corrupts || has_failed()) return;

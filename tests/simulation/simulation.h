@@ -5,7 +5,8 @@
 //
 //   S1  Equal plans give equal runs: the same calls of the device in the same order, and the same
 //       bytes after each step.
-//   S2  All is done by the calling thread, but the checks of crash states, which have a thread each,
+//   S2  All is done by the calling thread, but the checks of crash states, which have a thread
+//   each,
 //       one at a time: what the engine keeps for a thread is not changed by how many of them there
 //       are.
 //   S3  A transaction that has committed saw what the model has at that moment. A snapshot is the
@@ -30,9 +31,9 @@
 namespace foedus::simulation {
 
 struct Outcome {
-  std::string failure;     // empty: the run is as it should be
-  std::uint64_t step = 0;  // of the failure
-  std::uint64_t call = 0;  // the state that failed; 0: it was none
+  std::string failure;       // empty: the run is as it should be
+  std::uint64_t step = 0;    // of the failure
+  std::uint64_t call = 0;    // the state that failed; 0: it was none
   std::uint64_t digest = 0;  // of all calls of the device
   Counts counts;
 };
@@ -79,6 +80,7 @@ class Simulation {
 
   // ---- steps -----------------------------------------------------------------------------------
   void step_transaction(bool in_one_go, bool for_update);
+  void step_many();
   bool begin(Open* open);
   bool operate(Open* open, bool for_update);
   void commit(Open* open);
@@ -113,8 +115,8 @@ class Simulation {
   std::uint64_t serial_ = 0;
   std::uint64_t names_ = 0;
 
-  bool is_faulty_ = false;   // errors of the device may be seen
-  bool is_full_ = false;     // it is out of space only
+  bool is_faulty_ = false;  // errors of the device may be seen
+  bool is_full_ = false;    // it is out of space only
   std::uint64_t fault_ends_at_ = 0;
 
   std::uint64_t step_ = 0;

@@ -13,9 +13,7 @@ using testing::Call;
 constexpr std::uint64_t kAfterFullUs = 3'000'000;
 constexpr std::uint32_t kSessionOfProbe = 800;
 
-bool is_write(const Operation& operation) {
-  return operation.kind >= Operation::Kind::kPut;
-}
+bool is_write(const Operation& operation) { return operation.kind >= Operation::Kind::kPut; }
 
 }  // namespace
 
@@ -63,7 +61,6 @@ bool Simulation::operate(Open* open, bool for_update) {
 // Who holds locks between operations would let others wait for ever in this one thread: so those
 // transactions are made in one go.
 void Simulation::step_transaction(bool in_one_go, bool for_update) {
-  if (sessions_.empty()) return;
   Open& open = sessions_[random_.below(sessions_.size())];
   if (in_one_go) open.txn.reset();
   if (open.txn == nullptr && !begin(&open)) return;
@@ -82,9 +79,8 @@ void Simulation::commit(Open* open) {
   if (!ticket.is_ok()) {
     if (ticket.code() == ErrorCode::kConflict) ++outcome_.counts.conflicts;
     const bool uses_dropped =
-        std::any_of(open->operations.begin(), open->operations.end(), [this](const auto& one) {
-          return !history_.now().contains(one.storage);
-        });
+        std::any_of(open->operations.begin(), open->operations.end(),
+                    [this](const auto& one) { return !history_.now().contains(one.storage); });
     if (ticket.code() == ErrorCode::kNotFound && uses_dropped) return;
     is_expected(ticket.status(), "commit");
     return;
@@ -139,6 +135,12 @@ void Simulation::wait_durable() {
   if (open_life_->durable() < epoch) fail("what was acknowledged is not durable");
 }
 
+// Many, so that pages split, chains grow and rings wrap between two calls of the device.
+void Simulation::step_many() {
+  const std::uint64_t count = 2 + random_.below(30);
+  for (std::uint64_t i = 0; i < count && !has_failed(); ++i) step_transaction(true, false);
+}
+
 // ---- looking at all
 // -----------------------------------------------------------------------------
 
@@ -184,8 +186,8 @@ void Simulation::create_storage() {
   storage.name = "storage " + std::to_string(number);
   if (storage.kind == StorageKind::kArray) {
     storage.records = 1 + chance_of(plan_.seed, 7, number) % 700;
-    storage.payload_bytes = 8 * static_cast<std::uint32_t>(
-                                    1 + chance_of(plan_.seed, 8, number) % 12);
+    storage.payload_bytes =
+        8 * static_cast<std::uint32_t>(1 + chance_of(plan_.seed, 8, number) % 12);
   }
   for (const auto& [id, other] : history_.now()) {
     // The same name again: one that was dropped, or whose creation was lost.
@@ -249,9 +251,9 @@ void Simulation::begin_fault() {
     device_.fail(Call::kPreallocate, 0, ENOSPC, true);
     return;
   }
-  static constexpr Call kCalls[] = {Call::kWrite, Call::kSync,          Call::kCreate,
-                                    Call::kRead,  Call::kSyncDirectory, Call::kRename,
-                                    Call::kRemove, Call::kList,         Call::kOpen};
+  static constexpr Call kCalls[] = {Call::kWrite,  Call::kSync,          Call::kCreate,
+                                    Call::kRead,   Call::kSyncDirectory, Call::kRename,
+                                    Call::kRemove, Call::kList,          Call::kOpen};
   device_.fail(kCalls[random_.below(std::size(kCalls))], random_.below(10), EIO,
                random_.below(2) == 0);
 }
@@ -281,8 +283,7 @@ void Simulation::end_fault() {
     if (!begin(&open)) continue;
     Operation operation = make_operation(&random_, history_.now(), keys_, kSessionOfProbe,
                                          open.options.read_only, false, &serial_);
-    const Status status =
-        perform(open.txn.get(), open_life_->find(operation.storage), &operation);
+    const Status status = perform(open.txn.get(), open_life_->find(operation.storage), &operation);
     is_expected(status, "a transaction after a fault");
     if (!status.is_ok()) continue;
     open.operations.push_back(std::move(operation));

@@ -9,10 +9,13 @@ namespace {
 
 using Kind = Operation::Kind;
 
+constexpr std::size_t kHotKeys = 4;  // so that transactions meet
+
 std::string random_payload(base::Random* random, std::size_t bytes_max) {
   const std::uint64_t how = random->below(40);
-  std::size_t bytes = how == 0 ? random->below(10'000) : how < 6 ? random->below(1'500)
-                                                                 : random->below(120);
+  std::size_t bytes = how == 0  ? random->below(10'000)
+                      : how < 6 ? random->below(1'500)
+                                : random->below(120);
   std::string payload(std::min(bytes, bytes_max), static_cast<char>('a' + random->below(26)));
   for (std::size_t i = 0; i + 8 <= payload.size(); i += 256) {
     const std::uint64_t word = random->next();
@@ -23,8 +26,8 @@ std::string random_payload(base::Random* random, std::size_t bytes_max) {
 
 Kind choose_keyed(base::Random* random, bool read_only) {
   static constexpr Kind kReads[] = {Kind::kGet, Kind::kGet, Kind::kReadAt, Kind::kContains};
-  static constexpr Kind kWrites[] = {Kind::kPut,    Kind::kPut,   Kind::kPut,     Kind::kInsert,
-                                     Kind::kInsert, Kind::kErase, Kind::kErase,   Kind::kUpdate,
+  static constexpr Kind kWrites[] = {Kind::kPut,     Kind::kPut,      Kind::kPut,   Kind::kInsert,
+                                     Kind::kInsert,  Kind::kErase,    Kind::kErase, Kind::kUpdate,
                                      Kind::kWriteAt, Kind::kIncrement};
   if (read_only || random->below(3) == 0) return kReads[random->below(std::size(kReads))];
   return kWrites[random->below(std::size(kWrites))];
@@ -66,9 +69,9 @@ Status perform_keyed(Txn* txn, const KeyedStorage& storage, Operation* operation
     }
     case Kind::kGetForUpdate: {
       std::string payload(1u << 17, '\0');
-      FOEDUS_TRY(const std::size_t bytes,
-                 txn->get_for_update(storage, op.key,
-                                     std::as_writable_bytes(std::span<char>(payload))));
+      FOEDUS_TRY(
+          const std::size_t bytes,
+          txn->get_for_update(storage, op.key, std::as_writable_bytes(std::span<char>(payload))));
       op.seen.rows.emplace_back("", payload.substr(0, bytes));
       return {};
     }
@@ -145,7 +148,8 @@ Operation make_operation(base::Random* random, const Content& content,
   Operation op;
   op.storage = storage.id;
   op.storage_kind = storage.kind;
-  op.key = keys[random->below(keys.size())];
+  const bool is_hot = random->below(3) == 0;
+  op.key = keys[random->below(is_hot ? std::min(keys.size(), kHotKeys) : keys.size())];
   op.offset = static_cast<std::uint32_t>(random->below(24));
   op.bytes = static_cast<std::uint32_t>(1 + random->below(12));
   op.delta = static_cast<std::int64_t>(random->below(1000)) - 500;
@@ -157,7 +161,8 @@ Operation make_operation(base::Random* random, const Content& content,
   }
   if (storage.kind == StorageKind::kArray) {
     op.kind = choose_array(random, read_only);
-    op.index = random->below(storage.records);
+    op.index = random->below(is_hot ? std::min<std::uint64_t>(storage.records, kHotKeys)
+                                    : storage.records);
     op.key = index_key(op.index);
     op.offset = static_cast<std::uint32_t>(random->below(storage.payload_bytes));
     op.payload = random_payload(random, storage.payload_bytes);
@@ -182,8 +187,8 @@ Operation make_operation(base::Random* random, const Content& content,
 Status perform(Txn* txn, occ::StorageControl* control, Operation* operation) {
   Status status = perform_any(txn, control, operation);
   const ErrorCode code = status.code();
-  if (code != ErrorCode::kOk && code != ErrorCode::kNotFound &&
-      code != ErrorCode::kAlreadyExists && code != ErrorCode::kInvalidArgument) {
+  if (code != ErrorCode::kOk && code != ErrorCode::kNotFound && code != ErrorCode::kAlreadyExists &&
+      code != ErrorCode::kInvalidArgument) {
     return status;
   }
   operation->seen.code = code;
@@ -293,8 +298,7 @@ class Expectation {
 
 }  // namespace
 
-Operation::Seen expect(const Operation& operation, Content* content,
-                       std::vector<Change>* changes) {
+Operation::Seen expect(const Operation& operation, Content* content, std::vector<Change>* changes) {
   if (!content->contains(operation.storage)) {
     Operation::Seen seen;
     seen.code = ErrorCode::kNotFound;
@@ -304,9 +308,9 @@ Operation::Seen expect(const Operation& operation, Content* content,
 }
 
 std::string to_string(const Operation& operation) {
-  static constexpr const char* kNames[] = {"get",    "read_at", "contains", "get_for_update",
-                                           "scan",   "put",     "insert",   "update",
-                                           "erase",  "write_at", "increment", "append"};
+  static constexpr const char* kNames[] = {"get",   "read_at",  "contains",  "get_for_update",
+                                           "scan",  "put",      "insert",    "update",
+                                           "erase", "write_at", "increment", "append"};
   std::string text = kNames[static_cast<std::size_t>(operation.kind)];
   text += " of storage " + std::to_string(operation.storage) + " returned ";
   text += foedus::to_string(operation.seen.code);

@@ -17,8 +17,18 @@ namespace foedus::simulation {
 
 struct Operation {
   enum class Kind : std::uint8_t {
-    kGet, kReadAt, kContains, kGetForUpdate, kScan,
-    kPut, kInsert, kUpdate, kErase, kWriteAt, kIncrement, kAppend
+    kGet,
+    kReadAt,
+    kContains,
+    kGetForUpdate,
+    kScan,
+    kPut,
+    kInsert,
+    kUpdate,
+    kErase,
+    kWriteAt,
+    kIncrement,
+    kAppend
   };
   // What it returned; rows of a scan, or one payload without a key.
   struct Seen {
@@ -30,7 +40,7 @@ struct Operation {
   Kind kind = Kind::kGet;
   std::uint32_t storage = 0;
   StorageKind storage_kind = StorageKind::kMasstree;
-  std::string key;      // arrays: index_key()
+  std::string key;  // arrays: index_key()
   std::uint64_t index = 0;
   std::string high;     // kScan
   std::string payload;  // of writes
