@@ -28,6 +28,7 @@ void Counts::add(const Counts& other) {
   for (std::size_t i = 0; i < testing::kCallKinds; ++i) by_kind[i] += other.by_kind[i];
   half_writes += other.half_writes;
   recoveries += other.recoveries;
+  deaths += other.deaths;
   second_crashes += other.second_crashes;
   early_opens += other.early_opens;
   continued += other.continued;
@@ -163,7 +164,11 @@ std::string StateCheck::crash_again(FailingDevice* device, base::Random* random,
       if (plan_.gleans && random->below(2) == 0) static_cast<void>(life.glean().is_ok());
     }
   }
-  device->crash_power(survival(random));
+  if (random->below(3) == 0) {
+    device->crash_process();
+  } else {
+    device->crash_power(survival(random));
+  }
   ++counts_->states;
   return {};
 }
@@ -227,7 +232,15 @@ std::string StateCheck::go_on(FailingDevice* device, Life* life, Content content
 std::string StateCheck::run(CrashState state) {
   base::Random random(chance_of(plan_.seed, 2, 2 * state.call + (state.is_half ? 1 : 0)));
   FailingDevice& device = *state.device;
-  device.crash_power(survival(&random));
+  // Where the process dies first, what is found later is in the system's cache only, and may be
+  // lost when power fails in the midst of relying on it.
+  const bool dies = random.below(4) == 0;
+  if (dies) {
+    ++counts_->deaths;
+    device.crash_process();
+  } else {
+    device.crash_power(survival(&random));
+  }
   ++counts_->states;
   ++counts_->by_kind[static_cast<std::size_t>(state.kind)];
   counts_->half_writes += state.is_half ? 1 : 0;
@@ -235,7 +248,9 @@ std::string StateCheck::run(CrashState state) {
   const auto steps = [&]() -> std::string {
     std::string wrong;
     if (random.below(8) == 0) wrong = verify(device);
-    for (int i = 0; i < 2 && wrong.empty() && random.below(4) == 0; ++i) {
+    for (int i = 0; i < 3 && wrong.empty(); ++i) {
+      const bool again = i == 0 && dies ? random.below(4) != 0 : random.below(4) == 0;
+      if (!again) break;
       wrong = crash_again(&device, &random, &allowed);
     }
     if (!wrong.empty()) return wrong;

@@ -17,10 +17,11 @@
 namespace foedus::simulation {
 
 struct Counts {
-  std::uint64_t states = 0;  // images of a device after a power failure that were recovered
+  std::uint64_t states = 0;  // images of a device after a crash that were recovered
   std::uint64_t by_kind[testing::kCallKinds] = {};  // of the call at which it failed
   std::uint64_t half_writes = 0;
   std::uint64_t recoveries = 0;
+  std::uint64_t deaths = 0;  // of the process, power failed later or not at all
   std::uint64_t second_crashes = 0;
   std::uint64_t early_opens = 0;
   std::uint64_t continued = 0;  // transactions were made on it, and it crashed again

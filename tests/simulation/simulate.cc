@@ -88,14 +88,15 @@ void print_json(const Counts& counts, std::uint64_t seeds, std::uint64_t digest,
     comma = ",";
   }
   std::printf(
-      "},\"half_writes\":%llu,\"recoveries\":%llu,\"second_crashes\":%llu,"
+      "},\"half_writes\":%llu,\"recoveries\":%llu,\"deaths\":%llu,\"second_crashes\":%llu,"
       "\"early_opens\":%llu,\"continued\":%llu,\"verified\":%llu,\"corruptions\":%llu,"
       "\"refusals\":%llu,\"commits\":%llu,\"conflicts\":%llu,\"faults\":%llu,"
       "\"digest\":\"%016llx\",\"failed\":\"%s\"}\n",
-      number(counts.half_writes), number(counts.recoveries), number(counts.second_crashes),
-      number(counts.early_opens), number(counts.continued), number(counts.verified),
-      number(counts.corruptions), number(counts.refusals), number(counts.commits),
-      number(counts.conflicts), number(counts.faults), number(digest), repeat.c_str());
+      number(counts.half_writes), number(counts.recoveries), number(counts.deaths),
+      number(counts.second_crashes), number(counts.early_opens), number(counts.continued),
+      number(counts.verified), number(counts.corruptions), number(counts.refusals),
+      number(counts.commits), number(counts.conflicts), number(counts.faults), number(digest),
+      repeat.c_str());
 }
 
 }  // namespace

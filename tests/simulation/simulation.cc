@@ -96,17 +96,17 @@ void Simulation::step() {
     wait_durable();
   } else if (what < 84) {
     if (plan_.gleans) is_expected(open_life_->glean(), "glean");
-  } else if (what < 88) {
+  } else if (what < 87) {
     read_snapshot();
-  } else if (what < 91) {
+  } else if (what < 89) {
     check_all();
-  } else if (what < 94) {
+  } else if (what < 92) {
     change_catalog();
-  } else if (what < 96) {
+  } else if (what < 94) {
     if (plan_.restarts) end(End::kClose);
-  } else if (what < 98) {
+  } else if (what < 96) {
     if (plan_.crashes) end(random_.below(2) == 0 ? End::kDie : End::kPowerFails);
-  } else if (what == 98) {
+  } else if (what == 96) {
     if (plan_.crashes) lose_power_soon();
   } else {
     begin_fault();

@@ -27,7 +27,8 @@ Result<ClosedDatabase> ClosedDatabase::of(std::unique_ptr<device::Device> device
                   snapshot::parse_snapshot_name(name).has_value();
   }
   if (!is_database) {
-    return Status::error(ErrorCode::kNotFound, "there is no database in directory " + database.device->path());
+    return Status::error(ErrorCode::kNotFound,
+                         "there is no database in directory " + database.device->path());
   }
   std::sort(database.manifests.begin(), database.manifests.end());
   return database;
