@@ -272,7 +272,7 @@ void Simulation::end(End how) {
   }
   life_.reset();
   if (!closed.is_ok()) device_.crash_process();
-  device_.clear_faults();  // one may not have come to pass yet
+  clear_faults();  // one may not have come to pass yet
   is_faulty_ = false;
   is_full_ = false;
   if (how != End::kClose || !closed.is_ok() || !plan_.corrupts || has_failed()) return;

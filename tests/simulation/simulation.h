@@ -92,7 +92,10 @@ class Simulation {
   void change_catalog();
   void create_storage();
   void drop_storage();
+  // Repeats it once there is room again, if there was none.
+  Status with_room(const std::function<Status()>& change);
   void begin_fault();
+  void clear_faults();
   void end_fault();
   void lose_power_soon();
 

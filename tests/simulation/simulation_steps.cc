@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "foedus-core/base/invariant.h"
 #include "tests/simulation/simulation.h"
 
 namespace foedus::simulation {
@@ -197,9 +198,14 @@ void Simulation::create_storage() {
   Result<occ::StorageControl*> created(ErrorCode::kClosed);
   {
     const PlaceWatch watch([&](std::string_view place) {
-      if (place == "engine:ddl_serialized") epoch = open_life_->current();
+      const bool is_first = place == "engine:ddl_serialized" && !epoch.is_valid();
+      if (is_first) epoch = open_life_->current();
     });
-    created = open_life_->create(storage);
+    const Status status = with_room([&] {
+      created = open_life_->create(storage);
+      return created.status();
+    });
+    FOEDUS_INVARIANT(status.code() == created.code());
   }
   if (!is_expected(created.status(), "create") || !created.is_ok()) return;
   if (!epoch.is_valid()) return fail(storage.name + " was there already");
@@ -217,9 +223,10 @@ void Simulation::drop_storage() {
   Status dropped;
   {
     const PlaceWatch watch([&](std::string_view place) {
-      if (place == "engine:ddl_serialized") epoch = open_life_->current();
+      const bool is_first = place == "engine:ddl_serialized" && !epoch.is_valid();
+      if (is_first) epoch = open_life_->current();
     });
-    dropped = open_life_->engine().catalog().drop(storage.name);
+    dropped = with_room([&] { return open_life_->engine().catalog().drop(storage.name); });
   }
   if (!is_expected(dropped, "drop") || !dropped.is_ok()) return;
   history_.commit(epoch, {{Change::Kind::kDrop, storage.id, "", "", {}}});
@@ -230,10 +237,19 @@ void Simulation::drop_storage() {
 }
 
 void Simulation::change_catalog() {
-  if (!plan_.ddl || is_faulty_) return;
+  if (!plan_.ddl || (is_faulty_ && !is_full_)) return;
   const std::size_t count = history_.now().size();
   if (count > 1 && (count >= plan_.storages || random_.below(2) == 0)) return drop_storage();
   create_storage();
+}
+
+// What was told of a full device may be in the ring already; the next call finishes it.
+Status Simulation::with_room(const std::function<Status()>& change) {
+  Status status = change();
+  if (!is_full_ || status.code() != ErrorCode::kOutOfSpace) return status;
+  clear_faults();
+  open_life_->runtime().run_for(kAfterFullUs);
+  return change();
 }
 
 // ---- faults
@@ -245,6 +261,10 @@ void Simulation::begin_fault() {
   is_faulty_ = true;
   fault_ends_at_ = step_ + 1 + random_.below(12);
   is_full_ = random_.below(2) == 0;
+  if (is_full_ && random_.below(2) == 0) {
+    device_.set_capacity(device_.used_bytes() + random_.below(64) * 1024);
+    return;
+  }
   if (is_full_) {
     device_.fail(Call::kWrite, random_.below(6), ENOSPC, true);
     device_.fail(Call::kCreate, 0, ENOSPC, true);
@@ -258,10 +278,15 @@ void Simulation::begin_fault() {
                random_.below(2) == 0);
 }
 
+void Simulation::clear_faults() {
+  device_.clear_faults();
+  device_.set_capacity(testing::FailingDevice::kUnlimited);
+}
+
 // After ENOSPC all works again. After EIO the log may have failed for good; reads go on.
 void Simulation::end_fault() {
   if (!is_faulty_) return;
-  device_.clear_faults();
+  clear_faults();
   open_life_->runtime().run_for(kAfterFullUs);
   const bool has_log_failed = open_life_->engine().log_has_failed();
   if (is_full_ && has_log_failed) return fail("a full device has ended the log");

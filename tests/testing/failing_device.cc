@@ -210,6 +210,11 @@ void FailingDevice::lose_power_after(std::uint64_t skip) {
   power_skip_ = skip;
 }
 
+std::uint64_t FailingDevice::used_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return used_bytes_locked();
+}
+
 std::uint64_t FailingDevice::used_bytes_locked() const {
   std::uint64_t used = 0;
   for (const auto& [name, content] : names_) used += content->visible.size();

@@ -67,6 +67,8 @@ class FailingDevice : public device::Device {
   bool has_lost_power() const { return power_is_lost_; }
   // Bytes of all files together; writes and preallocations beyond are ENOSPC.
   void set_capacity(std::uint64_t bytes) { capacity_bytes_ = bytes; }
+  static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+  std::uint64_t used_bytes() const;
   // A planted bug: the sync of a file, or of the directory, after `skip` more of its kind reports
   // success and does nothing; if `sticky` all later ones, too.
   void skip_sync(Call kind, std::uint64_t skip, bool sticky = false);
