@@ -196,6 +196,7 @@ Status SegmentWriter::sync() {
   if (status.is_ok()) {
     synced_bytes_ = position_;
     synced_mark_epoch_ = mark_epoch_;
+    synced_epochs_ = epochs_;
   } else {
     is_poisoned_ = true;  // L16
   }
@@ -210,8 +211,8 @@ Status SegmentWriter::seal(std::uint64_t cut_epoch) {
                          .valid_bytes = synced_bytes_,
                          .cut_epoch = cut_epoch,
                          .mark_epoch = synced_mark_epoch_,
-                         .oldest_epoch = epochs_.oldest,
-                         .newest_epoch = epochs_.newest};
+                         .oldest_epoch = synced_epochs_.oldest,
+                         .newest_epoch = synced_epochs_.newest};
   return write_seal(file_.get(), block_.get(), seal);
 }
 

@@ -118,6 +118,7 @@ class SegmentWriter {
   bool is_poisoned_ = false;
   bool has_remnants_ = false;  // of a frame that did not fit, behind position_
   FrameEpochs epochs_;
+  FrameEpochs synced_epochs_;
   std::unique_ptr<Block> leading_;
   std::unique_ptr<Block> trailing_;
   std::unique_ptr<SegmentBlock> block_;

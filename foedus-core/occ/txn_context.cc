@@ -30,8 +30,7 @@ bool holds_number(std::uint32_t at, const ReadRange& range) {
          at + 8ull <= static_cast<std::uint64_t>(range.offset) + range.out_bytes;
 }
 
-// Adds to the number at `at` of the payload, if `range` holds it. REQUIRES: it is not cut by the
-// range.
+// Adds to the number at `at` of the payload, if `range` holds all of it.
 void overlay_increment(std::uint32_t at, std::uint64_t delta, ReadRange* range) {
   if (!holds_number(at, *range)) return;
   std::uint64_t value;

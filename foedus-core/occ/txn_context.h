@@ -264,6 +264,13 @@ class TxnContext {
   Found read_own(StorageControl* storage, page::RecordHeader* record, const WriteSet::Own& own,
                  ReadRange* range, CopyBase&& copy_base);
 
+  template <typename CopyBase>
+  Found read_own_whole(StorageControl* storage, page::RecordHeader* record,
+                       const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base);
+  template <typename CopyBase>
+  Found read_own_range(StorageControl* storage, page::RecordHeader* record,
+                       const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base);
+
   static constexpr std::size_t kLastPages = 8;
   static constexpr unsigned kBegunBits = 6;
   static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;
@@ -326,22 +333,35 @@ Found TxnContext::read_below(StorageControl* storage, page::RecordHeader* record
 template <typename CopyBase>
 Found TxnContext::read_own(StorageControl* storage, page::RecordHeader* record,
                            const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base) {
-  if (cuts_increment(own, *range)) {
-    // The carry into the wanted part needs the rest of the number: take the whole payload.
-    ReadRange whole;
-    whole.out = nullptr;
-    Found found = read_own(storage, record, own, &whole, copy_base);
-    if (found != Found::kPresent) return found;
-    whole_payload_.resize(whole.payload_bytes);
-    whole.out = whole_payload_.data();
-    whole.out_bytes = whole.payload_bytes;
-    found = read_own(storage, record, own, &whole, copy_base);
-    if (found != Found::kPresent) return found;
-    range->payload_bytes = whole.payload_bytes;
-    const std::uint32_t wanted = range->wanted_of(whole.payload_bytes);
-    if (wanted != 0) std::memcpy(range->out, whole.out + range->offset, wanted);
-    return found;
-  }
+  return cuts_increment(own, *range) ? read_own_whole(storage, record, own, range, copy_base)
+                                     : read_own_range(storage, record, own, range, copy_base);
+}
+
+// The carry into the wanted part needs the rest of the number: takes the whole payload.
+template <typename CopyBase>
+Found TxnContext::read_own_whole(StorageControl* storage, page::RecordHeader* record,
+                                 const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base) {
+  ReadRange whole;
+  Found found = read_own_range(storage, record, own, &whole, copy_base);
+  if (found != Found::kPresent) return found;
+  whole_payload_.resize(whole.payload_bytes);
+  whole.out = whole_payload_.data();
+  whole.out_bytes = whole.payload_bytes;
+  found = read_own_range(storage, record, own, &whole, copy_base);
+  if (found != Found::kPresent) return found;
+  // Another size than a moment ago, or one that cuts an own increment, which was made when the
+  // record was longer: others have written it since, and this transaction cannot commit.
+  if (whole.payload_bytes != whole.out_bytes || cuts_increment(own, whole)) return Found::kConflict;
+  range->payload_bytes = whole.payload_bytes;
+  const std::uint32_t wanted = range->wanted_of(whole.payload_bytes);
+  if (wanted != 0) std::memcpy(range->out, whole.out + range->offset, wanted);
+  return found;
+}
+
+// Increments that `range` cuts are left out.
+template <typename CopyBase>
+Found TxnContext::read_own_range(StorageControl* storage, page::RecordHeader* record,
+                                 const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base) {
   bool present = false;
   if (!begins_with_whole(own)) {
     const Found below = read_below(storage, record, range, copy_base);

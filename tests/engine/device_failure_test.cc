@@ -112,6 +112,42 @@ TEST(DeviceFailureTest, a_create_that_found_no_room_is_finished_by_the_next_one)
   must(db.engine->catalog().open(meta));
 }
 
+// Goal: a drop that was told of a full device is finished by the next one, its name can be given
+// again, and the log that holds both is one that can be opened. Method: the device is full before
+// the drop's record is in the ring, or when it is to be written.
+TEST(DeviceFailureTest, a_drop_that_found_no_room_is_finished_by_the_next_one) {
+  for (const bool ring_is_full : {false, true}) {
+    SCOPED_TRACE(ring_is_full);
+    FailingDevice device;
+    storage_meta::StorageMeta meta;
+    meta.name = "second";
+    {
+      Small db(&device);
+      must(db.engine->catalog().open(meta));
+      device.fail(Call::kWrite, 0, ENOSPC, true);
+      if (ring_is_full) {
+        Status full;
+        for (int i = 0; i < 1000 && full.is_ok(); ++i) {
+          full = db.put("k" + std::to_string(i), std::string(1000, 'x'), Durability::kAsync);
+        }
+      }
+      EXPECT_EQ(db.engine->catalog().drop("second").code(), ErrorCode::kOutOfSpace);
+      EXPECT_EQ(db.engine->catalog().drop("second").code(), ErrorCode::kOutOfSpace);
+      device.clear_faults();
+      db.runtime.run_for(1'000'000);
+      must(db.engine->catalog().drop("second"));
+      EXPECT_EQ(db.engine->catalog().drop("second").code(), ErrorCode::kNotFound);
+      EXPECT_EQ(db.engine->catalog().list().size(), 1u);
+      meta.kind = StorageKind::kHash;
+      must(db.engine->catalog().open(meta));
+      must(db.engine->close());
+    }
+    Small db(&device);
+    EXPECT_EQ(db.engine->catalog().list().size(), 2u);
+    must(db.engine->catalog().open(meta));
+  }
+}
+
 TEST(DeviceFailureTest, a_storage_that_could_not_be_logged_is_not_there) {
   FailingDevice device;
   Small db(&device);

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t kSectorBytes = 512;
 
-bool is_changing(Call kind) {
-  return kind != Call::kOpen && kind != Call::kRead && kind != Call::kSize && kind != Call::kList;
-}
-
 Status failed(const std::string& what, int error_number) {
   return Status::system_error(ErrorCode::kIoError, what, error_number);
 }
@@ -25,22 +21,24 @@ Status failed(const std::string& what, int error_number) {
 class FailingFile : public device::File {
  public:
   FailingFile(FailingDevice* owner, std::shared_ptr<FailingDevice::Content> content,
-              std::string path)
+              std::string name)
       : owner_(owner),
         content_(std::move(content)),
-        path_(std::move(path)),
+        name_(std::move(name)),
+        path_(owner->path_ + "/" + name_),
         generation_(owner->generation_) {}
 
   const std::string& path() const override { return path_; }
   bool is_direct() const override { return false; }
 
   Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override {
+    owner_->observe({Call::kRead, name_, offset});
     const std::lock_guard lock(owner_->mutex_);
     if (const int error = begin_locked(Call::kRead)) return failed("cannot read " + path_, error);
-    const std::vector<char>& image = content_->visible;
+    const DiskImage& image = content_->visible;
     if (offset >= image.size()) return std::size_t{0};
     const std::size_t count = std::min<std::size_t>(bytes, image.size() - offset);
-    std::memcpy(to, image.data() + offset, count);
+    image.read(offset, static_cast<char*>(to), count);
     return count;
   }
 
@@ -51,6 +49,7 @@ class FailingFile : public device::File {
       const char* const from = static_cast<const char*>(parts[i].data);
       all.insert(all.end(), from, from + parts[i].bytes);
     }
+    owner_->observe({Call::kWrite, name_, offset, &all});
     const std::lock_guard lock(owner_->mutex_);
     const int error = begin_locked(Call::kWrite);
     if (generation_ != owner_->generation_) return failed("cannot write " + path_, error);
@@ -72,6 +71,7 @@ class FailingFile : public device::File {
   }
 
   Status sync() override {
+    owner_->observe({Call::kSync, name_});
     const std::lock_guard lock(owner_->mutex_);
     const int error = begin_locked(Call::kSync);
     if (generation_ != owner_->generation_) return failed("cannot sync " + path_, error);
@@ -79,10 +79,10 @@ class FailingFile : public device::File {
       content_->unsynced.clear();  // V2: given up without another word
       return failed("cannot sync " + path_, error);
     }
+    if (owner_->skips_sync_locked(Call::kSync)) return {};
     // Only what was not given up: the synced image may stay behind the visible one for ever.
     for (const auto& write : content_->unsynced) {
-      FailingDevice::apply(&content_->synced, write.offset, write.bytes.data(),
-                           write.bytes.size());
+      content_->synced.write(write.offset, write.bytes->data(), write.bytes->size());
     }
     content_->unsynced.clear();
     content_->synced.resize(content_->visible.size());
@@ -90,6 +90,7 @@ class FailingFile : public device::File {
   }
 
   Status preallocate(std::uint64_t bytes) override {
+    owner_->observe({Call::kPreallocate, name_, bytes});
     const std::lock_guard lock(owner_->mutex_);
     if (const int error = begin_locked(Call::kPreallocate)) {
       return failed("cannot grow " + path_, error);
@@ -104,6 +105,7 @@ class FailingFile : public device::File {
   }
 
   Status truncate(std::uint64_t bytes) override {
+    owner_->observe({Call::kTruncate, name_, bytes});
     const std::lock_guard lock(owner_->mutex_);
     if (const int error = begin_locked(Call::kTruncate)) {
       return failed("cannot cut " + path_, error);
@@ -113,13 +115,17 @@ class FailingFile : public device::File {
     // sector, as if the cut were zeroes written over it.
     std::uint64_t end = bytes;
     for (const auto& write : content_->unsynced) {
-      end = std::max<std::uint64_t>(end, write.offset + write.bytes.size());
+      end = std::max<std::uint64_t>(end, write.offset + write.bytes->size());
     }
-    if (end > bytes) content_->unsynced.push_back({bytes, std::vector<char>(end - bytes, '\0')});
+    if (end > bytes) {
+      content_->unsynced.push_back(
+          {bytes, std::make_shared<const std::vector<char>>(end - bytes, '\0')});
+    }
     return {};
   }
 
   Result<std::uint64_t> size() const override {
+    owner_->observe({Call::kSize, name_});
     const std::lock_guard lock(owner_->mutex_);
     if (const int error = begin_locked(Call::kSize)) {
       return failed("cannot look at " + path_, error);
@@ -134,20 +140,20 @@ class FailingFile : public device::File {
   }
   void write_locked(std::uint64_t offset, const char* bytes, std::size_t count) {
     if (count == 0) return;
-    FailingDevice::apply(&content_->visible, offset, bytes, count);
-    content_->unsynced.push_back({offset, {bytes, bytes + count}});
+    content_->write_unsynced(offset, bytes, count);
   }
 
   FailingDevice* const owner_;
   const std::shared_ptr<FailingDevice::Content> content_;
+  const std::string name_;
   const std::string path_;
   const std::uint64_t generation_;
 };
 
-void FailingDevice::apply(std::vector<char>* image, std::uint64_t offset, const char* bytes,
-                          std::size_t count) {
-  if (image->size() < offset + count) image->resize(offset + count);
-  std::memcpy(image->data() + offset, bytes, count);
+void FailingDevice::Content::write_unsynced(std::uint64_t offset, const char* bytes,
+                                            std::size_t count) {
+  visible.write(offset, bytes, count);
+  unsynced.push_back({offset, std::make_shared<const std::vector<char>>(bytes, bytes + count)});
 }
 
 int FailingDevice::count_locked(Call kind) const {
@@ -177,6 +183,22 @@ void FailingDevice::fail(Call kind, std::uint64_t skip, int error_number, bool s
   faults_[kind].push_back({skip, error_number, sticky});
 }
 
+void FailingDevice::skip_sync(Call kind, std::uint64_t skip, bool sticky) {
+  const std::lock_guard lock(mutex_);
+  skipped_syncs_[kind] = {skip, 0, sticky};
+}
+
+bool FailingDevice::skips_sync_locked(Call kind) {
+  const auto found = skipped_syncs_.find(kind);
+  if (found == skipped_syncs_.end()) return false;
+  if (found->second.skip != 0) {
+    --found->second.skip;
+    return false;
+  }
+  if (!found->second.sticky) skipped_syncs_.erase(found);
+  return true;
+}
+
 void FailingDevice::clear_faults() {
   const std::lock_guard lock(mutex_);
   faults_.clear();
@@ -186,6 +208,11 @@ void FailingDevice::clear_faults() {
 void FailingDevice::lose_power_after(std::uint64_t skip) {
   const std::lock_guard lock(mutex_);
   power_skip_ = skip;
+}
+
+std::uint64_t FailingDevice::used_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return used_bytes_locked();
 }
 
 std::uint64_t FailingDevice::used_bytes_locked() const {
@@ -199,13 +226,14 @@ void FailingDevice::crash_content(Content* content, std::uint64_t seed, base::Ra
   if (seed == kKeepAll) {
     content->synced = content->visible;
   } else if (seed != kDropAll) {
-    std::vector<char>& image = content->synced;
+    DiskImage& image = content->synced;
     if (random->below(2) == 0) image.resize(std::max(image.size(), content->visible.size()));
     for (const Write& write : content->unsynced) {
-      for (std::size_t at = 0; at < write.bytes.size(); at += kSectorBytes) {
+      const std::vector<char>& bytes = *write.bytes;
+      for (std::size_t at = 0; at < bytes.size(); at += kSectorBytes) {
         if (random->below(2) == 0) continue;
-        apply(&image, write.offset + at, write.bytes.data() + at,
-              std::min(kSectorBytes, write.bytes.size() - at));
+        image.write(write.offset + at, bytes.data() + at,
+                    std::min(kSectorBytes, bytes.size() - at));
       }
     }
   }
@@ -222,8 +250,7 @@ void FailingDevice::crash_power(std::uint64_t seed) {
   for (const auto& entry : names_) all.insert(entry.first);
   for (const auto& entry : synced_names_) all.insert(entry.first);
   for (const std::string& name : all) {
-    const bool keeps_new =
-        seed == kKeepAll || (seed != kDropAll && random.below(2) == 0);
+    const bool keeps_new = seed == kKeepAll || (seed != kDropAll && random.below(2) == 0);
     const Names& from = keeps_new ? names_ : synced_names_;
     if (const auto found = from.find(name); found != from.end()) left.emplace(*found);
   }
@@ -268,7 +295,7 @@ bool FailingDevice::exists(const std::string& name) const {
 
 std::vector<char> FailingDevice::bytes_of(const std::string& name) const {
   const std::lock_guard lock(mutex_);
-  return names_.at(name)->visible;
+  return names_.at(name)->visible.bytes();
 }
 
 std::unique_ptr<FailingDevice> FailingDevice::copy() const {
@@ -293,11 +320,37 @@ std::unique_ptr<FailingDevice> FailingDevice::synced_copy() const {
   return other;
 }
 
+void FailingDevice::begin_write(const CallSeen& call, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = names_.find(call.name);
+  if (found == names_.end() || bytes == 0) return;  // it was removed while it was open
+  found->second->write_unsynced(call.offset, call.bytes->data(), bytes);
+}
+
+std::uint64_t FailingDevice::digest() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t sum = 0;
+  const auto mix = [&sum](std::uint64_t value) { sum = (sum ^ value) * 0x2545f4914f6cdd1du + 1; };
+  for (const Names* names : {&names_, &synced_names_}) {
+    mix(names->size());
+    for (const auto& [name, content] : *names) {
+      for (const char c : name) mix(static_cast<unsigned char>(c));
+      mix(content->visible.digest());
+      mix(content->synced.digest());
+    }
+  }
+  return sum;
+}
+
 void FailingDevice::flip_bit(const std::string& name, std::uint64_t offset, unsigned bit) {
   const std::lock_guard lock(mutex_);
   Content& content = *names_.at(name);
-  for (std::vector<char>* image : {&content.visible, &content.synced}) {
-    if (offset < image->size()) (*image)[offset] = static_cast<char>((*image)[offset] ^ (1 << bit));
+  for (DiskImage* image : {&content.visible, &content.synced}) {
+    if (offset >= image->size()) continue;
+    char byte;
+    image->read(offset, &byte, 1);
+    byte = static_cast<char>(byte ^ (1 << bit));
+    image->write(offset, &byte, 1);
   }
 }
 
@@ -305,8 +358,8 @@ void FailingDevice::overwrite(const std::string& name, std::uint64_t offset,
                               const std::string& bytes) {
   const std::lock_guard lock(mutex_);
   Content& content = *names_.at(name);
-  apply(&content.visible, offset, bytes.data(), bytes.size());
-  apply(&content.synced, offset, bytes.data(), bytes.size());
+  content.visible.write(offset, bytes.data(), bytes.size());
+  content.synced.write(offset, bytes.data(), bytes.size());
 }
 
 void FailingDevice::set_size(const std::string& name, std::uint64_t bytes) {
@@ -324,9 +377,10 @@ void FailingDevice::drop_file(const std::string& name) {
 
 Result<std::unique_ptr<device::File>> FailingDevice::open(std::string_view name,
                                                           device::Access access) {
-  const std::lock_guard lock(mutex_);
   const std::string key(name);
   const bool creates = access == device::Access::kCreate || access == device::Access::kCreateDirect;
+  observe({creates ? Call::kCreate : Call::kOpen, key});
+  const std::lock_guard lock(mutex_);
   if (const int error = count_locked(creates ? Call::kCreate : Call::kOpen)) {
     return failed("cannot open " + path_ + "/" + key, error);
   }
@@ -340,11 +394,11 @@ Result<std::unique_ptr<device::File>> FailingDevice::open(std::string_view name,
     }
     found = names_.emplace(key, std::make_shared<Content>()).first;
   }
-  return std::unique_ptr<device::File>(
-      std::make_unique<FailingFile>(this, found->second, path_ + "/" + key));
+  return std::unique_ptr<device::File>(std::make_unique<FailingFile>(this, found->second, key));
 }
 
 Result<std::vector<std::string>> FailingDevice::list() const {
+  observe({Call::kList, {}});
   const std::lock_guard lock(mutex_);
   if (const int error = count_locked(Call::kList)) return failed("cannot list " + path_, error);
   std::vector<std::string> names;
@@ -353,16 +407,18 @@ Result<std::vector<std::string>> FailingDevice::list() const {
 }
 
 Status FailingDevice::remove(std::string_view name) {
-  const std::lock_guard lock(mutex_);
   const std::string key(name);
+  observe({Call::kRemove, key});
+  const std::lock_guard lock(mutex_);
   if (const int error = count_locked(Call::kRemove)) return failed("cannot remove " + key, error);
   if (names_.erase(key) != 0) return {};
   return Status::system_error(ErrorCode::kNotFound, "cannot remove " + key, ENOENT);
 }
 
 Status FailingDevice::rename(std::string_view from, std::string_view to) {
-  const std::lock_guard lock(mutex_);
   const std::string key(from);
+  observe({Call::kRename, key});
+  const std::lock_guard lock(mutex_);
   if (const int error = count_locked(Call::kRename)) return failed("cannot rename " + key, error);
   const auto found = names_.find(key);
   if (found == names_.end()) {
@@ -374,11 +430,12 @@ Status FailingDevice::rename(std::string_view from, std::string_view to) {
 }
 
 Status FailingDevice::sync_directory() {
+  observe({Call::kSyncDirectory, {}});
   const std::lock_guard lock(mutex_);
   if (const int error = count_locked(Call::kSyncDirectory)) {
     return failed("cannot sync directory " + path_, error);
   }
-  synced_names_ = names_;
+  if (!skips_sync_locked(Call::kSyncDirectory)) synced_names_ = names_;
   return {};
 }
 

@@ -8,6 +8,7 @@
 // table.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,14 +18,38 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/device/device.h"
+#include "tests/testing/disk_image.h"
 
 namespace foedus::testing {
 
 enum class Call : std::uint8_t {
-  kOpen, kCreate, kRead, kWrite, kSync, kPreallocate, kTruncate, kSize, kList, kRemove, kRename,
+  kOpen,
+  kCreate,
+  kRead,
+  kWrite,
+  kSync,
+  kPreallocate,
+  kTruncate,
+  kSize,
+  kList,
+  kRemove,
+  kRename,
   kSyncDirectory
 };
 inline constexpr std::size_t kCallKinds = 12;
+
+// Changes something or syncs.
+inline bool is_changing(Call kind) {
+  return kind != Call::kOpen && kind != Call::kRead && kind != Call::kSize && kind != Call::kList;
+}
+
+// A call that is about to begin.
+struct CallSeen {
+  Call kind;
+  std::string name;          // of the file; empty: none
+  std::uint64_t offset = 0;  // kWrite, kRead; kPreallocate, kTruncate: the size asked for
+  const std::vector<char>* bytes = nullptr;  // kWrite
+};
 
 class FailingDevice : public device::Device {
  public:
@@ -42,6 +67,14 @@ class FailingDevice : public device::Device {
   bool has_lost_power() const { return power_is_lost_; }
   // Bytes of all files together; writes and preallocations beyond are ENOSPC.
   void set_capacity(std::uint64_t bytes) { capacity_bytes_ = bytes; }
+  static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+  std::uint64_t used_bytes() const;
+  // A planted bug: the sync of a file, or of the directory, after `skip` more of its kind reports
+  // success and does nothing; if `sticky` all later ones, too.
+  void skip_sync(Call kind, std::uint64_t skip, bool sticky = false);
+  // Called before each call, in the caller's thread. May use the functions for looking. Null: none.
+  using Observer = std::function<void(const CallSeen&)>;
+  void set_observer(Observer observer) { observer_ = std::move(observer); }
   // What is left after a power failure: `seed` chooses which unsynced sectors and names survive;
   // kDropAll and kKeepAll are the extremes. All open files become unusable.
   static constexpr std::uint64_t kDropAll = 0;
@@ -65,13 +98,18 @@ class FailingDevice : public device::Device {
   void overwrite(const std::string& name, std::uint64_t offset, const std::string& bytes);
   void set_size(const std::string& name, std::uint64_t bytes);
   void drop_file(const std::string& name);
+  // Faults are not copied, files that are open neither. Shares the bytes until one of both writes.
   std::unique_ptr<FailingDevice> copy() const;
+  // As if power failed in the midst of `call`, which is a write: its first `bytes` bytes reach the
+  // image that reads see.
+  void begin_write(const CallSeen& call, std::size_t bytes);
+  // Equal for devices with equal names, bytes, and bytes that survive a power failure.
+  std::uint64_t digest() const;
 
   // ---- Device --------------------------------------------------------------------------------
 
   const std::string& path() const override { return path_; }
-  Result<std::unique_ptr<device::File>> open(std::string_view name,
-                                             device::Access access) override;
+  Result<std::unique_ptr<device::File>> open(std::string_view name, device::Access access) override;
   Result<std::vector<std::string>> list() const override;
   Status remove(std::string_view name) override;
   Status rename(std::string_view from, std::string_view to) override;
@@ -81,12 +119,13 @@ class FailingDevice : public device::Device {
   friend class FailingFile;
   struct Write {
     std::uint64_t offset;
-    std::vector<char> bytes;
+    std::shared_ptr<const std::vector<char>> bytes;
   };
   struct Content {
-    std::vector<char> visible;
-    std::vector<char> synced;
+    DiskImage visible;
+    DiskImage synced;
     std::vector<Write> unsynced;
+    void write_unsynced(std::uint64_t offset, const char* bytes, std::size_t count);
   };
   struct Fault {
     std::uint64_t skip;
@@ -95,14 +134,18 @@ class FailingDevice : public device::Device {
   };
   using Names = std::map<std::string, std::shared_ptr<Content>>;
 
+  // Before a call; mutex_ is not held.
+  void observe(CallSeen call) const {
+    if (observer_) observer_(call);
+  }
+  bool skips_sync_locked(Call kind);
   // Counts the call; 0, or the errno with which it must fail. mutex_ is held.
   int count_locked(Call kind) const;
   std::uint64_t used_bytes_locked() const;
-  static void apply(std::vector<char>* image, std::uint64_t offset, const char* bytes,
-                    std::size_t count);
   static void crash_content(Content* content, std::uint64_t seed, base::Random* random);
 
   const std::string path_ = "/failing";
+  Observer observer_;
   mutable std::mutex mutex_;
 
   // Guarded by mutex_.
@@ -111,6 +154,7 @@ class FailingDevice : public device::Device {
   std::uint64_t generation_ = 1;  // files opened in an older one are unusable
   std::uint64_t capacity_bytes_ = ~std::uint64_t{0};
   mutable std::map<Call, std::vector<Fault>> faults_;
+  std::map<Call, Fault> skipped_syncs_;
   mutable std::uint64_t calls_[kCallKinds] = {};
   mutable std::uint64_t power_skip_ = ~std::uint64_t{0};
   mutable bool power_is_lost_ = false;

@@ -15,7 +15,8 @@ std::size_t ManualRuntime::index_of(base::Task* task) const {
 
 void ManualRuntime::start(base::Task* task) {
   FOEDUS_INVARIANT(index_of(task) == entries_.size(), task->name());
-  entries_.push_back({task, now_us_, false, false});
+  const bool is_starved = !starved_.empty() && task->name() == starved_;
+  entries_.push_back({task, now_us_, false, false, is_starved});
 }
 
 void ManualRuntime::stop(base::Task* task) {
@@ -54,7 +55,7 @@ bool ManualRuntime::step_one(std::uint64_t until_us) {
   std::vector<std::size_t> due;
   std::uint64_t earliest_us = base::Task::kUntilNotified;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].is_running) continue;
+    if (entries_[i].is_running || entries_[i].is_starved) continue;
     if (entries_[i].due_us <= now_us_) due.push_back(i);
     earliest_us = std::min(earliest_us, entries_[i].due_us);
   }

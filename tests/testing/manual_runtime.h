@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "foedus-core/base/clock.h"
@@ -26,6 +28,8 @@ class ManualRuntime : public base::Runtime {
   // Steps `task` now, due or not.
   void step(base::Task* task);
   std::uint64_t step_count() const { return step_count_; }
+  // A task of that name that is started later is never stepped, as if its thread had no processor.
+  void starve(std::string_view name) { starved_ = name; }
   // Longest time that a wait() without a limit may take before the test is stopped as hanging.
   void set_patience_us(std::uint64_t patience_us) { patience_us_ = patience_us; }
 
@@ -44,11 +48,13 @@ class ManualRuntime : public base::Runtime {
     std::uint64_t due_us;
     bool is_running;
     bool notified;  // while it was running
+    bool is_starved;
   };
   void step_entry(std::size_t index);
   std::size_t index_of(base::Task* task) const;
 
   base::Random random_;
+  std::string starved_;  // a name; empty: none
   std::vector<Entry> entries_;
   std::uint64_t now_us_ = 1'000'000;
   std::uint64_t step_count_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "foedus-core/device/file_device.h"
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/snapshot/snapshot_format.h"
@@ -9,8 +10,13 @@
 namespace foedus::cli {
 
 Result<ClosedDatabase> ClosedDatabase::open(const std::string& dir) {
+  FOEDUS_TRY(std::unique_ptr<device::Device> device, device::FileDevice::open_to_read(dir));
+  return of(std::move(device));
+}
+
+Result<ClosedDatabase> ClosedDatabase::of(std::unique_ptr<device::Device> device) {
   ClosedDatabase database;
-  FOEDUS_TRY(database.device, device::FileDevice::open_to_read(dir));
+  database.device = std::move(device);
   FOEDUS_TRY(const std::vector<std::string> names, database.device->list());
   bool is_database = false;
   for (const std::string& name : names) {
@@ -21,7 +27,8 @@ Result<ClosedDatabase> ClosedDatabase::open(const std::string& dir) {
                   snapshot::parse_snapshot_name(name).has_value();
   }
   if (!is_database) {
-    return Status::error(ErrorCode::kNotFound, "there is no database in directory " + dir);
+    return Status::error(ErrorCode::kNotFound,
+                         "there is no database in directory " + database.device->path());
   }
   std::sort(database.manifests.begin(), database.manifests.end());
   return database;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/device.h"
 #include "foedus-core/log/log_directory.h"
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/snapshot/manifest.h"
@@ -18,13 +18,15 @@ namespace foedus::cli {
 struct ClosedDatabase {
   // kBusy: it is open. kNotFound: no such directory, or there is no database in it. kIoError.
   static Result<ClosedDatabase> open(const std::string& dir);
+  // The same of what is on `device`.
+  static Result<ClosedDatabase> of(std::unique_ptr<device::Device> device);
 
   // kCorruption, kWrongVersion: the message names file and offset.
   Result<log::FoundLog> log() const { return log::examine_log(device.get()); }
   // What is durable in a segment. REQUIRES: `segment` is of log().
   Result<std::unique_ptr<log::SegmentRecords>> records(const log::FoundSegment& segment) const;
 
-  std::unique_ptr<device::FileDevice> device;
+  std::unique_ptr<device::Device> device;
   std::vector<page::SnapshotNumber> manifests;  // ascending
 };
 

@@ -170,9 +170,7 @@ TEST_F(MasstreeOwn, a_purged_key_comes_back_above_its_erasure) {
   begin(0);
   erase(0, key_of(100));
   expect_commit(0);
-  const auto tid_now = [&] {
-    return find(key_of(100)).record()->load_tid();
-  };
+  const auto tid_now = [&] { return find(key_of(100)).record()->load_tid(); };
   const page::Tid erased = tid_now();
   fill(1, 1, 640, 10);
   EXPECT_FALSE(find(key_of(100)).found());
@@ -209,6 +207,53 @@ TEST_F(MasstreeOwn, partial_writes_and_increments_add_up) {
   begin(0);
   EXPECT_EQ(get(0, "counter")[8], 115);
   expect_commit(0);
+}
+
+// Bytes [offset, offset + count) of the payload, as it is read in part.
+std::string part_of(occ::TxnContext& ctx, internal::StorageControl* control, std::string_view key,
+                    std::uint32_t offset, std::uint32_t count, Status* status) {
+  std::string part(count, '?');
+  occ::ReadRange range{part.data(), count, offset, 0};
+  *status = masstree::get(ctx, control, key, &range);
+  part.resize(status->is_ok() ? range.wanted_of(range.payload_bytes) : 0);
+  return part;
+}
+
+// Goal: a read that begins within a number which was incremented, of a record that the same
+// transaction then made shorter than the number: the increment is no part of what is there.
+TEST_F(MasstreeOwn, an_increment_is_gone_when_its_record_becomes_shorter) {
+  begin(0);
+  put(0, "counter", std::string(64, 'c'));
+  expect_commit(0);
+  begin(0);
+  ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 20, 5).is_ok());
+  put(0, "counter", std::string(23, 's'));
+  Status status;
+  EXPECT_EQ(part_of(ctx(0), rig_.control(), "counter", 21, 4, &status), "ss");
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  erase(0, "counter");
+  part_of(ctx(0), rig_.control(), "counter", 21, 4, &status);
+  EXPECT_EQ(status.code(), ErrorCode::kNotFound);
+  insert(0, "counter", std::string(24, 't'));
+  ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 16, 1).is_ok());
+  EXPECT_EQ(part_of(ctx(0), rig_.control(), "counter", 15, 3, &status), "tut");
+  expect_commit(0);
+}
+
+// The same of a record that another transaction made shorter, before the first read of it.
+TEST_F(MasstreeOwn, an_increment_of_a_record_that_others_made_shorter_conflicts) {
+  begin(0);
+  put(0, "counter", std::string(64, 'c'));
+  expect_commit(0);
+  begin(0);
+  ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 20, 5).is_ok());
+  begin(1);
+  put(1, "counter", std::string(23, 's'));
+  expect_commit(1);
+  Status status;
+  part_of(ctx(0), rig_.control(), "counter", 21, 4, &status);
+  EXPECT_TRUE(status.is_ok() || status.code() == ErrorCode::kConflict) << status.message();
+  expect_conflict(0, ConflictReason::kRetryBound);
 }
 
 }  // namespace

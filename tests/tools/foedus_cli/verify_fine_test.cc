@@ -1,5 +1,6 @@
 // What the gleaner made and nobody damaged is found to be fine, with all that was committed.
 
+#include <errno.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -7,8 +8,14 @@
 #include <string>
 
 #include "foedus-core/device/file_device.h"
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/storage_access.h"
+#include "foedus-core/log/log_file.h"
 #include "foedus-core/snapshot/manifest.h"
+#include "tests/testing/failing_device.h"
+#include "tests/testing/manual_runtime.h"
 #include "tests/tools/foedus_cli/damage_rig.h"
+#include "tools/foedus_cli/verify_log.h"
 #include "tools/foedus_cli/verify_snapshot.h"
 
 namespace foedus::cli {
@@ -137,6 +144,39 @@ TEST(VerifyFineTest, a_database_that_was_not_closed_is_read_as_it_is) {
   EXPECT_TRUE(answer.says("2 records")) << answer.out << answer.err;
   EXPECT_TRUE(ask(Verb::kInfo, copy.dir()).says("not closed cleanly"));
   EXPECT_TRUE(contents_of(copy.dir()) == before);
+}
+
+// Goal: a segment whose last frames could not be synced, and were written to the next one, is
+// sealed as what it is without them.
+TEST(VerifyFineTest, a_segment_that_could_not_be_synced_is_no_problem) {
+  testing::FailingDevice device;
+  testing::ManualRuntime runtime;
+  Options options = testing::small_options("/failing");
+  options.log_buffer_bytes = 64u << 10;
+  options.sessions_max = 1;
+  auto engine =
+      testing::must(engine::Engine::open(options, {.runtime = &runtime, .device = &device}));
+  storage_meta::StorageMeta meta;
+  meta.name = "tree";
+  const Masstree tree =
+      internal::StorageAccess::make<Masstree>(testing::must(engine->catalog().open(meta)));
+  engine::EngineSession* const session = testing::must(engine->take_session());
+  const auto put = [&](std::string_view key) -> Status {
+    FOEDUS_TRY(Txn txn, engine::begin_txn(session, {.durability = Durability::kSync}));
+    FOEDUS_CHECK(txn.put(tree, key, "payload"));
+    return txn.commit().status();
+  };
+  testing::must(put("before"));
+  device.fail(testing::Call::kSync, 0, EIO);
+  testing::must(put("in the next segment"));
+  testing::must(put("after"));
+  testing::must(engine->close());
+  ASSERT_TRUE(device.exists(log::segment_name(0, 2)));
+  const ClosedDatabase database = testing::must(ClosedDatabase::of(device.copy()));
+  Findings findings;
+  const LogVerified verified = testing::must(verify_log(database, &findings));
+  EXPECT_EQ(findings.problems(), 0u) << line_of(findings.kept().front());
+  EXPECT_EQ(verified.records, 4u);
 }
 
 }  // namespace

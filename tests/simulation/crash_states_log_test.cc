@@ -1,0 +1,18 @@
+// ctest-labels: crash
+// ctest-timeout: 300
+// As crash_states_test, without gleans but those of recovery: all is in the log.
+#include "tests/simulation/run_states.h"
+
+namespace foedus::simulation {
+namespace {
+
+TEST(CrashStatesLogTest, each_state_is_the_end_of_an_epoch_and_holds_what_was_acknowledged) {
+  Plan plan;
+  plan.seed = 200'001;
+  plan.gleans = false;
+  plan.stride = 2;
+  run_states(plan, 6'500);
+}
+
+}  // namespace
+}  // namespace foedus::simulation

@@ -1,0 +1,18 @@
+// ctest-labels: crash
+// ctest-timeout: 300
+// As crash_states_test, of databases that were just made: at every call.
+#include "tests/simulation/run_states.h"
+
+namespace foedus::simulation {
+namespace {
+
+TEST(CrashStatesYoungTest, each_state_is_the_end_of_an_epoch_and_holds_what_was_acknowledged) {
+  Plan plan;
+  plan.seed = 100'001;
+  plan.steps = 12;
+  plan.stride = 1;
+  run_states(plan, 7'000);
+}
+
+}  // namespace
+}  // namespace foedus::simulation

@@ -1,0 +1,130 @@
+#pragma once
+// Simulation: one run of a plan. A database on a simulated device lives through transactions, DDL,
+// gleans, restarts, faults and crashes; at the changing calls of the device its files are copied,
+// power fails for the copy, and an engine opens what is left (crash_state.h).
+//
+//   S1  Equal plans give equal runs: the same calls of the device in the same order, and the same
+//       bytes after each step.
+//   S2  All is done by the calling thread, but the checks of crash states, which have a thread
+//   each,
+//       one at a time: what the engine keeps for a thread is not changed by how many of them there
+//       are.
+//   S3  A transaction that has committed saw what the model has at that moment. A snapshot is the
+//       state at the end of its epoch.
+//   S4  What was acknowledged is in every state that follows, and every state is the end of an
+//       epoch.
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/simulation/crash_state.h"
+#include "tests/simulation/life.h"
+#include "tests/simulation/model.h"
+#include "tests/simulation/plan.h"
+#include "tests/simulation/transaction.h"
+
+namespace foedus::simulation {
+
+struct Outcome {
+  std::string failure;       // empty: the run is as it should be
+  std::uint64_t step = 0;    // of the failure
+  std::uint64_t call = 0;    // the state that failed; 0: it was none
+  std::uint64_t digest = 0;  // of all calls of the device
+  Counts counts;
+};
+
+class Simulation {
+ public:
+  explicit Simulation(const Plan& plan);
+  ~Simulation();
+
+  // Called after each step with the digests of all calls so far and of all files. May be empty.
+  using Trace = std::function<void(std::uint64_t step, std::uint64_t calls, std::uint64_t files)>;
+  Outcome run(const Trace& trace = {});
+  // Writes each step and each changing call there.
+  void set_narration(std::FILE* to) { narration_ = to; }
+
+ private:
+  struct Open {
+    engine::EngineSession* session = nullptr;
+    std::unique_ptr<Txn> txn;
+    TxnOptions options;
+    std::vector<Operation> operations;
+  };
+  enum class End { kClose, kDie, kPowerFails };
+
+  void tell(const std::string& line) const {
+    if (narration_ != nullptr) std::fprintf(narration_, "%s\n", line.c_str());
+  }
+  bool has_failed() const { return !outcome_.failure.empty(); }
+  void fail(std::string what);
+  // Whether a call may return that; else the run has failed.
+  bool is_expected(const Status& status, const char* what);
+
+  void step();
+  // Checks the states that were taken since.
+  void settle();
+  void observe(const testing::CallSeen& call);
+  void take_state(const testing::CallSeen& call, bool is_half);
+
+  // ---- lives -----------------------------------------------------------------------------------
+  void open();
+  void look_at_recovered();
+  void end(End how);
+  void make_storages(std::uint64_t count);
+
+  // ---- steps -----------------------------------------------------------------------------------
+  void step_transaction(bool in_one_go, bool for_update);
+  void step_many();
+  bool begin(Open* open);
+  bool operate(Open* open, bool for_update);
+  void commit(Open* open);
+  void check_committed(Open* open, Epoch epoch);
+  void check_snapshot(Open* open, Epoch epoch);
+  void wait_durable();
+  void check_all();
+  void read_snapshot();
+  void change_catalog();
+  void create_storage();
+  void drop_storage();
+  // Repeats it once there is room again, if there was none.
+  Status with_room(const std::function<Status()>& change);
+  void begin_fault();
+  void clear_faults();
+  void end_fault();
+  void lose_power_soon();
+
+  const Plan plan_;
+  const std::vector<std::string> keys_;
+  Outcome outcome_;
+  std::FILE* narration_ = nullptr;
+  History history_;
+  testing::FailingDevice device_;
+  std::unique_ptr<StateCheck> check_;
+  base::Random random_;  // of this step
+
+  std::unique_ptr<Life> life_;
+  Life* open_life_ = nullptr;  // while it is open
+  std::vector<Open> sessions_;
+  Epoch floor_;    // nothing up to here may get lost
+  Epoch ceiling_;  // without an open database: nothing later can be there
+  Ticket last_ticket_;
+  std::uint64_t lives_ = 0;
+  std::uint64_t serial_ = 0;
+  std::uint64_t names_ = 0;
+
+  bool is_faulty_ = false;  // errors of the device may be seen
+  bool is_full_ = false;    // it is out of space only
+  std::uint64_t fault_ends_at_ = 0;
+
+  std::uint64_t step_ = 0;
+  std::uint64_t calls_ = 0;  // that change something
+  std::vector<CrashState> taken_;
+};
+
+}  // namespace foedus::simulation
