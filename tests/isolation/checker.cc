@@ -74,6 +74,7 @@ void Checker::add_txn(TxnLine txn) {
   if (txn.outcome == Outcome::kCommitted && txn.durable_ns != 0) {
     state_.acknowledged = std::max(state_.acknowledged, txn.epoch);
   }
+  state_.acknowledged = std::max(state_.acknowledged, txn.durable_epoch);
   window_.push_back(std::move(txn));
 }
 

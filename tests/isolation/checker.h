@@ -14,7 +14,8 @@
 //   K3  A snapshot shows the state at the end of its epoch: all of it and before, none after.
 //   K4  After a crash: what was recovered is the state at the end of one epoch, not older than any
 //       that was acknowledged as durable.
-//   K5  A ticket's epoch is that of the TID; without a TID, not older than anything that was seen.
+//   K5  The ticket of a transaction without a TID covers all that it saw and that was not durable
+//       before it ended.
 //   K6  A TID is above those of what its transaction read and overwrote, and the session's last.
 
 #include <map>

@@ -200,10 +200,11 @@ void WindowCheck::check_own_premise(const Read& read, std::uint32_t number, std:
 // K5.
 void WindowCheck::check_ticket(std::uint32_t node) {
   const TxnLine& line = txn(node);
-  if (is_writer(node) || line.epoch >= newest_seen_ >> kOrdinalBits) return;
+  const std::uint64_t covered = std::max(line.epoch, line.durable_epoch);
+  if (is_writer(node) || covered >= newest_seen_ >> kOrdinalBits) return;
   report("ticket", "the ticket of transaction " + std::to_string(line.id) + " is of epoch " +
                        std::to_string(line.epoch) + ", but it has seen epoch " +
-                       std::to_string(newest_seen_ >> kOrdinalBits) + "\n" + json_of(line));
+                       std::to_string(newest_seen_ >> kOrdinalBits) + ", not durable" + "\n" + json_of(line));
 }
 
 // ---- snapshots -----------------------------------------------------------------------------------

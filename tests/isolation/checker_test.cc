@@ -260,6 +260,10 @@ TEST(CheckerTest, a_ticket_covers_what_was_seen) {
   const std::string writer = kBegin + txn(2, 10, 20, 5, 1, R"(["put",0,1,32])");
   expect_found("ticket", writer + txn(3, 30, 40, 4, 0, R"(["r",0,1,[32,32,0]])"));
   expect_none(writer + txn(3, 30, 40, 5, 0, R"(["r",0,1,[32,32,0]])"));
+  // Nothing to wait for: it was durable.
+  expect_none(writer + txn(3, 30, 40, 0, 0, R"(["r",0,1,[32,32,0]])", R"("durable_epoch":5)"));
+  expect_found("ticket",
+               writer + txn(3, 30, 40, 0, 0, R"(["r",0,1,[32,32,0]])", R"("durable_epoch":4)"));
 }
 
 TEST(CheckerTest, tids_rise_along_reads_versions_and_sessions) {
@@ -338,7 +342,7 @@ TEST(CheckerTest, a_cycle_is_told_with_its_transactions_keys_and_edges) {
 TEST(CheckerTest, text_and_words_say_the_same) {
   const std::string line =
       R"({"t":"txn","id":7,"p":1,"s":2,"begin":3,"end":4,"kind":"as_of","out":"committed",)"
-      R"("epoch":5,"ord":6,"durable":8,"ops":[["r",0,1,null],["r",0,1,[1,2,3]],)"
+      R"("epoch":5,"ord":6,"durable":8,"durable_epoch":4,"ops":[["r",0,1,null],["r",0,1,[1,2,3]],)"
       R"(["exists",0,1,true],["range",0,1,9,true,4,[[2,[1,2,3]]]],["scan",2,null,[5]],)"
       R"(["put",0,1,2],["insert",0,1,2],["update",0,1,2],["write",0,1,1,2],["add",0,1,9],)"
       R"(["erase",0,1],["append",1,1,2],["push",2,3]]})";

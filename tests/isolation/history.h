@@ -113,6 +113,7 @@ struct TxnLine {
   std::uint64_t epoch = 0;    // of the ticket
   std::uint64_t ordinal = 0;  // of the TID within the epoch; 0: it has no TID
   std::uint64_t durable_ns = 0;  // when durability was acknowledged with the commit; 0: it was not
+  std::uint64_t durable_epoch = 0;  // what was known to be durable when it had ended
   std::vector<std::uint64_t> ops;
 };
 

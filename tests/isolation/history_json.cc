@@ -293,6 +293,7 @@ bool parse_txn(const Json& json, TxnLine* txn, std::string* why) {
   txn->epoch = number_of(json, "epoch");
   txn->ordinal = number_of(json, "ord");
   txn->durable_ns = number_of(json, "durable");
+  txn->durable_epoch = number_of(json, "durable_epoch");
   if (!name_to(text_of(json, "kind"), 3, &txn->kind) ||
       !name_to(text_of(json, "out"), 4, &txn->outcome)) {
     *why = "no such kind or outcome";
@@ -323,6 +324,7 @@ void append_json(const TxnLine& txn, std::string* text) {
   if (txn.epoch != 0) out.member("epoch", txn.epoch);
   if (txn.ordinal != 0) out.member("ord", txn.ordinal);
   if (txn.durable_ns != 0) out.member("durable", txn.durable_ns);
+  if (txn.durable_epoch != 0) out.member("durable_epoch", txn.durable_epoch);
   out.raw(",\"ops\":[");
   bool is_first = true;
   for (OpReader ops(txn.ops); !ops.at_end(); is_first = false) {
