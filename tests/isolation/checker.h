@@ -16,7 +16,8 @@
 //       that was acknowledged as durable.
 //   K5  The ticket of a transaction without a TID covers all that it saw and that was not durable
 //       before it ended.
-//   K6  A TID is above those of what its transaction read and overwrote, and the session's last.
+//   K6  A TID is above those of what its transaction read and overwrote, and the session's last. Not
+//       above that of an erasure that it saw by a miss: the record may be gone, and its TID with it.
 
 #include <map>
 #include <memory>

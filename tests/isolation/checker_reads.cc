@@ -103,8 +103,10 @@ void WindowCheck::check_range(std::uint32_t node, const Op& op) {
       });
 }
 
-void WindowCheck::note_seen(std::uint32_t node, std::uint64_t tid) {
+// K6 is about what is there: of a record that is gone nobody may know the TID any more.
+void WindowCheck::note_seen(std::uint32_t node, std::uint64_t tid, bool is_present) {
   newest_seen_ = std::max(newest_seen_, tid);
+  if (!is_present) return;
   if (!is_writer(node) || tid < tid_of(node)) return;
   report("tid-order", "transaction " + std::to_string(txn(node).id) +
                           " has read what has no lesser TID\n" + json_of(txn(node)));
@@ -123,7 +125,7 @@ void WindowCheck::check_read(const Read& read, bool is_predicate) {
   if (read.seen == Seen::kPresence) return check_presence(read, number);
   const std::uint32_t position = find_version(state_.keys[number], number, read.state);
   if (position == kNone) return explain(read, number);
-  note_seen(read.node, state_.keys[number].versions[position].tid);
+  note_seen(read.node, state_.keys[number].versions[position].tid, true);
   read_version(read, number, position, is_predicate ? EdgeKind::kRwPredicate : EdgeKind::kRw);
 }
 
@@ -178,7 +180,7 @@ void WindowCheck::check_presence(const Read& read, std::uint32_t number) {
     high = low;
   }
   while (high > low && !matches(high)) --high;
-  note_seen(read.node, key.versions[low].tid);
+  note_seen(read.node, key.versions[low].tid, wanted);
   if (low >= key.window_begin) {
     graph_.add(key.versions[low].node, read.node, EdgeKind::kWr, number);
   }
@@ -191,7 +193,7 @@ void WindowCheck::check_own_premise(const Read& read, std::uint32_t number, std:
   const KeyState& key = state_.keys[number];
   for (std::uint32_t i = own; i-- > key.base();) {
     if (key.versions[i].state.present != read.state.present) continue;
-    note_seen(read.node, key.versions[i].tid);
+    note_seen(read.node, key.versions[i].tid, read.state.present);
     return read_version(read, number, i, EdgeKind::kRwPredicate);
   }
   explain(read, number);

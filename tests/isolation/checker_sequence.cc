@@ -92,7 +92,7 @@ void WindowCheck::check_scan(std::uint32_t node, const Op& op) {
       graph_.add(node, elements[at].node, EdgeKind::kRwPredicate, kNone);
     }
     if (has_hole) graph_.add(elements[at].node, node, EdgeKind::kWr, kNone);
-    note_seen(node, elements[at].tid);
+    note_seen(node, elements[at].tid, true);
     ++at;
     if (!has_hole) whole = at;
   }

@@ -70,7 +70,7 @@ class WindowCheck {
   void check_own_premise(const Read& read, std::uint32_t number, std::uint32_t own);
   std::uint32_t find_version(const KeyState& key, std::uint32_t number,
                              const RecordState& state) const;
-  void note_seen(std::uint32_t node, std::uint64_t tid);
+  void note_seen(std::uint32_t node, std::uint64_t tid, bool is_present);
   void check_ticket(std::uint32_t node);
   void check_snapshot(const TxnLine& txn);
   void check_snapshot_record(const TxnLine& txn, const Read& read);
