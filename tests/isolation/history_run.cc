@@ -25,6 +25,7 @@ DEFINE_bool(glean, true, "glean at a quick pace, and drop all pages that did not
 DEFINE_bool(fork, true, "run the database in a process of its own");
 DEFINE_uint64(keys, 4'000, "records of each storage of registers");
 DEFINE_uint64(slots, 32, "lists of each storage that grow at the same time, 1..64");
+DEFINE_uint32(for_update_percent, 2, "of the reads of writing transactions: those that lock");
 DEFINE_uint64(memory_bytes, 256u << 20, "of the database");
 DEFINE_uint64(epoch_interval_us, 2'000, "");
 DEFINE_uint64(seed, 1, "");
@@ -62,6 +63,7 @@ bool take_flags(RunOptions* options) {
   options->gleans = FLAGS_glean;
   options->keys = FLAGS_keys;
   options->slots = FLAGS_slots;
+  options->for_update_percent = FLAGS_for_update_percent;
   options->memory_bytes = FLAGS_memory_bytes;
   options->epoch_interval_us = FLAGS_epoch_interval_us;
   options->seed = FLAGS_seed;

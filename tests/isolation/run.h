@@ -27,6 +27,7 @@ struct RunOptions {
   bool gleans = true;                  // at a quick pace, and pages go at each
   std::uint64_t keys = 4'000;          // of each storage of registers
   std::uint64_t slots = 32;            // of each storage of lists, 1 .. kSlotsMax
+  std::uint32_t for_update_percent = 2;  // of reads: those that lock
   std::uint64_t memory_bytes = 256u << 20;
   std::uint64_t epoch_interval_us = 2'000;
   std::uint64_t seed = 1;

@@ -191,7 +191,7 @@ Status SessionWorker::append(Txn& txn, const Store& store, std::uint64_t slot) {
   const std::uint64_t key = slot * kListsPerSlot + turn;
   Words values;
   bool present = false;
-  FOEDUS_CHECK(read(txn, store, key, random_.below(4) == 0, &values, &present));
+  FOEDUS_CHECK(read(txn, store, key, wants_lock(), &values, &present));
   if (values.size() >= kListMax) {
     std::uint64_t expected = turn;
     if (turn + 1 < kListsPerSlot) current.compare_exchange_strong(expected, turn + 1);

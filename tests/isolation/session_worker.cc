@@ -205,7 +205,7 @@ Status SessionWorker::random_read(Txn& txn, const Store& store, bool may_lock) {
   if (!store.is_array() && chance < 46) return read_many(txn, store);
   Words state;
   bool present = false;
-  return read(txn, store, random_key(store), may_lock && chance < 54, &state, &present);
+  return read(txn, store, random_key(store), may_lock && wants_lock(), &state, &present);
 }
 
 Status SessionWorker::random_register_write(Txn& txn, const Store& store) {
@@ -214,7 +214,7 @@ Status SessionWorker::random_register_write(Txn& txn, const Store& store) {
   if (chance < 20) {
     Words state;
     bool present = false;
-    FOEDUS_CHECK(read(txn, store, key, random_.below(4) == 0, &state, &present));
+    FOEDUS_CHECK(read(txn, store, key, wants_lock(), &state, &present));
     return put(txn, store, key, present ? OpKind::kUpdate : OpKind::kInsert);
   }
   if (chance < 40) return put(txn, store, key, OpKind::kPut);

@@ -31,6 +31,7 @@ struct Workspace {
   std::uint32_t sequence_number = 0;
   SharedState* shared = nullptr;
   std::uint32_t process = 0;
+  std::uint32_t for_update_percent = 0;
 };
 
 class SessionWorker {
@@ -68,6 +69,7 @@ class SessionWorker {
   void note_tid();
   void fail(Status status);
 
+  bool wants_lock() { return random_.below(100) < space_.for_update_percent; }
   std::uint64_t random_key(const Store& store);
   std::uint64_t new_value() { return line_.id * kValuesPerTxn + values_++; }
 

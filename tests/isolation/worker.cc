@@ -41,6 +41,7 @@ class Worker {
     space_.workload = run.workload;
     space_.shared = parts_.shared;
     space_.process = parts_.process;
+    space_.for_update_percent = run.for_update_percent;
     for (std::uint32_t i = 0; i < kStores; ++i) {
       if ((run.storages >> i & 1) == 0) continue;
       const std::uint64_t keys = run.workload == Workload::kList ? run.slots * kListsPerSlot
