@@ -98,7 +98,10 @@ void Checker::check_window() {
     if (key.versions.size() > 1) state_.many.insert(number);
   }
   for (auto& [number, sequence] : state_.sequences) {
-    sequence.window_begin = static_cast<std::uint32_t>(sequence.elements.size());
+    for (std::size_t i = sequence.window_begin; i < sequence.elements.size(); ++i) {
+      sequence.elements[i].node = kNone;
+    }
+    sequence.window_begin = sequence.elements.size();
   }
   state_.is_after_crash = false;
   window_.clear();
@@ -149,7 +152,7 @@ void Checker::recover(std::uint64_t epoch) {
       undo(sequence.elements.back().txn, sequence.elements.back().tid >> kOrdinalBits);
       sequence.elements.pop_back();
     }
-    sequence.window_begin = static_cast<std::uint32_t>(sequence.elements.size());
+    sequence.window_begin = sequence.elements.size();
   }
 }
 

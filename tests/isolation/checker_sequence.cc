@@ -7,91 +7,129 @@
 
 namespace foedus::isolation {
 
-void WindowCheck::add_sequence_points() {
+// Those of the window, in order among themselves, between the others. Linear but for the values of
+// one epoch.
+void WindowCheck::order_sequences() {
+  const auto comes_before = [](const Element& left, const Element& right) {
+    return left.is_before(right);
+  };
   for (auto& [number, sequence] : state_.sequences) {
-    const std::size_t begin = sequence.window_begin;
-    const std::size_t count = sequence.elements.size() - begin;
-    SequencePoints& points = sequence_points_[number];
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t writer = sequence.elements[begin + i].node;
-      points.up_to.push_back(graph_.add_node());
-      points.from.push_back(graph_.add_node());
-      graph_.add(writer, points.up_to[i], EdgeKind::kWr, kNone);
-      graph_.add(points.from[i], writer, EdgeKind::kNeutral, kNone);
-      if (i == 0) continue;
-      graph_.add(points.up_to[i - 1], points.up_to[i], EdgeKind::kNeutral, kNone);
-      graph_.add(points.from[i - 1], points.from[i], EdgeKind::kNeutral, kNone);
+    auto& elements = sequence.elements;
+    sequence.old_end = sequence.window_begin;
+    if (sequence.window_begin == elements.size()) continue;
+    const auto added = elements.begin() + static_cast<std::ptrdiff_t>(sequence.window_begin);
+    auto first = added;
+    while (first != elements.begin() && comes_before(*added, *(first - 1))) --first;
+    std::inplace_merge(first, added, elements.end(), comes_before);
+    sequence.window_begin = static_cast<std::size_t>(first - elements.begin());
+    sequence.old_end = elements.size();
+    while (sequence.old_end != 0 && elements[sequence.old_end - 1].node != kNone) {
+      --sequence.old_end;
     }
   }
+}
+
+void WindowCheck::add_sequence_points() {
+  for (auto& [number, sequence] : state_.sequences) {
+    SequencePoints& points = sequence_points_[number];
+    for (std::size_t i = sequence.window_begin; i < sequence.elements.size(); ++i) {
+      const std::uint32_t writer = sequence.elements[i].node;
+      points.up_to.push_back(graph_.add_node());
+      points.from.push_back(graph_.add_node());
+      if (writer != kNone) {
+        graph_.add(writer, points.up_to.back(), EdgeKind::kWr, kNone);
+        graph_.add(points.from.back(), writer, EdgeKind::kNeutral, kNone);
+      }
+      if (i == sequence.window_begin) continue;
+      graph_.add(*(points.up_to.end() - 2), points.up_to.back(), EdgeKind::kNeutral, kNone);
+      graph_.add(*(points.from.end() - 2), points.from.back(), EdgeKind::kNeutral, kNone);
+    }
+  }
+}
+
+// The transaction saw the sequence without this element: true if it had to see it, as it was there
+// before the window. Else it comes before its writer.
+bool WindowCheck::is_missed(std::uint32_t node, const SequenceState& sequence,
+                            std::size_t element) {
+  const Element& missed = sequence.elements[element];
+  if (missed.node != kNone) {
+    graph_.add(node, missed.node, EdgeKind::kRwPredicate, kNone);
+    return false;
+  }
+  report(state_.is_after_crash ? "partial-survival" : "G-single-realtime",
+         "a scan does not show value " + std::to_string(missed.value) + " of transaction " +
+             std::to_string(missed.txn) + ", which ended before, in its place\n" +
+             json_of(txn(node)));
+  return true;
 }
 
 // It saw none of elements [begin, …), its own aside.
 void WindowCheck::unseen_from(std::uint32_t node, const SequenceState& sequence,
                               std::size_t begin) {
   const SequencePoints& points = sequence_points_[sequence.storage];
-  const std::size_t size = sequence.elements.size();
+  std::size_t alone = begin;
   if (is_writer(node)) {
     // The last of its own parts the rest: one by one before it, a point behind it.
     const auto above = std::upper_bound(
         sequence.elements.begin() + static_cast<std::ptrdiff_t>(begin), sequence.elements.end(),
         tid_of(node),
         [](std::uint64_t tid, const Element& element) { return tid < element.tid; });
-    for (const auto end = static_cast<std::size_t>(above - sequence.elements.begin()); begin < end;
-         ++begin) {
-      graph_.add(node, sequence.elements[begin].node, EdgeKind::kRwPredicate, kNone);
-    }
+    alone = static_cast<std::size_t>(above - sequence.elements.begin());
   }
-  if (begin < size) {
+  alone = std::max(alone, sequence.old_end);
+  for (; begin < alone; ++begin) {
+    if (is_missed(node, sequence, begin)) return;
+  }
+  if (begin < sequence.elements.size()) {
     graph_.add(node, points.from[begin - sequence.window_begin], EdgeKind::kRwPredicate, kNone);
   }
 }
 
+// What a scan shows without its own appends, which come last; false: they do not.
+bool WindowCheck::take_own_values(std::uint32_t node, const Op& op,
+                                  std::span<const std::uint64_t>* values) {
+  std::vector<std::uint64_t> own;
+  for (std::size_t i = 0; i < own_pushed_.size(); i += 2) {
+    if (own_pushed_[i] == op.storage) own.push_back(own_pushed_[i + 1]);
+  }
+  const auto is_own = [&](std::uint64_t value) { return value / kValuesPerTxn == txn(node).id; };
+  std::size_t count = 0;
+  while (count < values->size() && is_own((*values)[values->size() - 1 - count])) ++count;
+  const auto tail = values->last(count);
+  const bool is_cut = values->size() >= op.limit;
+  *values = values->first(values->size() - count);
+  return count <= own.size() && (count == own.size() || is_cut) &&
+         std::equal(tail.begin(), tail.end(), own.begin());
+}
+
 void WindowCheck::check_scan(std::uint32_t node, const Op& op) {
-  const TxnLine& line = txn(node);
   SequenceState& sequence = state_.sequences[op.storage];
   sequence.storage = op.storage;
   const auto& elements = sequence.elements;
   std::span<const std::uint64_t> values = op.rest;
   state_.stats.reads += values.size();
-  const bool is_cut = values.size() >= op.limit;
-  // Its own come last.
-  std::vector<std::uint64_t> own;
-  for (std::size_t i = 0; i < own_pushed_.size(); i += 2) {
-    if (own_pushed_[i] == op.storage) own.push_back(own_pushed_[i + 1]);
-  }
-  if (!own.empty()) {
-    std::size_t common = 0;
-    while (common < own.size() && common < values.size() && values[values.size() - 1 - common] / kValuesPerTxn == line.id) ++common;
-    const auto tail = values.last(common);
-    if ((common != own.size() && !is_cut) ||
-        !std::equal(tail.begin(), tail.end(), own.begin())) {
-      report("internal", "a scan does not end with its own appends\n" + json_of(line));
-    }
-    values = values.first(values.size() - common);
+  if (!take_own_values(node, op, &values)) {
+    report("internal", "a scan does not end with its own appends\n" + json_of(txn(node)));
+    return;
   }
   const SequencePoints& points = sequence_points_[op.storage];
   std::size_t at = 0;
   std::size_t whole = 0;  // elements before the first hole
   bool has_hole = false;
   for (const std::uint64_t value : values) {
-    std::size_t hole = at;
-    while (hole < elements.size() && elements[hole].value != value) ++hole;
-    if (hole == elements.size()) {
-      explain({node, op.storage, 0, Seen::kState, {}, values}, kNone);
-      return;
+    std::size_t place = at;
+    while (place < elements.size() && elements[place].value != value) ++place;
+    if (place == elements.size()) {
+      return explain({node, op.storage, 0, Seen::kState, {}, values}, kNone);
     }
-    for (; at < hole; ++at) {
-      if (at < sequence.window_begin) {
-        report(state_.is_after_crash ? "partial-survival" : "G-single-realtime",
-               "a scan misses value " + std::to_string(elements[at].value) + " of transaction " +
-                   std::to_string(elements[at].txn) + ", which ended before\n" + json_of(line));
-        return;
-      }
+    for (; at < place; ++at) {
       if (elements[at].node == node) continue;  // appended behind the scan
       has_hole = true;
-      graph_.add(node, elements[at].node, EdgeKind::kRwPredicate, kNone);
+      if (is_missed(node, sequence, at)) return;
     }
-    if (has_hole) graph_.add(elements[at].node, node, EdgeKind::kWr, kNone);
+    if (has_hole && elements[at].node != kNone) {
+      graph_.add(elements[at].node, node, EdgeKind::kWr, kNone);
+    }
     note_seen(node, elements[at].tid, true);
     ++at;
     if (!has_hole) whole = at;
@@ -99,14 +137,7 @@ void WindowCheck::check_scan(std::uint32_t node, const Op& op) {
   if (whole > sequence.window_begin) {
     graph_.add(points.up_to[whole - 1 - sequence.window_begin], node, EdgeKind::kNeutral, kNone);
   }
-  if (is_cut) return;
-  if (at < sequence.window_begin) {
-    report(state_.is_after_crash ? "partial-survival" : "G-single-realtime",
-           "a scan ends before value " + std::to_string(elements[at].value) + " of transaction " +
-               std::to_string(elements[at].txn) + ", which ended before\n" + json_of(line));
-    return;
-  }
-  unseen_from(node, sequence, at);
+  if (op.rest.size() < op.limit) unseen_from(node, sequence, at);
 }
 
 void WindowCheck::check_snapshot_scan(const TxnLine& line, const Op& op) {

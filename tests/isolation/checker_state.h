@@ -72,13 +72,20 @@ struct Element {
   std::uint64_t value;
   std::uint64_t tid;
   std::uint64_t txn;
-  std::uint32_t node;
+  std::uint32_t session;
+  std::uint32_t node;  // the writer in the open window; kNone: it was there before
+
+  bool is_before(const Element& other) const {
+    return tid != other.tid ? tid < other.tid : session < other.session;
+  }
 };
 
+// Of one epoch, values of the open window may stand before some that were there already.
 struct SequenceState {
   std::uint32_t storage = 0;
   std::vector<Element> elements;
-  std::uint32_t window_begin = 0;
+  std::size_t window_begin = 0;  // the first of the open window
+  std::size_t old_end = 0;       // behind the last that is not
 };
 
 inline bool is_write(OpKind kind) { return kind >= OpKind::kPut && kind != OpKind::kPush; }

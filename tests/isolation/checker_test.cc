@@ -218,6 +218,9 @@ TEST(CheckerTest, a_scan_of_a_sequence_sees_all_that_is_before_it) {
   expect_found("incompatible-order",
                early + late + txn(6, 50, 60, 2, 0, R"(["scan",2,null,[48,64]])"));
   expect_none(early + late + txn(6, 50, 60, 2, 0, R"(["scan",2,1,[64]])"));
+  expect_none(early + window(0, 29) + late + txn(6, 50, 60, 2, 0, R"(["scan",2,null,[64,48]])"));
+  expect_found("G-single-realtime",
+               early + window(0, 29) + late + txn(6, 50, 60, 2, 0, R"(["scan",2,null,[64]])"));
   expect_none(first + txn(3, 30, 40, 2, 9, R"(["push",2,48],["scan",2,null,[32,48]],["push",2,49])"));
   expect_found("internal", first + txn(3, 30, 40, 2, 9, R"(["push",2,48],["scan",2,null,[32]])"));
 }

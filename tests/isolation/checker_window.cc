@@ -43,6 +43,7 @@ void WindowCheck::run() {
   graph_ = Graph(static_cast<std::uint32_t>(nodes_.size()));
   replay_writes();
   finish_chains();
+  order_sequences();
   add_sequence_points();
   for (std::uint32_t node = 0; node < nodes_.size(); ++node) check_reads(node);
   for (const TxnLine& line : txns_) {
@@ -198,7 +199,7 @@ void WindowCheck::push_versions(std::uint32_t node) {
 void WindowCheck::push_element(std::uint32_t node, const Op& op) {
   SequenceState& sequence = state_.sequences[op.storage];
   sequence.storage = op.storage;
-  sequence.elements.push_back({op.value, tid_of(node), txn(node).id, node});
+  sequence.elements.push_back({op.value, tid_of(node), txn(node).id, txn(node).session, node});
 }
 
 void WindowCheck::finish_chains() {

@@ -76,7 +76,10 @@ class WindowCheck {
   void check_snapshot_record(const TxnLine& txn, const Read& read);
 
   // ---- checker_sequence.cc -------------------------------------------------------------------
+  void order_sequences();
   void add_sequence_points();
+  bool is_missed(std::uint32_t node, const SequenceState& sequence, std::size_t element);
+  bool take_own_values(std::uint32_t node, const Op& op, std::span<const std::uint64_t>* values);
   void check_scan(std::uint32_t node, const Op& op);
   void unseen_from(std::uint32_t node, const SequenceState& sequence, std::size_t begin);
   void check_snapshot_scan(const TxnLine& txn, const Op& op);
