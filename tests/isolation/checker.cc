@@ -147,8 +147,7 @@ void Checker::recover(std::uint64_t epoch) {
     return key.versions.size() == 1;
   });
   for (auto& [number, sequence] : state_.sequences) {
-    while (!sequence.elements.empty() &&
-           sequence.elements.back().tid >> kOrdinalBits > epoch) {
+    while (!sequence.elements.empty() && sequence.elements.back().tid >> kOrdinalBits > epoch) {
       undo(sequence.elements.back().txn, sequence.elements.back().tid >> kOrdinalBits);
       sequence.elements.pop_back();
     }

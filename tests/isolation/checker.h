@@ -2,22 +2,24 @@
 // Checks a history (FORMAT.md), line by line as it is written or read.
 //
 // The order of versions is known: TIDs. So strict serializability is a graph without a cycle, and
-// the graph has an edge or two for each read and write. The checker keeps one window of the history,
-// the transactions between two moments at which nobody ran one, and of all before it the state that
-// they left, and the versions that a snapshot may still show. That is enough, because what ended
-// before such a moment comes before what began after it, and no cycle can go back.
+// the graph has an edge or two for each read and write. The checker keeps one window of the
+// history, the transactions between two moments at which nobody ran one, and of all before it the
+// state that they left, and the versions that a snapshot may still show. That is enough, because
+// what ended before such a moment comes before what began after it, and no cycle can go back.
 //
 //   K1  Serializable transactions that committed, also those that the process did not live to
-//       report (their TID stands in the history before anybody can see them): no cycle of ww, wr, rw,
-//       real time, and order of epochs.
+//       report (their TID stands in the history before anybody can see them): no cycle of ww, wr,
+//       rw, real time, and order of epochs.
 //   K2  A read shows a version that was committed, whole, and not an intermediate one.
 //   K3  A snapshot shows the state at the end of its epoch: all of it and before, none after.
 //   K4  After a crash: what was recovered is the state at the end of one epoch, not older than any
 //       that was acknowledged as durable.
 //   K5  The ticket of a transaction without a TID covers all that it saw and that was not durable
 //       before it ended.
-//   K6  A TID is above those of what its transaction read and overwrote, and the session's last. Not
-//       above that of an erasure that it saw by a miss: the record may be gone, and its TID with it.
+//   K6  A TID is above those of what its transaction read and overwrote, and the session's last.
+//   Not
+//       above that of an erasure that it saw by a miss: the record may be gone, and its TID with
+//       it.
 
 #include <map>
 #include <memory>
@@ -37,17 +39,17 @@ struct Anomaly {
 };
 
 struct CheckStats {
-  std::uint64_t txns = 0;          // lines of transactions
-  std::uint64_t writers = 0;       // serializable, committed
-  std::uint64_t readers = 0;       // serializable, committed, read only
-  std::uint64_t snapshots = 0;     // of a snapshot
+  std::uint64_t txns = 0;       // lines of transactions
+  std::uint64_t writers = 0;    // serializable, committed
+  std::uint64_t readers = 0;    // serializable, committed, read only
+  std::uint64_t snapshots = 0;  // of a snapshot
   std::uint64_t not_committed = 0;
-  std::uint64_t reads = 0;         // records, misses, rows and values that were checked
+  std::uint64_t reads = 0;  // records, misses, rows and values that were checked
   std::uint64_t edges = 0;
   std::uint64_t windows = 0;
   std::uint64_t crashes = 0;
-  std::uint64_t lost = 0;          // versions that a crash undid, none acknowledged
-  std::uint64_t unreported = 0;    // committed, and the process died before it said so
+  std::uint64_t lost = 0;        // versions that a crash undid, none acknowledged
+  std::uint64_t unreported = 0;  // committed, and the process died before it said so
 };
 
 // The state between windows.
@@ -57,13 +59,13 @@ struct CheckerState {
   std::vector<KeyState> keys;
   std::map<std::uint32_t, std::vector<std::uint32_t>> keys_of;  // by storage
   std::map<std::uint32_t, SequenceState> sequences;
-  std::unordered_set<std::uint32_t> many;  // keys with more than one version
+  std::unordered_set<std::uint32_t> many;                      // keys with more than one version
   std::unordered_map<std::uint64_t, std::uint64_t> last_tids;  // by process and session
-  std::unordered_map<std::uint64_t, std::uint64_t> lost;  // id to epoch, of what a crash undid
-  std::uint64_t acknowledged = 0;   // newest epoch that was said to be durable
-  std::uint64_t recovered = 0;      // epoch
-  std::uint64_t horizon = 0;        // no snapshot is older
-  bool is_after_crash = false;      // the open window is the first behind one
+  std::unordered_map<std::uint64_t, std::uint64_t> lost;       // id to epoch, of what a crash undid
+  std::uint64_t acknowledged = 0;  // newest epoch that was said to be durable
+  std::uint64_t recovered = 0;     // epoch
+  std::uint64_t horizon = 0;       // no snapshot is older
+  bool is_after_crash = false;     // the open window is the first behind one
   CheckStats stats;
 
   // The number of a record; kNone: nobody has written it.

@@ -42,8 +42,8 @@ std::string WindowCheck::explain_values(std::span<const std::uint64_t> values, s
     const TxnLine* const writer = txn_of(id);
     *why = "value " + std::to_string(value) + " is of transaction " + std::to_string(id);
     if (const auto lost = state_.lost.find(id); lost != state_.lost.end()) {
-      *why += " of epoch " + std::to_string(lost->second) + ", which a crash undid: recovered was " +
-              std::to_string(state_.recovered);
+      *why += " of epoch " + std::to_string(lost->second) +
+              ", which a crash undid: recovered was " + std::to_string(state_.recovered);
       return "resurrected";
     }
     if (writer == nullptr) continue;
@@ -72,8 +72,8 @@ void WindowCheck::add_list_order(const Read& read, std::uint32_t number) {
 
 void WindowCheck::explain(const Read& read, std::uint32_t number) {
   const StorageLine& storage = state_.storages[read.storage];
-  std::string text = "transaction " + std::to_string(txn(read.node).id) + " saw " +
-                     storage.name + "/" + std::to_string(read.key) + " ";
+  std::string text = "transaction " + std::to_string(txn(read.node).id) + " saw " + storage.name +
+                     "/" + std::to_string(read.key) + " ";
   text += read.seen == Seen::kState ? describe(storage.shape, read.state)
                                     : std::string(read.state.present ? "present" : "absent");
   std::string why;
@@ -88,8 +88,8 @@ void WindowCheck::explain(const Read& read, std::uint32_t number) {
     why = "nobody has written it";
   } else if (name.empty()) {
     const KeyState& key = state_.keys[number];
-    const std::uint64_t place = read.state.digest() ^
-                                (static_cast<std::uint64_t>(number) + 1) * 0x9e3779b97f4a7c15u;
+    const std::uint64_t place =
+        read.state.digest() ^ (static_cast<std::uint64_t>(number) + 1) * 0x9e3779b97f4a7c15u;
     const bool is_old = std::any_of(
         key.versions.begin(), key.versions.begin() + key.base(), [&](const Version& version) {
           return read.seen == Seen::kState ? version.state == read.state
@@ -100,9 +100,8 @@ void WindowCheck::explain(const Read& read, std::uint32_t number) {
     for (std::size_t i = 0; i < read.words.size() && !(is_register && i == 2); ++i) {
       if (read.words[i] != 0) writers.insert(read.words[i] / kValuesPerTxn);
     }
-    const bool is_of_window = std::any_of(writers.begin(), writers.end(), [this](std::uint64_t id) {
-      return txn_of(id) != nullptr;
-    });
+    const bool is_of_window = std::any_of(
+        writers.begin(), writers.end(), [this](std::uint64_t id) { return txn_of(id) != nullptr; });
     if (!is_of_window) is_of_before = true;
     if (const auto at = intermediate_.find(place); at != intermediate_.end()) {
       name = "G1b";

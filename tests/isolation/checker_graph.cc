@@ -128,8 +128,8 @@ class CycleSearch {
 }  // namespace
 
 std::string_view to_string(EdgeKind kind) {
-  constexpr std::string_view kNames[] = {"-",  "ww",           "wr",       "rw",
-                                         "rw (predicate)", "real time", "epoch"};
+  constexpr std::string_view kNames[] = {"-",         "ww",   "wr", "rw", "rw (predicate)",
+                                         "real time", "epoch"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -117,8 +117,8 @@ void WindowCheck::check_read(const Read& read, bool is_predicate) {
   const std::uint32_t number = state_.find(read.storage, read.key);
   if (number == kNone) {
     const RecordState initial = RecordState::initial(state_.storages[read.storage]);
-    const bool holds = read.seen == Seen::kState ? read.state == initial
-                                                 : read.state.present == initial.present;
+    const bool holds =
+        read.seen == Seen::kState ? read.state == initial : read.state.present == initial.present;
     if (!holds) explain(read, kNone);
     return;
   }
@@ -143,7 +143,8 @@ void WindowCheck::read_version(const Read& read, std::uint32_t number, std::uint
 
 // It saw that the record was there, or was not, and no more. Of the versions that answer to this,
 // real time leaves those between two positions; it comes after the writer of the first of them and
-// before the one that follows the last. If real time leaves none, the nearest one will make a cycle.
+// before the one that follows the last. If real time leaves none, the nearest one will make a
+// cycle.
 void WindowCheck::check_presence(const Read& read, std::uint32_t number) {
   const KeyState& key = state_.keys[number];
   const bool wanted = read.state.present;
@@ -159,9 +160,8 @@ void WindowCheck::check_presence(const Read& read, std::uint32_t number) {
     }
   }
   const auto begin = key.versions.begin() + key.window_begin;
-  const auto overwritten = std::partition_point(begin, key.versions.end(), [&](const Version& v) {
-    return v.end_min < line.begin_ns;
-  });
+  const auto overwritten = std::partition_point(
+      begin, key.versions.end(), [&](const Version& v) { return v.end_min < line.begin_ns; });
   const auto not_begun = std::partition_point(begin, key.versions.end(), [&](const Version& v) {
     return line.end_ns == 0 || v.begin_max <= line.end_ns;
   });
@@ -206,10 +206,12 @@ void WindowCheck::check_ticket(std::uint32_t node) {
   if (is_writer(node) || covered >= newest_seen_ >> kOrdinalBits) return;
   report("ticket", "the ticket of transaction " + std::to_string(line.id) + " is of epoch " +
                        std::to_string(line.epoch) + ", but it has seen epoch " +
-                       std::to_string(newest_seen_ >> kOrdinalBits) + ", not durable" + "\n" + json_of(line));
+                       std::to_string(newest_seen_ >> kOrdinalBits) + ", not durable" + "\n" +
+                       json_of(line));
 }
 
-// ---- snapshots -----------------------------------------------------------------------------------
+// ---- snapshots
+// -----------------------------------------------------------------------------------
 
 void WindowCheck::check_snapshot(const TxnLine& line) {
   if (line.epoch < state_.horizon) {
@@ -264,8 +266,8 @@ void WindowCheck::check_snapshot_record(const TxnLine& line, const Read& read) {
                          describe(storage.shape, read.state) + " for " + storage.name + "/" +
                          std::to_string(read.key) + ", which was " +
                          describe(storage.shape, shown.state) + " by transaction " +
-                         std::to_string(shown.txn) + " of epoch " +
-                         std::to_string(shown.epoch()) + "\n" + json_of(line));
+                         std::to_string(shown.txn) + " of epoch " + std::to_string(shown.epoch()) +
+                         "\n" + json_of(line));
 }
 
 }  // namespace foedus::isolation

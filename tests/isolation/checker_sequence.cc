@@ -72,8 +72,7 @@ void WindowCheck::unseen_from(std::uint32_t node, const SequenceState& sequence,
     // The last of its own parts the rest: one by one before it, a point behind it.
     const auto above = std::upper_bound(
         sequence.elements.begin() + static_cast<std::ptrdiff_t>(begin), sequence.elements.end(),
-        tid_of(node),
-        [](std::uint64_t tid, const Element& element) { return tid < element.tid; });
+        tid_of(node), [](std::uint64_t tid, const Element& element) { return tid < element.tid; });
     alone = static_cast<std::size_t>(above - sequence.elements.begin());
   }
   alone = std::max(alone, sequence.old_end);

@@ -9,8 +9,7 @@ RecordState RecordState::initial(const StorageLine& storage) {
   return state;
 }
 
-RecordState RecordState::observed(Shape shape, bool present,
-                                  std::span<const std::uint64_t> words) {
+RecordState RecordState::observed(Shape shape, bool present, std::span<const std::uint64_t> words) {
   RecordState state;
   if (!present) return state;
   state.present = true;

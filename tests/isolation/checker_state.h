@@ -1,7 +1,8 @@
 #pragma once
 // What the checker knows of records and sequences: their versions in the order of TIDs.
 //
-//   V1  versions[0] was there before the history's windows that are still kept, or is how the record
+//   V1  versions[0] was there before the history's windows that are still kept, or is how the
+//   record
 //       was born; the others follow by TID. Those from window_begin on are of the open window.
 //   V2  Every write makes a state that the record never had before, absence aside: values are
 //       unique, and so are counters that unique deltas are added to. So a state that was read says
@@ -48,9 +49,9 @@ struct RecordState {
 
 struct Version {
   RecordState state;
-  std::uint64_t tid = 0;  // epoch and ordinal; 0: initial
-  std::uint64_t txn = 0;  // id of the writer
-  std::uint32_t node = kNone;  // the writer in the open window
+  std::uint64_t tid = 0;        // epoch and ordinal; 0: initial
+  std::uint64_t txn = 0;        // id of the writer
+  std::uint32_t node = kNone;   // the writer in the open window
   std::uint64_t begin_max = 0;  // its writer and those before it in the window began up to here
   std::uint64_t end_min = ~std::uint64_t{0};  // it and those after it ended from here on
 

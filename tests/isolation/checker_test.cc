@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -60,10 +61,14 @@ Checker checked(const std::string& history) {
   return checker;
 }
 
+// `name` is found, if not first: a cycle comes before the reads that are part of it.
 void expect_found(const std::string& name, const std::string& history) {
   const Checker checker = checked(history);
   ASSERT_FALSE(checker.anomalies().empty()) << name << " was not found";
-  EXPECT_EQ(checker.anomalies()[0].name, name) << checker.anomalies()[0].text;
+  const bool is_found = std::any_of(checker.anomalies().begin(), checker.anomalies().end(),
+                                    [&](const Anomaly& anomaly) { return anomaly.name == name; });
+  EXPECT_TRUE(is_found) << "not " << name << " but " << checker.anomalies()[0].name << ": "
+                        << checker.anomalies()[0].text;
 }
 void expect_none(const std::string& history) {
   const Checker checker = checked(history);
@@ -92,7 +97,7 @@ TEST(CheckerTest, writes_in_two_orders_are_G0) {
   const std::string appends =
       txn(2, 10, 20, 2, 1, R"(["append",1,1,32])") + txn(3, 10, 20, 2, 2, R"(["append",1,1,48])");
   EXPECT_EQ(names_of(appends + txn(4, 10, 20, 2, 0, R"(["r",1,1,[48,32]])")),
-            (std::vector<std::string>{"incompatible-order", "G0"}));
+            (std::vector<std::string>{"G0", "incompatible-order"}));
   expect_none(appends + txn(4, 10, 20, 2, 0, R"(["r",1,1,[32,48]])"));
 }
 
@@ -115,7 +120,7 @@ TEST(CheckerTest, a_circle_of_information_is_G1c) {
   // By TIDs a read of a later version is named first; the cycle of two readers behind it.
   EXPECT_EQ(names_of(kBegin + txn(2, 10, 20, 2, 1, R"(["r",0,2,[49,49,0]],["put",0,1,32])") +
                      txn(3, 10, 20, 2, 2, R"(["r",0,1,[32,32,0]],["put",0,2,49])")),
-            (std::vector<std::string>{"tid-order", "G1c"}));
+            (std::vector<std::string>{"G1c", "tid-order"}));
   expect_none(kBegin + txn(2, 10, 20, 2, 1, R"(["r",0,2,[17,17,0]],["put",0,1,32])") +
               txn(3, 10, 20, 2, 2, R"(["r",0,1,[32,32,0]],["put",0,2,49])"));
 }
@@ -146,12 +151,13 @@ TEST(CheckerTest, phantoms_are_G2) {
   // Ranges, and what lies behind the limit of one.
   const std::string range =
       kBegin +
-      txn(2, 10, 20, 2, 1, R"(["range",0,0,10,false,null,[[1,[16,16,0]],[2,[17,17,0]]]],["insert",0,20,32])");
+      txn(2, 10, 20, 2, 1,
+          R"(["range",0,0,10,false,null,[[1,[16,16,0]],[2,[17,17,0]]]],["insert",0,20,32])");
   const std::string phantom = R"(["r",0,20,null],["insert",0,5,48])";
   expect_found("G2", range + txn(3, 10, 20, 2, 2, phantom));
   const std::string cut =
-      kBegin +
-      txn(2, 10, 20, 2, 1, R"(["range",0,0,10,false,2,[[1,[16,16,0]],[2,[17,17,0]]]],["insert",0,20,32])");
+      kBegin + txn(2, 10, 20, 2, 1,
+                   R"(["range",0,0,10,false,2,[[1,[16,16,0]],[2,[17,17,0]]]],["insert",0,20,32])");
   expect_none(cut + txn(3, 10, 20, 2, 2, phantom));
   const std::string reverse =
       kBegin +
@@ -191,8 +197,7 @@ TEST(CheckerTest, parts_and_counters_are_versions_too) {
               txn(7, 10, 20, 2, 0, R"(["r",0,1,[32,16,0]])"));
   expect_found("torn-read", parts + txn(6, 10, 20, 2, 0, R"(["r",0,1,[16,48,0]])"));
   expect_found("torn-read", parts + txn(6, 10, 20, 2, 0, R"(["r",0,1,[32,48,70]])"));
-  expect_found("G-single",
-               parts + txn(6, 10, 20, 2, 5, R"(["r",0,1,[32,48,1000]],["add",0,1,7])"));
+  expect_found("G-single", parts + txn(6, 10, 20, 2, 5, R"(["r",0,1,[32,48,1000]],["add",0,1,7])"));
 }
 
 TEST(CheckerTest, lists_are_prefixes_of_each_other) {
@@ -221,7 +226,8 @@ TEST(CheckerTest, a_scan_of_a_sequence_sees_all_that_is_before_it) {
   expect_none(early + window(0, 29) + late + txn(6, 50, 60, 2, 0, R"(["scan",2,null,[64,48]])"));
   expect_found("G-single-realtime",
                early + window(0, 29) + late + txn(6, 50, 60, 2, 0, R"(["scan",2,null,[64]])"));
-  expect_none(first + txn(3, 30, 40, 2, 9, R"(["push",2,48],["scan",2,null,[32,48]],["push",2,49])"));
+  expect_none(first +
+              txn(3, 30, 40, 2, 9, R"(["push",2,48],["scan",2,null,[32,48]],["push",2,49])"));
   expect_found("internal", first + txn(3, 30, 40, 2, 9, R"(["push",2,48],["scan",2,null,[32]])"));
 }
 
@@ -229,9 +235,10 @@ TEST(CheckerTest, own_writes_are_read) {
   expect_none(kBegin + txn(2, 10, 20, 2, 1,
                            R"(["add",0,1,5],["r",0,1,[16,16,5]],["erase",0,1],["r",0,1,null])"));
   expect_found("internal", kBegin + txn(2, 10, 20, 2, 1, R"(["put",0,1,32],["r",0,1,[16,16,0]])"));
-  expect_found("internal",
-               kBegin + txn(2, 10, 20, 2, 1,
-                            R"(["erase",0,1],["range",0,1,3,false,null,[[1,[16,16,0]],[2,[17,17,0]]]])"));
+  expect_found(
+      "internal",
+      kBegin + txn(2, 10, 20, 2, 1,
+                   R"(["erase",0,1],["range",0,1,3,false,null,[[1,[16,16,0]],[2,[17,17,0]]]])"));
 }
 
 TEST(CheckerTest, real_time_counts_also_for_those_that_read_only) {
@@ -246,8 +253,7 @@ TEST(CheckerTest, real_time_counts_also_for_those_that_read_only) {
   const std::string two = kBegin + txn(2, 10, 90, 2, 1, R"(["put",0,1,32])") +
                           txn(3, 10, 90, 2, 2, R"(["put",0,2,48])") +
                           txn(4, 20, 30, 2, 0, R"(["r",0,1,[32,32,0]],["r",0,2,[17,17,0]])");
-  expect_found("G2-item",
-               two + txn(5, 40, 50, 2, 0, R"(["r",0,1,[16,16,0]],["r",0,2,[48,48,0]])"));
+  expect_found("G2-item", two + txn(5, 40, 50, 2, 0, R"(["r",0,1,[16,16,0]],["r",0,2,[48,48,0]])"));
   expect_none(two + txn(5, 40, 50, 2, 0, R"(["r",0,1,[32,32,0]],["r",0,2,[48,48,0]])"));
 }
 
@@ -301,8 +307,8 @@ TEST(CheckerTest, what_was_acknowledged_survives_a_crash) {
   expect_none(history + crash(50) + open(2) + reader);
   expect_none(history + durable(2) + crash(50) + open(2) + reader);
   expect_found("lost-acknowledged", history + durable(3) + crash(50) + open(2) + reader);
-  expect_found("resurrected", history + crash(50) + open(2) +
-                                  txn(9, 1100, 1200, 5, 0, R"(["r",0,2,[48,48,0]])"));
+  expect_found("resurrected",
+               history + crash(50) + open(2) + txn(9, 1100, 1200, 5, 0, R"(["r",0,2,[48,48,0]])"));
   const std::string half = txn(9, 1100, 1200, 5, 0, R"(["r",0,1,[32,32,0]],["r",0,2,[17,17,0]])");
   expect_found("partial-survival", history + crash(50) + open(2) + half);
   expect_found("lost-acknowledged", history + durable(2) + crash(50) + open(2) + half);
@@ -327,9 +333,9 @@ TEST(CheckerTest, a_commit_that_nobody_reported_counts_by_its_tid) {
 
 TEST(CheckerTest, what_nobody_wrote_is_garbage) {
   expect_found("garbage-read", txn(2, 10, 20, 2, 0, R"(["r",0,1,[999,999,0]])"));
-  expect_found("range-order",
-               kBegin + txn(2, 10, 20, 2, 0,
-                            R"(["range",0,0,9,false,null,[[2,[17,17,0]],[1,[16,16,0]]]])"));
+  expect_found(
+      "range-order",
+      kBegin + txn(2, 10, 20, 2, 0, R"(["range",0,0,9,false,null,[[2,[17,17,0]],[1,[16,16,0]]]])"));
 }
 
 TEST(CheckerTest, a_cycle_is_told_with_its_transactions_keys_and_edges) {

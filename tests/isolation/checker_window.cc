@@ -99,8 +99,8 @@ WindowCheck::OwnWrite* WindowCheck::own_write(std::uint32_t key) {
 void WindowCheck::replay(std::uint32_t node) {
   const TxnLine& line = txn(node);
   own_.clear();
-  std::uint64_t& last = state_.last_tids[static_cast<std::uint64_t>(line.process) << 32 |
-                                         line.session];
+  std::uint64_t& last =
+      state_.last_tids[static_cast<std::uint64_t>(line.process) << 32 | line.session];
   if (tid_of(node) <= last) {
     report("tid-order", "transaction " + std::to_string(line.id) +
                             " has a TID that is not above its session's last\n" + json_of(line));
@@ -268,10 +268,13 @@ void WindowCheck::add_real_time() {
   }
 }
 
+// First of all: a transaction that was overwritten makes many reads that nothing explains.
 void WindowCheck::report_cycles() {
+  std::vector<Anomaly> cycles;
   for (const Cycle& cycle : graph_.cycles(anomalies_max_)) {
-    report(cycle.name, describe_cycle(cycle));
+    cycles.push_back({cycle.name, describe_cycle(cycle)});
   }
+  anomalies_.insert(anomalies_.begin(), cycles.begin(), cycles.end());
 }
 
 // T1 -ww tree/7-> T2 …, then the transactions as they stand in the history.

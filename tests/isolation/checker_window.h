@@ -103,17 +103,17 @@ class WindowCheck {
   CheckerState& state_;
   const std::vector<TxnLine>& txns_;
   const std::size_t anomalies_max_;
-  std::vector<const TxnLine*> nodes_;          // serializable and committed
-  std::vector<std::uint32_t> by_tid_;          // writers
+  std::vector<const TxnLine*> nodes_;  // serializable and committed
+  std::vector<std::uint32_t> by_tid_;  // writers
   Graph graph_{0};
   std::vector<std::uint32_t> written_;
-  std::unordered_map<std::uint64_t, std::uint32_t> position_of_;  // of a key's state
+  std::unordered_map<std::uint64_t, std::uint32_t> position_of_;   // of a key's state
   std::unordered_map<std::uint64_t, std::uint64_t> intermediate_;  // of a key's state: txn
   std::unordered_map<std::uint64_t, const TxnLine*> by_id_;        // filled when first needed
   std::map<std::uint32_t, SequencePoints> sequence_points_;
-  std::vector<OwnWrite> own_;               // of the transaction at work
-  std::vector<std::uint64_t> own_pushed_;   // the same: storage, value, …
-  std::uint64_t newest_seen_ = 0;           // the same: TID
+  std::vector<OwnWrite> own_;              // of the transaction at work
+  std::vector<std::uint64_t> own_pushed_;  // the same: storage, value, …
+  std::uint64_t newest_seen_ = 0;          // the same: TID
   std::vector<Anomaly> anomalies_;
 };
 

@@ -69,8 +69,8 @@ struct Op {
 // The header word of an operation.
 inline std::uint64_t op_word(OpKind kind, std::uint32_t storage, bool flag, std::uint32_t count) {
   return static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(flag) << 8 |
-         static_cast<std::uint64_t>(storage & 0xffff) << 16 | static_cast<std::uint64_t>(count)
-                                                                  << 32;
+         static_cast<std::uint64_t>(storage & 0xffff) << 16 |
+         static_cast<std::uint64_t>(count) << 32;
 }
 
 // A row of a range.
@@ -90,6 +90,7 @@ class OpReader {
  public:
   explicit OpReader(std::span<const std::uint64_t> words) : left_(words) {}
   bool at_end() const { return left_.empty(); }
+  std::size_t words_left() const { return left_.size(); }
   Op next();
 
  private:
@@ -110,8 +111,8 @@ struct TxnLine {
   std::uint64_t end_ns = 0;  // 0: it did not return
   TxnKind kind = TxnKind::kSerializable;
   Outcome outcome = Outcome::kCommitted;
-  std::uint64_t epoch = 0;    // of the ticket
-  std::uint64_t ordinal = 0;  // of the TID within the epoch; 0: it has no TID
+  std::uint64_t epoch = 0;       // of the ticket
+  std::uint64_t ordinal = 0;     // of the TID within the epoch; 0: it has no TID
   std::uint64_t durable_ns = 0;  // when durability was acknowledged with the commit; 0: it was not
   std::uint64_t durable_epoch = 0;  // what was known to be durable when it had ended
   std::vector<std::uint64_t> ops;
@@ -122,7 +123,7 @@ enum class LineKind : std::uint8_t {
   kHeader,
   kStorage,
   kDrop,
-  kOpen,     // process, epoch: what was recovered
+  kOpen,  // process, epoch: what was recovered
   kTxn,
   kDurable,  // process, epoch: acknowledged as durable
   kWindow,   // nobody runs a transaction; epoch: no later snapshot is older

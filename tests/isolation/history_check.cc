@@ -34,8 +34,7 @@ int main(int argc, char** argv) {
     Line line;
     std::string why;
     if (!parse_line(text, &line, &why)) {
-      std::fprintf(stderr, "line %llu: %s\n", static_cast<unsigned long long>(number),
-                   why.c_str());
+      std::fprintf(stderr, "line %llu: %s\n", static_cast<unsigned long long>(number), why.c_str());
       return 2;
     }
     checker.add(std::move(line));

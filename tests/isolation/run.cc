@@ -80,7 +80,8 @@ class Run {
     checker_.add(std::move(line));
   }
   void drain() {
-    for (Tape& tape : tapes_) tape.drain([this](Line&& line) { drained_.push_back(std::move(line)); });
+    for (Tape& tape : tapes_)
+      tape.drain([this](Line&& line) { drained_.push_back(std::move(line)); });
   }
   void add_drained() {
     for (Line& line : drained_) add(std::move(line));
@@ -114,8 +115,8 @@ class Run {
       add(line);
       return goes_on;
     };
-    const Status status = run_worker({&options_, 1, &shared_->state, tapes_, sink,
-                                      &shared_->result});
+    const Status status =
+        run_worker({&options_, 1, &shared_->state, tapes_, sink, &shared_->result});
     sum_up();
     return status;
   }
@@ -159,9 +160,9 @@ class Run {
     waitpid(child, &ended, 0);
     *was_killed = WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL;
     if (!*was_killed && ended != 0) {
-      return Status::error(ErrorCode::kIoError,
-                           "process " + std::to_string(process) + " ended with status " +
-                               std::to_string(ended) + "; its message is above");
+      return Status::error(ErrorCode::kIoError, "process " + std::to_string(process) +
+                                                    " ended with status " + std::to_string(ended) +
+                                                    "; its message is above");
     }
     if (!*was_killed) return {};
     drain();
@@ -193,8 +194,8 @@ class Run {
       if (read(answers, &answer, 1) != 1) _exit(3);
       return answer == 'g';
     };
-    const Status status = run_worker({&options_, process, &shared_->state, tapes_, sink,
-                                      &shared_->result});
+    const Status status =
+        run_worker({&options_, process, &shared_->state, tapes_, sink, &shared_->result});
     if (status.is_ok()) return 0;
     std::fprintf(stderr, "process %u: %s\n", process, status.message().c_str());
     return 1;

@@ -15,7 +15,7 @@ struct RunOptions {
   std::string dir;
   std::string history;  // file for the JSON lines; empty: none
   Workload workload = Workload::kRegister;
-  bool forks = true;  // the database in a process of its own, which may be killed
+  bool forks = true;            // the database in a process of its own, which may be killed
   std::uint32_t storages = 15;  // bits: tree, layers, hash, array
   std::uint32_t sessions = 4;
   std::uint32_t socs = 1;
@@ -23,10 +23,10 @@ struct RunOptions {
   double seconds = 0;            // ends the run, too; 0: does not
   std::uint64_t txns_per_window = 20'000;
   std::uint32_t crashes = 0;
-  std::uint64_t crash_ms_max = 1'500;  // a process lives so long at most while crashes are left
-  bool gleans = true;                  // at a quick pace, and pages go at each
-  std::uint64_t keys = 4'000;          // of each storage of registers
-  std::uint64_t slots = 32;            // of each storage of lists, 1 .. kSlotsMax
+  std::uint64_t crash_ms_max = 1'500;    // a process lives so long at most while crashes are left
+  bool gleans = true;                    // at a quick pace, and pages go at each
+  std::uint64_t keys = 4'000;            // of each storage of registers
+  std::uint64_t slots = 32;              // of each storage of lists, 1 .. kSlotsMax
   std::uint32_t for_update_percent = 2;  // of reads: those that lock
   std::uint64_t memory_bytes = 256u << 20;
   std::uint64_t epoch_interval_us = 2'000;

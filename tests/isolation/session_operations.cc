@@ -172,15 +172,14 @@ Status SessionWorker::add(Txn& txn, const Store& store, std::uint64_t key) {
   // Any sum of some of them is of no others.
   const std::uint64_t delta = random_.next() >> 12 | 1;
   const auto change = static_cast<std::int64_t>(delta);
-  const Status status =
-      store.is_array() ? txn.increment(store.array(), key, kCounterOffset, change)
-                       : txn.increment(store.keyed(), store.key(key), kCounterOffset, change);
+  const Status status = store.is_array()
+                            ? txn.increment(store.array(), key, kCounterOffset, change)
+                            : txn.increment(store.keyed(), store.key(key), kCounterOffset, change);
   return note_write(status, OpKind::kAdd, store, key, false, delta);
 }
 
 Status SessionWorker::erase(Txn& txn, const Store& store, std::uint64_t key) {
-  return note_write(txn.erase(store.keyed(), store.key(key)), OpKind::kErase, store, key, false,
-                    0);
+  return note_write(txn.erase(store.keyed(), store.key(key)), OpKind::kErase, store, key, false, 0);
 }
 
 // Reads the list, and writes it with one value more; a full one is left for the slot's next key.
@@ -212,8 +211,8 @@ Status SessionWorker::push(Txn& txn) {
   row.append(value % 5 * 8, 'p');
   row.append(as_payload(value));
   FOEDUS_CHECK(txn.append(*space_.sequence, row));
-  line_.ops.insert(line_.ops.end(), {op_word(OpKind::kPush, space_.sequence_number, false, 0),
-                                     value});
+  line_.ops.insert(line_.ops.end(),
+                   {op_word(OpKind::kPush, space_.sequence_number, false, 0), value});
   // order: relaxed, a count.
   space_.shared->sequence_values.fetch_add(1, std::memory_order_relaxed);
   return {};

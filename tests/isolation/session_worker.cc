@@ -148,13 +148,14 @@ void SessionWorker::note_commit(const Plan& plan, Result<Ticket> ticket) {
     fail(Status::error(ErrorCode::kCorruption, "a ticket of epoch " + std::to_string(epoch) +
                                                    " for a TID of " + std::to_string(tid_epoch)));
   }
-  const bool is_durable = plan.options.durability == Durability::kSync &&
-                          plan.kind == TxnKind::kSerializable;
+  const bool is_durable =
+      plan.options.durability == Durability::kSync && plan.kind == TxnKind::kSerializable;
   tape_.note_end(Outcome::kCommitted, epoch, end_ns, is_durable ? end_ns : 0,
                  space_.db->durable_epoch().number());
 }
 
-// ---- what transactions do ------------------------------------------------------------------------
+// ---- what transactions do
+// ------------------------------------------------------------------------
 
 std::uint64_t SessionWorker::random_key(const Store& store) {
   if (space_.workload == Workload::kList) {
@@ -225,7 +226,8 @@ Status SessionWorker::random_register_write(Txn& txn, const Store& store) {
   return erase(txn, store, key);
 }
 
-// ---- behind a crash ------------------------------------------------------------------------------
+// ---- behind a crash
+// ------------------------------------------------------------------------------
 
 void SessionWorker::audit(std::uint32_t share, std::uint32_t shares) {
   at_work = this;
@@ -234,8 +236,8 @@ void SessionWorker::audit(std::uint32_t share, std::uint32_t shares) {
   plan.options.read_only = true;
   for (const Store& store : space_.stores) {
     const bool is_list = space_.workload == Workload::kList;
-    const std::uint64_t parts = is_list ? store.keys() / kListsPerSlot
-                                        : (store.keys() + kAuditWidth - 1) / kAuditWidth;
+    const std::uint64_t parts =
+        is_list ? store.keys() / kListsPerSlot : (store.keys() + kAuditWidth - 1) / kAuditWidth;
     for (std::uint64_t part = share; part < parts && !tape_.is_full(); part += shares) {
       std::uint64_t low = part * kAuditWidth;
       std::uint64_t high = std::min(low + kAuditWidth, store.keys());

@@ -102,8 +102,7 @@ std::string register_row(const Store& store, std::uint64_t key, std::uint64_t va
   return row;
 }
 
-std::string list_row(const Store& store, std::uint64_t key,
-                     std::span<const std::uint64_t> values) {
+std::string list_row(const Store& store, std::uint64_t key, std::span<const std::uint64_t> values) {
   const std::uint64_t head[2] = {key, values.size()};
   std::string row(reinterpret_cast<const char*>(head), sizeof(head));
   row.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());

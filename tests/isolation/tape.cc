@@ -18,8 +18,8 @@ std::uint64_t now_ns() {
 }
 
 SharedMemory::SharedMemory(std::size_t bytes)
-    : data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)),
+    : data_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0)),
       bytes_(bytes) {
   FOEDUS_INVARIANT(data_ != MAP_FAILED, bytes);
 }

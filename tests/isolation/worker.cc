@@ -44,8 +44,8 @@ class Worker {
     space_.for_update_percent = run.for_update_percent;
     for (std::uint32_t i = 0; i < kStores; ++i) {
       if ((run.storages >> i & 1) == 0) continue;
-      const std::uint64_t keys = run.workload == Workload::kList ? run.slots * kListsPerSlot
-                                                                 : run.keys;
+      const std::uint64_t keys =
+          run.workload == Workload::kList ? run.slots * kListsPerSlot : run.keys;
       FOEDUS_TRY(Store store, Store::open(db_, static_cast<Store::Kind>(i), run.workload, keys));
       announce(LineKind::kStorage, store.line());
       space_.stores.push_back(std::move(store));
@@ -53,9 +53,9 @@ class Worker {
     FOEDUS_CHECK(find_sequence());
     for (std::uint32_t i = 0; i < run.sessions; ++i) {
       FOEDUS_TRY(Session session, db_.new_session());
-      sessions_.push_back(std::make_unique<SessionWorker>(
-          &space_, std::move(session), parts_.tapes[i],
-          run.seed * 1'000'003 + parts_.process * 101 + i + 1));
+      sessions_.push_back(
+          std::make_unique<SessionWorker>(&space_, std::move(session), parts_.tapes[i],
+                                          run.seed * 1'000'003 + parts_.process * 101 + i + 1));
     }
     bool goes_on = true;
     if (parts_.process > 1) {
@@ -114,8 +114,8 @@ class Worker {
     std::vector<std::uint32_t> found;
     for (const StorageInfo& storage : db_.storages()) {
       if (!storage.name.starts_with(kSequenceName)) continue;
-      found.push_back(static_cast<std::uint32_t>(
-          std::stoul(storage.name.substr(kSequenceName.size()))));
+      found.push_back(
+          static_cast<std::uint32_t>(std::stoul(storage.name.substr(kSequenceName.size()))));
       newest = std::max(newest, found.back());
     }
     for (const std::uint32_t number : found) {

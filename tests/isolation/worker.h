@@ -1,6 +1,6 @@
 #pragma once
-// What a process of a run does: opens the database, audits it behind a crash, and runs windows until
-// it is told that it is enough.
+// What a process of a run does: opens the database, audits it behind a crash, and runs windows
+// until it is told that it is enough.
 
 #include <functional>
 #include <vector>
