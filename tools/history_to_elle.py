@@ -42,7 +42,10 @@ class Shapes:
             if kind == "storage" and line["shape"] == "list":
                 self.lists.add(line["st"])
             elif kind == "crash":
-                died.append(line["p"])
+                if "epoch" in line:
+                    self.recovered[line["p"]] = line["epoch"]
+                else:
+                    died.append(line["p"])
             elif kind == "open":
                 for process in died:
                     self.recovered[process] = line["epoch"]

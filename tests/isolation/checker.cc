@@ -1,6 +1,7 @@
 #include "tests/isolation/checker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/isolation/checker_window.h"
 
@@ -55,8 +56,9 @@ void Checker::add(Line line) {
       break;
     case LineKind::kCrash:
       check_window();
-      has_crashed_ = true;
       ++state_.stats.crashes;
+      has_crashed_ = !line.has_epoch;
+      if (line.has_epoch) recover(line.epoch);
       window_begin_ns_ = line.ns;
       break;
     case LineKind::kOpen:
@@ -153,6 +155,9 @@ void Checker::recover(std::uint64_t epoch) {
     }
     sequence.window_begin = sequence.elements.size();
   }
+  // What is said now is about commits from now on: numbers of epochs in which nobody committed come
+  // again.
+  state_.acknowledged_before = std::exchange(state_.acknowledged, 0);
 }
 
 }  // namespace foedus::isolation

@@ -62,10 +62,11 @@ struct CheckerState {
   std::unordered_set<std::uint32_t> many;                      // keys with more than one version
   std::unordered_map<std::uint64_t, std::uint64_t> last_tids;  // by process and session
   std::unordered_map<std::uint64_t, std::uint64_t> lost;       // id to epoch, of what a crash undid
-  std::uint64_t acknowledged = 0;  // newest epoch that was said to be durable
-  std::uint64_t recovered = 0;     // epoch
-  std::uint64_t horizon = 0;       // no snapshot is older
-  bool is_after_crash = false;     // the open window is the first behind one
+  std::uint64_t acknowledged = 0;         // newest epoch that was said to be durable
+  std::uint64_t acknowledged_before = 0;  // the same, before the last crash
+  std::uint64_t recovered = 0;            // epoch
+  std::uint64_t horizon = 0;              // no snapshot is older
+  bool is_after_crash = false;            // the open window is the first behind one
   CheckStats stats;
 
   // The number of a record; kNone: nobody has written it.

@@ -108,7 +108,7 @@ void WindowCheck::explain(const Read& read, std::uint32_t number) {
       why = "what transaction " + std::to_string(at->second) + " overwrote itself";
     } else if (is_of_before) {
       const Version& base = key.versions[key.base()];
-      name = state_.is_after_crash ? base.epoch() <= state_.acknowledged && base.tid != 0
+      name = state_.is_after_crash ? base.epoch() <= state_.acknowledged_before && base.tid != 0
                                          ? "lost-acknowledged"
                                          : "partial-survival"
                                    : "G-single-realtime";

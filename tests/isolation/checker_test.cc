@@ -38,6 +38,9 @@ std::string window(int epoch, int ns) {
          std::to_string(ns) + "}\n";
 }
 std::string crash(int ns) { return R"({"t":"crash","p":1,"ns":)" + std::to_string(ns) + "}\n"; }
+std::string crash_at(int epoch) {
+  return R"({"t":"crash","p":1,"ns":50,"epoch":)" + std::to_string(epoch) + "}\n";
+}
 std::string open(int epoch) {
   return R"({"t":"open","p":2,"epoch":)" + std::to_string(epoch) + ",\"ns\":1000}\n";
 }
@@ -306,12 +309,19 @@ TEST(CheckerTest, what_was_acknowledged_survives_a_crash) {
   const std::string reader = txn(9, 1100, 1200, 5, 0, reads);
   expect_none(history + crash(50) + open(2) + reader);
   expect_none(history + durable(2) + crash(50) + open(2) + reader);
+  // What the log said counts, not what a later process says that died on the way or recovered more.
+  expect_none(history + crash_at(2) + crash_at(7) + open(7) + reader);
+  expect_found("lost-acknowledged", history + durable(3) + crash_at(2) + open(7) + reader);
   expect_found("lost-acknowledged", history + durable(3) + crash(50) + open(2) + reader);
   expect_found("resurrected",
                history + crash(50) + open(2) + txn(9, 1100, 1200, 5, 0, R"(["r",0,2,[48,48,0]])"));
   const std::string half = txn(9, 1100, 1200, 5, 0, R"(["r",0,1,[32,32,0]],["r",0,2,[17,17,0]])");
   expect_found("partial-survival", history + crash(50) + open(2) + half);
   expect_found("lost-acknowledged", history + durable(2) + crash(50) + open(2) + half);
+  // Epochs in which nobody committed may be durable, and their numbers come again.
+  expect_none(history + durable(40) + crash_at(3) +
+              txn(7, 1100, 1200, 30, 1, R"(["put",0,9,112])") + crash_at(29) +
+              txn(9, 1300, 1400, 50, 0, R"(["r",0,9,null])"));
   // A commit that waited for durability, and the ticket of one that only read.
   const std::string acknowledged = R"("durable":41)";
   expect_found("lost-acknowledged",

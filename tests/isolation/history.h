@@ -127,7 +127,7 @@ enum class LineKind : std::uint8_t {
   kTxn,
   kDurable,  // process, epoch: acknowledged as durable
   kWindow,   // nobody runs a transaction; epoch: no later snapshot is older
-  kCrash,
+  kCrash,    // process; epoch, if it is known: what is durable ends with it
 };
 
 struct Line {
@@ -136,6 +136,7 @@ struct Line {
   TxnLine txn;          // kTxn
   std::uint32_t process = 0;
   std::uint64_t epoch = 0;
+  bool has_epoch = true;
   std::uint64_t ns = 0;
   std::string text;  // kHeader: the whole line
 };

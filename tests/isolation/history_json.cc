@@ -346,7 +346,9 @@ void append_json(const Line& line, std::string* text) {
     out.member("st", line.storage.number).member("name", line.storage.name);
     out.member("kind", line.storage.kind).member("shape", to_string(line.storage.shape));
   } else {
-    out.member("p", line.process).member("epoch", line.epoch).member("ns", line.ns);
+    out.member("p", line.process);
+    if (line.has_epoch) out.member("epoch", line.epoch);
+    out.member("ns", line.ns);
   }
   out.raw("}\n");
 }
@@ -371,6 +373,7 @@ bool parse_line(std::string_view text, Line* line, std::string* why) {
   line->text = text;
   line->process = static_cast<std::uint32_t>(number_of(json, "p"));
   line->epoch = number_of(json, "epoch");
+  line->has_epoch = json.members.contains("epoch");
   line->ns = number_of(json, "ns");
   if (line->kind != LineKind::kStorage && line->kind != LineKind::kDrop) return true;
   line->storage.number = number_of(json, "st");

@@ -11,6 +11,8 @@
 #include <memory>
 #include <thread>
 
+#include "foedus-core/device/file_device.h"
+#include "foedus-core/log/log_directory.h"
 #include "tests/isolation/history_json.h"
 #include "tests/isolation/tape.h"
 #include "tests/isolation/worker.h"
@@ -171,8 +173,19 @@ class Run {
     line.kind = LineKind::kCrash;
     line.process = process;
     line.ns = now_ns();
+    FOEDUS_TRY(line.epoch, durable_epoch_of_log());
     add(std::move(line));
     return {};
+  }
+  // Where recovery will cut the log: what the files say, before the next process writes to them.
+  // The epoch that it reports when it is open may be above, if another one died in between.
+  Result<std::uint64_t> durable_epoch_of_log() const {
+    Result<std::unique_ptr<device::FileDevice>> files =
+        device::FileDevice::open_to_read(options_.dir);
+    if (files.code() == ErrorCode::kNotFound) return std::uint64_t{0};  // not even begun
+    FOEDUS_CHECK(files.status());
+    FOEDUS_TRY(const log::FoundLog found, log::examine_log(files->get()));
+    return found.cut.number();
   }
   static bool crashes_may_come(std::uint64_t life_ms) { return life_ms != 0; }
 
