@@ -180,6 +180,32 @@ TEST_F(SerializabilityTest, put_after_a_miss_is_a_conflict_if_another_one_came_f
   }
 }
 
+// Between the own physical insert, which moves the entry of the miss along, and the first look at
+// the new record, another transaction may have committed to it.
+TEST_F(SerializabilityTest, put_after_a_miss_is_a_conflict_if_another_one_took_its_new_record) {
+  put(tree_, "x", 1);
+  put(hash_, "x", 1);
+  const auto missed_then = [this](const KeyedStorage& storage, const std::string& place,
+                                  bool inserts) {
+    const std::string key = inserts ? "inserted" : "put";
+    Txn one = must(first_.begin());
+    EXPECT_FALSE(must(one.contains(storage, key)));
+    const AtSyncPoint taken(place, [&] {
+      commit_second([&](Txn& two) { return two.put(storage, key, std::uint64_t{2}); });
+    });
+    const Status status = inserts ? one.insert(storage, key, std::uint64_t{1})
+                                  : one.put(storage, key, std::uint64_t{1});
+    EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
+    EXPECT_EQ(status.conflict_reason(), ConflictReason::kRecordChanged);
+    one.rollback();
+    EXPECT_EQ(get(storage, key), 2u);
+  };
+  for (const bool inserts : {false, true}) {
+    missed_then(tree_, "masstree:write_placed", inserts);
+    missed_then(hash_, "hash:write_placed", inserts);
+  }
+}
+
 // The page that was scanned splits, and the new key goes to a page that the scan never saw.
 TEST_F(SerializabilityTest, phantom_through_a_split_is_a_conflict) {
   for (std::uint32_t i = 0; i < 60; i += 2) put(tree_, key(i), i);

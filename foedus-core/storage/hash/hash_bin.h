@@ -24,6 +24,7 @@ struct PageSource {
 // the pointer that led there; bin and version say nothing then.
 struct Lookup {
   bool is_cold = false;                  // the bin is in a snapshot: bin, page and record are null
+  bool is_inserted = false;              // by the call, just now
   bool is_cold_found = false;            // there is such a record, and what was wanted is copied
   HashBinPage* bin = nullptr;            // head of the bin
   page::PageVersion version;             // of the bin, loaded before it was searched

@@ -71,6 +71,7 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   HashBinPage* const page = page_with_room(ctx, control, bin, key_bytes, room, replaced);
   if (page == nullptr) return *replaced ? Attempt::kAgain : Attempt::kNoPage;
   found->version = before.plus_key();
+  found->is_inserted = true;
   found->page = page;
   found->place = page->load_count();
   found->record = place_record(page, hash, key, room, 0, first_tid_of(ctx, bin));

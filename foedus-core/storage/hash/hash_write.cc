@@ -4,6 +4,7 @@
 #include <string>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/hash/hash_find.h"
 #include "foedus-core/storage/hash/hash_function.h"
@@ -188,12 +189,16 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
   FOEDUS_CHECK(check_sizes(control, key, payload.size()));
   const std::uint64_t hash = hash_of(key);
   const std::uint32_t room = occ::payload_room_of(payload.size());
+  bool was_missing = false;
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
     Lookup found;
     FOEDUS_CHECK(find_target(ctx, control, mode, key, hash, room, &found));
+    was_missing |= found.is_inserted;
+    FOEDUS_SYNC_POINT("hash:write_placed");
     // A put after a miss: the own physical insert has moved the bin's entry along, so from now
-    // on it is the record that must stay absent (look_at() remembers that).
+    // on it is the record that must stay absent (look_at() remembers that). If it is there already,
+    // another transaction has committed to it in between, which no entry shows any more.
     if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
       const bool is_insert = mode == WriteMode::kInsert;
       const bool is_update = mode == WriteMode::kUpdate;
@@ -201,6 +206,9 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
           control, found.record, is_insert ? Remember::kPresence : Remember::kAbsence);
       if (seen == occ::Found::kMoved) continue;
       if (seen == occ::Found::kConflict) return unsettled(ctx, control, key);
+      if (was_missing && seen == occ::Found::kPresent && !ctx.page_set().is_empty()) {
+        return ctx.conflict(ConflictReason::kRecordChanged, control, key);
+      }
       if (is_insert && seen == occ::Found::kPresent) return ErrorCode::kAlreadyExists;
       if (is_update && seen == occ::Found::kAbsent) return ErrorCode::kNotFound;
     }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/masstree/masstree_cold.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
@@ -197,6 +198,7 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                    std::string_view key, std::string_view payload) {
   bool chain = occ::is_overflow(payload.size());
+  bool was_missing = false;
   base::SpinWait spin;
   for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
     Spot spot;
@@ -204,15 +206,21 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
     if (!spot.found()) {
       if (mode == WriteMode::kUpdate) return missing(ctx, control, spot);
       FOEDUS_CHECK(place(ctx, control, key, chain ? 0 : payload.size(), &spot));
+      was_missing = true;
+      FOEDUS_SYNC_POINT("masstree:write_placed");
     }
     // A put after a miss: the own physical insert has moved the page's entry along, so from now
-    // on it is the record that must stay absent (look_at() remembers that).
+    // on it is the record that must stay absent (look_at() remembers that). If it is there already,
+    // another transaction has committed to it in between, which no entry shows any more.
     if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
       const Found found = ctx.look_at(
           control, spot.record(),
           mode == WriteMode::kInsert ? Remember::kPresence : Remember::kAbsence);
       if (found == Found::kMoved) continue;
       if (found == Found::kConflict) break;
+      if (was_missing && found == Found::kPresent && !ctx.page_set().is_empty()) {
+        return ctx.conflict(ConflictReason::kRecordChanged, control, key);
+      }
       if (mode == WriteMode::kInsert && found == Found::kPresent) {
         return ErrorCode::kAlreadyExists;
       }
