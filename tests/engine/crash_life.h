@@ -83,6 +83,7 @@ class Life {
   Status close() { return engine_->close(); }
 
   void run_for(std::uint64_t microseconds) { runtime_.run_for(microseconds); }
+  ManualRuntime& runtime() { return runtime_; }
   base::Random& random() { return random_; }
   engine::Engine& engine() { return *engine_; }
   Epoch durable() { return engine_->durability().durable(); }

@@ -19,6 +19,11 @@ void ManualRuntime::start(base::Task* task) {
   entries_.push_back({task, now_us_, false, false, is_starved});
 }
 
+void ManualRuntime::starve(std::string_view name) {
+  starved_ = name;
+  for (Entry& entry : entries_) entry.is_starved = !name.empty() && entry.task->name() == name;
+}
+
 void ManualRuntime::stop(base::Task* task) {
   const std::size_t index = index_of(task);
   FOEDUS_INVARIANT(index < entries_.size() && !entries_[index].is_running, task->name());

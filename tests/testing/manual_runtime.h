@@ -28,8 +28,9 @@ class ManualRuntime : public base::Runtime {
   // Steps `task` now, due or not.
   void step(base::Task* task);
   std::uint64_t step_count() const { return step_count_; }
-  // A task of that name that is started later is never stepped, as if its thread had no processor.
-  void starve(std::string_view name) { starved_ = name; }
+  // Tasks of that name, also those that are started later, are not stepped any more, as if their
+  // threads had no processor. Empty: none.
+  void starve(std::string_view name);
   // Longest time that a wait() without a limit may take before the test is stopped as hanging.
   void set_patience_us(std::uint64_t patience_us) { patience_us_ = patience_us; }
 
