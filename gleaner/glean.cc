@@ -14,6 +14,7 @@
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "gleaner/map/mapper.h"
 #include "gleaner/partition_composer.h"
+#include "gleaner/partition_read_ahead.h"
 #include "gleaner/reduce/reducer.h"
 
 namespace foedus::gleaner {
@@ -31,6 +32,7 @@ class Glean {
     // A task is not stepped any more before what it uses goes.
     for (const auto& mapper : mappers_) input_.runtime->stop(mapper.get());
     for (const auto& reducer : reducers_) input_.runtime->stop(reducer.get());
+    for (const auto& ahead : ahead_) input_.runtime->stop(ahead.get());
     for (const auto& composer : composers_) input_.runtime->stop(composer.get());
   }
 
@@ -198,6 +200,10 @@ class Glean {
                                    .partition = i}));
       input_.runtime->start(composers_.back().get());
     }
+    for (std::uint32_t i = 0; input_.reads_ahead && i < input_.reducers; ++i) {
+      ahead_.push_back(std::make_unique<PartitionReadAhead>(composers_[i].get(), *reducers_[i]));
+      input_.runtime->start(ahead_.back().get());
+    }
     const auto all_done = [this] {
       return std::all_of(composers_.begin(), composers_.end(),
                          [](const auto& composer) { return composer->is_done(); });
@@ -280,6 +286,7 @@ class Glean {
   std::vector<page::SnapshotPageId> roots_;  // of the snapshot before, by storage
   std::vector<std::unique_ptr<snapshot::SnapshotWriter>> writers_;  // by partition
   std::vector<std::unique_ptr<PartitionComposer>> composers_;       // by partition
+  std::vector<std::unique_ptr<PartitionReadAhead>> ahead_;          // by partition, or none
   snapshot::Manifest manifest_;
   GleanCounts counts_;
 };

@@ -46,6 +46,9 @@ struct GleanInput {
   std::uint64_t reducer_bytes = 64u << 20;
   std::vector<numa::SocMemory>* memory = nullptr;  // as in GleanOrder
 
+  // The snapshot before is on a device and not in memory: read it ahead (G68).
+  bool reads_ahead = false;
+
   // Called by the thread that gleans, now and then while records are mapped, and with the number of
   // storages that are composed. May be empty.
   std::function<void()> mapping;

@@ -88,8 +88,13 @@ namespace foedus::engine {
 
 Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
                                                         const snapshot::Manifest& newest,
-                                                        GleanReport* report) {
-  return gleaner::reclaim_by(device, newest, {}, report);
+                                                        ReclaimFrom from, GleanReport* report) {
+  gleaner::ReclaimOptions options;
+  if (from == ReclaimFrom::kUrgent) {
+    options.total_percent_max += options.total_percent_max / 2;
+    options.files_max *= 4;
+  }
+  return gleaner::reclaim_by(device, newest, options, report);
 }
 
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
@@ -122,6 +127,7 @@ Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* r
   input.mapper_bytes = order.mapper_bytes;
   input.reducer_bytes = order.reducer_bytes;
   input.memory = order.memory;
+  input.reads_ahead = order.reads_ahead;
   if (order.progress) {
     input.mapping = [&] {
       // order: relaxed, a statistic.

@@ -45,6 +45,12 @@ Composition PartitionComposer::composition(std::size_t index) {
           &ledgers_[index]};
 }
 
+Composition PartitionComposer::composition_of(page::StorageId storage) const {
+  const std::uint32_t index = parts_.table->index_of(storage);
+  FOEDUS_INVARIANT(index != PartitionTable::kDropped, static_cast<std::uint32_t>(storage));
+  return {&(*parts_.storages)[index], (*parts_.roots)[index], parts_.previous, nullptr, nullptr};
+}
+
 std::uint64_t PartitionComposer::step() {
   if (is_done()) return kUntilNotified;
   bool has_more = false;

@@ -63,6 +63,8 @@ class PartitionComposer final : public base::Task {
   // Those of a storage of which the partition has no record, but others have.
   Result<std::vector<Subtree>> compose_nothing(std::size_t index);
   Composition composition(std::size_t index);
+  // For any thread that writes nothing with it.
+  Composition composition_of(page::StorageId storage) const;
   // Pages that the partition made and superseded of that storage.
   const snapshot::PageLedger& ledger(std::size_t index) const { return ledgers_[index]; }
 

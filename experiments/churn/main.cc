@@ -1,24 +1,30 @@
-// churn: erases and inserts rows at random at a constant number of them, and shows what the
-// volatile pages do. Room of erased records is used again if the bytes of pages level off.
+// churn: erases and inserts rows at a constant number of them, and shows what pages, memory and
+// files do. Room of erased records is used again if they level off.
 
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
 #include <chrono>
+#include <cstdio>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "experiments/common/foedus_backend.h"
+#include "experiments/common/glean_watch.h"
 #include "experiments/common/json_line.h"
 #include "experiments/common/options.h"
 #include "experiments/common/progress.h"
 #include "experiments/common/random.h"
+#include "experiments/common/text.h"
 #include "experiments/common/worker_threads.h"
 
 DEFINE_uint64(rows, 200'000, "rows that are there at any time");
 DEFINE_uint32(row_bytes_max, 400, "rows have 8 to so many bytes, at random");
 DEFINE_string(storage, "masstree", "masstree or hash");
-DEFINE_uint32(samples, 10, "samples of the pages' bytes in the line");
+DEFINE_string(order, "random", "random: any row is erased; queue: the oldest, and keys ascend");
+DEFINE_uint32(samples, 10, "samples of bytes in the line");
 
 namespace experiments {
 namespace {
@@ -48,9 +54,11 @@ class Churner {
     return {};
   }
 
-  // One transaction: a random row goes, a new one comes.
+  // One transaction: a row goes, a new one comes.
   foedus::Status step() {
-    Row& victim = rows_there_[random_.uniform(0, rows_there_.size() - 1)];
+    const std::uint64_t last = rows_there_.size() - 1;
+    Row& victim = rows_there_[is_queue() ? oldest_ : random_.uniform(0, last)];
+    oldest_ = oldest_ == last ? 0 : oldest_ + 1;  // the new one takes its place
     const Row row{next_id_++, row_bytes()};
     FOEDUS_CHECK(worker_.transact([&](FoedusTxn& txn) -> foedus::Status {
       FOEDUS_CHECK(txn.erase(table_, {0, key_of(victim.id)}));
@@ -73,8 +81,11 @@ class Churner {
     std::uint64_t bytes;
   };
 
-  // Ids are spread over the key space, so that inserts and erasures meet every page.
-  static foedus::Key key_of(std::uint64_t id) { return foedus::key(id * 0x9e3779b97f4a7c15u); }
+  static bool is_queue() { return FLAGS_order == "queue"; }
+  // At random they are spread over the key space, so that inserts and erasures meet every page.
+  static foedus::Key key_of(std::uint64_t id) {
+    return foedus::key(is_queue() ? id : id * 0x9e3779b97f4a7c15u);
+  }
 
   std::uint64_t row_bytes() { return random_.uniform(8, FLAGS_row_bytes_max); }
 
@@ -89,19 +100,52 @@ class Churner {
   std::uint64_t next_id_;
   std::uint64_t rows_;
   std::vector<Row> rows_there_;
+  std::uint64_t oldest_ = 0;  // place in rows_there_, of a queue
 };
 
-std::string samples_as_json(const std::vector<std::uint64_t>& samples) {
+// What is held at one moment.
+struct Held {
+  std::uint64_t page_bytes = 0;
+  std::uint64_t resident_bytes = 0;  // of the process
+  std::uint64_t snapshot_bytes = 0;  // of files
+  std::uint64_t log_bytes = 0;       // the same
+};
+
+std::uint64_t resident_bytes() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr) return 0;
+  unsigned long long pages = 0;
+  const int got = std::fscanf(file, "%*u %llu", &pages);
+  std::fclose(file);
+  return got == 1 ? pages * 4096 : 0;
+}
+
+Held held_now(FoedusBackend& backend) {
+  Held held{.page_bytes = backend.database().stats().volatile_page_bytes,
+            .resident_bytes = resident_bytes()};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(FLAGS_dir, error)) {
+    std::error_code gone;  // the gleaner removes files
+    const std::uint64_t bytes = entry.file_size(gone);
+    if (gone) continue;
+    const std::string name = entry.path().filename();
+    if (name.starts_with("snapshot-")) held.snapshot_bytes += bytes;
+    if (name.starts_with("log-")) held.log_bytes += bytes;
+  }
+  return held;
+}
+
+std::string samples_as_json(const std::vector<Held>& samples, std::uint64_t Held::*member) {
   std::string text = "[";
-  for (const std::uint64_t sample : samples) {
-    text += (text.size() > 1 ? ", " : "") + std::to_string(sample);
+  for (const Held& sample : samples) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(sample.*member);
   }
   return text + "]";
 }
 
 // Runs until the time is over; the first session samples.
 foedus::Status churn(FoedusBackend& backend, std::vector<Churner>* churners,
-                     std::vector<std::uint64_t>* samples, std::uint64_t* transactions) {
+                     std::vector<Held>* samples, std::uint64_t* transactions) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   std::vector<std::uint64_t> done(churners->size(), 0);
@@ -114,7 +158,7 @@ foedus::Status churn(FoedusBackend& backend, std::vector<Churner>* churners,
       if (worker == 0) {
         const double due = FLAGS_seconds * static_cast<double>(samples->size()) / FLAGS_samples;
         const std::uint64_t bytes = backend.database().stats().volatile_page_bytes;
-        if (age.count() >= due) samples->push_back(bytes);
+        if (age.count() >= due) samples->push_back(held_now(backend));
         progress.set(static_cast<std::uint64_t>(age.count() * 1000),
                      std::to_string(bytes >> 20) + " MiB of pages");
       }
@@ -127,6 +171,9 @@ foedus::Status churn(FoedusBackend& backend, std::vector<Churner>* churners,
 
 foedus::Status run(int argc, char** argv) {
   FOEDUS_CHECK(parse_command_line(argc, argv, "churn --dir D [--rows R] [--seconds S] ..."));
+  if (FLAGS_order != "random" && FLAGS_order != "queue") {
+    return failed(foedus::ErrorCode::kInvalidArgument, "--order must be random or queue");
+  }
   FOEDUS_TRY(FoedusBackend backend, open_foedus_by_flags());
   const TableKind kind = FLAGS_storage == "hash" ? TableKind::kHash : TableKind::kOrdered;
   FOEDUS_TRY(const FoedusTable table, backend.open_table({"churn", kind, FLAGS_rows, 0}));
@@ -137,9 +184,11 @@ foedus::Status run(int argc, char** argv) {
   }
   for (Churner& churner : churners) FOEDUS_CHECK(churner.load());
   const std::uint64_t loaded = backend.database().stats().volatile_page_bytes;
-  std::vector<std::uint64_t> samples;
+  std::vector<Held> samples;
   std::uint64_t transactions = 0;
+  GleanWatch watch(backend.database());
   FOEDUS_CHECK(churn(backend, &churners, &samples, &transactions));
+  watch.stop();
   std::uint64_t live_bytes = 0;
   for (const Churner& churner : churners) live_bytes += churner.live_bytes();
   churners.clear();
@@ -150,7 +199,11 @@ foedus::Status run(int argc, char** argv) {
   line.add("transactions", transactions);
   line.add("live_bytes", live_bytes);
   line.add("loaded_page_bytes", loaded);
-  line.add_raw("volatile_page_bytes", samples_as_json(samples));
+  line.add_raw("volatile_page_bytes", samples_as_json(samples, &Held::page_bytes));
+  line.add_raw("resident_bytes", samples_as_json(samples, &Held::resident_bytes));
+  line.add_raw("snapshot_file_bytes", samples_as_json(samples, &Held::snapshot_bytes));
+  line.add_raw("log_file_bytes", samples_as_json(samples, &Held::log_bytes));
+  watch.add_members(line, FLAGS_sessions);
   line.add("peak_memory_bytes", peak_memory_bytes());
   FOEDUS_CHECK(backend.close());
   print_line(line);

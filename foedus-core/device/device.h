@@ -54,6 +54,12 @@ class File {
   // such calls. REQUIRES: count <= kReadPartsMax.
   virtual Result<std::size_t> read_parts_at(std::uint64_t offset, const Bytes* parts,
                                             std::size_t count) const;
+  // Says that these bytes are read soon, so that a device that answers many questions at a time
+  // can begin. Does not wait for them, and changes nothing but the time that it takes.
+  virtual void will_read(std::uint64_t offset, std::size_t bytes) const {
+    static_cast<void>(offset);
+    static_cast<void>(bytes);
+  }
   // Writes all parts one behind the other. On failure some of the bytes may be written.
   // REQUIRES: count <= kWritePartsMax; if is_direct(), all multiples of kBlockBytes.
   virtual Status write_parts_at(std::uint64_t offset, const ConstBytes* parts,

@@ -64,6 +64,12 @@ Result<std::size_t> PosixFile::read_parts_at(std::uint64_t offset, const Bytes* 
   return done;
 }
 
+void PosixFile::will_read(std::uint64_t offset, std::size_t bytes) const {
+  // A hint: whatever is wrong shows when the bytes are read.
+  static_cast<void>(::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                                    POSIX_FADV_WILLNEED));
+}
+
 Status PosixFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts, std::size_t count) {
   FOEDUS_INVARIANT(count <= kWritePartsMax, count);
   iovec left[kWritePartsMax];

@@ -22,6 +22,7 @@ class PosixFile : public File {
   Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override;
   Result<std::size_t> read_parts_at(std::uint64_t offset, const Bytes* parts,
                                     std::size_t count) const override;
+  void will_read(std::uint64_t offset, std::size_t bytes) const override;
   Status write_parts_at(std::uint64_t offset, const ConstBytes* parts, std::size_t count) override;
   Status sync() override;
   Status preallocate(std::uint64_t bytes) override;

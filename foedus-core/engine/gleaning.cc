@@ -159,10 +159,11 @@ bool Gleaning::is_due(Drop* drop) {
 // Less log says little, and would let one glean follow the other.
 void Gleaning::learn_pace(std::uint64_t pages, std::uint64_t log_bytes) {
   if (log_bytes < kPaceBytesMin) return;
-  pages_per_byte_ = static_cast<double>(pages) / static_cast<double>(log_bytes);
+  // order: relaxed, an estimate
+  pages_per_byte_.store_relaxed(static_cast<double>(pages) / static_cast<double>(log_bytes));
 }
 
-// To be written by a glean of so much log: not many more than there are, and what is new.
+// Not many more than there are, and what is new.
 std::uint64_t Gleaning::expected_pages(std::uint64_t log_bytes) const {
   std::uint64_t pages_max = log_bytes / page::kPageBytes;
   {
@@ -171,14 +172,20 @@ std::uint64_t Gleaning::expected_pages(std::uint64_t log_bytes) const {
       for (const snapshot::ManifestFile& file : manifest_->files) pages_max += file.live_pages;
     }
   }
-  return std::min(pages_max,
-                  static_cast<std::uint64_t>(pages_per_byte_ * static_cast<double>(log_bytes)));
+  // order: relaxed, an estimate
+  const double pages = pages_per_byte_.load_relaxed() * static_cast<double>(log_bytes);
+  return std::min(pages_max, static_cast<std::uint64_t>(pages));
 }
 
 std::uint64_t Gleaning::step() {
   Recovery& recovery = engine_->recovery();
-  if (!recovery.is_over()) recovery.run();
+  if (!recovery.is_over()) {
+    recovery.run();
+    has_recovered_ = recovery.status().is_ok();
+    return 0;
+  }
   if (!recovery.status().is_ok()) return kUntilNotified;
+  if (std::exchange(has_recovered_, false)) reclaim_recovered();
   reclaim();
   if (!engine_->snapshots().expire().empty() && wait_for_readers()) {
     const Status status = remove_superseded();
@@ -315,17 +322,7 @@ void Gleaning::tell(const GleanProgress& progress) {
 
 // E16. A failure leaves files that a later glean, or open(), removes.
 Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report) {
-  FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), manifest, report));
-  if (moved.has_value()) {
-    manifest = std::move(*moved);
-    {
-      const std::lock_guard lock(mutex_);
-      manifest_ = manifest;
-    }
-    publish(manifest);
-    FOEDUS_SYNC_POINT("gleaning:moved");
-    FOEDUS_CHECK(install(manifest, Drop::kNone, report));
-  }
+  FOEDUS_CHECK(move_pages(&manifest, report));
   for (const snapshot::ManifestFile& file : manifest.files) {
     report->pages_live += file.live_pages;
     report->pages_total += file.pages;
@@ -333,6 +330,35 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
   if (!wait_for_readers()) return {};
   FOEDUS_SYNC_POINT("gleaning:before_removal");
   return remove_superseded();
+}
+
+// The manifest becomes that of the same snapshot in other files, if these are mostly superseded.
+Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
+  FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest, ReclaimFrom::kUsual, report));
+  if (!moved.has_value()) return {};
+  *manifest = std::move(*moved);
+  {
+    const std::lock_guard lock(mutex_);
+    manifest_ = *manifest;
+  }
+  publish(*manifest);
+  FOEDUS_SYNC_POINT("gleaning:moved");
+  return install(*manifest, Drop::kNone, report);
+}
+
+// What recovery, whose end others wait for, has left to the running database.
+void Gleaning::reclaim_recovered() {
+  const std::optional<snapshot::Manifest> found = manifest();
+  if (!found.has_value()) return;
+  FOEDUS_SYNC_POINT("gleaning:recovered");
+  snapshot::Manifest newest = *found;
+  GleanReport report;
+  Status status = move_pages(&newest, &report);
+  const bool has_moved = status.is_ok() && newest.number != found->number;
+  if (has_moved && wait_for_readers()) status = remove_superseded();
+  if (status.is_ok()) return;
+  engine_->say(LogLevel::kWarning, "gleaner: " + status.message());
+  has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again
 }
 
 // Transactions that began before now are over: they may have seen pointers as they were.

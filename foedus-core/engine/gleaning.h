@@ -67,6 +67,8 @@ class Gleaning final : public base::Task {
   bool make_room();
   // Bytes of log that no snapshot covers; what was found at open not counted.
   std::uint64_t log_behind() const;
+  // That a glean of so much log is expected to write.
+  std::uint64_t expected_pages(std::uint64_t log_bytes) const;
   // The last glean failed: waiting for the next one may be in vain.
   bool has_failed() const { return has_failed_.load_relaxed() != 0; }  // order: relaxed, a hint
   // Makes the task look whether a glean is due.
@@ -85,7 +87,6 @@ class Gleaning final : public base::Task {
 
   bool is_due(Drop* drop);
   void learn_pace(std::uint64_t pages, std::uint64_t log_bytes);
-  std::uint64_t expected_pages(std::uint64_t log_bytes) const;
   Status run(Drop drop);
   Result<snapshot::Manifest> make(GleanReport* report);
   Status look_again();
@@ -98,6 +99,8 @@ class Gleaning final : public base::Task {
   std::uint64_t pages_to_drop(Drop drop) const;
   void reclaim();
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
+  Status move_pages(snapshot::Manifest* manifest, GleanReport* report);
+  void reclaim_recovered();
   bool wait_for_readers() const;
   void publish(const snapshot::Manifest& manifest);
   void sample_pages(GleanOrder* order);
@@ -111,12 +114,11 @@ class Gleaning final : public base::Task {
   std::unique_ptr<page::SessionPages> pages_;
 
   // Used by recovery and step().
+  bool has_recovered_ = false;  // and what that left to do is not done
   // Kept from one glean to the next: to take it anew, a page at a time, is every third second of a
   // mapper. Given back once no glean was due for a while.
   std::vector<numa::SocMemory> glean_memory_;
   std::uint64_t last_us_ = 0;   // when the last glean began
-  // That the last snapshot wrote, of its log; a small update of a page each before there is one.
-  double pages_per_byte_ = 1.0 / 200;
   // E16. By storage: what is volatile leads to pages of no snapshot before this one. Storages that
   // were never installed, or are gone, have none.
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;
@@ -126,6 +128,8 @@ class Gleaning final : public base::Task {
   // Bytes that the log had written when the newest snapshot was begun.
   base::AtomicWord<std::uint64_t> log_covered_;
   base::AtomicWord<std::uint32_t> has_failed_;
+  // That the last snapshot wrote, of its log; a small update of a page each before there is one.
+  base::AtomicWord<double> pages_per_byte_{1.0 / 200};
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.

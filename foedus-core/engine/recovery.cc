@@ -90,6 +90,7 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   if (!has_more || found->storages.empty()) return {};
   GleanOrder order = engine_->gleaning()->base_order(kReducersMin);
   order.memory = nullptr;  // the gleans to come have other sizes
+  order.reads_ahead = true;
   order.segments = std::move(tail.segments);
   order.previous = previous;
   order.covered = tail.covered;
@@ -102,10 +103,13 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   GleanReport report;
   FOEDUS_TRY(snapshot::Manifest made, make_snapshot(order, &report));
   FOEDUS_SYNC_POINT("recovery:manifest_durable");
-  engine_->say(LogLevel::kInfo, "recovered " + std::to_string(report.records_read) +
-                                    " log records up to epoch " +
-                                    std::to_string(made.covered.number()) + " in " +
-                                    std::to_string(report.total_us / 1000) + " ms");
+  engine_->say(LogLevel::kInfo,
+               "recovered " + std::to_string(report.records_read) + " log records up to epoch " +
+                   std::to_string(made.covered.number()) + " in " +
+                   std::to_string(report.total_us / 1000) + " ms, of which " +
+                   std::to_string(report.map_reduce_us / 1000) + " to sort them, and " +
+                   std::to_string(report.compose_us / 1000) + " to compose " +
+                   std::to_string(report.pages_written) + " pages");
   engine_->gleaning()->take_recovered(made);
   manifest_ = std::move(made);
   return {};
@@ -116,9 +120,11 @@ Status Recovery::recover() {
   FOEDUS_CHECK(glean_tail(&found));
   FOEDUS_CHECK(check_given_up());
   if (manifest_.has_value()) {
-    // What the newest snapshot does not need, and nobody reads, may go.
+    // What the newest snapshot does not need, and nobody reads, may go. To move pages is left to
+    // the running database, which nobody waits for, unless each run before was too short for it.
     GleanReport report;
-    FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest_, &report));
+    FOEDUS_TRY(auto moved,
+               reclaim_pages(engine_->device(), *manifest_, ReclaimFrom::kUrgent, &report));
     FOEDUS_SYNC_POINT("recovery:moved");
     if (moved.has_value()) {
       engine_->gleaning()->take_recovered(*moved);

@@ -64,6 +64,9 @@ struct GleanOrder {
   // and leaves there for the next. Null: it takes its own, and gives it back.
   std::vector<numa::SocMemory>* memory = nullptr;
 
+  // Pages of the snapshot before are likely to be on the device alone: they are read ahead.
+  bool reads_ahead = false;
+
   // Told of the progress, by the calling thread; may be empty.
   GleanProgressSink progress;
   // Asked by the calling thread, now and then; may be empty. True: the glean ends with kClosed,
@@ -75,13 +78,17 @@ struct GleanOrder {
 // before, and what was written is leftovers. REQUIRES: one at a time for a directory.
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report);
 
+// How much room superseded pages, or how many files, are too much: as usual, or where somebody
+// waits and it must not get out of hand all the same.
+enum class ReclaimFrom : std::uint8_t { kUsual, kUrgent };
+
 // Moves the live pages of files that are mostly superseded, if there are such: the same snapshot in
 // other files, with the next number. Nothing: it is well as it is. Counts in `report`. REQUIRES:
 // `newest` is; none is being made. Whoever follows page ids of `newest` has to be given the new
 // ones before its files go.
 Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
                                                         const snapshot::Manifest& newest,
-                                                        GleanReport* report);
+                                                        ReclaimFrom from, GleanReport* report);
 
 // Where a record of a storage of that kind stands in the storage's order: what samples are of.
 // Defined as make_snapshot() is.

@@ -12,15 +12,23 @@ constexpr std::uint64_t kLookUs = 5'000;
 constexpr std::uint64_t kWaitUsMax = 2'000;  // of one transaction, short of the log's bound
 constexpr std::uint64_t kStop = ~std::uint64_t{0};
 constexpr double kLogFree = 0.5;
+constexpr double kPagesFactor = 8;  // of the pages at which a glean begins; as for bytes
 constexpr double kMemoryFree = 0.8;
 
 }  // namespace
 
 double WriterBrake::log_pressure() const {
-  const std::uint64_t max = engine_->options().glean.log_bytes_max;
-  if (max == 0) return 0;
-  const double share =
-      static_cast<double>(engine_->gleaning()->log_behind()) / static_cast<double>(max);
+  const GleanOptions& options = engine_->options().glean;
+  const std::uint64_t behind = engine_->gleaning()->log_behind();
+  double share = 0;
+  if (options.log_bytes_max != 0) {
+    share = static_cast<double>(behind) / static_cast<double>(options.log_bytes_max);
+  }
+  if (options.pages != 0) {
+    const std::uint64_t pages = engine_->gleaning()->expected_pages(behind);
+    share = std::max(share, static_cast<double>(pages) /
+                                (kPagesFactor * static_cast<double>(options.pages)));
+  }
   return (share - kLogFree) / (1 - kLogFree);
 }
 

@@ -5,8 +5,9 @@
 //   E18 Writers wait at begin(), where they have no lock and no pin: nothing that the gleaner waits
 //       for can be waiting for them. Nobody waits for a gleaner, or for a log, that has failed.
 //
-//   pressure   0 .. 1 from half of the log's bound to the bound, and from four fifths of the memory
-//              of volatile pages to all of it; the higher one counts
+//   pressure   0 .. 1 from half of the log's bound to the bound, in bytes or in the pages that they
+//              are expected to write, and from four fifths of the memory of volatile pages to all
+//              of it; the highest one counts
 //   wait       pressure squared times kWaitUsMax; at the log's bound until the log is below it
 
 #include <cstdint>

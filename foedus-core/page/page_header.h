@@ -12,7 +12,7 @@
 //       the page can be reached.
 //   P7  A new record starts with a TID above purged_tid, the highest TID of any record that was
 //       removed from this page or its ancestors by split: else a re-inserted key could sort before
-//       its own erasure when logs are replayed.
+//       its own erasure in the log.
 
 #include <cstdint>
 #include <cstring>

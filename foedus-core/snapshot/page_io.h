@@ -45,6 +45,9 @@ class PageReader {
     }
     return count;
   }
+
+  // Says that the page is read soon (File::will_read()); errors show when it is.
+  virtual void will_read(page::SnapshotPageId id) { static_cast<void>(id); }
 };
 
 }  // namespace foedus::snapshot

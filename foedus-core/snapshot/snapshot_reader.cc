@@ -192,6 +192,12 @@ std::uint32_t SnapshotFiles::read_part(page::SnapshotPageId first, page::PageHea
   return count;
 }
 
+void SnapshotFiles::will_read(page::SnapshotPageId id) {
+  const Result<const device::File*> file = file_of(id);
+  if (!file.is_ok()) return;
+  (*file)->will_read(std::uint64_t{id.page()} * page::kPageBytes, page::kPageBytes);
+}
+
 void SnapshotFiles::close(page::SnapshotNumber snapshot, std::uint32_t soc) {
   const std::lock_guard lock(mutex_);
   OpenFile* const entry = find(snapshot, soc);

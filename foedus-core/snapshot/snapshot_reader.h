@@ -28,6 +28,7 @@ class SnapshotFiles final : public PageReader {
   // At most device::File::kReadPartsMax pages with one call to the device.
   std::uint32_t read_pages(page::SnapshotPageId first, page::PageHeader* const* to,
                            std::uint32_t count, Status* status) override;
+  void will_read(page::SnapshotPageId id) override;
   // All or none of `count` pages, one behind the other in memory, too, with one call to the device.
   // REQUIRES: their ids name pages of one file, at least one.
   Status read_range(page::SnapshotPageId first, std::uint32_t count, page::PageHeader* to);

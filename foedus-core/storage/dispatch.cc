@@ -83,14 +83,4 @@ bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry) {
   FOEDUS_INVARIANT(false, entry.storage->meta.kind);
 }
 
-Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record) {
-  switch (control->meta.kind) {
-    case StorageKind::kMasstree: return masstree::replay(ctx, control, record);
-    case StorageKind::kArray: return array::replay(ctx, control, record);
-    case StorageKind::kHash: return hash::replay(ctx, control, record);
-    case StorageKind::kSequential: return sequential::replay(ctx, control, record);
-  }
-  FOEDUS_INVARIANT(false, control->meta.kind);
-}
-
 }  // namespace foedus::storage

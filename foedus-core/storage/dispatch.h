@@ -53,9 +53,6 @@ inline occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry
   return masstree::look_again(pool, entry);
 }
 
-// Recovery: does what a committed log record says, unless its record is newer. By TID for each key.
-Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
-
 // ---- for every write of every commit ------------------------------------------------------------
 
 // Whether apply() can. REQUIRES: the caller holds the record's lock and saw that it has not moved.

@@ -21,13 +21,6 @@ bool is_in(const PositionRange& inner, const PositionRange& outer) {
   return outer.begin <= inner.begin && inner.last <= outer.last;
 }
 
-Subtree child_of(InteriorPage* page, unsigned index) {
-  const unsigned keys = page->header.load_version().keys();
-  const std::uint64_t begin = index == 0 ? page->low : page->separator(index - 1);
-  const std::uint64_t last = index == keys ? page->last : page->separator(index) - 1;
-  return {{begin, last}, page->child(index).load().snapshot_page, page->header.level - 1u};
-}
-
 // How the slot's key compares to another one; equal if that is of the slot's layer.
 int compare(BorderPage* page, unsigned index, std::string_view rest) {
   const std::uint64_t slice = storage::masstree::slice_of(rest);

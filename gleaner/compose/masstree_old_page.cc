@@ -93,6 +93,13 @@ MasstreeRecord old_record(BorderPage* page, Slot slot) {
   return record;
 }
 
+Subtree child_of(InteriorPage* page, unsigned index) {
+  const unsigned keys = page->header.load_version().keys();
+  const std::uint64_t begin = index == 0 ? page->low : page->separator(index - 1);
+  const std::uint64_t last = index == keys ? page->last : page->separator(index) - 1;
+  return {{begin, last}, page->child(index).load().snapshot_page, page->header.level - 1u};
+}
+
 Status read_old_page(const Composition& composition, const Subtree& page, std::uint8_t layer,
                      PageBlock* to) {
   FOEDUS_CHECK(composition.previous->read(page.page, to->header()));

@@ -19,6 +19,9 @@ inline constexpr std::uint32_t kAnyLevel = ~0u;
 Status read_old_page(const Composition& composition, const Subtree& page, std::uint8_t layer,
                      PageBlock* to);
 
+// The page below one that was read. REQUIRES: index <= its keys.
+Subtree child_of(storage::masstree::InteriorPage* page, unsigned index);
+
 // The record of a slot that is no layer. Its payload points into the page.
 MasstreeRecord old_record(storage::masstree::BorderPage* page, storage::masstree::Slot slot);
 

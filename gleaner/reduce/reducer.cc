@@ -26,8 +26,8 @@ std::vector<SortedSource*> pointers_to(const std::vector<std::unique_ptr<SortedS
   return pointers;
 }
 
-std::vector<std::unique_ptr<SortedSource>> blocks_in(const Inbox::Half& half) {
-  std::vector<std::unique_ptr<SortedSource>> sources;
+std::vector<const BlockHeader*> blocks_in(const Inbox::Half& half) {
+  std::vector<const BlockHeader*> blocks;
   const char* at = half.begin;
   const char* const end = at + half.bytes;
   while (at != end) {
@@ -36,8 +36,17 @@ std::vector<std::unique_ptr<SortedSource>> blocks_in(const Inbox::Half& half) {
                      block->block_bytes);
     FOEDUS_INVARIANT(block->block_bytes == BlockHeader::bytes_for(block->entry_bytes),
                      block->block_bytes, block->entry_bytes);
-    sources.push_back(std::make_unique<BlockSource>(block));
+    blocks.push_back(block);
     at += block->block_bytes;
+  }
+  return blocks;
+}
+
+std::vector<std::unique_ptr<SortedSource>> sources_of(
+    const std::vector<const BlockHeader*>& blocks) {
+  std::vector<std::unique_ptr<SortedSource>> sources;
+  for (const BlockHeader* const block : blocks) {
+    sources.push_back(std::make_unique<BlockSource>(block));
   }
   return sources;
 }
@@ -143,7 +152,7 @@ Result<Reducer::State> Reducer::hold() {
     }
     take_last(*last, last->other, inbox_.half_bytes());
   }
-  FOEDUS_CHECK(begin_spill(blocks_in(*held_), true));
+  FOEDUS_CHECK(begin_spill(sources_of(blocks_in(*held_)), true));
   held_.reset();
   return State::kSpilling;
 }
@@ -222,11 +231,18 @@ Status Reducer::end_spill() {
   return {};
 }
 
-Status Reducer::finish() {
-  sources_ = blocks_in(*last_half_);
+std::vector<const BlockHeader*> Reducer::blocks() const {
+  FOEDUS_INVARIANT(last_half_.has_value(), state_);
+  std::vector<const BlockHeader*> blocks = blocks_in(*last_half_);
   if (held_.has_value()) {
-    for (auto& block : blocks_in(*held_)) sources_.push_back(std::move(block));
+    const auto more = blocks_in(*held_);
+    blocks.insert(blocks.end(), more.begin(), more.end());
   }
+  return blocks;
+}
+
+Status Reducer::finish() {
+  sources_ = sources_of(blocks());
   counts_.blocks += sources_.size();
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     FOEDUS_TRY(auto reader, open_run(runs_[i], i));

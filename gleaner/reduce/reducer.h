@@ -85,6 +85,8 @@ class Reducer : public base::Task {
   // next call, which skips what was not read of it. Once, by one thread. REQUIRES: status() is ok,
   // and so is that of all mappers.
   Result<std::optional<StorageStream>> next_storage();
+  // Those that are in memory, constant from now on. Any thread.
+  std::vector<const BlockHeader*> blocks() const;
 
  private:
   enum class State : std::uint8_t { kReceiving, kHolding, kSpilling, kJoining, kDone };

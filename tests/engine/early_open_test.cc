@@ -4,62 +4,21 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "foedus-core/base/sync_point.h"
+#include "tests/testing/hold.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {
 namespace {
 
+using testing::Hold;
 using testing::must;
 using testing::TestDirectory;
-
-// Holds the thread that recovers at one place.
-class Hold {
- public:
-  explicit Hold(std::string_view place) : place_(place) {
-    held = this;
-    base::set_sync_point_hook([](const char* at) {
-      if (held->place_ == at) held->stop_here();
-    });
-  }
-  ~Hold() {
-    release();
-    base::set_sync_point_hook(nullptr);
-  }
-  void wait_until_held() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return is_held_; });
-  }
-  void release() {
-    const std::lock_guard lock(mutex_);
-    is_released_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  void stop_here() {
-    std::unique_lock lock(mutex_);
-    is_held_ = true;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return is_released_; });
-  }
-
-  inline static Hold* held = nullptr;
-  const std::string_view place_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_held_ = false;
-  bool is_released_ = false;
-};
 
 // A thread whose call should not have returned yet.
 template <typename Call>

@@ -46,6 +46,7 @@ struct GleanShape {
   std::uint32_t mappers = 1;
   std::uint32_t reducers = 1;
   std::uint64_t bytes = 1u << 20;  // of each
+  bool reads_ahead = false;
 };
 
 class GleanTest : public ::testing::Test {
@@ -143,6 +144,7 @@ class GleanTest : public ::testing::Test {
     input.reducers = shape.reducers;
     input.mapper_bytes = shape.bytes;
     input.reducer_bytes = shape.bytes;
+    input.reads_ahead = shape.reads_ahead;
     FOEDUS_TRY(snapshot::Manifest manifest, gleaner::glean(input, counts));
     load_pages(device.get(), manifest);
     metas_ = input.storages;
@@ -281,6 +283,25 @@ TEST_F(GleanTest, TheSameLogGivesTheSameFiles) {
     previous_.reset();
     glean_next({.mappers = mappers, .bytes = 256u << 10});
     EXPECT_EQ(files_of(1), files) << mappers;
+    expect_all();
+  }
+}
+
+// G67: the same, over a snapshot whose pages are read ahead of those who want them, or not.
+TEST_F(GleanTest, ReadingAheadChangesNothing) {
+  write(3000);
+  glean_next({});
+  write(1000);
+  glean_next({});
+  const auto number = static_cast<std::uint32_t>(previous_->number);
+  const auto files = files_of(number);
+  ASSERT_EQ(files.size(), 2u);
+  for (const std::uint64_t bytes : {256u << 10, 32u << 20}) {
+    for (const auto& [name, content] : files) {
+      std::filesystem::remove(directory_.path() + "/" + name);
+    }
+    glean_next({.bytes = bytes, .reads_ahead = true});
+    EXPECT_EQ(files_of(number), files) << bytes;
     expect_all();
   }
 }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/array/array_find.h"
 #include "foedus-core/storage/array/array_pages.h"
 
@@ -256,24 +255,6 @@ void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
 
 bool page_still_holds(page::PagePool&, const occ::PageEntry& entry) {
   FOEDUS_INVARIANT(false, entry.storage->id(), entry.page);
-}
-
-Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record) {
-  const std::uint64_t index = record.index();
-  const std::uint64_t end = std::uint64_t{record.payload_offset} + record.payload_bytes();
-  if (index >= control->meta.records || end > control->meta.payload_bytes) {
-    Status status = Status::error(ErrorCode::kCorruption, "a log record outside of its array");
-    return std::move(status.at_table(control->meta.name));
-  }
-  RecordHeader* const to = locate(ctx, control, index, Intent::kWrite).record;
-  if (to == nullptr) return no_record(ctx, control);
-  const occ::LockGuard guard(&to->lock);
-  if (to->load_tid().version() > page::Tid(record.tid).version()) return {};
-  change(to, record);
-  note_soc(page::PageHeader::of(to), ctx.soc());
-  // order: release, pairs with readers' acquire: the payload is there.
-  to->tid.store_release(page::Tid(record.tid).without(page::Tid::kFlags).word());
-  return {};
 }
 
 }  // namespace foedus::storage::array

@@ -62,8 +62,4 @@ void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 // Never called: no page-version of an array is remembered, because no record comes or goes.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
-// Recovery: does what a committed log record says, unless the record's TID is above the log
-// record's. Several threads, but all records of one index in one of them, by TID.
-Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
-
 }  // namespace foedus::storage::array

@@ -1,11 +1,9 @@
-// What the commit protocol and recovery ask: track_moved, relocate, accepts, apply,
-// page_still_holds, replay.
+// What the commit protocol asks: track_moved, relocate, accepts, apply, page_still_holds.
 
 #include <algorithm>
 #include <cstring>
 
 #include "foedus-core/occ/overflow.h"
-#include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/hash/hash_find.h"
 #include "foedus-core/storage/hash/hash_function.h"
 #include "foedus-core/storage/hash/hash_insert.h"
@@ -81,33 +79,6 @@ std::uint32_t room_for(occ::TxnContext& ctx, const RecordHeader* record) {
 bool part_fits(const occ::WriteEntry& entry, HashSlot slot) {
   const std::uint64_t end = std::uint64_t{entry.log->payload_offset} + entry.log->payload_bytes();
   return !slot.is_chain() && end <= slot.length();
-}
-
-Status corrupt(const occ::StorageControl* control, const char* text) {
-  Status status = Status::error(ErrorCode::kCorruption, text);
-  return std::move(status.at_table(control->meta.name));
-}
-
-// One write of recovery to a record that is there. *again: it was moved meanwhile.
-Status replay_at(occ::TxnContext& ctx, const occ::WriteEntry& entry, bool* again, bool* applied) {
-  const log::LogRecord& log = *entry.log;
-  const occ::LockGuard guard(&entry.record->lock);
-  const page::Tid now = entry.record->load_tid();
-  *again = now.is_moved();
-  if (*again || now.version() > page::Tid(log.tid).version()) return {};
-  const bool partial = log.type == LogRecordType::kWriteAt || log.type == LogRecordType::kIncrement;
-  if (partial) {
-    const HashSlot slot = page_of(entry.record)->slot(entry.place);
-    if (now.is_deleted() || !part_fits(entry, slot)) {
-      return corrupt(entry.storage, "a partial write in the log to a payload that is not there");
-    }
-  }
-  apply(ctx, entry);
-  *applied = true;
-  const std::uint64_t deleted = log.type == LogRecordType::kErase ? page::Tid::kDeleted : 0;
-  // order: release, pairs with readers' acquire: the payload is there.
-  entry.record->tid.store_release(page::Tid(log.tid).without(page::Tid::kFlags).word() | deleted);
-  return {};
 }
 
 }  // namespace
@@ -191,39 +162,6 @@ bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry) {
     if (!page_still_holds(pool, {page, birth, entry.storage})) return false;
   }
   return true;
-}
-
-Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record) {
-  const std::string_view key = record.key();
-  if (key.size() > kMaxKeyBytes || record.payload_bytes() > kMaxPayloadBytes) {
-    return corrupt(control, "a key or payload in the log that is over its limit");
-  }
-  const bool whole = record.type == LogRecordType::kPut;
-  const std::uint64_t hash = hash_of(key);
-  const std::uint32_t room =
-      whole ? occ::payload_room_of(record.payload_bytes()) : occ::kPayloadRoomBytesMin;
-  occ::WriteEntry entry{.record = nullptr, .log = const_cast<log::LogRecord*>(&record),
-                        .storage = control};
-  if (whole && occ::is_overflow(record.payload_bytes())) {
-    FOEDUS_TRY(entry.overflow, occ::write_overflow(ctx, control, record.payload()));
-  }
-  bool applied = false;
-  bool again = true;
-  Status status;
-  while (status.is_ok() && again) {
-    Lookup found;
-    status = find_or_insert(ctx, control, key, hash, room, Purpose::kReplay, &found);
-    if (status.is_ok() && found.slot().room() < room) {
-      status = expand(ctx, control, found, hash, room);
-      continue;
-    }
-    if (!status.is_ok()) break;
-    entry.record = found.record;
-    entry.place = found.place;
-    status = replay_at(ctx, entry, &again, &applied);
-  }
-  if (!applied && entry.overflow != 0) occ::release_overflow(ctx, control, entry.overflow);
-  return status;
 }
 
 }  // namespace foedus::storage::hash

@@ -35,12 +35,9 @@ HashBinPage* page_with_room(occ::TxnContext& ctx, occ::StorageControl* control, 
   return page;
 }
 
-page::Tid first_tid_of(occ::TxnContext& ctx, const HashBinPage* bin, Purpose purpose) {
-  std::uint64_t word = 0;
-  if (purpose != Purpose::kReplay) {
-    word = std::max(bin->header.purged_tid, page::Tid(ctx.clock().current(), 0).word());
-  }
-  return page::Tid(word).with(page::Tid::kDeleted);
+page::Tid first_tid_of(occ::TxnContext& ctx, const HashBinPage* bin) {
+  const std::uint64_t now = page::Tid(ctx.clock().current(), 0).word();
+  return page::Tid(std::max(bin->header.purged_tid, now)).with(page::Tid::kDeleted);
 }
 
 // A key whose old, deleted record this transaction read, was purged since and now has a new one:
@@ -65,8 +62,7 @@ enum class Attempt : std::uint8_t { kDone, kAgain, kNoPage };
 
 // REQUIRES: the lock of found->bin is held.
 Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                      std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found,
-                      bool* replaced) {
+                      std::uint64_t hash, std::uint32_t room, Lookup* found, bool* replaced) {
   HashBinPage* const bin = found->bin;
   const page::PageVersion before = bin->header.load_version();
   if (before.is_gone()) return Attempt::kAgain;
@@ -77,13 +73,12 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   found->version = before.plus_key();
   found->page = page;
   found->place = page->load_count();
-  found->record =
-      place_record(page, hash, key, room, 0, first_tid_of(ctx, bin, purpose));
+  found->record = place_record(page, hash, key, room, 0, first_tid_of(ctx, bin));
   publish_record(page);
   FOEDUS_SYNC_POINT("hash:inserted");
   bin->header.store_version(found->version);
   ctx.page_set().own_change(&bin->header, before, found->version);
-  if (purpose != Purpose::kReplay) follow_purged_reads(ctx, *found, key);
+  follow_purged_reads(ctx, *found, key);
   return Attempt::kDone;
 }
 
@@ -119,7 +114,7 @@ Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, std::s
     Attempt attempt;
     {
       const occ::LockGuard guard(&bin->header.lock);
-      attempt = insert_locked(ctx, control, key, hash, room, purpose, found, &replaced);
+      attempt = insert_locked(ctx, control, key, hash, room, found, &replaced);
     }
     if (replaced) retire_bin(source_of(ctx, control), bin);
     if (attempt == Attempt::kDone) return {};

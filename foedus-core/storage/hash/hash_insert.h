@@ -14,10 +14,7 @@ namespace foedus::storage::hash {
 //   kCall      an operation. The record's TID begins above what was purged (P7), and in the current
 //              epoch, which keeps the record from being purged before its transaction ends.
 //   kRelocate  the same from within the commit protocol or catch_up(): without catching up.
-//   kReplay    recovery. The TID begins at 0: the log's TIDs decide, and those of new transactions
-//   are of
-//              later epochs than any purged one.
-enum class Purpose : std::uint8_t { kCall, kRelocate, kReplay };
+enum class Purpose : std::uint8_t { kCall, kRelocate };
 
 // Finds the record of `key`, or makes a deleted one with room for a payload of `room` bytes. What
 // is found may have less room.

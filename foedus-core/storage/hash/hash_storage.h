@@ -88,10 +88,6 @@ void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 // successors of its bin.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
-// Recovery: does what a committed log record says, unless the record's TID is above the log
-// record's. Several threads, but all records of one key in one of them, by TID.
-Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
-
 // ---- for tests and statistics -------------------------------------------------------------------
 
 struct Statistics {

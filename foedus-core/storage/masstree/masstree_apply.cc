@@ -1,7 +1,6 @@
-// Changing payloads: for commits, and for recovery.
+// Changing payloads.
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/occ/overflow.h"
-#include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/masstree/masstree_change.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
 
@@ -49,38 +48,6 @@ void apply_increment(const occ::WriteEntry& entry, BorderPage* page, Slot slot) 
   base::racy_write(at, &value, sizeof(value));
 }
 
-// The record of a log record with room for its payload, as a write that can be applied to it.
-Status prepare_replay(occ::TxnContext& ctx, occ::StorageControl* control,
-                      const log::LogRecord& record, occ::WriteEntry* entry) {
-  const std::string_view payload = record.payload();
-  const bool put = record.type == LogRecordType::kPut;
-  bool chain = put && occ::is_overflow(payload.size());
-  for (;;) {
-    Spot spot;
-    const std::size_t wanted = put && !chain ? payload.size() : 0;
-    FOEDUS_CHECK(place(ctx, control, record.key(), wanted, Deleted::kKeep, &spot));
-    if (put && !chain && spot.slot.capacity() < payload.size()) {
-      bool again = false;
-      FOEDUS_CHECK(make_room(ctx, control, record.key(), spot, payload.size(), Deleted::kKeep,
-                             &again, &chain));
-      if (again) continue;
-    }
-    *entry = {.record = spot.record(), .log = const_cast<log::LogRecord*>(&record),
-              .storage = control};
-    entry->place = spot.index;
-    if (!chain) return {};
-    FOEDUS_TRY(entry->overflow, occ::write_overflow(ctx, control, payload));
-    return {};
-  }
-}
-
-Status corrupt(occ::StorageControl* control, const log::LogRecord& record) {
-  Status status = Status::error(ErrorCode::kCorruption,
-                                "a log record changes bytes that the record does not have");
-  status.at_table(control->meta.name);
-  return std::move(status.at_key(record.key_data(), record.key_bytes));
-}
-
 }  // namespace
 
 bool accepts(page::PagePool&, const occ::WriteEntry& entry) {
@@ -120,41 +87,6 @@ void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
   // order: relaxed, statistics; not written again and again by one SOC.
   if (page->header.last_soc.load_relaxed() != ctx.soc()) {
     page->header.last_soc.store_relaxed(ctx.soc());
-  }
-}
-
-Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record) {
-  const page::Tid tid(record.tid);
-  for (;;) {
-    occ::WriteEntry entry{};
-    FOEDUS_CHECK(prepare_replay(ctx, control, record, &entry));
-    const auto give_back = [&] {
-      if (entry.overflow != 0) occ::release_overflow(ctx, control, entry.overflow);
-    };
-    occ::LockGuard guard(&entry.record->lock);
-    const page::Tid now = entry.record->load_tid();
-    if (now.is_moved() || now.is_next_layer()) {
-      give_back();
-      continue;
-    }
-    // Equal: an earlier record of the same transaction, which this one follows.
-    if (now.version() > tid.version()) {
-      give_back();
-      return {};
-    }
-    const bool partial =
-        record.type != LogRecordType::kPut && record.type != LogRecordType::kErase;
-    if ((partial && now.is_deleted()) || !accepts(ctx.pool(), entry)) {
-      give_back();
-      return corrupt(control, record);
-    }
-    // order: as in a commit: the mark, the writer's fence, the payload, the TID.
-    entry.record->tid.store_relaxed(now.with(page::Tid::kBeingWritten).word());
-    base::fence_writer();
-    apply(ctx, entry);
-    const bool erased = record.type == LogRecordType::kErase;
-    entry.record->tid.store_release(tid.with(erased ? page::Tid::kDeleted : 0).word());
-    return {};
   }
 }
 

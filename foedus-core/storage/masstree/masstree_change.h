@@ -69,20 +69,15 @@ std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t sl
 
 // ---- records (masstree_insert.cc)
 
-// Whether a reorganization on the way may leave deleted records behind. A replay in any order needs
-// their TIDs.
-enum class Deleted : std::uint8_t { kPurge, kKeep };
-
 // The record of `key`, made and deleted if there was none; with room for `payload_bytes` if it was
 // made and that is possible. `spot`: what a search found just now, or an empty one.
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-             std::size_t payload_bytes, Deleted deleted, Spot* spot);
+             std::size_t payload_bytes, Spot* spot);
 
 // Makes room for a payload in the record of `key` that was found, or says with `chain` that it can
 // only be an overflow chain. `again`: the record is elsewhere now, find it again.
 Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 const Spot& spot, std::size_t payload_bytes, Deleted deleted, bool* again,
-                 bool* chain);
+                 const Spot& spot, std::size_t payload_bytes, bool* again, bool* chain);
 
 // ---- pages
 
@@ -92,7 +87,6 @@ struct Need {
   std::uint32_t bytes = 0;                   // of a new record
   unsigned grown_index = BorderPage::kNone;  // or a record that needs a larger capacity
   std::uint32_t grown_capacity = 0;
-  Deleted deleted = Deleted::kPurge;
   // For what is done together with a neighbour (M16): the page above, as far as it is known, or
   // null, and the layer of both.
   InteriorPage* parent = nullptr;

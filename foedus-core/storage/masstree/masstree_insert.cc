@@ -70,7 +70,7 @@ Status after_change(occ::TxnContext& ctx, occ::StorageControl* control, std::str
 }  // namespace
 
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-             std::size_t payload_bytes, Deleted deleted, Spot* spot) {
+             std::size_t payload_bytes, Spot* spot) {
   unsigned busy = 0;
   bool is_found = !spot->is_cut_short() && !spot->at.passed_moved;
   for (;;) {
@@ -86,7 +86,6 @@ Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
       change = add_record(ctx, control, payload_bytes, spot, &need);
       if (change == Change::kDone) return {};
       if (change == Change::kNoRoom) {
-        need.deleted = deleted;
         need.parent = spot->at.parent;
         need.layer = spot->layer;
         change = reorganize(ctx, control, spot->at.page, need);
@@ -97,8 +96,7 @@ Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
 }
 
 Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 const Spot& spot, std::size_t payload_bytes, Deleted deleted, bool* again,
-                 bool* chain) {
+                 const Spot& spot, std::size_t payload_bytes, bool* again, bool* chain) {
   *again = false;
   *chain = false;
   BorderPage* const page = spot.at.page;
@@ -117,7 +115,6 @@ Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string
   Need need;
   need.slice = spot.slice;
   need.grown_index = spot.index;
-  need.deleted = deleted;
   need.grown_capacity = std::max(wanted, std::min(generous, room));
   unsigned busy = 0;
   Change change;

@@ -48,8 +48,8 @@ bool could_join(const Load& both, Joint joint) {
 
 class Join {
  public:
-  Join(occ::TxnContext& ctx, occ::StorageControl* control, MovingPage* page,
-       BorderPage* neighbour, const Need& need)
+  Join(occ::TxnContext& ctx, occ::StorageControl* control, MovingPage* page, BorderPage* neighbour,
+       const Need& need)
       : ctx_(ctx),
         control_(control),
         need_(need),
@@ -156,8 +156,7 @@ bool Join::run(BorderPage* minor, BorderPage* major) {
     joins = parent.is_theirs();
     if (joins) {
       const occ::LockGuard minor_guard(&minor->header.lock);
-      set_range(minor, left_->page()->low,
-                major == nullptr ? right_->page()->last : boundary_ - 1);
+      set_range(minor, left_->page()->low, major == nullptr ? right_->page()->last : boundary_ - 1);
       fill(minor, 0, major == nullptr ? all.keys : minor_count_);
       if (major == nullptr) {
         publish();
@@ -210,22 +209,19 @@ bool join(occ::TxnContext& ctx, occ::StorageControl* control, MovingPage* page,
   return true;
 }
 
-void join_emptied(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
-  BorderPage* const page = spot.at.page;
-  const unsigned keys = spot.at.version.keys();
+namespace {
+
+// The page and a neighbour as one, if it is as good as empty; null: they stay as they are.
+BorderPage* join_once_emptied(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
+                              const Need& need) {
+  const unsigned keys = page->header.load_version().keys();
   const unsigned keys_max = keys / kEmptiedPart + 1;
-  if (spot.at.parent == nullptr) return;
   const Load load = live_load(page, keys, {BorderPage::kBodyBytes, keys_max});
-  if (load.keys > keys_max) return;
-  Need need;
-  need.slice = spot.slice;
-  need.parent = spot.at.parent;
-  need.layer = spot.layer;
-  BorderPage* const neighbour =
-      neighbour_for(ctx.pool(), need.parent, page, load, Joint::kOnePage);
-  if (neighbour == nullptr) return;
+  if (load.keys > keys_max) return nullptr;
+  BorderPage* const neighbour = neighbour_for(ctx.pool(), need.parent, page, load, Joint::kOnePage);
+  if (neighbour == nullptr) return nullptr;
   BorderPage* const joined = make_border(ctx.pool(), ctx.pages(), control, page->header.layer);
-  if (joined == nullptr) return;
+  if (joined == nullptr) return nullptr;
   bool done = false;
   {
     const TriedLock lock(page);
@@ -237,8 +233,25 @@ void join_emptied(occ::TxnContext& ctx, occ::StorageControl* control, const Spot
       from.unlock_records();
     }
   }
-  if (!done) return discard(ctx, control, joined);
-  thin_out(ctx, control, need.layer, need.parent);
+  if (done) return joined;
+  discard(ctx, control, joined);
+  return nullptr;
+}
+
+}  // namespace
+
+void join_emptied(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
+  if (spot.at.parent == nullptr) return;
+  Need need;
+  need.slice = spot.slice;
+  need.parent = spot.at.parent;
+  need.layer = spot.layer;
+  // Nobody comes back to the last page of an interior page, which is emptied when it has no
+  // neighbour any more. It gets one when interior pages are joined, and goes with that one: so what
+  // became of two pages that were both empty looks for the next.
+  BorderPage* page = spot.at.page;
+  while (BorderPage* const joined = join_once_emptied(ctx, control, page, need)) page = joined;
+  if (page != spot.at.page) thin_out(ctx, control, need.layer, need.parent);
 }
 
 }  // namespace foedus::storage::masstree

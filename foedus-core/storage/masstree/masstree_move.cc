@@ -37,9 +37,9 @@ void MovingPage::unlock_records(unsigned count) {
   }
 }
 
-bool MovingPage::is_purged(unsigned index, Slot slot, page::Tid tid, const Need& need) const {
-  return need.deleted == Deleted::kPurge && tid.is_deleted() && !slot.is_layer() &&
-         holders_[index] != nullptr && !ctx_.write_set().contains(page_->record(slot));
+bool MovingPage::is_purged(unsigned index, Slot slot, page::Tid tid) const {
+  return tid.is_deleted() && !slot.is_layer() && holders_[index] != nullptr &&
+         !ctx_.write_set().contains(page_->record(slot));
 }
 
 void MovingPage::collect(const Need& need) {
@@ -48,7 +48,7 @@ void MovingPage::collect(const Need& need) {
     const Slot slot = page_->slot(i);
     const page::Tid tid = page_->record(slot)->load_tid();
     const bool grows = i == need.grown_index;
-    if (!grows && is_purged(i, slot, tid, need)) {
+    if (!grows && is_purged(i, slot, tid)) {
       purged_tid_ = std::max(purged_tid_, tid.without(page::Tid::kFlags).word());
       continue;
     }

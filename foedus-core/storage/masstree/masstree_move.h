@@ -80,7 +80,7 @@ class MovingPage {
  private:
   void unlock_records(unsigned count);
   // Whether the record stays behind (M11).
-  bool is_purged(unsigned index, Slot slot, page::Tid tid, const Need& need) const;
+  bool is_purged(unsigned index, Slot slot, page::Tid tid) const;
   void keep_lock(unsigned index, page::RecordHeader* copied, unsigned place);
 
   occ::TxnContext& ctx_;

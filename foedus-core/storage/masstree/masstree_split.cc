@@ -140,7 +140,7 @@ Reorganization::Boundary Reorganization::choose_fitting_boundary() {
 }
 
 bool Reorganization::try_join(Joint joint) {
-  if (!inserts() || need_.parent == nullptr || need_.deleted == Deleted::kKeep) return false;
+  if (!inserts() || need_.parent == nullptr) return false;
   BorderPage* const neighbour = neighbour_for(ctx_.pool(), need_.parent, page_, load(), joint);
   if (neighbour == nullptr) return false;
   BorderPage* const major = joint == Joint::kOnePage ? nullptr : major_;

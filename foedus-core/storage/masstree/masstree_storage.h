@@ -80,10 +80,6 @@ bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 // Verify of a pointer that was followed to a snapshot page: by M20, wherever it is now.
 occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry);
 
-// Recovery: does what a committed log record says, unless the record's TID is above the log
-// record's. Several threads, but all records of one key in one of them, by TID, each once.
-Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
-
 // ---- for tests and statistics
 
 struct Statistics {

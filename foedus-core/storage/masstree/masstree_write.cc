@@ -203,8 +203,7 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
     FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
     if (!spot.found()) {
       if (mode == WriteMode::kUpdate) return missing(ctx, control, spot);
-      FOEDUS_CHECK(
-          place(ctx, control, key, chain ? 0 : payload.size(), Deleted::kPurge, &spot));
+      FOEDUS_CHECK(place(ctx, control, key, chain ? 0 : payload.size(), &spot));
     }
     // A put after a miss: the own physical insert has moved the page's entry along, so from now
     // on it is the record that must stay absent (look_at() remembers that).
@@ -221,8 +220,7 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
     }
     if (!chain && spot.slot.capacity() < payload.size()) {
       bool again = false;
-      FOEDUS_CHECK(make_room(ctx, control, key, spot, payload.size(), Deleted::kPurge, &again,
-                             &chain));
+      FOEDUS_CHECK(make_room(ctx, control, key, spot, payload.size(), &again, &chain));
       if (again) continue;
     }
     return write_payload(ctx, control, spot, key, payload, premise_of(mode), chain);
@@ -280,12 +278,11 @@ Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
   }
   for (;;) {
     Spot spot;
-    FOEDUS_CHECK(place(ctx, entry->storage, key, inline_bytes, Deleted::kPurge, &spot));
+    FOEDUS_CHECK(place(ctx, entry->storage, key, inline_bytes, &spot));
     if (spot.slot.capacity() < inline_bytes) {
       bool again = false;
       bool chain = false;
-      FOEDUS_CHECK(make_room(ctx, entry->storage, key, spot, inline_bytes, Deleted::kPurge,
-                             &again, &chain));
+      FOEDUS_CHECK(make_room(ctx, entry->storage, key, spot, inline_bytes, &again, &chain));
       if (again) continue;
       for (occ::WriteEntry& other : ctx.write_set().entries()) {
         const bool put = other.log->type == LogRecordType::kPut && other.overflow == 0;

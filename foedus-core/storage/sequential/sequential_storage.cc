@@ -120,16 +120,4 @@ bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry) {
   }
 }
 
-Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record) {
-  if (record.payload_bytes() > kMaxSequentialPayloadBytes) {
-    Status status = Status::error(ErrorCode::kCorruption, "an append in the log over its limit");
-    return std::move(status.at_table(control->meta.name));
-  }
-  SequentialRecord* const to = append_deleted(ctx, control, record.payload());
-  if (to == nullptr) return no_record(ctx, control);
-  // order: release, pairs with readers' acquire: the payload is there.
-  to->header.tid.store_release(page::Tid(record.tid).without(page::Tid::kFlags).word());
-  return {};
-}
-
 }  // namespace foedus::storage::sequential

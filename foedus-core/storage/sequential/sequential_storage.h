@@ -49,8 +49,4 @@ void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
 // Verify of a page-version: true if nothing was appended to what the entry saw.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
-// Recovery: appends what a committed log record says, with its TID, to the chain of ctx.session().
-// Each session's calls by TID, records of one TID in their order, each once.
-Status replay(occ::TxnContext& ctx, occ::StorageControl* control, const log::LogRecord& record);
-
 }  // namespace foedus::storage::sequential

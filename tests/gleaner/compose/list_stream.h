@@ -65,6 +65,14 @@ class ListStream : public RecordStream {
     return static_cast<const StreamRecord*>(&current_);
   }
 
+  // All of them, in order; valid until another one is added.
+  std::vector<StreamRecord> records() {
+    if (!sorted_) sort();
+    std::vector<StreamRecord> records;
+    for (const Entry& entry : entries_) records.push_back(entry.record);
+    return records;
+  }
+
   // The record of this number in order cannot be read.
   void fail_at(std::size_t number) { fails_at_ = number; }
 

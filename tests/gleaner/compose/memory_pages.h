@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,7 @@ class MemoryPages : public snapshot::PageReader {
   Status read(page::SnapshotPageId id, page::PageHeader* to) override {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(to) % page::kPageBytes, 0u);
     const std::lock_guard guard(*lock_);
+    read_.insert(id.word());
     if (id == failing_) return failure(ErrorCode::kIoError, id, "cannot ever read");
     if (reads_++ == reads_before_failure_) return failure(ErrorCode::kIoError, id, "cannot read");
     const auto found = pages_.find(id.word());
@@ -43,6 +45,14 @@ class MemoryPages : public snapshot::PageReader {
     std::memcpy(static_cast<void*>(to), found->second->bytes, page::kPageBytes);
     return {};
   }
+
+  void will_read(page::SnapshotPageId id) override {
+    const std::lock_guard guard(*lock_);
+    announced_.insert(id.word());
+  }
+  // Ids of pages that were read, or announced, since the last call.
+  std::set<std::uint64_t> take_read() { return std::exchange(read_, {}); }
+  std::set<std::uint64_t> take_announced() { return std::exchange(announced_, {}); }
 
   // The page, of an unfinished snapshot, too; null: there is none.
   const page::PageHeader* at(page::SnapshotPageId id) const {
@@ -108,6 +118,8 @@ class MemoryPages : public snapshot::PageReader {
   std::unique_ptr<std::mutex> lock_ = std::make_unique<std::mutex>();  // the pages may be moved
   std::map<std::uint64_t, std::unique_ptr<Block>> pages_;
   std::uint64_t reads_ = 0;
+  std::set<std::uint64_t> read_;
+  std::set<std::uint64_t> announced_;
   page::SnapshotPageId failing_;
   std::uint64_t reads_before_failure_ = ~std::uint64_t{0};
 };

@@ -181,39 +181,6 @@ TEST_F(ArrayTest, BlindWritesDoNotConflict) {
   ASSERT_TRUE(all_.session(0).commit().is_ok());
 }
 
-// Goal: replay makes what was committed and skips what is older.
-TEST_F(ArrayTest, ReplayMakesTheSameRecords) {
-  occ::StorageControl* const control = make(1000, 40);
-  occ::StorageControl* const copy = make(1000, 40);
-  base::Random random(3);
-  for (int t = 0; t < 500; ++t) {
-    all_.session(0).begin();
-    const std::uint64_t index = random.below(1000);
-    ASSERT_TRUE(increment(all_.ctx(), control, index, 8, t).is_ok());
-    ASSERT_TRUE(write_at(all_.ctx(), control, random.below(1000), 16, "text").is_ok());
-    ASSERT_TRUE(increment(all_.ctx(), control, index, 8, 1).is_ok());
-    ASSERT_TRUE(all_.session(0).commit().is_ok());
-  }
-  log::LogBuffer& log = all_.session(0).log();
-  for (std::uint64_t at = 0; at < log.committed();) {
-    const auto* const record = reinterpret_cast<const log::LogRecord*>(log.at(at));
-    at += record->record_bytes;
-    ASSERT_TRUE(replay(all_.ctx(1), copy, *record).is_ok());
-  }
-  all_.session(0).begin();
-  for (std::uint64_t i = 0; i < 1000; ++i) EXPECT_EQ(get(0, copy, i), get(0, control, i)) << i;
-  ASSERT_TRUE(all_.session(0).commit().is_ok());
-
-  const auto* const oldest = reinterpret_cast<const log::LogRecord*>(log.at(0));
-  all_.session(0).begin();
-  ASSERT_TRUE(write_at(all_.ctx(), copy, oldest->index(), 0, std::string(40, 'n')).is_ok());
-  ASSERT_TRUE(all_.session(0).commit().is_ok());
-  ASSERT_TRUE(replay(all_.ctx(1), copy, *oldest).is_ok());
-  all_.session(0).begin();
-  EXPECT_EQ(get(0, copy, oldest->index()), std::string(40, 'n'));
-  ASSERT_TRUE(all_.session(0).commit().is_ok());
-}
-
 TEST_F(ArrayTest, DroppedArraysAreNotFound) {
   occ::StorageControl* const control = make(100'000, 100);
   all_.session(0).begin();

@@ -266,53 +266,6 @@ TEST_F(HashTest, APurgedKeyStartsAboveItsErasure) {
   EXPECT_GT(all_.ctx(1).last_tid().version(), erased.version());
 }
 
-// ---- recovery -----------------------------------------------------------------------------------
-
-// Goal: replay makes what was committed. Method: a storage's committed log, replayed to another.
-TEST_F(HashTest, ReplayMakesTheSameRecords) {
-  storage_meta::StorageMeta meta;
-  meta.kind = StorageKind::kHash;
-  meta.fan_out_bits = 9;
-  occ::StorageControl* const copy = all_.make(meta);
-  base::Random random(7);
-  std::map<std::string, std::string> model;
-  std::uint64_t replayed = 0;
-  for (int t = 0; t < 2000; ++t) {
-    all_.session(0).begin();
-    for (int n = 0; n < 3; ++n) {
-      const std::string key = key_number(random.below(400));
-      if (random.below(4) == 0 && model.contains(key)) {
-        ASSERT_TRUE(erase(all_.ctx(), control_, key).is_ok());
-        model.erase(key);
-      } else {
-        const std::string payload(8 + random.below(t % 100 == 0 ? 5000 : 300), 'r');
-        ASSERT_TRUE(put(0, key, payload).is_ok());
-        ASSERT_TRUE(increment(all_.ctx(), control_, key, 0, 0x0101).is_ok());
-        ASSERT_TRUE(write_at(all_.ctx(), control_, key, 4, "part").is_ok());
-        model[key] = *get(0, key);
-      }
-    }
-    ASSERT_TRUE(all_.session(0).commit().is_ok());
-    log::LogBuffer& log = all_.session(0).log();
-    while (replayed < log.committed()) {
-      const auto* const record = reinterpret_cast<const log::LogRecord*>(log.at(replayed));
-      replayed += record->record_bytes;
-      if (record->is_filler()) continue;
-      const Status status = replay(all_.ctx(1), copy, *record);
-      ASSERT_TRUE(status.is_ok()) << status.message();
-    }
-    if (t % 20 == 0) all_.pass_epochs();
-  }
-  EXPECT_EQ(verify_trie(all_.pool(), copy).records, model.size());
-  all_.session(1).begin();
-  for (const auto& [key, payload] : model) {
-    const WholeRead read = read_whole(
-        [&, k = key](occ::ReadRange* range) { return hash::get(all_.ctx(1), copy, k, range); });
-    EXPECT_EQ(read.payload, payload) << key << read.status.message();
-  }
-  ASSERT_TRUE(all_.session(1).commit().is_ok());
-}
-
 TEST_F(HashTest, PrefetchChangesNothing) {
   const std::uint64_t pages = control_->volatile_pages.load_relaxed();
   all_.session(0).begin();

@@ -205,48 +205,5 @@ TEST_F(MasstreeInterleaving, a_drop_stops_the_changes_of_older_transactions) {
   EXPECT_EQ(rig_.control()->volatile_pages.load_relaxed(), 0u);
 }
 
-// Goal: replay in any order per key ends with each key's newest record.
-TEST_F(MasstreeInterleaving, a_replay_in_any_order_keeps_the_newest) {
-  base::Random random(11);
-  struct Step {
-    std::string key;
-    std::string payload;
-    bool erases;
-    std::uint64_t tid;
-  };
-  std::vector<Step> steps;
-  for (std::uint32_t i = 1; i <= 6000; ++i) {
-    std::string key = key_of(static_cast<unsigned>(random.below(700)));
-    if (random.below(3) == 0) key += "tail" + std::to_string(random.below(3));
-    const std::uint64_t bytes = random.below(30) == 0 ? random.below(9000) : random.below(60);
-    steps.push_back({key, std::string(bytes, 'a'), random.below(3) == 0,
-                     page::Tid(Epoch(1), i).word()});
-  }
-  std::set<std::string> present;
-  for (const Step& step : steps) {
-    if (step.erases) present.erase(step.key);
-    if (!step.erases) present.insert(step.key);
-  }
-  for (std::size_t i = steps.size(); i > 1; --i) std::swap(steps[i - 1], steps[random.below(i)]);
-  begin(0);
-  for (const Step& step : steps) {
-    const std::string payload = step.erases ? "" : step.payload;
-    std::vector<std::uint64_t> room(log::LogRecord::size_of(step.key.size(), payload.size()) / 8);
-    auto* const record = reinterpret_cast<log::LogRecord*>(room.data());
-    record->prepare(step.erases ? log::LogRecordType::kErase : log::LogRecordType::kPut,
-                    rig_.control()->id(), step.key.size(), payload.size(), 0);
-    record->tid = step.tid;
-    std::memcpy(record->key_data(), step.key.data(), step.key.size());
-    std::memcpy(record->payload_data(), payload.data(), payload.size());
-    const Status status = masstree::replay(ctx(0), rig_.control(), *record);
-    ASSERT_TRUE(status.is_ok()) << status.message();
-  }
-  expect_commit(0);
-  begin(0);
-  EXPECT_EQ(scan(0, "", ""), std::vector<std::string>(present.begin(), present.end()));
-  expect_commit(0);
-  verify();
-}
-
 }  // namespace
 }  // namespace foedus::testing

@@ -386,6 +386,39 @@ TEST_F(MasstreeJoin, queues_leave_no_pages_behind) {
   }
 }
 
+// Goal: the last pages of interior pages, which are emptied when they have no neighbour, go as
+// well. Method: a queue that is some interior pages long, and passes over many.
+TEST_F(MasstreeJoin, a_long_queue_leaves_no_pages_behind) {
+  constexpr unsigned kLength = 4'000;
+  constexpr unsigned kPasses = 60;
+  const std::string payload(400, 'x');
+  for (const bool ascending : {true, false}) {
+    Rig fresh(StorageKind::kMasstree, 2);
+    RigSession& session = fresh.session(0);
+    base::Random random(1);
+    const auto key = [&](unsigned i) {
+      return key_of(ascending ? i : kLength * (kPasses + 2) - i);
+    };
+    std::uint64_t pages_first = 0;
+    for (unsigned i = 0; i < kLength * kPasses; ++i) {
+      session.begin();
+      ASSERT_TRUE(masstree::write_whole(session.ctx(), fresh.control(), WriteMode::kInsert, key(i),
+                                        payload.substr(0, 8 + random.below(390)))
+                      .is_ok());
+      if (i >= kLength) {
+        ASSERT_TRUE(masstree::erase(session.ctx(), fresh.control(), key(i - kLength)).is_ok());
+      }
+      ASSERT_TRUE(session.commit().is_ok());
+      if (i % 64 == 0) fresh.tick();
+      if (i % (kLength * 10) != kLength * 10 - 1) continue;
+      const masstree::Statistics tree = masstree::verify_tree(fresh.pool(), fresh.control());
+      const std::uint64_t pages = tree.border_pages + tree.interior_pages;
+      if (pages_first == 0) pages_first = pages;
+      EXPECT_LE(pages, pages_first + 12) << ascending << ' ' << i;
+    }
+  }
+}
+
 // Goal: interior pages go, readers at every step included, and the tree can grow again.
 TEST_F(MasstreeJoin, a_tree_that_is_emptied_in_order_shrinks) {
   for (const char* const place : {"masstree:thin_half_moved", "masstree:thin_moved",

@@ -181,26 +181,5 @@ TEST_F(SequentialTest, AppendsNeverConflictWithEachOther) {
   EXPECT_EQ(scan_now().size(), 2u);
 }
 
-TEST_F(SequentialTest, ReplayMakesTheSameRecords) {
-  for (int i = 0; i < 300; ++i) {
-    all_.session(i % 2).begin();
-    EXPECT_TRUE(append(i % 2, std::to_string(i)).is_ok());
-    EXPECT_TRUE(append(i % 2, std::string(100, 'r') + std::to_string(i)).is_ok());
-    ASSERT_TRUE(all_.session(i % 2).commit().is_ok());
-    if (i % 10 == 0) all_.pass_epochs();
-  }
-  occ::StorageControl* const copy = make();
-  for (std::uint32_t session = 0; session < 2; ++session) {
-    log::LogBuffer& log = all_.session(session).log();
-    for (std::uint64_t at = 0; at < log.committed();) {
-      const auto* const record = reinterpret_cast<const log::LogRecord*>(log.at(at));
-      at += record->record_bytes;
-      if (record->is_filler()) continue;
-      ASSERT_TRUE(replay(all_.ctx(session), copy, *record).is_ok());
-    }
-  }
-  EXPECT_EQ(scan_now(copy), scan_now());
-}
-
 }  // namespace
 }  // namespace foedus::storage::sequential

@@ -1,0 +1,43 @@
+#include "gleaner/partition_read_ahead.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "gleaner/compose/read_ahead.h"
+
+namespace foedus::gleaner {
+
+namespace {
+
+// Enough pages to keep a device busy while those below them are looked for.
+constexpr std::size_t kWindowRecords = 1024;
+
+}  // namespace
+
+PartitionReadAhead::PartitionReadAhead(PartitionComposer* composer, const Reducer& reducer)
+    : composer_(composer) {
+  for (const BlockHeader* const block : reducer.blocks()) {
+    if (block->entry_bytes == 0) continue;
+    cursors_.push_back({block->storage_id, block->entries_begin(), block->entries_end()});
+  }
+  window_.reserve(kWindowRecords);
+}
+
+std::uint64_t PartitionReadAhead::step() {
+  if (cursors_.empty() || composer_->is_done()) return kUntilNotified;
+  const auto next =
+      std::min_element(cursors_.begin(), cursors_.end(), [](const Cursor& a, const Cursor& b) {
+        return std::tuple(a.storage, a.position()) < std::tuple(b.storage, b.position());
+      });
+  window_.clear();
+  while (next->at != next->end && window_.size() < kWindowRecords) {
+    const RecordEntry* const entry = RecordEntry::at(next->at);
+    window_.push_back(entry->record());
+    next->at += entry->bytes();
+  }
+  read_ahead(composer_->composition_of(next->storage), window_);
+  if (next->at == next->end) cursors_.erase(next);
+  return 0;
+}
+
+}  // namespace foedus::gleaner

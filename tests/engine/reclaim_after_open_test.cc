@@ -1,0 +1,164 @@
+// ctest-labels: crash
+// What recovery leaves to the open database: files of which half is superseded give their room back
+// once somebody has opened, not before (engine/recovery.cc). One thread and a simulated device.
+#include <map>
+#include <memory>
+#include <string>
+
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/storage_access.h"
+#include "tests/testing/failing_device.h"
+#include "tests/testing/manual_runtime.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using engine::Engine;
+using testing::Call;
+using testing::FailingDevice;
+using testing::ManualRuntime;
+using testing::must;
+
+constexpr std::uint64_t kRows = 1'200;
+using Rows = std::map<std::uint64_t, std::string>;
+
+struct Life {
+  explicit Life(FailingDevice* device) {
+    Options options = testing::small_options("/failing");
+    options.log_buffer_bytes = 256u << 10;
+    options.sessions_max = 4;
+    options.socs = 1;
+    options.snapshots_kept = 1;
+    engine = must(Engine::open(options, {.runtime = &runtime, .device = device}));
+    storage_meta::StorageMeta meta;
+    meta.kind = StorageKind::kMasstree;
+    meta.name = "tree";
+    tree = internal::StorageAccess::make<Masstree>(must(engine->catalog().open(meta)));
+    session = must(engine->take_session());
+  }
+
+  // The first `count` of each hundred rows, so that a page is mostly one write's.
+  void write(std::uint64_t count, char letter, Rows* rows) {
+    Ticket ticket;
+    for (std::uint64_t i = 0; i < kRows; i += 100) {
+      Txn txn = must(engine::begin_txn(session, {}));
+      for (std::uint64_t j = i; j < i + count; ++j) {
+        (*rows)[j] = std::string(1'000, letter);
+        must(txn.put(tree, key(j), (*rows)[j]));
+      }
+      ticket = must(txn.commit());
+      must(ticket.wait_durable());
+    }
+  }
+  void expect(const Rows& rows) {
+    Txn txn = must(engine::begin_txn(session, {}));
+    for (const auto& [number, row] : rows) {
+      const Result<std::string> found = txn.get(tree, key(number));
+      ASSERT_TRUE(found.is_ok()) << number << ": " << found.status().message();
+      ASSERT_EQ(*found, row) << number;
+    }
+    must(txn.commit());
+  }
+  page::SnapshotNumber newest() { return engine->gleaning()->manifest()->number; }
+
+  ManualRuntime runtime;
+  std::unique_ptr<Engine> engine;
+  Masstree tree;
+  engine::EngineSession* session = nullptr;
+};
+
+std::uint64_t snapshot_bytes(const FailingDevice& device) {
+  std::uint64_t bytes = 0;
+  for (const std::string& name : device.names()) {
+    if (name.starts_with("snapshot-")) bytes += device.bytes_of(name).size();
+  }
+  return bytes;
+}
+
+// A device whose next recovery makes the files more than twice what is live in them.
+class ReclaimAfterOpenTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kLongUs = 100'000;
+
+  ReclaimAfterOpenTest() {
+    write(100, 'a');
+    write(60, 'b');
+    write(55, 'c');
+  }
+  void write(std::uint64_t count, char letter) {
+    Life(&prepared_).write(count, letter, &rows_);
+    prepared_.crash_power(FailingDevice::kDropAll);
+  }
+  // All rows are there, before and after a glean.
+  void expect_all(Life* life) {
+    life->expect(rows_);
+    const auto gleaned = life->engine->gleaning()->glean({});
+    ASSERT_TRUE(gleaned.is_ok()) << gleaned.status().message();
+    life->expect(rows_);
+  }
+
+  FailingDevice prepared_;
+  Rows rows_;
+};
+
+TEST_F(ReclaimAfterOpenTest, pages_are_moved_once_the_database_is_open) {
+  Life life(&prepared_);
+  const page::SnapshotNumber found = life.newest();
+  const std::uint64_t bytes_before = snapshot_bytes(prepared_);
+  Rows more = rows_;
+  life.write(5, 'd', &more);
+  life.runtime.run_for(kLongUs);
+  EXPECT_GT(life.newest(), found);
+  EXPECT_LT(snapshot_bytes(prepared_), bytes_before / 5 * 4);
+  life.expect(more);
+}
+
+TEST_F(ReclaimAfterOpenTest, a_power_failure_at_any_call_loses_nothing) {
+  std::uint64_t point = 0;
+  for (bool reached_end = false; !reached_end; ++point) {
+    SCOPED_TRACE("call " + std::to_string(point));
+    const auto device = prepared_.copy();
+    {
+      Life life(device.get());
+      device->lose_power_after(point);
+      life.runtime.run_for(kLongUs);
+      reached_end = !device->has_lost_power();
+    }
+    device->crash_power(point % 3 == 0   ? FailingDevice::kDropAll
+                        : point % 3 == 1 ? FailingDevice::kKeepAll
+                                         : point);
+    Life life(device.get());
+    ASSERT_NO_FATAL_FAILURE(expect_all(&life));
+  }
+  EXPECT_GT(point, 10u);
+  std::printf("%llu power failures\n", static_cast<unsigned long long>(point));
+}
+
+// Goal: an error leaves what a later glean starts from, whatever is on the device by then.
+TEST_F(ReclaimAfterOpenTest, an_error_of_any_call_leaves_a_database_that_works) {
+  std::uint64_t errors = 0;
+  for (const Call kind : {Call::kOpen, Call::kCreate, Call::kRead, Call::kWrite, Call::kSync,
+                          Call::kList, Call::kRemove, Call::kRename, Call::kSyncDirectory}) {
+    const std::uint64_t step = kind == Call::kRead ? 97 : 1;
+    for (std::uint64_t skip = 0;; skip += step) {
+      SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)) + ", call " +
+                   std::to_string(skip));
+      const auto device = prepared_.copy();
+      Life life(device.get());
+      const std::uint64_t before = device->calls(kind);
+      device->fail(kind, skip, EIO);
+      life.runtime.run_for(kLongUs);
+      const bool reached_end = device->calls(kind) <= before + skip;
+      device->clear_faults();
+      ASSERT_NO_FATAL_FAILURE(expect_all(&life));
+      if (reached_end) break;
+      ++errors;
+    }
+  }
+  EXPECT_GT(errors, 15u);
+  std::printf("%llu errors\n", static_cast<unsigned long long>(errors));
+}
+
+}  // namespace
+}  // namespace foedus

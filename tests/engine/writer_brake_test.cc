@@ -1,0 +1,101 @@
+// ctest-labels: concurrency
+// E18: writers are held up when the gleaner falls behind, by bytes of log or by the pages that
+// these will take, and go on once it has caught up.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "foedus-core/base/clock.h"
+#include "tests/testing/hold.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::Hold;
+using testing::must;
+using testing::TestDatabase;
+
+constexpr std::uint64_t kRows = 20'000;
+
+// Two rows to a page, of which a thread changes some bytes at random.
+class WriterBrakeTest : public ::testing::Test {
+ protected:
+  void open(GleanOptions glean) {
+    Options options = testing::small_options("");
+    glean.volatile_percent = 90;  // memory is not what runs short
+    options.glean = glean;
+    db_ = std::make_unique<TestDatabase>(options);
+    array_ = must((*db_)->open_array("array", kRows, 2'000));
+    const std::string row(2'000, 'r');
+    for (std::uint64_t i = 0; i < kRows; i += 100) {
+      must((*db_)->transact([&](Txn& txn) -> Status {
+        for (std::uint64_t j = i; j < i + 100; ++j) {
+          FOEDUS_CHECK(txn.put(array_, j, std::string_view(row)));
+        }
+        return {};
+      }));
+    }
+    must((*db_)->glean());
+  }
+  void change(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count && !stop_; ++i) {
+      const std::uint64_t number = random_.below(kRows);
+      must((*db_)->transact([&](Txn& txn) { return txn.increment(array_, number, 0, 1); }));
+      changed_.fetch_add(1);
+    }
+  }
+  // Holds the gleaner while a thread writes, until that stops; then lets both go on. Returns bytes
+  // of log behind when it had stopped.
+  std::uint64_t behind_when_stopped() {
+    std::uint64_t behind = 0;
+    Hold hold("gleaning:covered");
+    std::thread writer([this] { change(~std::uint64_t{0}); });
+    hold.wait_until_held();
+    for (std::uint64_t before = ~std::uint64_t{0}; changed_ != before;) {
+      before = changed_;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    behind = (*db_)->stats().log_bytes_behind;
+    EXPECT_GT((*db_)->stats().writers_waited_us, 0u);
+    const std::uint64_t stopped_at = changed_;
+    hold.release();
+    while (changed_ < stopped_at + 1'000) std::this_thread::yield();
+    stop_ = true;
+    writer.join();
+    return behind;
+  }
+
+  std::unique_ptr<TestDatabase> db_;
+  Array array_;
+  base::Random random_{5};
+  std::atomic<std::uint64_t> changed_{0};
+  std::atomic<bool> stop_{false};
+};
+
+// The ring holds what the logger has not written yet: a writer is seen to be ahead a little later.
+constexpr std::uint64_t kSlackBytes = 4u << 20;
+
+TEST_F(WriterBrakeTest, writers_stop_at_the_bound_of_the_log_and_go_on_after_a_glean) {
+  open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
+  const std::uint64_t behind = behind_when_stopped();
+  EXPECT_GE(behind, 8u << 20);
+  EXPECT_LE(behind, (8u << 20) + kSlackBytes);
+}
+
+// Goal: little log of which each record takes a page is as much. Method: the pace is learned from a
+// glean of such records; at eight times 1024 pages the writer stops, far from the bound in bytes.
+TEST_F(WriterBrakeTest, writers_stop_when_the_log_will_take_too_many_pages) {
+  open({.pages = 1'024, .log_bytes_max = 512u << 20});
+  change(30'000);
+  must((*db_)->glean());
+  const std::uint64_t behind = behind_when_stopped();
+  EXPECT_GE(behind, 8u * 1'024 * 16);
+  EXPECT_LE(behind, (8u << 20) + kSlackBytes);
+}
+
+}  // namespace
+}  // namespace foedus
