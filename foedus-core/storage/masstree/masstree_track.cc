@@ -145,7 +145,7 @@ occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry
     if (page->header.level != entry.holder->level) return occ::PointerLook::kInstalled;
     const occ::PointerLook look = look_in(page, version.keys(), entry);
     if (page->is_border()) return look;
-    // order: acquire; who shifts holds the lock, and counts before it goes: who saw one half of
+    // order: acquire; who shifts holds the lock, and counts before it goes: who has seen half of
     // what was shifted here sees one or the other.
     const bool is_quiet =
         page->header.lock.load_acquire() == 0 && page->header.load_version() == version;
