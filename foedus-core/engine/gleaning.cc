@@ -148,7 +148,8 @@ bool Gleaning::is_due(Drop* drop) {
   if (has_failed() && now_us - last_us_ < kAfterFailureUs) return false;
   if (engine_->snapshots().is_awaited()) return true;
   const std::uint64_t behind = log_behind();
-  if (behind == 0) return false;
+  // What is written first may take long to become durable; a snapshot covers an epoch.
+  if (behind == 0 || !engine_->durability().durable().is_valid()) return false;
   const GleanOptions& options = engine_->options().glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
          (options.pages != 0 && expected_pages(behind) >= options.pages) ||

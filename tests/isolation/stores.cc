@@ -47,6 +47,7 @@ bool take_list(const Store& store, std::uint64_t key, std::string_view row, Word
   if (count > kListMax) return false;
   if (head[0] != key && !(store.is_array() && count == 0 && head[0] == 0)) return false;
   if (row.size() != (store.is_array() ? kListRowBytes : sizeof(head) + count * 8)) return false;
+  if (count == 0) return true;
   const std::size_t begin = words->size();
   words->resize(begin + count);
   std::memcpy(words->data() + begin, row.data() + sizeof(head), count * 8);
