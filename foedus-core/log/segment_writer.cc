@@ -205,14 +205,15 @@ Status SegmentWriter::sync() {
 
 Status SegmentWriter::seal(std::uint64_t cut_epoch) {
   FOEDUS_INVARIANT(is_poisoned_ || position_ == synced_bytes_, position_, synced_bytes_);
+  epochs_ = synced_epochs_;  // what was not synced went to the next segment
   const SegmentSeal seal{.magic = 0,
                          .flags = 0,
                          .crc = 0,
                          .valid_bytes = synced_bytes_,
                          .cut_epoch = cut_epoch,
                          .mark_epoch = synced_mark_epoch_,
-                         .oldest_epoch = synced_epochs_.oldest,
-                         .newest_epoch = synced_epochs_.newest};
+                         .oldest_epoch = epochs_.oldest,
+                         .newest_epoch = epochs_.newest};
   return write_seal(file_.get(), block_.get(), seal);
 }
 

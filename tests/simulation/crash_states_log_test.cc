@@ -1,4 +1,3 @@
-// ctest-labels: crash
 // ctest-timeout: 300
 // As crash_states_test, without gleans but those of recovery: all is in the log.
 #include "tests/simulation/run_states.h"
@@ -10,7 +9,7 @@ TEST(CrashStatesLogTest, each_state_is_the_end_of_an_epoch_and_holds_what_was_ac
   Plan plan;
   plan.seed = 200'001;
   plan.gleans = false;
-  plan.stride = 2;
+  plan.stride = 8;
   run_states(plan, 6'500);
 }
 

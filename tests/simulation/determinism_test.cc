@@ -1,4 +1,3 @@
-// ctest-labels: crash
 // A seed decides a run to the byte of every file (S1): two runs of one plan make the same calls of
 // the device and leave the same files after each step. Threads, what was in memory before and how
 // many crash states are looked at in between make no difference.

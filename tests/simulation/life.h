@@ -62,7 +62,8 @@ class Life {
   std::unique_ptr<engine::Engine> engine_;
 };
 
-// While it lives, sync points that this thread passes are reported to the innermost one.
+// While it lives, sync points that this thread passes are reported to it, outer ones after inner
+// ones.
 class PlaceWatch {
  public:
   using Function = std::function<void(std::string_view place)>;
@@ -70,7 +71,10 @@ class PlaceWatch {
   ~PlaceWatch();
   PlaceWatch(const PlaceWatch&) = delete;
   PlaceWatch& operator=(const PlaceWatch&) = delete;
-  void report(const char* place) const { function_(place); }
+  void report(const char* place) const {
+    function_(place);
+    if (outer_ != nullptr) outer_->report(place);
+  }
 
  private:
   const Function function_;

@@ -16,7 +16,7 @@ struct Plan {
   std::uint64_t steps = 150;
   std::uint64_t sessions = 4;  // at most
   std::uint64_t storages = 9;  // at most
-  std::uint64_t keys = 100;    // at most, in a storage
+  std::uint64_t keys = 200;    // at most, in a storage
   bool gleans = true;          // on request and by pace
   bool ddl = true;
   bool restarts = true;
@@ -25,8 +25,8 @@ struct Plan {
   bool corrupts = true;             // copies that were closed in order
   std::set<std::uint64_t> omitted;  // steps
 
-  // Every so manieth changing call of the device is crashed before, half way and after, from a step
-  // on. 0: none.
+  // Power fails at every so manieth write and sync, and at other changing calls, of which there are
+  // fewer, eight times as often; from a step on. 0: never.
   std::uint64_t stride = 4;
   std::uint64_t states_from_step = 0;
   std::uint64_t only_call = 0;  // this call alone, counted from 1; 0: by stride

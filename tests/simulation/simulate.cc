@@ -22,8 +22,9 @@ DEFINE_bool(crashes, true, "the database itself crashes, not copies alone");
 DEFINE_bool(faults, true, "errors and a full device");
 DEFINE_bool(corrupts, true, "bits of a closed database are flipped");
 DEFINE_string(omit, "", "steps to leave out: 3-5,9");
-DEFINE_uint64(stride, foedus::simulation::Plan().stride,
-              "every so manieth write and sync is crashed at, and every other call; 0: none");
+DEFINE_uint64(
+    stride, foedus::simulation::Plan().stride,
+    "every so manieth write and sync is crashed at, other calls eight times as often; 0: none");
 DEFINE_uint64(states_from_step, 0, "no states before that step");
 DEFINE_uint64(only_call, 0, "a state at the changing call of that number only");
 DEFINE_uint64(states_max, foedus::simulation::Plan().states_max, "states of a seed, at most");

@@ -86,6 +86,8 @@ void Simulation::step() {
        std::to_string(open_life_->durable().number()));
   if (what < 6) {
     step_many();
+  } else if (what < 9) {
+    step_sweep();
   } else if (what < 56) {
     step_transaction(false, false);
   } else if (what < 64) {
@@ -132,10 +134,11 @@ void Simulation::observe(const testing::CallSeen& call) {
     tell("  " + state.describe());
   }
   if (device_.has_lost_power() || plan_.stride == 0 || step_ < plan_.states_from_step) return;
+  const auto is_one_in = [this](std::uint64_t n) { return calls_ % n == plan_.seed % n; };
   const bool is_rare = call.kind != Call::kWrite && call.kind != Call::kSync;
   const bool is_chosen = plan_.only_call != 0
                              ? calls_ == plan_.only_call
-                             : is_rare || calls_ % plan_.stride == plan_.seed % plan_.stride;
+                             : is_one_in(is_rare ? 1 + plan_.stride / 8 : plan_.stride);
   if (!is_chosen) return;
   take_state(call, false);
   if (call.kind == Call::kWrite) take_state(call, true);

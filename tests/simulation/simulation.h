@@ -81,8 +81,12 @@ class Simulation {
   // ---- steps -----------------------------------------------------------------------------------
   void step_transaction(bool in_one_go, bool for_update);
   void step_many();
+  void step_sweep();
   bool begin(Open* open);
+  bool begin_writes(Open* open);
+  bool begin_with_options(Open* open);
   bool operate(Open* open, bool for_update);
+  bool perform_in(Open* open, Operation operation);
   void commit(Open* open);
   void check_committed(Open* open, Epoch epoch);
   void check_snapshot(Open* open, Epoch epoch);

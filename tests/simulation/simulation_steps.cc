@@ -13,6 +13,7 @@ using testing::Call;
 
 constexpr std::uint64_t kAfterFullUs = 3'000'000;
 constexpr std::uint32_t kSessionOfProbe = 800;
+constexpr std::size_t kSweptPerTxn = 12;
 
 bool is_write(const Operation& operation) { return operation.kind >= Operation::Kind::kPut; }
 
@@ -28,9 +29,19 @@ bool Simulation::begin(Open* open) {
   if (what <= 2 && what > 0) open->options.isolation = Isolation::kSnapshot;
   open->options.read_only = what < 4;
   if (what == 2) open->options.as_of = Epoch(1 + random_.below(open_life_->current().number()));
+  return begin_with_options(open);
+}
+
+bool Simulation::begin_writes(Open* open) {
+  open->options = {};
+  return begin_with_options(open);
+}
+
+bool Simulation::begin_with_options(Open* open) {
   open->operations.clear();
   Result<Txn> txn = engine::begin_txn(open->session, open->options);
-  if (txn.code() == ErrorCode::kNotFound && what == 2) return false;  // not kept
+  const bool is_of_past = open->options.as_of.is_valid();
+  if (txn.code() == ErrorCode::kNotFound && is_of_past) return false;  // not kept
   if (!is_expected(txn.status(), "begin") || !txn.is_ok()) return false;
   open->txn = std::make_unique<Txn>(std::move(*txn));
   return true;
@@ -41,8 +52,12 @@ bool Simulation::operate(Open* open, bool for_update) {
   const auto number = static_cast<std::uint32_t>(open - sessions_.data());
   // What a snapshot can lock is nothing.
   const bool locks = for_update && open->options.isolation == Isolation::kSerializable;
-  Operation operation = make_operation(&random_, history_.now(), keys_, number,
-                                       open->options.read_only, locks, &serial_);
+  return perform_in(open, make_operation(&random_, history_.now(), keys_, number,
+                                         open->options.read_only, locks, &serial_));
+}
+
+bool Simulation::perform_in(Open* open, Operation operation) {
+  operation.seen = {};
   occ::StorageControl* const control = open_life_->find(operation.storage);
   if (control == nullptr) {
     fail("storage " + std::to_string(operation.storage) + " cannot be found");
@@ -140,6 +155,35 @@ void Simulation::wait_durable() {
 void Simulation::step_many() {
   const std::uint64_t count = 2 + random_.below(30);
   for (std::uint64_t i = 0; i < count && !has_failed(); ++i) step_transaction(true, false);
+}
+
+// Keys that lie side by side are put or erased, so that pages fill up, become thin and are joined.
+void Simulation::step_sweep() {
+  std::vector<const StorageModel*> keyed;
+  for (const auto& [id, storage] : history_.now()) {
+    const bool has_keys =
+        storage.kind == StorageKind::kMasstree || storage.kind == StorageKind::kHash;
+    if (has_keys) keyed.push_back(&storage);
+  }
+  if (keyed.empty()) return;
+  Operation operation;
+  operation.storage = keyed[random_.below(keyed.size())]->id;
+  operation.storage_kind = history_.now().at(operation.storage).kind;
+  operation.kind = random_.below(2) == 0 ? Operation::Kind::kErase : Operation::Kind::kPut;
+  const std::size_t begin = random_.below(keys_.size());
+  const std::size_t end = begin + random_.below(keys_.size() - begin + 1);
+  const std::uint64_t bytes = random_.below(4) == 0 ? 1'500 : 150;
+  Open& open = sessions_[random_.below(sessions_.size())];
+  for (std::size_t at = begin; at < end && !has_failed();) {
+    open.txn.reset();
+    if (!begin_writes(&open)) return;
+    for (std::size_t i = 0; i < kSweptPerTxn && at < end; ++i, ++at) {
+      operation.key = keys_[at];
+      operation.payload.assign(random_.below(bytes), static_cast<char>('A' + step_ % 26));
+      if (!perform_in(&open, operation)) return;
+    }
+    commit(&open);
+  }
 }
 
 // ---- looking at all
