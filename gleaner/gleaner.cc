@@ -40,7 +40,8 @@ std::vector<std::unique_ptr<SegmentSource>> deal(const engine::GleanOrder& order
 
 // A boundary that the storage's composer accepts, at or before this one.
 std::uint64_t align(const storage_meta::StorageMeta& meta, std::uint64_t boundary) {
-  if (boundary == ~std::uint64_t{0}) return boundary;  // no position is behind it
+  // No position is behind it; but that of a hash has to be the begin of a bin of its root.
+  if (boundary == ~std::uint64_t{0} && meta.kind != StorageKind::kHash) return boundary;
   switch (meta.kind) {
     case StorageKind::kArray: return align_array_boundary(meta, boundary);
     case StorageKind::kHash: return align_hash_boundary(meta, boundary);
