@@ -161,6 +161,8 @@ TEST_F(GleanCrashTest, a_manifest_of_unknown_durability_is_made_durable_before_t
       if (by_time) {
         life.runtime().starve("foedus-clock");
         life.run_for(3 * GleanOptions().interval_us);
+        device->lose_power_after(0);
+        life.runtime().starve("");
       } else {
         static_cast<void>(life.glean().is_ok());
       }
