@@ -111,6 +111,7 @@ class Descent {
   // Which pages are bins is not known before they are read, but where one has several digits.
   void look_below_hash(const Wanted& wanted) {
     if (wanted.bits % storage::hash::kDigitBits != 0) return;
+    if (wanted.bits >= storage::hash::kPrefixBitsMax) return;  // nothing is below, whatever it says
     if (!read_hash_page(composition_, wanted.page.page, block_.get()).is_ok()) return;
     if (block_->header()->kind != page::PageKind::kHashInterior) return;
     const HashPrefix prefix{wanted.page.range.begin, wanted.bits};

@@ -97,6 +97,31 @@ TEST(ReadAhead, announces_what_a_composer_of_an_array_reads) {
   }
 }
 
+// Goal: interior pages where only bins can be are not followed. Method: one below the other, for
+// more digits than a hash has.
+TEST(ReadAhead, does_not_follow_a_hash_beyond_its_bits) {
+  HashGleans hash(1);
+  hash.put(key_of(1), "payload");
+  MemoryPages pages;
+  MemoryWriter writer(&pages, 1);
+  PageBlock block;
+  page::SnapshotPageId below(page::SnapshotNumber{1}, 0, 99);
+  for (int bits = 63; bits >= 0; bits -= static_cast<int>(storage::hash::kDigitBits)) {
+    block.initialize(hash.meta_.id, page::PageKind::kHashInterior, 1);
+    auto* const interior = block.as<storage::hash::HashInteriorPage>();
+    interior->header.flags = static_cast<std::uint8_t>(bits);
+    for (std::uint32_t digit = 0; digit < interior->kPointers; ++digit) {
+      interior->set_owners(digit, 1);
+      interior->pointers[digit].store({page::VolatilePageId(), below});
+    }
+    below = writer.append(block.header()).value();
+  }
+  pages.finish();
+  const auto announced = announce(hash.meta_, below, &pages, hash.stream_.get());
+  EXPECT_EQ(announced.size(), 10u);
+  EXPECT_FALSE(announced.contains(page::SnapshotPageId(page::SnapshotNumber{1}, 0, 99).word()));
+}
+
 // Goal: no damage makes it fail, and the composer is told of it as ever. Method: each page in turn
 // cannot be read; then pointers lead to pages of other places, kinds and storages.
 TEST(ReadAhead, is_silent_about_damage) {
