@@ -12,6 +12,7 @@
 #include "foedus-core/snapshot/leftovers.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
+#include "foedus-core/storage/page_check.h"
 #include "gleaner/map/mapper.h"
 #include "gleaner/partition_composer.h"
 #include "gleaner/partition_read_ahead.h"
@@ -27,7 +28,11 @@ constexpr std::uint64_t kGivenUpUs = 10'000;    // between two of is_given_up
 // One glean; its members are what the stages hand over.
 class Glean {
  public:
-  explicit Glean(const GleanInput& input) : input_(input), old_pages_(input.device) {}
+  explicit Glean(const GleanInput& input)
+      : input_(input), old_pages_(input.device, [&input](const page::PageHeader& page) {
+          FOEDUS_INVARIANT(input.previous != nullptr, page.page_id);
+          return storage::broken_rule(page, input.previous->covered);
+        }) {}
   ~Glean() {
     // A task is not stepped any more before what it uses goes.
     for (const auto& mapper : mappers_) input_.runtime->stop(mapper.get());

@@ -7,6 +7,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/snapshot/unneeded.h"
 #include "gleaner/compose/array_composer.h"
@@ -224,8 +225,9 @@ Status check(const DirectoryGleanOptions& options) {
 
 }  // namespace
 
-Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGleanOptions& options) {
-  FOEDUS_CHECK(check(options));
+namespace {
+
+Result<GleanReport> glean_checked(const std::string& dir, const DirectoryGleanOptions& options) {
   FOEDUS_TRY(const auto directory,
              engine::ClosedDirectory::open(dir, options.socs, options.sink));
   engine::GleanOrder order = directory->order();
@@ -242,6 +244,13 @@ Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGlean
   report.reclaim_us = directory->runtime()->now_us() - gleaned_us;
   report.total_us += report.catalog_us + report.reclaim_us;
   return report;
+}
+
+}  // namespace
+
+Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGleanOptions& options) {
+  FOEDUS_CHECK(check(options));
+  return base::catching([&] { return glean_checked(dir, options); });
 }
 
 }  // namespace foedus::gleaner

@@ -2,6 +2,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "gleaner/compose/array_composer.h"
 #include "gleaner/compose/hash_composer.h"
 #include "gleaner/compose/masstree_composer.h"
@@ -57,7 +58,15 @@ std::uint64_t PartitionComposer::step() {
   const std::uint64_t begin_us = base::thread_cpu_us();
   status_ = compose_next(&has_more);
   cpu_us_ += base::thread_cpu_us() - begin_us;
-  if (status_.is_ok() && has_more) return 0;
+  return status_.is_ok() && has_more ? 0 : end();
+}
+
+std::uint64_t PartitionComposer::step_failed(const std::bad_alloc& thrown) noexcept {
+  status_ = base::out_of_memory(thrown);
+  return end();
+}
+
+std::uint64_t PartitionComposer::end() {
   done_.store_release(1);  // order: see is_done()
   parts_.runtime->wake(parts_.finished);
   return kUntilNotified;

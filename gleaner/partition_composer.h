@@ -47,6 +47,7 @@ class PartitionComposer final : public base::Task {
   bool is_background() const override { return true; }
   // A storage; the last one wakes who waits.
   std::uint64_t step() override;
+  std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
   // order: acquire, pairs with the release in step(): what it made is seen.
   bool is_done() const { return done_.load_acquire() != 0; }
   // Place of the storage at hand, for progress.
@@ -69,6 +70,7 @@ class PartitionComposer final : public base::Task {
   const snapshot::PageLedger& ledger(std::size_t index) const { return ledgers_[index]; }
 
  private:
+  std::uint64_t end();
   Status compose_next(bool* has_more);
 
   const Parts parts_;

@@ -25,6 +25,8 @@ class PartitionReadAhead final : public base::Task {
   bool is_background() const override { return true; }
   // One window.
   std::uint64_t step() override;
+  // What it announces is a hint.
+  std::uint64_t step_failed(const std::bad_alloc&) noexcept override { return kUntilNotified; }
 
  private:
   struct Cursor {

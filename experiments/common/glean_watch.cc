@@ -62,6 +62,7 @@ void GleanWatch::add_members(JsonObject& line, std::uint32_t sessions) const {
   line.add("write_amplification", share_of(pages * kPageBytes, static_cast<double>(log_bytes)));
   line.add("volatile_pages_dropped",
            after_.volatile_pages_dropped - before_.volatile_pages_dropped);
+  line.add("volatile_pages_spared", after_.volatile_pages_spared - before_.volatile_pages_spared);
   line.add("log_bytes_behind_max", behind_max_);
   line.add("log_bytes_behind_bound", db_.effective_options().options.glean.log_bytes_max);
   line.add("samples", samples_);

@@ -22,6 +22,7 @@
 #include "experiments/common/json_line.h"
 #include "experiments/common/options.h"
 #include "experiments/common/text.h"
+#include "experiments/recovery/processor_time.h"
 #include "experiments/recovery/verification.h"
 #include "experiments/recovery/workload.h"
 
@@ -133,7 +134,25 @@ struct Times {
   std::optional<double> first_snapshot_read_ms;
   double first_serializable_txn_ms = 0;
   std::optional<double> full_speed_ms;
+  // From the start to the end of open(), and to the first serializable transaction.
+  ProcessorTime open;
+  ProcessorTime first_txn;
 };
+
+void add_times(const Times& times, JsonObject* line) {
+  line->add("open_ms", times.open_ms);
+  line->add("recovered_ms", times.recovered_ms);
+  if (times.first_snapshot_read_ms.has_value()) {
+    line->add("first_snapshot_read_ms", *times.first_snapshot_read_ms);
+  }
+  line->add("first_serializable_txn_ms", times.first_serializable_txn_ms);
+  if (times.full_speed_ms.has_value()) line->add("full_speed_ms", *times.full_speed_ms);
+  line->add("open_cpu_ms", times.open.own_ms);
+  line->add("first_txn_cpu_ms", times.first_txn.own_ms);
+  line->add("first_txn_machine_cpu_ms", times.first_txn.all_ms);
+  line->add("first_txn_stolen_ms", times.first_txn.stolen_ms);
+  line->add("first_txn_io_wait_ms", times.first_txn.waited_ms);
+}
 
 foedus::Status run_first_snapshot_read(FoedusBackend& backend, const FoedusTable& table) {
   FOEDUS_TRY(FoedusWorker worker, backend.new_worker());
@@ -164,11 +183,13 @@ foedus::Status run(int argc, char** argv) {
   const auto files_before = snapshot_files();
 
   Times times;
+  const ProcessorTime processor = ProcessorTime::now();
   const auto start = Clock::now();
   foedus::Options options = foedus_options_by_flags();
   options.open_until = foedus::OpenUntil::kSnapshotReadable;
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, durability_by_flags()));
   times.open_ms = ms_since(start);
+  times.open = ProcessorTime::now().since(processor);
   FOEDUS_TRY(const FoedusTable table, open_rows(backend, shape, plan_by_flags().storage));
   const foedus::Status snapshot_read = run_first_snapshot_read(backend, table);
   if (snapshot_read.is_ok()) {
@@ -181,6 +202,7 @@ foedus::Status run(int argc, char** argv) {
   const std::uint64_t pages_written = pages_added_to(files_before);
   FOEDUS_CHECK(run_first_txn(backend, table));
   times.first_serializable_txn_ms = ms_since(start);
+  times.first_txn = ProcessorTime::now().since(processor);
   const std::uint32_t snapshot = backend.database().stats().snapshot;
   double txn_per_s = 0;
   Workload workload(backend, table, shape, Phase::kAfter);
@@ -199,13 +221,7 @@ foedus::Status run(int argc, char** argv) {
   line.add("is_cold_start", is_cold);
   line.add("snapshot_before_kill", victim.snapshot);
   line.add("snapshot_recovered", snapshot);
-  line.add("open_ms", times.open_ms);
-  line.add("recovered_ms", times.recovered_ms);
-  if (times.first_snapshot_read_ms.has_value()) {
-    line.add("first_snapshot_read_ms", *times.first_snapshot_read_ms);
-  }
-  line.add("first_serializable_txn_ms", times.first_serializable_txn_ms);
-  if (times.full_speed_ms.has_value()) line.add("full_speed_ms", *times.full_speed_ms);
+  add_times(times, &line);
   line.add("txn_per_s_before_kill", victim.txn_per_s);
   line.add("txn_per_s", txn_per_s);
   line.add("rows_verified", verified.rows);

@@ -3,6 +3,7 @@
 // on one line with its neighbours, which may be another thread's: what one session writes in every
 // transaction would be fetched anew by another that only reads something beside it.
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <vector>
@@ -34,5 +35,13 @@ struct LineAllocator {
 
 template <typename T>
 using LineVector = std::vector<T, LineAllocator<T>>;
+
+// Room for `count` more, in steps that grow as those of push_back() do.
+template <typename Vector>
+void reserve_more(Vector* vector, std::size_t count) {
+  if (vector->capacity() - vector->size() >= count) [[likely]]
+    return;
+  vector->reserve(std::max(vector->size() + count, 2 * vector->capacity()));
+}
 
 }  // namespace foedus::base

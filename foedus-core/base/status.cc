@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "foedus-core/base/out_of_memory.h"
+
 namespace foedus {
 
 std::string_view to_string(ErrorCode code) {
@@ -52,7 +54,8 @@ std::string_view hint_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kConflict: return "run the transaction again";
     case ErrorCode::kTooLarge: return "see the limits in foedus/options.h";
-    case ErrorCode::kOutOfMemory: return "raise Options::memory_bytes or erase data";
+    case ErrorCode::kOutOfMemory:
+      return "raise Options::memory_bytes or erase data, or give the process more memory";
     case ErrorCode::kOutOfSpace: return "free space on the file system; commits then go on";
     case ErrorCode::kIoError: return "check the device; reads go on, commits do not";
     case ErrorCode::kCorruption: return "restore the directory from a copy";
@@ -79,17 +82,26 @@ void append_preview(std::string_view key, std::string* out) {
 
 }  // namespace
 
-Status Status::error(ErrorCode code, std::string detail) {
+// Where there is no memory for its text, an error is one without.
+Status Status::error(ErrorCode code, std::string detail) noexcept {
   Status status(code);
-  status.detail_ = new std::string(std::move(detail));
+  status.detail_ = new (std::nothrow) std::string(std::move(detail));
   return status;
 }
 
-Status Status::system_error(ErrorCode code, std::string detail, int error_number) {
-  const bool full = error_number == ENOSPC || error_number == EDQUOT;
+Status Status::error(ErrorCode code, const char* detail) noexcept {
+  Status status(code);
+  base::trying([&] { status.detail_ = new std::string(detail); });
+  return status;
+}
+
+Status Status::system_error(ErrorCode code, std::string detail, int error_number) noexcept {
+  const bool full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
   char text[128] = "";
-  detail.append(": ").append(strerror_r(error_number, text, sizeof(text)));
-  detail.append(" (errno ").append(std::to_string(error_number)).append(")");
+  base::trying([&] {
+    detail.append(": ").append(strerror_r(error_number, text, sizeof(text)));
+    detail.append(" (errno ").append(std::to_string(error_number)).append(")");
+  });
   Status status = error(full ? ErrorCode::kOutOfSpace : code, std::move(detail));
   status.error_number_ = error_number;
   return status;
@@ -124,9 +136,12 @@ Status& Status::at_key(const void* key, std::size_t key_bytes) {
   return *this;
 }
 
-void Status::copy_from(const Status& other) {
+void Status::copy_from(const Status& other) noexcept {
   code_ = other.code_;
-  detail_ = other.detail_ == nullptr ? nullptr : new std::string(*other.detail_);
+  detail_ = nullptr;
+  if (other.detail_ != nullptr) {
+    base::trying([&] { detail_ = new std::string(*other.detail_); });
+  }
   if (other.is_ok()) return;
   reason_ = other.reason_;
   error_number_ = other.error_number_;
@@ -146,6 +161,10 @@ void Status::move_from(Status& other) noexcept {
   preview_bytes_ = other.preview_bytes_;
   std::memcpy(table_, other.table_, table_bytes_);
   std::memcpy(preview_, other.preview_, preview_bytes_);
+}
+
+Status base::out_of_memory(const std::bad_alloc& thrown) noexcept {
+  return Status::error(ErrorCode::kOutOfMemory, thrown.what());
 }
 
 }  // namespace foedus

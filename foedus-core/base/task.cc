@@ -1,7 +1,11 @@
 // The runtime of production: a thread per task, a mutex and a condition variable per sleeper.
+//
+//   T6  SIGXFSZ is blocked in every thread of the engine: where a file meets RLIMIT_FSIZE, the call
+//       fails with EFBIG and the program lives. What it does with signals is its own affair.
 #include "foedus-core/base/task.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +14,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "foedus-core/base/clock.h"
@@ -25,7 +30,24 @@ struct WaitPoint::Parking {
 WaitPoint::WaitPoint() : parking_(std::make_unique<Parking>()) {}
 WaitPoint::~WaitPoint() = default;
 
+std::uint64_t Task::take_step() noexcept {
+  try {
+    return step();
+  } catch (const std::bad_alloc& thrown) {
+    return step_failed(thrown);
+  }
+}
+
 namespace {
+
+// T6. Of the calling thread.
+void block_file_size_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  const int failed = pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  FOEDUS_INVARIANT(failed == 0, failed);
+}
 
 // A tenth of the processor where another thread wants it.
 constexpr int kBackgroundNice = 10;
@@ -74,7 +96,7 @@ class TaskThread {
       const std::lock_guard lock(mutex_);
       notified_ = false;
     }
-    const std::uint64_t rest_us = task_->step();
+    const std::uint64_t rest_us = task_->take_step();
     due_us_ = due_after(rest_us);
     return rest_us;
   }
@@ -95,6 +117,7 @@ class TaskThread {
 
  private:
   void run() {
+    block_file_size_signal();
     // Of this thread alone; the system lets everybody do so, and if not, nothing is lost.
     if (task_->is_background()) {
       [[maybe_unused]] const int ignored = ::nice(kBackgroundNice);
@@ -106,7 +129,7 @@ class TaskThread {
         claimed_ = true;
         notified_ = false;
         lock.unlock();
-        const std::uint64_t rest_us = task_->step();
+        const std::uint64_t rest_us = task_->take_step();
         lock.lock();
         claimed_ = false;
         due_us_ = due_after(rest_us);
@@ -150,8 +173,17 @@ class ThreadRuntime : public Runtime {
 
   void start(Task* task) override {
     const std::lock_guard lock(mutex_);
-    FOEDUS_INVARIANT(!threads_.contains(task), task->name());
-    threads_.emplace(task, std::make_unique<TaskThread>(task));
+    const auto [at, is_new] = threads_.try_emplace(task);
+    FOEDUS_INVARIANT(is_new, task->name());
+    try {
+      at->second = std::make_unique<TaskThread>(task);
+    } catch (const std::system_error&) {
+      threads_.erase(at);
+      throw NoThread();
+    } catch (const std::bad_alloc&) {
+      threads_.erase(at);
+      throw;
+    }
   }
 
   void stop(Task* task) override {
@@ -159,7 +191,7 @@ class ThreadRuntime : public Runtime {
     {
       const std::lock_guard lock(mutex_);
       const auto found = threads_.find(task);
-      FOEDUS_INVARIANT(found != threads_.end(), task->name());
+      if (found == threads_.end()) return;
       thread = std::move(found->second);
       threads_.erase(found);
     }
@@ -172,8 +204,7 @@ class ThreadRuntime : public Runtime {
     if (found != threads_.end()) found->second->notify();
   }
 
-  bool wait(WaitPoint* point, std::uint64_t timeout_us,
-            const std::function<bool()>& ready) override {
+  bool wait(WaitPoint* point, std::uint64_t timeout_us, Ready ready) override {
     if (ready()) return true;
     WaitPoint::Parking& parking = *point->parking_;
     std::unique_lock lock(parking.mutex);
@@ -193,7 +224,7 @@ class ThreadRuntime : public Runtime {
     point->parking_->awake.notify_all();
   }
 
-  bool help(const std::vector<Task*>& tasks, const std::function<bool()>& ready) override {
+  bool help(const std::vector<Task*>& tasks, Ready ready) override {
     Claimed claimed;
     if (tasks.empty() || tasks.size() > kHelpedMax || !claim_all(tasks, &claimed)) return false;
     const bool became_ready = step_all(claimed, ready);
@@ -231,7 +262,7 @@ class ThreadRuntime : public Runtime {
     for (std::size_t i = 0; i < claimed.count; ++i) claimed.threads[i]->give_back();
   }
 
-  static bool step_all(const Claimed& claimed, const std::function<bool()>& ready) {
+  static bool step_all(const Claimed& claimed, Ready ready) {
     SpinWait spin;
     unsigned short_rests = 0;
     TaskThread* const first = claimed.threads[0];

@@ -10,12 +10,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/out_of_memory.h"
 
 namespace foedus::base {
 
@@ -32,6 +33,31 @@ class Task {
   virtual bool is_background() const { return false; }
   // Never called by two threads at the same time.
   virtual std::uint64_t step() = 0;
+  // In place of the rest of a step that threw std::bad_alloc (T4): tells whoever waits for it, or
+  // leaves it to the next step, which must find everything valid. Returns as step() does.
+  virtual std::uint64_t step_failed(const std::bad_alloc&) noexcept { return kAfterFailureUs; }
+  // What a runtime calls for each step.
+  std::uint64_t take_step() noexcept;
+
+ protected:
+  static constexpr std::uint64_t kAfterFailureUs = 10'000;
+};
+
+// A condition that is waited for: refers to a function for as long as the call takes.
+class Ready {
+ public:
+  template <typename Function>
+  requires(!std::is_same_v<Function, Ready>)
+  Ready(const Function& function)  // NOLINT: implicit, as std::function would be
+      : function_(&function),
+        call_([](const void* called) -> bool {
+          return (*static_cast<const Function*>(called))();
+        }) {}
+  bool operator()() const { return call_(function_); }
+
+ private:
+  const void* function_;
+  bool (*call_)(const void*);
 };
 
 // A place where threads wait for something to become true.
@@ -58,16 +84,18 @@ class Runtime {
 
   // Monotonic microseconds.
   virtual std::uint64_t now_us() = 0;
-  // Begins to step `task`, which must outlive stop().
+  // Begins to step `task`, which must outlive stop(). Throws std::bad_alloc if there is no memory
+  // or no thread for it (T5): it was not started.
   virtual void start(Task* task) = 0;
   // Returns when step() is not running and will not run again. The task is not stepped once more.
+  // Does nothing about a task that was not started.
   virtual void stop(Task* task) = 0;
   // Makes a started task step soon, also if it is in a step now. Cheap if it is not asleep.
   virtual void notify(Task* task) = 0;
   // Returns true once ready() does, false if `timeout_us` passes before. ready() must become true
-  // by another thread or task that calls wake() afterwards; it must not block.
-  virtual bool wait(WaitPoint* point, std::uint64_t timeout_us,
-                    const std::function<bool()>& ready) = 0;
+  // by another thread or task that calls wake() afterwards; it must not block. Allocates nothing,
+  // as all from here on.
+  virtual bool wait(WaitPoint* point, std::uint64_t timeout_us, Ready ready) = 0;
   virtual void wake(WaitPoint* point) = 0;
   // Steps `tasks` in the calling thread, the first one at least once and the others as they are
   // notified, until ready() is true, which it returns; or until there is nothing to step, or one of
@@ -75,7 +103,7 @@ class Runtime {
   // the other and sleep until the last of them is done. Steps that are still due are left to the
   // tasks' threads. A runtime need not help, and none does with more than kHelpedMax tasks.
   static constexpr std::size_t kHelpedMax = 2;
-  virtual bool help(const std::vector<Task*>&, const std::function<bool()>&) { return false; }
+  virtual bool help(const std::vector<Task*>&, Ready) { return false; }
   // Waits for about that long: a back-off.
   virtual void pause(std::uint64_t microseconds) = 0;
 };

@@ -10,9 +10,9 @@
 //       so a later success says nothing about them unless they were written again.
 //   V3  Creation, renaming and removal of a name survive a power failure once
 //       Device::sync_directory() has returned success after it; not by File::sync().
-//   V4  An error is a Status that names the file and errno: kOutOfSpace for a full file system or
-//       quota, else kIoError, or what the function says. Interrupted and short calls are finished
-//       inside.
+//   V4  An error is a Status that names the file and errno: kOutOfSpace for a full file system,
+//       quota or limit of a file's size, else kIoError, or what the function says. Interrupted and
+//       short calls are finished inside; but an interrupted sync has failed (V2).
 //
 // Every function may be called from any thread; two writes of overlapping bytes must not meet.
 

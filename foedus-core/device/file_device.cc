@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/device/posix_file.h"
 
 namespace foedus::device {
@@ -21,8 +22,50 @@ namespace {
 
 constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;  // not blocked by a FIFO in disguise
 
-Status failed(const std::string& what, const std::string& path, int error_number) {
-  return Status::system_error(ErrorCode::kIoError, what + " " + path, error_number);
+// An error keeps its code and number if there is no memory for its text.
+Status failed(const char* what, std::string_view path, int error_number,
+              ErrorCode code = ErrorCode::kIoError) {
+  std::string text;
+  base::trying([&] { text.append(what).append(" ").append(path); });
+  return Status::system_error(code, std::move(text), error_number);
+}
+
+// A descriptor until somebody else owns it.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  void release() { fd_ = -1; }
+
+ private:
+  int fd_;
+};
+
+// The answer of a call that may be made again when it was interrupted.
+template <typename Call>
+auto uninterrupted(Call&& call) {
+  for (;;) {
+    const auto answer = call();
+    if (answer >= 0 || errno != EINTR) return answer;
+  }
+}
+
+// The same for one that takes a name away: it may have done so before it was interrupted.
+template <typename Call>
+int uninterrupted_removal(Call&& call) {
+  const int first = call();
+  if (first == 0 || errno != EINTR) return first;
+  const int again = uninterrupted(call);
+  return again != 0 && errno == ENOENT ? 0 : again;
+}
+
+int open_directory(const std::string& path) {
+  return uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
 }
 
 int flags_of(Access access) {
@@ -36,10 +79,26 @@ int flags_of(Access access) {
 }
 
 int open_below(int directory_fd, const std::string& name, int flags) {
-  for (;;) {
-    const int fd = ::openat(directory_fd, name.c_str(), flags | kAlways, 0644);
-    if (fd >= 0 || errno != EINTR) return fd;
+  return uninterrupted(
+      [&] { return ::openat(directory_fd, name.c_str(), flags | kAlways, 0644); });
+}
+
+// V5. Whether what was opened is a file, and if it is to be written, of this directory alone:
+// another name of it may lie outside.
+Status check_entry(int fd, const std::string& path, bool is_to_write) {
+  struct stat about;
+  if (uninterrupted([&] { return ::fstat(fd, &about); }) != 0) {
+    return failed("cannot look at", path, errno);
   }
+  if (!S_ISREG(about.st_mode)) {
+    return Status::error(ErrorCode::kIoError, path + " is not a regular file");
+  }
+  if (is_to_write && about.st_nlink > 1) {
+    return Status::error(ErrorCode::kIoError, path + " has another name, perhaps outside of the " +
+                                                  "directory, and is to be written; copy it and " +
+                                                  "put the copy in its place");
+  }
+  return {};
 }
 
 // The entry of the directory itself is durable only after its parent is synced (V3). Who made it,
@@ -47,7 +106,7 @@ int open_below(int directory_fd, const std::string& name, int flags) {
 // but not read is synced with all of its file system.
 Status sync_parent(const std::string& directory, int directory_fd) {
   const std::string parent = directory + "/..";
-  const int fd = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = open_directory(parent);
   if (fd < 0 && errno != EACCES) return failed("cannot open the parent of", directory, errno);
   const int synced = fd < 0 ? ::syncfs(directory_fd) : ::fsync(fd);
   const int error_number = synced == 0 ? 0 : errno;
@@ -71,24 +130,26 @@ FileDevice::~FileDevice() {
 
 Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& directory,
                                                      Facility direct_io) {
-  const bool made = ::mkdir(directory.c_str(), 0755) == 0;
+  const bool made = uninterrupted([&] { return ::mkdir(directory.c_str(), 0755); }) == 0;
   if (!made && errno != EEXIST) return failed("cannot make directory", directory, errno);
-  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return failed("cannot open directory", directory, errno);
-  std::unique_ptr<FileDevice> device(new FileDevice(directory, fd));
-  FOEDUS_CHECK(sync_parent(directory, fd));
+  Descriptor fd(open_directory(directory));
+  if (fd.get() < 0) return failed("cannot open directory", directory, errno);
+  std::unique_ptr<FileDevice> device(new FileDevice(directory, fd.get()));
+  fd.release();
+  FOEDUS_CHECK(sync_parent(directory, device->directory_fd_));
   FOEDUS_CHECK(device->take_lock());
   FOEDUS_CHECK(device->probe_direct_io(direct_io));
   return device;
 }
 
 Result<std::unique_ptr<FileDevice>> FileDevice::open_to_read(const std::string& directory) {
-  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) {
+  Descriptor fd(open_directory(directory));
+  if (fd.get() < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError;
-    return Status::system_error(code, "cannot open directory " + directory, errno);
+    return failed("cannot open directory", directory, errno, code);
   }
-  std::unique_ptr<FileDevice> device(new FileDevice(directory, fd));
+  std::unique_ptr<FileDevice> device(new FileDevice(directory, fd.get()));
+  fd.release();
   device->is_to_read_ = true;
   FOEDUS_CHECK(device->take_shared_lock());
   return device;
@@ -98,6 +159,7 @@ Status FileDevice::take_lock() {
   const std::string name(kLockName);
   lock_fd_ = open_below(directory_fd_, name, O_RDWR | O_CREAT);
   if (lock_fd_ < 0) return failed("cannot open lock file", path_of(name), errno);
+  FOEDUS_CHECK(check_entry(lock_fd_, path_of(name), true));
   int error_number = 0;
   while (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
@@ -140,6 +202,7 @@ Status FileDevice::take_shared_lock() {
   lock_fd_ = open_below(directory_fd_, name, O_RDONLY);
   if (lock_fd_ < 0 && errno == ENOENT) return {};  // V8
   if (lock_fd_ < 0) return failed("cannot open lock file", path_of(name), errno);
+  FOEDUS_CHECK(check_entry(lock_fd_, path_of(name), false));
   while (::flock(lock_fd_, LOCK_SH | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return busy();
     if (errno != EINTR) return failed("cannot lock", path_of(name), errno);
@@ -150,7 +213,8 @@ Status FileDevice::take_shared_lock() {
 Status FileDevice::probe_direct_io(Facility direct_io) {
   if (direct_io == Facility::kOff) return {};
   const std::string name(kProbeName);
-  if (::unlinkat(directory_fd_, name.c_str(), 0) != 0 && errno != ENOENT) {
+  const auto unlink = [&] { return ::unlinkat(directory_fd_, name.c_str(), 0); };
+  if (uninterrupted(unlink) != 0 && errno != ENOENT) {
     return failed("cannot remove", path_of(name), errno);
   }
   const int fd = open_below(directory_fd_, name, O_RDWR | O_CREAT | O_EXCL | O_DIRECT);
@@ -159,12 +223,12 @@ Status FileDevice::probe_direct_io(Facility direct_io) {
     alignas(kBlockBytes) static const char zeroes[kBlockBytes] = {};
     if (exceeds_file_size_limit(kBlockBytes)) {
       error_number = EFBIG;
-    } else if (::pwrite(fd, zeroes, kBlockBytes, 0) != static_cast<ssize_t>(kBlockBytes)) {
+    } else if (uninterrupted([&] { return ::pwrite(fd, zeroes, kBlockBytes, 0); }) < 0) {
       error_number = errno;
     }
     ::close(fd);
   }
-  ::unlinkat(directory_fd_, name.c_str(), 0);
+  static_cast<void>(uninterrupted(unlink));  // what is left is removed by the next open
   has_direct_io_ = error_number == 0;
   if (has_direct_io_ || direct_io == Facility::kTry) return {};
   return Status::system_error(ErrorCode::kNotSupported, "no direct I/O in " + path_, error_number);
@@ -172,6 +236,13 @@ Status FileDevice::probe_direct_io(Facility direct_io) {
 
 std::string FileDevice::path_of(std::string_view name) const {
   return path_ + "/" + std::string(name);
+}
+
+Status FileDevice::failed_name(const char* what, std::string_view name, int error_number) const {
+  std::string path;
+  base::trying([&] { path = path_of(name); });
+  return failed(what, path, error_number,
+                error_number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError);
 }
 
 Status FileDevice::check_name(std::string_view name) const {
@@ -193,62 +264,55 @@ Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access acc
   const std::string path = path_of(name);
   const bool direct = access == Access::kCreateDirect && has_direct_io_;
   const int flags = flags_of(access) | (direct ? O_DIRECT : 0);
-  const int fd = open_below(directory_fd_, std::string(name), flags);
-  if (fd < 0) {
-    if (errno == ENOENT) {
-      return Status::system_error(ErrorCode::kNotFound, "no file " + path, errno);
-    }
+  Descriptor fd(open_below(directory_fd_, std::string(name), flags));
+  if (fd.get() < 0) {
+    if (errno == ENOENT) return failed("no file", path, errno, ErrorCode::kNotFound);
     const ErrorCode code = errno == EEXIST ? ErrorCode::kAlreadyExists : ErrorCode::kIoError;
-    return Status::system_error(code, "cannot open " + path, errno);
+    return failed("cannot open", path, errno, code);
   }
-  auto file = std::make_unique<PosixFile>(path, fd, direct);
-  struct stat about;
-  if (::fstat(fd, &about) != 0) return failed("cannot look at", path, errno);
-  if (!S_ISREG(about.st_mode)) {
-    return Status::error(ErrorCode::kIoError, path + " is not a regular file");
-  }
+  FOEDUS_CHECK(check_entry(fd.get(), path, access == Access::kReadWrite));
+  auto file = std::make_unique<PosixFile>(path, fd.get(), direct);
+  fd.release();
   return std::unique_ptr<File>(std::move(file));
 }
 
 Result<std::vector<std::string>> FileDevice::list() const {
-  const int fd = ::openat(directory_fd_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* const directory = fd < 0 ? nullptr : ::fdopendir(fd);
-  if (directory == nullptr) {
-    const int error_number = errno;
-    if (fd >= 0) ::close(fd);
-    return failed("cannot list", path_, error_number);
-  }
+  Descriptor fd(open_below(directory_fd_, ".", O_RDONLY | O_DIRECTORY));
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(
+      fd.get() < 0 ? nullptr : ::fdopendir(fd.get()), &::closedir);
+  if (directory == nullptr) return failed("cannot list", path_, errno);
+  fd.release();
   std::vector<std::string> names;
   errno = 0;
-  while (const dirent* const entry = ::readdir(directory)) {
+  while (const dirent* const entry = ::readdir(directory.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
     errno = 0;
   }
-  const int error_number = errno;
-  ::closedir(directory);
-  if (error_number != 0) return failed("cannot list", path_, error_number);
+  if (errno != 0) return failed("cannot list", path_, errno);
   return names;
 }
 
 Status FileDevice::remove(std::string_view name) {
   FOEDUS_CHECK(check_name(name));
   FOEDUS_CHECK(check_may_change());
-  if (::unlinkat(directory_fd_, std::string(name).c_str(), 0) == 0) return {};
-  const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError;
-  return Status::system_error(code, "cannot remove " + path_of(name), errno);
+  const std::string path(name);
+  const auto unlink = [&] { return ::unlinkat(directory_fd_, path.c_str(), 0); };
+  if (uninterrupted_removal(unlink) == 0) return {};
+  return failed_name("cannot remove", name, errno);
 }
 
 Status FileDevice::rename(std::string_view from, std::string_view to) {
   FOEDUS_CHECK(check_name(from));
   FOEDUS_CHECK(check_name(to));
   FOEDUS_CHECK(check_may_change());
-  if (::renameat(directory_fd_, std::string(from).c_str(), directory_fd_,
-                 std::string(to).c_str()) == 0) {
-    return {};
-  }
-  const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError;
-  return Status::system_error(code, "cannot rename " + path_of(from) + " to " + path_of(to), errno);
+  const std::string old_path(from);
+  const std::string new_path(to);
+  const auto move = [&] {
+    return ::renameat(directory_fd_, old_path.c_str(), directory_fd_, new_path.c_str());
+  };
+  if (uninterrupted_removal(move) == 0) return {};
+  return failed_name("cannot rename", from, errno);
 }
 
 Status FileDevice::sync_directory() {

@@ -2,8 +2,8 @@
 // FileDevice: a directory of a POSIX file system, held by one user at a time.
 //
 //   V5  Names are opened below the directory's own descriptor, never through a symbolic link, and
-//       only if they are regular files: whatever lies in the directory, nothing outside it is
-//       touched.
+//       only if they are regular files; to be written, only if they have no other name (a hard
+//       link): whatever lies in the directory, nothing outside it is touched.
 //   V6  A file "foedus.lock" with an exclusive flock() says that the directory is in use. The lock
 //       belongs to the open file, so a second FileDevice of the same process is refused too; the
 //       kernel drops it when the process dies, so a leftover file means nothing. A child of fork()
@@ -65,6 +65,7 @@ class FileDevice : public Device {
   Status check_may_change() const;
   Status probe_direct_io(Facility direct_io);
   std::string path_of(std::string_view name) const;
+  Status failed_name(const char* what, std::string_view name, int error_number) const;
   // Why `name` is no plain file name; ok if it is one.
   Status check_name(std::string_view name) const;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/device/file_device.h"
 
 namespace foedus::device {
@@ -21,10 +22,12 @@ bool exceeds_file_size_limit(std::uint64_t end_bytes) {
 PosixFile::~PosixFile() { ::close(fd_); }
 
 Status PosixFile::failed(const char* what, std::uint64_t offset, int error_number) const {
-  return Status::system_error(
-      ErrorCode::kIoError,
-      std::string("cannot ") + what + " " + path_ + " at offset " + std::to_string(offset),
-      error_number);
+  std::string text;
+  base::trying([&] {
+    text.append("cannot ").append(what).append(" ").append(path_);
+    text.append(" at offset ").append(std::to_string(offset));
+  });
+  return Status::system_error(ErrorCode::kIoError, std::move(text), error_number);
 }
 
 Result<std::size_t> PosixFile::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
@@ -105,7 +108,7 @@ Status PosixFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts, 
 Status PosixFile::sync() {
   // Not again after EINTR: what a failed sync has dropped is not reported a second time.
   if (::fdatasync(fd_) == 0) return {};
-  return Status::system_error(ErrorCode::kIoError, "cannot sync " + path_, errno);
+  return failed("sync", 0, errno);
 }
 
 Status PosixFile::preallocate(std::uint64_t bytes) {
@@ -134,7 +137,9 @@ Status PosixFile::truncate(std::uint64_t bytes) {
 
 Result<std::uint64_t> PosixFile::size() const {
   struct stat about;
-  if (::fstat(fd_, &about) != 0) return failed("look at", 0, errno);
+  while (::fstat(fd_, &about) != 0) {
+    if (errno != EINTR) return failed("look at", 0, errno);
+  }
   return static_cast<std::uint64_t>(about.st_size);
 }
 

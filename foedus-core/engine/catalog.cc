@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/line_allocator.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/storage/dispatch.h"
@@ -66,22 +68,30 @@ Status Catalog::create(const storage_meta::StorageMeta& wanted) {
     meta.id = page::StorageId{next_id_++};
   }
   auto control = std::make_unique<occ::StorageControl>(meta);
-  FOEDUS_CHECK(storage::create(&engine_->pool(), &engine_->own_session().pages(), control.get()));
+  occ::StorageControl* const made = control.get();
+  // Once its record is published it has to be known: all memory for that first.
+  std::map<std::string, Unannounced> unannounced;
+  unannounced.emplace(meta.name, Unannounced{std::move(control), Epoch()});
+  std::map<std::uint32_t, Life> life;
+  life.emplace(static_cast<std::uint32_t>(meta.id), Life{meta, Epoch(), Epoch()});
+  FOEDUS_CHECK(storage::create(&engine_->pool(), &engine_->own_session().pages(), made));
   const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
-  const Result<Epoch> epoch = [&]() -> Result<Epoch> {
+  const Result<Epoch> epoch = base::catching([&]() -> Result<Epoch> {
     const std::lock_guard lock(ids_mutex_);  // E19
     FOEDUS_TRY(const Epoch created,
                engine_->publish_ddl(log::LogRecordType::kCreateStorage, meta.id, meta.name,
                                     {reinterpret_cast<const char*>(&parameters),
                                      sizeof(parameters)}));
-    lives_.emplace(static_cast<std::uint32_t>(meta.id), Life{meta, created, Epoch()});
+    life.begin()->second.created = created;
+    lives_.merge(life);
     return created;
-  }();
+  });
   if (!epoch.is_ok()) {
-    storage::drop(&engine_->pool(), &engine_->own_session().pages(), control.get());
+    storage::drop(&engine_->pool(), &engine_->own_session().pages(), made);
     return std::move(Status(epoch.status()).at_table(meta.name));
   }
-  unannounced_.emplace(meta.name, Unannounced{std::move(control), *epoch});
+  unannounced.begin()->second.epoch = *epoch;
+  unannounced_.merge(unannounced);
   return {};
 }
 
@@ -90,11 +100,14 @@ Result<occ::StorageControl*> Catalog::announce(const std::string& name) {
   Status durable = engine_->durability().wait(found->second.epoch, Ticket::kForever);
   if (!durable.is_ok()) return std::move(durable.at_table(name));
   occ::StorageControl* const created = found->second.control.get();
-  controls_.push_back(std::move(found->second.control));
-  unannounced_.erase(found);
-  by_name_.emplace(name, created);
+  std::map<std::string, occ::StorageControl*, std::less<>> named;
+  named.emplace(name, created);
+  base::reserve_more(&controls_, 1);
   const std::lock_guard lock(ids_mutex_);
   by_id_.emplace(static_cast<std::uint32_t>(created->id()), created);
+  by_name_.merge(named);
+  controls_.push_back(std::move(found->second.control));
+  unannounced_.erase(found);
   return created;
 }
 
@@ -107,6 +120,7 @@ Status Catalog::drop(std::string_view name) {
     return std::move(status.at_table(name));
   }
   occ::StorageControl* const control = found->second;
+  base::reserve_more(&dropped_, 1);
   // order: release, and the fence of E5: a commit that does not see it is seen by the wait below.
   control->dropped.store_release(1);
   base::fence_seq_cst();
@@ -135,7 +149,10 @@ Status Catalog::drop(std::string_view name) {
 void Catalog::free_dropped() {
   std::erase_if(dropped_, [this](const Dropped& dropped) {
     if (engine_->clock().reclaimable() < dropped.epoch) return false;
-    storage::drop(&engine_->pool(), &engine_->own_session().pages(), dropped.control);
+    // Without memory to find them all, its pages are lost until the database is closed.
+    base::trying([&] {
+      storage::drop(&engine_->pool(), &engine_->own_session().pages(), dropped.control);
+    });
     return true;
   });
   engine_->own_session().pages().reclaim();

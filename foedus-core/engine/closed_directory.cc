@@ -136,11 +136,25 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
   return reader.finish();
 }
 
-Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device) {
-  Result<snapshot::Manifest> manifest = snapshot::read_newest_manifest(device);
-  if (manifest.is_ok()) return std::optional<snapshot::Manifest>(std::move(manifest).value());
-  if (manifest.status().code() == ErrorCode::kNotFound) return std::optional<snapshot::Manifest>();
-  return manifest.status();
+Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device,
+                                                               Epoch removed) {
+  Result<snapshot::Manifest> found = snapshot::read_newest_manifest(device);
+  std::optional<snapshot::Manifest> manifest;
+  if (found.is_ok()) {
+    manifest = std::move(found).value();
+  } else if (found.code() != ErrorCode::kNotFound) {
+    return found.status();
+  }
+  const Epoch covered = manifest.has_value() ? manifest->covered : Epoch();
+  if (removed <= covered) return manifest;
+  return Status::error(
+      ErrorCode::kCorruption,
+      device->path() + ": a manifest is missing: segments of epochs up to " +
+          std::to_string(removed.number()) + " were removed because a snapshot covered them, and " +
+          (manifest.has_value() ? "the newest one that is left covers epochs up to " +
+                                      std::to_string(covered.number())
+                                : std::string("there is none")) +
+          "; restore the directory from a copy");
 }
 
 GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous) {
@@ -175,7 +189,7 @@ Status ClosedDirectory::read(const std::string& dir, std::uint32_t socs, LogSink
   FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.socs = topology_->socs()},
                                   std::move(sink)));
   FOEDUS_CHECK(log_->make_cut_durable());  // E13
-  FOEDUS_TRY(manifest_, find_newest_manifest(device_.get()));
+  FOEDUS_TRY(manifest_, find_newest_manifest(device_.get(), log_->removed_epoch_found()));
   if (segment_count() == 0 && !manifest_.has_value()) {
     return Status::error(ErrorCode::kNotFound, dir + " holds no log");
   }

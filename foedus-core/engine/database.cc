@@ -2,8 +2,10 @@
 #include "foedus/database.h"
 
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "foedus-core/storage/hash/hash_storage.h"
@@ -14,6 +16,29 @@ namespace {
 
 // Tries of a transaction for which there is no memory, each after a glean that made some.
 constexpr std::uint32_t kTriesForRoom = 3;
+
+// What open_…() have in common.
+template <typename Handle>
+Result<Handle> open_storage(engine::Engine* engine, StorageKind kind, std::string_view name,
+                            storage_meta::StorageMeta shape = {}) {
+  return base::catching([&]() -> Result<Handle> {
+    shape.kind = kind;
+    shape.name = name;
+    FOEDUS_CHECK(engine->check_open());
+    FOEDUS_TRY(occ::StorageControl* const control, engine->catalog().open(shape));
+    return internal::StorageAccess::make<Handle>(control);
+  });
+}
+
+// What `function` returns, a list; empty if there is no memory for it.
+template <typename Function>
+auto list_of(const engine::Engine& engine, Function&& function) {
+  std::invoke_result_t<Function&> list;
+  base::trying([&] {
+    if (engine.check_process().is_ok()) list = function();
+  });
+  return list;
+}
 
 }  // namespace
 
@@ -30,28 +55,19 @@ Result<Database> Database::open(Options options) {
 }
 
 Status Database::wait_recovered(std::uint64_t timeout_us) {
-  return engine_->wait_recovered(timeout_us);
+  return base::catching([&] { return engine_->wait_recovered(timeout_us); });
 }
 
 Status Database::close() { return engine_->close(); }
 
 Result<Masstree> Database::open_masstree(std::string_view name) {
-  storage_meta::StorageMeta meta;
-  meta.kind = StorageKind::kMasstree;
-  meta.name = name;
-  FOEDUS_CHECK(engine_->check_open());
-  FOEDUS_TRY(occ::StorageControl* const control, engine_->catalog().open(meta));
-  return internal::StorageAccess::make<Masstree>(control);
+  return open_storage<Masstree>(engine_.get(), StorageKind::kMasstree, name);
 }
 
 Result<Hash> Database::open_hash(std::string_view name, const HashOptions& options) {
-  storage_meta::StorageMeta meta;
-  meta.kind = StorageKind::kHash;
-  meta.name = name;
-  meta.fan_out_bits = storage::hash::fan_out_bits_for(options.records_expected);
-  FOEDUS_CHECK(engine_->check_open());
-  FOEDUS_TRY(occ::StorageControl* const control, engine_->catalog().open(meta));
-  return internal::StorageAccess::make<Hash>(control);
+  storage_meta::StorageMeta shape;
+  shape.fan_out_bits = storage::hash::fan_out_bits_for(options.records_expected);
+  return open_storage<Hash>(engine_.get(), StorageKind::kHash, name, std::move(shape));
 }
 
 Result<Array> Database::open_array(std::string_view name, std::uint64_t records,
@@ -59,56 +75,53 @@ Result<Array> Database::open_array(std::string_view name, std::uint64_t records,
   constexpr std::uint64_t kRecordsMax = std::uint64_t{1} << 40;
   if (records == 0 || records > kRecordsMax || payload_bytes == 0 ||
       payload_bytes > kMaxArrayPayloadBytes) {
-    Status status = Status::error(
-        ErrorCode::kInvalidArgument,
-        "an array has 1 .. 2^40 records of 1 .. " + std::to_string(kMaxArrayPayloadBytes) +
-            " bytes, not " + std::to_string(records) + " of " + std::to_string(payload_bytes));
-    return std::move(status.at_table(name));
+    return base::catching([&]() -> Result<Array> {
+      Status status = Status::error(
+          ErrorCode::kInvalidArgument,
+          "an array has 1 .. 2^40 records of 1 .. " + std::to_string(kMaxArrayPayloadBytes) +
+              " bytes, not " + std::to_string(records) + " of " + std::to_string(payload_bytes));
+      return std::move(status.at_table(name));
+    });
   }
-  storage_meta::StorageMeta meta;
-  meta.kind = StorageKind::kArray;
-  meta.name = name;
-  meta.records = records;
-  meta.payload_bytes = payload_bytes;
-  FOEDUS_CHECK(engine_->check_open());
-  FOEDUS_TRY(occ::StorageControl* const control, engine_->catalog().open(meta));
-  return internal::StorageAccess::make<Array>(control);
+  storage_meta::StorageMeta shape;
+  shape.records = records;
+  shape.payload_bytes = payload_bytes;
+  return open_storage<Array>(engine_.get(), StorageKind::kArray, name, std::move(shape));
 }
 
 Result<Sequential> Database::open_sequential(std::string_view name) {
-  storage_meta::StorageMeta meta;
-  meta.kind = StorageKind::kSequential;
-  meta.name = name;
-  FOEDUS_CHECK(engine_->check_open());
-  FOEDUS_TRY(occ::StorageControl* const control, engine_->catalog().open(meta));
-  return internal::StorageAccess::make<Sequential>(control);
+  return open_storage<Sequential>(engine_.get(), StorageKind::kSequential, name);
 }
 
 Status Database::drop_storage(std::string_view name) {
-  FOEDUS_CHECK(engine_->check_open());
-  return engine_->catalog().drop(name);
+  return base::catching([&]() -> Status {
+    FOEDUS_CHECK(engine_->check_open());
+    return engine_->catalog().drop(name);
+  });
 }
 
 std::vector<StorageInfo> Database::storages() const {
-  if (!engine_->check_process().is_ok()) return {};
-  return engine_->catalog().list();
+  return list_of(*engine_, [this] { return engine_->catalog().list(); });
 }
 
 std::vector<SnapshotInfo> Database::snapshots() const {
-  if (!engine_->check_process().is_ok()) return {};
-  return engine_->snapshots().list();
+  return list_of(*engine_, [this] { return engine_->snapshots().list(); });
 }
 
 Result<Session> Database::new_session() {
-  FOEDUS_TRY(engine::EngineSession* const session, engine_->take_session());
-  return Session(session);
+  return base::catching([this]() -> Result<Session> {
+    FOEDUS_TRY(engine::EngineSession* const session, engine_->take_session());
+    return Session(session);
+  });
 }
 
 Epoch Database::durable_epoch() const { return engine_->durability().durable(); }
 
 Status Database::wait_durable(std::uint64_t timeout_us) {
-  FOEDUS_CHECK(engine_->check_open());
-  return engine_->durability().wait(engine_->clock().current(), timeout_us);
+  return base::catching([&]() -> Status {
+    FOEDUS_CHECK(engine_->check_open());
+    return engine_->durability().wait(engine_->clock().current(), timeout_us);
+  });
 }
 
 Result<GleanReport> Database::glean(const GleanProgressSink& progress) {
@@ -116,15 +129,23 @@ Result<GleanReport> Database::glean(const GleanProgressSink& progress) {
   if (engine_->gleaning() == nullptr) {
     return Status::error(ErrorCode::kNotSupported, "without a log there are no snapshots");
   }
-  FOEDUS_CHECK(engine_->check_recovered());
-  return engine_->gleaning()->glean(progress);
+  return base::catching([&]() -> Result<GleanReport> {
+    FOEDUS_CHECK(engine_->check_recovered());
+    return engine_->gleaning()->glean(progress);
+  });
 }
 
 std::uint64_t Database::reserve_memory(std::uint64_t bytes) {
   return engine_->check_open().is_ok() ? engine_->pool().reserve(bytes) : 0;
 }
-EffectiveOptions Database::effective_options() const { return engine_->effective_options(); }
-Stats Database::stats() const { return engine_->stats(); }
+EffectiveOptions Database::effective_options() const {
+  EffectiveOptions options;
+  base::trying([&] { options = engine_->effective_options(); });
+  return options;
+}
+Stats Database::stats() const {
+  return list_of(*engine_, [this] { return engine_->stats(); });
+}
 
 // The loop of transact().
 Status Database::run(TxnFunction function, void* argument, const TxnOptions& options) {
@@ -132,7 +153,8 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   if (options.tries_max == 0 || options.tries_max > 1'000'000) {
     return Status::error(ErrorCode::kInvalidArgument, "tries_max must be 1 .. 1,000,000");
   }
-  FOEDUS_TRY(engine::EngineSession* const session, engine_->session_of_thread());
+  FOEDUS_TRY(engine::EngineSession* const session,
+             base::catching([this] { return engine_->session_of_thread(); }));
   if (session->is_in_transact()) {
     return Status::error(ErrorCode::kInvalidArgument,
                          "transact() within a transaction of the same thread");
@@ -152,7 +174,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   std::uint32_t tries_for_room = engine_->gleaning() == nullptr ? 0 : kTriesForRoom;
   for (std::uint32_t tries = 1;; ++tries) {
     try_options.is_retry = tries > 1;
-    FOEDUS_CHECK(session->begin(try_options));
+    FOEDUS_CHECK(base::catching([&] { return session->begin(try_options); }));
     // Optimism has failed often enough: lock what is read, so that this transaction gets through.
     session->context().set_locks_reads(tries > 1 && tries * std::uint64_t{2} > options.tries_max);
     Status status;
@@ -162,19 +184,22 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
       txn.session_ = nullptr;
     }
     if (status.is_ok()) {
-      Result<Ticket> ticket = session->commit();
+      Result<Ticket> ticket = base::catching([session] { return session->commit(); });
       if (ticket.is_ok() && options.ticket != nullptr) *options.ticket = *ticket;
       status = ticket.status();
+      if (session->has_committed()) return status;
     } else {
       // An error that rests on reads which no longer hold is none: the reads are the conflict.
-      Status reads = session->verify();
+      Status reads = base::catching([session] { return session->verify(); });
       if (!reads.is_ok()) status = std::move(reads);
       session->rollback();
     }
     if (status.code() == ErrorCode::kOutOfMemory && tries_for_room != 0) {
       --tries_for_room;
       session->forget_retry();
-      if (engine_->gleaning()->make_room()) continue;
+      bool is_room = false;
+      base::trying([&] { is_room = engine_->gleaning()->make_room(); });
+      if (is_room) continue;
     }
     if (status.code() != ErrorCode::kConflict || tries == options.tries_max) return status;
     session->back_off(tries);
@@ -197,7 +222,12 @@ Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& 
     return Status::error(ErrorCode::kInvalidArgument,
                          "the session's transaction before has not ended");
   }
-  FOEDUS_CHECK(session->begin(options));
+  Status begun = base::catching([&] { return session->begin(options); });
+  if (begun.code() == ErrorCode::kOutOfMemory) {
+    session->rollback();  // it may have begun, and not held again all that its first try held
+    session->forget_retry();
+  }
+  FOEDUS_CHECK(std::move(begun));
   return Txn(session);
 }
 

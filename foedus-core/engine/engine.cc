@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <initializer_list>
+#include <new>
 #include <string>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/line_allocator.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/engine/options_check.h"
@@ -14,6 +18,8 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kPublishLookUs = 50;
+// What is left beyond it lasts a clock of 10 ms for two days.
+constexpr Epoch kFirstEpochMax(Epoch::kMax - (std::uint64_t{1} << 24));
 
 // Engines of the parent in a child of fork(): kept in sight, so that they are no leaks.
 base::AtomicWord<Engine*> abandoned{nullptr};
@@ -23,10 +29,12 @@ base::AtomicWord<Engine*> abandoned{nullptr};
 Engine::Engine(Options options) : options_(std::move(options)), catalog_(this), recovery_(this) {}
 
 Result<std::unique_ptr<Engine>> Engine::open(Options options, const Environment& environment) {
-  FOEDUS_CHECK(check_options(options));
-  std::unique_ptr<Engine> engine(new Engine(std::move(options)));
-  FOEDUS_CHECK(engine->start(environment));
-  return engine;
+  return base::catching([&]() -> Result<std::unique_ptr<Engine>> {
+    FOEDUS_CHECK(check_options(options));
+    std::unique_ptr<Engine> engine(new Engine(std::move(options)));
+    FOEDUS_CHECK(engine->start(environment));
+    return engine;
+  });
 }
 
 Status Engine::start(const Environment& environment) {
@@ -43,8 +51,8 @@ Status Engine::start(const Environment& environment) {
   if (gleaning_ == nullptr) {
     set_recovered();
   } else {
-    runtime_->start(gleaning_.get());  // with recovery
     runtime_->start(brake_.get());
+    runtime_->start(gleaning_.get());  // with recovery
     snapshots_->set_gleaner(gleaning_.get());
   }
   // order: release, pairs with check_open(): all of the above is there.
@@ -95,8 +103,13 @@ Status Engine::open_log() {
     FOEDUS_TRY(log_, log::Log::open(device_, runtime_, log_options, options_.log_sink));
     durability_ = &log_->durability();
     first = std::max(first, log_->first_new_epoch());
-    FOEDUS_TRY(manifest, find_newest_manifest(device_));
+    FOEDUS_TRY(manifest, find_newest_manifest(device_, log_->removed_epoch_found()));
     if (manifest.has_value()) first = std::max(first, manifest->newest_seen.next());
+    if (first > kFirstEpochMax) {
+      return Status::error(ErrorCode::kCorruption,
+                           device_->path() + " has epoch " + std::to_string(first.number() - 1) +
+                               " in its log or manifest, and there are few beyond it");
+    }
   } else {
     FOEDUS_CHECK(refuse_logs(device_));
     no_waits_ = std::make_unique<internal::DurabilityWaits>(runtime_, true);
@@ -119,7 +132,20 @@ Status Engine::open_log() {
   return recovery_.begin(std::move(manifest));
 }
 
-Engine::~Engine() { static_cast<void>(close().is_ok()); }
+Engine::~Engine() {
+  static_cast<void>(close().is_ok());
+  // Of an open that failed; else they were stopped.
+  if (!base::check_process(generation_).is_ok()) return;
+  if (gleaning_ != nullptr) recovery_.give_up();
+  stop_tasks();
+}
+
+void Engine::stop_tasks() {
+  for (base::Task* const task : std::initializer_list<base::Task*>{
+           brake_.get(), gleaning_.get(), clock_.get(), warmer_.get()}) {
+    if (task != nullptr) runtime_->stop(task);
+  }
+}
 
 void Engine::abandon(std::unique_ptr<Engine> engine) {
   engine->own_device_.reset();  // the child's descriptors go, the parent's lock stays
@@ -159,10 +185,9 @@ Status Engine::close() {
   const bool may_have_commits = is_recovered();
   recovered_in_.store_release(0);  // order: release, as above; recovery sets it no more
   Status status;
-  if (log_ != nullptr) status = log_->close();
+  if (log_ != nullptr) status = base::catching([this] { return log_->close(); });
   if (!may_have_commits) status = {};
-  runtime_->stop(clock_.get());
-  runtime_->stop(warmer_.get());
+  stop_tasks();
   return status;
 }
 
@@ -187,9 +212,14 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number
                                    .number = number,
                                    .soc = soc,
                                    .log_buffer_bytes = options_.log_buffer_bytes};
-  auto session = std::make_unique<EngineSession>(parts, std::move(ring).value());
-  if (log_ != nullptr) log_->attach(soc, &session->log());
-  return session;
+  try {
+    auto session = std::make_unique<EngineSession>(parts, std::move(ring).value());
+    if (log_ != nullptr) log_->attach(soc, &session->log());
+    return session;
+  } catch (const std::bad_alloc&) {
+    budget_->give_back(options_.log_buffer_bytes);
+    throw;
+  }
 }
 
 Result<EngineSession*> Engine::take_session() {
@@ -205,6 +235,9 @@ Result<EngineSession*> Engine::take_session() {
         ErrorCode::kTooLarge,
         "all of sessions_max (" + std::to_string(options_.sessions_max) + ") sessions are in use");
   }
+  // What is attached to the log stays, and can be given back: all memory first.
+  base::reserve_more(&sessions_, 1);
+  free_sessions_.reserve(sessions_.capacity());
   FOEDUS_TRY(auto session, make_session(static_cast<std::uint32_t>(sessions_.size())));
   sessions_.push_back(std::move(session));
   return sessions_.back().get();
@@ -223,7 +256,12 @@ Result<EngineSession*> Engine::session_of_thread() {
   if (attached != nullptr) [[likely]]
     return attached;
   FOEDUS_TRY(EngineSession* const session, take_session());
-  attach_session(home_, session);
+  try {
+    attach_session(home_, session);
+  } catch (const std::bad_alloc&) {
+    give_session(session);
+    throw;
+  }
   return session;
 }
 

@@ -147,6 +147,7 @@ class Engine {
   Status open_device(const Environment& environment);
   Status make_memory();
   Status open_log();
+  void stop_tasks();
   Status why_not_open() const;
   Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number);
 

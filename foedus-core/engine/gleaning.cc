@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/occ/installation.h"
 #include "foedus-core/snapshot/unneeded.h"
 #include "foedus-core/storage/dispatch.h"
+#include "foedus-core/storage/page_check.h"
 
 namespace foedus::engine {
 
@@ -37,7 +39,11 @@ constexpr std::uint64_t kReducerBytesMin = 10u << 20;
 
 Status Gleaning::make_cache() {
   const Options& options = engine_->options();
-  files_ = std::make_unique<snapshot::SnapshotFiles>(engine_->device());
+  // Its epoch is above all that a snapshot covers, before the first one is read.
+  files_ = std::make_unique<snapshot::SnapshotFiles>(
+      engine_->device(), [clock = &engine_->clock()](const page::PageHeader& page) {
+        return storage::broken_rule(page, clock->current());
+      });
   FOEDUS_TRY(cache_,
              snapshot::PageCache::make(&engine_->topology(), &engine_->budget(),
                                        options.glean.cache_bytes, options.huge_pages,
@@ -122,6 +128,7 @@ void Gleaning::add_stats(Stats* stats) const {
   stats->glean_cpu_us = cpu_us_;
   stats->snapshot_pages_written = pages_written_;
   stats->volatile_pages_dropped = pages_dropped_;
+  stats->volatile_pages_spared = pages_spared_;
   if (!manifest_.has_value()) return;
   stats->snapshot = static_cast<std::uint32_t>(manifest_->number);
   stats->covered_epoch = manifest_->covered;
@@ -178,34 +185,11 @@ std::uint64_t Gleaning::expected_pages(std::uint64_t log_bytes) const {
   return std::min(pages_max, static_cast<std::uint64_t>(pages));
 }
 
-std::uint64_t Gleaning::step() {
-  Recovery& recovery = engine_->recovery();
-  if (!recovery.is_over()) {
-    recovery.run();
-    has_recovered_ = recovery.status().is_ok();
-    return 0;
-  }
-  if (!recovery.status().is_ok()) return kUntilNotified;
-  if (std::exchange(has_recovered_, false)) reclaim_recovered();
-  reclaim();
-  if (!engine_->snapshots().expire().empty() && wait_for_readers()) {
-    const Status status = remove_superseded();
-    if (!status.is_ok()) engine_->say(LogLevel::kWarning, "gleaner: " + status.message());
-  }
-  Drop drop;
-  if (!is_due(&drop)) {
-    const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
-    if (is_idle && !glean_memory_.empty()) glean_memory_.clear();
-    return kLookUs;
-  }
-  std::uint64_t request;
-  {
-    const std::lock_guard lock(mutex_);
-    request = requested_;
-  }
-  last_us_ = engine_->runtime().now_us();
-  Status status = run(drop);
-  if (!status.is_ok()) engine_->say(LogLevel::kError, "gleaner: " + status.message());
+void Gleaning::report_trouble(LogLevel level, const Status& status) const noexcept {
+  base::trying([&] { engine_->say(level, "gleaner: " + status.message()); });
+}
+
+void Gleaning::answer(std::uint64_t request, Status status) noexcept {
   engine_->snapshots().set_trouble(status);
   has_failed_.store_relaxed(status.is_ok() ? 0 : 1);  // order: relaxed, a hint
   {
@@ -214,6 +198,49 @@ std::uint64_t Gleaning::step() {
     answer_ = std::move(status);
   }
   engine_->runtime().wake(&finished_);
+}
+
+// Before a glean, in what is done between two. The memory that the last one has kept may help.
+std::uint64_t Gleaning::step_failed(const std::bad_alloc& thrown) noexcept {
+  glean_memory_.clear();
+  const Status status = base::out_of_memory(thrown);
+  report_trouble(LogLevel::kError, status);
+  answer(step_request_, status);
+  return kLookUs;
+}
+
+std::uint64_t Gleaning::step() {
+  Recovery& recovery = engine_->recovery();
+  if (!recovery.is_over()) {
+    recovery.run();
+    has_recovered_ = recovery.status().is_ok();
+    return 0;
+  }
+  if (!recovery.status().is_ok()) return kUntilNotified;
+  {
+    const std::lock_guard lock(mutex_);
+    step_request_ = requested_;
+  }
+  if (std::exchange(has_recovered_, false)) reclaim_recovered();
+  reclaim();
+  if (!engine_->snapshots().expire().empty() && wait_for_readers()) {
+    const Status status = remove_superseded();
+    if (!status.is_ok()) report_trouble(LogLevel::kWarning, status);
+  }
+  Drop drop;
+  if (!is_due(&drop)) {
+    const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
+    if (is_idle && !glean_memory_.empty()) glean_memory_.clear();
+    return kLookUs;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    step_request_ = requested_;
+  }
+  last_us_ = engine_->runtime().now_us();
+  Status status = base::catching([&] { return run(drop); });
+  if (!status.is_ok()) report_trouble(LogLevel::kError, status);
+  answer(step_request_, std::move(status));
   return 0;
 }
 
@@ -235,10 +262,7 @@ Status Gleaning::run(Drop drop) {
   learn_pace(report.pages_written, log_bytes - log_covered_.load_relaxed());
   log_covered_.store_relaxed(log_bytes);
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
-  {
-    const std::lock_guard lock(mutex_);
-    manifest_ = manifest;
-  }
+  set_manifest(manifest);
   publish(manifest);
   FOEDUS_CHECK(engine_->log()->remove_segments_up_to(manifest.covered));  // E16
   FOEDUS_SYNC_POINT("gleaning:log_cut");
@@ -255,6 +279,7 @@ Status Gleaning::run(Drop drop) {
   report_ = report;
   ++gleans_;
   pages_dropped_ += report.pages_dropped;
+  pages_spared_ += report.pages_spared;
   pages_written_ += report.pages_written;
   gleaned_records_ += report.records_read;
   cpu_us_ += report.total_cpu_us;
@@ -304,12 +329,11 @@ void Gleaning::sample_pages(GleanOrder* order) {
   order->samples.resize(order->storages.size());
   if (order->reducers == 1) return;
   for (std::size_t i = 0; i < order->storages.size(); ++i) {
-    engine_->clock().pin(session_);  // E17
+    const epoch::Pinned pinned(&engine_->clock(), session_);  // E17
     const occ::StorageControl* const control = engine_->catalog().find(order->storages[i].id);
     if (control != nullptr && !control->is_dropped()) {
       storage::sample_pages(engine_->pool(), *control, &order->samples[i]);
     }
-    engine_->clock().unpin(session_);
   }
 }
 
@@ -338,10 +362,7 @@ Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
   FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest, ReclaimFrom::kUsual, report));
   if (!moved.has_value()) return {};
   *manifest = std::move(*moved);
-  {
-    const std::lock_guard lock(mutex_);
-    manifest_ = *manifest;
-  }
+  set_manifest(*manifest);
   publish(*manifest);
   FOEDUS_SYNC_POINT("gleaning:moved");
   return install(*manifest, Drop::kNone, report);
@@ -358,7 +379,7 @@ void Gleaning::reclaim_recovered() {
   const bool has_moved = status.is_ok() && newest.number != found->number;
   if (has_moved && wait_for_readers()) status = remove_superseded();
   if (status.is_ok()) return;
-  engine_->say(LogLevel::kWarning, "gleaner: " + status.message());
+  report_trouble(LogLevel::kWarning, status);
   has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again
 }
 
@@ -375,6 +396,12 @@ bool Gleaning::wait_for_readers() const {
   return false;
 }
 
+// All of it or nothing.
+void Gleaning::set_manifest(snapshot::Manifest manifest) {
+  const std::lock_guard lock(mutex_);
+  manifest_ = std::move(manifest);
+}
+
 void Gleaning::publish(const snapshot::Manifest& manifest) {
   Snapshots& snapshots = engine_->snapshots();
   if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
@@ -382,10 +409,7 @@ void Gleaning::publish(const snapshot::Manifest& manifest) {
 
 // Nothing is in memory that could lead to earlier ones.
 void Gleaning::take_recovered(const snapshot::Manifest& manifest) {
-  {
-    const std::lock_guard lock(mutex_);
-    manifest_ = manifest;
-  }
+  set_manifest(manifest);
   publish(manifest);
   needed_from_.clear();
   for (const snapshot::ManifestStorage& storage : manifest.storages) {

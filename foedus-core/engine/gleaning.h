@@ -80,11 +80,17 @@ class Gleaning final : public base::Task {
 
   const char* name() const override { return "foedus-gleaner"; }
   std::uint64_t step() override;
+  std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
 
  private:
-  // Whether volatile pages are dropped as far as memory asks for it, or wherever they can be.
-  enum class Drop : std::uint8_t { kNone, kAsNeeded, kAll };
+  // Whether volatile pages are dropped as far as memory asks for it, without those that are hot or
+  // with them; or wherever they can be.
+  enum class Drop : std::uint8_t { kNone, kUnused, kAsNeeded, kAll };
 
+  // Tells all who wait for a glean how it ended.
+  void answer(std::uint64_t request, Status status) noexcept;
+  // A line for the operator, if there is memory for it.
+  void report_trouble(LogLevel level, const Status& status) const noexcept;
   bool is_due(Drop* drop);
   void learn_pace(std::uint64_t pages, std::uint64_t log_bytes);
   Status run(Drop drop);
@@ -102,6 +108,7 @@ class Gleaning final : public base::Task {
   Status move_pages(snapshot::Manifest* manifest, GleanReport* report);
   void reclaim_recovered();
   bool wait_for_readers() const;
+  void set_manifest(snapshot::Manifest manifest);
   void publish(const snapshot::Manifest& manifest);
   void sample_pages(GleanOrder* order);
   void tell(const GleanProgress& progress);
@@ -119,6 +126,7 @@ class Gleaning final : public base::Task {
   // mapper. Given back once no glean was due for a while.
   std::vector<numa::SocMemory> glean_memory_;
   std::uint64_t last_us_ = 0;   // when the last glean began
+  std::uint64_t step_request_ = 0;  // the last request when the step began
   // E16. By storage: what is volatile leads to pages of no snapshot before this one. Storages that
   // were never installed, or are gone, have none.
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;
@@ -141,6 +149,7 @@ class Gleaning final : public base::Task {
   const GleanProgressSink* progress_ = nullptr;
   std::uint64_t gleans_ = 0;
   std::uint64_t pages_dropped_ = 0;
+  std::uint64_t pages_spared_ = 0;
   std::uint64_t pages_written_ = 0;
   std::uint64_t gleaned_records_ = 0;
   std::uint64_t cpu_us_ = 0;

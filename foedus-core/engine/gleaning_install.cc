@@ -29,16 +29,22 @@ std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
   return in_use > target + waiting ? in_use - target - waiting : 0;
 }
 
-// To exchange pages takes pages: where there are next to none, a round frees what the next needs.
+// Where memory asks for room, what was used since the last time is spared: if the target is not met
+// without it, the next glean begins at once, and takes what is not used again until then (CLOCK's
+// second chance). To exchange pages takes pages: where there are next to none, a round frees what
+// the next needs, and hot pages go as well.
 Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
   for (int round = 1;; ++round) {
     const std::uint64_t dropped_before = report->pages_dropped;
     report->pages_kept = 0;
-    FOEDUS_CHECK(install_once(manifest, drop, report));
+    report->pages_spared = 0;
+    const bool spares = drop == Drop::kAsNeeded && round == 1;
+    FOEDUS_CHECK(install_once(manifest, spares ? Drop::kUnused : drop, report));
     const std::uint64_t pages_max = engine_->pool_bytes_max() / page::kPageBytes;
     const bool is_short = engine_->pool().pages_in_use() > pages_max / 8 * 7;
-    const bool goes_on = is_short && pages_to_drop(drop) != 0 &&
-                         report->pages_dropped != dropped_before && round < kInstallRounds;
+    const bool did_some = report->pages_dropped != dropped_before || report->pages_spared != 0;
+    const bool goes_on =
+        is_short && pages_to_drop(drop) != 0 && did_some && round < kInstallRounds;
     if (!goes_on) return {};
     wait_for_pages();
   }
@@ -79,10 +85,11 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
   for (const snapshot::ManifestFile& file : of.files) {
     files.push_back(page::SnapshotPageId(file.snapshot, file.soc, 0).word());
   }
-  clock.pin(session_);  // E17
+  const epoch::Pinned pinned(&clock, session_);  // E17
   Result<occ::InstallCounts> counts = occ::InstallCounts();
   occ::StorageControl* const control = engine_->catalog().find(storage.id);
   if (control != nullptr && !control->is_dropped()) {
+    const std::uint64_t to_drop = pages_to_drop(drop);
     const occ::Installation installation{.pool = &engine_->pool(),
                                          .pages = pages_.get(),
                                          .cache = cache_.get(),
@@ -91,14 +98,15 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
                                          .covered = of.covered,
                                          .soc = 0,
                                          .session = session_,
-                                         .pages_to_drop = pages_to_drop(drop),
+                                         .pages_to_drop = to_drop,
+                                         .spares_used = drop == Drop::kUnused && to_drop != 0,
                                          .files = files};
     counts = storage::install(installation, storage.root);
   }
-  clock.unpin(session_);
   if (!counts.is_ok()) return std::move(Status(counts.status()).at_table(storage.name));
   report->pages_dropped += counts->pages_dropped;
   report->pages_kept += counts->pages_kept;
+  report->pages_spared += counts->pages_spared;
   if (!counts->may_need_earlier) needed_from_[storage.id] = of.number;
   return {};
 }

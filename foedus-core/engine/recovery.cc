@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
 
@@ -19,8 +20,8 @@ constexpr std::uint32_t kReducersMin = 8;
 }  // namespace
 
 Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
-  // What is found may be visible only; from here on others are removed on its account.
-  if (newest.has_value()) FOEDUS_CHECK(engine_->device()->sync_directory());
+  // What is found may be visible only; this makes it durable, too (L21), before others are removed
+  // on its account.
   FOEDUS_CHECK(engine_->log()->make_cut_durable());
   manifest_ = std::move(newest);
   if (!manifest_.has_value()) return {};
@@ -54,10 +55,12 @@ Status Recovery::publish_found() {
 void Recovery::run() {
   FOEDUS_INVARIANT(!is_over());
   FOEDUS_SYNC_POINT("recovery:begin");
-  Status status = recover();
+  Status status = base::catching([this] { return recover(); });
   manifest_.reset();
   if (!status.is_ok()) {
-    if (!is_given_up()) engine_->say(LogLevel::kError, "recovery: " + status.message());
+    base::trying([&] {
+      if (!is_given_up()) engine_->say(LogLevel::kError, "recovery: " + status.message());
+    });
     engine_->snapshots().set_trouble(status);
     engine_->durability().fail(status);
   } else {

@@ -10,7 +10,9 @@ Status engine::ScanCursor::open_sequential() {
 }
 
 Scan::Scan(engine::ScanCursor* cursor, Status failure)
-    : cursor_(cursor), at_end_(cursor == nullptr), failure_(std::move(failure)) {}
+    : cursor_(cursor),
+      at_end_(cursor == nullptr || !failure.is_ok()),
+      failure_(std::move(failure)) {}
 
 Scan::Scan(Scan&& other) noexcept
     : cursor_(std::exchange(other.cursor_, nullptr)),
@@ -40,6 +42,16 @@ Scan::iterator Scan::begin() {
 
 void Scan::next() {
   if (at_end_) return;
+  Status moved = engine::operation(cursor_->session_, [this] {
+    move();
+    return Status();
+  });
+  if (moved.is_ok()) return;
+  failure_ = std::move(moved);
+  at_end_ = true;
+}
+
+void Scan::move() {
   failure_ = cursor_->session_->engine().check_process();
   if (!failure_.is_ok()) {
     at_end_ = true;
@@ -70,30 +82,41 @@ void Scan::next() {
 Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view high,
                ScanOptions options) {
   const engine::Call call(session_, storage);
-  Status status = call.check_key(low, false);
-  if (status.is_ok()) status = call.check_key(high, false);
+  Status status = base::catching([&]() -> Status {
+    FOEDUS_CHECK(call.check_key(low, false));
+    return call.check_key(high, false);
+  });
   if (!status.is_ok()) return Scan(nullptr, std::move(status));
-  engine::ScanCursor* const cursor = session_->take_cursor();
-  cursor->kind_ = StorageKind::kMasstree;
-  cursor->rows_left_ = options.limit;
-  cursor->is_of_snapshot_ = call.is_of_snapshot();
-  if (cursor->is_of_snapshot_) [[unlikely]] {
-    cursor->masstree_snapshot_.open(call.context(), call.control(), call.root_in_snapshot(), low,
-                                    high, options.reverse);
-  } else {
-    cursor->masstree_.open(call.context(), call.control(), low, high, options.reverse);
-  }
-  return Scan(cursor, {});
+  engine::ScanCursor* cursor = nullptr;
+  status = engine::operation(session_, [&] {
+    cursor = session_->take_cursor();
+    cursor->kind_ = StorageKind::kMasstree;
+    cursor->rows_left_ = options.limit;
+    cursor->is_of_snapshot_ = call.is_of_snapshot();
+    if (cursor->is_of_snapshot_) [[unlikely]] {
+      cursor->masstree_snapshot_.open(call.context(), call.control(), call.root_in_snapshot(), low,
+                                      high, options.reverse);
+    } else {
+      cursor->masstree_.open(call.context(), call.control(), low, high, options.reverse);
+    }
+    return Status();
+  });
+  return Scan(cursor, std::move(status));
 }
 
 Scan Txn::scan(const Sequential& storage, ScanOptions options) {
   const engine::Call call(session_, storage);
-  Status status = call.check(false);
+  Status status = base::catching([&] { return call.check(false); });
   if (status.is_ok() && options.reverse) {
     status = Status::error(ErrorCode::kInvalidArgument, "a sequential storage has no reverse scan");
   }
   if (!status.is_ok()) return Scan(nullptr, std::move(status));
-  engine::ScanCursor* const cursor = session_->take_cursor();
+  engine::ScanCursor* cursor = nullptr;
+  status = engine::operation(session_, [&] {
+    cursor = session_->take_cursor();
+    return Status();
+  });
+  if (!status.is_ok()) return Scan(nullptr, std::move(status));
   cursor->kind_ = StorageKind::kSequential;
   cursor->rows_left_ = options.limit;
   cursor->is_positioned_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/txn/commit.h"
 
@@ -69,6 +70,7 @@ void EngineSession::leave_snapshot() {
 }
 
 Result<Ticket> EngineSession::commit() {
+  has_committed_ = false;
   FOEDUS_CHECK(engine_->check_process());  // E12: begun by the parent
   // Reads go on after the log has failed; a commit that could never become durable does not.
   const bool writes = !context_.write_set().is_empty();
@@ -83,6 +85,7 @@ Result<Ticket> EngineSession::commit() {
     leave_snapshot();
   }
   FOEDUS_CHECK(std::move(status));
+  has_committed_ = true;
   const Ticket ticket(&engine_->durability(), epoch);
   if (durability_ == Durability::kSync && epoch.is_valid()) FOEDUS_CHECK(ticket.wait_durable());
   return ticket;
@@ -110,7 +113,10 @@ ScanCursor* EngineSession::take_cursor() {
   return cursor;
 }
 
-void EngineSession::give_cursor(ScanCursor* cursor) { free_cursors_.emplace_back(cursor); }
+void EngineSession::give_cursor(ScanCursor* cursor) {
+  std::unique_ptr<ScanCursor> given(cursor);
+  base::trying([&] { free_cursors_.push_back(std::move(given)); });
+}
 
 void EngineSession::back_off(std::uint32_t try_number) {
   // The first few conflicts are with a commit that takes microseconds: pause without the system.

@@ -71,6 +71,8 @@ class EngineSession {
   const ReadableSnapshot* snapshot() const { return snapshot_; }
   // Ends the transaction. Waits for durability if it was begun with Durability::kSync.
   Result<Ticket> commit();
+  // Whether the last commit() took effect, also if it reported that this is not durable.
+  bool has_committed() const { return has_committed_; }
   void rollback();
   // The last transaction will not be retried.
   void forget_retry();
@@ -99,6 +101,7 @@ class EngineSession {
   base::Random random_;
   const ReadableSnapshot* snapshot_ = nullptr;  // of the open transaction
   Durability durability_ = Durability::kAsync;
+  bool has_committed_ = false;
   bool in_transact_ = false;
   std::vector<std::unique_ptr<ScanCursor>> free_cursors_;
 };

@@ -105,8 +105,10 @@ struct FoundCatalog {
 // `previous`: null: there is no snapshot.
 Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous);
 
-// Null: there is no snapshot yet.
-Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device);
+// Null: there is no snapshot yet. `removed`: that of the log, whose segments up to it may be gone.
+// kCorruption: no snapshot covers it, so a manifest is missing.
+Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device,
+                                                               Epoch removed = Epoch());
 
 // An order for all that `log` was found to hold; storages and memory are left to the caller.
 // REQUIRES: Log::make_cut_durable() was successful (E13).

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/line_allocator.h"
 #include "foedus-core/base/sync_point.h"
 
 namespace foedus::engine {
@@ -141,8 +142,11 @@ void Snapshots::publish(snapshot::Manifest manifest) {
       FOEDUS_INVARIANT(newest.covered() <= manifest.covered, manifest.covered.number());
     }
     const Epoch covered = manifest.covered;
-    kept_.push_back(std::make_unique<const ReadableSnapshot>(std::move(manifest)));
-    set_list_locked();
+    auto readable = std::make_unique<const ReadableSnapshot>(std::move(manifest));
+    base::reserve_more(&kept_, 1);
+    std::unique_ptr<List> list = new_list_locked(kept_.size() + 1);
+    kept_.push_back(std::move(readable));
+    set_list_locked(std::move(list));
     has_more_ = true;
     trouble_ = {};
     // order: release twice: whoever sees one of them finds the snapshot in the list.
@@ -152,8 +156,15 @@ void Snapshots::publish(snapshot::Manifest manifest) {
   runtime_->wake(&published_);
 }
 
-void Snapshots::set_list_locked() {
+// Room for so many, and for the list that it will take the place of.
+std::unique_ptr<Snapshots::List> Snapshots::new_list_locked(std::size_t count) {
   auto list = std::make_unique<List>();
+  list->kept.reserve(count);
+  base::reserve_more(&old_lists_, 1);
+  return list;
+}
+
+void Snapshots::set_list_locked(std::unique_ptr<List> list) {
   for (const auto& one : kept_) list->kept.push_back(one.get());
   list_.store_release(list.get());  // order: release, pairs with choose(): it is complete
   old_lists_.push_back(std::exchange(newest_list_, std::move(list)));
@@ -182,7 +193,10 @@ Snapshots::Readers Snapshots::look_at_readers() const {
 
 // Of several of one epoch the newest is enough: they are equal but for the files that they need.
 void Snapshots::pass_over_locked() {
+  std::unique_ptr<List> list = new_list_locked(kept_.size());
   std::vector<std::unique_ptr<const ReadableSnapshot>> kept;
+  kept.reserve(kept_.size());
+  base::reserve_more(&passed_over_, kept_.size());
   Epoch covered;
   for (auto one = kept_.rbegin(); one != kept_.rend(); ++one) {
     const bool is_kept = kept.size() < kept_max_ && (*one)->covered() != covered;
@@ -193,16 +207,18 @@ void Snapshots::pass_over_locked() {
   std::sort(passed_over_.begin(), passed_over_.end(),
             [](const auto& left, const auto& right) { return left->number() < right->number(); });
   kept_ = std::move(kept);
-  set_list_locked();
+  set_list_locked(std::move(list));
+  has_more_ = false;
 }
 
 std::vector<page::SnapshotNumber> Snapshots::expire() {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(has_more_, false)) pass_over_locked();
+  if (has_more_) pass_over_locked();
   if (passed_over_.empty() && old_lists_.empty()) return {};
   FOEDUS_SYNC_POINT("snapshots:passed_over");
   const Readers readers = look_at_readers();
   std::vector<page::SnapshotNumber> expired;
+  expired.reserve(passed_over_.size());
   if (readers.are_choosing) return expired;
   old_lists_.clear();
   std::erase_if(passed_over_, [&](const std::unique_ptr<const ReadableSnapshot>& one) {

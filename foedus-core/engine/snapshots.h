@@ -134,7 +134,8 @@ class Snapshots {
 
   const List* choose(std::uint32_t session);
   void request(Epoch epoch);
-  void set_list_locked();
+  std::unique_ptr<List> new_list_locked(std::size_t count);
+  void set_list_locked(std::unique_ptr<List> list);
   void pass_over_locked();
   Readers look_at_readers() const;
   Status trouble() const;

@@ -54,30 +54,40 @@ Txn::~Txn() {
 }
 
 Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t expected) {
-  Status status = Status::error(
-      ErrorCode::kInvalidArgument,
-      "the payload has " + std::to_string(found) + " bytes, the type " + std::to_string(expected));
-  return std::move(status.at_table(storage.name()));
+  return base::catching([&]() -> Status {
+    Status status = Status::error(ErrorCode::kInvalidArgument,
+                                  "the payload has " + std::to_string(found) +
+                                      " bytes, the type " + std::to_string(expected));
+    return std::move(status.at_table(storage.name()));
+  });
 }
 
 Status Txn::get(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
-  return read(Call(session_, storage), index, false, 0, out);
+  return engine::operation(session_, [&]() -> Status {
+    return read(Call(session_, storage), index, false, 0, out);
+  });
 }
 
 Status Txn::read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                     std::span<std::byte> out) {
-  return read(Call(session_, storage), index, false, offset, out);
+  return engine::operation(session_, [&]() -> Status {
+    return read(Call(session_, storage), index, false, offset, out);
+  });
 }
 
 Status Txn::get_for_update(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
-  return read(Call(session_, storage), index, true, 0, out);
+  return engine::operation(session_, [&]() -> Status {
+    return read(Call(session_, storage), index, true, 0, out);
+  });
 }
 
 void Txn::prefetch(const Array& storage, std::uint64_t index) {
   const Call call(session_, storage);
-  if (call.check_index(index, false).is_ok() && !call.is_of_snapshot()) {
-    array::prefetch(call.context(), call.control(), index);
-  }
+  base::trying([&] {
+    if (call.check_index(index, false).is_ok() && !call.is_of_snapshot()) {
+      array::prefetch(call.context(), call.control(), index);
+    }
+  });
 }
 
 Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payload) {
@@ -87,27 +97,33 @@ Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payl
 
 Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                      std::string_view part) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check_index(index, true));
-  FOEDUS_CHECK(call.check_part(offset, part.size()));
-  return call.explain(array::write_at(call.context(), call.control(), index, offset, part),
-                      index_bytes(index));
+  return engine::operation(session_, [&]() -> Status {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check_index(index, true));
+    FOEDUS_CHECK(call.check_part(offset, part.size()));
+    return call.explain(array::write_at(call.context(), call.control(), index, offset, part),
+                        index_bytes(index));
+  });
 }
 
 Status Txn::increment(const Array& storage, std::uint64_t index, std::uint32_t offset,
                       std::int64_t delta) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check_index(index, true));
-  FOEDUS_CHECK(call.check_part(offset, sizeof(delta)));
-  return call.explain(array::increment(call.context(), call.control(), index, offset, delta),
-                      index_bytes(index));
+  return engine::operation(session_, [&]() -> Status {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check_index(index, true));
+    FOEDUS_CHECK(call.check_part(offset, sizeof(delta)));
+    return call.explain(array::increment(call.context(), call.control(), index, offset, delta),
+                        index_bytes(index));
+  });
 }
 
 Status Txn::append(const Sequential& storage, std::string_view payload) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check(true));
-  FOEDUS_CHECK(call.check_payload(payload, kMaxSequentialPayloadBytes));
-  return call.explain(storage::sequential::append(call.context(), call.control(), payload), {});
+  return engine::operation(session_, [&]() -> Status {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check(true));
+    FOEDUS_CHECK(call.check_payload(payload, kMaxSequentialPayloadBytes));
+    return call.explain(storage::sequential::append(call.context(), call.control(), payload), {});
+  });
 }
 
 Result<Ticket> Txn::commit() {
@@ -117,7 +133,8 @@ Result<Ticket> Txn::commit() {
   if (session_->is_in_transact()) {
     return Status::error(ErrorCode::kInvalidArgument, "transact() commits; return success instead");
   }
-  return std::exchange(session_, nullptr)->commit();
+  engine::EngineSession* const session = std::exchange(session_, nullptr);
+  return base::catching([session] { return session->commit(); });
 }
 
 void Txn::rollback() {
@@ -129,7 +146,7 @@ Status Txn::verify() {
   if (session_ == nullptr || !session_->context().is_open()) {
     return Status::error(ErrorCode::kClosed, "the transaction has ended");
   }
-  return session_->verify();
+  return engine::operation(session_, [this] { return session_->verify(); });
 }
 
 }  // namespace foedus

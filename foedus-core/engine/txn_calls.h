@@ -2,15 +2,30 @@
 // What every operation of a Txn checks before it calls a storage, and what it adds to an error
 // after.
 
+#include <new>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/storage_access.h"
 #include "foedus/options.h"
 
 namespace foedus::engine {
+
+// An operation: what `function` returns. Where the heap is spent in it, kOutOfMemory, and the
+// transaction can only end (T4).
+template <typename Function>
+auto operation(EngineSession* session, Function&& function) -> std::invoke_result_t<Function&> {
+  try {
+    return function();
+  } catch (const std::bad_alloc& thrown) {
+    if (session != nullptr) session->context().set_out_of_memory();
+    return base::out_of_memory(thrown);
+  }
+}
 
 // The checks of an operation. On success `context` and `control` are set.
 class Call {

@@ -77,132 +77,158 @@ static_assert(static_cast<int>(Mode::kInsert) == static_cast<int>(hash::WriteMod
 
 Result<std::size_t> Txn::get(const KeyedStorage& storage, std::string_view key,
                              std::span<std::byte> out) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check_key(key, false));
-  occ::ReadRange range = range_of(out);
-  FOEDUS_CHECK(read(call, key, false, &range));
-  return std::size_t{range.payload_bytes};
+  return engine::operation(session_, [&]() -> Result<std::size_t> {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check_key(key, false));
+    occ::ReadRange range = range_of(out);
+    FOEDUS_CHECK(read(call, key, false, &range));
+    return std::size_t{range.payload_bytes};
+  });
 }
 
 Result<std::string> Txn::get(const KeyedStorage& storage, std::string_view key) {
-  constexpr std::size_t kFirstGuess = 512;
-  std::string payload(kFirstGuess, '\0');
-  const auto bytes = [&payload] {
-    return std::as_writable_bytes(std::span<char>(payload.data(), payload.size()));
-  };
-  FOEDUS_TRY(const std::size_t size, get(storage, key, bytes()));
-  if (size <= kFirstGuess) {
+  return engine::operation(session_, [&]() -> Result<std::string> {
+    constexpr std::size_t kFirstGuess = 512;
+    std::string payload(kFirstGuess, '\0');
+    const auto bytes = [&payload] {
+      return std::as_writable_bytes(std::span<char>(payload.data(), payload.size()));
+    };
+    FOEDUS_TRY(const std::size_t size, get(storage, key, bytes()));
+    if (size <= kFirstGuess) {
+      payload.resize(size);
+      return payload;
+    }
     payload.resize(size);
+    // It may have changed between the two reads; then the commit conflicts, but the string must be
+    // sane.
+    FOEDUS_TRY(const std::size_t size_again, get(storage, key, bytes()));
+    payload.resize(std::min(size, size_again));
     return payload;
-  }
-  payload.resize(size);
-  // It may have changed between the two reads; then the commit conflicts, but the string must be
-  // sane.
-  FOEDUS_TRY(const std::size_t size_again, get(storage, key, bytes()));
-  payload.resize(std::min(size, size_again));
-  return payload;
+  });
 }
 
 Status Txn::read_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                     std::span<std::byte> out) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check_key(key, false));
-  occ::ReadRange range = range_of(out);
-  range.offset = offset;
-  FOEDUS_CHECK(read(call, key, false, &range));
-  if (offset + out.size() <= range.payload_bytes) return {};
-  return call.explain(Status::error(ErrorCode::kInvalidArgument,
-                                    "the payload ends at " + std::to_string(range.payload_bytes) +
-                                        ", before the part that was asked for"),
-                      key);
+  return engine::operation(session_, [&]() -> Status {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check_key(key, false));
+    occ::ReadRange range = range_of(out);
+    range.offset = offset;
+    FOEDUS_CHECK(read(call, key, false, &range));
+    if (offset + out.size() <= range.payload_bytes) return {};
+    return call.explain(Status::error(ErrorCode::kInvalidArgument,
+                                      "the payload ends at " + std::to_string(range.payload_bytes) +
+                                          ", before the part that was asked for"),
+                        key);
+  });
 }
 
 Result<std::size_t> Txn::get_for_update(const KeyedStorage& storage, std::string_view key,
                                         std::span<std::byte> out) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check_key(key, false));
-  occ::ReadRange range = range_of(out);
-  FOEDUS_CHECK(read(call, key, true, &range));
-  return std::size_t{range.payload_bytes};
+  return engine::operation(session_, [&]() -> Result<std::size_t> {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check_key(key, false));
+    occ::ReadRange range = range_of(out);
+    FOEDUS_CHECK(read(call, key, true, &range));
+    return std::size_t{range.payload_bytes};
+  });
 }
 
 Result<bool> Txn::contains(const KeyedStorage& storage, std::string_view key) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check_key(key, false));
-  occ::ReadRange range;
-  Status status = read(call, key, false, &range);
-  if (status.is_ok()) return true;
-  if (status.code() == ErrorCode::kNotFound) return false;
-  return status;
+  return engine::operation(session_, [&]() -> Result<bool> {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check_key(key, false));
+    occ::ReadRange range;
+    Status status = read(call, key, false, &range);
+    if (status.is_ok()) return true;
+    if (status.code() == ErrorCode::kNotFound) return false;
+    return status;
+  });
 }
 
 Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> requests) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check(false));
-  const std::size_t ahead = std::min(kPrefetchDistance, requests.size());
-  for (std::size_t i = 0; i < ahead; ++i) prefetch(storage, requests[i].key);
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (i + ahead < requests.size()) prefetch(storage, requests[i + ahead].key);
-    ReadRequest& request = requests[i];
-    FOEDUS_CHECK(call.check_key(request.key, false));
-    occ::ReadRange range = range_of(request.out);
-    Status status = read(call, request.key, false, &range);
-    request.found = status.is_ok();
-    request.payload_bytes = request.found ? range.payload_bytes : 0;
-    if (!request.found && status.code() != ErrorCode::kNotFound) return status;
-  }
-  return {};
+  return engine::operation(session_, [&]() -> Status {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check(false));
+    const std::size_t ahead = std::min(kPrefetchDistance, requests.size());
+    for (std::size_t i = 0; i < ahead; ++i) prefetch(storage, requests[i].key);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (i + ahead < requests.size()) prefetch(storage, requests[i + ahead].key);
+      ReadRequest& request = requests[i];
+      FOEDUS_CHECK(call.check_key(request.key, false));
+      occ::ReadRange range = range_of(request.out);
+      Status status = read(call, request.key, false, &range);
+      request.found = status.is_ok();
+      request.payload_bytes = request.found ? range.payload_bytes : 0;
+      if (!request.found && status.code() != ErrorCode::kNotFound) return status;
+    }
+    return {};
+  });
 }
 
 void Txn::prefetch(const KeyedStorage& storage, std::string_view key) {
   const Call call(session_, storage);
-  if (!call.check_key(key, false).is_ok() || call.is_of_snapshot()) return;
-  if (call.is_masstree()) {
-    masstree::prefetch(call.context(), call.control(), key);
-  } else {
-    hash::prefetch(call.context(), call.control(), key);
-  }
+  base::trying([&] {
+    if (!call.check_key(key, false).is_ok() || call.is_of_snapshot()) return;
+    if (call.is_masstree()) {
+      masstree::prefetch(call.context(), call.control(), key);
+    } else {
+      hash::prefetch(call.context(), call.control(), key);
+    }
+  });
 }
 
 Status Txn::put(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
-  return write_whole(Call(session_, storage), Mode::kPut, key, payload);
+  return engine::operation(session_, [&]() -> Status {
+    return write_whole(Call(session_, storage), Mode::kPut, key, payload);
+  });
 }
 
 Status Txn::insert(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
-  return write_whole(Call(session_, storage), Mode::kInsert, key, payload);
+  return engine::operation(session_, [&]() -> Status {
+    return write_whole(Call(session_, storage), Mode::kInsert, key, payload);
+  });
 }
 
 Status Txn::update(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
-  return write_whole(Call(session_, storage), Mode::kUpdate, key, payload);
+  return engine::operation(session_, [&]() -> Status {
+    return write_whole(Call(session_, storage), Mode::kUpdate, key, payload);
+  });
 }
 
 Status Txn::write_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                      std::string_view part) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check_key(key, true));
-  FOEDUS_CHECK(call.check_payload(part, kMaxPayloadBytes));
-  Status status = call.is_masstree()
-                      ? masstree::write_at(call.context(), call.control(), key, offset, part)
-                      : hash::write_at(call.context(), call.control(), key, offset, part);
-  return call.explain(std::move(status), key);
+  return engine::operation(session_, [&]() -> Status {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check_key(key, true));
+    FOEDUS_CHECK(call.check_payload(part, kMaxPayloadBytes));
+    Status status = call.is_masstree()
+                        ? masstree::write_at(call.context(), call.control(), key, offset, part)
+                        : hash::write_at(call.context(), call.control(), key, offset, part);
+    return call.explain(std::move(status), key);
+  });
 }
 
 Status Txn::increment(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                       std::int64_t delta) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check_key(key, true));
-  Status status = call.is_masstree()
-                      ? masstree::increment(call.context(), call.control(), key, offset, delta)
-                      : hash::increment(call.context(), call.control(), key, offset, delta);
-  return call.explain(std::move(status), key);
+  return engine::operation(session_, [&]() -> Status {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check_key(key, true));
+    Status status = call.is_masstree()
+                        ? masstree::increment(call.context(), call.control(), key, offset, delta)
+                        : hash::increment(call.context(), call.control(), key, offset, delta);
+    return call.explain(std::move(status), key);
+  });
 }
 
 Status Txn::erase(const KeyedStorage& storage, std::string_view key) {
-  const Call call(session_, storage);
-  FOEDUS_CHECK(call.check_key(key, true));
-  Status status = call.is_masstree() ? masstree::erase(call.context(), call.control(), key)
-                                     : hash::erase(call.context(), call.control(), key);
-  return call.explain(std::move(status), key);
+  return engine::operation(session_, [&]() -> Status {
+    const Call call(session_, storage);
+    FOEDUS_CHECK(call.check_key(key, true));
+    Status status = call.is_masstree() ? masstree::erase(call.context(), call.control(), key)
+                                       : hash::erase(call.context(), call.control(), key);
+    return call.explain(std::move(status), key);
+  });
 }
 
 }  // namespace foedus

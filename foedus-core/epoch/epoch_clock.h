@@ -190,4 +190,19 @@ class EpochClock : public base::Task {
   base::WaitPoint cache_moved_;  // own synchronization
 };
 
+// A pin for the length of a block.
+class Pinned {
+ public:
+  Pinned(EpochClock* clock, std::uint32_t session) : clock_(clock), session_(session) {
+    clock_->pin(session_);
+  }
+  ~Pinned() { clock_->unpin(session_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  EpochClock* const clock_;
+  const std::uint32_t session_;
+};
+
 }  // namespace foedus::epoch

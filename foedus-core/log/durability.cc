@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 
 namespace foedus::internal {
 
@@ -58,29 +59,34 @@ void DurabilityWaits::on_durable(Epoch epoch, Callback callback) {
     const std::lock_guard lock(mutex_);
     if (!is_durable(epoch)) {
       if (!has_failed()) {  // L8
-        callbacks_[epoch.number()].push_back(std::move(callback));
-        return;
+        status = base::catching([&] {
+          callbacks_[epoch.number()].push_back(std::move(callback));  // moves once there is room
+          return Status();
+        });
+        if (status.is_ok()) return;
+      } else {
+        status = trouble_status_;
       }
-      status = trouble_status_;
     }
   }
   callback(status);
 }
 
 void DurabilityWaits::announce(Epoch epoch) {
-  std::vector<Callback> ready;
+  std::map<std::uint64_t, std::vector<Callback>> ready;
   {
     const std::lock_guard lock(mutex_);
     if (is_durable(epoch) || has_failed()) return;
     // order: release, pairs with durable(): the device has all of it.
     durable_.store_release(epoch.number());
     while (!callbacks_.empty() && callbacks_.begin()->first <= epoch.number()) {
-      auto first = callbacks_.extract(callbacks_.begin());
-      std::move(first.mapped().begin(), first.mapped().end(), std::back_inserter(ready));
+      ready.insert(callbacks_.extract(callbacks_.begin()));
     }
   }
   runtime_->wake(&moved_);
-  for (const Callback& callback : ready) callback(Status());
+  for (const auto& entry : ready) {
+    for (const Callback& callback : entry.second) callback(Status());
+  }
 }
 
 void DurabilityWaits::set_out_of_space(const Status& status) {

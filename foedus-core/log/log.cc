@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/log/log_directory.h"
 #include "foedus-core/log/log_progress.h"
 #include "foedus-core/log/logger.h"
@@ -66,6 +67,9 @@ Result<std::unique_ptr<Log>> Log::open(device::Device* device, base::Runtime* ru
 // ---- what recovery found
 // -------------------------------------------------------------------------
 
+Epoch Log::removed_epoch_found() const {
+  return Epoch(directory_->found().savepoint.removed_epoch);
+}
 Epoch Log::durable_epoch_found() const { return directory_->found().cut; }
 Epoch Log::first_new_epoch() const { return directory_->found().newest_seen.next(); }
 bool Log::was_closed_cleanly() const {
@@ -123,8 +127,8 @@ Status Log::start(epoch::EpochClock* clock) {
   for (std::uint32_t soc = 0; soc < options_.socs; ++soc) {
     loggers_[soc]->begin(clock, std::move(segments[soc]));
   }
-  for (const auto& logger : loggers_) runtime_->start(logger.get());
   is_running_ = true;
+  for (const auto& logger : loggers_) runtime_->start(logger.get());
   return {};
 }
 
@@ -137,12 +141,17 @@ void Log::stop_loggers() {
 
 Status Log::close() {
   if (!is_running_) return {};
-  Status status = durability_.wait(clock_->current(), base::Runtime::kForever);
+  Status status = base::catching(
+      [this] { return durability_.wait(clock_->current(), base::Runtime::kForever); });
   stop_loggers();
-  for (const auto& logger : loggers_) {
-    if (status.is_ok()) logger->seal_all();
+  try {
+    for (const auto& logger : loggers_) {
+      if (status.is_ok()) logger->seal_all();
+    }
+    if (status.is_ok()) status = directory_->close_cleanly(durability_.durable());
+  } catch (const std::bad_alloc& thrown) {
+    status = base::out_of_memory(thrown);
   }
-  if (status.is_ok()) status = directory_->close_cleanly(durability_.durable());
   durability_.fail(Status::error(ErrorCode::kClosed, "the database was closed"));
   return status;
 }

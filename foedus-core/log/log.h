@@ -72,6 +72,8 @@ class Log {
 
   // All commits of this epoch and before are in the segments, none of a later one is.
   Epoch durable_epoch_found() const;
+  // A snapshot covers it, and segments up to it may be gone.
+  Epoch removed_epoch_found() const;
   // At least this must be the first epoch of the clock. Above every epoch seen in any file, cut or
   // not. Whoever keeps epochs elsewhere (a manifest) takes the maximum of both.
   Epoch first_new_epoch() const;

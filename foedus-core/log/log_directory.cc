@@ -1,8 +1,11 @@
 #include "foedus-core/log/log_directory.h"
 
 #include <algorithm>
+#include <array>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/line_allocator.h"
+#include "foedus-core/base/out_of_memory.h"
 
 namespace foedus::log {
 
@@ -121,6 +124,7 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::create_locked(std::uint32_t
                              .mark_epoch = mark_epoch,
                              .previous_valid_bytes =
                                  has_own_segment_[soc] ? entries_[soc].back().bytes : 0};
+  base::reserve_more(&entries_[soc], 1);
   // An attempt that failed before may have left the file; no savepoint counts it (L14).
   const Status removed = device_->remove(segment_name(soc, header.number));
   if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
@@ -140,7 +144,7 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment(std::uint32_t s
   FOEDUS_TRY(auto writer, create_locked(soc, mark_epoch));
   // If this fails, the segment stays: the savepoint on the device may count it, or may not. It is
   // empty, and its successor says so.
-  const Status status = write_savepoint_locked();
+  const Status status = base::catching([this] { return write_savepoint_locked(); });
   if (status.is_ok()) return writer;
   entries_[soc].back().is_settled = true;
   return status;
@@ -174,18 +178,21 @@ Status LogDirectory::remove_up_to(Epoch covered) {
   const std::lock_guard lock(mutex_);
   FOEDUS_INVARIANT(is_incarnated_);
   std::vector<std::string> names;
+  std::array<std::size_t, kMaxSocs> counts{};
   for (std::uint32_t soc = 0; soc < kMaxSocs; ++soc) {
-    std::size_t count = 0;
     for (const Entry& entry : entries_[soc]) {
       if (!entry.is_settled || entry.newest_epoch > covered.number()) break;
       names.push_back(segment_name(soc, entry.number));
-      ++count;
+      savepoint_.removed_epoch = std::max(savepoint_.removed_epoch, entry.newest_epoch);
+      ++counts[soc];
     }
-    entries_[soc].erase(entries_[soc].begin(),
-                        entries_[soc].begin() + static_cast<std::ptrdiff_t>(count));
-    savepoint_.loggers[soc].oldest += static_cast<std::uint32_t>(count);
   }
   if (names.empty()) return {};
+  for (std::uint32_t soc = 0; soc < kMaxSocs; ++soc) {
+    entries_[soc].erase(entries_[soc].begin(),
+                        entries_[soc].begin() + static_cast<std::ptrdiff_t>(counts[soc]));
+    savepoint_.loggers[soc].oldest += static_cast<std::uint32_t>(counts[soc]);
+  }
   FOEDUS_CHECK(write_savepoint_locked());  // L14
   Status first_failure;
   for (const std::string& name : names) {

@@ -190,6 +190,10 @@ Result<FoundLog> examine_log(device::Device* device) {
   FOEDUS_CHECK(read_headers(device, &log, counted));
   FOEDUS_CHECK(scan_unsealed(device, &log));
   FOEDUS_CHECK(find_cut(device, &log));
+  if (log.newest_seen > Epoch(Epoch::kMax)) {
+    return corrupt(device->path() + ": the log has an epoch " +
+                   std::to_string(log.newest_seen.number()) + ", which cannot be");
+  }
   return log;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 
 namespace foedus::log {
@@ -126,6 +127,13 @@ bool Logger::is_due(std::uint64_t published) {
   return room_wanted || published > scanned_ || must_mark || must_roll_;
 }
 
+// L25
+std::uint64_t Logger::step_failed(const std::bad_alloc& thrown) noexcept {
+  progress_->report_space(soc_, base::out_of_memory(thrown));
+  runtime_->wake(&room_);
+  return kTryAgainUs;
+}
+
 std::uint64_t Logger::step() {
   const std::uint64_t published = clock_->published().number();  // L22: first
   FOEDUS_SYNC_POINT("logger:before_rings");
@@ -154,12 +162,13 @@ std::uint64_t Logger::step() {
   progress_->report_space(soc_, Status());
   runtime_->wake(&room_);
   progress_->report(soc_, scanned_, mark_);
-  seal_rolled();
+  base::trying([this] { seal_rolled(); });  // L25: or in a later step
   return kUntilNotified;
 }
 
 Status Logger::write_all(std::uint64_t published) {
   for (;;) {
+    if (segment_ != nullptr && segment_->is_poisoned()) give_up_segment();
     const Status status = try_write_all(published);
     if (status.is_ok()) {
       scanned_ = std::max(scanned_, published);
@@ -167,12 +176,12 @@ Status Logger::write_all(std::uint64_t published) {
     }
     const bool is_poisoned = segment_ != nullptr && segment_->is_poisoned();
     if (status.code() == ErrorCode::kOutOfSpace && !is_poisoned) return status;
-    if (is_poisoned) give_up_segment();
     if (++failures_ > kMoreSegments) return status;  // L23
     say(LogLevel::kWarning, "log: begins a new segment: " + status.message());
   }
 }
 
+// Where there is no memory for it, the next step begins with it.
 void Logger::give_up_segment() {
   rolled_.push_back(std::move(segment_));
   for (Attached* const ring : rings_) ring->cursor.rewind();

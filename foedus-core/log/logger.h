@@ -20,6 +20,9 @@
 //       log has failed.
 //   L24 No room on the device is not a failure: durable stands still, whoever waits gets
 //       kOutOfSpace, and the step is tried again, from the frame that did not fit (L15).
+//   L25 No memory is treated alike, as kOutOfMemory. Wherever a step was left by std::bad_alloc,
+//       the next one finds it valid: a segment whose bytes may be lost is poisoned (L16), and
+//       cursors move only with what was appended.
 //
 // A segment that is full is synced, and is sealed when all in it is durable: its cut never changes.
 
@@ -69,6 +72,7 @@ class Logger : public base::Task, public LogRoom {
   // base::Task.
   const char* name() const override { return name_; }
   std::uint64_t step() override;
+  std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
 
   // LogRoom.
   Status wait_for_room(const LogBuffer& buffer, std::uint64_t offset) override;

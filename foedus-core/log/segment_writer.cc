@@ -85,6 +85,7 @@ void SegmentWriter::preallocate_for(std::uint64_t end_bytes) {
 
 Status SegmentWriter::cut_remnants() {
   preallocated_bytes_ = 0;
+  is_poisoned_ = true;
   Status status = file_->truncate(position_);
   if (status.is_ok()) status = file_->sync();
   is_poisoned_ = !status.is_ok();
@@ -177,12 +178,14 @@ Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
   std::memcpy(leading_->bytes + offsetof(FrameHeader, crc), &crc, sizeof(crc));
   if (has_remnants_) FOEDUS_CHECK(cut_remnants());  // L15
   preallocate_for(position_ + frame_bytes);
+  is_poisoned_ = true;
+  has_remnants_ = true;
   const Status status = file_->write_parts_at(position_, parts, count);
   if (!status.is_ok()) {
     is_poisoned_ = status.code() != ErrorCode::kOutOfSpace;  // L16
-    has_remnants_ = true;
     return status;
   }
+  is_poisoned_ = has_remnants_ = false;
   position_ += frame_bytes;
   last_crc_ = crc;
   mark_epoch_ = std::max(mark_epoch_, mark_epoch);
@@ -192,13 +195,13 @@ Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
 
 Status SegmentWriter::sync() {
   FOEDUS_INVARIANT(!is_poisoned_);
+  is_poisoned_ = true;  // L16
   const Status status = file_->sync();
   if (status.is_ok()) {
+    is_poisoned_ = false;
     synced_bytes_ = position_;
     synced_mark_epoch_ = mark_epoch_;
     synced_epochs_ = epochs_;
-  } else {
-    is_poisoned_ = true;  // L16
   }
   return status;
 }

@@ -7,7 +7,8 @@
 //       every sector behind the last frame holds zeroes until its frame is written, and a reader
 //       can tell a frame that a crash has torn from one that rotted (L17).
 //   L16 After a failed sync, or a failed write for another reason than lack of space, the writer is
-//       poisoned and refuses everything (V2): its logger goes on in a new segment.
+//       poisoned and refuses everything (V2): its logger goes on in a new segment. So it is while
+//       such a call is at work: one that is left by an exception has failed.
 
 #include <cstdint>
 #include <memory>

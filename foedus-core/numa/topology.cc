@@ -6,6 +6,7 @@
 #include <numaif.h>
 #include <sys/mman.h>
 
+#include <memory>
 #include <string>
 
 #include "foedus-core/base/invariant.h"
@@ -28,19 +29,22 @@ bool do_policies_work() {
   return works;
 }
 
+struct FreesMask {
+  void operator()(bitmask* mask) const { numa_bitmask_free(mask); }
+};
+using Mask = std::unique_ptr<bitmask, FreesMask>;
+
 // Nodes that have memory which this process may use, and processors; ascending.
 std::vector<int> usable_nodes() {
   std::vector<int> nodes;
   if (!do_policies_work()) return nodes;
-  bitmask* const memory_nodes = numa_get_mems_allowed();
-  bitmask* const processors = numa_allocate_cpumask();
+  const Mask memory_nodes(numa_get_mems_allowed());
+  const Mask processors(numa_allocate_cpumask());
   for (int node = 0; node <= numa_max_node(); ++node) {
-    if (numa_bitmask_isbitset(memory_nodes, static_cast<unsigned>(node)) == 0) continue;
-    if (numa_node_to_cpus(node, processors) != 0) continue;
-    if (numa_bitmask_weight(processors) != 0) nodes.push_back(node);
+    if (numa_bitmask_isbitset(memory_nodes.get(), static_cast<unsigned>(node)) == 0) continue;
+    if (numa_node_to_cpus(node, processors.get()) != 0) continue;
+    if (numa_bitmask_weight(processors.get()) != 0) nodes.push_back(node);
   }
-  numa_bitmask_free(processors);
-  numa_bitmask_free(memory_nodes);
   if (nodes.size() > kMaxSocs) nodes.resize(kMaxSocs);
   return nodes;
 }

@@ -25,8 +25,12 @@ void AddressIndex::set(const void* address, std::uint32_t number) {
 void AddressIndex::grow() {
   const auto begin = static_cast<std::size_t>(table_ - slots_.data());
   const std::size_t end = begin + table_mask_ + 1;
-  table_mask_ = table_mask_ * 2 + 1;
-  if (slots_.size() <= end) slots_.resize(end + table_mask_ + 1);
+  const std::size_t mask = table_mask_ * 2 + 1;
+  if (slots_.size() <= end) {
+    slots_.resize(end + mask + 1);
+    table_ = slots_.data() + begin;
+  }
+  table_mask_ = mask;
   table_ = slots_.data() + end;
   used_ = 0;
   for (std::size_t i = begin; i < end; ++i) {
@@ -40,7 +44,14 @@ void AddressIndex::forget_all() {
   generation_ = 1;
 }
 
+void WriteSet::reserve_one() {
+  base::reserve_more(&entries_, 1);
+  base::reserve_more(&owns_, 1);
+  index_.reserve(1);
+}
+
 void WriteSet::add(const WriteEntry& entry) {
+  reserve_one();
   const auto number = static_cast<std::uint32_t>(entries_.size());
   entries_.push_back(entry);
   WriteEntry& added = entries_.back();
@@ -90,6 +101,7 @@ void WriteSet::clear() {
 
 void PageSet::add(page::PageHeader* page, page::PageVersion observed, StorageControl* storage) {
   if (!entries_.empty() && index_.find(page) != WriteEntry::kNone) return;
+  reserve(1);
   index_.set(page, static_cast<std::uint32_t>(entries_.size()));
   entries_.push_back({page, observed.counts(), storage});
 }

@@ -91,6 +91,10 @@ class AddressIndex {
   }
   // Sets it, replacing an earlier number.
   void set(const void* address, std::uint32_t number);
+  // So many more can be set without memory.
+  void reserve(std::size_t count) {
+    while ((used_ + count) * 2 > table_mask_ + 1) grow();
+  }
   void clear() {
     if (used_ == 0) return;
     used_ = 0;
@@ -152,7 +156,12 @@ class WriteSet {
   bool contains(const page::RecordHeader* record) const {
     return !entries_.empty() && index_.find(record) != WriteEntry::kNone;
   }
+  // Allocates, if at all, before it changes anything.
   void add(const WriteEntry& entry);
+  // The next add() does not allocate.
+  void reserve_one();
+  // Nor do so many calls of move() in all.
+  void reserve_moves(std::size_t count) { index_.reserve(count); }
   // After a record has moved: its entries now say `to` and `place`, and are found by it.
   void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place);
   void clear();
@@ -174,6 +183,11 @@ class PageSet {
  public:
   base::LineVector<PageEntry>& entries() { return entries_; }
   bool is_empty() const { return entries_.empty(); }
+  // So many more entries take no memory.
+  void reserve(std::size_t count) {
+    base::reserve_more(&entries_, count);
+    index_.reserve(count);
+  }
   // Remembers `page` as seen; the first look counts.
   void add(page::PageHeader* page, page::PageVersion observed, StorageControl* storage);
   PageEntry* find(const page::PageHeader* page) {
@@ -212,6 +226,10 @@ class WaiterPool {
     if (next_ == end_) [[unlikely]] begin_block();
     return next_++;
   }
+  // So many more are taken without memory.
+  void reserve(std::size_t count) {
+    while (blocks_.size() < blocks_used_ + (count + kBlockWaiters - 1) / kBlockWaiters) add_block();
+  }
   void clear() {
     blocks_used_ = 0;
     next_ = end_ = nullptr;
@@ -220,10 +238,9 @@ class WaiterPool {
  private:
   static constexpr std::size_t kBlockWaiters = 256;
 
+  void add_block() { blocks_.push_back(std::make_unique<LockWaiter[]>(kBlockWaiters)); }
   void begin_block() {
-    if (blocks_used_ == blocks_.size()) {
-      blocks_.push_back(std::make_unique<LockWaiter[]>(kBlockWaiters));
-    }
+    if (blocks_used_ == blocks_.size()) add_block();
     next_ = blocks_[blocks_used_++].get();
     end_ = next_ + kBlockWaiters;
   }

@@ -1,5 +1,7 @@
 #include "foedus-core/occ/cold_pages.h"
 
+#include <string>
+
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/snapshot/page_cache.h"
 
@@ -7,12 +9,21 @@ namespace foedus::occ {
 
 namespace {
 
-// Pins last for microseconds, reads of a device for milliseconds.
-constexpr std::uint64_t kWaitUs = 100'000;
+// Pins last for microseconds, reads of a device for milliseconds; but a thread that holds a pin may
+// be without a processor for far longer, and waiting costs less than the caller's lost transaction.
+constexpr std::uint64_t kWaitUs = 5'000'000;
 // Others may take the frame that was waited for; who has no luck so often gives up.
-constexpr unsigned kWaits = 10'000;
+constexpr unsigned kWaits = 100'000;
 
 }  // namespace
+
+Status not_that_page(page::SnapshotPageId id) {
+  return Status::error(ErrorCode::kCorruption,
+                       "page " + std::to_string(id.page()) + " of SOC " + std::to_string(id.soc()) +
+                           "'s file of snapshot " +
+                           std::to_string(static_cast<std::uint32_t>(id.snapshot())) +
+                           " is not the page that a pointer to it is for");
+}
 
 const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
                                         std::size_t bytes) {

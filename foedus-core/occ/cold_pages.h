@@ -31,6 +31,9 @@ class PageCache;
 
 namespace foedus::occ {
 
+// What a page is that was read where a pointer leads, and is not the page that the pointer is for.
+[[gnu::cold]] Status not_that_page(page::SnapshotPageId id);
+
 class ColdPages {
  public:
   // `cache` may be null: there are no snapshots. One object at a time uses the words of `session`.
@@ -40,8 +43,8 @@ class ColdPages {
   ColdPages(const ColdPages&) = delete;
   ColdPages& operator=(const ColdPages&) = delete;
 
-  // O14. Null: *status says why. kIoError, kCorruption. kOutOfMemory: there was no frame for a
-  // tenth of a second. The first `bytes` are loaded together. REQUIRES: a ColdReads is open; O15.
+  // O14. Null: *status says why. kIoError, kCorruption. kOutOfMemory: there was no frame for
+  // five seconds. The first `bytes` are loaded together. REQUIRES: a ColdReads is open; O15.
   const page::PageHeader* page(page::SnapshotPageId id, Status* status, std::size_t bytes = 0);
   // The same if it is cached; else null. O14.
   const page::PageHeader* cached(page::SnapshotPageId id);

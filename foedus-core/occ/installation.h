@@ -45,8 +45,13 @@ struct Installation {
   // How many volatile pages are dropped at most, or a few more; 0: pointers are installed only.
   // Sequential storages drop all that they can: nobody comes back to their pages.
   std::uint64_t pages_to_drop = ~std::uint64_t{0};
+  // Pages that somebody used since the last time stay, this time.
+  bool spares_used = false;
   // The files of the snapshot: words of the ids of their pages 0, ascending.
   std::span<const std::uint64_t> files = {};
+
+  // Asked once for each volatile page with records.
+  bool spares(page::PageHeader* page) const { return spares_used && page->take_used(); }
 
   // Whether the page stays as long as the snapshot, for it is in one of its files.
   bool has_file_of(page::SnapshotPageId id) const {
@@ -63,7 +68,8 @@ inline ColdPages cold_pages_of(const Installation& installation) {
 
 struct InstallCounts {
   std::uint64_t pages_dropped = 0;
-  std::uint64_t pages_kept = 0;  // volatile pages that changed since, or were in use
+  std::uint64_t pages_kept = 0;    // volatile pages that changed since, or were in use
+  std::uint64_t pages_spared = 0;  // of them, those that Installation::spares()
   // O16. What is volatile may lead to pages of earlier snapshots that are none of the new one.
   bool may_need_earlier = false;
 };

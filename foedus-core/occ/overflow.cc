@@ -46,12 +46,13 @@ Result<std::uint64_t> write_overflow(TxnContext& ctx, StorageControl* storage,
 namespace {
 
 // next(id): the page of that id, or null; the one before is not looked at any more. False: it gave
-// null.
+// null, of a page in whose place is no part of this payload, too.
 template <typename Next>
 bool read_chain(std::uint64_t first_page, ReadRange* range, Next&& next) {
-  const OverflowPage* page = next(first_page);
+  const OverflowPage* page = next(first_page, 0);
   if (page == nullptr) return false;
-  range->payload_bytes = page->payload_bytes;
+  const std::uint32_t payload_bytes = page->payload_bytes;
+  range->payload_bytes = payload_bytes;
   std::uint64_t left = range->wanted_of(page->payload_bytes);
   std::uint64_t skip = range->offset;
   char* out = range->out;
@@ -66,7 +67,7 @@ bool read_chain(std::uint64_t first_page, ReadRange* range, Next&& next) {
     } else {
       skip -= page->bytes_here;
     }
-    if (left != 0) page = next(page->next_page);
+    if (left != 0) page = next(page->next_page, payload_bytes);
     if (page == nullptr) return false;
   }
   return true;
@@ -75,16 +76,27 @@ bool read_chain(std::uint64_t first_page, ReadRange* range, Next&& next) {
 }  // namespace
 
 void read_overflow(page::PagePool& pool, std::uint64_t first_page, ReadRange* range) {
-  read_chain(first_page, range, [&pool](std::uint64_t id) { return page_of(pool, id); });
+  read_chain(first_page, range,
+             [&pool](std::uint64_t id, std::uint32_t) { return page_of(pool, id); });
 }
 
-bool read_cold_overflow(TxnContext& ctx, std::uint64_t first_page, ReadRange* range) {
+bool read_cold_overflow(TxnContext& ctx, page::StorageId storage, std::uint64_t first_page,
+                        ReadRange* range) {
   const ColdReads reads(&ctx.cold_pages());  // O14: read_chain() holds one page at a time
-  return read_chain(first_page, range, [&ctx](std::uint64_t id) {
-    const page::PageHeader* const page = ctx.cold_page(page::SnapshotPageId(id));
-    FOEDUS_INVARIANT(page == nullptr || page->kind == page::PageKind::kOverflow, id);
-    return reinterpret_cast<const OverflowPage*>(page);
-  });
+  page::SnapshotPageId at(first_page);
+  return read_chain(
+      first_page, range, [&](std::uint64_t next, std::uint32_t bytes) -> const OverflowPage* {
+        const page::SnapshotPageId id(next);
+        if (id.is_null()) return ctx.not_that_page(at);
+        at = id;
+        const page::PageHeader* const read = ctx.cold_page(id);
+        if (read == nullptr) return nullptr;
+        const auto* const page = reinterpret_cast<const OverflowPage*>(read);
+        const bool is_part = read->kind == page::PageKind::kOverflow &&
+                             read->storage_id == storage &&
+                             (bytes == 0 || page->payload_bytes == bytes);
+        return is_part ? page : ctx.not_that_page(id);
+      });
 }
 
 void release_overflow(TxnContext& ctx, StorageControl* storage, std::uint64_t first_page) {

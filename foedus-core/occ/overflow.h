@@ -46,9 +46,10 @@ Result<std::uint64_t> write_overflow(TxnContext& ctx, StorageControl* storage,
 // Copies the wanted part and sets range->payload_bytes.
 void read_overflow(page::PagePool& pool, std::uint64_t first_page, ReadRange* range);
 
-// The same of a chain of a snapshot. False: a page of it cannot be read, TxnContext::no_page() says
-// why.
-bool read_cold_overflow(TxnContext& ctx, std::uint64_t first_page, ReadRange* range);
+// The same of a chain of a snapshot. False: a page of it cannot be read, or is none of it;
+// TxnContext::no_page() says why.
+bool read_cold_overflow(TxnContext& ctx, page::StorageId storage, std::uint64_t first_page,
+                        ReadRange* range);
 
 // Takes back a chain that was never reachable by others.
 void release_overflow(TxnContext& ctx, StorageControl* storage, std::uint64_t first_page);
@@ -74,8 +75,8 @@ enum class PayloadLook : std::uint8_t { kDone, kUnsettled, kNoPage };
 // load_length(), inline or not (O9). kUnsettled: nothing was copied, look again. kNoPage: as
 // read_cold_overflow(). To be called below an optimistic_read of the same record.
 template <typename LoadLength>
-PayloadLook load_payload(TxnContext& ctx, const page::RecordHeader& record, const char* body,
-                         ReadRange* range, LoadLength&& load_length) {
+PayloadLook load_payload(TxnContext& ctx, page::StorageId storage, const page::RecordHeader& record,
+                         const char* body, ReadRange* range, LoadLength&& load_length) {
   const std::uint32_t length = load_length();
   if (length != kOverflowLength && length != kSnapshotOverflowLength) [[likely]] {
     range->payload_bytes = length;
@@ -91,7 +92,7 @@ PayloadLook load_payload(TxnContext& ctx, const page::RecordHeader& record, cons
   // order: relaxed, the fence orders it.
   if (record.tid.load_relaxed() != before.word()) return PayloadLook::kUnsettled;
   if (length == kSnapshotOverflowLength) {
-    return read_cold_overflow(ctx, id, range) ? PayloadLook::kDone : PayloadLook::kNoPage;
+    return read_cold_overflow(ctx, storage, id, range) ? PayloadLook::kDone : PayloadLook::kNoPage;
   }
   read_overflow(ctx.pool(), id, range);
   return PayloadLook::kDone;
@@ -106,7 +107,7 @@ Found read_payload(TxnContext& ctx, StorageControl* storage, page::RecordHeader*
   for (unsigned i = 0; i < kReadTries; ++i) {
     PayloadLook look = PayloadLook::kDone;
     const Found found = ctx.read_record(storage, record, range, [&](ReadRange* wanted) {
-      look = load_payload(ctx, *record, body, wanted, load_length);
+      look = load_payload(ctx, storage->id(), *record, body, wanted, load_length);
     });
     if (look == PayloadLook::kDone || found != Found::kPresent) [[likely]] return found;
     if (look == PayloadLook::kNoPage) return Found::kConflict;

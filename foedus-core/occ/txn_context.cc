@@ -10,6 +10,8 @@ namespace {
 // Room that most transactions never outgrow.
 constexpr std::size_t kReadsReserved = 4096;
 constexpr std::size_t kPointersReserved = 256;
+// Entries that one page of the page-version set becomes when its keys move, of two that are joined.
+constexpr std::size_t kPageMovesMax = 4;
 
 // How long a lock is tried for where waiting could close a circle (O1): a few commits, and short of
 // yielding the processor. Whoever has it may wait for one of ours.
@@ -53,6 +55,7 @@ void TxnContext::begin(const TxnOptions& options) {
   FOEDUS_INVARIANT(write_set_.is_empty() && held_.empty(), write_set_.size(), held_.size());
   open_ = true;
   doomed_ = ConflictReason::kNone;
+  is_out_of_memory_ = false;
   isolation_ = options.isolation;
   read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;
@@ -83,7 +86,7 @@ void TxnContext::end() {
 
 void TxnContext::end_for_retry() {
   if (locks_reads()) {
-    for (const ReadEntry& read : reads_) to_hold_.push_back(read.record);
+    for (const ReadEntry& read : reads_) hold_in_retry(read.record);
   }
   std::sort(to_hold_.begin(), to_hold_.end());
   to_hold_.erase(std::unique(to_hold_.begin(), to_hold_.end()), to_hold_.end());
@@ -98,9 +101,17 @@ void TxnContext::forget_retry() {
   resources_.clock->unpin(resources_.session);
 }
 
+// Distances vary, or transactions that are all of one length would mark one of their records only.
+void TxnContext::mark_use(const page::RecordHeader* record) {
+  page::PageHeader::of(const_cast<page::RecordHeader*>(record))->mark_used();
+  constexpr std::uint32_t kMultiplier = 0x9e3779b1u;
+  use_steps_ = use_steps_ * kMultiplier + 1;
+  uses_to_mark_ = kUsesPerMark / 2 + (use_steps_ >> 16) % kUsesPerMark;
+}
+
 void TxnContext::release_held() {
   for (const HeldLock& held : held_) {
-    to_hold_.push_back(held.record);
+    hold_in_retry(held.record);
     unlock(&held.record->lock, held.waiter);
   }
   held_.clear();
@@ -119,6 +130,9 @@ void TxnContext::forget_sets() {
 }
 
 Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std::string_view key) {
+  if (is_out_of_memory_) {
+    return Status::error(ErrorCode::kOutOfMemory, "the transaction ran out of memory");
+  }
   if (!is_doomed()) {
     doomed_ = reason;
     const auto i = static_cast<std::size_t>(reason);
@@ -131,6 +145,14 @@ Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std:
   return std::move(status.at_key(key.data(), key.size()));
 }
 
+void TxnContext::reserve_moves(std::size_t records) {
+  const std::size_t held = std::min(records, held_.size());
+  write_set_.reserve_moves(std::min(records, write_set_.size()));
+  waiters_.reserve(held);
+  base::reserve_more(&held_, held);
+  if (!page_set_.is_empty()) page_set_.reserve(kPageMovesMax);
+}
+
 Status TxnContext::out_of_pages(StorageControl* storage) {
   Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
   return std::move(status.at_table(storage->meta.name));
@@ -140,6 +162,11 @@ const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id, std::size
   if (!page_failure_.is_ok()) [[unlikely]]
     page_failure_ = {};
   return cold_pages_.page(id, &page_failure_, bytes);
+}
+
+std::nullptr_t TxnContext::not_that_page(page::SnapshotPageId id) {
+  page_failure_ = occ::not_that_page(id);
+  return nullptr;
 }
 
 void TxnContext::read_cold_ahead(page::SnapshotPageId id, std::uint32_t count) {
@@ -248,10 +275,15 @@ Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
                          std::uint32_t payload_offset, std::string_view payload, Premise premise,
                          std::uint64_t overflow) {
   FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15: it may wait for room in the log
+  FOEDUS_CHECK(base::catching([this] {
+    write_set_.reserve_one();
+    return Status();
+  }));
   Status status;
   log::LogRecord* const log_record =
       resources_.log->reserve(log::LogRecord::size_of(key.size(), payload.size()), &status);
   if (log_record == nullptr) return std::move(status.at_table(storage->meta.name));
+  note_use(record);
   log_record->prepare(type, storage->id(), key.size(), payload.size(), payload_offset);
   // An empty view may have no address.
   if (!key.empty()) std::memcpy(log_record->key_data(), key.data(), key.size());
@@ -275,10 +307,11 @@ Status TxnContext::hold(StorageControl* storage, page::RecordHeader* record, std
   const bool ascending = std::all_of(
       held_.begin(), held_.end(), [record](const HeldLock& held) { return held.record < record; });
   LockWaiter* const waiter = waiters_.take();
+  base::reserve_more(&held_, 1);
   if (ascending) {
     lock(&record->lock, waiter);
   } else if (!try_lock_for(&record->lock, waiter, kHoldSpins)) {
-    to_hold_.push_back(record);  // the retry takes it in its turn
+    hold_in_retry(record);  // the retry takes it in its turn
     return conflict(ConflictReason::kRecordLocked, storage, key);
   }
   held_.push_back({record, waiter});

@@ -101,7 +101,7 @@ class TxnContext {
   // Gives up what end_for_retry() kept.
   void forget_retry();
   bool is_open() const { return open_; }
-  bool is_doomed() const { return doomed_ != ConflictReason::kNone; }
+  bool is_doomed() const { return doomed_ != ConflictReason::kNone || is_out_of_memory_; }
   Isolation isolation() const { return isolation_; }
   bool is_read_only() const { return read_only_; }
   // The epoch in which it began: a page born in an earlier one took over no record of this
@@ -123,6 +123,12 @@ class TxnContext {
   // Dooms the transaction and returns the status to hand out. Counts it.
   [[gnu::cold]] Status conflict(ConflictReason reason, StorageControl* storage,
                                 std::string_view key = {});
+  // The heap was spent in the midst of an operation, which may have remembered half of what it did:
+  // dooms the transaction. Every status from now on is kOutOfMemory.
+  [[gnu::cold]] void set_out_of_memory() { is_out_of_memory_ = true; }
+  // So many records, or less, can move without memory for what the transaction remembers of them:
+  // before a system transaction locks anything.
+  void reserve_moves(std::size_t records);
   // No page, or no page now.
   [[gnu::cold]] Status out_of_pages(StorageControl* storage);
 
@@ -131,6 +137,8 @@ class TxnContext {
   // held.
   // The first `bytes` are loaded together, for who will look at all of them.
   const page::PageHeader* cold_page(page::SnapshotPageId id, std::size_t bytes = 0);
+  // Null, always: it was read and is not the page that the pointer is for. no_page() says so.
+  [[gnu::cold]] std::nullptr_t not_that_page(page::SnapshotPageId id);
   // Loads ahead, for cold_page() calls to come: what is missing of so many pages that follow one
   // another in a file. Failures will show when the pages are asked for.
   void read_cold_ahead(page::SnapshotPageId id, std::uint32_t count);
@@ -194,6 +202,13 @@ class TxnContext {
   // Releases what hold() took: the last step of a transaction.
   void release_held();
 
+  // Of kUsesPerMark looks at records about one marks the record's page, which is volatile: pages of
+  // which many a record is wanted are found marked, and others hardly ever (P8).
+  void note_use(const page::RecordHeader* record) {
+    if (--uses_to_mark_ == 0) [[unlikely]]
+      mark_use(record);
+  }
+
   // Counts the session's transactions; what another one left behind is not to be used.
   std::uint64_t number() const { return number_; }
 
@@ -253,8 +268,13 @@ class TxnContext {
   // record is there.
   bool overlay(const WriteSet::Own& own, bool base_present, ReadRange* range);
   bool begins_with_whole(const WriteSet::Own& own);
+  [[gnu::noinline]] void mark_use(const page::RecordHeader* record);
   void forget_sets();
   void hold_again();
+  // An attempt: without memory the retry does not lock it first.
+  void hold_in_retry(page::RecordHeader* record) {
+    base::trying([&] { to_hold_.push_back(record); });
+  }
   // True if an own increment is of a number that lies only in part in `range`.
   bool cuts_increment(const WriteSet::Own& own, const ReadRange& range);
   template <typename CopyBase>
@@ -271,6 +291,7 @@ class TxnContext {
   Found read_own_range(StorageControl* storage, page::RecordHeader* record,
                        const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base);
 
+  static constexpr std::uint32_t kUsesPerMark = 16;  // a power of two
   static constexpr std::size_t kLastPages = 8;
   static constexpr unsigned kBegunBits = 6;
   static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;
@@ -295,10 +316,13 @@ class TxnContext {
   std::size_t turn_ = 0;
   std::uint64_t installs_ = 0;
   std::uint64_t number_ = 1;
+  std::uint32_t uses_to_mark_ = kUsesPerMark;
+  std::uint32_t use_steps_ = 0;  // decides the next distance
   page::Tid last_tid_;
   Epoch begin_epoch_;
   Isolation isolation_ = Isolation::kSerializable;
   ConflictReason doomed_ = ConflictReason::kNone;
+  bool is_out_of_memory_ = false;
   bool open_ = false;
   bool read_only_ = false;
   ReadMode read_mode_ = ReadMode::kOptimistic;
@@ -308,6 +332,7 @@ class TxnContext {
 template <typename CopyBase>
 Found TxnContext::read_record(StorageControl* storage, page::RecordHeader* record, ReadRange* range,
                               CopyBase&& copy_base) {
+  note_use(record);
   const WriteSet::Own own = write_set_.find(record);
   if (own.newest != WriteEntry::kNone) [[unlikely]] {
     return read_own(storage, record, own, range, copy_base);

@@ -7,12 +7,15 @@
 //   birth_version  the page's maker, before others verify             version it was born with
 //   purged_tid     the lock's holder               the lock's holder  P7
 //   last_soc       any committer, relaxed, racing  partition stage    SOC that modified it last
+//   is_used        any session, relaxed, racing    install            some session looked at it
 //
 //   P6  Everything of a page's identity (id, storage, kind, level) is constant from the moment that
 //       the page can be reached.
 //   P7  A new record starts with a TID above purged_tid, the highest TID of any record that was
 //       removed from this page or its ancestors by split: else a re-inserted key could sort before
 //       its own erasure in the log.
+//   P8  is_used is a hint about volatile pages, set by one look of a few, and zero in snapshot
+//       pages. Whoever sets it looks first, so that the line stays shared while it is set.
 
 #include <cstdint>
 #include <cstring>
@@ -79,7 +82,8 @@ struct PageHeader {
   std::uint8_t level;                              // +1 -> 18  0: holds records
   std::uint8_t layer;                              // +1 -> 19  Master-Tree: depth of the layer
   std::uint8_t flags;                              // +1 -> 20  by kind; constant
-  base::AtomicWord<std::uint32_t> last_soc;        // +4 -> 24  statistics (paper §7.2)
+  base::AtomicWord<std::uint16_t> last_soc;        // +2 -> 22  statistics (paper §7.2)
+  base::AtomicWord<std::uint16_t> is_used;         // +2 -> 24  P8
   base::AtomicWord<std::uint64_t> lock;            // +8 -> 32
   base::AtomicWord<std::uint64_t> version;         // +8 -> 40
   std::uint64_t birth_version;                     // +8 -> 48
@@ -94,6 +98,17 @@ struct PageHeader {
     storage_id = storage;
     kind = page_kind;
     level = page_level;
+  }
+
+  // P8. REQUIRES: the page is volatile.
+  void mark_used() {
+    if (is_used.load_relaxed() == 0) is_used.store_relaxed(1);  // order: relaxed, a hint
+  }
+  // Whether it was marked since the last call. One thread at a time.
+  bool take_used() {
+    if (is_used.load_relaxed() == 0) return false;
+    is_used.store_relaxed(0);  // order: relaxed, a hint; a mark that comes in between is lost
+    return true;
   }
 
   VolatilePageId volatile_id() const { return VolatilePageId(page_id); }

@@ -101,10 +101,10 @@ std::uint64_t PagePool::pop_batch(Soc* soc) {
   std::uint64_t head = soc->free_head.load_acquire();
   while ((head & kNumberMask) != 0) {
     const std::uint64_t number = head & kNumberMask;
-    FOEDUS_SYNC_POINT("pool:before_pop");
     // order: relaxed, complete by the acquire above. It may be of a later push of the same page;
     // then the tag has moved on and the exchange fails.
     const std::uint64_t next = link_of(number).load_relaxed();
+    FOEDUS_SYNC_POINT("pool:before_pop");
     // order: acquire as above; release hands on what earlier pushes released.
     if (soc->free_head.compare_exchange_acq_rel(head, next_head(head, next))) return number;
   }

@@ -40,16 +40,18 @@ std::uint64_t RetiredPages::oldest_stamp() const {
 
 bool RetiredPages::has_room() const { return last_ != nullptr && last_->end < Chunk::kEntries; }
 
-void RetiredPages::add_chunk(PageHeader* page) {
+bool RetiredPages::try_add_chunk(PageHeader* page) {
   FOEDUS_INVARIANT(count_ != 0 || first_ == nullptr, count_);
-  Chunk* const chunk =
-      page != nullptr ? new (static_cast<void*>(page)) Chunk(false) : new Chunk(true);
+  Chunk* const chunk = page != nullptr ? new (static_cast<void*>(page)) Chunk(false)
+                                       : new (std::nothrow) Chunk(true);
+  if (chunk == nullptr) return false;
   if (first_ == nullptr) {
     first_ = chunk;
   } else {
     last_->next = chunk;
   }
   last_ = chunk;
+  return true;
 }
 
 void RetiredPages::push(VolatilePageId id, std::uint64_t stamp) {

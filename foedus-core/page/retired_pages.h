@@ -3,8 +3,9 @@
 // is used again. Others may still read a retired page, so the FIFO cannot be threaded through them:
 // it is a chain of chunks, each stored in a page of its own that nobody else knows.
 //
-//   P8  No call allocates but add_chunk(), and that is due once in kEntriesPerChunk pushes. If the
-//       pool has no page for a chunk, the chunk comes from the heap: retiring never fails.
+//   P8  No call allocates but try_add_chunk(), and that is due once in kEntriesPerChunk pushes. If
+//       the pool has no page for a chunk, the chunk comes from the heap. If that is spent, too,
+//       what was to be retired is lost until the pool goes: retiring never fails.
 
 #include <cstdint>
 
@@ -29,13 +30,14 @@ class RetiredPages {
   std::uint64_t oldest_stamp() const;
 
   bool has_room() const;
-  // Makes room. `page` belongs to this object until pop() hands it out; null: uses the heap.
-  void add_chunk(PageHeader* page);
+  // Makes room. `page` belongs to this object until pop() hands it out; null: uses the heap. False:
+  // that is spent, too.
+  bool try_add_chunk(PageHeader* page);
   // REQUIRES: has_room().
   void push(VolatilePageId id, std::uint64_t stamp);
 
-  // Removes the oldest page. `emptied` becomes a page given to add_chunk() that is not needed any
-  // more, or null. REQUIRES: count() != 0.
+  // Removes the oldest page. `emptied` becomes a page given to try_add_chunk() that is not needed
+  // any more, or null. REQUIRES: count() != 0.
   VolatilePageId pop(PageHeader** emptied);
 
   // Moves all of `other` behind what is here.

@@ -62,7 +62,8 @@ void SessionPages::spill() {
 void SessionPages::push_retired(VolatilePageId id, std::uint64_t stamp) {
   if (!retired_.has_room()) {
     PageHeader* const chunk = allocate();  // null: from the heap
-    retired_.add_chunk(chunk);
+    // Without either the page is lost until the pool goes: what retires pages cannot stop halfway.
+    if (!retired_.try_add_chunk(chunk)) return;
   }
   retired_.push(id, stamp);
   oldest_stamp_ = retired_.oldest_stamp();

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 
 namespace foedus::snapshot {
@@ -88,7 +89,7 @@ const page::PageHeader* PageCache::read(Part* part, page::SnapshotPageId id, Cac
   if (taken.is_last) clock_->hurry(clock_->current());
   if (taken.frame == 0) return nullptr;
 
-  Status read_status = read_into(taken.frame, *part, id);
+  Status read_status = base::catching([&] { return read_into(taken.frame, *part, id); });
   FOEDUS_SYNC_POINT("cache:before_publish");
   const std::lock_guard lock(part->lock);
   if (!read_status.is_ok()) {
@@ -222,11 +223,12 @@ std::uint32_t PageCache::read_batch(Part* part, const Batch& batch) {
   page::PageHeader* pages[kReadBatch];
   for (std::uint32_t i = 0; i < batch.count; ++i) pages[i] = part->index.page_at(batch.frames[i]);
   Status status;
-  std::uint32_t good = reader_->read_pages(batch.first, pages, batch.count, &status);
-  FOEDUS_INVARIANT(good <= batch.count, good, batch.count);
-  for (std::uint32_t i = 0; i < good; ++i) {
-    if (!check_id(*pages[i], batch.first.plus(i)).is_ok()) good = i;
-  }
+  std::uint32_t good = 0;
+  base::trying([&] {
+    const std::uint32_t read = reader_->read_pages(batch.first, pages, batch.count, &status);
+    FOEDUS_INVARIANT(read <= batch.count, read, batch.count);
+    while (good < read && check_id(*pages[good], batch.first.plus(good)).is_ok()) ++good;
+  });
   FOEDUS_SYNC_POINT("cache:before_publish_ahead");
   const std::lock_guard lock(part->lock);
   for (std::uint32_t i = 0; i < batch.count; ++i) {

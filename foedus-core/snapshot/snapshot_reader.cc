@@ -48,8 +48,10 @@ Status check_page_0(const device::File& file, page::SnapshotNumber snapshot, std
   return {};
 }
 
-Status check_page(const device::File& file, page::SnapshotPageId id,
-                  const page::PageHeader* page) {
+}  // namespace
+
+Status SnapshotFiles::check(const device::File& file, page::SnapshotPageId id,
+                            const page::PageHeader* page) const {
   if (page->crc32c != checksum_of(page, page::kPageBytes)) {
     return damaged(file.path(), id.page(), "its checksum is wrong");
   }
@@ -57,10 +59,9 @@ Status check_page(const device::File& file, page::SnapshotPageId id,
     return damaged(file.path(), id.page(),
                    "it says that it is " + in_words(page::SnapshotPageId(page->page_id)));
   }
-  return {};
+  const page::BrokenRule broken = rules_ ? rules_(*page) : nullptr;
+  return broken == nullptr ? Status() : damaged(file.path(), id.page(), broken);
 }
-
-}  // namespace
 
 std::size_t SnapshotFiles::bucket_of(page::SnapshotNumber snapshot, std::uint32_t soc) {
   return (static_cast<std::size_t>(snapshot) * 31 + soc) % kBuckets;
@@ -144,7 +145,7 @@ Status SnapshotFiles::read_range(page::SnapshotPageId first, std::uint32_t count
     if (read < begin + page::kPageBytes) {
       return damaged(file->path(), id.page(), "the file ends before or in it");
     }
-    FOEDUS_CHECK(check_page(*file, id, reinterpret_cast<const page::PageHeader*>(bytes + begin)));
+    FOEDUS_CHECK(check(*file, id, reinterpret_cast<const page::PageHeader*>(bytes + begin)));
   }
   return {};
 }
@@ -186,7 +187,7 @@ std::uint32_t SnapshotFiles::read_part(page::SnapshotPageId first, page::PageHea
     const page::SnapshotPageId id = first.plus(i);
     *status = *read < (i + std::size_t{1}) * page::kPageBytes
                   ? damaged((*file)->path(), id.page(), "the file ends before or in it")
-                  : check_page(**file, id, to[i]);
+                  : check(**file, id, to[i]);
     if (!status->is_ok()) return i;
   }
   return count;

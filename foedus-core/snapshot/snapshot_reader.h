@@ -7,19 +7,29 @@
 //   OpenFile::file     opener, close(), mutex_     readers    null: closed, to be opened again
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
+#include "foedus-core/page/page_check.h"
 #include "foedus-core/snapshot/page_io.h"
 
 namespace foedus::snapshot {
 
+// What is wrong with a page whose checksum and id are right; null: nothing. Called by any thread
+// that reads a page.
+using PageRules = std::function<page::BrokenRule(const page::PageHeader&)>;
+
 class SnapshotFiles final : public PageReader {
  public:
-  explicit SnapshotFiles(device::Device* device) : device_(device) {}
+  // Pages that break one of `rules` are refused as damaged ones are. Without rules nothing is said
+  // of what pages hold.
+  explicit SnapshotFiles(device::Device* device, PageRules rules = {})
+      : device_(device), rules_(std::move(rules)) {}
   SnapshotFiles(const SnapshotFiles&) = delete;
   SnapshotFiles& operator=(const SnapshotFiles&) = delete;
 
@@ -54,7 +64,11 @@ class SnapshotFiles final : public PageReader {
   Result<const device::File*> file_of(page::SnapshotPageId id);
   Result<const device::File*> open_locked(page::SnapshotNumber snapshot, std::uint32_t soc);
 
+  Status check(const device::File& file, page::SnapshotPageId id,
+               const page::PageHeader* page) const;
+
   device::Device* const device_;
+  const PageRules rules_;
   base::AtomicWord<OpenFile*> buckets_[kBuckets];
 
   std::mutex mutex_;  // held while a file is opened or closed

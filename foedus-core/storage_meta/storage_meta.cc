@@ -6,6 +6,12 @@
 
 namespace foedus::storage_meta {
 
+namespace {
+
+constexpr std::uint64_t kArrayRecordsMax = std::uint64_t{1} << 48;  // of storage/array/array_page.h
+
+}  // namespace
+
 StorageParameters parameters_of(const StorageMeta& meta) {
   StorageParameters parameters{};
   parameters.records = meta.records;
@@ -24,6 +30,12 @@ Result<StorageMeta> parse(page::StorageId id, std::string_view name, std::string
   if (read.kind < static_cast<std::uint8_t>(StorageKind::kArray) ||
       read.kind > static_cast<std::uint8_t>(StorageKind::kSequential) || read.zero != 0) {
     return Status::error(ErrorCode::kCorruption, "a create-storage record of an unknown kind");
+  }
+  const bool is_array = read.kind == static_cast<std::uint8_t>(StorageKind::kArray);
+  const bool can_be_array = read.records != 0 && read.records <= kArrayRecordsMax &&
+                            read.payload_bytes != 0 && read.payload_bytes <= kMaxArrayPayloadBytes;
+  if (is_array && !can_be_array) {
+    return Status::error(ErrorCode::kCorruption, "a create-storage record of an impossible array");
   }
   StorageMeta meta;
   meta.id = id;

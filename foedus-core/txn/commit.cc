@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/txn/commit_phases.h"
@@ -37,7 +38,8 @@ Status commit_read_only(occ::TxnContext* txn, Epoch* epoch) {
   return {};
 }
 
-// Algorithm 2, with write set, read set, pointer set and page-version set.
+// Algorithm 2, with write set, read set, pointer set and page-version set. Allocates, if at all,
+// before all of the write set is locked.
 Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
   FOEDUS_CHECK(lock_write_set(txn));
   FOEDUS_SYNC_POINT("commit:locked");
@@ -69,14 +71,18 @@ Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
 Status commit(occ::TxnContext* txn, Epoch* epoch) {
   FOEDUS_INVARIANT(txn->is_open());
   Status status;
-  if (txn->is_doomed()) {
-    status = txn->conflict(ConflictReason::kNone, nullptr);
-  } else if (txn->isolation() != Isolation::kSerializable) {
-    *epoch = Epoch();
-  } else if (txn->write_set().is_empty()) {
-    status = commit_read_only(txn, epoch);
-  } else {
-    status = commit_writes(txn, epoch);
+  try {
+    if (txn->is_doomed()) {
+      status = txn->conflict(ConflictReason::kNone, nullptr);
+    } else if (txn->isolation() != Isolation::kSerializable) {
+      *epoch = Epoch();
+    } else if (txn->write_set().is_empty()) {
+      status = commit_read_only(txn, epoch);
+    } else {
+      status = commit_writes(txn, epoch);
+    }
+  } catch (const std::bad_alloc& thrown) {
+    status = base::out_of_memory(thrown);
   }
   if (!status.is_ok()) {
     rollback(txn, true);

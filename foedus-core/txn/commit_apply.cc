@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
 
@@ -66,6 +67,7 @@ void publish_records(occ::TxnContext* txn, page::Tid tid) {
     }
     // order: release, pairs with load_tid() of readers: the payload is complete.
     record->tid.store_release(tid.with(deleted ? page::Tid::kDeleted : 0).word());
+    FOEDUS_SYNC_POINT("commit:record_published");
     // Null: held since get_for_update, and released at the end.
     if (waiter != nullptr) occ::unlock(&record->lock, waiter);
   }

@@ -1,6 +1,7 @@
 // The lock phase: lines 1 to 5 of algorithm 2. Resolve moved records, sort by address, lock, and
 // look a second time: a split may have moved a record between the look and the lock.
 #include <algorithm>
+#include <new>
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/storage/dispatch.h"
@@ -99,7 +100,12 @@ Status lock_write_set(occ::TxnContext* txn) {
     FOEDUS_CHECK(resolve_moved(txn));
     txn->write_set().sort();
     FOEDUS_SYNC_POINT("commit:before_lock");
-    FOEDUS_CHECK(lock_sorted(txn));
+    try {
+      FOEDUS_CHECK(lock_sorted(txn));
+    } catch (const std::bad_alloc&) {
+      unlock_write_set(txn);
+      throw;
+    }
     const bool moved_again =
         std::any_of(writes.begin(), writes.end(),
                     [](const occ::WriteEntry& entry) { return has_moved(*entry.record); });

@@ -9,6 +9,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/log/log_record.h"
 #include "foedus-core/storage/array/array_page.h"
+#include "foedus-core/storage/array/array_page_check.h"
 #include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
@@ -119,11 +120,11 @@ class OpenPages {
       return {};
     }
     FOEDUS_CHECK(composition_.previous->read(old, block.header()));
-    const page::PageHeader& header = *block.header();
-    if (header.kind == kind && header.level == level && header.storage_id == meta_.id &&
-        header.kind_word == first_index) {
-      return {};
-    }
+    const bool is_good =
+        storage::array::is_page_of(*block.header(), meta_.id, level, first_index) &&
+        (level != 0 || storage::array::has_quiet_records(*block.as<ArrayBorderPage>(), shape_,
+                                                         Epoch(Epoch::kMax)));
+    if (is_good) return {};
     Status status =
         Status::error(ErrorCode::kCorruption,
                       "snapshot page " + std::to_string(old.word()) + " is not the page of level " +

@@ -1,81 +1,33 @@
 #include "gleaner/compose/masstree_old_page.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
-#include "foedus-core/page/overflow_page.h"
-#include "foedus/options.h"
+#include "foedus-core/storage/masstree/masstree_page_check.h"
 
 namespace foedus::gleaner {
 
 using page::SnapshotPageId;
 using storage::masstree::BorderPage;
 using storage::masstree::InteriorPage;
-using storage::masstree::kCapacityMin;
 using storage::masstree::Slot;
 using storage::masstree::TreePage;
 
 namespace {
 
-// Whether the slot and all that it names lies in the page's heap.
-bool is_slot_good(BorderPage* page, Slot slot) {
-  if (slot.offset() < page->heap_begin || slot.offset() % 16 != 0) return false;
-  if (slot.offset() + slot.record_bytes() > page::kPageBytes) return false;
-  if (slot.capacity() < kCapacityMin) return false;
-  const page::Tid tid = page->record(slot)->load_tid();
-  if (tid.is_next_layer() != slot.is_layer()) return false;
-  if (tid.without(page::Tid::kNextLayer).word() % (page::Tid::kFlags + 1) != 0) return false;
-  if (slot.is_layer()) {
-    return slot.key_bytes() == Slot::kLayerKeyBytes &&
-           !page->layer_pointer(slot)->load().snapshot_page.is_null();
-  }
-  if (slot.key_bytes() > kMaxKeyBytes) return false;
-  if (slot.is_snapshot_overflow()) return !old_record(page, slot).chain.is_null();
-  return slot.payload_bytes() <= std::min(slot.capacity(), page::kInlinePayloadBytesMax);
-}
-
-bool is_border_good(BorderPage* page) {
-  const page::PageVersion version = page->header.load_version();
-  const unsigned keys = version.keys();
-  if (keys > BorderPage::kKeysMax) return false;
-  if (page->heap_begin > page::kPageBytes) return false;
-  if (page->heap_begin < BorderPage::kBodyBegin + BorderPage::directory_bytes(keys)) return false;
-  for (unsigned i = 0; i < keys; ++i) {
-    const Slot slot = page->slot(i);
-    if (!page->contains(page->slice(i)) || !is_slot_good(page, slot)) return false;
-    if (i == 0 || page->slice(i - 1) < page->slice(i)) continue;
-    if (page->slice(i - 1) > page->slice(i)) return false;
-    if (page->slot(i - 1).key_class() >= slot.key_class()) return false;
-  }
-  return true;
-}
-
-bool is_interior_good(InteriorPage* page) {
-  const unsigned keys = page->header.load_version().keys();
-  if (keys > InteriorPage::kSeparatorsMax) return false;
-  std::uint64_t low = page->low;
-  for (unsigned i = 0; i <= keys; ++i) {
-    if (page->child(i).load().snapshot_page.is_null()) return false;
-    if (i == keys) break;
-    if (page->separator(i) <= low || page->separator(i) > page->last) return false;
-    low = page->separator(i);
-  }
-  return true;
-}
-
 bool is_page_good(const Composition& composition, const Subtree& expected, std::uint8_t layer,
                   PageBlock* block) {
   TreePage* const page = TreePage::of(block->header());
   const page::PageHeader& header = page->header;
-  const page::PageKind kind = header.level == 0 ? page::PageKind::kMasstreeBorder
-                                                : page::PageKind::kMasstreeInterior;
-  if (header.kind != kind || header.storage_id != composition.meta->id) return false;
-  if (expected.level != kAnyLevel && header.level != expected.level) return false;
-  if (header.layer != layer) return false;
+  const std::uint32_t level = expected.level == kAnyLevel ? header.level : expected.level;
+  if (!storage::masstree::is_page_of(header, composition.meta->id, layer, level)) return false;
   if (page->low != expected.range.begin || page->last != expected.range.last) return false;
-  return header.level == 0 ? is_border_good(BorderPage::of(page))
-                           : is_interior_good(InteriorPage::of(page));
+  // Of the epochs it was asked by who read it.
+  const page::BrokenRule broken =
+      header.level == 0
+          ? storage::masstree::broken_rule(*BorderPage::of(page), Epoch(Epoch::kMax))
+          : storage::masstree::broken_rule(*InteriorPage::of(page));
+  return broken == nullptr;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/page/tid.h"
 #include "gleaner/handoff/compaction.h"
 
@@ -62,6 +63,11 @@ std::uint64_t Mapper::step() {
     state_ = *next;
   }
   return state_ == State::kDone ? kUntilNotified : 0;
+}
+
+std::uint64_t Mapper::step_failed(const std::bad_alloc& thrown) noexcept {
+  end(base::out_of_memory(thrown));
+  return kUntilNotified;
 }
 
 void Mapper::end(Status status) {

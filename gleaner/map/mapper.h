@@ -50,6 +50,7 @@ class Mapper : public base::Task {
   const char* name() const override { return "mapper"; }
   bool is_background() const override { return true; }
   std::uint64_t step() override;
+  std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
 
   // order: acquire, pairs with the release in end(): status and counts are final.
   bool is_done() const { return is_done_.load_acquire() != 0; }

@@ -4,7 +4,7 @@
 #include <deque>
 #include <memory>
 
-#include "foedus-core/storage/hash/hash_page.h"
+#include "foedus-core/storage/hash/hash_page_check.h"
 #include "gleaner/reclaim/relocation.h"
 
 namespace foedus::gleaner {
@@ -21,10 +21,12 @@ class HashMove {
  public:
   explicit HashMove(Relocation* relocation) : relocation_(*relocation) {}
 
-  Result<SnapshotPageId> move(SnapshotPageId id) {
+  // `bits` of the hash lead to it.
+  Result<SnapshotPageId> move(SnapshotPageId id, unsigned bits) {
     if (!relocation_.is_wanted(id)) return id;
     const auto block = std::make_unique<PageBlock>();
     FOEDUS_CHECK(relocation_.read(id, PageKind::kHashInterior, PageKind::kHashBin, block.get()));
+    if (block->header()->flags != bits) return relocation_.corrupt(id, "of another prefix");
     if (block->header()->kind == PageKind::kHashBin) return move_bin(id, block.get());
     return move_interior(id, block.get());
   }
@@ -36,7 +38,8 @@ class HashMove {
     for (std::uint32_t digit = 0; digit < HashInteriorPage::kPointers; ++digit) {
       if (page->owner_of(digit) != digit) continue;
       const SnapshotPageId child = page->pointers[digit].load().snapshot_page;
-      FOEDUS_TRY(const SnapshotPageId moved, move(child));
+      FOEDUS_TRY(const SnapshotPageId moved,
+                 move(child, storage::hash::bits_below(*page, digit)));
       if (moved == child) continue;
       page->pointers[digit].store({page::VolatilePageId(), moved});
       is_changed = true;
@@ -121,7 +124,7 @@ class HashMove {
 }  // namespace
 
 Result<SnapshotPageId> move_hash(Relocation* relocation) {
-  return HashMove(relocation).move(relocation->storage().root);
+  return HashMove(relocation).move(relocation->storage().root, 0);
 }
 
 }  // namespace foedus::gleaner

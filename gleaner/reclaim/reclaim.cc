@@ -7,6 +7,7 @@
 #include "foedus-core/snapshot/leftovers.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
+#include "foedus-core/storage/page_check.h"
 #include "gleaner/reclaim/relocation.h"
 
 namespace foedus::gleaner {
@@ -44,7 +45,9 @@ Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manif
                                    ReclaimCounts* counts) {
   FOEDUS_CHECK(snapshot::remove_leftovers(device));
   const Victims looked_for(victims);
-  snapshot::SnapshotFiles files(device);
+  snapshot::SnapshotFiles files(device, [&manifest](const page::PageHeader& page) {
+    return storage::broken_rule(page, manifest.covered);
+  });
   snapshot::Manifest moved = manifest;
   moved.number = page::SnapshotNumber{static_cast<std::uint32_t>(manifest.number) + 1};
   FOEDUS_TRY(const auto writer, snapshot::SnapshotWriter::create(device, moved.number, kSoc));

@@ -5,6 +5,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 
 namespace foedus::gleaner {
 
@@ -81,8 +82,12 @@ Reducer::Reducer(base::Runtime* runtime, base::WaitPoint* finished, device::Devi
 }
 
 Reducer::~Reducer() {
-  // An error leaves a file that the next glean removes.
-  const Status ignored = remove_runs();
+  give_up_runs();
+}
+
+// An error leaves files that the next glean removes.
+void Reducer::give_up_runs() {
+  const Status ignored = base::catching([this] { return remove_runs(); });
   static_cast<void>(ignored.is_ok());
 }
 
@@ -105,14 +110,17 @@ std::uint64_t Reducer::step() {
   return is_idle ? kUntilNotified : 0;
 }
 
+std::uint64_t Reducer::step_failed(const std::bad_alloc& thrown) noexcept {
+  end(base::out_of_memory(thrown));
+  return kUntilNotified;
+}
+
 void Reducer::end(Status status) {
   state_ = State::kDone;
   status_ = std::move(status);
   if (!status_.is_ok()) {
     inbox_.fail();
-    // The first error is the one to report.
-    const Status ignored = remove_runs();
-    static_cast<void>(ignored.is_ok());
+    give_up_runs();  // the first error is the one to report
   }
   // order: release, pairs with is_done().
   is_done_.store_release(1);

@@ -73,6 +73,7 @@ class Reducer : public base::Task {
   const char* name() const override { return "reducer"; }
   bool is_background() const override { return true; }
   std::uint64_t step() override;
+  std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
 
   // order: acquire, pairs with the release in end(): status, counts and streams are there.
   bool is_done() const { return is_done_.load_acquire() != 0; }
@@ -104,6 +105,7 @@ class Reducer : public base::Task {
   Result<std::unique_ptr<RunReader>> open_run(const RunId& run, std::size_t place);
   Status finish();
   Status remove_runs();
+  void give_up_runs();
   void end(Status status);
 
   base::Runtime* const runtime_;

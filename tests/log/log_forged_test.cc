@@ -77,6 +77,19 @@ void expect_frame_refused(std::size_t field, T value, const std::string& why) {
   expect_refused(&device, why);
 }
 
+// What a clock that begins above it would count to.
+TEST(LogForged, an_epoch_beyond_all_others_is_refused) {
+  for (const std::uint64_t epoch : {Epoch::kMax + 1, ~std::uint64_t{0}}) {
+    FailingDevice device;
+    make_log(&device, true);
+    for (const std::uint64_t slot : {std::size_t{0}, kBlockBytes}) {
+      poke(&device, std::string(kSavepointName), slot + offsetof(Savepoint, durable_epoch), epoch);
+    }
+    reseal_savepoint(&device);
+    expect_refused(&device, "an epoch");
+  }
+}
+
 TEST(LogForged, a_frame_of_another_place_is_refused) {
   const std::string why = kFirst + ": no valid frame at offset 8192";
   expect_frame_refused(offsetof(FrameHeader, magic), std::uint32_t{1}, why);

@@ -46,7 +46,7 @@ class Runtime : public foedus::base::Runtime {
   void notify(foedus::base::Task*) override {
     if (kRings) bell_.ring();
   }
-  bool wait(foedus::base::WaitPoint*, std::uint64_t, const std::function<bool()>& ready) override {
+  bool wait(foedus::base::WaitPoint*, std::uint64_t, foedus::base::Ready ready) override {
     while (!ready()) rl::yield(1, MODEL_HERE);
     return true;
   }

@@ -65,6 +65,30 @@ struct Shifting : model::Suite<Scenario, 2> {
     parent->header.store_version(version.plus_key());
   }
 
+  // Joins them again.
+  void join() {
+    const occ::LockGuard guard(&page->header.lock);
+    InteriorPage* const parent_ = page;
+    constexpr unsigned at_ = 0;
+    const unsigned keys_ = page->header.load_version().keys();
+    parent_->child(at_).store(kMoved);
+    // from foedus-core/storage/masstree/masstree_pair.cc:
+    //     for (unsigned i = at_; i + 1 < keys_; ++i) {
+    //       parent_->set_separator(i, parent_->separator(i + 1));
+    //       FOEDUS_SYNC_POINT("masstree:pair_shifting");
+    //       parent_->child(i + 1).store(parent_->child(i + 2).load());
+    //     }
+    for (unsigned i = at_; i + 1 < keys_; ++i) {
+      parent_->set_separator(i, parent_->separator(i + 1));
+      parent_->child(i + 1).store(parent_->child(i + 2).load());
+    }
+    // from foedus-core/storage/masstree/masstree_pair.cc:
+    //     const std::uint32_t joins = (parent_->header.load_version().layers() + 1) & 0xffff;
+    //     parent_->header.store_version(page::PageVersion(keys_ - 1, joins));
+    const std::uint32_t joins = (parent_->header.load_version().layers() + 1) & 0xffff;
+    parent_->header.store_version(page::PageVersion(keys_ - 1, joins));
+  }
+
   // True: what was observed is believed to be there still.
   bool look_again() {
     for (unsigned tries = 0;;) {
@@ -106,6 +130,18 @@ struct Changed : Shifting<Changed> {
   }
 };
 
+// The same, and what was adopted is joined again: pages and numbers of keys are as they were.
+struct ChangedAndJoined : Shifting<ChangedAndJoined> {
+  void before() { make(kInstalled); }
+  void thread(unsigned index) {
+    if (index == 0) {
+      shift();
+      return join();
+    }
+    model::require(!look_again(), "an install is not missed");
+  }
+};
+
 // Nothing has changed; who looks in the midst of shifts may conflict, others do not.
 struct Unchanged : Shifting<Unchanged> {
   void before() { make(kObserved); }
@@ -121,6 +157,7 @@ struct Unchanged : Shifting<Unchanged> {
 int main(int argc, char** argv) {
   model::Protocol protocol{"shifts",
                            {model::scenario<Changed>("an install is not missed", 3),
+                            model::scenario<ChangedAndJoined>("it is joined again", 2),
                             model::scenario<Unchanged>("no change", 2)},
                            {},
                            {"record_lock.h", "dual_page_pointer.h"}};

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "foedus-core/base/clock.h"
@@ -108,6 +109,35 @@ TEST_F(WriteSetTest, MovedRecordsKeepTheirChain) {
   EXPECT_EQ(set_[2].place, 9u);
   add(further, LogRecordType::kWriteAt);
   EXPECT_EQ(chain(from), (Orders{0, 2, 3}));
+}
+
+// Also those that a later put of the whole hides from readers.
+TEST_F(WriteSetTest, EveryWriteOfAMovedRecordMoves) {
+  page::RecordHeader* const from = record();
+  page::RecordHeader* const to = record();
+  add(from, LogRecordType::kIncrement);
+  add(from, LogRecordType::kPut);
+  add(from, LogRecordType::kWriteAt);
+  set_.move(from, to, 7);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(set_[i].record, to) << i;
+    EXPECT_EQ(set_[i].place, 7u) << i;
+  }
+}
+
+// All sessions lock in this order, and a record's writes are applied in that of the calls.
+TEST_F(WriteSetTest, EntriesAreSortedByAddressAndThenByCall) {
+  page::RecordHeader records[3];
+  for (const std::size_t i : {2u, 0u, 1u, 2u, 0u, 2u}) add(&records[i], LogRecordType::kIncrement);
+  set_.sort();
+  std::vector<std::pair<const page::RecordHeader*, std::uint32_t>> sorted;
+  for (const WriteSet::Sorted& one : set_.sorted()) {
+    EXPECT_EQ(one.record, one.entry->record);
+    sorted.emplace_back(one.record, one.entry->order);
+  }
+  const decltype(sorted) expected = {{&records[0], 1}, {&records[0], 4}, {&records[1], 2},
+                                     {&records[2], 0}, {&records[2], 3}, {&records[2], 5}};
+  EXPECT_EQ(sorted, expected);
 }
 
 TEST(PageSetTest, OwnChangesAreFollowedOnlyFromWhatWasTrue) {

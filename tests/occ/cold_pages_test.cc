@@ -57,6 +57,7 @@ class ColdPagesTest : public ::testing::Test {
       Status status;
       const page::PageHeader* const page = cold_.page(page_of(i), &status);
       ASSERT_NE(page, nullptr) << i << ": " << status.message();
+      ASSERT_NE(pin_of(kSession), 0u) << i << ": also if it was waited for";
       ASSERT_TRUE(is_page(page, page_of(i)));
     }
   }
@@ -149,7 +150,7 @@ TEST_F(ColdPagesTest, WaitsWhileAnotherSearchHoldsTheFrames) {
   runtime_.stop(&search);
 }
 
-// Nothing else is to be had: the answer is an error, after a tenth of a second, and no state of it.
+// Nothing else is to be had: the answer is an error, after five seconds, and no state of it.
 TEST_F(ColdPagesTest, SaysOutOfMemoryAfterAWhileAndWorksAgainLater) {
   clock_.pin_cache(7);
   Status status;
@@ -160,8 +161,8 @@ TEST_F(ColdPagesTest, SaysOutOfMemoryAfterAWhileAndWorksAgainLater) {
     is_found = cold_.page(page_of(i), &status) != nullptr;
     if (is_found) continue;
     EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory);
-    EXPECT_GE(runtime_.now_us() - begin_us, 100'000u);
-    EXPECT_LT(runtime_.now_us() - begin_us, 150'000u);
+    EXPECT_GE(runtime_.now_us() - begin_us, 5'000'000u);
+    EXPECT_LT(runtime_.now_us() - begin_us, 5'050'000u);
   }
   EXPECT_EQ(i, kFrames);
   EXPECT_EQ(waits_with_a_pin, 0u);

@@ -53,6 +53,27 @@ TEST(OptimisticReadTest, NoPayloadIsTorn) {
   writer.join();
 }
 
+// A writer that comes and goes while the payload is copied, or has come by the end of the copy.
+TEST(OptimisticReadTest, ACopyUnderTwoTidsIsMadeAgain) {
+  const page::Tid before(Epoch(3), 1);
+  const page::Tid behind(Epoch(3), 2);
+  for (const page::Tid during : {behind, before.with(page::Tid::kBeingWritten)}) {
+    page::RecordHeader header;
+    header.tid.store_relaxed(before.word());
+    page::Tid observed;
+    unsigned copies = 0;
+    EXPECT_EQ(optimistic_read(header, &observed,
+                              [&](page::Tid) {
+                                if (copies++ == 0) header.tid.store_relaxed(during.word());
+                              }),
+              during == behind);
+    EXPECT_EQ(copies, during == behind ? 2u : 1u);
+    if (during == behind) {
+      EXPECT_EQ(observed, behind);
+    }
+  }
+}
+
 TEST(OptimisticReadTest, AMarkThatStaysIsGivenUp) {
   page::RecordHeader header;
   header.tid.store_relaxed(page::Tid::kBeingWritten);
@@ -102,10 +123,12 @@ class OverlayTest : public ::testing::Test {
 
   storage::Storages all_;
   StorageControl control_{storage_meta::StorageMeta{.id = page::StorageId{77}, .name = "none"}};
-  struct {
+  // A page, for a record lies in one (P8).
+  struct alignas(page::kPageBytes) {
+    page::PageHeader page;
     page::RecordHeader header;
     char payload[64];
-  } record_;
+  } record_{};
   std::uint32_t base_bytes_ = 0;
 };
 

@@ -111,6 +111,7 @@ TEST(PageHeader, HasTheFieldsOfTheFormatAtTheirOffsets) {
   EXPECT_EQ(offsetof(PageHeader, layer), 18u);
   EXPECT_EQ(offsetof(PageHeader, flags), 19u);
   EXPECT_EQ(offsetof(PageHeader, last_soc), 20u);
+  EXPECT_EQ(offsetof(PageHeader, is_used), 22u);
   EXPECT_EQ(offsetof(PageHeader, lock), 24u);
   EXPECT_EQ(offsetof(PageHeader, version), 32u);
   EXPECT_EQ(offsetof(PageHeader, birth_version), 40u);

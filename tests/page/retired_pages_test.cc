@@ -27,7 +27,7 @@ class RetiredPagesTest : public ::testing::Test {
     return reinterpret_cast<PageHeader*>(chunks_.back()->bytes);
   }
   void push(RetiredPages* pages, std::uint64_t number, std::uint64_t stamp) {
-    if (!pages->has_room()) pages->add_chunk(new_chunk());
+    if (!pages->has_room() && !pages->try_add_chunk(new_chunk())) FAIL();
     pages->push(VolatilePageId(0, number), stamp);
   }
   std::uint64_t pop(RetiredPages* pages) {

@@ -69,7 +69,8 @@ class Gleaned {
     root_ = *composed;
   }
   // Its pages take the place of volatile ones, of so many or a few more, by the last session.
-  occ::InstallCounts install(std::uint64_t pages_to_drop = ~std::uint64_t{0}) {
+  occ::InstallCounts install(std::uint64_t pages_to_drop = ~std::uint64_t{0},
+                             bool spares_used = false) {
     const std::uint32_t number = static_cast<std::uint32_t>(taken_.size()) - 1;
     Storages::Session& session = all_.session(number);
     session.begin();
@@ -86,6 +87,7 @@ class Gleaned {
                                                         .covered = covered_,
                                                         .session = number,
                                                         .pages_to_drop = pages_to_drop,
+                                                        .spares_used = spares_used,
                                                         .files = files},
                                                        root_);
     session.rollback();
@@ -97,6 +99,9 @@ class Gleaned {
     clean_installs_ += is_clean ? 1 : 0;
     return counts.is_ok() ? *counts : occ::InstallCounts();
   }
+  // As an engine that is short of memory does it, which forgets what was used before this.
+  occ::InstallCounts spare_and_install() { return install(~std::uint64_t{0}, true); }
+  void forget_uses() { install(1, true); }
   // O16. What is volatile leads to pages of the snapshot that was the last to be installed without
   // anything left, or of later ones. REQUIRES: no session is in a call.
   void check_leads() {

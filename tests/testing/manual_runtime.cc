@@ -16,6 +16,7 @@ std::size_t ManualRuntime::index_of(base::Task* task) const {
 void ManualRuntime::start(base::Task* task) {
   FOEDUS_INVARIANT(index_of(task) == entries_.size(), task->name());
   const bool is_starved = !starved_.empty() && task->name() == starved_;
+  due_.reserve(entries_.size() + 1);
   entries_.push_back({task, now_us_, false, false, is_starved});
 }
 
@@ -26,7 +27,8 @@ void ManualRuntime::starve(std::string_view name) {
 
 void ManualRuntime::stop(base::Task* task) {
   const std::size_t index = index_of(task);
-  FOEDUS_INVARIANT(index < entries_.size() && !entries_[index].is_running, task->name());
+  if (index == entries_.size()) return;
+  FOEDUS_INVARIANT(!entries_[index].is_running, task->name());
   entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
@@ -42,7 +44,7 @@ void ManualRuntime::step_entry(std::size_t index) {
   entries_[index].is_running = true;
   entries_[index].notified = false;
   ++step_count_;
-  const std::uint64_t rest_us = task->step();
+  const std::uint64_t rest_us = task->take_step();
   const std::size_t after = index_of(task);  // others may have come and gone meanwhile
   Entry& entry = entries_[after];
   entry.is_running = false;
@@ -57,19 +59,19 @@ void ManualRuntime::step(base::Task* task) {
 }
 
 bool ManualRuntime::step_one(std::uint64_t until_us) {
-  std::vector<std::size_t> due;
+  due_.clear();
   std::uint64_t earliest_us = base::Task::kUntilNotified;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].is_running || entries_[i].is_starved) continue;
-    if (entries_[i].due_us <= now_us_) due.push_back(i);
+    if (entries_[i].due_us <= now_us_) due_.push_back(i);
     earliest_us = std::min(earliest_us, entries_[i].due_us);
   }
-  if (due.empty()) {
+  if (due_.empty()) {
     if (earliest_us == base::Task::kUntilNotified || earliest_us > until_us) return false;
     now_us_ = earliest_us;
     return step_one(until_us);
   }
-  step_entry(due[random_.below(due.size())]);
+  step_entry(due_[random_.below(due_.size())]);
   return true;
 }
 
@@ -84,8 +86,7 @@ void ManualRuntime::run_due(std::uint64_t steps_max) {
   }
 }
 
-bool ManualRuntime::wait(base::WaitPoint*, std::uint64_t timeout_us,
-                         const std::function<bool()>& ready) {
+bool ManualRuntime::wait(base::WaitPoint*, std::uint64_t timeout_us, base::Ready ready) {
   const bool has_limit = timeout_us <= kForever - now_us_ && timeout_us < patience_us_;
   const std::uint64_t end_us = now_us_ + (has_limit ? timeout_us : patience_us_);
   while (!ready()) {

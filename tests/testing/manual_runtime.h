@@ -4,7 +4,6 @@
 // waits inside its step is not stepped again until it returns).
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +37,7 @@ class ManualRuntime : public base::Runtime {
   void start(base::Task* task) override;
   void stop(base::Task* task) override;
   void notify(base::Task* task) override;
-  bool wait(base::WaitPoint* point, std::uint64_t timeout_us,
-            const std::function<bool()>& ready) override;
+  bool wait(base::WaitPoint* point, std::uint64_t timeout_us, base::Ready ready) override;
   void wake(base::WaitPoint* point) override;
   void pause(std::uint64_t microseconds) override { run_for(microseconds); }
 
@@ -57,6 +55,7 @@ class ManualRuntime : public base::Runtime {
   base::Random random_;
   std::string starved_;  // a name; empty: none
   std::vector<Entry> entries_;
+  std::vector<std::size_t> due_;  // of step_one(); has room for all: only start() allocates
   std::uint64_t now_us_ = 1'000'000;
   std::uint64_t step_count_ = 0;
   std::uint64_t patience_us_ = 3'600'000'000;

@@ -35,6 +35,10 @@ if(FOEDUS_SANITIZE)
   add_compile_options(
     -fsanitize=${FOEDUS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${FOEDUS_SANITIZE})
+  if(FOEDUS_SANITIZE MATCHES "address")
+    # AddressSanitizer stops at a null pointer by itself; the check takes a third of a build.
+    add_compile_options(-fno-sanitize=null)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Instrumented code confuses GCC's flow analysis; the release build keeps these as errors.
     add_compile_options(-Wno-error=maybe-uninitialized -Wno-error=stringop-overflow

@@ -69,7 +69,7 @@ function(foedus_cc_tests)
         target_link_libraries(${target} PRIVATE foedus_${folder})
       endif()
     endforeach()
-    if(file MATCHES "^tools/")
+    if(file MATCHES "^(tools|hostile)/")
       get_property(tools GLOBAL PROPERTY FOEDUS_TOOL_LIBRARIES)
       target_link_libraries(${target} PRIVATE ${tools})
     endif()
@@ -101,8 +101,8 @@ function(foedus_python_tests)
     "${PROJECT_SOURCE_DIR}/tools/check_layers.py" --root "${PROJECT_SOURCE_DIR}")
   foedus_add_python_test(habits/tidy habits 60
     "${PROJECT_SOURCE_DIR}/tools/tidy.py" --root "${PROJECT_SOURCE_DIR}")
-  foedus_add_python_test(habits/durability_lines habits 60
-    "${PROJECT_SOURCE_DIR}/tools/durability_lines.py" --root "${PROJECT_SOURCE_DIR}" --check)
+  foedus_add_python_test(habits/planted_bugs habits 60
+    "${PROJECT_SOURCE_DIR}/tools/planted_bugs.py" --root "${PROJECT_SOURCE_DIR}" --check)
 endfunction()
 
 # foedus_add_python_test(<name> <labels> <timeout> <command>...)

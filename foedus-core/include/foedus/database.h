@@ -83,6 +83,8 @@ struct Stats {
   std::uint64_t glean_cpu_us = 0;      // processor time that they took, of all threads
   std::uint64_t snapshot_pages_written = 0;
   std::uint64_t volatile_pages_dropped = 0;
+  // Times that one stayed because it had been used since the glean before.
+  std::uint64_t volatile_pages_spared = 0;
   std::uint64_t cache_bytes = 0;  // of snapshot pages in memory
   std::uint64_t cache_hits = 0;   // estimated
   std::uint64_t cache_misses = 0;
@@ -120,6 +122,7 @@ struct GleanReport {
   std::uint64_t pages_total = 0;    // of all its files
   std::uint64_t pages_dropped = 0;  // volatile pages that gave way to the snapshot's
   std::uint64_t pages_kept = 0;     // volatile pages that changed since, or were in use
+  std::uint64_t pages_spared = 0;   // of them, those that stayed because they are hot
   std::uint64_t catalog_us = 0;     // looking for the catalog in a log that was found
   std::uint64_t map_reduce_us = 0;  // until all records were sorted
   std::uint64_t compose_us = 0;     // and until it was durable
@@ -194,6 +197,7 @@ class Database {
   // Removes the storage and all its records. kNotFound. Durable when it returns. Transactions that
   // use it meanwhile get kNotFound or commit before it.
   Status drop_storage(std::string_view name);
+  // Empty if there is no memory for it, as snapshots() and stats().
   std::vector<StorageInfo> storages() const;
 
   // ---- transactions --------------------------------------------------------------------------

@@ -57,7 +57,7 @@ struct GleanOptions {
   // log as the last one. Where changes fall all over a large database it is this that bounds the
   // time of recovery, and fewer pages mean more writing. From four times as many on writing
   // transactions are slowed, at eight times they wait. 0: not by pages. At least 1024.
-  std::uint64_t pages = 65'536;
+  std::uint64_t pages = 32'768;
   // And when the newest snapshot is so old and there is any log behind it, in microseconds. 0: not
   // by time.
   std::uint64_t interval_us = 60'000'000;

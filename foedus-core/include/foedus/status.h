@@ -3,7 +3,8 @@
 // exception crosses the interface. Both are [[nodiscard]]; a success costs two stores and no
 // allocation, and neither does any error that a transaction meets (conflict, not_found, ...). An
 // error keeps what it needs to explain itself: table name, key preview, errno, and for errors of
-// files a text. Copyable, movable, not tied to the lifetime of a database.
+// files a text, unless there is no memory for it. Copyable, movable, not tied to the lifetime of
+// a database.
 
 #include <cstdint>
 #include <cstring>
@@ -30,9 +31,11 @@ enum class ErrorCode : std::uint16_t {
   kInvalidArgument = 4,
   // A key or value above its limit, or a transaction above the size of its log buffer.
   kTooLarge = 5,
-  // Options::memory_bytes is spent. Reads go on; writers may try again after memory came back.
+  // Options::memory_bytes is spent, or the system gave no memory, mapping or thread to the process.
+  // Reads that need none go on; writers may try again after memory came back.
   kOutOfMemory = 6,
-  // The file system is full. Reads go on; commits work again once there is room.
+  // The file system is full, or a file would exceed the process's limit of its size (RLIMIT_FSIZE).
+  // Reads go on; commits work again once there is room.
   kOutOfSpace = 7,
   // A file could not be read, written or synced. message() names the file and errno.
   kIoError = 8,
@@ -80,11 +83,11 @@ class [[nodiscard]] Status {
   Status() = default;
   Status(ErrorCode code) : code_(code) {}  // NOLINT: `return ErrorCode::kNotFound;` reads well
   ~Status() { delete detail_; }
-  Status(const Status& other) { copy_from(other); }
+  Status(const Status& other) noexcept { copy_from(other); }
   Status(Status&& other) noexcept {
     if (!other.is_ok()) move_from(other);
   }
-  Status& operator=(const Status& other) {
+  Status& operator=(const Status& other) noexcept {
     if (this != &other) {
       delete std::exchange(detail_, nullptr);
       copy_from(other);
@@ -100,10 +103,11 @@ class [[nodiscard]] Status {
   }
 
   // An error with a text that says what happened, to which file or option, and what to do.
-  static Status error(ErrorCode code, std::string detail);
-  // The same for a failed system call: adds errno's number and text. ENOSPC and EDQUOT become
-  // kOutOfSpace, whatever `code` says.
-  static Status system_error(ErrorCode code, std::string detail, int error_number);
+  static Status error(ErrorCode code, std::string detail) noexcept;
+  static Status error(ErrorCode code, const char* detail) noexcept;
+  // The same for a failed system call: adds errno's number and text. ENOSPC, EDQUOT and EFBIG
+  // become kOutOfSpace, whatever `code` says.
+  static Status system_error(ErrorCode code, std::string detail, int error_number) noexcept;
   static Status conflict(ConflictReason reason) {
     Status status(ErrorCode::kConflict);
     status.reason_ = reason;
@@ -134,7 +138,7 @@ class [[nodiscard]] Status {
   Status& at_key(const void* key, std::size_t key_bytes);
 
  private:
-  void copy_from(const Status& other);
+  void copy_from(const Status& other) noexcept;
   void move_from(Status& other) noexcept;
 
   ErrorCode code_ = ErrorCode::kOk;

@@ -29,14 +29,14 @@ class Ticket {
   bool is_durable() const;
 
   // Waits until it is durable, and asks the clock to hurry. `timeout_us`: microseconds, at most.
-  // kTimeout: not yet. kIoError, kOutOfSpace: the log could not be written; the commit may be lost
-  // in a crash. Any thread. REQUIRES: the database is open.
+  // kTimeout: not yet. kIoError, kOutOfSpace, kOutOfMemory: the log could not be written; the
+  // commit may be lost in a crash. Any thread. REQUIRES: the database is open.
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
   Status wait_durable(std::uint64_t timeout_us = kForever) const;
 
   // Calls `callback` once, with success or the error of wait_durable(), from a thread of the engine
-  // or, if it is durable already, from this one. It must not block. Allocates. REQUIRES: the
-  // database is open; close() calls what is left.
+  // or, if it is durable already, from this one; also if there is no memory to keep it, with
+  // kOutOfMemory. It must not block. REQUIRES: the database is open; close() calls what is left.
   void on_durable(std::function<void(const Status&)> callback) const;
 
  private:

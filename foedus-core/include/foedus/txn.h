@@ -11,7 +11,9 @@
 //   kNotFound          also: the storage was dropped
 //   kTooLarge          a key or payload over its limit, or a transaction over half of the log
 //                      buffer
-//   kOutOfMemory       Options::memory_bytes is spent; nothing was changed by this operation
+//   kOutOfMemory       Options::memory_bytes is spent; nothing was changed by this operation. Or
+//                      the system gave the process no memory: the transaction can only end, and
+//                      all of its calls return this
 //   kIoError, kCorruption   a page of a snapshot cannot be read, or is damaged
 // A transaction of Isolation::kSnapshot reads what was committed up to the end of one epoch: a
 // storage that was made later is empty (an array: zeroes), one that was dropped since is kNotFound.
@@ -136,6 +138,7 @@ class Scan {
   friend class Txn;
   Scan(engine::ScanCursor* cursor, Status failure);
   void next();
+  void move();
 
   engine::ScanCursor* cursor_ = nullptr;  // owned by the session, borrowed until destruction
   bool started_ = false;

@@ -4,6 +4,7 @@
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
+#include "foedus-core/storage/array/array_page_check.h"
 #include "foedus-core/storage/array/array_pages.h"
 #include "foedus-core/storage/array/array_snapshot_read.h"
 
@@ -38,7 +39,7 @@ class ColdSearch {
         FOEDUS_SYNC_POINT("array:cold_read");
         ctx_.remember_pointer(pointer, holder, ids, control_);
         const page::PageHeader* const cold =
-            find_in_snapshot(ctx_, control_, path_, ids.snapshot_page, level);
+            find_in_snapshot(ctx_, control_, number_, path_, ids.snapshot_page, level);
         if (cold == nullptr) return {};
         return read_cold(const_cast<page::PageHeader*>(cold));
       } else {
@@ -63,15 +64,16 @@ class ColdSearch {
   // A7. One of several sessions wins; kAgain: this one did not, or `holder` has gone.
   Made make_volatile(page::DualPagePointer* pointer, page::PageHeader* holder,
                      const page::DualPageIds& ids, std::uint32_t level, page::PageHeader** page) {
-    std::uint64_t span = 1;
-    for (std::uint32_t i = 0; i < level; ++i) span *= ArrayInteriorPage::kPointers;
+    const std::uint64_t first = first_index_of(number_, level, shape_);
     const PageSource source{&ctx_.pool(), &ctx_.pages(), control_, ctx_.soc()};
-    page::PageHeader* const made =
-        make_page(source, level, number_ / span * span * shape_.records_per_page);
+    page::PageHeader* const made = make_page(source, level, first);
     if (made == nullptr) return Made::kFailed;
     const page::VolatilePageId id = made->volatile_id();
     if (!ids.snapshot_page.is_null()) {
-      const page::PageHeader* const cold = ctx_.cold_page(ids.snapshot_page);
+      const page::PageHeader* cold = ctx_.cold_page(ids.snapshot_page);
+      if (cold != nullptr && !may_be_volatile(*cold, level, first)) {
+        cold = ctx_.not_that_page(ids.snapshot_page);
+      }
       if (cold == nullptr) {
         release_page(source, made);
         return Made::kFailed;
@@ -90,6 +92,14 @@ class ColdSearch {
     ctx_.own_install(pointer, ids, {id, ids.snapshot_page});
     *page = made;
     return Made::kDone;
+  }
+
+  bool may_be_volatile(const page::PageHeader& cold, std::uint32_t level,
+                       std::uint64_t first) const {
+    if (!is_page_of(cold, control_->id(), level, first)) return false;
+    // What a snapshot covers is over, though perhaps newer than this transaction.
+    return level != 0 || has_quiet_records(reinterpret_cast<const ArrayBorderPage&>(cold), shape_,
+                                           ctx_.clock().current());
   }
 
   // A7. REQUIRES: nobody else can reach `page`, so that it still is what was read.
@@ -148,7 +158,10 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
   page::SnapshotPageId id = ids.snapshot_page;
   for (; level != 0 && !id.is_null(); --level) {
     const page::PageHeader* const page = ctx.cold_pages().cached(id);
-    if (page == nullptr) return;
+    const bool is_there =
+        page != nullptr && is_page_of(*page, control->id(), level,
+                                      first_index_of(number, level, shape));
+    if (!is_there) return;
     const auto* const interior = reinterpret_cast<const ArrayInteriorPage*>(page);
     id = interior->pointers[path.slots[level - 1]].load().snapshot_page;
   }
@@ -178,10 +191,11 @@ Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
   const occ::ColdReads reads(&ctx.cold_pages());
   const page::PageHeader* const page = ctx.cold_pages().cached(begun.cold_page);
   if (page == nullptr) return {};
-  FOEDUS_INVARIANT(page->storage_id == control->id(), begun.cold_page.word());
-  ctx.remember_pointer(pointer, begun.page, ids, control);
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
-  const std::uint64_t place = begun.number - shape.page_of(begun.number) * shape.records_per_page;
+  const std::uint64_t first = shape.page_of(begun.number) * shape.records_per_page;
+  if (!is_page_of(*page, control->id(), 0, first)) return {};  // who does not guess says so
+  ctx.remember_pointer(pointer, begun.page, ids, control);
+  const std::uint64_t place = begun.number - first;
   auto* const border = reinterpret_cast<ArrayBorderPage*>(const_cast<page::PageHeader*>(page));
   if (range != nullptr) {
     copy_wanted(record_at(border, place, shape), control->meta.payload_bytes, range);

@@ -6,6 +6,7 @@
 #include "foedus-core/occ/install.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/array/array_page.h"
+#include "foedus-core/storage/array/array_page_check.h"
 
 namespace foedus::storage::array {
 
@@ -46,8 +47,10 @@ class Installer {
     page::PageHeader* const page = installation_.pool->resolve(link.ids.volatile_page);
     FOEDUS_SYNC_POINT("array:installed");
     if (page->level != 0) FOEDUS_CHECK(children(page, snapshot));
+    const bool is_spared = page->level == 0 && installation_.spares(page);
+    if (is_spared) ++counts_.pages_spared;
     const bool dropped =
-        counts_.pages_dropped < installation_.pages_to_drop &&
+        !is_spared && counts_.pages_dropped < installation_.pages_to_drop &&
         (page->level != 0 ? drop_interior(link, page) : drop_border(link, page));
     ++(dropped ? counts_.pages_dropped : counts_.pages_kept);
     return {};
@@ -55,7 +58,7 @@ class Installer {
 
   Status children(page::PageHeader* page, page::SnapshotPageId snapshot) {
     page::SnapshotPageId below_it[ArrayInteriorPage::kPointers];
-    FOEDUS_CHECK(load_children(snapshot, page->level, below_it));
+    FOEDUS_CHECK(load_children(snapshot, *page, below_it));
     auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
     for (std::uint32_t i = 0; i < ArrayInteriorPage::kPointers; ++i) {
       FOEDUS_CHECK(below(&interior->pointers[i], page, below_it[i]));
@@ -64,14 +67,17 @@ class Installer {
   }
 
   // The ids in a snapshot page, all null if there is none: the page itself is not kept (O14).
-  Status load_children(page::SnapshotPageId snapshot, std::uint32_t level,
+  Status load_children(page::SnapshotPageId snapshot, const page::PageHeader& page,
                        page::SnapshotPageId* children) {
     if (snapshot.is_null()) return {};
     const occ::ColdReads reads(&cold_pages_);
     Status status;
     const page::PageHeader* const read = cold_pages_.page(snapshot, &status);
     if (read == nullptr) return status;
-    FOEDUS_INVARIANT(read->level == level, read->level, level, snapshot.word());
+    const page::StorageId storage = installation_.control->id();
+    if (!is_page_of(*read, storage, page.level, page.kind_word)) {
+      return occ::not_that_page(snapshot);
+    }
     const auto* const cold = reinterpret_cast<const ArrayInteriorPage*>(read);
     for (std::uint32_t i = 0; i < ArrayInteriorPage::kPointers; ++i) {
       children[i] = cold->pointers[i].load().snapshot_page;

@@ -89,6 +89,14 @@ constexpr std::uint32_t levels_of(std::uint64_t pages) {
   return levels;
 }
 
+// The index of the first record below the page of that level that leads to border page `number`.
+inline std::uint64_t first_index_of(std::uint64_t number, std::uint32_t level,
+                                    const ArrayShape& shape) {
+  std::uint64_t span = 1;
+  for (std::uint32_t i = 0; i < level; ++i) span *= ArrayInteriorPage::kPointers;
+  return number / span * span * shape.records_per_page;
+}
+
 inline page::RecordHeader* record_at(ArrayBorderPage* page, std::uint64_t place,
                                      const ArrayShape& shape) {
   return reinterpret_cast<page::RecordHeader*>(page->data + place * shape.record_bytes);

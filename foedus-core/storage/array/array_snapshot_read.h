@@ -15,11 +15,11 @@ namespace foedus::storage::array {
 // Stands for every page of zero records that nobody has made.
 const page::PageHeader* zero_page();
 
-// The border page at the end of `path`, from page `id` at `level` of it; a null id is a subtree of
-// zeroes. Null: TxnContext::no_page() says why.
+// Border page `number`, at the end of `path`, from page `id` at `level` of it; a null id is a
+// subtree of zeroes. Null: TxnContext::no_page() says why.
 const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
-                                         const Path& path, page::SnapshotPageId id,
-                                         std::uint32_t level);
+                                         std::uint64_t number, const Path& path,
+                                         page::SnapshotPageId id, std::uint32_t level);
 
 // Copies the part of the payload that `range` asks for, as it is in the snapshot in which the array
 // has `root`. kInvalidArgument: the index is out of range. kIoError, kCorruption, kOutOfMemory: a

@@ -86,7 +86,9 @@ class ColdSearch {
                                 control_);
           place->is_cold = true;
           const bool is_found =
-              find_in_snapshot(ctx_, control_, ids.snapshot_page, hash_, &place->bin);
+              find_in_snapshot(ctx_, control_, ids.snapshot_page,
+                               holder == nullptr ? 0 : bits_below(*holder, owner), hash_,
+                               &place->bin);
           return is_found ? Step::kDone : Step::kFailed;
         }
         const Step made = make_volatile(pointer, holder, ids, &page);
@@ -109,10 +111,7 @@ class ColdSearch {
   Step make_volatile(page::DualPagePointer* pointer, HashInteriorPage* holder,
                      const page::DualPageIds& ids, page::PageHeader** page) {
     page::PageHeader* const made =
-        ids.snapshot_page.is_null()
-            ? make_first(holder)
-            : copy_cold(source_, ids.snapshot_page,
-                        [this](page::SnapshotPageId id) { return ctx_.cold_page(id); });
+        ids.snapshot_page.is_null() ? make_first(holder) : copy(holder, ids.snapshot_page);
     if (made == nullptr) return Step::kFailed;
     const std::size_t reads = ctx_.reads().size();
     const std::size_t pointers = ctx_.pointers().size();
@@ -134,6 +133,22 @@ class ColdSearch {
     }
     *page = made;
     return Step::kDone;
+  }
+
+  // Null: TxnContext::no_page() says why. The digits of a pointer whose volatile half is null stay
+  // as they are (H2).
+  page::PageHeader* copy(const HashInteriorPage* holder, page::SnapshotPageId id) {
+    const unsigned bits =
+        holder == nullptr ? 0 : bits_below(*holder, holder->owner_of(holder->digit_of(hash_)));
+    page::SnapshotPageId wrong;
+    page::PageHeader* const made = copy_cold(
+        source_, id, &wrong, [this](page::SnapshotPageId cold) { return ctx_.cold_page(cold); },
+        [&](const page::PageHeader& cold) {
+          return is_interior_of(cold, control_->id(), bits) ||
+                 is_bin_of(cold, control_->id(), bits, hash_);
+        });
+    if (!wrong.is_null()) return ctx_.not_that_page(wrong);
+    return made;
   }
 
   // The page of a null pointer: an interior page where those that create() made are not all there.

@@ -3,6 +3,7 @@
 
 #include "foedus-core/occ/install.h"
 #include "foedus-core/storage/hash/hash_bin.h"
+#include "foedus-core/storage/hash/hash_page_check.h"
 
 namespace foedus::storage::hash {
 
@@ -18,13 +19,20 @@ HashBinPage* copy_bin_page(const PageSource& source, const page::PageHeader* col
                            const HashBinPage* head);
 
 // The page `id` of a snapshot, a bin with all pages of its chain. read(id): the page, looked at
-// until the next call (O14), or null. Null: there was none, or out of pages.
-template <typename Read>
-page::PageHeader* copy_cold(const PageSource& source, page::SnapshotPageId id, Read&& read) {
+// until the next call (O14), or null; is_right(page): whether it is the page that the pointer is
+// for. Null: there was none, *wrong says which was another one, or out of pages.
+template <typename Read, typename IsRight>
+page::PageHeader* copy_cold(const PageSource& source, page::SnapshotPageId id,
+                            page::SnapshotPageId* wrong, Read&& read, IsRight&& is_right) {
+  *wrong = {};
   const page::PageHeader* cold = read(id);
   if (cold == nullptr) return nullptr;
-  FOEDUS_INVARIANT(cold->storage_id == source.control->id(), id.word());
-  if (cold->kind != page::PageKind::kHashBin) return copy_page(source, cold);
+  if (cold->storage_id != source.control->id() || !is_right(*cold)) {
+    *wrong = id;
+    return nullptr;
+  }
+  if (cold->kind == page::PageKind::kHashInterior) return copy_page(source, cold);
+  const BinIdentity identity(reinterpret_cast<const HashBinPage&>(*cold));
   HashBinPage* head = nullptr;
   HashBinPage* last = nullptr;
   while (cold != nullptr) {
@@ -41,6 +49,10 @@ page::PageHeader* copy_cold(const PageSource& source, page::SnapshotPageId id, R
       return &head->header;
     }
     cold = read(next);
+    if (cold != nullptr && !is_part_of(*cold, identity)) {
+      *wrong = next;
+      break;
+    }
   }
   if (head != nullptr) release_bin(source, head);
   return nullptr;

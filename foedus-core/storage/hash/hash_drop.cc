@@ -53,10 +53,16 @@ bool Subtree::collect(page::PageHeader* page) {
   return true;
 }
 
+// Allocates before it has the lock.
+bool Subtree::try_lock(occ::LockWord* word, unsigned spins) {
+  locks_.push_back({word, waiters_.take()});
+  if (occ::try_lock_for(word, locks_.back().waiter, spins)) return true;
+  locks_.pop_back();
+  return false;
+}
+
 bool Subtree::collect_bin(HashBinPage* bin) {
-  occ::LockWaiter* const waiter = waiters_.take();
-  if (!occ::try_lock_for(&bin->header.lock, waiter, kBinSpins)) return false;
-  locks_.push_back({&bin->header.lock, waiter});
+  if (!try_lock(&bin->header.lock, kBinSpins)) return false;
   if (bin->header.load_version().is_gone()) return false;
   if (page::Tid(bin->header.purged_tid).epoch() > installation_.covered) return false;
   bins_.push_back(bin);
@@ -65,9 +71,7 @@ bool Subtree::collect_bin(HashBinPage* bin) {
     for (std::uint32_t place = 0; place < count; ++place) {
       page::RecordHeader* const record = page->record(page->slot(place));
       if (record->load_tid().is_moved()) continue;  // by expand(), to a place in this bin
-      occ::LockWaiter* const of_record = waiters_.take();
-      if (!occ::try_lock(&record->lock, of_record)) return false;
-      locks_.push_back({&record->lock, of_record});
+      if (!try_lock(&record->lock, 1)) return false;
       if (record->load_tid().epoch() > installation_.covered) return false;
       members_.push_back({record, page, place});
     }
@@ -80,6 +84,7 @@ bool Subtree::collect_bin(HashBinPage* bin) {
 bool Subtree::lock_interiors() {
   for (const Interior& interior : interiors_) {
     occ::LockWaiter* const waiter = waiters_.take();
+    base::reserve_more(&locks_, 1);
     occ::lock(&interior.page->header.lock, waiter);
     locks_.push_back({&interior.page->header.lock, waiter});
     std::uint32_t children = 0;

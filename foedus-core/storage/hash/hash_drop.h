@@ -15,6 +15,9 @@ namespace foedus::storage::hash {
 class Subtree {
  public:
   explicit Subtree(const occ::Installation& installation);
+  ~Subtree() { release(); }
+  Subtree(const Subtree&) = delete;
+  Subtree& operator=(const Subtree&) = delete;
 
   // Drops `page`, which `pointer` leads to and whose snapshot half is `snapshot`, and all below it;
   // or nothing. `holder`: the page that the pointer lies in; null: it is the root. The pages that
@@ -39,6 +42,7 @@ class Subtree {
 
   bool collect(page::PageHeader* page);
   bool collect_bin(HashBinPage* bin);
+  bool try_lock(occ::LockWord* word, unsigned spins);
   bool lock_interiors();
   void mark();
   std::uint64_t retire();

@@ -128,6 +128,7 @@ Status expand(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& 
   bool replaced = false;
   bool no_page = false;
   bool no_lock = false;
+  ctx.reserve_moves(1);
   {
     const occ::LockGuard guard(&found.bin->header.lock);
     if (found.bin->header.load_version().is_gone() || found.record->load_tid().is_moved()) {

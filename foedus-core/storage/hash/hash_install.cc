@@ -93,12 +93,15 @@ class Installer {
       }
       FOEDUS_SYNC_POINT("hash:installed");
       const std::uint64_t kept = counts_.pages_kept;
+      const std::uint64_t spared = counts_.pages_spared;
       if (page->kind == page::PageKind::kHashInterior) {
         FOEDUS_CHECK(children(reinterpret_cast<HashInteriorPage*>(page), snapshot));
       } else {
         FOEDUS_CHECK(name_chains(reinterpret_cast<HashBinPage*>(page)));
+        if (installation_.spares(page)) ++counts_.pages_spared;
       }
       const bool dropped =
+          spared == counts_.pages_spared &&
           counts_.pages_dropped < installation_.pages_to_drop &&
           subtree_.try_drop(pointer, locked, page, snapshot, &counts_.pages_dropped);
       counts_.pages_kept = dropped ? kept : counts_.pages_kept + 1;
@@ -108,7 +111,7 @@ class Installer {
 
   Status children(HashInteriorPage* page, SnapshotPageId snapshot) {
     ColdInterior interior;
-    FOEDUS_TRY(const Cold cold, load(snapshot, &interior));
+    FOEDUS_TRY(const Cold cold, load(snapshot, page->header.flags, &interior));
     return for_each_child(page,
                           [&](page::DualPagePointer* pointer, std::uint32_t digit,
                               std::uint32_t span, unsigned bits) -> Status {
@@ -142,13 +145,16 @@ class Installer {
     return {};
   }
 
-  Result<Cold> load(SnapshotPageId snapshot, ColdInterior* interior) {
+  Result<Cold> load(SnapshotPageId snapshot, unsigned bits, ColdInterior* interior) {
     if (snapshot.is_null()) return Cold::kNothing;
     const occ::ColdReads reads(&cold_pages_);
     Status status;
     const page::PageHeader* const read = cold_pages_.page(snapshot, &status);
     if (read == nullptr) return status;
-    if (read->kind != page::PageKind::kHashInterior) return Cold::kOther;
+    const page::StorageId storage = installation_.control->id();
+    const bool is_bin = read->kind == page::PageKind::kHashBin && read->storage_id == storage;
+    if (is_bin) return Cold::kOther;
+    if (!is_interior_of(*read, storage, bits)) return occ::not_that_page(snapshot);
     const auto* const cold = reinterpret_cast<const HashInteriorPage*>(read);
     for (std::uint32_t i = 0; i < kDigits; ++i) {
       interior->owners[i] = static_cast<std::uint8_t>(cold->owner_of(i));
@@ -162,7 +168,7 @@ class Installer {
     page::DualPageIds ids = pointer->load();
     if (ids.is_null() || is_unused(holder, ids)) return {};
     if (ids.volatile_page.is_null()) {
-      FOEDUS_TRY(page::PageHeader* const made, copy(ids.snapshot_page));
+      FOEDUS_TRY(page::PageHeader* const made, copy(ids.snapshot_page, bits));
       const page::DualPageIds after{made == nullptr ? page::VolatilePageId() : made->volatile_id(),
                                     SnapshotPageId()};
       if (made == nullptr || !occ::change_pointer(pointer, &holder->header, ids, after)) {
@@ -188,12 +194,18 @@ class Installer {
   }
 
   // Null: out of pages.
-  Result<page::PageHeader*> copy(SnapshotPageId id) {
+  Result<page::PageHeader*> copy(SnapshotPageId id, unsigned bits) {
     const occ::ColdReads reads(&cold_pages_);
     Status status;
+    SnapshotPageId wrong;
     page::PageHeader* const made = copy_cold(
-        source_, id, [&](SnapshotPageId cold) { return cold_pages_.page(cold, &status); });
+        source_, id, &wrong, [&](SnapshotPageId cold) { return cold_pages_.page(cold, &status); },
+        [&](const page::PageHeader& cold) {
+          return cold.flags == bits && (cold.kind == page::PageKind::kHashInterior ||
+                                        cold.kind == page::PageKind::kHashBin);
+        });
     if (!status.is_ok()) return status;
+    if (!wrong.is_null()) return occ::not_that_page(wrong);
     return made;
   }
 
@@ -220,16 +232,25 @@ class Installer {
   // The chain that has the payload of `key` in the new snapshot; null: there is none.
   Result<SnapshotPageId> cold_chain(std::string_view key) {
     const occ::ColdReads reads(&cold_pages_);
+    const page::StorageId storage = installation_.control->id();
     const std::uint64_t hash = hash_of(key);
+    std::optional<BinIdentity> identity;  // of the bin, in its first page
+    unsigned bits = 0;
     for (SnapshotPageId id = root_; !id.is_null();) {
       Status status;
       const page::PageHeader* const read = cold_pages_.page(id, &status);
       if (read == nullptr) return status;
-      if (read->kind == page::PageKind::kHashInterior) {
+      if (!identity.has_value() && is_interior_of(*read, storage, bits)) {
         const auto* const interior = reinterpret_cast<const HashInteriorPage*>(read);
-        id = interior->pointers[interior->owner_of(interior->digit_of(hash))].load().snapshot_page;
+        const std::uint32_t owner = interior->owner_of(interior->digit_of(hash));
+        bits = bits_below(*interior, owner);
+        id = interior->pointers[owner].load().snapshot_page;
         continue;
       }
+      const bool is_right = identity.has_value() ? is_part_of(*read, *identity)
+                                                 : is_bin_of(*read, storage, bits, hash);
+      if (!is_right) return occ::not_that_page(id);
+      identity.emplace(reinterpret_cast<const HashBinPage&>(*read));
       auto* const bin = reinterpret_cast<HashBinPage*>(const_cast<page::PageHeader*>(read));
       Lookup found;
       bool saw_moved = false;

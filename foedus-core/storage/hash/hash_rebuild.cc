@@ -314,6 +314,7 @@ BinBirth birth_now(occ::TxnContext& ctx, const HashBinPage* bin, const HashBinPa
 
 bool try_replace(occ::TxnContext& ctx, occ::StorageControl* control, HashBinPage* bin,
                  std::uint32_t space) {
+  ctx.reserve_moves(kMembersMax);
   Replacement replacement(ctx, control, bin);
   if (!replacement.lock_all()) return false;
   replacement.plan(space);

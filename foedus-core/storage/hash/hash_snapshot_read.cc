@@ -4,6 +4,7 @@
 
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/hash_page_check.h"
 
 namespace foedus::storage::hash {
 
@@ -16,20 +17,20 @@ HashBinPage* bin_of(const page::PageHeader* page) {
 }  // namespace
 
 bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
-                      page::SnapshotPageId id, std::uint64_t hash, HashBinPage** bin) {
+                      page::SnapshotPageId id, unsigned bits, std::uint64_t hash,
+                      HashBinPage** bin) {
   *bin = nullptr;
   while (!id.is_null()) {
     const page::PageHeader* const page = ctx.cold_page(id);
     if (page == nullptr) return false;
-    FOEDUS_INVARIANT(page->storage_id == control->id(), id.word());
-    if (page->kind == page::PageKind::kHashBin) {
-      FOEDUS_INVARIANT(bin_of(page)->covers(hash), id.word(), hash);
+    if (is_bin_of(*page, control->id(), bits, hash)) {
       *bin = bin_of(page);
       return true;
     }
-    FOEDUS_INVARIANT(page->kind == page::PageKind::kHashInterior, page->kind, id.word());
+    if (!is_interior_of(*page, control->id(), bits)) return ctx.not_that_page(id) != nullptr;
     const auto* const interior = reinterpret_cast<const HashInteriorPage*>(page);
     const std::uint32_t owner = interior->owner_of(interior->digit_of(hash));
+    bits = bits_below(*interior, owner);
     id = interior->pointers[owner].load().snapshot_page;
   }
   return true;
@@ -39,6 +40,7 @@ bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::
                occ::ReadRange* range, bool* is_found) {
   Lookup found;
   bool saw_moved = false;
+  const BinIdentity identity(*bin);
   for (HashBinPage* part = bin; !search_page(part, hash, key, &found, &saw_moved);) {
     // order: relaxed, it never changes.
     const page::SnapshotPageId next(part->next_page.load_relaxed());
@@ -46,12 +48,15 @@ bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::
     if (next.is_null()) return true;
     const page::PageHeader* const page = ctx.cold_page(next);
     if (page == nullptr) return false;
+    if (!is_part_of(*page, identity)) return ctx.not_that_page(next) != nullptr;
     part = bin_of(page);
   }
   *is_found = true;
   const HashSlot slot = found.slot();
   const char* const body = payload_of(found.record, slot);
-  if (slot.is_chain()) return occ::read_cold_overflow(ctx, occ::load_overflow_id(body), range);
+  if (slot.is_chain()) {
+    return occ::read_cold_overflow(ctx, identity.storage, occ::load_overflow_id(body), range);
+  }
   range->payload_bytes = slot.length();
   const std::uint32_t wanted = range->wanted_of(slot.length());
   if (wanted != 0) std::memcpy(range->out, body + range->offset, wanted);
@@ -63,7 +68,7 @@ Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   const occ::ColdReads reads(&ctx.cold_pages());
   const std::uint64_t hash = hash_of(key);
   HashBinPage* bin = nullptr;
-  if (!find_in_snapshot(ctx, control, root, hash, &bin)) return ctx.no_page(control);
+  if (!find_in_snapshot(ctx, control, root, 0, hash, &bin)) return ctx.no_page(control);
   if (bin == nullptr) return ErrorCode::kNotFound;
   bool is_found = false;
   if (!read_cold(ctx, bin, hash, key, range, &is_found)) return ctx.no_page(control);

@@ -11,10 +11,12 @@
 
 namespace foedus::storage::hash {
 
-// The bin of `hash` below page `id`; *bin is null if there is none. False: a page cannot be read,
-// TxnContext::no_page() says why; so everywhere here.
+// The bin of `hash` below page `id`, that of the first `bits` bits; *bin is null if there is none.
+// False: a page cannot be read, or is not the one that a pointer is for; TxnContext::no_page() says
+// why; so everywhere here.
 bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
-                      page::SnapshotPageId id, std::uint64_t hash, HashBinPage** bin);
+                      page::SnapshotPageId id, unsigned bits, std::uint64_t hash,
+                      HashBinPage** bin);
 
 // Looks for `key` in all pages of a cold bin, and copies what `range` wants of it: *is_found.
 // REQUIRES: a ColdReads around this and the call that gave the bin.

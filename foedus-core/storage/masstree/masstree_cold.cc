@@ -105,8 +105,15 @@ class ColdSearch {
       if (ids.snapshot_page.is_null() || pointer->load() != ids) return Step::kAgain;  // M19
       const page::PageHeader* const cold = ctx_.cold_page(ids.snapshot_page);
       if (cold == nullptr) return Step::kNoPage;
-      if (!tree_page(cold)->contains(spot_->slice)) continue;
-      FOEDUS_INVARIANT(cold->level + 1 == page->header.level, cold->level, page->header.level);
+      const ColdPlace guess = ColdPlace{control_->id(), layer()}.below(*page, i, keys);
+      if (!guess.is_of(*cold) || !tree_page(cold)->contains(spot_->slice)) {
+        const std::optional<ColdPlace> place = place_of(page, spot_->slice, ids);
+        if (!place.has_value()) continue;
+        if (!place->is_of(*cold)) {
+          ctx_.not_that_page(ids.snapshot_page);
+          return Step::kNoPage;
+        }
+      }
       return follow({pointer, &page->header, ids, tree_page(cold)->low});
     }
     return Step::kAgain;
@@ -116,9 +123,12 @@ class ColdSearch {
     FOEDUS_SYNC_POINT("masstree:cold_read");
     remember_cold(ctx_, control_, cold);
     *cold_ = cold;
-    const bool found = find_in_snapshot(ctx_, cold.ids.snapshot_page, spot_->rest, spot_, top_);
+    const bool found = find_in_snapshot(ctx_, control_, layer(), cold.ids.snapshot_page,
+                                        spot_->rest, spot_, top_);
     return found ? Step::kDone : Step::kNoPage;
   }
+
+  unsigned layer() const { return static_cast<unsigned>(key_.size() - spot_->rest.size()) / 8; }
 
   occ::TxnContext& ctx_;
   occ::StorageControl* const control_;
@@ -130,47 +140,52 @@ class ColdSearch {
 
 }  // namespace
 
-BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice,
-                        ColdTop* top) {
-  for (top->id = id;;) {
+BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
+                        page::SnapshotPageId id, std::uint64_t slice, ColdTop* top) {
+  ColdPlace place{control->id(), layer};
+  top->id = {};
+  for (;;) {
     const page::PageHeader* const read = ctx.cold_page(id, kSearchBytes);
     if (read == nullptr) return nullptr;
     TreePage* const page = tree_page(read);
-    if (id == top->id) {
-      top->low = page->low;
-      top->last = page->last;
+    if (top->id.is_null()) {
+      place.low = page->low;
+      place.last = page->last;
+      *top = {id, page->low, page->last};
     }
-    FOEDUS_INVARIANT(page->contains(slice), slice, page->low, page->last, id.word());
-    if (page->is_border()) {
-      FOEDUS_INVARIANT(read->kind == page::PageKind::kMasstreeBorder, read->kind, id.word());
-      return BorderPage::of(page);
-    }
-    FOEDUS_INVARIANT(read->kind == page::PageKind::kMasstreeInterior, read->kind, id.word());
+    if (!place.is_of(*read) || !page->contains(slice)) return ctx.not_that_page(id);
+    if (page->is_border()) return BorderPage::of(page);
     InteriorPage* const interior = InteriorPage::of(page);
-    const unsigned child = interior->child_of(slice, read->load_version().keys());
+    const unsigned keys = read->load_version().keys();
+    const unsigned child = interior->child_of(slice, keys);
+    place = place.below(*interior, child, keys);
     id = interior->child(child).load().snapshot_page;
   }
 }
 
-InteriorPage* cold_parent(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice) {
-  for (;;) {
+InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
+                          page::SnapshotPageId id, std::uint64_t slice) {
+  for (unsigned level = ColdPlace::kAnyLevel;;) {
     const page::PageHeader* const read = ctx.cold_pages().cached(id);
     if (read == nullptr) return nullptr;
-    FOEDUS_INVARIANT(read->kind == page::PageKind::kMasstreeInterior, read->kind, id.word());
+    // Some were read ahead only: who comes to them finds out what is wrong.
+    if (level == ColdPlace::kAnyLevel) level = read->level;
+    if (level == 0 || !is_page_of(*read, control->id(), layer, level)) return nullptr;
     InteriorPage* const interior = InteriorPage::of(tree_page(read));
-    if (read->level == 1) return interior;
+    if (level == 1) return interior;
     id = interior->child(interior->child_of(slice, read->load_version().keys()))
              .load()
              .snapshot_page;
+    --level;
   }
 }
 
-bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
-                      Spot* spot, ColdTop* top) {
+bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
+                      page::SnapshotPageId id, std::string_view rest, Spot* spot, ColdTop* top) {
   spot->rest = rest;
-  for (;;) {
+  for (;; ++layer) {
     spot->slice = slice_of(spot->rest);
-    BorderPage* const page = cold_border(ctx, id, spot->slice, top);
+    BorderPage* const page = cold_border(ctx, control, layer, id, spot->slice, top);
     if (page == nullptr) return false;
     spot->at = {page, page->header.load_version()};
     spot->at.is_cold = true;
@@ -182,7 +197,10 @@ bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string
 
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range) {
   const char* const body = page->payload(slot);
-  if (slot.is_chain()) return occ::read_cold_overflow(ctx, occ::load_overflow_id(body), range);
+  if (slot.is_chain()) {
+    const page::StorageId storage = page->header.storage_id;
+    return occ::read_cold_overflow(ctx, storage, occ::load_overflow_id(body), range);
+  }
   range->payload_bytes = slot.payload_bytes();
   const std::uint32_t wanted = range->wanted_of(slot.payload_bytes());
   if (wanted != 0) std::memcpy(range->out, body + range->offset, wanted);

@@ -32,28 +32,32 @@
 //        seeks its position again, by key: the transaction may have written where it is.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_page_check.h"
 
 namespace foedus::storage::masstree {
 
 // ---- snapshot pages alone; no transaction's sets are asked or changed
 
-// The page of this slice, below (or at) a page of its layer, which goes to *top. It is the page
-// that was asked for last (O14). Null: a page cannot be read, TxnContext::no_page() says why.
-BorderPage* cold_border(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice,
-                        ColdTop* top);
+// The page of this slice, below (or at) a page of that layer, which goes to *top. It is the page
+// that was asked for last (O14). Null: a page cannot be read, or is not the one that a pointer is
+// for; TxnContext::no_page() says why.
+BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
+                        page::SnapshotPageId id, std::uint64_t slice, ColdTop* top);
 
 // The page of the lowest level above it, if all on the way is cached; else null. REQUIRES: there is
 // one.
-InteriorPage* cold_parent(occ::TxnContext& ctx, page::SnapshotPageId id, std::uint64_t slice);
+InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
+                          page::SnapshotPageId id, std::uint64_t slice);
 
-// What there is for the rest of a key in the layer that page `id` is of; the page contains it.
+// What there is for the rest of a key in that layer, which page `id` is of; the page contains it.
 // *top: that page, or the root of the deeper layer where the search ended. spot->at.page is the
 // page that was asked for last. False: as cold_border().
-bool find_in_snapshot(occ::TxnContext& ctx, page::SnapshotPageId id, std::string_view rest,
-                      Spot* spot, ColdTop* top);
+bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
+                      page::SnapshotPageId id, std::string_view rest, Spot* spot, ColdTop* top);
 
 // Copies what `range` wants of a record that find_in_snapshot() found. False: as cold_border().
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range);
@@ -104,6 +108,10 @@ bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control)
 // The page of a snapshot as a volatile one that nobody else can reach. Null: out of pages.
 TreePage* copy_page(page::PagePool& pool, page::SessionPages& pages, occ::StorageControl* control,
                     std::uint32_t soc, const page::PageHeader* cold);
+// What the parent's pointer for the slice says of its page, if that still is `ids`: a page with
+// other slices is no sign of a shift then, but the wrong page.
+std::optional<ColdPlace> place_of(InteriorPage* parent, std::uint64_t slice,
+                                  const page::DualPageIds& ids);
 // Changes the pointer to the child whose slices begin with `low`, if it is as expected (O10).
 bool exchange_child(InteriorPage* parent, std::uint64_t low, const page::DualPageIds& before,
                     const page::DualPageIds& after);

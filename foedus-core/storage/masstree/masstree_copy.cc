@@ -76,6 +76,17 @@ TreePage* copy_page(page::PagePool& pool, page::SessionPages& pages, occ::Storag
   return TreePage::of(page);
 }
 
+std::optional<ColdPlace> place_of(InteriorPage* parent, std::uint64_t slice,
+                                  const page::DualPageIds& ids) {
+  const occ::LockGuard guard(&parent->header.lock);
+  const page::PageVersion version = parent->header.load_version();
+  if (version.is_gone() || !parent->contains(slice)) return {};
+  const unsigned child = parent->child_of(slice, version.keys());
+  if (parent->child(child).load() != ids) return {};
+  const ColdPlace place{parent->header.storage_id, parent->header.layer};
+  return place.below(*parent, child, version.keys());
+}
+
 bool exchange_child(InteriorPage* parent, std::uint64_t low, const page::DualPageIds& before,
                     const page::DualPageIds& after) {
   const occ::LockGuard guard(&parent->header.lock);
@@ -90,6 +101,12 @@ Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control, const Layer
   if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
   const page::PageHeader* const cold = ctx.cold_page(before.snapshot_page);
   if (cold == nullptr) return Change::kNoPage;
+  const ColdPlace place{control->id(),
+                        layer.owner == nullptr ? 0 : layer.owner->header.layer + 1u};
+  if (!place.is_of(*cold)) {
+    ctx.not_that_page(before.snapshot_page);
+    return Change::kNoPage;
+  }
   page::PageHeader* const holder = layer.owner == nullptr ? nullptr : &layer.owner->header;
   return install_copy(ctx, control, before, cold, [&](const page::DualPageIds& after) {
     return occ::change_pointer(layer.pointer, holder, before, after);
@@ -106,8 +123,12 @@ Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPa
   const page::PageHeader* const cold = ctx.cold_page(before.snapshot_page);
   if (cold == nullptr) return Change::kNoPage;
   const TreePage* const page = TreePage::of(const_cast<page::PageHeader*>(cold));
-  if (!page->contains(slice)) return Change::kAgain;  // shifts
-  FOEDUS_INVARIANT(cold->level + 1 == parent->header.level, cold->level, parent->header.level);
+  const std::optional<ColdPlace> place = place_of(parent, slice, before);
+  if (!place.has_value()) return Change::kAgain;  // shifts
+  if (!place->is_of(*cold)) {
+    ctx.not_that_page(before.snapshot_page);
+    return Change::kNoPage;
+  }
   return install_copy(ctx, control, before, cold, [&](const page::DualPageIds& after) {
     return exchange_child(parent, page->low, before, after);
   });

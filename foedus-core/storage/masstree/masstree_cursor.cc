@@ -42,8 +42,8 @@ void Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control, std::strin
   at_end_ = false;
   depth_ = 0;
   if (key_.empty()) {
-    key_.resize(kMaxKeyBytes + 8);
     payload_.resize(kPayloadRoom);
+    key_.resize(kMaxKeyBytes + 8);
   }
   key_bytes_ = 0;
   payload_bytes_ = 0;

@@ -68,6 +68,8 @@ class Cursor {
     std::uint32_t cold_run;  // pages taken one after the other below cold_top
     BorderCopy copy;
     page::SnapshotPageId cold_ahead[kColdAheadMax];  // the pages behind it, below one parent
+    std::uint64_t cold_ahead_low[kColdAheadMax];     // and their slices
+    std::uint64_t cold_ahead_last[kColdAheadMax];
     std::uint8_t cold_ahead_begin;
     std::uint8_t cold_ahead_end;
 
@@ -94,6 +96,7 @@ class Cursor {
   [[gnu::noinline]] Status land_slowly(Route* route, std::uint64_t slice, Landing* at);
   Status enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes);
   static void begin_cold(Route* route, const ColdTop& top);
+  static unsigned layer_of(const Route& route);
   Status take_cold(Route* route, std::uint64_t slice);
   void copy_cold(Route* route, BorderPage* page, std::uint64_t slice);
   Status copy_records(Route* route);

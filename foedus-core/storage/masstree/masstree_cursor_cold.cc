@@ -59,10 +59,15 @@ Status Cursor::enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_
   return take_cold(route, slice);
 }
 
+unsigned Cursor::layer_of(const Route& route) { return route.prefix_bytes / 8; }
+
 // The page of the slice, below the one that was followed to.
 Status Cursor::take_cold(Route* route, std::uint64_t slice) {
   BorderPage* page = next_cold(route, slice);
-  if (page == nullptr) page = cold_border(*ctx_, route->cold_top.id, slice, &route->cold_top);
+  if (page == nullptr) {
+    page = cold_border(*ctx_, control_, layer_of(*route), route->cold_top.id, slice,
+                       &route->cold_top);
+  }
   if (page == nullptr) return ctx_->no_page(control_);
   route->cold_page = page::SnapshotPageId(page->header.page_id);
   ++route->cold_run;
@@ -73,10 +78,15 @@ Status Cursor::take_cold(Route* route, std::uint64_t slice) {
 // The page of which look_ahead() had the id. Null: there is none, or it cannot be read.
 BorderPage* Cursor::next_cold(Route* route, std::uint64_t slice) {
   if (route->cold_ahead_begin == route->cold_ahead_end) return nullptr;
-  const page::SnapshotPageId id = route->cold_ahead[route->cold_ahead_begin++];
+  const std::uint8_t ahead = route->cold_ahead_begin++;
+  const page::SnapshotPageId id = route->cold_ahead[ahead];
   auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
   if (header == nullptr) return nullptr;
-  FOEDUS_INVARIANT(TreePage::of(header)->contains(slice), slice, id.word());
+  const ColdPlace place{control_->id(), layer_of(*route), 0, route->cold_ahead_low[ahead],
+                        route->cold_ahead_last[ahead]};
+  if (!place.is_of(*header) || !TreePage::of(header)->contains(slice)) {
+    return ctx_->not_that_page(id);
+  }
   return BorderPage::of(header);
 }
 
@@ -109,7 +119,8 @@ void Cursor::look_ahead(Route* route) {
   if (!route->is_inside || is_last) return;
   const std::uint64_t slice = reverse_ ? edge - 1 : edge + 1;
   if (route->cold_ahead_begin == route->cold_ahead_end) {
-    InteriorPage* const parent = cold_parent(*ctx_, route->cold_top.id, slice);
+    InteriorPage* const parent =
+        cold_parent(*ctx_, control_, layer_of(*route), route->cold_top.id, slice);
     if (parent == nullptr) return;
     const unsigned keys = parent->header.load_version().keys();
     const unsigned first = parent->child_of(slice, keys);
@@ -118,6 +129,8 @@ void Cursor::look_ahead(Route* route) {
     for (unsigned i = 0; i < count; ++i) {
       const unsigned child = reverse_ ? first - i : first + i;
       route->cold_ahead[i] = parent->child(child).load().snapshot_page;
+      route->cold_ahead_low[i] = parent->low_of(child);
+      route->cold_ahead_last[i] = parent->last_of(child, keys);
     }
     route->cold_ahead_begin = 0;
     route->cold_ahead_end = static_cast<std::uint8_t>(count);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
 #include "foedus-core/storage/masstree/masstree_change.h"
@@ -30,6 +31,7 @@ class Exchanger {
   bool lock_out();
   bool find_out();
   bool lock_above();
+  bool lock_heirs(const Rests& rests);
   bool fill(TreePage* rest, const SliceRange& kept);
   bool fill_border(BorderPage* to, const SliceRange& kept);
   bool take_records(BorderPage* from, const SliceRange& kept, BorderPage* to, unsigned* layers);
@@ -246,9 +248,23 @@ void Exchanger::publish() {
   FOEDUS_INVARIANT(taken, page_->header.page_id, copy_->header.page_id);
 }
 
+// M16: nobody adds a key there before all pages that they take over say moved.
+bool Exchanger::lock_heirs(const Rests& rests) {
+  for (TreePage* const rest : {rests.left, rests.right}) {
+    if (rest == nullptr) continue;
+    const bool locked = subtree_.try_lock(&rest->header);
+    FOEDUS_INVARIANT(locked, rest->header.page_id);
+  }
+  return true;
+}
+
 InteriorPage* Exchanger::run(Rests* rests, std::uint64_t* dropped) {
-  const bool ready = make_pages(rests) && lock_out() && find_out() && lock_above() &&
-                     fill(rests->left, exchange_.left) && fill(rests->right, exchange_.right);
+  bool ready = false;
+  base::trying([&] {
+    ready = make_pages(rests) && lock_out() && find_out() && lock_above() &&
+            fill(rests->left, exchange_.left) && fill(rests->right, exchange_.right) &&
+            lock_heirs(*rests);
+  });
   if (!ready) {
     subtree_.release();
     subtree_.forget();
@@ -263,9 +279,6 @@ InteriorPage* Exchanger::run(Rests* rests, std::uint64_t* dropped) {
   for (TreePage* const rest : {rests->left, rests->right}) {
     if (rest == nullptr) continue;
     ++made;
-    // M16: nobody adds a key there before all pages that it takes over say moved.
-    const bool locked = subtree_.try_lock(&rest->header);
-    FOEDUS_INVARIANT(locked, rest->header.page_id);
     for (const Child& child : exchange_.out) {
       if (rest->contains(child.low) && rest->contains(child.last)) {
         subtree_.set_heir(resolve(child), rest);

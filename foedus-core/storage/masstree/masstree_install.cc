@@ -57,7 +57,7 @@ class Installer {
   Status name_chains(ColdLayer* cold, BorderPage* page, Remains* remains);
   Result<bool> make_volatile(InteriorPage* page, const Row& row, ColdLayer* cold,
                              Children* children);
-  Result<TreePage*> copy(SnapshotPageId id);
+  Result<TreePage*> copy(InteriorPage* parent, const Child& child);
   bool read_children(InteriorPage* page, Children* children);
   bool exchange_all(const Above& above, InteriorPage** page, const Row& row, Next* next,
                     Children* children);
@@ -83,7 +83,8 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remain
     if (id.is_null() && (is_gone || layer.pointer->load().is_null())) return {};
   }
   TreePage* root = resolve(id);
-  ColdLayer cold(installation_, cold_root);
+  const unsigned depth = layer.owner == nullptr ? 0 : layer.owner->header.layer + 1u;
+  ColdLayer cold(installation_, depth, cold_root);
   FOEDUS_CHECK(below({nullptr, layer}, &cold, &root, remains));
   const bool is_large = remains->records > kRootRecordsMax || remains->pages > kRootPagesMax;
   if (!remains->is_quiet || is_large || is_spent()) return {};
@@ -143,6 +144,10 @@ Status Installer::border(ColdLayer* cold, BorderPage* page, Remains* remains) {
     layers.add(one);
   }
   *remains = remains_of_records(installation_, page);
+  if (installation_.spares(&page->header)) {
+    ++counts_.pages_spared;
+    remains->is_quiet = false;
+  }
   if (remains->leads_to_cold) FOEDUS_CHECK(name_chains(cold, page, remains));
   remains->add(layers);
   // What we did not see has moved from here.
@@ -225,7 +230,7 @@ Result<bool> Installer::make_volatile(InteriorPage* page, const Row& row, ColdLa
   for (Child& child : *children) {
     if (!child.is_cold() || child.remains.leads_to_cold) continue;
     if (has_page(row, child.low, child.ids.snapshot_page)) continue;
-    FOEDUS_TRY(TreePage* const made, copy(child.ids.snapshot_page));
+    FOEDUS_TRY(TreePage* const made, copy(page, child));
     page::DualPageIds after = child.ids;
     if (made != nullptr) after.volatile_page = made->header.volatile_id();
     if (made == nullptr || !exchange_child(page, child.low, child.ids, after)) {
@@ -242,12 +247,16 @@ Result<bool> Installer::make_volatile(InteriorPage* page, const Row& row, ColdLa
 }
 
 // Null: out of pages.
-Result<TreePage*> Installer::copy(SnapshotPageId id) {
+Result<TreePage*> Installer::copy(InteriorPage* parent, const Child& child) {
+  const SnapshotPageId id = child.ids.snapshot_page;
   occ::ColdPages cold_pages = occ::cold_pages_of(installation_);
   const occ::ColdReads reads(&cold_pages);
   Status status;
   const page::PageHeader* const cold = cold_pages.page(id, &status);
   if (cold == nullptr) return status;
+  const ColdPlace place{installation_.control->id(), parent->header.layer,
+                        parent->header.level - 1u, child.low, child.last};
+  if (!place.is_of(*cold)) return occ::not_that_page(id);
   return copy_page(*installation_.pool, *installation_.pages, installation_.control,
                    installation_.soc, cold);
 }

@@ -220,6 +220,7 @@ BorderPage* join_once_emptied(occ::TxnContext& ctx, occ::StorageControl* control
   if (load.keys > keys_max) return nullptr;
   BorderPage* const neighbour = neighbour_for(ctx.pool(), need.parent, page, load, Joint::kOnePage);
   if (neighbour == nullptr) return nullptr;
+  ctx.reserve_moves(2 * BorderPage::kKeysMax);
   BorderPage* const joined = make_border(ctx.pool(), ctx.pages(), control, page->header.layer);
   if (joined == nullptr) return nullptr;
   bool done = false;

@@ -54,6 +54,7 @@ void become_layer(occ::TxnContext& ctx, BorderPage* page, unsigned index, Slot s
 }  // namespace
 
 Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
+  ctx.reserve_moves(1);
   BorderPage* const root = make_layer_page(ctx, control);
   if (root == nullptr) return Change::kNoPage;
   BorderPage* const page = spot.at.page;

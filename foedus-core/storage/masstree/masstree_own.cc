@@ -72,7 +72,7 @@ occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::
     if (held.record != from) continue;
     occ::LockWaiter* const old_waiter = held.waiter;
     held.record = to;
-    held.waiter = ctx.waiters().take();
+    held.waiter = ctx.waiters().take();  // of those reserved
     const bool locked = occ::try_lock(&to->lock, held.waiter);
     FOEDUS_INVARIANT(locked, from, to);
     return old_waiter;

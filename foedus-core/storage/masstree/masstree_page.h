@@ -260,7 +260,7 @@ struct BorderPage : TreePage {
 };
 static_assert(sizeof(BorderPage) == page::kPageBytes);
 
-// header.version: keys is the number of separators; there is one child more.
+// header.version: keys is the number of separators, children are one more; layers counts joins.
 //
 // Child i is responsible for slices from separator i-1 (or low) to below separator i (or last). The
 // last separator of each group of eight is also a pivot, so that a search waits for memory twice at
@@ -310,6 +310,12 @@ struct InteriorPage : TreePage {
     const bool is_pivot = index % kGroupSize == kGroupSize - 1 && index < kSeparatorsMax;
     // order: release, pairs with child_of(): the groups behind are shifted already.
     if (is_pivot) pivots[index / kGroupSize].store_release(slice);
+  }
+
+  // The slices that a child is responsible for. REQUIRES: child <= keys.
+  std::uint64_t low_of(unsigned child) const { return child == 0 ? low : separator(child - 1); }
+  std::uint64_t last_of(unsigned child, unsigned keys) const {
+    return child == keys ? last : separator(child) - 1;
   }
 
   // The child to look for `slice` in, among the first `keys` separators.

@@ -40,7 +40,10 @@ void LockedParent::replace_by_one(const TreePage* page) {
     FOEDUS_SYNC_POINT("masstree:pair_shifting");
     parent_->child(i + 1).store(parent_->child(i + 2).load());
   }
-  parent_->header.store_version(page::PageVersion(keys_ - 1, 0));
+  // A second look (look_again()) that an adoption and this join both fell into would see the number
+  // of keys unchanged, so joins are counted too, where border pages count layers. It may wrap.
+  const std::uint32_t joins = (parent_->header.load_version().layers() + 1) & 0xffff;
+  parent_->header.store_version(page::PageVersion(keys_ - 1, joins));
 }
 
 // Of two pages the one that takes over a whole range comes first: in its place the separator may

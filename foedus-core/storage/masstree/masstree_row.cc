@@ -9,11 +9,12 @@
 namespace foedus::storage::masstree {
 
 // Nothing writes to a page of a snapshot: the search functions are those of volatile pages.
-Status ColdLayer::read(page::SnapshotPageId id, Copy* copy) {
+Status ColdLayer::read(page::SnapshotPageId id, const ColdPlace& place, Copy* copy) {
   const occ::ColdReads reads(&cold_pages_);
   Status status;
   const page::PageHeader* const found = cold_pages_.page(id, &status);
   if (found == nullptr) return status;
+  if (!place.is_of(*found)) return occ::not_that_page(id);
   std::memcpy(copy->bytes, static_cast<const void*>(found), page::kPageBytes);
   return {};
 }
@@ -22,44 +23,46 @@ Status ColdLayer::row(unsigned level, std::uint64_t low, std::uint64_t last,
                       std::vector<ColdPage>* pages) {
   pages->clear();
   Copy copy;
-  FOEDUS_CHECK(read(root_, &copy));
+  FOEDUS_CHECK(read(root_, place_, &copy));
   TreePage* const root = copy.page();
   if (root->header.level < level) return {};
   if (root->header.level == level) {
     pages->push_back({root->low, root->last, root_});
     return {};
   }
-  return add(InteriorPage::of(root), level, low, last, pages);
+  return add(InteriorPage::of(root), place_, level, low, last, pages);
 }
 
-Status ColdLayer::add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
-                      std::vector<ColdPage>* pages) {
+Status ColdLayer::add(InteriorPage* page, const ColdPlace& place, unsigned level,
+                      std::uint64_t low, std::uint64_t last, std::vector<ColdPage>* pages) {
   const unsigned keys = page->header.load_version().keys();
   for (unsigned i = page->child_of(low, keys); i <= keys; ++i) {
-    const std::uint64_t child_low = i == 0 ? page->low : page->separator(i - 1);
-    if (child_low > last) break;
+    if (page->low_of(i) > last) break;
     const page::SnapshotPageId child = page->child(i).load().snapshot_page;
     if (page->header.level == level + 1) {
-      pages->push_back({child_low, i == keys ? page->last : page->separator(i) - 1, child});
+      pages->push_back({page->low_of(i), page->last_of(i, keys), child});
       continue;
     }
-    Copy below;
-    FOEDUS_CHECK(read(child, &below));
-    FOEDUS_CHECK(add(InteriorPage::of(below.page()), level, low, last, pages));
+    const ColdPlace below = place.below(*page, i, keys);
+    Copy copy;
+    FOEDUS_CHECK(read(child, below, &copy));
+    FOEDUS_CHECK(add(InteriorPage::of(copy.page()), below, level, low, last, pages));
   }
   return {};
 }
 
 Status ColdLayer::read_border(std::uint64_t slice, Copy* copy) {
   TreePage* const page = copy->page();
+  ColdPlace place = place_;
   for (page::SnapshotPageId id = root_;;) {
-    FOEDUS_CHECK(read(id, copy));
+    FOEDUS_CHECK(read(id, place, copy));
     FOEDUS_INVARIANT(page->contains(slice), id.word(), slice, page->low, page->last);
     if (page->is_border()) return {};
     InteriorPage* const interior = InteriorPage::of(page);
-    id = interior->child(interior->child_of(slice, interior->header.load_version().keys()))
-             .load()
-             .snapshot_page;
+    const unsigned keys = interior->header.load_version().keys();
+    const unsigned child = interior->child_of(slice, keys);
+    place = place.below(*interior, child, keys);
+    id = interior->child(child).load().snapshot_page;
   }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "foedus-core/occ/installation.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/masstree_page_check.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::masstree {
@@ -24,8 +24,10 @@ struct ColdPage {
 class ColdLayer {
  public:
   // `installation` must outlive it.
-  ColdLayer(const occ::Installation& installation, page::SnapshotPageId root)
-      : cold_pages_(occ::cold_pages_of(installation)), root_(root) {}
+  ColdLayer(const occ::Installation& installation, unsigned layer, page::SnapshotPageId root)
+      : cold_pages_(occ::cold_pages_of(installation)),
+        root_(root),
+        place_{installation.control->id(), layer} {}
 
   page::SnapshotPageId root() const { return root_; }
 
@@ -48,13 +50,14 @@ class ColdLayer {
     alignas(64) char bytes[page::kPageBytes];
     TreePage* page() { return reinterpret_cast<TreePage*>(bytes); }
   };
-  Status read(page::SnapshotPageId id, Copy* copy);
+  Status read(page::SnapshotPageId id, const ColdPlace& place, Copy* copy);
   Status read_border(std::uint64_t slice, Copy* copy);
-  Status add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
-             std::vector<ColdPage>* pages);
+  Status add(InteriorPage* page, const ColdPlace& place, unsigned level, std::uint64_t low,
+             std::uint64_t last, std::vector<ColdPage>* pages);
 
   occ::ColdPages cold_pages_;
   const page::SnapshotPageId root_;
+  const ColdPlace place_;  // of the root
 };
 
 }  // namespace foedus::storage::masstree

@@ -74,14 +74,11 @@ Status SnapshotCursor::next() {
   return status;
 }
 
-// The page of that id, which is one of this storage's. Null: it cannot be read.
-TreePage* SnapshotCursor::page_of(page::SnapshotPageId id) {
+// The page of that id. Null: it cannot be read, or is not that of its place.
+TreePage* SnapshotCursor::page_of(page::SnapshotPageId id, const ColdPlace& place) {
   auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
   if (header == nullptr) return nullptr;
-  const page::PageKind kind =
-      header->level == 0 ? page::PageKind::kMasstreeBorder : page::PageKind::kMasstreeInterior;
-  FOEDUS_INVARIANT(header->storage_id == control_->id(), id.word());
-  FOEDUS_INVARIANT(header->kind == kind, header->kind, id.word());
+  if (!place.is_of(*header)) return ctx_->not_that_page(id);
   return TreePage::of(header);
 }
 
@@ -94,20 +91,21 @@ Status SnapshotCursor::enter_layer(page::SnapshotPageId root, std::uint32_t pref
   Layer& layer = layers_[depth_++];
   layer.prefix_bytes = prefix_bytes;
   layer.first_step = steps_.size();
-  return descend(root, is_bounded);
+  return descend(root, {control_->id(), prefix_bytes / 8}, is_bounded);
 }
 
 // To the first border page below `id`, of the topmost layer, that may have rows.
-Status SnapshotCursor::descend(page::SnapshotPageId id, bool is_bounded) {
+Status SnapshotCursor::descend(page::SnapshotPageId id, ColdPlace place, bool is_bounded) {
   Layer& layer = top();
   std::uint64_t slice = reverse_ ? kLastSlice : 0;
   if (is_bounded) slice = slice_of(bound().substr(layer.prefix_bytes));
   for (;;) {
     FOEDUS_INVARIANT(!id.is_null(), control_->id());
-    TreePage* const page = page_of(id);
+    TreePage* const page = page_of(id, place);
     if (page == nullptr) return ctx_->no_page(control_);
     const unsigned keys = page->header.load_version().keys();
     if (page->is_border()) {
+      layer.place = place;
       begin_page(&layer, id, BorderPage::of(page), is_bounded);
       return {};
     }
@@ -115,7 +113,8 @@ Status SnapshotCursor::descend(page::SnapshotPageId id, bool is_bounded) {
     // Without a bound the slice lies outside of all pages but the outermost.
     unsigned child = reverse_ ? keys : 0;
     if (is_bounded) child = interior->child_of(slice, keys);
-    steps_.push_back({id, child, keys});
+    steps_.push_back({id, place, child, keys});
+    place = place.below(*interior, child, keys);
     id = interior->child(child).load().snapshot_page;
   }
 }
@@ -138,7 +137,7 @@ void SnapshotCursor::begin_page(Layer* layer, page::SnapshotPageId id, BorderPag
 
 // M41.
 Status SnapshotCursor::take_records(Layer* layer) {
-  TreePage* const page = page_of(layer->border);
+  TreePage* const page = page_of(layer->border, layer->place);
   if (page == nullptr) return ctx_->no_page(control_);
   layer->copy.take_records(BorderPage::of(page), layer->position, reverse_, false);
   return {};
@@ -178,9 +177,11 @@ Status SnapshotCursor::take_next_page() {
       continue;
     }
     step.child += reverse_ ? -1u : 1u;
-    TreePage* const page = page_of(step.page);
+    TreePage* const page = page_of(step.page, step.place);
     if (page == nullptr) return ctx_->no_page(control_);
-    return descend(InteriorPage::of(page)->child(step.child).load().snapshot_page, false);
+    InteriorPage* const interior = InteriorPage::of(page);
+    return descend(interior->child(step.child).load().snapshot_page,
+                   step.place.below(*interior, step.child, step.last_child), false);
   }
   if (--depth_ == 0) end();
   return {};

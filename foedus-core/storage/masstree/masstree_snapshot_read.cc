@@ -10,7 +10,7 @@ Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   const occ::ColdReads reads(&ctx.cold_pages());
   Spot spot;
   ColdTop top;
-  if (!find_in_snapshot(ctx, root, key, &spot, &top)) return ctx.no_page(control);
+  if (!find_in_snapshot(ctx, control, 0, root, key, &spot, &top)) return ctx.no_page(control);
   if (!spot.found()) return ErrorCode::kNotFound;
   return read_cold(ctx, spot.at.page, spot.slot, range) ? Status() : ctx.no_page(control);
 }

@@ -192,6 +192,7 @@ void Reorganization::publish(bool one_page) {
 }
 
 Change Reorganization::run() {
+  ctx_.reserve_moves(2 * BorderPage::kKeysMax);  // with those of a neighbour
   minor_ = make_border(ctx_.pool(), ctx_.pages(), control_, page_->header.layer);
   major_ = make_border(ctx_.pool(), ctx_.pages(), control_, page_->header.layer);
   const auto give_up = [this](Change change) {

@@ -78,12 +78,15 @@ Remains remains_of(const occ::Installation& installation, TreePage* page) {
 
 // ---- locking
 
-bool Subtree::try_lock(page::PageHeader* page) {
-  occ::LockWaiter* const waiter = waiters_.take();
-  if (!occ::try_lock_for(&page->lock, waiter, kPageTries)) return false;
-  locks_.push_back({&page->lock, waiter});
-  return true;
+// Allocates before it has the lock.
+bool Subtree::try_lock_word(occ::LockWord* word, unsigned tries) {
+  locks_.push_back({word, waiters_.take()});
+  if (occ::try_lock_for(word, locks_.back().waiter, tries)) return true;
+  locks_.pop_back();
+  return false;
 }
+
+bool Subtree::try_lock(page::PageHeader* page) { return try_lock_word(&page->lock, kPageTries); }
 
 bool Subtree::collect(TreePage* page, const SliceRange& dropped) {
   if (!try_lock(&page->header)) return false;
@@ -108,9 +111,7 @@ bool Subtree::collect_border(BorderPage* page, const SliceRange& dropped) {
   const unsigned keys = page->header.load_version().keys();
   for (unsigned i = 0; i < keys; ++i) {
     page::RecordHeader* const record = page->record(i);
-    occ::LockWaiter* const waiter = waiters_.take();
-    if (!occ::try_lock(&record->lock, waiter)) return false;
-    locks_.push_back({&record->lock, waiter});
+    if (!try_lock_word(&record->lock, 1)) return false;
     const Slot slot = page->slot(i);  // settled, under the record's lock (M6)
     if (!slot.is_layer()) {
       if (!is_covered(installation_, record->load_tid())) return false;

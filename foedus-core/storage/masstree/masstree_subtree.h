@@ -55,6 +55,9 @@ Remains remains_of_records(const occ::Installation& installation, BorderPage* pa
 class Subtree {
  public:
   explicit Subtree(const occ::Installation& installation) : installation_(installation) {}
+  ~Subtree() { release(); }
+  Subtree(const Subtree&) = delete;
+  Subtree& operator=(const Subtree&) = delete;
 
   // Locks `page` and all that goes with it. What it has outside of `dropped` is to live on in
   // another page: records there are locked, but nothing below them is. False: something is not
@@ -89,6 +92,7 @@ class Subtree {
     occ::LockWaiter* waiter;
   };
 
+  bool try_lock_word(occ::LockWord* word, unsigned tries);
   bool collect_twins(TreePage* page, const SliceRange& dropped);
   bool collect_border(BorderPage* page, const SliceRange& dropped);
   bool collect_interior(InteriorPage* page, const SliceRange& dropped);

@@ -129,7 +129,8 @@ constexpr unsigned kShiftTries = 1000;
 // beyond it is written before it is counted again. But a pointer that is shifted is stored in two
 // halves: in the place of a cold neighbour, the snapshot half of the one that was installed stands
 // for a moment, or for one look, beside the neighbour's null. So a look at an interior page counts
-// only if no shift was under way.
+// only if no shift was under way: adoptions raise the number of keys, joins lower it and are
+// counted themselves, and whoever is in the midst of one holds the lock.
 occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry) {
   if (entry.holder == nullptr) return occ::look_in_place(entry);
   base::SpinWait spin;

@@ -89,6 +89,7 @@ SequentialPage* make_record_page(occ::TxnContext& ctx, occ::StorageControl* cont
 // The page behind the last one of this session's chain.
 SequentialPage* link_page(occ::TxnContext& ctx, occ::StorageControl* control, Chain* chain,
                           SequentialPage* last) {
+  if (!ctx.page_set().is_empty()) ctx.page_set().reserve(1);
   SequentialPage* const page = make_record_page(ctx, control);
   if (page == nullptr) return nullptr;
   // order: relaxed, the session's own word.

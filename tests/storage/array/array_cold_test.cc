@@ -101,6 +101,22 @@ TEST_F(ArrayColdTest, AWriteMakesItsPathVolatileAndNoMore) {
   EXPECT_EQ(get_alone(2, kRecords - 4), 0u);
 }
 
+// Goal: what many look at stays volatile for one more time. Method: reads enough for a mark (P8) of
+// one page, and one of each other page's records.
+TEST_F(ArrayColdTest, APageInUseIsSparedOnce) {
+  load();
+  all_.compose();
+  all_.forget_uses();
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(get_alone(1, 14), 15u);
+  EXPECT_EQ(all_.spare_and_install().pages_spared, 1u);
+  EXPECT_EQ(volatile_pages(), 3u);
+  EXPECT_EQ(get_alone(1, 14), 15u);
+  EXPECT_EQ(get_alone(1, 7 * 1000), 7 * 1000 + 1u);
+  EXPECT_EQ(all_.spare_and_install().pages_spared, 0u);
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get_alone(1, 14), 15u);
+}
+
 TEST_F(ArrayColdTest, AnArrayNeverWrittenHasNoPages) {
   const occ::InstallCounts counts = all_.glean();
   EXPECT_EQ(counts.pages_dropped, 1u);

@@ -23,6 +23,24 @@ TEST_F(HashColdTest, AtRestNoVolatilePageIsLeft) {
   }
   EXPECT_EQ(volatile_pages(), 0u);
 }
+// Goal: what many look at stays volatile for one more time, with the pages that lead there. Method:
+// reads of one key, enough for a mark (P8).
+TEST_F(HashColdTest, ABinInUseIsSparedOnce) {
+  load();
+  all_.compose();
+  all_.forget_uses();
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(get_alone(1, key_of(5)), payload_of(5));
+  const occ::InstallCounts counts = all_.spare_and_install();
+  EXPECT_EQ(counts.pages_spared, 1u);
+  EXPECT_GT(counts.pages_dropped, 100u);
+  EXPECT_GE(volatile_pages(), 2u);
+  EXPECT_LE(volatile_pages(), 5u);
+  check(1);
+  all_.forget_uses();
+  EXPECT_EQ(all_.spare_and_install().pages_spared, 0u);
+  EXPECT_EQ(volatile_pages(), 0u);
+  check(1);
+}
 TEST_F(HashColdTest, AtRestNoVolatilePageIsLeftAfterManyGleans) {
   load();
   all_.glean();

@@ -49,6 +49,21 @@ TEST_F(HashTest, ARebuiltBinIsNoPhantom) {
   EXPECT_EQ(get_now(key_number(3)), "mine");
 }
 
+// Goal: no phantom through what took the bin's place. Method: as above, but then a missed key is
+// added, to a bin that was not there when it was missed; the old one gained nothing.
+TEST_F(HashTest, AKeyAddedToWhatTookABinsPlaceConflicts) {
+  for (int i = 0; i < 40; ++i) put_now(1, key_number(i), std::string(200, 'v'));
+  const std::uint64_t bins_before = statistics().bins;
+  all_.session(0).begin();
+  EXPECT_EQ(get(0, "missed"), std::nullopt);
+  all_.session(1).begin();
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(put(1, key_number(i), std::string(900, 'w')).is_ok());
+  all_.session(1).rollback();
+  EXPECT_GT(statistics().bins, bins_before);
+  put_now(1, "missed", "boo");
+  EXPECT_EQ(all_.session(0).commit().conflict_reason(), ConflictReason::kPageGained);
+}
+
 // Goal: hard part 4. Method: the transaction misses keys, then inserts so many that the bins in
 // which it missed them spread.
 TEST_F(HashTest, OwnInsertsAreNoPhantoms) {

@@ -17,6 +17,32 @@ TEST_F(MasstreeInstallTest, AtRestNothingVolatileIsLeft) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
+// Goal: what many look at stays volatile for one more time, and keeps few others. Method: reads of
+// one key, enough for a mark (P8).
+TEST_F(MasstreeInstallTest, APageInUseIsSparedOnce) {
+  load(0, 20'000);
+  all_.compose();
+  all_.forget_uses();
+  const std::uint64_t before = volatile_pages();
+  const auto look = [&] {
+    begin(1);
+    char out[100];
+    occ::ReadRange range{.out = out, .out_bytes = sizeof(out)};
+    EXPECT_TRUE(get(all_.session(1).ctx(), all_.control(), key_of(7'000), &range).is_ok());
+    EXPECT_EQ(std::string(out, range.payload_bytes), payload_of(7'000));
+    EXPECT_TRUE(commit(1).is_ok());
+  };
+  for (int i = 0; i < 40; ++i) look();
+  EXPECT_EQ(all_.spare_and_install().pages_spared, 1u);
+  EXPECT_GE(volatile_pages(), 2u);
+  EXPECT_LT(volatile_pages(), before / 4);
+  check();
+  all_.forget_uses();
+  EXPECT_EQ(all_.spare_and_install().pages_spared, 0u);
+  EXPECT_EQ(volatile_pages(), 0u);
+  check();
+}
+
 TEST_F(MasstreeInstallTest, AnEmptyStorageIsColdAfterAGlean) {
   glean_and_check();
   EXPECT_EQ(volatile_pages(), 0u);

@@ -88,6 +88,17 @@ TEST_F(MasstreeColdDropTest, AnInsertConflictsIfTheKeyHasComeMeanwhile) {
   EXPECT_EQ(commit(0).code(), ErrorCode::kConflict);
   EXPECT_EQ(get_alone(1, "fresh"), "theirs");
 }
+// The page in which the key was missing says nothing any more: the key is in a snapshot by now.
+TEST_F(MasstreeColdDropTest, APremiseOfADroppedPageIsNotBelieved) {
+  load(kFew, deep_key);
+  begin(0);
+  ASSERT_TRUE(put(0, "fresh", "mine", WriteMode::kInsert).is_ok());
+  EXPECT_TRUE(txn::verify(&ctx(0)).is_ok());
+  glean_all();
+  put_alone(1, "fresh", "theirs");
+  glean_all();
+  EXPECT_EQ(txn::verify(&ctx(0)).code(), ErrorCode::kConflict);
+}
 TEST_F(MasstreeColdDropTest, AKeyThatWasReadErasedAndIsBackConflicts) {
   load(kFew, deep_key);
   erase_alone(1, deep_key(14));

@@ -51,6 +51,26 @@ TEST_F(MasstreePhantom, an_insert_into_a_twin_after_a_move_conflicts) {
   expect_conflict(0, ConflictReason::kPageGained);
 }
 
+// The same with a page that has surely moved before it gains a key: only its twins tell.
+TEST_F(MasstreePhantom, an_insert_into_what_took_a_moved_pages_place_conflicts) {
+  fill(0, 0, 300, 10);
+  begin(0);
+  EXPECT_EQ(get(0, key_of(5)), "not_found");
+  ASSERT_EQ(ctx(0).page_set().entries().size(), 1u);
+  const page::PageHeader* const missed_in = ctx(0).page_set().entries()[0].page;
+  for (unsigned i = 0; i < 300 && !missed_in->load_version().is_moved(); i += 10) {
+    begin(1);
+    put(1, key_of(i), std::string(900, 'b'));
+    expect_commit(1);
+  }
+  ASSERT_TRUE(missed_in->load_version().is_moved());
+  EXPECT_TRUE(txn::verify(&ctx(0)).is_ok());
+  begin(1);
+  insert(1, key_of(5), "x");
+  expect_commit(1);
+  expect_conflict(0, ConflictReason::kPageGained);
+}
+
 TEST_F(MasstreePhantom, a_moved_page_that_gained_nothing_does_not_conflict) {
   fill(0, 0, 300, 10);
   begin(0);

@@ -101,12 +101,15 @@ TEST_F(CommandsTest, log_records_are_found_by_storage_and_epoch) {
   command.limit = 7;
   EXPECT_EQ(lines_of(ask(command)), 7);
   command = log_of(dir());
-  command.to_epoch = 6;
-  const std::ptrdiff_t before = lines_of(ask(command));
+  // Which epochs there are depends on the time that all took: up to the first one with records.
+  std::ptrdiff_t before = 0;
+  for (command.to_epoch = 1; before == 0 && command.to_epoch < 100'000; ++command.to_epoch) {
+    before = lines_of(ask(command));
+  }
+  command.from_epoch = command.to_epoch;
   command.to_epoch = ~std::uint64_t{0};
-  command.from_epoch = 7;
-  EXPECT_EQ(before + lines_of(ask(command)), all);
   EXPECT_GT(before, 0);
+  EXPECT_EQ(before + lines_of(ask(command)), all);
   command.storage = "nobody";
   EXPECT_EQ(ask(command).status, ExitStatus::kCannotRead);
 }

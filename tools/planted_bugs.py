@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Shows that every line on the way to the device is needed: takes each away and runs the tests.
+"""Shows that tests miss each line on which correctness hangs: takes one after the other away.
 
-The rules stand in durability.lines beside this file. The tree is copied, the tests that the rules
-name are built and run once as they are, and then once for each rule with its lines replaced. At
-least one test of the rule has to fail (a crash or a time-out is a failure). Prints what became of
-each rule and exits with 1 if a line was not missed, or if its replacement did not compile.
+The rules stand beside this file: durability.lines for what is on the way to the device,
+planted.lines for the rest. The tree is copied, the tests that the rules name are built and run
+once as they are, and then once for each rule with its lines replaced. At least one test of the
+rule has to fail (a crash or, twice, a time-out is a failure). Prints what became of each rule and
+exits with 1 if a line was not missed, or if its replacement did not compile.
 
-  durability_lines.py [--rule PATTERN]...   all rules, or those whose name or file matches
-  durability_lines.py --list                names, files and tests
-  durability_lines.py --check               only whether the rules still fit the tree: fast
+  planted_bugs.py [--rule PATTERN]...   all rules, or those whose name or file matches
+  planted_bugs.py --times 10            a test counts only if it fails that often, one run after
+                                        the other
+  planted_bugs.py --list                names, files and tests
+  planted_bugs.py --check               only whether the rules still fit the tree: fast
 """
 
 import argparse
@@ -23,6 +26,7 @@ import time
 
 CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
              "-DFOEDUS_WERROR=OFF")
+RULE_FILES = ("durability.lines", "planted.lines")
 # A test may take this much longer than it did before anything was taken away.
 SLACK_FACTOR, SLACK_S = 5, 20
 
@@ -51,11 +55,15 @@ class Rule:
         return text[:begin] + "\n".join(self.new) + text[end:]
 
 
-class RuleFile:
-    """The parsed rule file: rules, and expressions whose every match must be part of a rule."""
+class Rules:
+    """What rule files say: rules, and expressions whose every match must be part of a rule."""
 
-    def __init__(self, text):
+    def __init__(self):
         self.rules, self.every, self.aside = [], [], []
+
+    def add(self, text):
+        """The text of one more file."""
+        known = len(self.rules)
         for number, line in enumerate(text.splitlines(), 1):
             stripped = line.strip()
             if not stripped or stripped.startswith("#"):
@@ -64,7 +72,7 @@ class RuleFile:
                 self._parse(number, stripped)
             except (IndexError, ValueError, re.error) as error:
                 raise RuleError(f"line {number}: cannot be understood: {line}") from error
-        for rule in self.rules:
+        for rule in self.rules[known:]:
             if not (rule.file and rule.tests and rule.old):
                 raise RuleError(f"line {rule.number}: rule {rule.name} lacks file, tests or lines")
 
@@ -162,7 +170,7 @@ def check(root, rules):
     if not complaints:
         complaints = list(check_covered(root, rules))
     for complaint in complaints:
-        print(f"durability.lines: {complaint}")
+        print(f"planted bugs: {complaint}")
     return len(complaints)
 
 
@@ -216,8 +224,13 @@ class Copy:
                               capture_output=True, text=True, check=False)
         return "" if done.returncode == 0 else done.stdout
 
-    def passes(self, test):
-        """True if the test passes within its time."""
+    def failure_of(self, test):
+        """Which of its cases failed, or how else it did; "" if it passes within its time."""
+        failure = self._failure_of(test)
+        # Others may have had the machine to themselves: once more.
+        return self._failure_of(test) if failure == "time-out" else failure
+
+    def _failure_of(self, test):
         name, _, case = test.partition(":")
         program = os.path.join(self.build, "bin", "tests", name.replace("/", "_"))
         command = [program, "--gtest_fail_fast", "--gtest_brief=1"]
@@ -229,12 +242,15 @@ class Copy:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
                                   timeout=limit_s, check=False)
         except subprocess.TimeoutExpired:
-            return False
+            return "time-out"
         self.usual_s.setdefault(test, time.monotonic() - begin)
-        return done.returncode == 0
+        if done.returncode == 0:
+            return ""
+        cases = re.findall(rb"^\[  FAILED  \] (\w+\.\w+)", done.stdout, re.MULTILINE)
+        return cases[0].decode() if cases else f"status {done.returncode}"
 
 
-def try_rule(copy, rule, original):
+def try_rule(copy, rule, original, times):
     """'killed by …', 'survived' or 'did not compile'."""
     copy.write(rule.file, rule.applied_to(original))
     try:
@@ -242,12 +258,27 @@ def try_rule(copy, rule, original):
         if output:
             errors = [line for line in output.splitlines() if "error" in line]
             return "did not compile" + "".join("\n    " + line for line in errors[:3])
+        lucky = ""
         for test in rule.tests:
-            if not copy.passes(test):
-                return "killed by " + test
-        return "survived"
+            failures = failures_of(copy, test, times)
+            if len(failures) == times:
+                return f"killed by {test}, {failures[0]}"
+            if failures:
+                lucky = f", though {test} failed {len(failures)} times of {times}"
+        return "survived" + lucky
     finally:
         copy.write(rule.file, original)
+
+
+def failures_of(copy, test, times):
+    """Those of so many runs; the first that passes is the last."""
+    failures = []
+    while len(failures) < times:
+        failure = copy.failure_of(test)
+        if not failure:
+            break
+        failures.append(failure)
+    return failures
 
 
 def run_as_it_is(copy, rules):
@@ -259,10 +290,10 @@ def run_as_it_is(copy, rules):
     if output:
         print(output)
         return ["the build"]
-    return [test for test in tests if not copy.passes(test)]
+    return [test for test in tests if copy.failure_of(test)]
 
 
-def take_away(root, rules, folder, jobs):
+def take_away(root, rules, folder, jobs, times):
     begin = time.monotonic()
     copy = Copy(root, folder, jobs)
     failing = run_as_it_is(copy, rules)
@@ -273,19 +304,21 @@ def take_away(root, rules, folder, jobs):
     outcomes = []
     for number, rule in enumerate(sorted(rules, key=lambda rule: rule.file), 1):
         began = time.monotonic()
-        outcome = try_rule(copy, rule, read(copy.source, rule.file))
+        outcome = try_rule(copy, rule, read(copy.source, rule.file), times)
         outcomes.append((rule, outcome))
         print(f"[{number}/{len(rules)}] {rule.name}: {outcome}"
               f" ({time.monotonic() - began:.0f} s)", flush=True)
-    survived = [rule for rule, outcome in outcomes if outcome == "survived"]
+    survived = [rule for rule, outcome in outcomes if outcome.startswith("survived")]
     broken = [rule for rule, outcome in outcomes if outcome.startswith("did not")]
     print()
     for title, those in (("survived", survived), ("did not compile", broken)):
         for rule in those:
             print(f"{title}: {rule.name} ({rule.file}), tests {' '.join(rule.tests)}")
     killed = len(rules) - len(survived) - len(broken)
-    print(f"{len(rules)} rules: {killed} killed, {len(survived)} survived, "
-          f"{len(broken)} did not compile; {(time.monotonic() - begin) / 60:.0f} minutes")
+    by_stress = sum(outcome.startswith("killed") and "stress" in outcome for _, outcome in outcomes)
+    print(f"{len(rules)} rules: {killed} killed, {by_stress} of them by stress, "
+          f"{len(survived)} survived, {len(broken)} did not compile; "
+          f"{(time.monotonic() - begin) / 60:.0f} minutes")
     return 1 if survived or broken else 0
 
 
@@ -293,23 +326,31 @@ def parse_arguments():
     here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--root", default=os.path.dirname(here), help="the tree")
-    parser.add_argument("--rules", default="", help="durability.lines of the tree")
+    parser.add_argument("--rules", action="append", default=[],
+                        help="a rule file; else those of the tree")
     parser.add_argument("--rule", action="append", default=[], help="pattern of a name or file")
     parser.add_argument("--build-dir", default="", help="copy and build stay there; else temporary")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--times", type=int, default=1, help="runs of a test, all of which fail")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--check", action="store_true")
     return parser.parse_args()
 
 
+def rule_files_of(root):
+    paths = [os.path.join(root, "tools", name) for name in RULE_FILES]
+    return [path for path in paths if os.path.isfile(path)]
+
+
 def main():
     arguments = parse_arguments()
-    path = arguments.rules or os.path.join(arguments.root, "tools", "durability.lines")
-    try:
-        rules = RuleFile(read("", path))
-    except RuleError as error:
-        print(f"{path}: {error}")
-        return 1
+    rules = Rules()
+    for path in arguments.rules or rule_files_of(arguments.root):
+        try:
+            rules.add(read("", path))
+        except RuleError as error:
+            print(f"{path}: {error}")
+            return 1
     if arguments.check:
         return 1 if check(arguments.root, rules) else 0
     chosen = [rule for rule in rules.rules
@@ -326,9 +367,10 @@ def main():
     if check(arguments.root, rules):
         return 1
     if arguments.build_dir:
-        return take_away(arguments.root, chosen, arguments.build_dir, arguments.jobs)
+        return take_away(arguments.root, chosen, arguments.build_dir, arguments.jobs,
+                         arguments.times)
     with tempfile.TemporaryDirectory(prefix="foedus-lines-") as folder:
-        return take_away(arguments.root, chosen, folder, arguments.jobs)
+        return take_away(arguments.root, chosen, folder, arguments.jobs, arguments.times)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 # ctest-labels: habits
 # ctest-timeout: 300
-"""Shows that tools/durability_lines.py tells missed lines from idle ones, and a rotten rule file.
+"""Shows that tools/planted_bugs.py tells missed lines from idle ones, and a rotten rule file.
 
-Method: a small tree with one function, one test of it, and rules that a test misses or does not.
+Method: a small tree with one function, a test of it and one that fails every other time, and rules
+that a test misses or does not.
 """
 
 import os
@@ -19,7 +20,8 @@ TREE = {
     "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
 project(tree LANGUAGES CXX)
 add_executable(log_value_test tests/log/value_test.cc core/value.cc)
-set_target_properties(log_value_test PROPERTIES
+add_executable(log_luck_test tests/log/luck_test.cc core/value.cc)
+set_target_properties(log_value_test log_luck_test PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/tests)
 """,
     "core/value.cc": """int value() {
@@ -31,6 +33,18 @@ set_target_properties(log_value_test PROPERTIES
 """,
     "tests/log/value_test.cc": """int value();
 int main() { return value() == 3 ? 0 : 1; }
+""",
+    "tests/log/luck_test.cc": """#include <stdio.h>
+#include <unistd.h>
+int value();
+int main(int, char** argv) {
+  if (value() == 3) return 0;
+  const bool again = access("luck", F_OK) == 0;
+  if (again) return unlink("luck");
+  fclose(fopen("luck", "w"));
+  puts("[  FAILED  ] Luck.runs_out (0 ms)");
+  return 1;
+}
 """,
 }
 NEEDED = """rule needed
@@ -45,6 +59,12 @@ IDLE = """rule idle
   - return result;
   + return result;
 """
+LUCKY = """rule lucky
+  file core/value.cc
+  tests log/luck_test
+  - int result = 1;
+  + int result = 7;
+"""
 BROKEN = """rule broken
   file core/value.cc
   tests log/value_test
@@ -53,21 +73,23 @@ BROKEN = """rule broken
 
 
 def run(rules, *options):
-    """Exit status and output on the tree with these rules."""
+    """Exit status and output on the tree with these rules, or files of them."""
+    if isinstance(rules, str):
+        rules = {"tools/durability.lines": rules}
     with tempfile.TemporaryDirectory() as root:
-        for path, text in {**TREE, "tools/durability.lines": rules}.items():
+        for path, text in {**TREE, **rules}.items():
             full = os.path.join(root, path)
             os.makedirs(os.path.dirname(full), exist_ok=True)
             with open(full, "w", encoding="utf-8") as file:
                 file.write(text)
         done = subprocess.run(
-            [sys.executable, "-B", os.path.join(SOURCE, "tools", "durability_lines.py"),
+            [sys.executable, "-B", os.path.join(SOURCE, "tools", "planted_bugs.py"),
              "--root", root, *options],
-            capture_output=True, text=True, check=False)
+            cwd=root, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
 
-class DurabilityLinesTest(unittest.TestCase):
+class PlantedBugsTest(unittest.TestCase):
 
     def assert_complains(self, rules, expected):
         status, output = run(rules, "--check")
@@ -90,6 +112,16 @@ class DurabilityLinesTest(unittest.TestCase):
         self.assert_complains(NEEDED + NEEDED, "line 5: cannot be understood")
         self.assert_complains("what is this\n", "line 1: cannot be understood")
 
+    def test_both_files_are_read(self):
+        both = {"tools/durability.lines": NEEDED, "tools/planted.lines": IDLE}
+        status, output = run(both, "--list")
+        self.assertEqual(status, 0, output)
+        self.assertIn("needed: core/value.cc: log/value_test", output)
+        self.assertIn("idle: core/value.cc: log/value_test", output)
+        status, output = run({**both, "tools/planted.lines": NEEDED}, "--check")
+        self.assertEqual(status, 1, output)
+        self.assertIn("planted.lines: line 1: cannot be understood: rule needed", output)
+
     def test_a_line_without_rule_is_named(self):
         every = "every // V\\d in core/*.cc\n"
         self.assertEqual(run(every + NEEDED, "--check")[0], 0)
@@ -104,10 +136,20 @@ class DurabilityLinesTest(unittest.TestCase):
         self.assertIn("needed: killed by log/value_test", output)
         status, output = run(NEEDED + IDLE + BROKEN)
         self.assertEqual(status, 1, output)
-        self.assertIn("3 rules: 1 killed, 1 survived, 1 did not compile", output)
+        self.assertIn("3 rules: 1 killed, 0 of them by stress, 1 survived, 1 did not compile",
+                      output)
         self.assertIn("survived: idle (core/value.cc)", output)
         status, output = run(NEEDED + IDLE, "--rule", "need*")
         self.assertEqual(status, 0, output)
+
+    @unittest.skipUnless(shutil.which("ninja") and shutil.which("cmake"), "no cmake or no ninja")
+    def test_a_failure_counts_if_it_comes_each_time(self):
+        status, output = run(LUCKY)
+        self.assertEqual(status, 0, output)
+        self.assertIn("lucky: killed by log/luck_test, Luck.runs_out", output)
+        status, output = run(LUCKY, "--times", "3")
+        self.assertEqual(status, 1, output)
+        self.assertIn("lucky: survived, though log/luck_test failed 1 times of 3", output)
 
 
 if __name__ == "__main__":

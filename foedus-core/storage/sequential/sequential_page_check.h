@@ -1,0 +1,13 @@
+#pragma once
+// What can be said against a page of a sequential storage in a snapshot (P17, S5 to S7).
+
+#include "foedus-core/page/page_check.h"
+#include "foedus-core/storage/sequential/sequential_snapshot_page.h"
+
+namespace foedus::storage::sequential {
+
+// `newest`: the epoch that no record is above.
+page::BrokenRule broken_rule(const SequentialSnapshotPage& page, Epoch newest);
+page::BrokenRule broken_rule(const SequentialRunsPage& page, Epoch newest);
+
+}  // namespace foedus::storage::sequential

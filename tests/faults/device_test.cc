@@ -1,0 +1,169 @@
+// ctest-timeout: 600
+// System calls of the device layer that fail, are interrupted, are cut short, or are the last thing
+// that the process does, at every place of a database's life.
+//
+// Goal: an interrupted or short call is as good as one that was not. An error is one, with its
+// errno; nothing that was acknowledged is lost, no transaction is there in part, reads go on, and
+// after a lack of space the same database goes on. Method: the calls of a whole life are counted
+// over real files, then it is led again and again with call 0, 1, 2, ... struck, once or it and all
+// later ones that change something. A seed selects some of them; all with FOEDUS_FAULTS=all.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <thread>
+
+#include "foedus-core/base/clock.h"
+#include "tests/faults/device_faults.h"
+#include "tests/faults/life.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus::faults {
+namespace {
+
+constexpr std::uint64_t kSelected = 12;  // of each fault
+
+bool wants_all() {
+  const char* const faults = std::getenv("FOEDUS_FAULTS");
+  return faults != nullptr && std::strcmp(faults, "all") == 0;
+}
+
+struct Trial {
+  Fault fault;
+  std::uint64_t call;
+  bool is_sticky;
+};
+
+bool ends_process(Fault fault) { return fault >= Fault::kEndBefore; }
+
+// An interrupted sync is one that failed (V2), so what it was for may report it.
+bool may_fail_with(Fault fault, const Status& status) {
+  switch (fault) {
+    case Fault::kShort:
+      return false;
+    case Fault::kInterrupted:
+      return status.error_number() == EINTR;
+    case Fault::kIoError:
+      return status.error_number() == EIO;
+    case Fault::kNoSpace:
+      return status.error_number() == ENOSPC || status.error_number() == EIO;
+    default:
+      return false;
+  }
+}
+
+class DeviceTest : public ::testing::TestWithParam<Fault> {
+ protected:
+  DeviceTest() {
+    void* const shared = mmap(nullptr, sizeof(Life::Rows), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(shared, MAP_FAILED);
+    rows_ = new (shared) Life::Rows;
+  }
+  ~DeviceTest() override { munmap(rows_, sizeof(Life::Rows)); }
+
+  // One life with one fault. Returns how many calls there were.
+  std::uint64_t lead(const Trial& trial) {
+    *rows_ = {};
+    const testing::TestDirectory directory;
+    const std::string path = directory.path() + "/db";
+    std::uint64_t number = 0;
+    if (ends_process(trial.fault)) {
+      const pid_t child = fork();
+      if (child == 0) {
+        live(path, trial);
+        _exit(HasFailure() ? 1 : 0);
+      }
+      int result = 0;
+      waitpid(child, &result, 0);
+      EXPECT_TRUE(WIFEXITED(result)) << result;
+      const int code = WEXITSTATUS(result);
+      EXPECT_TRUE(code == kEnded || code == 0) << code;  // 0: it made fewer calls this time
+    } else {
+      number = live(path, trial);
+    }
+    is_counting = false;
+    Life after(path, rows_, nullptr);
+    if (after.open().is_ok()) after.check();
+    after.abandon();
+    return number;
+  }
+
+ private:
+  std::uint64_t live(const std::string& path, const Trial& trial) {
+    Life life(path, rows_, [&](const Status& status) {
+      return failed != 0 && may_fail_with(trial.fault, status);
+    });
+    arm(trial.fault, trial.call, trial.is_sticky);
+    for (int i = 0; i < kPhases && !HasFailure(); ++i) {
+      const auto phase = static_cast<Phase>(i);
+      SCOPED_TRACE(kPhaseNames[static_cast<std::size_t>(i)]);
+      const Status status = life.run(phase);
+      if (status.is_ok()) continue;
+      if (life.has_storages()) life.check_reads();
+      disarm();
+      go_on(&life, status);
+      if (phase == Phase::kClose && life.is_open()) life.abandon();
+    }
+    disarm();
+    life.abandon();
+    return calls;
+  }
+
+  // Where there was no space, the same database does so by itself; else it is opened again.
+  void go_on(Life* life, const Status& why) {
+    if (why.code() != ErrorCode::kOutOfSpace) life->abandon();
+    if (!life->is_open() && !life->open().is_ok()) return;
+    Status status;
+    for (int i = 0; i < 100; ++i) {
+      status = life->create();
+      if (status.is_ok()) status = life->write(1);
+      if (status.is_ok()) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ADD_FAILURE() << status.message();
+  }
+
+  Life::Rows* rows_;
+};
+
+TEST_P(DeviceTest, a_call_that_is_struck_loses_nothing) {
+  const Fault what = GetParam();
+  const std::uint64_t number = lead({Fault::kShort, kNever, false});
+  const bool may_stick = what == Fault::kIoError || what == Fault::kNoSpace;
+  base::Random random(20'261'122 + static_cast<std::uint64_t>(what));
+  std::uint64_t tried = 0;
+  const std::uint64_t selected = wants_all() ? number : kSelected;
+  for (std::uint64_t i = 0; i < selected && !HasFailure(); ++i) {
+    // The last calls of one life need not be made in the next.
+    const std::uint64_t call = wants_all() ? i : random.below(number - number / 8);
+    for (const bool sticky : {false, true}) {
+      if (sticky && !may_stick) continue;
+      if (!wants_all() && may_stick && sticky != (i % 2 == 1)) continue;
+      SCOPED_TRACE(std::string(kFaultNames[static_cast<std::size_t>(what)]) + " at call " +
+                   std::to_string(call) + (sticky ? " and later" : ""));
+      lead({what, call, sticky});
+      ++tried;
+    }
+  }
+  std::printf("%s: %lu calls, %lu trials\n", kFaultNames[static_cast<std::size_t>(what)], number,
+              tried);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, DeviceTest,
+                         ::testing::Values(Fault::kInterrupted, Fault::kShort, Fault::kIoError,
+                                           Fault::kNoSpace, Fault::kEndBefore, Fault::kEndMiddle,
+                                           Fault::kEndAfter),
+                         [](const auto& of) {
+                           std::string name = kFaultNames[static_cast<std::size_t>(of.param)];
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace foedus::faults

@@ -1,0 +1,137 @@
+// ctest-timeout: 300
+// Memory, mappings and threads that cannot be had, at every place of a database's life that asks
+// for them.
+//
+// Goal: the call says kOutOfMemory, or goes on without; the process lives; what was acknowledged
+// stays; once there is memory again the same database goes on; nothing leaks. Method: the calls of
+// each phase are counted, then the life is led again and again with call 0, 1, 2, ... failing, once
+// or from there on. A seed selects some of them; all with FOEDUS_FAULTS=all.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include "foedus-core/base/clock.h"
+#include "tests/faults/life.h"
+#include "tests/faults/memory_faults.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus::faults {
+namespace {
+
+constexpr std::uint64_t kSelected = 20;  // of each phase and source
+
+bool wants_all() {
+  const char* const faults = std::getenv("FOEDUS_FAULTS");
+  return faults != nullptr && std::strcmp(faults, "all") == 0;
+}
+
+bool is_out_of_memory(const Status& status) { return status.code() == ErrorCode::kOutOfMemory; }
+
+// With memory back: the database goes on within a while, for a logger tries again after 100 ms.
+void expect_that_it_goes_on(Life* life) {
+  Status status;
+  for (int i = 0; i < 100; ++i) {
+    status = life->is_open() ? Status() : life->open();
+    if (status.is_ok()) status = life->create();
+    if (status.is_ok()) status = life->write(1);
+    if (status.is_ok()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  FAIL() << status.message();
+}
+
+struct Trial {
+  Phase phase;
+  Source source;
+  std::uint64_t call;
+  bool is_sticky;
+};
+
+// One life with one fault. Returns how many calls there were in the phase.
+std::uint64_t lead(const Trial& trial) {
+  const testing::TestDirectory directory;
+  Life::Rows rows;
+  std::uint64_t calls = 0;
+  std::thread user([&] {
+    Life life(directory.path() + "/db", &rows, is_out_of_memory);
+    for (int i = 0; i < kPhases && !::testing::Test::HasFailure(); ++i) {
+      const auto phase = static_cast<Phase>(i);
+      SCOPED_TRACE(kPhaseNames[static_cast<std::size_t>(i)]);
+      const bool is_it = phase == trial.phase;
+      if (is_it) arm(trial.source, trial.call, trial.is_sticky);
+      const Status status = life.run(phase);
+      if (!is_it) {
+        const ForTest reporting;
+        EXPECT_TRUE(status.is_ok()) << kPhaseNames[static_cast<std::size_t>(i)];
+        continue;
+      }
+      calls = counter_of(trial.source).calls;
+      const bool has_failed = counter_of(trial.source).failed != 0;
+      disarm();
+      const ForTest reporting;
+      // Also where the phase has succeeded: a task may be what failed.
+      if (has_failed || !status.is_ok()) expect_that_it_goes_on(&life);
+      if (phase != Phase::kClose || !life.is_open()) continue;
+      EXPECT_TRUE(life.close().is_ok());
+    }
+    if (life.is_open()) life.check();
+    life.abandon();
+    const ForTest checking;
+    const Status opened = life.open();
+    EXPECT_TRUE(opened.is_ok());
+    if (opened.is_ok()) life.check();
+    life.abandon();
+  });
+  user.join();
+  return calls;
+}
+
+void expect_no_leak(std::int64_t live_before) { EXPECT_EQ(live.load(), live_before); }
+
+class MemoryTest : public ::testing::TestWithParam<Source> {};
+
+TEST_P(MemoryTest, a_call_that_fails_is_an_error_or_nothing) {
+  const ForTest all;
+  const Source source = GetParam();
+  const char* const name = kSourceNames[static_cast<std::size_t>(source)];
+  base::Random random(20'261'122);
+  const char* const only = std::getenv("FOEDUS_FAULTS_PHASE");
+  for (int phase = 0; phase < kPhases; ++phase) {
+    if (only != nullptr && std::atoi(only) != phase) continue;
+    constexpr std::uint64_t kNever = ~std::uint64_t{0} - 1;
+    const std::uint64_t calls = lead({static_cast<Phase>(phase), source, kNever, false});
+    std::uint64_t tried = 0;
+    const std::uint64_t selected = wants_all() ? calls : std::min(calls, kSelected);
+    for (std::uint64_t i = 0; i < selected; ++i) {
+      const std::uint64_t call = selected == calls ? i : random.below(calls);
+      for (const bool is_sticky : {false, true}) {
+        if (!wants_all() && is_sticky != (i % 2 == 1)) continue;
+        SCOPED_TRACE(std::string(kPhaseNames[static_cast<std::size_t>(phase)]) + ", " + name +
+                     " call " + std::to_string(call) + (is_sticky ? " and later" : ""));
+        if (std::getenv("FOEDUS_FAULTS_SAY") != nullptr) {
+          std::fprintf(stderr, "phase %d call %lu sticky %d\n", phase, call, is_sticky);
+        }
+        const std::int64_t live_before = live.load();
+        lead({static_cast<Phase>(phase), source, call, is_sticky});
+        expect_no_leak(live_before);
+        ++tried;
+        if (HasFailure()) return;
+      }
+    }
+    std::printf("%s: %s: %lu calls, %lu trials\n", name,
+                kPhaseNames[static_cast<std::size_t>(phase)], calls, tried);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sources, MemoryTest,
+    ::testing::ValuesIn(FOEDUS_FAULTS_OF_THE_SYSTEM
+                            ? std::vector<Source>(kSources.begin(), kSources.end())
+                            : std::vector<Source>{Source::kHeap}),
+    [](const auto& of) { return std::string(kSourceNames[static_cast<std::size_t>(of.param)]); });
+
+}  // namespace
+}  // namespace foedus::faults

@@ -1,0 +1,97 @@
+#pragma once
+// What fuzz targets have in common. The last byte of an input says whether the checksums in it are
+// to be mended, so that half of what a fuzzer tries gets past them.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "foedus-core/device/device.h"
+
+namespace foedus::fuzz {
+
+class Input {
+ public:
+  Input(const std::uint8_t* data, std::size_t size)
+      : bytes_(reinterpret_cast<const char*>(data), size == 0 ? 0 : size - 1),
+        is_mended_(size != 0 && data[size - 1] % 2 == 0) {}
+  const std::string& bytes() const { return bytes_; }
+  bool is_mended() const { return is_mended_; }
+  // The first `count` bytes, zeroes behind the end of the input.
+  std::string first(std::size_t count) const {
+    std::string bytes = bytes_.substr(0, count);
+    bytes.resize(count, '\0');
+    return bytes;
+  }
+
+ private:
+  const std::string bytes_;
+  const bool is_mended_;
+};
+
+template <typename T>
+T load(const std::string& bytes, std::size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(value));
+  return value;
+}
+template <typename T>
+void store(std::string* bytes, std::size_t offset, T value) {
+  std::memcpy(bytes->data() + offset, &value, sizeof(value));
+}
+
+// One file, in memory, to be read.
+class InputFile final : public device::File {
+ public:
+  explicit InputFile(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  const std::string& path() const override { return path_; }
+  Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override {
+    if (offset >= bytes_.size()) return std::size_t{0};
+    const std::size_t count = std::min<std::size_t>(bytes, bytes_.size() - offset);
+    std::memcpy(to, bytes_.data() + offset, count);
+    return count;
+  }
+  Status write_parts_at(std::uint64_t, const device::ConstBytes*, std::size_t) override {
+    return ErrorCode::kNotSupported;
+  }
+  Status sync() override { return ErrorCode::kNotSupported; }
+  Status preallocate(std::uint64_t) override { return ErrorCode::kNotSupported; }
+  Status truncate(std::uint64_t) override { return ErrorCode::kNotSupported; }
+  Result<std::uint64_t> size() const override { return std::uint64_t{bytes_.size()}; }
+  bool is_direct() const override { return false; }
+
+ private:
+  const std::string path_ = "/fuzz/input";
+  const std::string bytes_;
+};
+
+// A directory of one file.
+class InputDevice final : public device::Device {
+ public:
+  InputDevice(std::string name, std::string bytes)
+      : name_(std::move(name)), bytes_(std::move(bytes)) {}
+
+  const std::string& path() const override { return path_; }
+  Result<std::unique_ptr<device::File>> open(std::string_view name, device::Access) override {
+    if (name != name_) return ErrorCode::kNotFound;
+    return std::unique_ptr<device::File>(std::make_unique<InputFile>(bytes_));
+  }
+  Result<std::vector<std::string>> list() const override {
+    return std::vector<std::string>{name_};
+  }
+  Status remove(std::string_view) override { return ErrorCode::kNotSupported; }
+  Status rename(std::string_view, std::string_view) override { return ErrorCode::kNotSupported; }
+  Status sync_directory() override { return ErrorCode::kNotSupported; }
+
+ private:
+  const std::string path_ = "/fuzz";
+  const std::string name_;
+  const std::string bytes_;
+};
+
+}  // namespace foedus::fuzz

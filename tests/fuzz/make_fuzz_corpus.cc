@@ -1,0 +1,110 @@
+// Writes the first inputs of the fuzz targets, out of the files of a small database:
+//   make_fuzz_corpus tests/fuzz/corpus
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/storage_meta/storage_meta.h"
+#include "tests/hostile/small_database.h"
+
+namespace foedus::fuzz {
+namespace {
+
+using testing::FailingDevice;
+
+std::filesystem::path corpus;
+
+// An input says with its last byte that checksums are mended; zeroes before it are not needed.
+void put(const std::string& target, const std::string& name, std::string bytes, bool is_cut) {
+  while (is_cut && !bytes.empty() && bytes.back() == '\0') bytes.pop_back();
+  std::filesystem::create_directories(corpus / target);
+  std::ofstream(corpus / target / (name + ".bin"), std::ios::binary) << bytes << '\0';
+}
+
+std::string bytes_of(const FailingDevice& device, const std::string& name) {
+  const std::vector<char> bytes = device.bytes_of(name);
+  return {bytes.begin(), bytes.end()};
+}
+
+void put_pages(const FailingDevice& device, const std::string& name) {
+  static const std::map<page::PageKind, const char*> kTargets = {
+      {page::PageKind::kArrayInterior, "array_page_fuzz"},
+      {page::PageKind::kArrayBorder, "array_page_fuzz"},
+      {page::PageKind::kHashInterior, "hash_page_fuzz"},
+      {page::PageKind::kHashBin, "hash_page_fuzz"},
+      {page::PageKind::kMasstreeInterior, "masstree_page_fuzz"},
+      {page::PageKind::kMasstreeBorder, "masstree_page_fuzz"},
+      {page::PageKind::kSequential, "sequential_page_fuzz"},
+      {page::PageKind::kSequentialHeads, "sequential_page_fuzz"},
+      {page::PageKind::kOverflow, "sequential_page_fuzz"},
+  };
+  constexpr int kOfEach = 2;
+  std::map<page::PageKind, int> count;
+  const std::string bytes = bytes_of(device, name);
+  for (std::size_t at = page::kPageBytes; at < bytes.size(); at += page::kPageBytes) {
+    const std::string page = bytes.substr(at, page::kPageBytes);
+    const auto kind = static_cast<page::PageKind>(page[offsetof(page::PageHeader, kind)]);
+    const int number = ++count[kind];
+    if (number > kOfEach) continue;
+    put(kTargets.at(kind),
+        std::to_string(static_cast<unsigned>(kind)) + "-" + std::to_string(number), page, true);
+  }
+}
+
+Status make() {
+  FailingDevice device;
+  hostile::SmallDatabase database(&device);
+  hostile::Contents contents;
+  FOEDUS_CHECK(database.open());
+  FOEDUS_CHECK(database.write(0, 20, &contents));
+  FOEDUS_CHECK(database.close());
+  for (const std::string& name : device.names()) {
+    const std::string bytes = bytes_of(device, name);
+    if (name == "savepoint") put("savepoint_fuzz", "closed", bytes, false);
+    // Without the rest of a segment, its room, it ends as a cut one does.
+    if (name.starts_with("log-")) put("log_segment_fuzz", "sealed", bytes.substr(0, 16'384), true);
+  }
+  hostile::SmallDatabase next(&device);
+  FOEDUS_CHECK(next.open());
+  FOEDUS_CHECK(next.write(20, 500, &contents));
+  FOEDUS_CHECK(next.glean());
+  for (const std::string& name : device.names()) {
+    if (name.starts_with("manifest-")) {
+      put("manifest_fuzz", name, bytes_of(device, name), false);
+    } else if (name.starts_with("snapshot-")) {
+      put_pages(device, name);
+    } else if (name == "savepoint") {
+      put("savepoint_fuzz", "open", bytes_of(device, name), false);
+    } else if (name.starts_with("log-")) {
+      put("log_segment_fuzz", "open", bytes_of(device, name).substr(0, 16'384), true);
+    }
+  }
+  for (const StorageKind kind : {StorageKind::kArray, StorageKind::kHash}) {
+    storage_meta::StorageMeta meta;
+    meta.kind = kind;
+    meta.records = kind == StorageKind::kArray ? 1'000 : 0;
+    meta.payload_bytes = kind == StorageKind::kArray ? 100 : 0;
+    const auto parameters = storage_meta::parameters_of(meta);
+    put("ddl_record_fuzz", std::to_string(static_cast<unsigned>(kind)),
+        std::string(reinterpret_cast<const char*>(&parameters), sizeof(parameters)) + "name",
+        false);
+  }
+  return next.close();
+}
+
+}  // namespace
+}  // namespace foedus::fuzz
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_fuzz_corpus FOLDER\n");
+    return 2;
+  }
+  foedus::fuzz::corpus = argv[1];
+  const foedus::Status status = foedus::fuzz::make();
+  if (!status.is_ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
+  return status.is_ok() ? 0 : 1;
+}

@@ -1,0 +1,53 @@
+#pragma once
+// What is done to damaged bytes, in a process of its own: one that aborts, or does not end, is an
+// outcome like others.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace foedus::hostile {
+
+// Every n-th of a test's cases; all of them with FOEDUS_STRIDE=1.
+inline std::uint64_t stride_or(std::uint64_t usual) {
+  const char* const text = std::getenv("FOEDUS_STRIDE");
+  const std::uint64_t stride = text == nullptr ? usual : std::strtoull(text, nullptr, 10);
+  return stride == 0 ? 1 : stride;
+}
+
+// Runs `what`, which returns what is wrong, empty if nothing is. REQUIRES: one thread.
+template <typename What>
+std::string run_isolated(What&& what, unsigned seconds_max = 60) {
+  int ends[2];
+  if (pipe(ends) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child < 0) return "no process";
+  if (child == 0) {
+    alarm(seconds_max);
+    const std::string wrong = what();
+    const ssize_t written = write(ends[1], wrong.data(), wrong.size());
+    _exit(written == static_cast<ssize_t>(wrong.size()) ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string wrong;
+  char some[4096];
+  for (ssize_t done; (done = read(ends[0], some, sizeof(some))) > 0;) {
+    wrong.append(some, static_cast<std::size_t>(done));
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return signal == SIGALRM ? "it did not end" : "it died of signal " + std::to_string(signal);
+  }
+  if (wrong.empty() && WEXITSTATUS(status) != 0) {
+    return "it ended with status " + std::to_string(WEXITSTATUS(status));
+  }
+  return wrong;
+}
+
+}  // namespace foedus::hostile

@@ -1,0 +1,240 @@
+#pragma once
+// A small database of pages of all kinds over a simulated device and one thread: all four storages,
+// two levels of arrays, bins below two interior pages, Master-Trees of several layers, payloads
+// that are chains. What uses all of it, and says what of it went wrong.
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/gleaning.h"
+#include "foedus-core/engine/storage_access.h"
+#include "foedus-core/storage/hash/hash_function.h"
+#include "tests/testing/failing_device.h"
+#include "tests/testing/manual_runtime.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus::hostile {
+
+inline constexpr std::uint64_t kArrayRecords = 2'000;
+inline constexpr std::uint32_t kArrayPayloadBytes = 100;
+
+// What the storages hold.
+struct Contents {
+  std::map<std::string, std::string> tree;
+  std::map<std::string, std::string> hash;
+  std::map<std::uint64_t, std::string> array;  // indexes that were written to
+  std::vector<std::string> list;
+
+  bool operator==(const Contents&) const = default;
+};
+
+// One engine, from open to close or to the end of this object.
+class SmallDatabase {
+ public:
+  explicit SmallDatabase(testing::FailingDevice* device) : device_(device) {}
+
+  Status open() {
+    Options options = testing::small_options("/failing");
+    options.memory_bytes = 64u << 20;
+    options.log_segment_bytes = 1u << 20;
+    options.log_buffer_bytes = 64u << 10;
+    options.socs = 1;
+    options.sessions_max = 2;
+    options.huge_pages = Facility::kOff;
+    options.numa_binding = Facility::kOff;
+    options.glean.memory_bytes = 32u << 20;
+    options.glean.cache_bytes = 1u << 20;
+    FOEDUS_TRY(engine_, engine::Engine::open(options, {.runtime = &runtime_, .device = device_}));
+    FOEDUS_TRY(tree_, open_storage(StorageKind::kMasstree, "tree"));
+    FOEDUS_TRY(hash_, open_storage(StorageKind::kHash, "hash"));
+    FOEDUS_TRY(array_, open_storage(StorageKind::kArray, "array"));
+    FOEDUS_TRY(list_, open_storage(StorageKind::kSequential, "list"));
+    FOEDUS_TRY(session_, engine_->take_session());
+    return {};
+  }
+  Status glean() { return engine_->gleaning()->glean({}).status(); }
+  Status close() { return engine_->close(); }
+  engine::Engine& engine() { return *engine_; }
+
+  // Commits and waits for it. `count` keys of each storage, from number `first` on.
+  Status write(std::uint32_t first, std::uint32_t count, Contents* contents);
+  // A write to each thing that is there, so that its page becomes volatile.
+  Status touch(const Contents& contents);
+  // What is in *contents afterwards was found. Goes on behind an error; the first one is returned.
+  Status read(Isolation isolation, bool reverse, const Contents& expected, Contents* contents);
+
+ private:
+  Result<occ::StorageControl*> open_storage(StorageKind kind, std::string_view name) {
+    storage_meta::StorageMeta meta;
+    meta.kind = kind;
+    meta.name = name;
+    if (kind == StorageKind::kArray) {
+      meta.records = kArrayRecords;
+      meta.payload_bytes = kArrayPayloadBytes;
+    }
+    if (kind == StorageKind::kHash) meta.fan_out_bits = 1;
+    return engine_->catalog().open(meta);
+  }
+  template <typename Handle>
+  Handle handle(occ::StorageControl* control) {
+    return internal::StorageAccess::make<Handle>(control);
+  }
+  Status read_points(Isolation isolation, const Contents& expected, Contents* contents);
+  Status read_scans(Isolation isolation, bool reverse, Contents* contents);
+
+  testing::FailingDevice* const device_;
+  testing::ManualRuntime runtime_;
+  std::unique_ptr<engine::Engine> engine_;
+  occ::StorageControl* tree_ = nullptr;
+  occ::StorageControl* hash_ = nullptr;
+  occ::StorageControl* array_ = nullptr;
+  occ::StorageControl* list_ = nullptr;
+  engine::EngineSession* session_ = nullptr;
+};
+
+// Keys of a few bytes, of one slice, of two layers and of many.
+inline std::string tree_key(std::uint32_t i) {
+  const std::string number = std::to_string(std::uint64_t{i} * 7919 % 1'000'003);
+  if (i % 5 == 0) return "a prefix of a few layers, and then " + number;
+  if (i % 5 == 1) return std::string(i % 70 == 1 ? 30 : 8, 'x') + number;
+  return number;
+}
+// Every other one is of the same first digit of the hash, so that one bin becomes an interior page.
+inline std::string hash_key(std::uint32_t i) {
+  for (std::uint32_t n = i << 12;; ++n) {
+    std::string key = "h" + std::to_string(n);
+    if (i % 8 == 0 || storage::hash::hash_of(key) >> 57 == 5) return key;
+  }
+}
+inline std::string payload_of(std::uint32_t i) {
+  std::size_t bytes = 20 + i * 31 % 60;
+  if (i % 101 == 3) bytes = 1500 + i * 13 % 5000;
+  return std::string(bytes, static_cast<char>('a' + i % 26));
+}
+
+inline Status SmallDatabase::write(std::uint32_t first, std::uint32_t count, Contents* contents) {
+  constexpr std::uint32_t kBatch = 25;
+  for (std::uint32_t begin = first; begin < first + count; begin += kBatch) {
+    Contents next = *contents;
+    FOEDUS_TRY(Txn txn, engine::begin_txn(session_, {}));
+    for (std::uint32_t i = begin; i < std::min(begin + kBatch, first + count); ++i) {
+      const std::string payload = payload_of(i);
+      FOEDUS_CHECK(txn.put(handle<Masstree>(tree_), tree_key(i), payload));
+      FOEDUS_CHECK(txn.put(handle<Hash>(hash_), hash_key(i), payload));
+      next.tree[tree_key(i)] = next.hash[hash_key(i)] = payload;
+      if (i % 4 == 0) {
+        const std::uint64_t index = std::uint64_t{i} * 61 % kArrayRecords;
+        const std::string fixed(kArrayPayloadBytes, static_cast<char>('A' + i % 26));
+        FOEDUS_CHECK(txn.put(handle<Array>(array_), index, fixed));
+        next.array[index] = fixed;
+        const std::string part = payload.substr(0, std::min<std::size_t>(payload.size(), 800));
+        FOEDUS_CHECK(txn.append(handle<Sequential>(list_), part));
+        next.list.push_back(part);
+      }
+    }
+    FOEDUS_TRY(const Ticket ticket, txn.commit());
+    FOEDUS_CHECK(ticket.wait_durable());
+    *contents = std::move(next);
+  }
+  return {};
+}
+
+inline Status SmallDatabase::touch(const Contents& contents) {
+  const auto one = [&](auto&& write) -> Status {
+    FOEDUS_TRY(Txn txn, engine::begin_txn(session_, {}));
+    FOEDUS_CHECK(write(txn));
+    return txn.commit().status();
+  };
+  Status first;
+  const auto keep = [&](Status status) {
+    if (first.is_ok() && !status.is_ok()) first = std::move(status);
+  };
+  for (const auto& [key, payload] : contents.tree) {
+    keep(one([&](Txn& txn) { return txn.put(handle<Masstree>(tree_), key, payload + "+"); }));
+  }
+  for (const auto& [key, payload] : contents.hash) {
+    keep(one([&](Txn& txn) { return txn.put(handle<Hash>(hash_), key, payload + "+"); }));
+  }
+  for (const auto& [index, payload] : contents.array) {
+    keep(one([&](Txn& txn) { return txn.put(handle<Array>(array_), index, payload); }));
+  }
+  keep(one([&](Txn& txn) { return txn.append(handle<Sequential>(list_), "touched"); }));
+  return first;
+}
+
+inline Status SmallDatabase::read_points(Isolation isolation, const Contents& expected,
+                                         Contents* contents) {
+  Status first;
+  const auto keyed = [&](Txn& txn, const KeyedStorage& storage, const std::string& key,
+                         std::map<std::string, std::string>* to) -> Status {
+    Result<std::string> payload = txn.get(storage, key);
+    if (payload.code() == ErrorCode::kNotFound) return {};
+    FOEDUS_TRY((*to)[key], std::move(payload));
+    return {};
+  };
+  // A transaction each: one that failed says nothing of the others.
+  const auto one = [&](auto&& look) {
+    Status status = [&]() -> Status {
+      FOEDUS_TRY(Txn txn, engine::begin_txn(session_, {.isolation = isolation}));
+      FOEDUS_CHECK(look(txn));
+      return txn.commit().status();
+    }();
+    if (first.is_ok() && !status.is_ok()) first = std::move(status);
+  };
+  for (const auto& [key, payload] : expected.tree) {
+    one([&](Txn& txn) { return keyed(txn, handle<Masstree>(tree_), key, &contents->tree); });
+  }
+  for (const auto& [key, payload] : expected.hash) {
+    one([&](Txn& txn) { return keyed(txn, handle<Hash>(hash_), key, &contents->hash); });
+  }
+  for (std::uint64_t index = 0; index < kArrayRecords; ++index) {
+    if (index % 34 != 0 && !expected.array.contains(index)) continue;
+    one([&](Txn& txn) -> Status {
+      std::string payload(kArrayPayloadBytes, '\0');
+      const auto bytes = std::as_writable_bytes(std::span<char>(payload));
+      FOEDUS_CHECK(txn.get(handle<Array>(array_), index, bytes));
+      if (payload != std::string(kArrayPayloadBytes, '\0')) contents->array[index] = payload;
+      return {};
+    });
+  }
+  return first;
+}
+
+inline Status SmallDatabase::read_scans(Isolation isolation, bool reverse, Contents* contents) {
+  FOEDUS_TRY(Txn txn, engine::begin_txn(session_, {.isolation = isolation}));
+  Status first;
+  {
+    Scan rows = txn.scan(handle<Masstree>(tree_), "", "", {.reverse = reverse});
+    for (const Row& row : rows) contents->tree[std::string(row.key)] = std::string(row.payload);
+    if (rows.failure().has_value()) first = *rows.failure();
+  }
+  {
+    Scan rows = txn.scan(handle<Sequential>(list_));
+    for (const Row& row : rows) contents->list.emplace_back(row.payload);
+    if (rows.failure().has_value() && first.is_ok()) first = *rows.failure();
+  }
+  FOEDUS_CHECK(first);
+  return txn.commit().status();
+}
+
+inline Status SmallDatabase::read(Isolation isolation, bool reverse, const Contents& expected,
+                                  Contents* contents) {
+  Contents scanned;
+  const Status scans = read_scans(isolation, reverse, &scanned);
+  const Status points = read_points(isolation, expected, contents);
+  contents->list = std::move(scanned.list);
+  FOEDUS_CHECK(scans);
+  FOEDUS_CHECK(points);
+  if (scanned.tree != contents->tree) {
+    return Status::error(ErrorCode::kCorruption, "a scan and point reads do not agree");
+  }
+  return {};
+}
+
+}  // namespace foedus::hostile

@@ -1,0 +1,29 @@
+#pragma once
+// One process of a run: opens the database, shows what it finds, and works until it is killed, or
+// for its time, and closes.
+
+#include <cstdint>
+#include <string>
+
+#include "foedus/foedus.h"
+#include "tests/kills/ledger.h"
+
+namespace foedus::kills {
+
+struct VictimPlan {
+  std::string dir;
+  std::string ack_file;  // of TPC-C
+  std::uint64_t seed = 1;
+  std::uint32_t number = 0;         // of the process
+  std::uint32_t tellers = 2;        // 0 .. kTellersMax
+  std::uint32_t tpcc_sessions = 1;  // 0: no TPC-C
+  std::uint32_t socs = 1;
+  std::uint64_t memory_bytes = 256u << 20;
+  bool checks_all = false;  // receipts, the consistency of TPC-C, and all its acks
+  double seconds = 0;       // of work; then it closes the database
+};
+
+// kOutOfSpace: there is no room to open it, or to load TPC-C.
+Status run_victim(const VictimPlan& plan, Ledger* ledger);
+
+}  // namespace foedus::kills

@@ -1,0 +1,170 @@
+#include "foedus-core/occ/txn_context.h"
+
+#include <vector>
+
+#include "tests/storage/storages.h"
+
+namespace foedus::occ {
+namespace {
+
+using storage::Storages;
+
+class TxnContextTest : public ::testing::Test {
+ protected:
+  TxnContext& ctx(std::uint32_t session = 0) { return all_.ctx(session); }
+  std::uint64_t pin(std::uint32_t session = 0) {
+    return all_.clock().slot(session).pin.load_relaxed();
+  }
+  bool hold(std::uint32_t session, page::RecordHeader* record) {
+    const Status status = ctx(session).hold(control_, record, "key");
+    if (status.is_ok()) return true;
+    EXPECT_EQ(status.conflict_reason(), ConflictReason::kRecordLocked);
+    return false;
+  }
+  // Ends the open transaction of session 0 and begins its retry.
+  void retry() {
+    txn::rollback(&ctx(), true);
+    ctx().begin({.is_retry = true});
+  }
+  std::vector<const page::RecordHeader*> held() {
+    std::vector<const page::RecordHeader*> records;
+    for (const HeldLock& held : ctx().held()) records.push_back(held.record);
+    return records;
+  }
+
+  Storages all_;
+  StorageControl* const control_ = all_.make({.kind = StorageKind::kHash, .name = "hash"});
+  page::RecordHeader records_[3];
+  page::RecordHeader* const low_ = &records_[0];
+  page::RecordHeader* const middle_ = &records_[1];
+  page::RecordHeader* const high_ = &records_[2];
+};
+
+TEST_F(TxnContextTest, ATransactionPinsItsEpochUntilItEnds) {
+  ctx().begin({});
+  EXPECT_EQ(pin(), all_.clock().current().number());
+  const Epoch begun = all_.clock().current();
+  all_.pass_epochs();
+  EXPECT_LT(all_.clock().reclaimable(), begun);
+  txn::rollback(&ctx());
+  EXPECT_EQ(pin(), 0u);
+  all_.pass_epochs();
+  EXPECT_GT(all_.clock().reclaimable(), begun);
+}
+
+TEST_F(TxnContextTest, ATransactionOfASnapshotPinsNothing) {
+  ctx().begin({.isolation = Isolation::kSnapshot});
+  EXPECT_EQ(pin(), 0u);
+  txn::rollback(&ctx());
+}
+
+// The records that it will lock must not be reclaimed meanwhile.
+TEST_F(TxnContextTest, ARetryThatWillLockKeepsThePinAndNoOtherDoes) {
+  ctx().begin({});
+  const std::uint64_t begun = pin();
+  txn::rollback(&ctx(), true);
+  EXPECT_EQ(pin(), 0u);
+
+  ctx().begin({});
+  ASSERT_TRUE(hold(0, low_));
+  txn::rollback(&ctx(), true);
+  EXPECT_EQ(pin(), begun);
+  all_.pass_epochs();
+  ctx().begin({.is_retry = true});
+  EXPECT_EQ(pin(), begun);
+  EXPECT_EQ(held().size(), 1u);
+  txn::rollback(&ctx());
+  EXPECT_EQ(pin(), 0u);
+
+  ctx().begin({});
+  ASSERT_TRUE(hold(0, low_));
+  txn::rollback(&ctx(), true);
+  EXPECT_NE(pin(), 0u);
+  ctx().forget_retry();
+  EXPECT_EQ(pin(), 0u);
+}
+
+TEST_F(TxnContextTest, ARetryLocksByAddressWhatWasHeldInAnyOrder) {
+  ctx().begin({});
+  ASSERT_TRUE(hold(0, middle_));
+  ASSERT_TRUE(hold(0, high_));
+  ASSERT_TRUE(hold(0, low_));
+  ASSERT_TRUE(hold(0, middle_));
+  EXPECT_EQ(held().size(), 3u);
+  retry();
+  EXPECT_EQ(held(), (std::vector<const page::RecordHeader*>{low_, middle_, high_}));
+  txn::rollback(&ctx());
+  EXPECT_EQ(low_->lock.load_relaxed(), 0u);
+}
+
+TEST_F(TxnContextTest, ARetryLocksWhatWasReadOnceItsReadsLock) {
+  ctx().begin({});
+  ctx().remember_read(high_, page::Tid(), control_);
+  retry();
+  EXPECT_TRUE(held().empty());
+  ctx().set_locks_reads(true);
+  ctx().remember_read(high_, page::Tid(), control_);
+  ctx().remember_read(low_, page::Tid(), control_);
+  ctx().remember_read(high_, page::Tid(), control_);
+  retry();
+  EXPECT_EQ(held(), (std::vector<const page::RecordHeader*>{low_, high_}));
+  txn::rollback(&ctx());
+}
+
+// Waiting for it could close a circle.
+TEST_F(TxnContextTest, ALockBelowOneThatIsHeldIsOnlyTriedAndLeftToTheRetry) {
+  ctx(0).begin({});
+  ctx(1).begin({});
+  ASSERT_TRUE(hold(1, low_));
+  ASSERT_TRUE(hold(0, high_));
+  EXPECT_FALSE(hold(0, low_));
+  EXPECT_TRUE(ctx(0).is_doomed());
+  txn::rollback(&ctx(1));
+  retry();
+  EXPECT_EQ(held(), (std::vector<const page::RecordHeader*>{low_, high_}));
+  txn::rollback(&ctx());
+}
+
+// An install of this transaction moves its own entries along, but none that speaks of what the
+// pointer was before: others have changed it since.
+TEST_F(TxnContextTest, AnOwnInstallIsFollowedOnlyFromWhatItReplaced) {
+  page::DualPagePointer pointer;
+  page::DualPagePointer other;
+  const page::DualPageIds older{page::VolatilePageId(), page::SnapshotPageId(7)};
+  const page::DualPageIds before{page::VolatilePageId(), page::SnapshotPageId(8)};
+  const page::DualPageIds after{page::VolatilePageId(9), page::SnapshotPageId(8)};
+  ctx().begin({});
+  ctx().remember_pointer(&pointer, nullptr, older, control_);
+  EXPECT_FALSE(ctx().own_install(&pointer, before, after));
+  EXPECT_EQ(ctx().pointers()[0].observed, older);
+  ctx().remember_pointer(&other, nullptr, before, control_);
+  EXPECT_FALSE(ctx().own_install(&pointer, before, after));
+  ctx().remember_pointer(&pointer, nullptr, before, control_);
+  EXPECT_TRUE(ctx().own_install(&pointer, before, after));
+  ASSERT_EQ(ctx().pointers().size(), 3u);
+  EXPECT_EQ(ctx().pointers()[0].observed, older);
+  EXPECT_EQ(ctx().pointers()[1].observed, before);
+  EXPECT_EQ(ctx().pointers()[2].observed, after);
+  ctx().pointers().clear();
+  txn::rollback(&ctx());
+}
+
+TEST_F(TxnContextTest, WhatIsForgottenOfAPointerIsWhatWasObservedOfItsStorage) {
+  StorageControl* const other = all_.make({.kind = StorageKind::kHash, .name = "other"});
+  page::DualPagePointer pointer;
+  const page::DualPageIds older{page::VolatilePageId(), page::SnapshotPageId(7)};
+  const page::DualPageIds before{page::VolatilePageId(), page::SnapshotPageId(8)};
+  ctx().begin({});
+  ctx().remember_pointer(&pointer, nullptr, older, control_);
+  EXPECT_FALSE(ctx().forget_pointer(control_, before));
+  ctx().remember_pointer(&pointer, nullptr, before, control_);
+  EXPECT_FALSE(ctx().forget_pointer(other, before));
+  EXPECT_TRUE(ctx().forget_pointer(control_, before));
+  ASSERT_EQ(ctx().pointers().size(), 1u);
+  EXPECT_EQ(ctx().pointers()[0].observed, older);
+  ctx().pointers().clear();
+  txn::rollback(&ctx());
+}
+
+}  // namespace
+}  // namespace foedus::occ

@@ -1,0 +1,345 @@
+// What each step of the commit protocol has done when the next one begins: looked at from inside,
+// at sync points, and behind commits that fail. One thread.
+#include "foedus-core/txn/commit.h"
+
+#include <string>
+
+#include "tests/storage/masstree/masstree_fixture.h"
+
+namespace foedus::testing {
+namespace {
+
+class CommitStepsTest : public MasstreeTest {
+ protected:
+  page::RecordHeader* record_of(std::string_view key) { return find(key).record(); }
+  page::Tid tid_of(std::string_view key) { return record_of(key)->load_tid(); }
+  bool is_locked(std::string_view key) { return record_of(key)->lock.load_relaxed() != 0; }
+  char first_byte_of(std::string_view key) {
+    const masstree::Spot spot = find(key);
+    return *spot.at.page->payload(spot.slot);
+  }
+  std::uint64_t in_commit(std::uint32_t session) {
+    return rig_.clock().slot(session).in_commit.load_relaxed();
+  }
+  Epoch now() { return rig_.clock().current(); }
+
+  void commit_put(unsigned session, std::string_view key, std::string_view payload = "old") {
+    begin(session);
+    put(session, key, payload);
+    expect_commit(session);
+  }
+  void commit_erase(unsigned session, std::string_view key) {
+    begin(session);
+    erase(session, key);
+    expect_commit(session);
+  }
+  void hold(unsigned session, std::string_view key) {
+    occ::ReadRange range;
+    const Status status = masstree::get_for_update(ctx(session), rig_.control(), key, &range);
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  }
+};
+
+// Method: a writer is looked at between its lock phase and its epoch, between its epoch and verify,
+// and between log and release.
+TEST_F(CommitStepsTest, a_record_is_locked_and_marked_from_before_the_epoch_to_behind_the_log) {
+  commit_put(0, "k");
+  const log::LogRecord* in_log = nullptr;
+  const auto step = [&](const char* place, const std::function<void()>& look) {
+    begin(0);
+    put(0, "k", "new");
+    in_log = ctx(0).write_set()[0].log;
+    const AtSyncPoint stop(place, [&] {
+      EXPECT_TRUE(is_locked("k")) << place;
+      look();
+    });
+    expect_commit(0);
+    EXPECT_EQ(stop.runs(), 1u) << place;
+    EXPECT_FALSE(is_locked("k")) << place;
+    EXPECT_FALSE(tid_of("k").is_being_written()) << place;
+    EXPECT_EQ(in_commit(0), 0u) << place;
+  };
+  step("commit:locked", [&] {
+    EXPECT_EQ(in_commit(0), 0u);
+    EXPECT_EQ(first_byte_of("k"), 'o');
+  });
+  step("commit:serialized", [&] {
+    EXPECT_EQ(in_commit(0), now().number());
+    EXPECT_TRUE(tid_of("k").is_being_written());
+  });
+  const std::uint64_t committed = ctx(0).log().committed();
+  step("commit:published", [&] {
+    EXPECT_EQ(in_commit(0), now().number());
+    EXPECT_TRUE(tid_of("k").is_being_written());
+    EXPECT_EQ(page::Tid(in_log->tid).epoch(), now());
+    EXPECT_EQ(first_byte_of("k"), 'n');
+    EXPECT_GT(ctx(0).log().committed(), committed);
+  });
+}
+
+// Who gets the lock next finds the record as it will be, whatever was written to it how often.
+TEST_F(CommitStepsTest, a_record_is_released_once_when_its_tid_is_set) {
+  commit_put(0, "erased");
+  commit_put(0, "written");
+  begin(0);
+  put(0, "erased", "new");
+  put(0, "written", "new");
+  erase(0, "erased");
+  erase(0, "written");
+  put(0, "written", "newer");
+  const bool written_first = record_of("written") < record_of("erased");
+  unsigned published = 0;
+  const AtSyncPoint stop(
+      "commit:record_published",
+      [&] {
+        const std::string_view key = (published++ == 0) == written_first ? "written" : "erased";
+        EXPECT_TRUE(is_locked(key)) << key;
+        EXPECT_FALSE(tid_of(key).is_being_written()) << key;
+        EXPECT_EQ(tid_of(key).is_deleted(), key == "erased") << key;
+      },
+      true);
+  expect_commit(0);
+  EXPECT_EQ(published, 2u);
+  EXPECT_EQ(first_byte_of("written"), 'n');
+}
+
+// Else a commit that waited would be of an epoch before that of the one that it waited for.
+TEST_F(CommitStepsTest, a_commit_that_waits_for_its_locks_is_of_the_epoch_behind_them) {
+  begin(0);
+  put(0, "k", "late");
+  const AtSyncPoint stop("commit:before_lock", [&] {
+    rig_.tick();
+    commit_put(1, "k", "early");
+  });
+  expect_commit(0);
+  EXPECT_EQ(stop.runs(), 1u);
+  EXPECT_EQ(tid_of("k").epoch(), now());
+  EXPECT_EQ(first_byte_of("k"), 'l');
+}
+
+TEST_F(CommitStepsTest, a_tid_is_above_all_that_was_read_overwritten_or_committed_before) {
+  for (int i = 0; i < 5; ++i) commit_put(0, "read");
+  begin(1);
+  EXPECT_EQ(get(1, "read"), "old");
+  put(1, "other", "x");
+  expect_commit(1);
+  EXPECT_GT(tid_of("other").version(), tid_of("read").version());
+
+  const page::Tid overwritten = tid_of("other");
+  commit_put(2, "other");
+  EXPECT_GT(tid_of("other").version(), overwritten.version());
+
+  commit_put(3, "one");
+  commit_put(3, "another");
+  EXPECT_GT(tid_of("another").version(), tid_of("one").version());
+
+  rig_.tick();
+  commit_put(0, "one");
+  EXPECT_EQ(tid_of("one").epoch(), now());
+}
+
+TEST_F(CommitStepsTest, a_session_without_ordinals_waits_for_the_next_epoch) {
+  begin(0);
+  put(0, "k", "x");
+  ctx(0).set_last_tid(page::Tid(now(), page::Tid::kOrdinalMax));
+  expect_conflict(0, ConflictReason::kRetryBound);
+  EXPECT_FALSE(is_locked("k"));
+  EXPECT_EQ(in_commit(0), 0u);
+  rig_.tick();
+  commit_put(0, "k");
+  EXPECT_EQ(tid_of("k").epoch(), now());
+}
+
+// Method: verify finds what was read changed; one record was there, the other one is new.
+TEST_F(CommitStepsTest, a_commit_that_conflicts_leaves_records_as_they_were) {
+  commit_put(0, "read");
+  commit_put(0, "written");
+  const page::Tid before = tid_of("written");
+  begin(0);
+  EXPECT_EQ(get(0, "read"), "old");
+  put(0, "written", "new");
+  put(0, "inserted", std::string(100'000, 'x'));
+  const page::Tid inserted = tid_of("inserted");
+  const std::uint64_t pages = rig_.control()->volatile_pages.load_relaxed();
+  commit_put(1, "read", "new");
+  expect_conflict(0, ConflictReason::kRecordChanged);
+  EXPECT_EQ(tid_of("written").word(), before.word());
+  EXPECT_EQ(tid_of("inserted").word(), inserted.word());
+  EXPECT_TRUE(tid_of("inserted").is_deleted());
+  EXPECT_FALSE(is_locked("written"));
+  EXPECT_FALSE(is_locked("inserted"));
+  EXPECT_LT(rig_.control()->volatile_pages.load_relaxed(), pages);  // the payload's
+  EXPECT_EQ(in_commit(0), 0u);
+  verify();
+}
+
+// Its drop has its place in the log, and nothing of the storage comes behind it.
+TEST_F(CommitStepsTest, a_write_to_a_storage_that_was_dropped_meanwhile_conflicts) {
+  commit_put(0, "k");
+  begin(0);
+  put(0, "k", "new");
+  const AtSyncPoint dropped("commit:serialized", [&] { rig_.control()->dropped.store_release(1); });
+  expect_conflict(0, ConflictReason::kPageDropped);
+  EXPECT_EQ(dropped.runs(), 1u);
+  EXPECT_EQ(first_byte_of("k"), 'o');
+}
+
+// Else the next commit of the session would publish it along with its own.
+TEST_F(CommitStepsTest, what_was_rolled_back_is_not_in_the_log) {
+  begin(0);
+  put(0, "gone", "x");
+  EXPECT_TRUE(ctx(0).log().has_open_records());
+  rig_.session(0).rollback();
+  EXPECT_FALSE(ctx(0).log().has_open_records());
+  const std::uint64_t begin_of_next = ctx(0).log().committed();
+  commit_put(0, "k");
+  const auto* const logged =
+      reinterpret_cast<const log::LogRecord*>(ctx(0).log().at(begin_of_next));
+  EXPECT_EQ(logged->key(), "k");
+  EXPECT_EQ(begin_of_next + logged->record_bytes, ctx(0).log().committed());
+}
+
+TEST_F(CommitStepsTest, a_premise_that_fails_leaves_no_lock) {
+  commit_put(0, "other");
+  commit_put(0, "k");
+  begin(0);
+  put(0, "other", "new");
+  ASSERT_TRUE(write(0, WriteMode::kUpdate, "k", "new").is_ok());
+  commit_erase(1, "k");
+  expect_conflict(0, ConflictReason::kRecordChanged);
+  EXPECT_FALSE(is_locked("other"));
+  EXPECT_FALSE(is_locked("k"));
+}
+
+// Records of a page go down in address. Who holds the highest may wait for none below it: it gives
+// up, and leaves those that it had got.
+TEST_F(CommitStepsTest, a_lock_out_of_order_is_only_tried) {
+  for (const char* const key : {"d", "c", "b", "a"}) commit_put(0, key);
+  ASSERT_LT(record_of("a"), record_of("d"));
+  begin(0);
+  begin(1);
+  hold(1, "b");
+  hold(0, "d");
+  put(0, "a", "new");
+  put(0, "b", "new");
+  put(0, "c", "new");
+  expect_conflict(0, ConflictReason::kRecordLocked);
+  EXPECT_FALSE(is_locked("a"));
+  EXPECT_TRUE(is_locked("b"));
+  EXPECT_FALSE(is_locked("c"));
+  EXPECT_FALSE(is_locked("d"));
+  EXPECT_TRUE(commit(1).is_ok());
+  EXPECT_FALSE(is_locked("b"));
+}
+
+TEST_F(CommitStepsTest, a_conflict_at_commit_keeps_what_was_held_for_the_retry) {
+  commit_put(0, "held");
+  commit_put(0, "read");
+  begin(0);
+  hold(0, "held");
+  EXPECT_EQ(get(0, "read"), "old");
+  put(0, "held", "new");
+  commit_put(1, "read", "new");
+  expect_conflict(0, ConflictReason::kRecordChanged);
+  EXPECT_FALSE(is_locked("held"));
+  rig_.session(0).begin({.is_retry = true});
+  ASSERT_EQ(ctx(0).held().size(), 1u);
+  EXPECT_EQ(ctx(0).held()[0].record, record_of("held"));
+  rig_.session(0).rollback();
+}
+
+// Also if the user's function takes no notice of the conflict and goes on.
+TEST_F(CommitStepsTest, a_transaction_that_met_a_conflict_does_not_commit) {
+  commit_put(0, "k");
+  begin(0);
+  put(0, "k", "new");
+  static_cast<void>(ctx(0).conflict(ConflictReason::kRecordLocked, rig_.control()));
+  expect_conflict(0, ConflictReason::kRecordLocked);
+  EXPECT_EQ(first_byte_of("k"), 'o');
+}
+
+// It writes nothing, and still must not have seen half of what another one did.
+TEST_F(CommitStepsTest, a_reader_that_saw_two_times_conflicts) {
+  commit_put(0, "a");
+  commit_put(0, "b");
+  begin(0);
+  EXPECT_EQ(get(0, "a"), "old");
+  begin(1);
+  put(1, "a", "new");
+  put(1, "b", "new");
+  expect_commit(1);
+  EXPECT_EQ(get(0, "b"), "new");
+  expect_conflict(0, ConflictReason::kRecordChanged);
+}
+
+// A missing key may have been erased, and its record purged, in any epoch up to now.
+TEST_F(CommitStepsTest, a_reader_that_missed_a_key_depends_on_the_current_epoch) {
+  commit_put(0, "k");
+  const Epoch written = now();
+  rig_.tick();
+  rig_.tick();
+  Epoch epoch;
+  begin(1);
+  EXPECT_EQ(get(1, "k"), "old");
+  ASSERT_TRUE(txn::commit(&ctx(1), &epoch).is_ok());
+  EXPECT_EQ(epoch, written);
+  begin(1);
+  EXPECT_EQ(get(1, "missing"), "not_found");
+  ASSERT_TRUE(txn::commit(&ctx(1), &epoch).is_ok());
+  EXPECT_EQ(epoch, now());
+}
+
+// Method: the record that says so comes and goes, is replaced by a newer one that says the same,
+// or is purged when its page splits.
+TEST_F(CommitStepsTest, what_was_absent_and_is_absent_verifies) {
+  commit_put(0, key_of(5));
+  commit_erase(0, key_of(5));
+  begin(0);
+  EXPECT_EQ(get(0, key_of(5)), "not_found");
+  commit_put(1, key_of(5));
+  commit_erase(1, key_of(5));
+  expect_commit(0);
+
+  begin(0);
+  EXPECT_EQ(get(0, key_of(5)), "not_found");
+  ASSERT_EQ(ctx(0).reads().size(), 1u);
+  const page::RecordHeader* const read = ctx(0).reads()[0].record;
+  fill(1, 10, 700, 10);
+  ASSERT_TRUE(read->load_tid().is_moved());
+  ASSERT_FALSE(find(key_of(5)).found());
+  expect_commit(0);
+}
+
+// Before an error of the user's function is handed out.
+TEST_F(CommitStepsTest, premises_hold_from_the_oldest_write_on_and_not_under_a_mark) {
+  commit_put(0, "old");
+  begin(0);
+  ASSERT_TRUE(write(0, WriteMode::kInsert, "new", "x").is_ok());
+  ASSERT_TRUE(write(0, WriteMode::kUpdate, "new", "y").is_ok());
+  EXPECT_TRUE(txn::verify(&ctx(0)).is_ok());
+  rig_.session(0).rollback();
+
+  begin(0);
+  ASSERT_TRUE(write(0, WriteMode::kUpdate, "old", "y").is_ok());
+  begin(1);
+  erase(1, "old");
+  const AtSyncPoint marked("commit:serialized",
+                           [&] { EXPECT_EQ(txn::verify(&ctx(0)).code(), ErrorCode::kConflict); });
+  expect_commit(1);
+  EXPECT_EQ(marked.runs(), 1u);
+  rig_.session(0).rollback();
+}
+
+// An error that rests on the size of a payload rests on a read.
+TEST_F(CommitStepsTest, a_part_outside_of_a_payload_conflicts_when_that_becomes_longer) {
+  commit_put(0, "k", "short");
+  begin(0);
+  EXPECT_EQ(masstree::write_at(ctx(0), rig_.control(), "k", 5, "part").code(),
+            ErrorCode::kInvalidArgument);
+  commit_put(1, "k", "long enough");
+  EXPECT_EQ(txn::verify(&ctx(0)).code(), ErrorCode::kConflict);
+  rig_.session(0).rollback();
+}
+
+}  // namespace
+}  // namespace foedus::testing
