@@ -33,7 +33,7 @@ Epoch newest_observed(occ::TxnContext* txn) {
 Status commit_read_only(occ::TxnContext* txn, Epoch* epoch) {
   // order: what was read comes before the second look at it; that look is the serialization point.
   base::fence_seq_cst();
-  FOEDUS_CHECK(verify_sets(txn));
+  FOEDUS_CHECK(verify_sets(txn, WriteSetIs::kOpen));
   *epoch = newest_observed(txn);
   return {};
 }
@@ -48,7 +48,7 @@ Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
   FOEDUS_SYNC_POINT("commit:serialized");
 
   page::Tid tid;
-  Status status = verify_sets(txn);
+  Status status = verify_sets(txn, WriteSetIs::kLocked);
   if (status.is_ok() && !choose_tid(txn, *epoch, &tid)) {  // C3
     status = txn->conflict(ConflictReason::kRetryBound, nullptr);
   }
@@ -109,7 +109,7 @@ void rollback(occ::TxnContext* txn, bool will_retry) {
 Status verify(occ::TxnContext* txn) {
   if (txn->is_doomed()) return txn->conflict(ConflictReason::kNone, nullptr);
   base::fence_seq_cst();  // order: as in commit_read_only()
-  FOEDUS_CHECK(verify_sets(txn));
+  FOEDUS_CHECK(verify_sets(txn, WriteSetIs::kOpen));
   return verify_premises(txn);
 }
 

@@ -13,8 +13,12 @@ namespace foedus::txn {
 Status lock_write_set(occ::TxnContext* txn);
 void unlock_write_set(occ::TxnContext* txn);
 
+// Who has flagged a record of the write set as being-written: this transaction, once it has locked
+// the set; before that, only another one.
+enum class WriteSetIs { kOpen, kLocked };
+
 // commit_verify.cc: reads, pointers and page-versions are as they were seen.
-Status verify_sets(occ::TxnContext* txn);
+Status verify_sets(occ::TxnContext* txn, WriteSetIs write_set);
 
 // The premises of writes hold, as far as can be told without locks: before an error that follows
 // from them leaves a transaction. The lock phase looks for good.

@@ -33,7 +33,7 @@ bool may_be_cold(occ::TxnContext* txn, const occ::StorageControl* storage) {
   return storage->drop_epoch.load_relaxed() >= txn->begin_epoch().number();
 }
 
-Status verify_reads(occ::TxnContext* txn) {
+Status verify_reads(occ::TxnContext* txn, WriteSetIs write_set) {
   for (const occ::ReadEntry& read : txn->reads()) {
     page::RecordHeader* record = nullptr;
     page::Tid now;
@@ -45,7 +45,7 @@ Status verify_reads(occ::TxnContext* txn) {
       return txn->conflict(ConflictReason::kRecordChanged, read.storage);
     }
     if (now.is_being_written()) {
-      if (!txn->write_set().contains(record)) {
+      if (write_set == WriteSetIs::kOpen || !txn->write_set().contains(record)) {
         return txn->conflict(ConflictReason::kRecordLocked, read.storage);
       }
       now = now.without(page::Tid::kBeingWritten);
@@ -117,8 +117,8 @@ Status verify_premises(occ::TxnContext* txn) {
   return {};
 }
 
-Status verify_sets(occ::TxnContext* txn) {
-  FOEDUS_CHECK(verify_reads(txn));
+Status verify_sets(occ::TxnContext* txn, WriteSetIs write_set) {
+  FOEDUS_CHECK(verify_reads(txn, write_set));
   FOEDUS_CHECK(verify_pointers(txn));
   FOEDUS_CHECK(verify_pages(txn));
   return verify_storages(txn);

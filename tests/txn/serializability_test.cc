@@ -95,6 +95,36 @@ TEST_F(SerializabilityTest, lost_update_is_a_conflict) {
   EXPECT_EQ(get(tree_, "k"), 11u);
 }
 
+// Both take a number from a counter and mark it as used. The second one has published the mark and
+// is about to publish the counter, which the first one has read and will write, too: that the
+// number is in use must not leave the first one as an error, for the counter that led there is old.
+TEST_F(SerializabilityTest, an_error_is_verified_against_a_commit_between_two_records) {
+  constexpr std::uint64_t kMark = 3;
+  constexpr std::uint64_t kCounter = 9;  // behind the mark: records are published by address
+  const auto take_number = [&](Txn& txn) -> Status {
+    FOEDUS_TRY(const auto number, txn.get_as<std::uint64_t>(array_, kCounter));
+    return txn.put(array_, kCounter, number + 1);
+  };
+  Txn one = must(first_.begin());
+  must(take_number(one));
+  std::uint64_t mark = 0;
+  Status verified;
+  {
+    const AtSyncPoint published("commit:record_published", [&] {
+      mark = must(one.get_as<std::uint64_t>(array_, kMark));
+      verified = one.verify();
+    });
+    commit_second([&](Txn& two) -> Status {
+      FOEDUS_CHECK(take_number(two));
+      return two.put(array_, kMark, std::uint64_t{1});
+    });
+  }
+  EXPECT_EQ(mark, 1u);
+  EXPECT_EQ(verified.code(), ErrorCode::kConflict) << verified.message();
+  EXPECT_EQ(verified.conflict_reason(), ConflictReason::kRecordLocked);
+  one.rollback();
+}
+
 // Each reads both records and clears one: at most one may commit.
 TEST_F(SerializabilityTest, write_skew_is_a_conflict) {
   put(tree_, "a", 1);
