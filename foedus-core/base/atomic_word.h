@@ -41,6 +41,7 @@ class AtomicWord {
   void store_seq_cst(T value) { word_.store(value, std::memory_order_seq_cst); }
   T exchange_acq_rel(T value) { return word_.exchange(value, std::memory_order_acq_rel); }
   T fetch_add_relaxed(T value) { return word_.fetch_add(value, std::memory_order_relaxed); }
+  T fetch_add_seq_cst(T value) { return word_.fetch_add(value, std::memory_order_seq_cst); }
   T fetch_or_release(T value) { return word_.fetch_or(value, std::memory_order_release); }
   T fetch_and_release(T value) { return word_.fetch_and(value, std::memory_order_release); }
   // On failure `expected` becomes what was found, read with acquire order.

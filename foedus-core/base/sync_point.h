@@ -10,18 +10,20 @@ namespace foedus::base {
 
 using SyncPointHook = void (*)(const char* place);
 
-// Sets the hook (null: none). Tests only; not while threads are at a sync point.
+// Sets the hook (null: none), and waits until other threads have left the one before: what that one
+// used may go afterwards. Tests only. Not while a thread is held in the hook.
 void set_sync_point_hook(SyncPointHook hook);
 
 namespace internal {
 extern AtomicWord<SyncPointHook> sync_point_hook;
-}
+[[gnu::cold]] void call_sync_point_hook(const char* place);
+}  // namespace internal
 
 inline void sync_point(const char* place) {
-  // order: acquire, pairs with the release in set_sync_point_hook: the hook's captured state is
-  // ready.
-  const SyncPointHook hook = internal::sync_point_hook.load_acquire();
-  if (hook != nullptr) [[unlikely]] hook(place);
+  // order: relaxed, call_sync_point_hook() looks again.
+  if (internal::sync_point_hook.load_relaxed() != nullptr) [[unlikely]] {
+    internal::call_sync_point_hook(place);
+  }
 }
 
 }  // namespace foedus::base

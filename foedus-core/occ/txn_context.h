@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/occ/access_set.h"
@@ -358,6 +359,7 @@ Found TxnContext::read_below(StorageControl* storage, page::RecordHeader* record
 template <typename CopyBase>
 Found TxnContext::read_own(StorageControl* storage, page::RecordHeader* record,
                            const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base) {
+  FOEDUS_SYNC_POINT("occ:read_own");
   return cuts_increment(own, *range) ? read_own_whole(storage, record, own, range, copy_base)
                                      : read_own_range(storage, record, own, range, copy_base);
 }

@@ -3,8 +3,8 @@
 //
 //   M9   A session that moves records of its own writes moves the entries with them. Records that
 //        others moved are found when an operation lands on a page that was made by another session
-//        since the transaction began, or by this one out of such a page: only there could a lookup
-//        miss an own write.
+//        since the transaction began, or by this one out of such a page, or when a record of own
+//        writes turns out to have moved after it was found: only there could a lookup miss one.
 //   M10  Entries of the page-version set are re-pointed late: before an own insert into a page made
 //        since the transaction began, all entries of moved pages become entries of their twins and
 //        new layers, at birth counts, if they were true to the end. Then the insert moves the

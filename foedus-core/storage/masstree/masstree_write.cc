@@ -40,14 +40,15 @@ Status outside(occ::StorageControl* control, std::string_view key, std::uint32_t
   return std::move(status.at_key(key.data(), key.size()));
 }
 
-// Reads the record of `spot`, wherever it is now. kMoved: it was purged.
+// Reads the record of `spot`, wherever it is now. kMoved: it was purged, or own writes that belong
+// to it have to follow it first (M9): locate() sees to them.
 Found read_spot(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
                 occ::ReadRange* range) {
   page::RecordHeader* record = spot.record();
   std::uint32_t place = spot.index;
   for (;;) {
     const Found found = read_at(ctx, control, record, place, range);
-    if (found != Found::kMoved) [[likely]] return found;
+    if (found != Found::kMoved || ctx.write_set().contains(record)) [[likely]] return found;
     if (!track_moved(ctx.pool(), control, record, &record, &place)) return found;
   }
 }

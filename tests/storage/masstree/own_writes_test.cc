@@ -72,6 +72,79 @@ TEST_F(MasstreeOwn, a_cursor_follows_splits_and_layers_that_its_transaction_caus
   verify();
 }
 
+// A write to a part is laid over the record, which moves after it was found.
+class MasstreeOwnPart : public MasstreeTest {
+ protected:
+  MasstreeOwnPart() {
+    fill(0, 0, 40, 1, "........");
+    begin(0);
+    put(0, kLayered, "........");
+    put(0, "zzz", "........");
+    expect_commit(0);
+    begin(0);
+  }
+  void write_own_part(std::string_view key) {
+    const Status status = masstree::write_at(ctx(0), rig_.control(), key, 2, "own");
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  }
+  // Another session moves all records to other pages, and that of kLayered to a next layer.
+  void move_records() {
+    begin(1);
+    put(1, key_of(6), std::string(900, 'o'));
+    expect_commit(1);
+  }
+  void make_layer() {
+    begin(1);
+    insert(1, "samesliceN", "new");
+    expect_commit(1);
+  }
+  static constexpr std::string_view kLayered = "samesliceM";
+  static constexpr std::string_view kSeen = "..own...";
+};
+
+TEST_F(MasstreeOwnPart, a_read_sees_it_on_a_record_that_another_moves_before_the_copy) {
+  write_own_part(key_of(5));
+  const AtSyncPoint found("occ:read_own", [&] { move_records(); });
+  EXPECT_EQ(get(0, key_of(5)), kSeen);
+  EXPECT_EQ(found.runs(), 1u);
+  expect_commit(0);
+}
+
+TEST_F(MasstreeOwnPart, a_read_sees_it_on_a_record_that_another_puts_into_a_layer_before_the_copy) {
+  write_own_part(kLayered);
+  const AtSyncPoint found("occ:read_own", [&] { make_layer(); });
+  EXPECT_EQ(get(0, kLayered), kSeen);
+  EXPECT_EQ(found.runs(), 1u);
+  expect_commit(0);
+}
+
+TEST_F(MasstreeOwnPart, a_cursor_sees_it_on_a_record_that_another_moves_before_the_copy) {
+  write_own_part(key_of(5));
+  const AtSyncPoint found("occ:read_own", [&] { move_records(); });
+  masstree::Cursor cursor;
+  cursor.open(ctx(0), rig_.control(), key_of(3), "", false);
+  while (cursor.key() != key_of(5)) ASSERT_TRUE(cursor.next().is_ok());
+  EXPECT_EQ(cursor.payload(), kSeen);
+  EXPECT_EQ(found.runs(), 1u);
+  ASSERT_TRUE(cursor.next().is_ok());
+  EXPECT_EQ(cursor.key(), key_of(6));
+  cursor.close();
+  rig_.session(0).rollback();
+}
+
+TEST_F(MasstreeOwnPart, a_cursor_sees_it_on_a_record_that_another_puts_into_a_layer) {
+  write_own_part(kLayered);
+  const AtSyncPoint found("occ:read_own", [&] { make_layer(); });
+  masstree::Cursor cursor;
+  cursor.open(ctx(0), rig_.control(), kLayered, "", false);
+  ASSERT_TRUE(cursor.next().is_ok());
+  EXPECT_EQ(cursor.key(), kLayered);
+  EXPECT_EQ(cursor.payload(), kSeen);
+  EXPECT_EQ(found.runs(), 1u);
+  cursor.close();
+  rig_.session(0).rollback();
+}
+
 TEST_F(MasstreeOwn, a_layer_made_at_the_position_of_a_cursor_is_entered_behind_it) {
   begin(0);
   put(0, "samesliceM", "m");
