@@ -105,7 +105,7 @@ class ColdSearch {
       if (ids.snapshot_page.is_null() || pointer->load() != ids) return Step::kAgain;  // M19
       const page::PageHeader* const cold = ctx_.cold_page(ids.snapshot_page);
       if (cold == nullptr) return Step::kNoPage;
-      const ColdPlace guess = ColdPlace{control_->id(), layer()}.below(*page, i, keys);
+      const ColdPlace guess = ColdPlace::below(*page, i, keys);
       if (!guess.is_of(*cold) || !tree_page(cold)->contains(spot_->slice)) {
         const std::optional<ColdPlace> place = place_of(page, spot_->slice, ids);
         if (!place.has_value()) continue;
@@ -142,34 +142,36 @@ class ColdSearch {
 
 BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
                         page::SnapshotPageId id, std::uint64_t slice, ColdTop* top) {
-  ColdPlace place{control->id(), layer};
-  top->id = {};
-  for (;;) {
-    const page::PageHeader* const read = ctx.cold_page(id, kSearchBytes);
-    if (read == nullptr) return nullptr;
-    TreePage* const page = tree_page(read);
-    if (top->id.is_null()) {
-      place.low = page->low;
-      place.last = page->last;
-      *top = {id, page->low, page->last};
-    }
-    if (!place.is_of(*read) || !page->contains(slice)) return ctx.not_that_page(id);
-    if (page->is_border()) return BorderPage::of(page);
-    InteriorPage* const interior = InteriorPage::of(page);
-    const unsigned keys = read->load_version().keys();
-    const unsigned child = interior->child_of(slice, keys);
-    place = place.below(*interior, child, keys);
-    id = interior->child(child).load().snapshot_page;
+  const page::PageHeader* read = ctx.cold_page(id, kSearchBytes);
+  if (read == nullptr) return nullptr;
+  TreePage* page = tree_page(read);
+  // Its slices are for the caller to judge, who knows what led here.
+  if (!is_page_of(*read, control->id(), layer, read->level) || !page->contains(slice)) {
+    return ctx.not_that_page(id);
   }
+  *top = {id, page->low, page->last};
+  while (!page->is_border()) {
+    InteriorPage* const above = InteriorPage::of(page);
+    const unsigned keys = read->load_version().keys();
+    const unsigned child = above->child_of(slice, keys);
+    const ColdPlace place = ColdPlace::below(*above, child, keys);
+    id = above->child(child).load().snapshot_page;
+    read = ctx.cold_page(id, kSearchBytes);
+    if (read == nullptr) return nullptr;
+    if (!place.is_of(*read)) return ctx.not_that_page(id);
+    page = tree_page(read);
+  }
+  return BorderPage::of(page);
 }
 
 InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
                           page::SnapshotPageId id, std::uint64_t slice) {
-  for (unsigned level = ColdPlace::kAnyLevel;;) {
+  constexpr unsigned kAnyLevel = ~0u;
+  for (unsigned level = kAnyLevel;;) {
     const page::PageHeader* const read = ctx.cold_pages().cached(id);
     if (read == nullptr) return nullptr;
     // Some were read ahead only: who comes to them finds out what is wrong.
-    if (level == ColdPlace::kAnyLevel) level = read->level;
+    if (level == kAnyLevel) level = read->level;
     if (level == 0 || !is_page_of(*read, control->id(), layer, level)) return nullptr;
     InteriorPage* const interior = InteriorPage::of(tree_page(read));
     if (level == 1) return interior;

@@ -83,8 +83,7 @@ std::optional<ColdPlace> place_of(InteriorPage* parent, std::uint64_t slice,
   if (version.is_gone() || !parent->contains(slice)) return {};
   const unsigned child = parent->child_of(slice, version.keys());
   if (parent->child(child).load() != ids) return {};
-  const ColdPlace place{parent->header.storage_id, parent->header.layer};
-  return place.below(*parent, child, version.keys());
+  return ColdPlace::below(*parent, child, version.keys());
 }
 
 bool exchange_child(InteriorPage* parent, std::uint64_t low, const page::DualPageIds& before,
@@ -101,9 +100,9 @@ Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control, const Layer
   if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
   const page::PageHeader* const cold = ctx.cold_page(before.snapshot_page);
   if (cold == nullptr) return Change::kNoPage;
-  const ColdPlace place{control->id(),
-                        layer.owner == nullptr ? 0 : layer.owner->header.layer + 1u};
-  if (!place.is_of(*cold)) {
+  const ColdRoot root{control->id(),
+                      layer.owner == nullptr ? 0 : layer.owner->header.layer + 1u};
+  if (!root.is_of(*cold)) {
     ctx.not_that_page(before.snapshot_page);
     return Change::kNoPage;
   }

@@ -82,8 +82,8 @@ BorderPage* Cursor::next_cold(Route* route, std::uint64_t slice) {
   const page::SnapshotPageId id = route->cold_ahead[ahead];
   auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
   if (header == nullptr) return nullptr;
-  const ColdPlace place{control_->id(), layer_of(*route), 0, route->cold_ahead_low[ahead],
-                        route->cold_ahead_last[ahead]};
+  const ColdPlace place{Identity(control_->id(), layer_of(*route), 0),
+                        route->cold_ahead_low[ahead], route->cold_ahead_last[ahead]};
   if (!place.is_of(*header) || !TreePage::of(header)->contains(slice)) {
     return ctx_->not_that_page(id);
   }

@@ -254,8 +254,9 @@ Result<TreePage*> Installer::copy(InteriorPage* parent, const Child& child) {
   Status status;
   const page::PageHeader* const cold = cold_pages.page(id, &status);
   if (cold == nullptr) return status;
-  const ColdPlace place{installation_.control->id(), parent->header.layer,
-                        parent->header.level - 1u, child.low, child.last};
+  const ColdPlace place{
+      Identity(installation_.control->id(), parent->header.layer, parent->header.level - 1u),
+      child.low, child.last};
   if (!place.is_of(*cold)) return occ::not_that_page(id);
   return copy_page(*installation_.pool, *installation_.pages, installation_.control,
                    installation_.soc, cold);

@@ -9,7 +9,8 @@
 namespace foedus::storage::masstree {
 
 // Nothing writes to a page of a snapshot: the search functions are those of volatile pages.
-Status ColdLayer::read(page::SnapshotPageId id, const ColdPlace& place, Copy* copy) {
+template <typename Place>
+Status ColdLayer::read(page::SnapshotPageId id, const Place& place, Copy* copy) {
   const occ::ColdReads reads(&cold_pages_);
   Status status;
   const page::PageHeader* const found = cold_pages_.page(id, &status);
@@ -30,11 +31,11 @@ Status ColdLayer::row(unsigned level, std::uint64_t low, std::uint64_t last,
     pages->push_back({root->low, root->last, root_});
     return {};
   }
-  return add(InteriorPage::of(root), place_, level, low, last, pages);
+  return add(InteriorPage::of(root), level, low, last, pages);
 }
 
-Status ColdLayer::add(InteriorPage* page, const ColdPlace& place, unsigned level,
-                      std::uint64_t low, std::uint64_t last, std::vector<ColdPage>* pages) {
+Status ColdLayer::add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
+                      std::vector<ColdPage>* pages) {
   const unsigned keys = page->header.load_version().keys();
   for (unsigned i = page->child_of(low, keys); i <= keys; ++i) {
     if (page->low_of(i) > last) break;
@@ -43,26 +44,24 @@ Status ColdLayer::add(InteriorPage* page, const ColdPlace& place, unsigned level
       pages->push_back({page->low_of(i), page->last_of(i, keys), child});
       continue;
     }
-    const ColdPlace below = place.below(*page, i, keys);
     Copy copy;
-    FOEDUS_CHECK(read(child, below, &copy));
-    FOEDUS_CHECK(add(InteriorPage::of(copy.page()), below, level, low, last, pages));
+    FOEDUS_CHECK(read(child, ColdPlace::below(*page, i, keys), &copy));
+    FOEDUS_CHECK(add(InteriorPage::of(copy.page()), level, low, last, pages));
   }
   return {};
 }
 
 Status ColdLayer::read_border(std::uint64_t slice, Copy* copy) {
   TreePage* const page = copy->page();
-  ColdPlace place = place_;
-  for (page::SnapshotPageId id = root_;;) {
-    FOEDUS_CHECK(read(id, place, copy));
-    FOEDUS_INVARIANT(page->contains(slice), id.word(), slice, page->low, page->last);
+  FOEDUS_CHECK(read(root_, place_, copy));
+  for (;;) {
+    FOEDUS_INVARIANT(page->contains(slice), page->header.page_id, slice, page->low, page->last);
     if (page->is_border()) return {};
     InteriorPage* const interior = InteriorPage::of(page);
     const unsigned keys = interior->header.load_version().keys();
     const unsigned child = interior->child_of(slice, keys);
-    place = place.below(*interior, child, keys);
-    id = interior->child(child).load().snapshot_page;
+    const ColdPlace place = ColdPlace::below(*interior, child, keys);
+    FOEDUS_CHECK(read(interior->child(child).load().snapshot_page, place, copy));
   }
 }
 

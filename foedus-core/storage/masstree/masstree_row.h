@@ -50,14 +50,16 @@ class ColdLayer {
     alignas(64) char bytes[page::kPageBytes];
     TreePage* page() { return reinterpret_cast<TreePage*>(bytes); }
   };
-  Status read(page::SnapshotPageId id, const ColdPlace& place, Copy* copy);
+  // `place`: a ColdRoot or ColdPlace.
+  template <typename Place>
+  Status read(page::SnapshotPageId id, const Place& place, Copy* copy);
   Status read_border(std::uint64_t slice, Copy* copy);
-  Status add(InteriorPage* page, const ColdPlace& place, unsigned level, std::uint64_t low,
-             std::uint64_t last, std::vector<ColdPage>* pages);
+  Status add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
+             std::vector<ColdPage>* pages);
 
   occ::ColdPages cold_pages_;
   const page::SnapshotPageId root_;
-  const ColdPlace place_;  // of the root
+  const ColdRoot place_;  // of the root
 };
 
 }  // namespace foedus::storage::masstree

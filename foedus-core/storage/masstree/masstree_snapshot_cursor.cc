@@ -74,12 +74,10 @@ Status SnapshotCursor::next() {
   return status;
 }
 
-// The page of that id. Null: it cannot be read, or is not that of its place.
-TreePage* SnapshotCursor::page_of(page::SnapshotPageId id, const ColdPlace& place) {
+// Null: it cannot be read. Who comes to a page for the first time looks if it is the right one.
+TreePage* SnapshotCursor::page_of(page::SnapshotPageId id) {
   auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
-  if (header == nullptr) return nullptr;
-  if (!place.is_of(*header)) return ctx_->not_that_page(id);
-  return TreePage::of(header);
+  return header == nullptr ? nullptr : TreePage::of(header);
 }
 
 // ---- from page to page -----------------------------------------------------------------------
@@ -91,21 +89,24 @@ Status SnapshotCursor::enter_layer(page::SnapshotPageId root, std::uint32_t pref
   Layer& layer = layers_[depth_++];
   layer.prefix_bytes = prefix_bytes;
   layer.first_step = steps_.size();
-  return descend(root, {control_->id(), prefix_bytes / 8}, is_bounded);
+  FOEDUS_INVARIANT(!root.is_null(), control_->id());
+  TreePage* page = page_of(root);
+  if (page != nullptr && !ColdRoot{control_->id(), prefix_bytes / 8}.is_of(page->header)) {
+    page = ctx_->not_that_page(root);
+  }
+  return descend(root, page, is_bounded);
 }
 
-// To the first border page below `id`, of the topmost layer, that may have rows.
-Status SnapshotCursor::descend(page::SnapshotPageId id, ColdPlace place, bool is_bounded) {
+// To the first border page at or below `page`, of the topmost layer, that may have rows; null: why
+// it is not there is known.
+Status SnapshotCursor::descend(page::SnapshotPageId id, TreePage* page, bool is_bounded) {
   Layer& layer = top();
   std::uint64_t slice = reverse_ ? kLastSlice : 0;
   if (is_bounded) slice = slice_of(bound().substr(layer.prefix_bytes));
   for (;;) {
-    FOEDUS_INVARIANT(!id.is_null(), control_->id());
-    TreePage* const page = page_of(id, place);
     if (page == nullptr) return ctx_->no_page(control_);
     const unsigned keys = page->header.load_version().keys();
     if (page->is_border()) {
-      layer.place = place;
       begin_page(&layer, id, BorderPage::of(page), is_bounded);
       return {};
     }
@@ -113,10 +114,19 @@ Status SnapshotCursor::descend(page::SnapshotPageId id, ColdPlace place, bool is
     // Without a bound the slice lies outside of all pages but the outermost.
     unsigned child = reverse_ ? keys : 0;
     if (is_bounded) child = interior->child_of(slice, keys);
-    steps_.push_back({id, place, child, keys});
-    place = place.below(*interior, child, keys);
-    id = interior->child(child).load().snapshot_page;
+    steps_.push_back({id, child, keys});
+    page = child_of(interior, child, keys, &id);
   }
+}
+
+// Null: it cannot be read, or is another page.
+TreePage* SnapshotCursor::child_of(InteriorPage* page, unsigned child, unsigned keys,
+                                   page::SnapshotPageId* id) {
+  const ColdPlace place = ColdPlace::below(*page, child, keys);
+  *id = page->child(child).load().snapshot_page;
+  TreePage* const found = page_of(*id);
+  if (found != nullptr && !place.is_of(found->header)) return ctx_->not_that_page(*id);
+  return found;
 }
 
 // Takes what the scan needs first of a page, which is not looked at any more after this (M41).
@@ -137,7 +147,7 @@ void SnapshotCursor::begin_page(Layer* layer, page::SnapshotPageId id, BorderPag
 
 // M41.
 Status SnapshotCursor::take_records(Layer* layer) {
-  TreePage* const page = page_of(layer->border, layer->place);
+  TreePage* const page = page_of(layer->border);
   if (page == nullptr) return ctx_->no_page(control_);
   layer->copy.take_records(BorderPage::of(page), layer->position, reverse_, false);
   return {};
@@ -177,11 +187,11 @@ Status SnapshotCursor::take_next_page() {
       continue;
     }
     step.child += reverse_ ? -1u : 1u;
-    TreePage* const page = page_of(step.page, step.place);
+    TreePage* const page = page_of(step.page);
     if (page == nullptr) return ctx_->no_page(control_);
-    InteriorPage* const interior = InteriorPage::of(page);
-    return descend(interior->child(step.child).load().snapshot_page,
-                   step.place.below(*interior, step.child, step.last_child), false);
+    page::SnapshotPageId id;
+    TreePage* const next = child_of(InteriorPage::of(page), step.child, step.last_child, &id);
+    return descend(id, next, false);
   }
   if (--depth_ == 0) end();
   return {};

@@ -41,7 +41,6 @@ class SnapshotCursor {
   // An interior page on the way to the border page, and which child was taken.
   struct Step {
     page::SnapshotPageId page;
-    ColdPlace place;
     unsigned child;
     unsigned last_child;
   };
@@ -49,7 +48,6 @@ class SnapshotCursor {
   struct Layer {
     BorderCopy copy;                 // of the border page
     page::SnapshotPageId border;     // that page
-    ColdPlace place;                 // and where it stands
     bool is_inside = false;          // no key of the page needs a look at the end of the range
     std::uint32_t prefix_bytes = 0;  // key bytes that the layers above have used
     std::size_t first_step = 0;      // of steps_: those before are of layers above
@@ -62,8 +60,9 @@ class SnapshotCursor {
   Layer& top() { return layers_[depth_ - 1]; }
   void end();
   Status enter_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes, bool is_bounded);
-  TreePage* page_of(page::SnapshotPageId id, const ColdPlace& place);
-  Status descend(page::SnapshotPageId id, ColdPlace place, bool is_bounded);
+  TreePage* page_of(page::SnapshotPageId id);
+  TreePage* child_of(InteriorPage* page, unsigned child, unsigned keys, page::SnapshotPageId* id);
+  Status descend(page::SnapshotPageId id, TreePage* page, bool is_bounded);
   Status take_next_page();
   void begin_page(Layer* layer, page::SnapshotPageId id, BorderPage* page, bool is_bounded);
   Status take_records(Layer* layer);
