@@ -159,6 +159,7 @@ bool Gleaning::is_due(Drop* drop) {
   if (behind == 0 || !engine_->durability().durable().is_valid()) return false;
   const GleanOptions& options = engine_->options().glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
+         (options.log_bytes_max != 0 && behind >= options.log_bytes_max / 2) ||  // E18
          (options.pages != 0 && expected_pages(behind) >= options.pages) ||
          (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
          (options.volatile_percent != 0 && pages_to_drop(Drop::kAsNeeded) != 0);

@@ -97,5 +97,36 @@ TEST_F(WriterBrakeTest, writers_stop_when_the_log_will_take_too_many_pages) {
   EXPECT_LE(behind, (8u << 20) + kSlackBytes);
 }
 
+// Goal: nobody waits for a glean that nothing begins: the bound of the log is a reason for one, and
+// may be the only one. Method: three times as much log as the bound.
+TEST(WriterBrakeAloneTest, the_bound_of_the_log_begins_a_glean_where_nothing_else_does) {
+  Options options = testing::small_options("");
+  options.glean.log_bytes = 0;
+  options.glean.pages = 0;
+  options.glean.interval_us = 0;
+  options.glean.volatile_percent = 0;
+  options.glean.log_bytes_max = 4u << 20;
+  TestDatabase db(options);
+  const Array array = must(db->open_array("array", 1'000, 2'000));
+  const std::string row(2'000, 'r');
+  constexpr std::uint64_t kWrites = 6'000;
+  std::atomic<std::uint64_t> written{0};
+  std::thread writer([&] {
+    for (std::uint64_t i = 0; i < kWrites; ++i) {
+      const std::uint64_t slot = i % 1'000;
+      must(db->transact([&](Txn& txn) { return txn.put(array, slot, std::string_view(row)); }));
+      written.fetch_add(1);
+    }
+  });
+  const std::uint64_t begin_us = base::system_now_us();
+  while (written != kWrites && base::system_now_us() - begin_us < 30'000'000) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(written, kWrites);
+  EXPECT_GT(db->stats().gleans, 0u);
+  while (written != kWrites) must(db->glean());
+  writer.join();
+}
+
 }  // namespace
 }  // namespace foedus
