@@ -84,7 +84,10 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
   {
     const std::lock_guard lock(mutex_);
     request = ++requested_;
-    if (progress) progress_ = &progress;
+    if (progress) {
+      progress_ = &progress;
+      progress_request_ = request;
+    }
   }
   nudge();
   engine_->runtime().wait(&finished_, base::Runtime::kForever, [&] {
@@ -92,7 +95,6 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
     return answered_ >= request;
   });
   const std::lock_guard lock(mutex_);
-  if (progress_ == &progress) progress_ = nullptr;
   if (!answer_.is_ok()) return answer_;
   return report_;
 }
@@ -197,6 +199,7 @@ void Gleaning::answer(std::uint64_t request, Status status) noexcept {
     const std::lock_guard lock(mutex_);
     answered_ = request;
     answer_ = std::move(status);
+    if (progress_request_ <= request) progress_ = nullptr;  // who is answered goes
   }
   engine_->runtime().wake(&finished_);
 }
@@ -338,9 +341,14 @@ void Gleaning::sample_pages(GleanOrder* order) {
   }
 }
 
+// Whoever is told may ask for figures, so not under the mutex; and stays until this task answers.
 void Gleaning::tell(const GleanProgress& progress) {
-  const std::lock_guard lock(mutex_);
-  if (progress_ != nullptr) (*progress_)(progress);
+  const GleanProgressSink* sink;
+  {
+    const std::lock_guard lock(mutex_);
+    sink = progress_;
+  }
+  if (sink != nullptr) (*sink)(progress);
 }
 
 // ---- what is not needed any more

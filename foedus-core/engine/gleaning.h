@@ -146,7 +146,8 @@ class Gleaning final : public base::Task {
   std::uint64_t answered_ = 0;                  // requests up to this one are
   Status answer_;
   GleanReport report_;  // of the last glean
-  const GleanProgressSink* progress_ = nullptr;
+  const GleanProgressSink* progress_ = nullptr;  // of a request that is not answered
+  std::uint64_t progress_request_ = 0;           // its number
   std::uint64_t gleans_ = 0;
   std::uint64_t pages_dropped_ = 0;
   std::uint64_t pages_spared_ = 0;
