@@ -157,14 +157,19 @@ bool Gleaning::is_due(Drop* drop) {
   if (has_failed() && now_us - last_us_ < kAfterFailureUs) return false;
   if (engine_->snapshots().is_awaited()) return true;
   const std::uint64_t behind = log_behind();
-  // What is written first may take long to become durable; a snapshot covers an epoch.
-  if (behind == 0 || !engine_->durability().durable().is_valid()) return false;
+  // What is written may take long to become durable; a snapshot covers an epoch.
+  if (behind == 0 || !has_more_durable()) return false;
   const GleanOptions& options = engine_->options().glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
          (options.log_bytes_max != 0 && behind >= options.log_bytes_max / 2) ||  // E18
          (options.pages != 0 && expected_pages(behind) >= options.pages) ||
          (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
          (options.volatile_percent != 0 && pages_to_drop(Drop::kAsNeeded) != 0);
+}
+
+// Than the newest snapshot covers: else a glean would make none.
+bool Gleaning::has_more_durable() const {
+  return engine_->durability().durable() > engine_->snapshots().covered();
 }
 
 // Less log says little, and would let one glean follow the other.
@@ -260,11 +265,14 @@ void Gleaning::reclaim() {
 Status Gleaning::run(Drop drop) {
   GleanReport report;
   const std::uint64_t begin_us = engine_->runtime().now_us();
-  // order: relaxed, see log_behind(); read before what is covered, so that it is never too much.
+  // Read before what is covered, so that it is too much only by what is not durable yet.
   const std::uint64_t log_bytes = engine_->log()->bytes_written();
   FOEDUS_TRY(snapshot::Manifest manifest, make(&report));
-  learn_pace(report.pages_written, log_bytes - log_covered_.load_relaxed());
-  log_covered_.store_relaxed(log_bytes);
+  if (manifest.covered > engine_->snapshots().covered()) {  // or it was there
+    // order: relaxed twice, see log_behind()
+    learn_pace(report.pages_written, log_bytes - log_covered_.load_relaxed());
+    log_covered_.store_relaxed(log_bytes);
+  }
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
   set_manifest(manifest);
   publish(manifest);

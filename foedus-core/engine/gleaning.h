@@ -92,6 +92,7 @@ class Gleaning final : public base::Task {
   // A line for the operator, if there is memory for it.
   void report_trouble(LogLevel level, const Status& status) const noexcept;
   bool is_due(Drop* drop);
+  bool has_more_durable() const;
   void learn_pace(std::uint64_t pages, std::uint64_t log_bytes);
   Status run(Drop drop);
   Result<snapshot::Manifest> make(GleanReport* report);
