@@ -130,10 +130,14 @@ Status Catalog::drop(std::string_view name) {
   Epoch logged;
   {
     const std::lock_guard lock_ids(ids_mutex_);  // E19
-    FOEDUS_TRY(logged, engine_->publish_ddl(log::LogRecordType::kDropStorage, control->id(),
-                                            control->meta.name, {}));
-    lives_.at(static_cast<std::uint32_t>(control->id())).dropped = logged;
-    by_id_.erase(static_cast<std::uint32_t>(control->id()));
+    const auto id = static_cast<std::uint32_t>(control->id());
+    Life& life = lives_.at(id);
+    if (!life.dropped.is_valid()) {  // E5
+      FOEDUS_TRY(life.dropped, engine_->publish_ddl(log::LogRecordType::kDropStorage,
+                                                    control->id(), control->meta.name, {}));
+      by_id_.erase(id);
+    }
+    logged = life.dropped;
   }
   FOEDUS_CHECK(engine_->durability().wait(logged, Ticket::kForever));
   by_name_.erase(found);

@@ -7,7 +7,9 @@
 //       it is kept unannounced, and the next open() of its name goes on with it.
 //   E5  A drop first refuses new commits (dropped flag, looked at by verify after its fence), then
 //       waits until every commit that did not see the flag is published, then logs the drop: no
-//       record of the storage is newer than its drop.
+//       record of the storage is newer than its drop. It is logged once: a call that comes after
+//       one which ran into a full device waits for the record of that one, for a snapshot may have
+//       left the storage out by then, and must not have it again.
 //   E6  Ids count upwards and are never used again.
 //   E19 Life and death of a storage are noted under the lock under which their record is published:
 //       who asks later which storages a durable epoch has knows all of them. Nobody waits for the

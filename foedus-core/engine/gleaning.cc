@@ -84,7 +84,10 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
   {
     const std::lock_guard lock(mutex_);
     request = ++requested_;
-    if (progress) progress_ = &progress;
+    if (progress) {
+      progress_ = &progress;
+      progress_request_ = request;
+    }
   }
   nudge();
   engine_->runtime().wait(&finished_, base::Runtime::kForever, [&] {
@@ -92,7 +95,6 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
     return answered_ >= request;
   });
   const std::lock_guard lock(mutex_);
-  if (progress_ == &progress) progress_ = nullptr;
   if (!answer_.is_ok()) return answer_;
   return report_;
 }
@@ -155,13 +157,19 @@ bool Gleaning::is_due(Drop* drop) {
   if (has_failed() && now_us - last_us_ < kAfterFailureUs) return false;
   if (engine_->snapshots().is_awaited()) return true;
   const std::uint64_t behind = log_behind();
-  // What is written first may take long to become durable; a snapshot covers an epoch.
-  if (behind == 0 || !engine_->durability().durable().is_valid()) return false;
+  // What is written may take long to become durable; a snapshot covers an epoch.
+  if (behind == 0 || !has_more_durable()) return false;
   const GleanOptions& options = engine_->options().glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
+         (options.log_bytes_max != 0 && behind >= options.log_bytes_max / 2) ||  // E18
          (options.pages != 0 && expected_pages(behind) >= options.pages) ||
          (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
          (options.volatile_percent != 0 && pages_to_drop(Drop::kAsNeeded) != 0);
+}
+
+// Than the newest snapshot covers: else a glean would make none.
+bool Gleaning::has_more_durable() const {
+  return engine_->durability().durable() > engine_->snapshots().covered();
 }
 
 // Less log says little, and would let one glean follow the other.
@@ -196,6 +204,7 @@ void Gleaning::answer(std::uint64_t request, Status status) noexcept {
     const std::lock_guard lock(mutex_);
     answered_ = request;
     answer_ = std::move(status);
+    if (progress_request_ <= request) progress_ = nullptr;  // who is answered goes
   }
   engine_->runtime().wake(&finished_);
 }
@@ -256,11 +265,14 @@ void Gleaning::reclaim() {
 Status Gleaning::run(Drop drop) {
   GleanReport report;
   const std::uint64_t begin_us = engine_->runtime().now_us();
-  // order: relaxed, see log_behind(); read before what is covered, so that it is never too much.
+  // Read before what is covered, so that it is too much only by what is not durable yet.
   const std::uint64_t log_bytes = engine_->log()->bytes_written();
   FOEDUS_TRY(snapshot::Manifest manifest, make(&report));
-  learn_pace(report.pages_written, log_bytes - log_covered_.load_relaxed());
-  log_covered_.store_relaxed(log_bytes);
+  if (manifest.covered > engine_->snapshots().covered()) {  // or it was there
+    // order: relaxed twice, see log_behind()
+    learn_pace(report.pages_written, log_bytes - log_covered_.load_relaxed());
+    log_covered_.store_relaxed(log_bytes);
+  }
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
   set_manifest(manifest);
   publish(manifest);
@@ -337,9 +349,14 @@ void Gleaning::sample_pages(GleanOrder* order) {
   }
 }
 
+// Whoever is told may ask for figures, so not under the mutex; and stays until this task answers.
 void Gleaning::tell(const GleanProgress& progress) {
-  const std::lock_guard lock(mutex_);
-  if (progress_ != nullptr) (*progress_)(progress);
+  const GleanProgressSink* sink;
+  {
+    const std::lock_guard lock(mutex_);
+    sink = progress_;
+  }
+  if (sink != nullptr) (*sink)(progress);
 }
 
 // ---- what is not needed any more

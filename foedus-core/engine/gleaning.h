@@ -92,6 +92,7 @@ class Gleaning final : public base::Task {
   // A line for the operator, if there is memory for it.
   void report_trouble(LogLevel level, const Status& status) const noexcept;
   bool is_due(Drop* drop);
+  bool has_more_durable() const;
   void learn_pace(std::uint64_t pages, std::uint64_t log_bytes);
   Status run(Drop drop);
   Result<snapshot::Manifest> make(GleanReport* report);
@@ -146,7 +147,8 @@ class Gleaning final : public base::Task {
   std::uint64_t answered_ = 0;                  // requests up to this one are
   Status answer_;
   GleanReport report_;  // of the last glean
-  const GleanProgressSink* progress_ = nullptr;
+  const GleanProgressSink* progress_ = nullptr;  // of a request that is not answered
+  std::uint64_t progress_request_ = 0;           // its number
   std::uint64_t gleans_ = 0;
   std::uint64_t pages_dropped_ = 0;
   std::uint64_t pages_spared_ = 0;

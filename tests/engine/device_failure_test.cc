@@ -3,6 +3,7 @@
 // that was acknowledged is lost; a full device is waited out.
 #include <errno.h>
 
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "tests/testing/failing_device.h"
@@ -146,6 +147,49 @@ TEST(DeviceFailureTest, a_drop_that_found_no_room_is_finished_by_the_next_one) {
     EXPECT_EQ(db.engine->catalog().list().size(), 2u);
     must(db.engine->catalog().open(meta));
   }
+}
+
+// Goal: once a drop is in the log, no snapshot has the storage again, however often the call is
+// repeated. Method: the drop is told of a full device, reaches it later, and is covered by a
+// snapshot; the next one is given its epoch before the call is repeated, and looks for its storages
+// behind that. Power fails before anything of the second call is on the device.
+TEST(DeviceFailureTest, a_drop_that_is_repeated_takes_effect_no_later) {
+  FailingDevice device;
+  std::unique_ptr<FailingDevice> left;
+  {
+    Small db(&device);
+    storage_meta::StorageMeta meta;
+    meta.name = "second";
+    must(db.engine->catalog().open(meta));
+    device.fail(Call::kWrite, 0, ENOSPC, true);
+    EXPECT_EQ(db.engine->catalog().drop("second").code(), ErrorCode::kOutOfSpace);
+    device.clear_faults();
+    db.runtime.run_for(1'000'000);
+    must(db.put("first", "1", Durability::kSync));
+    must(db.engine->gleaning()->glean({}));
+    must(db.put("then", "2", Durability::kSync));
+    static Small* at_work;
+    static FailingDevice* under;
+    static ErrorCode again;
+    at_work = &db;
+    under = &device;
+    base::set_sync_point_hook([](const char* at) {
+      if (std::string_view(at) != "gleaning:covered") return;
+      base::set_sync_point_hook(nullptr);
+      under->fail(Call::kWrite, 0, ENOSPC, true);
+      again = at_work->engine->catalog().drop("second").code();
+      under->clear_faults();
+      at_work->runtime.starve("foedus-log-0");
+    });
+    must(db.engine->gleaning()->glean({}));
+    base::set_sync_point_hook(nullptr);
+    EXPECT_EQ(again, ErrorCode::kOk);  // by the record of the first call
+    left = device.synced_copy();
+    db.runtime.starve("");
+  }
+  Small db(left.get());
+  EXPECT_EQ(db.engine->catalog().list().size(), 1u);
+  EXPECT_EQ(must(db.get("then")), "2");
 }
 
 TEST(DeviceFailureTest, a_storage_that_could_not_be_logged_is_not_there) {

@@ -227,6 +227,73 @@ TEST(GleaningTest, what_is_cold_is_not_in_memory_before_it_is_read) {
   }));
 }
 
+// Goal: who watches a glean may ask the database for facts, and gets them.
+TEST(GleaningTest, who_is_told_of_progress_may_ask_for_figures) {
+  TestDatabase db;
+  Model model(*db, true, 11);
+  model.change(*db, 200);
+  int told = 0;
+  must(db->glean([&](const GleanProgress&) {
+    ++told;
+    EXPECT_FALSE(db->stats().storages.empty());
+    EXPECT_FALSE(db->storages().empty());
+    EXPECT_LE(db->snapshots().size(), 1u);
+  }));
+  EXPECT_GT(told, 0);
+  EXPECT_EQ(db->stats().gleans, 1u);
+  model.check(*db);
+}
+
+// Goal: a storage of which all records were erased stays empty, through gleans and opens.
+TEST(GleaningTest, what_was_erased_to_the_last_record_stays_erased) {
+  TestDatabase db;
+  Masstree tree = must(db->open_masstree("tree"));
+  Hash hash = must(db->open_hash("hash"));
+  const std::string prefix(20, 'p');
+  const auto each = [&](auto&& function) {
+    for (int i = 0; i < 3'000; i += 100) {
+      must(db->transact([&](Txn& txn) -> Status {
+        for (int j = i; j < i + 100; ++j) FOEDUS_CHECK(function(txn, prefix + std::to_string(j)));
+        return {};
+      }));
+    }
+  };
+  const auto expect_empty = [&] {
+    must(db->transact([&](Txn& txn) -> Status {
+      Scan scan = txn.scan(tree, "", "");
+      for (const Row& row : scan) ADD_FAILURE() << row.key;
+      EXPECT_FALSE(scan.failure().has_value());
+      return {};
+    }));
+    each([&](Txn& txn, const std::string& key) -> Status {
+      EXPECT_EQ(txn.get(tree, key).code(), ErrorCode::kNotFound) << key;
+      EXPECT_EQ(txn.get(hash, key).code(), ErrorCode::kNotFound) << key;
+      return {};
+    });
+  };
+  for (int round = 0; round < 2; ++round) {
+    each([&](Txn& txn, const std::string& key) -> Status {
+      FOEDUS_CHECK(txn.put(tree, key, std::string(200, 'x')));
+      return txn.put(hash, key, std::string(round == 0 ? 200 : 3'000, 'x'));
+    });
+    must(db->glean());
+    must(db->glean());
+    each([&](Txn& txn, const std::string& key) -> Status {
+      FOEDUS_CHECK(txn.erase(tree, key));
+      return txn.erase(hash, key);
+    });
+    must(db->glean());
+    expect_empty();
+    must(db->glean());
+    expect_empty();
+    must(db->glean());
+    db.reopen();
+    tree = must(db->open_masstree("tree"));
+    hash = must(db->open_hash("hash"));
+    expect_empty();
+  }
+}
+
 // The engine gleans by itself, by log bytes, while two threads write.
 TEST(GleaningTest, snapshots_are_made_while_transactions_run) {
   Options options = small_options("");

@@ -97,5 +97,65 @@ TEST_F(WriterBrakeTest, writers_stop_when_the_log_will_take_too_many_pages) {
   EXPECT_LE(behind, (8u << 20) + kSlackBytes);
 }
 
+// Goal: log of an epoch that is not over counts as log of no snapshot, whatever the gleaner does
+// meanwhile, and holds up writers; and no glean is made for it. Method: the clock stands still
+// behind a glean, while a thread writes and the gleaner may look as often as it likes.
+TEST_F(WriterBrakeTest, log_that_is_not_durable_yet_is_in_no_snapshot) {
+  open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
+  const std::uint64_t log_bytes = (*db_)->stats().log_bytes;
+  const std::uint64_t gleans = (*db_)->stats().gleans;
+  Hold hold("epoch:before_publish");
+  hold.wait_until_held();
+  const std::string row(2'000, 's');
+  std::thread writer([&] {
+    for (std::uint64_t i = 0; i < 16'384 && !stop_; ++i) {
+      must((*db_)->transact([&](Txn& txn) { return txn.put(array_, i, std::string_view(row)); }));
+      changed_.fetch_add(1);
+    }
+  });
+  for (std::uint64_t before = ~std::uint64_t{0}; changed_ != before;) {
+    before = changed_;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1'500));  // more than a glean for nothing
+  }
+  const Stats stats = (*db_)->stats();
+  EXPECT_LE(stats.gleans, gleans + 1);  // of what was durable before
+  EXPECT_GE(stats.log_bytes_behind, 8u << 20);
+  EXPECT_LE(stats.log_bytes - log_bytes, (8u << 20) + 2 * kSlackBytes);
+  hold.release();
+  while (changed_ != 16'384) std::this_thread::yield();
+  writer.join();
+}
+
+// Goal: nobody waits for a glean that nothing begins: the bound of the log is a reason for one, and
+// may be the only one. Method: three times as much log as the bound.
+TEST(WriterBrakeAloneTest, the_bound_of_the_log_begins_a_glean_where_nothing_else_does) {
+  Options options = testing::small_options("");
+  options.glean.log_bytes = 0;
+  options.glean.pages = 0;
+  options.glean.interval_us = 0;
+  options.glean.volatile_percent = 0;
+  options.glean.log_bytes_max = 4u << 20;
+  TestDatabase db(options);
+  const Array array = must(db->open_array("array", 1'000, 2'000));
+  const std::string row(2'000, 'r');
+  constexpr std::uint64_t kWrites = 6'000;
+  std::atomic<std::uint64_t> written{0};
+  std::thread writer([&] {
+    for (std::uint64_t i = 0; i < kWrites; ++i) {
+      const std::uint64_t slot = i % 1'000;
+      must(db->transact([&](Txn& txn) { return txn.put(array, slot, std::string_view(row)); }));
+      written.fetch_add(1);
+    }
+  });
+  const std::uint64_t begin_us = base::system_now_us();
+  while (written != kWrites && base::system_now_us() - begin_us < 30'000'000) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(written, kWrites);
+  EXPECT_GT(db->stats().gleans, 0u);
+  while (written != kWrites) must(db->glean());
+  writer.join();
+}
+
 }  // namespace
 }  // namespace foedus

@@ -234,7 +234,8 @@ class Database {
   Status wait_durable(std::uint64_t timeout_us = Ticket::kForever);
   // Makes a snapshot that covers all commits so far, and gives back the memory of all volatile
   // pages that did not change since: they are read from the snapshot from then on. Transactions go
-  // on meanwhile. `progress` is called now and then, by another thread. The engine does this by
+  // on meanwhile. `progress` is called now and then, by the thread that makes the snapshot: it may
+  // ask for facts, but must neither run a transaction nor wait for a glean. The engine does this by
   // itself, see GleanOptions. kNotSupported: Logging::kNone. kIoError, kOutOfSpace, kCorruption,
   // kOutOfMemory: the database is what it was, and its newest snapshot the one before.
   Result<GleanReport> glean(const GleanProgressSink& progress = {});

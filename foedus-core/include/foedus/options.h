@@ -62,7 +62,8 @@ struct GleanOptions {
   // by time.
   std::uint64_t interval_us = 60'000'000;
   // Bytes of log in no snapshot at which writing transactions wait for the gleaner; from half of it
-  // on they are slowed. 0: eight times log_bytes. At least twice log_bytes.
+  // on they are slowed, and a glean starts by itself. 0: eight times log_bytes. At least twice
+  // log_bytes.
   std::uint64_t log_bytes_max = 0;
   // Above this percentage of the memory of volatile pages a glean starts by itself, and those that
   // did not change since are dropped, until it is met. 0..90; 0: all of them are, at each glean.
