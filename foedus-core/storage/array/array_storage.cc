@@ -239,8 +239,9 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t 
   ctx.begun(control, index) = {ctx.number(), control, index, page, nullptr, record};
 }
 
-bool track_moved(page::PagePool&, occ::StorageControl*, RecordHeader*, RecordHeader**,
+bool track_moved(page::PagePool&, occ::StorageControl*, RecordHeader* record, RecordHeader** to,
                  std::uint32_t*) {
+  *to = record;
   return false;
 }
 
