@@ -38,7 +38,8 @@ void sample_pages(const page::PagePool& pool, const occ::StorageControl& control
                   std::vector<occ::PageSample>* samples);
 
 // Where a moved record is now, without locks. False: it is in no page any more; relocate() a write,
-// and a read of it conflicts.
+// and a read of it conflicts, unless it was of an absent key. *to is what was left behind, with the
+// last TID that the key had; null: that is not known.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
 // Finds the record of a write from the root by the full key in its log record, or makes it, with

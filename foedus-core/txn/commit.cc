@@ -109,8 +109,11 @@ void rollback(occ::TxnContext* txn, bool will_retry) {
 Status verify(occ::TxnContext* txn) {
   if (txn->is_doomed()) return txn->conflict(ConflictReason::kNone, nullptr);
   base::fence_seq_cst();  // order: as in commit_read_only()
-  FOEDUS_CHECK(verify_sets(txn, WriteSetIs::kOpen));
-  return verify_premises(txn);
+  const std::size_t reads = txn->reads().size();
+  Status status = read_premises(txn);
+  if (status.is_ok()) status = verify_sets(txn, WriteSetIs::kOpen);
+  txn->reads().resize(reads);
+  return status;
 }
 
 }  // namespace foedus::txn

@@ -20,9 +20,10 @@ enum class WriteSetIs { kOpen, kLocked };
 // commit_verify.cc: reads, pointers and page-versions are as they were seen.
 Status verify_sets(occ::TxnContext* txn, WriteSetIs write_set);
 
-// The premises of writes hold, as far as can be told without locks: before an error that follows
-// from them leaves a transaction. The lock phase looks for good.
-Status verify_premises(occ::TxnContext* txn);
+// The premises of writes hold, as far as can be told without locks, and are read: they have to hold
+// together with all else that was. Before an error that follows from them leaves a transaction. The
+// lock phase looks for good.
+Status read_premises(occ::TxnContext* txn);
 
 // commit_apply.cc
 void mark_being_written(occ::TxnContext* txn);

@@ -5,6 +5,15 @@
 // look has its record in that page before its own serialization point; if that point came before
 // ours, we see the record here, being-written or newer. Where pages were dropped since, there need
 // be no such page: may_be_cold().
+//
+//   C6  A key that was absent and is absent again under a newer TID came and went in between: it
+//       may have been there at the serialization point, so that what was read of others need not go
+//       together with its absence. All is verified once more then, with this look at the key in
+//       place of the one before. If that holds, all holds at a fence between both rounds, which is
+//       the serialization point instead. Its epoch stays: only the absence may depend on a later
+//       commit, and that one must not be of a later epoch (C2). TID and ticket take the look that
+//       counts (C3).
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
 
@@ -12,16 +21,23 @@ namespace foedus::txn {
 
 namespace {
 
-// The TID of what was read, wherever it is now. False: it was purged.
+// Rounds of C6, before a key that comes and goes all the time is a conflict.
+constexpr unsigned kRoundsMax = 8;
+
+// The TID of what was read, wherever it is now. False: it was purged; the TID is its last one, if
+// that is known, and else that of no record.
 bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordHeader** record,
                  page::Tid* now) {
   *record = read.record;
   *now = read.record->load_tid();
   while ((now->word() & (page::Tid::kMoved | page::Tid::kNextLayer)) != 0) [[unlikely]] {
-      std::uint32_t place = 0;
-      if (!storage::track_moved(txn->pool(), read.storage, *record, record, &place)) return false;
-      *now = (*record)->load_tid();  // it may have moved once more meanwhile
-    }
+    FOEDUS_SYNC_POINT("commit:read_moved");
+    std::uint32_t place = 0;
+    const bool is_found =
+        storage::track_moved(txn->pool(), read.storage, *record, record, &place);
+    *now = *record == nullptr ? page::Tid() : (*record)->load_tid();
+    if (!is_found) return false;
+  }  // it may have moved once more meanwhile
   return true;
 }
 
@@ -33,15 +49,30 @@ bool may_be_cold(occ::TxnContext* txn, const occ::StorageControl* storage) {
   return storage->drop_epoch.load_relaxed() >= txn->begin_epoch().number();
 }
 
-Status verify_reads(occ::TxnContext* txn, WriteSetIs write_set) {
-  for (const occ::ReadEntry& read : txn->reads()) {
+// C6. Whether `read` was of an absent key, and `record`, here or where it was left behind, says so
+// with `now`. *again: with a newer one than the one that was seen.
+bool is_absent_still(occ::TxnContext* txn, WriteSetIs write_set, page::RecordHeader* record,
+                     page::Tid now, occ::ReadEntry* read, bool* again) {
+  if (!now.is_deleted() || !read->observed.is_deleted()) return false;
+  if (now.version() == read->observed.version()) return true;
+  // order: relaxed, own word.
+  const std::uint64_t own = txn->clock().slot(txn->session()).in_commit.load_relaxed();
+  if (write_set == WriteSetIs::kLocked && now.epoch().number() > own) return false;
+  read->record = record;
+  read->observed = now.without(page::Tid::kMoved);
+  *again = true;
+  return true;
+}
+
+Status verify_reads(occ::TxnContext* txn, WriteSetIs write_set, bool* again) {
+  for (occ::ReadEntry& read : txn->reads()) {
     page::RecordHeader* record = nullptr;
     page::Tid now;
     if (!current_tid(txn, read, &record, &now)) {
       if (may_be_cold(txn, read.storage)) {
         return txn->conflict(ConflictReason::kPageDropped, read.storage);
       }
-      if (read.observed.is_deleted()) continue;  // absent then, absent now
+      if (is_absent_still(txn, write_set, record, now, &read, again)) continue;
       return txn->conflict(ConflictReason::kRecordChanged, read.storage);
     }
     if (now.is_being_written()) {
@@ -52,7 +83,7 @@ Status verify_reads(occ::TxnContext* txn, WriteSetIs write_set) {
     }
     if (now == read.observed) [[likely]] continue;
     // Absent then, absent now: a record that was purged and inserted again for a write starts anew.
-    if (now.is_deleted() && read.observed.is_deleted()) continue;
+    if (is_absent_still(txn, write_set, record, now, &read, again)) continue;
     return txn->conflict(ConflictReason::kRecordChanged, read.storage);
   }
   return {};
@@ -96,7 +127,7 @@ Status verify_storages(occ::TxnContext* txn) {
 
 }  // namespace
 
-Status verify_premises(occ::TxnContext* txn) {
+Status read_premises(occ::TxnContext* txn) {
   occ::WriteSet& set = txn->write_set();
   for (std::uint32_t i = 0; i < set.size(); ++i) {
     const occ::WriteEntry& entry = set[i];
@@ -110,18 +141,25 @@ Status verify_premises(occ::TxnContext* txn) {
     }
     const bool is_there = is_found && !now.is_deleted();
     const bool wanted = entry.premise == occ::Premise::kPresent;
-    if (is_there != wanted || now.is_being_written()) {
+    if (is_there != wanted) {
       return txn->conflict(ConflictReason::kRecordChanged, entry.storage, entry.log->key());
     }
+    if (record == nullptr) record = entry.record;
+    txn->reads().push_back({record, now.without(page::Tid::kMoved), entry.storage});
   }
   return {};
 }
 
 Status verify_sets(occ::TxnContext* txn, WriteSetIs write_set) {
-  FOEDUS_CHECK(verify_reads(txn, write_set));
-  FOEDUS_CHECK(verify_pointers(txn));
-  FOEDUS_CHECK(verify_pages(txn));
-  return verify_storages(txn);
+  for (unsigned round = 0; round < kRoundsMax; ++round) {
+    bool again = false;
+    FOEDUS_CHECK(verify_reads(txn, write_set, &again));
+    FOEDUS_CHECK(verify_pointers(txn));
+    FOEDUS_CHECK(verify_pages(txn));
+    if (!again) [[likely]] return verify_storages(txn);
+    base::fence_seq_cst();  // order: C6, as that of the serialization point
+  }
+  return txn->conflict(ConflictReason::kRecordChanged, nullptr);
 }
 
 }  // namespace foedus::txn

@@ -310,6 +310,43 @@ TEST_F(CommitStepsTest, what_was_absent_and_is_absent_verifies) {
   expect_commit(0);
 }
 
+// Goal: what a commit depends on is of no later epoch, or a crash keeps the one without the other
+// (C2, C6). Method: the key is erased once more, behind the epoch of who saw that it is absent.
+TEST_F(CommitStepsTest, what_is_absent_again_since_a_later_epoch_is_a_conflict) {
+  for (const bool ticks : {false, true}) {
+    commit_put(0, "k");
+    commit_erase(0, "k");
+    begin(0);
+    EXPECT_EQ(get(0, "k"), "not_found");
+    put(0, "other", "x");
+    commit_put(1, "k");
+    const AtSyncPoint serialized("commit:serialized", [&] {
+      if (ticks) rig_.tick();
+      commit_erase(1, "k");
+    });
+    if (ticks) {
+      expect_conflict(0, ConflictReason::kRecordChanged);
+    } else {
+      expect_commit(0);
+      EXPECT_GT(tid_of("other").version(), tid_of("k").version());
+    }
+    EXPECT_EQ(serialized.runs(), 1u);
+  }
+}
+
+TEST_F(CommitStepsTest, a_reader_of_what_is_absent_again_depends_on_who_erased_it) {
+  commit_put(0, "k");
+  commit_erase(0, "k");
+  begin(0);
+  EXPECT_EQ(get(0, "k"), "not_found");
+  commit_put(1, "k");
+  rig_.tick();
+  commit_erase(1, "k");
+  Epoch epoch;
+  ASSERT_TRUE(txn::commit(&ctx(0), &epoch).is_ok());
+  EXPECT_EQ(epoch, tid_of("k").epoch());
+}
+
 // Before an error of the user's function is handed out.
 TEST_F(CommitStepsTest, premises_hold_from_the_oldest_write_on_and_not_under_a_mark) {
   commit_put(0, "old");
@@ -317,6 +354,7 @@ TEST_F(CommitStepsTest, premises_hold_from_the_oldest_write_on_and_not_under_a_m
   ASSERT_TRUE(write(0, WriteMode::kInsert, "new", "x").is_ok());
   ASSERT_TRUE(write(0, WriteMode::kUpdate, "new", "y").is_ok());
   EXPECT_TRUE(txn::verify(&ctx(0)).is_ok());
+  EXPECT_TRUE(ctx(0).reads().empty());  // blind writes are blind again
   rig_.session(0).rollback();
 
   begin(0);

@@ -55,11 +55,15 @@ Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t i
   const occ::BegunSearch& begun = ctx.begun(control, index);
   Place place;
   if (begun.number == index && begun.txn == ctx.number() && begun.storage == control) {
-    if (begun.record != nullptr) return {begun.record, false};
-    if (intent == Intent::kRead) place = read_begun_cold(ctx, control, begun, range);
+    if (begun.record != nullptr) {
+      place = {begun.record, false};
+    } else if (intent == Intent::kRead) {
+      place = read_begun_cold(ctx, control, begun, range);
+    }
   }
-  if (!place.is_cold) place = locate_from_root(ctx, control, index, intent, range);
-  // order: relaxed, after the acquire of the pointer that led here (A9).
+  const bool has_begun = place.record != nullptr || place.is_cold;
+  if (!has_begun) place = locate_from_root(ctx, control, index, intent, range);
+  // order: relaxed, after the acquire of the pointer that led here, or the prefetch (A9).
   if (control->drop_epoch.load_relaxed() >= ctx.begin_epoch().number()) [[unlikely]] {
     const Settled settled = settle_own(ctx, control);
     if (settled == Settled::kSome) return locate(ctx, control, index, intent, range);
@@ -239,8 +243,9 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t 
   ctx.begun(control, index) = {ctx.number(), control, index, page, nullptr, record};
 }
 
-bool track_moved(page::PagePool&, occ::StorageControl*, RecordHeader*, RecordHeader**,
+bool track_moved(page::PagePool&, occ::StorageControl*, RecordHeader* record, RecordHeader** to,
                  std::uint32_t*) {
+  *to = record;
   return false;
 }
 

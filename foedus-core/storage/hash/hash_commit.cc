@@ -87,7 +87,9 @@ bool track_moved(page::PagePool& pool, occ::StorageControl* control, RecordHeade
                  RecordHeader** to, std::uint32_t* place) {
   // A bin is marked dropped before its records are marked moved. What was read there conflicts; a
   // write finds the key again.
-  if (page_of(record)->header.load_version().is_dropped()) return false;
+  const bool is_dropped = page_of(record)->header.load_version().is_dropped();
+  *to = is_dropped ? nullptr : record;
+  if (is_dropped) return false;
   const std::string_view key = key_at(record);
   Lookup found;
   if (!look_up_live(pool, control, key, hash_of(key), &found)) return false;

@@ -70,7 +70,8 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
 // ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
 
 // Where a moved record is now: in the same bin or a successor of it. No locks, no transaction.
-// False: it was deleted, and left behind when its bin was rebuilt; or its bin was dropped.
+// False: it was deleted, and left behind when its bin was rebuilt: *to is the record, for who has
+// read it keeps the key from being inserted and purged again; or its bin was dropped: null.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
 // Finds the record of this write from the root by the full key in its log record, or makes one, and

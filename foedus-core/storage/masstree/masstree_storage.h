@@ -60,7 +60,8 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
 // ---- the commit protocol (txn/, by the dispatch of storage/)
 
 // Where a moved record is now: through foster twins, pages in place of others, and next layers. No
-// locks, no transaction. False: it was deleted, and a split left it behind.
+// locks, no transaction. False: it was deleted, and a split left it behind. *to is the last record
+// that the key had, which may have been inserted and purged again since; null: that is not known.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
 // Finds the record of this write from the root by the full key in its log record, or makes one;

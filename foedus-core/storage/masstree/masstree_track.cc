@@ -18,35 +18,40 @@ page::RecordHeader* record_below(page::PagePool& pool, page::DualPagePointer* po
   return spot.record();
 }
 
-// One step from a record that is moved or a layer. Null: it was purged, or dropped (M23).
+// One step from a record that is moved or a layer. Null: it was purged, or dropped (M23). *below:
+// in a layer, whose pages before the present ones are not found any more. Within this layer the
+// successors are looked at one after the other: a record that was made in one of them, and purged
+// from there, is a home, too.
 page::RecordHeader* next_home(page::PagePool& pool, page::RecordHeader* record, page::Tid tid,
-                              std::uint32_t* place) {
+                              std::uint32_t* place, bool* below) {
   BorderPage* const page = BorderPage::of_record(record);
   const unsigned index = page->index_of(record, page->header.load_version().keys());
   FOEDUS_INVARIANT(index != BorderPage::kNone, record, page->header.page_id);
   Slot slot = page->slot(index);
+  *below = !tid.is_moved();
   // The flags are of one word: a record that was a layer when it moved has both.
-  if (!tid.is_moved()) {
+  if (*below) {
     slot = wait_for_layer(page, index);
     return record_below(pool, page->layer_pointer(slot), page, page->remainder(slot), place);
   }
   const std::uint64_t slice = page->slice(index);
   // order: acquire, as in twin_of(); the words are set before the flag that was seen.
   if (page->foster_minor.load_acquire() == 0) return nullptr;  // M23
-  const Landing at = find_border(pool, twin_of(pool, page, slice), slice);
-  if (at.page == nullptr) return nullptr;
-  const unsigned there = find_slot(at.page, 0, at.version.keys(), slice, slot.key_class());
-  if (there == BorderPage::kNone) return nullptr;
-  const Slot found = at.page->slot(there);
-  if (slot.key_class() == kRemainderClass) {
-    const std::string_view remainder = page->remainder(slot);
-    if (found.is_layer()) {
-      return record_below(pool, at.page->layer_pointer(found), at.page, remainder, place);
+  for (BorderPage* at = page;;) {
+    at = BorderPage::of(twin_of(pool, at, slice));
+    const page::PageVersion version = at->header.load_version();
+    if (version.is_gone() && !version.is_moved()) return nullptr;  // M23
+    const unsigned there = find_slot(at, 0, version.keys(), slice, slot.key_class());
+    if (there != BorderPage::kNone) {
+      const Slot found = at->slot(there);
+      const std::string_view remainder = page->remainder(slot);
+      *below = found.is_layer();
+      if (*below) return record_below(pool, at->layer_pointer(found), at, remainder, place);
+      *place = there;
+      if (at->remainder(found) == remainder) return at->record(found);
     }
-    if (at.page->remainder(found) != remainder) return nullptr;
+    if (!version.is_moved()) return nullptr;
   }
-  *place = there;
-  return at.page->record(found);
 }
 
 }  // namespace
@@ -56,8 +61,13 @@ bool track_moved(page::PagePool& pool, occ::StorageControl*, page::RecordHeader*
   for (;;) {
     const page::Tid tid = record->load_tid();
     if (!tid.is_moved() && !tid.is_next_layer()) break;
-    record = next_home(pool, record, tid, place);
-    if (record == nullptr) return false;
+    bool below = false;
+    page::RecordHeader* const next = next_home(pool, record, tid, place, &below);
+    if (next == nullptr) {
+      *to = below ? nullptr : record;
+      return false;
+    }
+    record = next;
   }
   *to = record;
   return true;

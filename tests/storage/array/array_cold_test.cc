@@ -177,6 +177,21 @@ TEST_F(ArrayColdTest, AnAnnouncedReadSeesAnOwnWriteWhosePageWasDropped) {
   EXPECT_EQ(get_alone(2, 14), 300u);
 }
 
+// The same where another session has made the page volatile again, so that the prefetch comes to a
+// record that the write set does not know yet.
+TEST_F(ArrayColdTest, AnAnnouncedReadSeesAnOwnWriteWhosePageWasDroppedAndMadeAgain) {
+  load();
+  all_.session(0).begin();
+  ASSERT_TRUE(put(0, 14, 300).is_ok());
+  all_.glean();
+  put_alone(1, 21, 100);
+  prefetch(all_.session(0).ctx(), all_.control(), 14);
+  ASSERT_NE(all_.session(0).ctx().begun(all_.control(), 14).record, nullptr);
+  EXPECT_EQ(*get(0, 14), 300u);
+  EXPECT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(get_alone(2, 14), 300u);
+}
+
 TEST_F(ArrayColdTest, AReadOfASnapshotPageConflictsWithALaterWriteThere) {
   load();
   all_.glean();

@@ -1,0 +1,198 @@
+// ctest-labels: concurrency
+// A key that was absent when a transaction looked, came, and goes again while the transaction is
+// being verified: absent at both looks, and there at its serialization point. Two sessions of one
+// thread, the second one run between the verification of two reads of the first.
+#include <functional>
+#include <string>
+
+#include "foedus-core/base/sync_point.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::TestDatabase;
+
+// Runs an action once where a read is verified whose record has moved.
+class AtMovedRead {
+ public:
+  explicit AtMovedRead(std::function<void()> action) {
+    action_ = std::move(action);
+    base::set_sync_point_hook([](const char* place) {
+      if (!action_ || std::string_view(place) != "commit:read_moved") return;
+      std::exchange(action_, nullptr)();
+    });
+  }
+  ~AtMovedRead() {
+    base::set_sync_point_hook(nullptr);
+    EXPECT_FALSE(action_) << "never reached";
+    action_ = nullptr;
+  }
+
+ private:
+  static inline std::function<void()> action_;
+};
+
+class AbsenceTest : public ::testing::Test {
+ protected:
+  using Change = std::function<Status(Txn&)>;
+
+  AbsenceTest()
+      : tree_(must(db_->open_masstree("tree"))),
+        hash_(must(db_->open_hash("hash"))),
+        moved_(must(db_->open_masstree("moved"))),
+        array_(must(db_->open_array("array", 10, 8))),
+        first_(must(db_->new_session())),
+        second_(must(db_->new_session())) {
+    commit_second([&](Txn& two) -> Status {
+      FOEDUS_CHECK(two.put(moved_, key(1u), "row"));
+      return two.put(moved_, key(2u), "row");
+    });
+  }
+  void commit_second(const Change& change) {
+    Txn txn = must(second_.begin());
+    must(change(txn));
+    const Result<Ticket> ticket = txn.commit();
+    ASSERT_TRUE(ticket.is_ok()) << ticket.status().message();
+  }
+  // A record that says that the key is not there.
+  void make_absent(const KeyedStorage& storage, std::string_view key) {
+    commit_second([&](Txn& two) { return two.put(storage, key, "old"); });
+    commit_second([&](Txn& two) { return two.erase(storage, key); });
+  }
+  // The page of the key moves, and records of keys that are not there stay behind. Keys that begin
+  // with `prefix`.
+  void move_page(std::string_view prefix) {
+    const std::string number = std::to_string(9 - moves_++);  // before those of the last time
+    for (int i = 0; i < 100; ++i) {
+      const std::string row = std::string(prefix) + number + std::to_string(1000 + i);
+      commit_second([&](Txn& two) { return two.put(tree_, row, "row"); });
+    }
+  }
+
+  std::uint64_t cell(Txn& txn, std::uint64_t index) {
+    return must(txn.get_as<std::uint64_t>(array_, index));
+  }
+  Status set_cell(Txn& txn, std::uint64_t index) {
+    return txn.put(array_, index, std::uint64_t{1});
+  }
+
+  // The first session sees cell 0 as it was and no `key`. Then `appear` and cell 1 are committed,
+  // which it sees, too. While it is verified the key is erased, and cell 0 changes if
+  // `changes_cell`: there never was a state without the key and with cell 1 but after that.
+  void run(const KeyedStorage& storage, std::string_view key_of, const Change& appear,
+           const std::function<void()>& vanish, bool changes_cell, bool writes,
+           const std::function<void()>& before = nothing) {
+    Txn one = must(first_.begin());
+    EXPECT_EQ(cell(one, 0), 0u);
+    must(one.get(moved_, key(1u)));
+    EXPECT_FALSE(must(one.contains(storage, key_of)));
+    before();
+    commit_second([&](Txn& two) -> Status {
+      FOEDUS_CHECK(appear(two));
+      FOEDUS_CHECK(two.put(moved_, key(2u), std::string(900, 'x')));
+      return set_cell(two, 1);
+    });
+    EXPECT_EQ(cell(one, 1), 1u);
+    if (writes) must(set_cell(one, 5));
+    const AtMovedRead verified([&] {
+      commit_second([&](Txn& two) -> Status {
+        FOEDUS_CHECK(two.erase(storage, key_of));
+        return changes_cell ? set_cell(two, 0) : Status();
+      });
+      vanish();
+    });
+    const Result<Ticket> ticket = one.commit();
+    if (changes_cell) {
+      EXPECT_EQ(ticket.code(), ErrorCode::kConflict);
+      EXPECT_EQ(ticket.status().conflict_reason(), ConflictReason::kRecordChanged);
+    } else {
+      EXPECT_TRUE(ticket.is_ok()) << ticket.status().message();
+    }
+  }
+  static void nothing() {}
+
+  TestDatabase db_;
+  Masstree tree_;
+  Hash hash_;
+  Masstree moved_;
+  Array array_;
+  Session first_;
+  Session second_;
+  int moves_ = 0;
+};
+
+class AbsenceRecordTest : public AbsenceTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void run_in(const KeyedStorage& storage, bool changes_cell) {
+    make_absent(storage, "k");
+    const Change appear = [&](Txn& two) { return two.insert(storage, "k", "new"); };
+    run(storage, "k", appear, nothing, changes_cell, GetParam());
+  }
+};
+
+TEST_P(AbsenceRecordTest, of_a_tree_is_of_the_serialization_point) { run_in(tree_, true); }
+TEST_P(AbsenceRecordTest, of_a_hash_is_of_the_serialization_point) { run_in(hash_, true); }
+TEST_P(AbsenceRecordTest, of_a_tree_may_be_of_a_later_one) { run_in(tree_, false); }
+TEST_P(AbsenceRecordTest, of_a_hash_may_be_of_a_later_one) { run_in(hash_, false); }
+
+INSTANTIATE_TEST_SUITE_P(ReadOnlyAndWriting, AbsenceRecordTest, ::testing::Bool());
+
+// The record that said so is left behind when its page moves.
+class AbsencePurgedTest : public AbsenceTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  void run_in_tree(const std::function<void()>& first_move) {
+    make_absent(tree_, "key");
+    const Change appear = [&](Txn& two) { return two.insert(tree_, "key", "new"); };
+    run(tree_, "key", appear, [&] { move_page("key"); }, GetParam(), false, first_move);
+  }
+};
+
+TEST_P(AbsencePurgedTest, while_it_is_verified) { run_in_tree(nothing); }
+
+// What took its place meanwhile, too.
+TEST_P(AbsencePurgedTest, twice) {
+  run_in_tree([&] { move_page("key"); });
+}
+
+INSTANTIATE_TEST_SUITE_P(CellChangesToo, AbsencePurgedTest, ::testing::Bool());
+
+// In a layer it is not known what was there between: that it was absent both times is not enough.
+TEST_F(AbsenceTest, of_a_record_purged_from_a_new_layer_conflicts) {
+  make_absent(tree_, "prefix__key");
+  const Change appear = [&](Txn& two) -> Status {
+    FOEDUS_CHECK(two.insert(tree_, "prefix__other", "new"));
+    return two.insert(tree_, "prefix__key", "new");
+  };
+  run(tree_, "prefix__key", appear, [&] { move_page("prefix__"); }, true, false);
+}
+
+// An insert that found no key relies on that as a read does.
+TEST_F(AbsenceTest, of_a_premise_is_of_the_point_of_the_reads) {
+  Txn one = must(first_.begin());
+  EXPECT_EQ(cell(one, 0), 0u);
+  must(one.insert(moved_, key(7u), "mine"));
+  must(one.insert(tree_, "k", "mine"));
+  commit_second([&](Txn& two) -> Status {
+    FOEDUS_CHECK(two.put(tree_, "k", "other"));
+    FOEDUS_CHECK(two.put(moved_, key(2u), std::string(900, 'x')));
+    return set_cell(two, 1);
+  });
+  EXPECT_EQ(cell(one, 1), 1u);
+  Status verified;
+  {
+    const AtMovedRead at([&] {
+      commit_second([&](Txn& two) -> Status {
+        FOEDUS_CHECK(two.erase(tree_, "k"));
+        return set_cell(two, 0);
+      });
+    });
+    verified = one.verify();
+  }
+  EXPECT_EQ(verified.code(), ErrorCode::kConflict) << verified.message();
+  one.rollback();
+}
+
+}  // namespace
+}  // namespace foedus
