@@ -35,6 +35,7 @@ MODULES = {
 }
 EXPANSION, PLAIN_BRANCH, MCDC_BRANCH = 1, 4, 6  # kinds of regions in llvm-cov's export
 INVARIANT = ("FOEDUS_INVARIANT",)
+HAND_ON = ("FOEDUS_TRY", "FOEDUS_CHECK")
 
 
 class Sources:
@@ -71,11 +72,12 @@ class Sources:
 class Branch:
     """One condition: how often it was true and false, and whether MC/DC has a pair for it."""
 
-    def __init__(self, line, text, outer, after):
+    def __init__(self, line, text, outer, returns, is_split):
         self.line = line          # of the file, also if the branch is in a macro
         self.text = text
         self.outer = outer        # the macro, or ""
-        self.is_split = after     # part of a decision that clang gave up
+        self.returns = returns    # that line returns
+        self.is_split = is_split  # part of a decision that clang gave up
         self.counts = [0, 0]
         self.has_mcdc = False
         self.has_pair = False
@@ -83,13 +85,16 @@ class Branch:
     def is_invariant(self):
         return self.outer in INVARIANT
 
-    def hands_on(self):
-        return self.text.endswith(".is_ok()")
+    def hands_on(self, side):
+        """Whether on this side an error goes to the caller."""
+        return (side and self.text.startswith("!") and self.text.endswith(".is_ok()")
+                and (self.outer in HAND_ON or self.returns))
 
     def missing_sides(self):
         """Of (true, false): those that no test took, without the failing side of an invariant."""
-        wanted = (True,) if self.is_invariant() else (True, False)
-        return [side for side in wanted if self.counts[0 if side else 1] == 0]
+        failing = self.text.startswith("!") if self.is_invariant() else None
+        return [side for side, count in zip((True, False), self.counts)
+                if count == 0 and side is not failing]
 
     def sides(self):
         return 1 if self.is_invariant() else 2
@@ -117,6 +122,8 @@ def beside_and_or(path, region, sources):
     if not before and region[0] > 1:
         before = lines[region[0] - 2].rstrip()
     after = sources.line(path, region[2])[region[3] - 1:].lstrip(" )")
+    if after.startswith("?"):
+        return False
     return before.endswith(("&&", "||")) or after.startswith(("&&", "||"))
 
 
@@ -132,10 +139,12 @@ def function_branches(function, wanted, sources):
         spot = tuple(region[:4])
         ordinal = ordinals[(region[6], spot)] = ordinals.get((region[6], spot), -1) + 1
         split = region[8] == PLAIN_BRANCH and beside_and_or(names[region[6]], region, sources)
-        branch = Branch(line or region[0], sources.text(names[region[6]], region), macro, split)
+        line = line or region[0]
+        branch = Branch(line, sources.text(names[region[6]], region), macro,
+                        "return" in sources.line(path, line), split)
         branch.counts = [region[4], region[5]]
         branch.has_mcdc = region[8] == MCDC_BRANCH
-        found.append((path, (line, site, spot, ordinal), branch, region))
+        found.append((path, (site, spot, ordinal), branch, region))
     # A record does not say in which file it is; records and branches come in the same order.
     rest = [one for one in found if one[2].has_mcdc]
     for record in function.get("mcdc_records", ()):
@@ -171,7 +180,7 @@ def figures(lines, branches):
     conditions = [b for b in branches if b.has_mcdc and not b.is_invariant()]
     return [lines["covered"], lines["count"], sides - len(missing), sides,
             sum(b.has_pair for b in conditions), len(conditions),
-            sum(branch.hands_on() and not side for branch, side in missing)]
+            sum(branch.hands_on(side) for branch, side in missing)]
 
 
 def row(name, numbers):
@@ -189,7 +198,7 @@ def missing_lines(path, branches, sources):
         text = branch.text if branch.text not in source else branch.text[:60]
         sides = branch.missing_sides()
         for side in sides:
-            kind = "error handed on" if branch.hands_on() and not side else "branch"
+            kind = "error handed on" if branch.hands_on(side) else "branch"
             yield f"{branch.line}: {kind}: never {str(side).lower()}: {text}    | {source}"
         if branch.is_split:
             yield f"{branch.line}: decision not measured by clang: {text}    | {source}"

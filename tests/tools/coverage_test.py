@@ -24,13 +24,14 @@ MACROS = """if (!(condition)) abort
 if (!checked.is_ok()) return
 """
 FILE, MACRO_FILE = "/tree/foedus-core/txn/commit.cc", "/tree/foedus-core/include/foedus/status.h"
+HOLDS = (0, 5)  # of an invariant
 TEXTS = {FILE: CODE, MACRO_FILE: MACROS}
 
 
 def function(counts, pairs):
     """An instance of f(): counts of the sides of its branches, pairs of the one MC/DC decision."""
     spots = [((4, 7, 4, 12), 0, 6), ((4, 16, 4, 21), 0, 6), ((5, 7, 5, 8), 0, 4),
-             ((1, 7, 1, 16), 1, 4), ((2, 6, 2, 21), 2, 4)]
+             ((1, 5, 1, 17), 1, 4), ((2, 5, 2, 21), 2, 4)]
     return {
         "name": "f", "count": 1, "filenames": [FILE, MACRO_FILE, MACRO_FILE],
         "regions": [[1, 21, 7, 2, 1, 0, 0, 0], [2, 3, 2, 19, 1, 0, 1, 1],
@@ -66,30 +67,30 @@ class CoverageTest(unittest.TestCase):
         return lines
 
     def test_the_failing_side_of_an_invariant_is_no_side(self):
-        all_but_that = [(1, 1), (1, 1), (1, 1), (5, 0), (1, 1)]
+        all_but_that = [(1, 1), (1, 1), (1, 1), HOLDS, (1, 1)]
         total = self.report(function(all_but_that, [True, True]))[1].split()
         self.assertEqual(total, ["txn", "6/7", "85.71", "%", "9/9", "100.00", "%", "2/2", "100.00",
                                  "%", "0"])
 
     def test_a_missing_side_is_named_by_place_and_text(self):
-        missing = self.report(function([(1, 0), (1, 1), (0, 1), (5, 0), (5, 0)], [False, True]),
+        missing = self.report(function([(1, 0), (1, 1), (0, 1), HOLDS, HOLDS], [False, True]),
                               missing=True)
         self.assertEqual([line.split("    |")[0] for line in missing], [
-            "foedus-core/txn/commit.cc:3: error handed on: never false: checked.is_ok()",
+            "foedus-core/txn/commit.cc:3: error handed on: never true: !checked.is_ok()",
             "foedus-core/txn/commit.cc:4: branch: never false: a > 3",
             "foedus-core/txn/commit.cc:5: branch: never true: a",
             "foedus-core/txn/commit.cc:5: decision not measured by clang: a"])
         self.assertTrue(missing[1].endswith("| if (a > 3 && b > 7) return 1;"))
 
     def test_a_condition_with_both_sides_may_lack_its_pair(self):
-        missing = self.report(function([(1, 1), (1, 1), (1, 1), (5, 0), (1, 1)], [True, False]),
+        missing = self.report(function([(1, 1), (1, 1), (1, 1), HOLDS, (1, 1)], [True, False]),
                               missing=True)
         self.assertIn("foedus-core/txn/commit.cc:4: no independence pair: b > 7    "
                       "| if (a > 3 && b > 7) return 1;", missing)
 
     def test_instances_of_a_template_are_put_together(self):
-        one = function([(1, 0), (1, 0), (1, 0), (5, 0), (1, 0)], [True, False])
-        other = function([(0, 1), (0, 1), (0, 1), (5, 0), (0, 1)], [False, True])
+        one = function([(1, 0), (1, 0), (1, 0), HOLDS, (1, 0)], [True, False])
+        other = function([(0, 1), (0, 1), (0, 1), HOLDS, (0, 1)], [False, True])
         self.assertEqual(self.report(one)[1].split()[4], "5/9")
         self.assertEqual(self.report(one, other)[1].split()[4], "9/9")
         self.assertEqual(self.report(one, other)[1].split()[7], "2/2")
