@@ -44,6 +44,8 @@ Status Recovery::publish_found() {
         manifest.code() == ErrorCode::kCorruption || manifest.code() == ErrorCode::kWrongVersion;
     if (is_damaged && number != numbers.back()) {
       engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
+      // Beside it no glean would tell what may go.
+      FOEDUS_CHECK(snapshot::remove_manifest(engine_->device(), number));
       continue;
     }
     if (!manifest.is_ok()) return manifest.status();

@@ -247,14 +247,15 @@ Status Logger::flush_packed(std::uint64_t mark_epoch) {
 // ---- segments
 // ------------------------------------------------------------------------------------
 
+// REQUIRES: there is a segment.
 bool Logger::is_full(std::size_t frame_bytes) const {
-  if (segment_ == nullptr || segment_->position() == kBlockBytes) return false;
+  if (segment_->position() == kBlockBytes) return false;
   return must_roll_ || segment_->position() + frame_bytes > segment_bytes_;
 }
 
 Status Logger::ensure_segment(std::size_t frame_bytes) {
   if (segment_ != nullptr && !is_full(frame_bytes)) {
-    must_roll_ = must_roll_ && segment_->position() != kBlockBytes;
+    must_roll_ = false;  // it is empty, or nobody asked
     return {};
   }
   if (segment_ != nullptr) {

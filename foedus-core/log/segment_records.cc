@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kFillerHeadBytes = 8;       // L3
 constexpr std::size_t kRecordBytesMax = 1u << 30;  // a ring has no larger one
 
+// REQUIRES: no filler.
 bool is_sound(const LogRecord& record) {
-  if (record.is_filler()) return true;
   if (record.record_bytes < sizeof(LogRecord) || record.padding_bytes > 7) return false;
   const std::size_t head = sizeof(LogRecord) + LogRecord::aligned(record.key_bytes);
   return record.record_bytes >= head + record.padding_bytes;

@@ -34,6 +34,13 @@ class Remaining {
     bytes_.remove_prefix(bytes);
     return taken;
   }
+  // The same, as a T.
+  template <typename T>
+  T take() {
+    T value;
+    std::memcpy(&value, take(sizeof(value)).data(), sizeof(value));
+    return value;
+  }
   template <typename T>
   bool try_take(T* value) {
     if (!has(sizeof(*value))) return false;
@@ -136,8 +143,7 @@ bool read_files(Remaining* bytes, std::uint32_t count, Manifest* manifest) {
   if (!bytes->has(std::uint64_t{count} * sizeof(ManifestFileEntry))) return false;
   manifest->files.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    ManifestFileEntry entry;
-    if (!bytes->try_take(&entry)) return false;
+    const auto entry = bytes->take<ManifestFileEntry>();
     manifest->files.push_back(
         {page::SnapshotNumber{entry.snapshot}, entry.soc, entry.pages, entry.live_pages});
   }
@@ -148,8 +154,7 @@ bool read_live(Remaining* bytes, std::uint64_t count, std::vector<LivePages>* li
   if (count > kManifestBytesMax || !bytes->has(count * sizeof(LivePagesEntry))) return false;
   live->reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
-    LivePagesEntry entry;
-    if (!bytes->try_take(&entry)) return false;
+    const auto entry = bytes->take<LivePagesEntry>();
     live->push_back(
         {page::SnapshotNumber{entry.snapshot}, entry.soc, entry.pages, entry.below_records});
   }

@@ -22,7 +22,8 @@ CacheFrames::Layout CacheFrames::layout_for(std::uint64_t bytes_max) {
   layout.frames_offset =
       round_up(layout.words_offset + pages * sizeof(FrameWords), page::kPageBytes);
   const std::uint64_t pages_of_words = layout.frames_offset / page::kPageBytes;
-  layout.frames = pages > pages_of_words ? pages - pages_of_words : 0;
+  FOEDUS_INVARIANT(pages > pages_of_words, pages, bytes_max);
+  layout.frames = pages - pages_of_words;
   return layout;
 }
 

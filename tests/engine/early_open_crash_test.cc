@@ -3,7 +3,12 @@
 // Power failures at every call to the device while a database that was opened for its snapshots
 // recovers, and while they are read: the next open finds exactly the durable transactions, and no
 // read finds anything but the state of one snapshot.
+#include <cstddef>
+#include <cstring>
+
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/snapshot/manifest_format.h"
+#include "foedus-core/snapshot/snapshot_format.h"
 #include "tests/engine/crash_life.h"
 
 namespace foedus {
@@ -203,6 +208,70 @@ TEST_F(EarlyOpenCrashTest, an_error_of_the_device_ends_recovery_and_leaves_the_s
     }
   }
   EXPECT_GT(failures, 15u);
+}
+
+// Nor does one of a call that only looks lose anything. Method: each fails once, from open to the
+// end of recovery; of many, some.
+TEST_F(EarlyOpenCrashTest, an_error_of_a_call_that_looks_is_told_and_costs_nothing) {
+  using testing::Call;
+  const Prepared prepared(2);
+  const Model after = model_of(prepared.txns);
+  for (const Call call : {Call::kOpen, Call::kRead, Call::kSize, Call::kList, Call::kRemove}) {
+    std::uint64_t failures = 0;
+    bool was_met = true;
+    for (std::uint64_t skip = 0; was_met; skip += 1 + skip / 16) {
+      SCOPED_TRACE("call " + std::to_string(static_cast<int>(call)) + " after " +
+                   std::to_string(skip));
+      const auto device = prepared.device.copy();
+      {
+        Life life(device.get(), 7);
+        const std::uint64_t before = device->calls(call);
+        device->fail(call, skip, 5);
+        Status status = life.open(2, OpenUntil::kSnapshotReadable);
+        if (status.is_ok()) status = life.engine().wait_recovered(base::Runtime::kForever);
+        was_met = device->calls(call) > before + skip;
+        EXPECT_TRUE(status.is_ok() || (was_met && status.code() == ErrorCode::kIoError))
+            << status.message();
+        if (!status.is_ok()) ++failures;
+        device->clear_faults();
+      }
+      device->crash_process();
+      expect_all(device.get(), after, 2);
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_GT(failures, 0u) << static_cast<int>(call);
+  }
+}
+
+// A snapshot that is not the newest is no part of the database. The newest is, and nothing takes
+// its place if it is damaged between two looks.
+TEST_F(EarlyOpenCrashTest, a_damaged_old_snapshot_is_lost_and_a_damaged_newest_one_is_refused) {
+  const Prepared prepared(1);
+  const Model after = model_of(prepared.txns);
+  std::vector<std::string> manifests = prepared.device.names();
+  std::erase_if(manifests, [](const std::string& name) { return !name.starts_with("manifest-"); });
+  ASSERT_EQ(manifests.size(), 2u);
+  const auto with_version_0 = [&] {
+    const std::vector<char> found = prepared.device.bytes_of(manifests[0]);
+    std::string bytes(found.data(), found.size());
+    bytes.replace(offsetof(snapshot::ManifestHeader, version), 4, 4, '\0');
+    const std::uint32_t crc = snapshot::checksum_of(bytes.data(), bytes.size());
+    std::memcpy(bytes.data() + snapshot::kChecksumOffset, &crc, sizeof(crc));
+    return bytes;
+  };
+  for (const std::string& bytes : {std::string("damaged"), with_version_0()}) {
+    const auto device = prepared.device.copy();
+    device->overwrite(manifests[0], 0, bytes);
+    expect_all(device.get(), after, 2);
+  }
+  const auto device = prepared.device.copy();
+  int opened = 0;
+  device->set_observer([&](const testing::CallSeen& call) {
+    const bool is_it = call.kind == testing::Call::kOpen && call.name == manifests[1];
+    if (is_it && ++opened == 2) device->overwrite(call.name, 0, "damaged");
+  });
+  EXPECT_EQ(Life(device.get(), 7).open(2).code(), ErrorCode::kCorruption);
+  EXPECT_GE(opened, 2);
 }
 
 }  // namespace

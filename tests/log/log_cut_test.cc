@@ -155,6 +155,17 @@ TEST(LogCut, files_that_change_between_open_and_start_are_refused) {
   device->set_size(kFirst, kBlockBytes);
   const Status status = run.log->make_cut_durable();
   EXPECT_NE(status.message().find("became shorter"), std::string::npos) << status.message();
+  // Where nothing is to be written again: a segment without a frame.
+  FailingDevice empty;
+  {
+    LogRun first(&empty);
+    ASSERT_OK(first.open_and_start());
+    empty.crash_power(FailingDevice::kDropAll);
+  }
+  LogRun second(&empty);
+  ASSERT_OK(second.open());
+  empty.set_size(kFirst, 100);
+  EXPECT_EQ(second.log->make_cut_durable().code(), ErrorCode::kCorruption);
 }
 
 TEST(LogCut, a_leftover_that_cannot_be_removed_stops_the_start) {
@@ -165,6 +176,21 @@ TEST(LogCut, a_leftover_that_cannot_be_removed_stops_the_start) {
   LogRun run(&device);
   ASSERT_OK(run.open());
   EXPECT_EQ(run.start().error_number(), EIO);
+}
+
+TEST(LogCut, a_file_that_went_before_it_was_removed_is_no_error) {
+  FailingDevice device;
+  run_once(&device, true);
+  ASSERT_OK(device.open("log-1-00000001", device::Access::kCreate).status());
+  device.set_observer([&](const foedus::testing::CallSeen& call) {
+    if (call.kind == Call::kRemove) device.drop_file(call.name);
+  });
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  EXPECT_FALSE(device.exists("log-1-00000001"));
+  const Epoch all = run.clock->current();
+  ASSERT_OK(run.log->remove_segments_up_to(all));  // nor is a segment that is covered
+  EXPECT_FALSE(device.exists(kFirst));
 }
 
 TEST(LogCut, a_start_announces_the_epochs_before_its_own) {

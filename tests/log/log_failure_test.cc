@@ -341,6 +341,66 @@ TEST(LogFailure, segments_are_removed_also_after_a_savepoint_failed) {
   }
 }
 
+// Goal: the sync of a segment that is full while more is written may fail like any other. Method:
+// what is written at once takes several segments, and each sync fails, one after the other.
+TEST(LogFailure, a_sync_between_two_segments_of_one_step_may_fail) {
+  for (std::uint64_t skip = 0; skip < 12; ++skip) {
+    SCOPED_TRACE("skip " + std::to_string(skip));
+    FailingDevice device;
+    History expected;
+    {
+      LogRun run(&device, 1, 64u << 10);
+      ASSERT_OK(run.open_and_start());
+      TestSession* const session = run.session(0, 2u << 20);
+      run.session(0, 64u << 10);
+      device.fail(Call::kSync, skip, EIO);
+      for (std::uint64_t i = 0; i < 30; ++i) ASSERT_OK(session->commit(i, 9'000));
+      ASSERT_OK(run.wait(run.clock->current()));
+      ASSERT_OK(run.close());
+      expected = run.history(1);
+    }
+    device.crash_power(FailingDevice::kDropAll);
+    expect_found(&device, expected);
+  }
+}
+
+// Goal: what is left of a record after a frame of it goes into a frame of its own kind, however
+// small. Method: the device is full between the two frames of a record that is a little too large.
+TEST(LogFailure, the_small_rest_of_a_large_record_follows_when_there_is_room) {
+  FailingDevice device;
+  History expected;
+  {
+    LogRun run(&device, 1, 16u << 20);
+    ASSERT_OK(run.open_and_start());
+    run.runtime.run_for(30'000);
+    TestSession* const session = run.session(0, 8u << 20);
+    ASSERT_OK(session->commit(1, kDirectBytesMax + 1'000));
+    device.fail(Call::kWrite, 1, ENOSPC);
+    const auto last = session->commit(2, 10);
+    ASSERT_OK(last);
+    ASSERT_OK(wait_for_space(&run, *last));
+    EXPECT_EQ(run.log->segments().size(), 1u);
+    ASSERT_OK(run.close());
+    expected = run.history(1);
+  }
+  expect_found(&device, expected);
+}
+
+TEST(LogFailure, a_session_may_stay_longer_than_the_log) {
+  FailingDevice device;
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  TestSession* const idle = run.session(0);
+  TestSession* const session = run.session(0);
+  ASSERT_OK(session->commit(1, 10));
+  ASSERT_OK(run.log->close());
+  ASSERT_OK(idle->detach());
+  Status status;
+  for (int i = 0; i < 100 && status.is_ok(); ++i) status = session->commit(2, 4'000).status();
+  EXPECT_EQ(status.code(), ErrorCode::kClosed);
+  EXPECT_EQ(session->detach().code(), ErrorCode::kClosed);
+}
+
 TEST(LogFailure, a_session_that_waits_for_room_is_served_without_a_new_epoch) {
   FailingDevice device;
   LogRun run(&device, 1, 1u << 20);

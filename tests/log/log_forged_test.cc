@@ -98,6 +98,34 @@ TEST(LogForged, a_frame_of_another_place_is_refused) {
   expect_frame_refused(offsetof(FrameHeader, number), std::uint32_t{2}, why);
   expect_frame_refused(offsetof(FrameHeader, incarnation), std::uint64_t{2}, why);
   expect_frame_refused(offsetof(FrameHeader, offset), std::uint64_t{4096}, why);
+  expect_frame_refused(offsetof(FrameHeader, frame_bytes), std::uint32_t{0}, why);
+}
+
+// Goal: a layout goes with its length and its pieces. Method: a packed frame that takes the next
+// one in, and a direct one without a piece.
+TEST(LogForged, a_frame_that_is_not_laid_out_as_it_says_is_refused) {
+  const std::string why = kFirst + ": no valid frame at offset 4096";
+  FailingDevice packed;
+  make_log(&packed, true);
+  poke(&packed, kFirst, kBlockBytes + offsetof(FrameHeader, frame_bytes), std::uint32_t{8192});
+  reseal(&packed, kFirst, kBlockBytes, 8192, offsetof(FrameHeader, crc));
+  expect_refused(&packed, why);
+
+  FailingDevice direct;
+  make_log(&direct, true, 1, 3'900);
+  FrameHeader header;
+  std::memcpy(&header, direct.bytes_of(kFirst).data() + kBlockBytes, sizeof(header));
+  ASSERT_EQ(header.layout, FrameLayout::kDirect);
+  poke(&direct, kFirst, kBlockBytes + offsetof(FrameHeader, piece_count), std::uint16_t{0});
+  reseal(&direct, kFirst, kBlockBytes, header.frame_bytes, offsetof(FrameHeader, crc));
+  expect_refused(&direct, why);
+}
+
+TEST(LogForged, a_closed_segment_that_ends_before_its_frames_is_refused) {
+  FailingDevice device;
+  make_log(&device, true);
+  device.set_size(kFirst, kBlockBytes + 100);
+  expect_refused(&device, kFirst + ": no valid frame at offset 4096");
 }
 
 TEST(LogForged, pieces_that_do_not_fit_are_refused) {
@@ -117,6 +145,10 @@ TEST(LogForged, records_without_sense_are_refused) {
   expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint64_t{0x80000000},
                        "a record without length");  // and of storage 0: a filler
   expect_frame_refused(kRecord + offsetof(LogRecord, key_bytes), std::uint16_t{60'000},
+                       "a record without sense");
+  expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{16},
+                       "a record without sense");
+  expect_frame_refused(kRecord + offsetof(LogRecord, padding_bytes), std::uint8_t{8},
                        "a record without sense");
   expect_frame_refused(kRecord + offsetof(LogRecord, record_bytes), std::uint32_t{4'096},
                        "the end is missing");
@@ -196,6 +228,10 @@ TEST(LogForged, a_segment_that_says_it_is_another_one_is_refused) {
   poke(number.get(), kFirst, offsetof(SegmentHeader, number), 2u);
   reseal_header(number.get(), kFirst);
   expect_refused(number.get(), kFirst + " is another segment");
+  const auto soc = made.copy();
+  poke(soc.get(), kFirst, offsetof(SegmentHeader, soc), 1u);
+  reseal_header(soc.get(), kFirst);
+  expect_refused(soc.get(), kFirst + " is another segment");
   const auto incarnation = made.copy();
   poke(incarnation.get(), kFirst, offsetof(SegmentHeader, incarnation), std::uint64_t{2});
   reseal_header(incarnation.get(), kFirst);

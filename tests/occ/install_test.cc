@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <utility>
 
 namespace foedus::occ {
 namespace {
@@ -51,6 +52,30 @@ TEST_F(ChangePointerTest, APointerChangesUnderTheLockOfItsPage) {
   other.join();
   EXPECT_FALSE(changed);
   EXPECT_EQ(pointer_.load(), kBefore);
+}
+
+// Whether the installer may forget the record, and whether it has the new name.
+TEST(NameChainTest, ARecordGetsItsNameOrIsReportedUnlessItHasNoUseForOne) {
+  const page::SnapshotPageId chain(page::SnapshotNumber{2}, 0, 5);
+  const page::Tid tid(Epoch(3), 1);
+  const auto name = [](page::Tid of, page::SnapshotPageId to, bool is_named, bool is_locked) {
+    page::RecordHeader record{};
+    record.tid.store_relaxed(of.word());
+    alignas(8) std::uint64_t body = 1;
+    LockWaiter waiter;
+    if (is_locked) lock(&record.lock, &waiter);
+    const bool is_done =
+        name_chain(&record, reinterpret_cast<char*>(&body), to, [=] { return is_named; });
+    if (is_locked) unlock(&record.lock, &waiter);
+    EXPECT_EQ(record.lock.load_relaxed(), 0u);
+    return std::pair(is_done, body == to.word());
+  };
+  EXPECT_EQ(name(tid, chain, true, false), std::pair(true, true));
+  EXPECT_EQ(name(tid, chain, true, true), std::pair(false, false));
+  EXPECT_EQ(name(tid, chain, false, false), std::pair(true, false));
+  EXPECT_EQ(name(tid.with(page::Tid::kDeleted), chain, true, false), std::pair(true, false));
+  EXPECT_EQ(name(tid.with(page::Tid::kMoved), chain, true, false), std::pair(false, false));
+  EXPECT_EQ(name(tid, page::SnapshotPageId(), true, false), std::pair(false, false));
 }
 
 }  // namespace

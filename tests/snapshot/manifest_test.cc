@@ -328,8 +328,20 @@ TEST(Manifest, a_number_that_is_not_newer_is_refused) {
   ASSERT_OK(write_manifest(&device, manifest_of(3)));
 }
 
+TEST(Manifest, an_error_of_a_call_that_looks_is_handed_on) {
+  FailingDevice device;
+  ASSERT_OK(write_manifest(&device, manifest_of(1)));
+  for (const Call kind : {Call::kList, Call::kOpen, Call::kSize, Call::kRead}) {
+    device.fail(kind, 0, EIO);
+    EXPECT_EQ(read_newest_manifest(&device).status().error_number(), EIO);
+  }
+  device.fail(Call::kList, 0, EIO);
+  EXPECT_EQ(remove_manifest(&device, SnapshotNumber{1}).error_number(), EIO);
+}
+
 TEST(Manifest, the_newest_one_cannot_be_removed) {
   FailingDevice device;
+  EXPECT_EQ(remove_manifest(&device, SnapshotNumber{1}).code(), ErrorCode::kNotFound);
   ASSERT_OK(write_manifest(&device, manifest_of(1)));
   ASSERT_OK(write_manifest(&device, manifest_of(2)));
   EXPECT_EQ(remove_manifest(&device, SnapshotNumber{2}).code(), ErrorCode::kInvalidArgument);

@@ -147,6 +147,39 @@ TEST_F(CacheIndexTest, AgreesWithAMap) {
 
 // ---- frames ----------------------------------------------------------------------------------
 
+// An id of which the hash is `hash`, as CacheIndex::key_of() computes it.
+page::SnapshotPageId id_of_hash(std::uint64_t hash) {
+  constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
+  std::uint64_t inverse = kFactor;  // three bits of it are right, and twice as many after each step
+  for (int i = 0; i < 5; ++i) inverse *= 2 - kFactor * inverse;
+  const std::uint64_t folded = hash * inverse;
+  return page::SnapshotPageId(folded ^ (folded >> 32));
+}
+
+// The tag is 35 bits of the hash, and the bucket is chosen by its high bits.
+TEST_F(CacheIndexTest, APageWhoseTagIsZeroIsNotAnEmptyEntry) {
+  make(10, 10);
+  constexpr std::uint64_t kHalf = 0x12345678;  // twice the same half, and three bits more
+  const page::SnapshotPageId id = id_of_hash(kHalf << 32 | kHalf);
+  EXPECT_FALSE(has(id));
+  EXPECT_EQ(put(id, 1, CacheMark::kUsedOnce), 0u);
+  EXPECT_TRUE(has(id));
+}
+
+TEST_F(CacheIndexTest, TwoPagesOfOneTagInOneBucketAreToldApart) {
+  make(10, 10);
+  constexpr std::uint64_t kHigh = 0x12345678;
+  constexpr std::uint64_t kLow = 0xabcdef01;
+  const page::SnapshotPageId one = id_of_hash(kHigh << 32 | kLow);
+  const page::SnapshotPageId other = id_of_hash((kHigh ^ 8) << 32 | (kLow ^ 8));
+  ASSERT_NE(one, other);
+  EXPECT_EQ(put(one, 1, CacheMark::kUsedOnce), 0u);
+  EXPECT_FALSE(has(other));
+  EXPECT_EQ(put(other, 2, CacheMark::kUsedOnce), 0u);
+  EXPECT_TRUE(has(one));
+  EXPECT_TRUE(has(other));
+}
+
 TEST(CacheFrames, FramesAreDueInTheOrderOfTheirStampsUnlessTheyStay) {
   const numa::Topology topology = *numa::Topology::make(1);
   base::MemoryBudget budget(CacheFrames::kBytesMin);

@@ -200,7 +200,10 @@ TEST_F(PageCacheReaderTest, CountsHitsInSamples) {
 }
 
 TEST_F(PageCacheReaderTest, HintsReadNothing) {
+  EXPECT_EQ(cache_->find_cached(0, page_of(1)), nullptr);
+  EXPECT_EQ(reads(), 0u);
   ASSERT_NE(find(page_of(1)), nullptr);
+  EXPECT_TRUE(is_page(cache_->find_cached(0, page_of(1)), page_of(1)));
   for (std::uint32_t i = 0; i < 100; ++i) {
     cache_->prefetch(0, page_of(i));
     cache_->prefetch_page(0, page_of(i), page::kPageBytes);

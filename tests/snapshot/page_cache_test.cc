@@ -152,6 +152,38 @@ TEST_F(PageCacheTest, RefusesSizesThatCannotWork) {
 // ---- eviction --------------------------------------------------------------------------------
 
 // A scan of twenty times the cache passes by; pages that are used all the time stay.
+TEST_F(PageCacheTest, RefusesABindingThatItCannotHave) {
+  topology_ = std::make_unique<numa::Topology>(*numa::Topology::make(2));
+  budget_ = std::make_unique<base::MemoryBudget>(64 * kMiB);
+  const auto made = PageCache::make(topology_.get(), budget_.get(), 2 * PageCache::kBytesMin,
+                                    Facility::kTry, Facility::kRequire, &pages_, &clock_);
+  EXPECT_EQ(made.code(), ErrorCode::kNotSupported);
+  EXPECT_EQ(budget_->remaining(), 64 * kMiB);
+  runtime_.start(&clock_);
+}
+
+// Goal: whom find() has no frame for waits for the right epoch. Method: reads within reads, until
+// each frame is in the hands of one, and none of them leaves.
+TEST_F(PageCacheTest, AFrameIsDueAtOnceWhileOneIsFreeAndNotBeforeTheNextEpochWhileAllAreRead) {
+  make();
+  EXPECT_EQ(cache_->due(0), Epoch());
+  clock_.pin_cache(0);
+  std::uint32_t depth = 0;
+  pages_.before_read = [&](page::SnapshotPageId id) -> Status {
+    ++depth;
+    Status status;
+    if (cache_->find(0, page_of(id.page() + 1), &status) == nullptr && depth == kSmallFrames) {
+      EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory);
+      EXPECT_EQ(cache_->due(0), clock_.current());
+      depth = 1'000;
+    }
+    return {};
+  };
+  EXPECT_NE(find(page_of(1)), nullptr);
+  EXPECT_EQ(depth, 1'000u);
+  clock_.unpin_cache(0);
+}
+
 TEST_F(PageCacheTest, KeepsPagesThatAreUsedAgainDuringAScan) {
   make();
   EXPECT_EQ(cache_->frames_max(0), kSmallFrames);

@@ -49,6 +49,18 @@ TEST(Unneeded, what_is_kept_keeps_its_files) {
   ASSERT_OK(check_snapshot(&device, manifest_of(5)));
 }
 
+TEST(Unneeded, a_file_that_went_meanwhile_is_no_error) {
+  FailingDevice device;
+  make_snapshots(&device, 4);
+  device.set_observer([&](const foedus::testing::CallSeen& call) {
+    if (call.kind == Call::kRemove && call.name == "snapshot-00000001-0") {
+      device.drop_file(call.name);
+    }
+  });
+  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+  EXPECT_EQ(device.names().size(), 5u);
+}
+
 TEST(Unneeded, without_a_snapshot_there_is_nothing_to_do) {
   FailingDevice device;
   ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));

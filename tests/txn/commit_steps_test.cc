@@ -368,6 +368,50 @@ TEST_F(CommitStepsTest, premises_hold_from_the_oldest_write_on_and_not_under_a_m
   rig_.session(0).rollback();
 }
 
+// Whether the premise was that the key is there or that it is not.
+TEST_F(CommitStepsTest, premises_about_records_that_a_split_purged_are_looked_at) {
+  for (const unsigned first : {5u, 5'005u}) {
+    commit_put(0, key_of(first));
+    commit_put(0, key_of(first + 1));
+    commit_erase(0, key_of(first));
+    begin(0);
+    insert(0, key_of(first), "x");
+    if (first != 5) {
+      ASSERT_TRUE(write(0, WriteMode::kUpdate, key_of(first + 1), "y").is_ok());
+      commit_erase(1, key_of(first + 1));
+    }
+    fill(1, first + 5, first + 700, 10);
+    ASSERT_TRUE(ctx(0).write_set()[0].record->load_tid().is_moved());
+    ASSERT_FALSE(find(key_of(first)).found());
+    EXPECT_EQ(txn::verify(&ctx(0)).is_ok(), first == 5);
+    rig_.session(0).rollback();
+  }
+}
+
+// Else of two that read what the other writes, both would commit.
+TEST_F(CommitStepsTest, a_read_of_what_another_one_is_writing_conflicts_behind_own_locks) {
+  commit_put(0, "read");
+  begin(1);
+  EXPECT_EQ(get(1, "read"), "old");
+  put(1, "written", "x");
+  begin(0);
+  put(0, "read", "new");
+  const AtSyncPoint marked("commit:serialized",
+                           [&] { expect_conflict(1, ConflictReason::kRecordLocked); });
+  expect_commit(0);
+  EXPECT_EQ(marked.runs(), 1u);
+  EXPECT_FALSE(is_locked("written"));
+}
+
+TEST_F(CommitStepsTest, a_write_into_a_record_that_became_too_small_for_it_conflicts) {
+  commit_put(0, "k", std::string(20, 'o'));
+  begin(0);
+  ASSERT_TRUE(masstree::write_at(ctx(0), rig_.control(), "k", 10, "part").is_ok());
+  commit_put(1, "k", "short");
+  expect_conflict(0, ConflictReason::kRecordChanged);
+  EXPECT_FALSE(is_locked("k"));
+}
+
 // An error that rests on the size of a payload rests on a read.
 TEST_F(CommitStepsTest, a_part_outside_of_a_payload_conflicts_when_that_becomes_longer) {
   commit_put(0, "k", "short");

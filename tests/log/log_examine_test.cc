@@ -1,0 +1,327 @@
+// ctest-labels: crash
+// What a start makes of a directory when a call of the device fails, and of what is hardly ever
+// there: an error is handed on by its number and costs nothing, and so does each oddity.
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/savepoint.h"
+#include "foedus-core/log/segment_records.h"
+#include "foedus-core/log/segment_writer.h"
+#include "tests/log/log_harness.h"
+
+namespace foedus::log::testing {
+namespace {
+
+const std::string kFirst = "log-0-00000001";
+constexpr std::uint64_t kLargeSegment = 16u << 20;
+
+// A log that was not closed, of two loggers: frames across the end of what is read at once, and a
+// segment that no savepoint counts.
+History make_large_log(FailingDevice* device) {
+  History all;
+  {
+    LogRun run(device, 2, kLargeSegment);
+    EXPECT_TRUE(run.open_and_start().is_ok());
+    for (std::uint32_t soc = 0; soc < 2; ++soc) run.session(soc, 8u << 20);
+    for (std::uint64_t i = 0; i < 16; ++i) {
+      const auto epoch = run.sessions[i % 4 == 0 ? 1 : 0]->commit(i, 400'000 + i * 1'000);
+      EXPECT_TRUE(epoch.is_ok() && run.wait(*epoch).is_ok());
+    }
+    all = run.history(1);
+    device->crash_power(FailingDevice::kDropAll);
+  }
+  SegmentHeader header{};
+  header.number = 9;
+  EXPECT_TRUE(SegmentWriter::create(device, header, kBlockBytes).is_ok());
+  return all;
+}
+
+Status start_and_read(FailingDevice* device, History* found) {
+  LogRun run(device, 2, kLargeSegment);
+  FOEDUS_CHECK(run.open());
+  FOEDUS_CHECK(read_all(*run.log, found));
+  return run.start();
+}
+
+// Method: each call that changes nothing fails once, from open to the first segment; then the same
+// without.
+TEST(LogExamine, an_error_of_any_call_that_looks_is_handed_on_and_costs_nothing) {
+  FailingDevice made;
+  const History expected = make_large_log(&made);
+  for (const Call kind : {Call::kOpen, Call::kRead, Call::kSize, Call::kList}) {
+    for (std::uint64_t skip = 0;; ++skip) {
+      SCOPED_TRACE("call kind " + std::to_string(static_cast<int>(kind)) + " skip " +
+                   std::to_string(skip));
+      const auto device = made.copy();
+      const std::uint64_t before = device->calls(kind);
+      device->fail(kind, skip, EIO);
+      History found;
+      const Status status = start_and_read(device.get(), &found);
+      if (device->calls(kind) - before <= skip) {
+        EXPECT_GT(skip, 0u);
+        ASSERT_OK(status);
+        break;
+      }
+      ASSERT_EQ(status.code(), ErrorCode::kIoError) << status.message();
+      EXPECT_EQ(status.error_number(), EIO);
+      device->clear_faults();
+      found.clear();
+      ASSERT_OK(start_and_read(device.get(), &found));
+      ASSERT_EQ(found, expected);
+    }
+  }
+}
+
+// The same for a directory in which nothing was logged yet.
+TEST(LogExamine, a_directory_that_cannot_be_listed_is_no_new_one) {
+  for (const Call kind : {Call::kOpen, Call::kList}) {
+    FailingDevice device;
+    device.fail(kind, 0, EIO);
+    LogRun run(&device);
+    EXPECT_EQ(run.open().error_number(), EIO);
+  }
+}
+
+TEST(LogExamine, options_out_of_their_range_are_refused) {
+  FailingDevice device;
+  for (const auto& [socs, segment_bytes] :
+       {std::pair{0u, 1u << 20}, std::pair{kMaxSocs + 1, 1u << 20}, std::pair{1u, 65'535u}}) {
+    LogRun run(&device, socs, segment_bytes);
+    EXPECT_EQ(run.open().code(), ErrorCode::kInvalidArgument);
+  }
+  LogRun run(&device, kMaxSocs, 64u << 10);
+  ASSERT_OK(run.open());
+}
+
+TEST(LogExamine, a_reader_that_gives_up_ends_the_reading_with_its_error) {
+  FailingDevice device;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    for (std::uint64_t i = 0; i < 3; ++i) ASSERT_OK(run.session(0)->commit(i, 10));
+    ASSERT_OK(run.close());
+  }
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+  int records = 0;
+  const Status status = run.log->read_segment(
+      0, [&](std::uint32_t, std::uint64_t, const LogRecord&) -> Status {
+        return ++records == 2 ? Status::error(ErrorCode::kClosed, "enough") : Status();
+      });
+  EXPECT_EQ(status.code(), ErrorCode::kClosed);
+  EXPECT_EQ(records, 2);
+}
+
+// Goal: a glean that finds the log damaged under its hands ends with the name of the file.
+TEST(LogExamine, a_segment_that_is_damaged_while_the_log_runs_is_refused_by_name) {
+  FailingDevice device;
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  const auto epoch = run.session(0)->commit(1, 10);
+  ASSERT_OK(epoch);
+  ASSERT_OK(run.wait(*epoch));
+  const LogSegment segment = run.log->segments().at(0);
+  const auto read = [&] {
+    int records = 0;
+    const Status status = run.log->read(
+        segment, *epoch, [&](std::uint32_t, std::uint64_t, const LogRecord&) -> Status {
+          ++records;
+          return {};
+        });
+    EXPECT_EQ(run.log->open_segment(segment, *epoch).is_ok(), status.is_ok());
+    EXPECT_EQ(records, status.is_ok() ? 1 : 0);
+    return status;
+  };
+  ASSERT_OK(read());
+  for (const Call kind : {Call::kOpen, Call::kRead}) {
+    device.fail(kind, 0, EIO, true);
+    EXPECT_EQ(read().error_number(), EIO);
+    device.clear_faults();
+  }
+  const std::string why = kFirst + ": no valid header at offset 0";
+  device.flip_bit(kFirst, 20, 1);
+  Status status = read();
+  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+  EXPECT_NE(status.message().find(why), std::string::npos) << status.message();
+  device.flip_bit(kFirst, 20, 1);
+  ASSERT_OK(read());
+  device.set_size(kFirst, kBlockBytes - 1);
+  status = read();
+  EXPECT_NE(status.message().find(why), std::string::npos) << status.message();
+}
+
+// Method: a savepoint that counts as many segments as there are numbers, all of them removed.
+TEST(LogExamine, a_log_without_numbers_for_segments_does_not_start) {
+  FailingDevice device;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    ASSERT_OK(run.close());
+  }
+  auto savepoint = read_savepoint(&device);
+  ASSERT_OK(savepoint);
+  savepoint->loggers[0].oldest = kSegmentNumberMax + 1;
+  savepoint->loggers[0].newest = kSegmentNumberMax;
+  ASSERT_OK(write_savepoint(&device, &*savepoint));
+  device.drop_file(kFirst);
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+  const Status status = run.start();
+  EXPECT_EQ(status.code(), ErrorCode::kIoError);
+  EXPECT_NE(status.message().find("no segment number is left for SOC 0"), std::string::npos)
+      << status.message();
+}
+
+TEST(LogExamine, an_empty_segment_of_a_soc_that_cannot_be_is_a_leftover) {
+  FailingDevice device;
+  ASSERT_OK(device.open("log-64-00000001", device::Access::kCreate).status());
+  {
+    LogRun run(&device);
+    EXPECT_EQ(run.open().code(), ErrorCode::kCorruption);  // there is no savepoint
+  }
+  device.drop_file("log-64-00000001");
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    ASSERT_OK(run.close());
+  }
+  ASSERT_OK(device.open("log-64-00000001", device::Access::kCreate).status());
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  EXPECT_FALSE(device.exists("log-64-00000001"));
+}
+
+// ---- tails
+// ---------------------------------------------------------------------------------------
+
+// Goal: a record of which only the begin is in the segment is of no commit that counts, and what is
+// left of a filler nothing at all. Method: records, and the filler at the end of the ring, are
+// larger than a frame; the power fails at each call, and all that was written survives.
+TEST(LogExamine, what_the_crash_cut_in_two_is_passed_over) {
+  std::uint64_t cut = 0;
+  for (std::uint64_t skip = 0;; ++skip) {
+    SCOPED_TRACE("skip " + std::to_string(skip));
+    FailingDevice device;
+    History all;
+    bool was_lost = false;
+    {
+      LogRun run(&device, 1, kLargeSegment);
+      ASSERT_OK(run.open_and_start());
+      TestSession* const session = run.session(0, 4u << 20);
+      device.lose_power_after(skip);
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        const auto epoch = session->commit(i, 1'400'000);
+        if (!epoch.is_ok() || !run.wait(*epoch).is_ok()) break;
+      }
+      was_lost = device.has_lost_power();
+      all = run.history(1);
+      device.crash_power(FailingDevice::kKeepAll);
+    }
+    LogRun run(&device);
+    ASSERT_OK(run.open());
+    History found;
+    ASSERT_OK(read_all(*run.log, &found));
+    const Epoch until = run.log->durable_epoch_found();
+    ASSERT_EQ(found, cut_at(all, until));
+    if (found != all) ++cut;
+    if (!was_lost) break;
+  }
+  EXPECT_GT(cut, 3u);
+}
+
+// Goal: the table of pieces may lack a sector, too. Method: a last frame of so many sessions that
+// its table does not end in the sector of its header.
+TEST(LogExamine, a_last_frame_that_lacks_a_part_of_its_table_is_cut) {
+  FailingDevice device;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    const auto first = run.session(0)->commit(1, 10);
+    ASSERT_OK(first);
+    ASSERT_OK(run.wait(*first));
+    Epoch last;
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      const auto epoch = run.session(0)->commit(10 + i, 8);
+      ASSERT_OK(epoch);
+      last = *epoch;
+    }
+    ASSERT_OK(run.wait(last));
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  constexpr std::uint64_t kLast = 2 * kBlockBytes;
+  FrameHeader header;
+  std::memcpy(&header, device.bytes_of(kFirst).data() + kLast, sizeof(header));
+  ASSERT_EQ(header.piece_count, 40u);
+  device.overwrite(kFirst, kLast + 512, std::string(512, '\0'));
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+  History found;
+  ASSERT_OK(read_all(*run.log, &found));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found.begin()->second.size(), 1u);
+}
+
+// Goal: bytes that nobody wrote as a frame are no rotten one. Method: the place of the next frame
+// holds one that says so, of another incarnation and without the magic.
+TEST(LogExamine, bytes_that_share_no_more_than_the_offset_are_no_frame) {
+  for (const bool is_ours : {false, true}) {
+    FailingDevice device;
+    {
+      LogRun run(&device);
+      ASSERT_OK(run.open_and_start());
+      const auto epoch = run.session(0)->commit(1, 10);
+      ASSERT_OK(epoch);
+      ASSERT_OK(run.wait(*epoch));
+      device.crash_power(FailingDevice::kDropAll);
+    }
+    FrameHeader header{};
+    header.offset = 2 * kBlockBytes;
+    header.incarnation = is_ours ? 1 : 7;
+    device.overwrite(kFirst, header.offset,
+                     std::string(reinterpret_cast<const char*>(&header), sizeof(header)));
+    LogRun run(&device);
+    const Status status = run.open();
+    EXPECT_EQ(status.code(), is_ours ? ErrorCode::kCorruption : ErrorCode::kOk)
+        << status.message();
+  }
+}
+
+// Goal: a seal that recovery makes names the oldest epoch also where a later frame has it. Method:
+// the logger sees a small record of one epoch together with a large one of the next, whose frame
+// comes first.
+TEST(LogExamine, the_oldest_epoch_of_a_tail_may_stand_in_a_later_frame) {
+  FailingDevice device;
+  std::uint64_t small_epoch = 0;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    run.runtime.run_for(30'000);
+    TestSession* const small = run.session(0);
+    TestSession* const large = run.session(0);
+    run.runtime.starve("foedus-log-0");
+    const auto first = small->commit(1, 10);
+    ASSERT_OK(first);
+    small_epoch = first->number();
+    run.runtime.run_for(30'000);
+    const auto last = large->commit(2, 9'000);
+    ASSERT_OK(last);
+    ASSERT_LT(*first, *last);
+    run.runtime.starve("");
+    ASSERT_OK(run.wait(*last));
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  FrameHeader header;
+  std::memcpy(&header, device.bytes_of(kFirst).data() + kBlockBytes, sizeof(header));
+  ASSERT_GT(header.oldest_epoch, small_epoch);
+  LogRun run(&device);
+  ASSERT_OK(run.open());
+  ASSERT_OK(run.log->make_cut_durable());
+  SegmentSeal seal;
+  std::memcpy(&seal, device.bytes_of(kFirst).data() + kSlotBytes, sizeof(seal));
+  EXPECT_EQ(seal.oldest_epoch, small_epoch);
+}
+
+}  // namespace
+}  // namespace foedus::log::testing

@@ -1,0 +1,67 @@
+// Counts of live pages: what one storage gains and loses, and sums that cannot be.
+#include "foedus-core/snapshot/live_pages.h"
+
+#include "foedus-core/snapshot/snapshot_format.h"
+#include "tests/snapshot/snapshot_rig.h"
+
+namespace foedus::snapshot::testing {
+namespace {
+
+const SnapshotPageId kPage(SnapshotNumber{3}, 1, 7);
+
+using Counts = std::vector<LivePages>;
+
+class LivePagesTest : public ::testing::Test {
+ protected:
+  LivePagesTest() {
+    for (std::size_t i = 0; i < 2; ++i) {
+      pages_.at(i)->initialize(page::VolatilePageId(1), StorageId{7},
+                               i == 0 ? page::PageKind::kHashBin : page::PageKind::kOverflow, 0);
+    }
+  }
+  const page::PageHeader& bin() { return *pages_.at(0); }
+  const page::PageHeader& below_records() { return *pages_.at(1); }
+  void expect_refused(Counts counts) {
+    const Status status = ledger_.apply_to(&counts);
+    EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+    EXPECT_NE(status.message().find("snapshot-00000003-1"), std::string::npos)
+        << status.message();
+  }
+
+  PageLedger ledger_;
+
+ private:
+  Pages pages_{2};
+};
+
+TEST_F(LivePagesTest, a_file_without_live_pages_leaves_the_counts) {
+  ledger_.supersede(kPage, bin(), 2);
+  ledger_.append(SnapshotPageId(SnapshotNumber{4}, 0, 1), below_records());
+  Counts counts = {{SnapshotNumber{3}, 1, 2, 0}};
+  ASSERT_OK(ledger_.apply_to(&counts));
+  EXPECT_EQ(counts, (Counts{{SnapshotNumber{4}, 0, 1, 1}}));
+}
+
+// Each is what a manifest that counts wrong leads to.
+TEST_F(LivePagesTest, more_pages_superseded_than_there_were_is_corruption) {
+  ledger_.supersede(kPage, bin(), 3);
+  expect_refused({{SnapshotNumber{3}, 1, 2, 0}});
+}
+
+TEST_F(LivePagesTest, more_pages_below_records_superseded_than_there_were_is_corruption) {
+  ledger_.supersede(kPage, below_records());
+  expect_refused({{SnapshotNumber{3}, 1, 5, 0}});
+}
+
+TEST_F(LivePagesTest, more_pages_below_records_than_pages_are_corruption) {
+  ledger_.supersede(kPage, bin(), 2);
+  expect_refused({{SnapshotNumber{3}, 1, 3, 2}});
+}
+
+TEST_F(LivePagesTest, more_pages_than_a_file_can_have_are_corruption) {
+  ledger_.append(kPage, bin());
+  expect_refused({{SnapshotNumber{3}, 1, static_cast<std::uint32_t>(kFilePagesMax) - 1, 0}});
+}
+
+}  // namespace
+}  // namespace foedus::snapshot::testing
