@@ -262,6 +262,17 @@ TEST_F(EarlyOpenCrashTest, a_damaged_old_snapshot_is_lost_and_a_damaged_newest_o
   for (const std::string& bytes : {std::string("damaged"), with_version_0()}) {
     const auto device = prepared.device.copy();
     device->overwrite(manifests[0], 0, bytes);
+    for (const testing::Call call : {testing::Call::kSyncDirectory, testing::Call::kRemove}) {
+      const auto failing = device->copy();
+      for (std::uint64_t skip = 0; skip < 4; ++skip) {
+        failing->fail(call, skip, 5);
+        const Status status = Life(failing.get(), 7).open(2);
+        EXPECT_TRUE(status.is_ok() || status.code() == ErrorCode::kIoError) << status.message();
+        failing->clear_faults();
+        failing->crash_process();
+      }
+      expect_all(failing.get(), after, 2);
+    }
     expect_all(device.get(), after, 2);
   }
   const auto device = prepared.device.copy();

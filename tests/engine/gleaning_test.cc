@@ -157,6 +157,21 @@ TEST(GleaningTest, a_glean_at_rest_leaves_next_to_no_volatile_page_and_no_record
   EXPECT_EQ(db->stats().gleans, 5u);
 }
 
+TEST(GleaningTest, a_glean_that_begins_by_itself_drops_all_where_no_volatile_page_is_to_stay) {
+  Options options = small_options("");
+  options.glean.volatile_percent = 0;
+  options.glean.interval_us = 10'000;
+  TestDatabase db(options);
+  Model model(*db, kWithTree, 4);
+  model.change(*db, 3'000);
+  constexpr std::uint64_t kFew = 64 * 4096;
+  for (int i = 0; i < 3'000 && db->stats().volatile_page_bytes > kFew; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_LE(db->stats().volatile_page_bytes, kFew);
+  model.check(*db);
+}
+
 TEST(GleaningTest, a_reopened_database_is_its_newest_snapshot_and_what_the_log_has_behind_it) {
   TestDatabase db;
   Model model(*db, kWithTree, 2);

@@ -34,7 +34,7 @@ History make_large_log(FailingDevice* device) {
   }
   SegmentHeader header{};
   header.number = 9;
-  EXPECT_TRUE(SegmentWriter::create(device, header, kBlockBytes).is_ok());
+  EXPECT_TRUE(SegmentWriter::create(device, header, 64u << 10).is_ok());
   return all;
 }
 
@@ -209,9 +209,9 @@ TEST(LogExamine, what_the_crash_cut_in_two_is_passed_over) {
     {
       LogRun run(&device, 1, kLargeSegment);
       ASSERT_OK(run.open_and_start());
-      TestSession* const session = run.session(0, 4u << 20);
+      TestSession* const session = run.session(0, 8u << 20);
       device.lose_power_after(skip);
-      for (std::uint64_t i = 0; i < 3; ++i) {
+      for (std::uint64_t i = 0; i < 6; ++i) {
         const auto epoch = session->commit(i, 1'400'000);
         if (!epoch.is_ok() || !run.wait(*epoch).is_ok()) break;
       }

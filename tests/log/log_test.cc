@@ -306,5 +306,25 @@ TEST(Log, a_ring_that_is_detached_and_attached_again_goes_on) {
   expect_found(&device, expected, true);
 }
 
+TEST(Log, a_session_number_may_come_back_with_a_new_ring) {
+  FailingDevice device;
+  History expected;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    TestSession* const first = run.session(0);
+    for (std::uint64_t i = 0; i < 5; ++i) ASSERT_OK(first->commit(i, 1'000));
+    ASSERT_OK(first->detach());
+    TestSession again(run.log.get(), run.clock.get(), 0, 0, LogRun::kRingBytes);
+    for (std::uint64_t i = 5; i < 9; ++i) ASSERT_OK(again.commit(i, 1'000));
+    ASSERT_OK(again.detach());
+    ASSERT_OK(run.log->close());
+    expected = run.history(1);
+    std::vector<Written>& all = expected[{1, 0}];
+    all.insert(all.end(), again.history().begin(), again.history().end());
+  }
+  expect_found(&device, expected, true);
+}
+
 }  // namespace
 }  // namespace foedus::log::testing

@@ -96,6 +96,18 @@ TEST(SnapshotReader, a_file_of_another_version_is_refused_by_name) {
   EXPECT_TRUE(says(status, kName + " has format version 2")) << status.message();
 }
 
+TEST(SnapshotReader, a_page_that_breaks_a_rule_is_refused_in_its_words) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  SnapshotFiles files(&device, [](const page::PageHeader& page) -> page::BrokenRule {
+    return page.page_id == page_of(2).word() ? "a rule" : nullptr;
+  });
+  ASSERT_OK(read_and_compare(&files, page_of(1)));
+  const Status status = read_and_compare(&files, page_of(2));
+  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+  EXPECT_TRUE(says(status, "/failing/" + kName + ", page 2: a rule")) << status.message();
+}
+
 TEST(SnapshotReader, a_missing_file_is_corruption) {
   FailingDevice device;
   SnapshotFiles files(&device);

@@ -71,6 +71,12 @@ class Gleaned {
   // Its pages take the place of volatile ones, of so many or a few more, by the last session.
   occ::InstallCounts install(std::uint64_t pages_to_drop = ~std::uint64_t{0},
                              bool spares_used = false) {
+    const Result<occ::InstallCounts> counts = try_install(pages_to_drop, spares_used);
+    EXPECT_TRUE(counts.is_ok()) << counts.status().message();
+    return counts.is_ok() ? *counts : occ::InstallCounts();
+  }
+  // The same, which may fail.
+  Result<occ::InstallCounts> try_install(std::uint64_t pages_to_drop, bool spares_used) {
     const std::uint32_t number = static_cast<std::uint32_t>(taken_.size()) - 1;
     Storages::Session& session = all_.session(number);
     session.begin();
@@ -91,13 +97,31 @@ class Gleaned {
                                                         .files = files},
                                                        root_);
     session.rollback();
-    EXPECT_TRUE(counts.is_ok()) << counts.status().message();
     const bool is_clean = counts.is_ok() && !counts->may_need_earlier;
     if (is_clean) led_to_.clear();
     led_to_.push_back(root_);
     ++installs_;
     clean_installs_ += is_clean ? 1 : 0;
-    return counts.is_ok() ? *counts : occ::InstallCounts();
+    return counts;
+  }
+  // Tries while one read after the other fails, or gives a page that is none of this storage's, and
+  // until none does. Returns how often it failed.
+  unsigned install_with_errors(ErrorCode code) {
+    for (unsigned failures = 0;; ++failures) {
+      for (std::uint32_t i = 1; i <= snapshot_; ++i) {
+        all_.cache()->forget(page::SnapshotNumber{i});
+      }
+      if (code == ErrorCode::kIoError) {
+        pages_.fail_read_after(failures);
+      } else {
+        pages_.forge_read_after(failures);
+      }
+      const Result<occ::InstallCounts> counts = try_install(~std::uint64_t{0}, false);
+      pages_.read_well();
+      if (counts.is_ok()) return failures;
+      EXPECT_EQ(counts.code(), code) << counts.status().message();
+      check_leads();
+    }
   }
   // As an engine that is short of memory does it, which forgets what was used before this.
   occ::InstallCounts spare_and_install() { return install(~std::uint64_t{0}, true); }

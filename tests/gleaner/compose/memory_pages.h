@@ -43,6 +43,7 @@ class MemoryPages : public snapshot::PageReader {
       return failure(ErrorCode::kCorruption, id, "wrong checksum of");
     }
     std::memcpy(static_cast<void*>(to), found->second->bytes, page::kPageBytes);
+    if (reads_ - 1 == reads_before_forgery_) to->storage_id = page::StorageId{0x7777};
     return {};
   }
 
@@ -96,6 +97,10 @@ class MemoryPages : public snapshot::PageReader {
   // Reads of this page fail until another one is named; null: none.
   void fail_reads_of(page::SnapshotPageId id) { failing_ = id; }
   void fail_read_after(std::uint64_t reads) { reads_before_failure_ = reads_ + reads; }
+  // The read after that many gives a page of another storage.
+  void forge_read_after(std::uint64_t reads) { reads_before_forgery_ = reads_ + reads; }
+  // None of these any more.
+  void read_well() { reads_before_failure_ = reads_before_forgery_ = ~std::uint64_t{0}; }
 
  private:
   friend class MemoryWriter;
@@ -122,6 +127,7 @@ class MemoryPages : public snapshot::PageReader {
   std::set<std::uint64_t> announced_;
   page::SnapshotPageId failing_;
   std::uint64_t reads_before_failure_ = ~std::uint64_t{0};
+  std::uint64_t reads_before_forgery_ = ~std::uint64_t{0};
 };
 
 // One SOC's file of one snapshot. Page 0 of a file is its header: ids begin at 1.

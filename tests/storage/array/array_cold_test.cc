@@ -319,6 +319,21 @@ TEST_F(ArrayColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
   EXPECT_EQ(get_alone(1, 14), 1u);
 }
 
+TEST_F(ArrayColdTest, AnInstallThatCannotReadIsMadeUpFor) {
+  load();
+  std::uint64_t value = 1'000;
+  for (const ErrorCode code : {ErrorCode::kIoError, ErrorCode::kCorruption}) {
+    all_.glean();
+    for (std::uint64_t i = 0; i < kRecords; i += kRecords / 5) put_alone(0, i, ++value);
+    all_.compose();
+    EXPECT_GT(all_.install_with_errors(code), 1u);
+    EXPECT_EQ(volatile_pages(), 0u);
+    all_.check_leads();
+    EXPECT_EQ(get_alone(1, 14), 15u);
+    EXPECT_EQ(get_alone(1, 0), value - 4);
+  }
+}
+
 // Goal: after any mix of transactions, gleans and drops, the array equals a map. Method: sessions
 // take turns in one thread, some transactions last over several gleans.
 TEST_F(ArrayColdTest, EqualsAMapAfterAnything) {

@@ -329,5 +329,27 @@ TEST_F(HashColdTest, AnOldBinThatTheNewSnapshotHasDividedIsMadeVolatile) {
   check(1, 40);
 }
 
+// Method: bins that the new snapshot has divided, and payloads with new names, too.
+TEST_F(HashColdTest, AnInstallThatCannotReadIsMadeUpFor) {
+  constexpr unsigned kFew = 400;
+  load(kFew);
+  const std::string large(9'000, 'l');
+  for (unsigned i = 0; i < 8; ++i) put_alone(0, "large" + std::to_string(i), large);
+  all_.let_names_change();
+  std::uint64_t boundary = std::uint64_t{1} << 61;
+  for (const ErrorCode code : {ErrorCode::kIoError, ErrorCode::kCorruption}) {
+    all_.glean();
+    for (unsigned i = 0; i < kFew; i += 40) put_alone(0, key_of(i), payload_of(i));
+    set_boundary(boundary);
+    boundary += boundary;
+    all_.compose();
+    for (unsigned i = 0; i < kFew; i += 40) put_alone(0, key_of(i), payload_of(i));
+    EXPECT_GT(all_.install_with_errors(code), 1u);
+    all_.check_leads();
+    check(1, kFew);
+    for (unsigned i = 0; i < 8; ++i) EXPECT_EQ(get_alone(1, "large" + std::to_string(i)), large);
+  }
+}
+
 }  // namespace
 }  // namespace foedus::storage::hash

@@ -179,5 +179,29 @@ TEST_F(MasstreeInstallTest, WhatWasLeftGoesWithTheNextSnapshot) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
+// Method: layers, and payloads with new names, too.
+TEST_F(MasstreeInstallTest, AnInstallThatCannotReadIsMadeUpFor) {
+  load(0, 1'500);
+  for (std::uint64_t i = 0; i < 100; ++i) put("a longer key " + key_of(i), payload_of(i));
+  for (std::uint64_t i = 0; i < 8; ++i) put("large" + key_of(i), std::string(9'000, 'l'));
+  all_.let_names_change();
+  for (const ErrorCode code : {ErrorCode::kIoError, ErrorCode::kCorruption}) {
+    all_.glean();
+    const auto write_some = [&](char letter) {
+      for (std::uint64_t i = 0; i < 1'500; i += 150) put(key_of(i), std::string(30, letter));
+      for (std::uint64_t i = 0; i < 100; i += 30) {
+        put("a longer key " + key_of(i), std::string(30, letter));
+      }
+      put("large" + key_of(3), std::string(9'000, letter));
+    };
+    write_some('b');
+    all_.compose();
+    write_some('c');
+    EXPECT_GT(all_.install_with_errors(code), 1u);
+    all_.check_leads();
+    check();
+  }
+}
+
 }  // namespace
 }  // namespace foedus::storage::masstree
