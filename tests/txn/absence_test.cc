@@ -20,7 +20,7 @@ class AtMovedRead {
   explicit AtMovedRead(std::function<void()> action) {
     action_ = std::move(action);
     base::set_sync_point_hook([](const char* place) {
-      if (!action_ || std::string_view(place) != "commit:read_moved") return;
+      if (std::string_view(place) != "commit:read_moved" || !action_) return;  // others pass, too
       std::exchange(action_, nullptr)();
     });
   }
