@@ -103,14 +103,6 @@ Current current_of(occ::TxnContext& ctx, const Spot& spot) {
   return {slot.is_chain(), slot.payload_bytes()};
 }
 
-// A partial write that would reach outside: true if it still would after a look that is remembered.
-Found is_outside(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
-                 std::uint64_t end, occ::ReadRange* range) {
-  const Found found = read_spot(ctx, control, spot, range);
-  if (found != Found::kPresent) return found;
-  return range->payload_bytes < end ? Found::kAbsent : Found::kPresent;
-}
-
 // O7: the whole payload of a chain is read and written again. change(payload) changes it.
 template <typename Change>
 Status rewrite(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
@@ -146,10 +138,12 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
     if (current.chain) return rewrite(ctx, control, spot, key, offset, part.size(), change);
     const std::uint64_t end = std::uint64_t{offset} + part.size();
     if (end > current.payload_bytes) {
-      occ::ReadRange range;
-      const Found inside = is_outside(ctx, control, spot, end, &range);
-      if (inside == Found::kConflict) return unsettled(ctx, control, key);
-      if (inside == Found::kAbsent) {
+      FOEDUS_SYNC_POINT("masstree:part_outside");
+      occ::ReadRange range;  // a look that is remembered
+      const Found again = read_spot(ctx, control, spot, &range);
+      if (again == Found::kConflict) return unsettled(ctx, control, key);
+      if (again == Found::kAbsent) return ErrorCode::kNotFound;
+      if (again == Found::kPresent && range.payload_bytes < end) {
         return outside(control, key, offset, part.size(), range.payload_bytes);
       }
       continue;  // it has changed meanwhile
