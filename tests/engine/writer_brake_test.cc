@@ -120,7 +120,8 @@ TEST_F(WriterBrakeTest, log_that_is_not_durable_yet_is_in_no_snapshot) {
   const Stats stats = (*db_)->stats();
   EXPECT_LE(stats.gleans, gleans + 1);  // of what was durable before
   EXPECT_GE(stats.log_bytes_behind, 8u << 20);
-  EXPECT_LE(stats.log_bytes - log_bytes, (8u << 20) + 2 * kSlackBytes);
+  // That glean may begin as late as at the bound, and counts what was written by then.
+  EXPECT_LE(stats.log_bytes - log_bytes, 2 * (8u << 20) + kSlackBytes);
   hold.release();
   while (changed_ != 16'384) std::this_thread::yield();
   writer.join();
