@@ -1,7 +1,7 @@
 // FrameReader and scan_tail: which frames a segment has.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/base/invariant.h"
@@ -11,7 +11,8 @@ namespace foedus::log {
 
 namespace {
 
-constexpr std::size_t kWindowBytes = 4 * kFrameBytesMax;
+constexpr std::size_t kWindowBytesMax = 4 * kFrameBytesMax;
+constexpr std::align_val_t kWindowAlignment{kBlockBytes};
 constexpr std::size_t kSectorBytes = 512;  // V1: written as a whole or not at all
 
 std::uint32_t crc_of_frame(const char* frame, std::size_t frame_bytes) {
@@ -38,6 +39,12 @@ bool has_sound_pieces(const FrameReader::Frame& frame) {
   }
   if (frame.header.layout != FrameLayout::kDirect || frame.header.piece_count != 1) return false;
   return direct_data_offset(frame.piece(0).ring_offset) + data_bytes <= frame.header.frame_bytes;
+}
+
+// A small segment needs no large one: every frame lies before `end_bytes`.
+std::size_t window_bytes_for(std::uint64_t end_bytes) {
+  const std::uint64_t bytes = std::min<std::uint64_t>(end_bytes, kWindowBytesMax);
+  return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
 }
 
 // By layout and first piece, which stand in the same sector as the header.
@@ -72,7 +79,9 @@ const char* FrameReader::Frame::data() const {
   return bytes + sizeof(FrameHeader) + header.piece_count * sizeof(FramePiece);
 }
 
-void FrameReader::Free::operator()(char* memory) const { std::free(memory); }
+void FrameReader::Free::operator()(char* memory) const {
+  ::operator delete(memory, kWindowAlignment);
+}
 
 FrameReader::FrameReader(const device::File* file, const SegmentHeader& header,
                          std::uint64_t end_bytes)
@@ -80,15 +89,14 @@ FrameReader::FrameReader(const device::File* file, const SegmentHeader& header,
       header_(header),
       end_bytes_(end_bytes),
       last_crc_(header.crc),
-      window_(static_cast<char*>(std::aligned_alloc(kBlockBytes, kWindowBytes))) {
-  FOEDUS_INVARIANT(window_ != nullptr);
-}
+      window_bytes_max_(window_bytes_for(end_bytes)),
+      window_(static_cast<char*>(::operator new(window_bytes_max_, kWindowAlignment))) {}
 
 Result<const char*> FrameReader::load(std::uint64_t offset, std::size_t bytes) {
   FOEDUS_INVARIANT(bytes <= kFrameBytesMax && offset % kBlockBytes == 0, offset, bytes);
   if (offset + bytes > end_bytes_) return static_cast<const char*>(nullptr);
   if (offset < window_offset_ || offset + bytes > window_offset_ + window_bytes_) {
-    const std::size_t wanted = std::min<std::uint64_t>(kWindowBytes, end_bytes_ - offset);
+    const std::size_t wanted = std::min<std::uint64_t>(window_bytes_max_, end_bytes_ - offset);
     window_bytes_ = 0;
     FOEDUS_TRY(const std::size_t read, file_->read_at(offset, window_.get(), wanted));
     window_offset_ = offset;

@@ -58,6 +58,7 @@ class FrameReader {
   struct Free {
     void operator()(char* memory) const;
   };
+  const std::size_t window_bytes_max_;
   std::unique_ptr<char, Free> window_;
   std::uint64_t window_offset_ = 0;
   std::size_t window_bytes_ = 0;
