@@ -473,6 +473,8 @@ TEST_F(DirectoryGleanTest, RefusesOptionsThatCannotBe) {
   write(1);
   for (const DirectoryGleanOptions& options :
        {DirectoryGleanOptions{.snapshots_kept = 0, .sink = {}},
+        DirectoryGleanOptions{.mapper_bytes = 4095, .sink = {}},
+        DirectoryGleanOptions{.reducer_bytes = 131'071, .sink = {}},
         DirectoryGleanOptions{.reclaim = {.total_percent_goal = 100}, .sink = {}},
         DirectoryGleanOptions{.reclaim = {.total_percent_goal = 201}, .sink = {}},
         DirectoryGleanOptions{.reclaim = {.files_max = 1}, .sink = {}}}) {
