@@ -1,7 +1,7 @@
 // FrameReader and scan_tail: which frames a segment has.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/base/invariant.h"
@@ -12,6 +12,7 @@ namespace foedus::log {
 namespace {
 
 constexpr std::size_t kWindowBytes = 4 * kFrameBytesMax;
+constexpr std::align_val_t kWindowAlignment{kBlockBytes};
 constexpr std::size_t kSectorBytes = 512;  // V1: written as a whole or not at all
 
 std::uint32_t crc_of_frame(const char* frame, std::size_t frame_bytes) {
@@ -72,7 +73,9 @@ const char* FrameReader::Frame::data() const {
   return bytes + sizeof(FrameHeader) + header.piece_count * sizeof(FramePiece);
 }
 
-void FrameReader::Free::operator()(char* memory) const { std::free(memory); }
+void FrameReader::Free::operator()(char* memory) const {
+  ::operator delete(memory, kWindowAlignment);
+}
 
 FrameReader::FrameReader(const device::File* file, const SegmentHeader& header,
                          std::uint64_t end_bytes)
@@ -80,9 +83,7 @@ FrameReader::FrameReader(const device::File* file, const SegmentHeader& header,
       header_(header),
       end_bytes_(end_bytes),
       last_crc_(header.crc),
-      window_(static_cast<char*>(std::aligned_alloc(kBlockBytes, kWindowBytes))) {
-  FOEDUS_INVARIANT(window_ != nullptr);
-}
+      window_(static_cast<char*>(::operator new(kWindowBytes, kWindowAlignment))) {}
 
 Result<const char*> FrameReader::load(std::uint64_t offset, std::size_t bytes) {
   FOEDUS_INVARIANT(bytes <= kFrameBytesMax && offset % kBlockBytes == 0, offset, bytes);
