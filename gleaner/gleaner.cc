@@ -101,8 +101,9 @@ Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
   return gleaner::reclaim_by(device, newest, options, report);
 }
 
+// What cannot be is refused by the mapper that meets it.
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
-  return gleaner::position_of(kind, record);
+  return gleaner::can_be_of(kind, record) ? gleaner::position_of(kind, record) : 0;
 }
 
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report) {
