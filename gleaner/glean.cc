@@ -8,6 +8,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/snapshot/leftovers.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
@@ -305,10 +306,20 @@ Result<snapshot::Manifest> glean(const GleanInput& input, GleanCounts* counts) {
                                                           std::to_string(kMaxSocs) +
                                                           " reducers and at least one mapper");
   }
-  Glean glean(input);
-  FOEDUS_CHECK(glean.run());
-  *counts = glean.counts();
-  return glean.manifest();
+  Status status;
+  {
+    Glean glean(input);
+    status = base::catching([&glean] { return glean.run(); });
+    if (status.is_ok()) {
+      *counts = glean.counts();
+      return glean.manifest();
+    }
+  }
+  // G41. What cannot be removed now, the next glean removes; the first error is the one to report.
+  const Status ignored =
+      base::catching([&input] { return snapshot::remove_leftovers(input.device); });
+  static_cast<void>(ignored.is_ok());
+  return status;
 }
 
 }  // namespace foedus::gleaner

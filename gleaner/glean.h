@@ -4,7 +4,8 @@
 // Transactions may run meanwhile; nothing here knows of volatile pages.
 //
 //   G41 Before the manifest has its name, what was written is leftovers; afterwards the snapshot is
-//       complete and readable by itself.
+//       complete and readable by itself. A glean that fails removes them, if it can: the log may
+//       need the room. One whose manifest has its name, if only for the system, has none.
 //   G42 The same records, snapshot before and partition table give the same files, whatever the
 //       number of mappers and their memory.
 
@@ -73,7 +74,7 @@ struct GleanCounts {
 };
 
 // Returns the manifest of the new snapshot, which is durable. Errors of the log, the snapshot
-// before and the device: the newest snapshot is the one before, and what was written is leftovers.
+// before and the device: the newest snapshot is the one before (G41).
 // REQUIRES: one glean of a directory at a time.
 Result<snapshot::Manifest> glean(const GleanInput& input, GleanCounts* counts);
 

@@ -13,9 +13,11 @@
 #include "gleaner/compose/array_composer.h"
 #include "gleaner/compose/hash_composer.h"
 #include "gleaner/glean.h"
+#include "gleaner/map/mapper.h"
 #include "gleaner/partition/partition.h"
 #include "gleaner/reclaim/reclaim.h"
 #include "gleaner/reclaim/victims.h"
+#include "gleaner/reduce/reducer.h"
 #include "gleaner/segment_source.h"
 
 namespace foedus::gleaner {
@@ -99,8 +101,9 @@ Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
   return gleaner::reclaim_by(device, newest, options, report);
 }
 
+// What cannot be is refused by the mapper that meets it.
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
-  return gleaner::position_of(kind, record);
+  return gleaner::can_be_of(kind, record) ? gleaner::position_of(kind, record) : 0;
 }
 
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report) {
@@ -108,9 +111,12 @@ Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* r
   const std::uint64_t begin_cpu_us = base::thread_cpu_us();
   const std::uint32_t mappers = order.mappers == 0 ? order.topology->socs() : order.mappers;
   const std::uint32_t reducers = order.reducers == 0 ? order.topology->socs() : order.reducers;
-  if (mappers > kMaxSocs || reducers > kMaxSocs || order.mapper_bytes < 4096) {
+  if (mappers > kMaxSocs || reducers > kMaxSocs ||
+      order.mapper_bytes < gleaner::MapperOptions::kMemoryBytesMin ||
+      order.reducer_bytes < gleaner::ReducerOptions::kMemoryBytesMin) {
     return Status::error(ErrorCode::kInvalidArgument,
-                         "1 to 64 mappers and reducers of at least 4096 bytes");
+                         "1 to 64 mappers of at least 4096 bytes, and 1 to 64 reducers of at least "
+                         "131072 bytes");
   }
   base::AtomicWord<std::uint64_t> opened;
   const auto sources = gleaner::deal(order, mappers, &opened);

@@ -239,7 +239,10 @@ std::uint64_t align_array_boundary(const storage_meta::StorageMeta& meta, std::u
 Result<std::vector<Subtree>> compose_array(const Composition& composition,
                                            const PositionRange& range, RecordStream* records) {
   const storage_meta::StorageMeta& meta = *composition.meta;
-  FOEDUS_INVARIANT(align_array_boundary(meta, range.begin) == range.begin, range.begin);
+  // Behind the last record no page is divided.
+  FOEDUS_INVARIANT(range.begin >= meta.records ||
+                       align_array_boundary(meta, range.begin) == range.begin,
+                   range.begin, meta.records);
   FOEDUS_INVARIANT(range.last >= meta.records - 1 ||
                        align_array_boundary(meta, range.last + 1) == range.last + 1,
                    range.last, meta.records);

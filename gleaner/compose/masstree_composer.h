@@ -18,8 +18,8 @@
 
 namespace foedus::gleaner {
 
-// The pages of `range`, whose ends may be any slices: at most as many as an interior page has
-// children, all of one level, without gaps. Pages of the snapshot before that cross an end are
+// The pages of `range`, whose ends may be any slices, without gaps: of each level at most as many
+// as three interior pages have children (G69). Pages of the snapshot before that cross an end are
 // made anew.
 //
 // `fences`: ascending slices of the first layer at which pages are to begin, and those of level 1
@@ -31,7 +31,7 @@ Result<std::vector<Subtree>> compose_masstree(const Composition& composition,
                                               const PositionRange& range, RecordStream* records,
                                               const std::vector<std::uint64_t>& fences = {});
 
-// One root over all. Subtrees of less height than others get pages with one child above them.
+// One root over all. Subtrees of less height than those around them get pages above them.
 // REQUIRES: in the order of their ranges, which are all positions. Failures of the writer.
 Result<page::SnapshotPageId> join_masstree(const Composition& composition,
                                            const std::vector<Subtree>& subtrees);

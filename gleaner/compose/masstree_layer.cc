@@ -20,7 +20,7 @@ MasstreeLayer::MasstreeLayer(const Composition& composition, std::uint8_t depth,
       depth_(depth),
       range_(range),
       fences_(fences),
-      levels_(composition, depth) {
+      levels_(composition, depth, range.begin) {
   FOEDUS_INVARIANT(std::is_sorted(fences.begin(), fences.end()), composition.meta->name);
   restart(Tid());
 }

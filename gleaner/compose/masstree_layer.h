@@ -64,7 +64,7 @@ class MasstreeLayer {
 
   // ---- the end
 
-  // The pages of the range, of one level.
+  // The pages of the range (G69).
   Result<std::vector<Subtree>> finish_range();
 
  private:

@@ -53,8 +53,15 @@ Status MasstreeLevels::close(std::uint32_t level, Rest rest) {
 
 Status MasstreeLevels::close_first(std::uint32_t level, std::size_t children) {
   std::vector<Subtree>& waiting = waiting_[level];
+  const auto end = waiting.begin() + static_cast<std::ptrdiff_t>(children);
+  if (is_edge(std::span(waiting).first(children))) {
+    edge_.insert(edge_.end(), waiting.begin(), end);
+    edge_end_ = edge_.back().range.last + 1;
+    waiting.erase(waiting.begin(), end);
+    return {};
+  }
   FOEDUS_TRY(const Subtree page, append(level + 1, std::span(waiting).first(children)));
-  waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(children));
+  waiting.erase(waiting.begin(), end);
   // Not push(): what waits here goes on behind this page.
   if (waiting_.size() <= page.level) waiting_.resize(page.level + 1);
   if (waiting_[page.level].size() == 2 * kChildrenMax) {
@@ -85,19 +92,31 @@ Result<Subtree> MasstreeLevels::append(std::uint32_t level, std::span<const Subt
   return Subtree{{page->low, page->last}, id, level};
 }
 
-Result<std::vector<Subtree>> MasstreeLevels::finish_row() {
+bool MasstreeLevels::is_edge(std::span<const Subtree> children) const {
+  const Subtree& first = children.front();
+  const bool is_first = edge_end_ != 0 && first.range.begin == edge_end_;
+  return is_first && (edge_.empty() || edge_.back().level < first.level);
+}
+
+// What waits at a level comes before all that waits below it.
+std::vector<Subtree> MasstreeLevels::finish_row() {
   FOEDUS_INVARIANT(!is_empty());
-  for (std::uint32_t level = 0;; ++level) {
-    const bool is_top = level + 1 == waiting_.size();
-    if (is_top && waiting_[level].size() <= kChildrenMax) return std::move(waiting_[level]);
-    FOEDUS_CHECK(close(level, Rest::kWhatIsLeft));
+  std::vector<Subtree> row = std::move(edge_);
+  for (auto waiting = waiting_.rbegin(); waiting != waiting_.rend(); ++waiting) {
+    row.insert(row.end(), waiting->begin(), waiting->end());
   }
+  return row;
 }
 
 Result<Subtree> MasstreeLevels::finish_root() {
-  FOEDUS_TRY(const std::vector<Subtree> row, finish_row());
+  FOEDUS_INVARIANT(!is_empty() && edge_.empty(), edge_.size());
+  std::uint32_t level = 0;
+  while (level + 1 != waiting_.size() || waiting_[level].size() > kChildrenMax) {
+    FOEDUS_CHECK(close(level++, Rest::kWhatIsLeft));
+  }
+  const std::vector<Subtree>& row = waiting_[level];
   if (row.size() == 1) return row.front();
-  return append(row.front().level + 1, row);
+  return append(level + 1, row);
 }
 
 }  // namespace foedus::gleaner

@@ -6,6 +6,21 @@
 
 namespace foedus::gleaner {
 
+using log::LogRecordType;
+
+bool can_be_of(StorageKind kind, const log::LogRecord& record) {
+  if (kind == StorageKind::kSequential) return record.type == LogRecordType::kAppend;
+  const bool is_array = kind == StorageKind::kArray;
+  if (is_array && record.key_bytes != sizeof(std::uint64_t)) return false;
+  switch (record.type) {
+    case LogRecordType::kPut:
+    case LogRecordType::kWriteAt: return true;
+    case LogRecordType::kErase: return !is_array;
+    case LogRecordType::kIncrement: return record.payload_bytes() == sizeof(std::uint64_t);
+    default: return false;
+  }
+}
+
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
   switch (kind) {
     case StorageKind::kArray: return record.index();

@@ -34,7 +34,10 @@ struct StreamRecord {
   std::uint64_t sequence;  // of records of one session: the order in which it published them
 };
 
-// G1. REQUIRES: a record of a storage of that kind.
+// Whether a storage of that kind can have logged the record, as far as its type and lengths say.
+bool can_be_of(StorageKind kind, const log::LogRecord& record);
+
+// G1. REQUIRES: can_be_of().
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
 
 // Word by word, as keys are mostly one or two and padding is zero (log L1); with anything else in

@@ -55,8 +55,9 @@ class Mapper : public base::Task {
   // order: acquire, pairs with the release in end(): status and counts are final.
   bool is_done() const { return is_done_.load_acquire() != 0; }
   // What follows: once is_done().
-  // kCorruption: a record of a storage that never was. kTooLarge: a record that does not fit into
-  // an inbox. kClosed: a reducer failed, and says why. Else an error of the source.
+  // kCorruption: a record of a storage that never was, or that cannot have logged it. kTooLarge: a
+  // record that does not fit into an inbox. kClosed: a reducer failed, and says why. Else an error
+  // of the source.
   const Status& status() const { return status_; }
   const MapperCounts& counts() const { return counts_; }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/snapshot/leftovers.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
@@ -38,12 +39,9 @@ bool has_pages_in(const snapshot::ManifestStorage& storage, const Victims& victi
   return false;
 }
 
-}  // namespace
-
-Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manifest& manifest,
-                                   const std::vector<snapshot::ManifestFile>& victims,
-                                   ReclaimCounts* counts) {
-  FOEDUS_CHECK(snapshot::remove_leftovers(device));
+Result<snapshot::Manifest> move_all(device::Device* device, const snapshot::Manifest& manifest,
+                                    const std::vector<snapshot::ManifestFile>& victims,
+                                    ReclaimCounts* counts) {
   const Victims looked_for(victims);
   snapshot::SnapshotFiles files(device, [&manifest](const page::PageHeader& page) {
     return storage::broken_rule(page, manifest.covered);
@@ -68,6 +66,21 @@ Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manif
   snapshot::settle_files(&moved);
   counts->files_emptied += files_before - moved.files.size();
   FOEDUS_CHECK(snapshot::write_manifest(device, moved));
+  return moved;
+}
+
+}  // namespace
+
+Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manifest& manifest,
+                                   const std::vector<snapshot::ManifestFile>& victims,
+                                   ReclaimCounts* counts) {
+  FOEDUS_CHECK(snapshot::remove_leftovers(device));
+  Result<snapshot::Manifest> moved =
+      base::catching([&] { return move_all(device, manifest, victims, counts); });
+  if (moved.is_ok()) return moved;
+  // The first error is the one to report.
+  const Status ignored = base::catching([device] { return snapshot::remove_leftovers(device); });
+  static_cast<void>(ignored.is_ok());
   return moved;
 }
 

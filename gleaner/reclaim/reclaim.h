@@ -6,7 +6,8 @@
 //   G66 The new manifest covers the epochs that the old one does, has the same storages and
 //       partitions, and roots from which the same records are read. Old one and new one may be
 //       read at the same time; what the old one lists stays until it goes (snapshot, F4). Before
-//       the new manifest has its name, what was written is leftovers.
+//       the new manifest has its name, what was written is leftovers, which a call that fails
+//       removes, as far as it can.
 
 #include <cstdint>
 #include <vector>

@@ -17,8 +17,8 @@ struct ReclaimOptions {
   // Each file is open while pages of it are read. With more, the smallest ones become one: half of
   // them, so that a page is moved on again when its file is small among many, not at each glean.
   std::uint32_t files_max = 64;  // at least 2
-  // Live pages that one call moves at most; the first victim is taken whatever it has. What is
-  // left to do is left to the next call.
+  // Live pages that one call moves at most, or half of what a file can have, for they become one;
+  // the first victim is taken whatever it has. What is left to do is left to the next call.
   std::uint64_t moved_pages_max = ~std::uint64_t{0};
 };
 

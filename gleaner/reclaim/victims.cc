@@ -4,12 +4,17 @@
 #include <tuple>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/snapshot/snapshot_format.h"
 
 namespace foedus::gleaner {
 
 namespace {
 
 using snapshot::ManifestFile;
+
+// What is moved becomes one file, together with the pages above it: half of what an id can name in
+// a file leaves room for these. What is left to do is left to the next call.
+constexpr std::uint64_t kMovedPagesMax = snapshot::kFilePagesMax / 2;
 
 // With page 0, which is nobody's.
 std::uint64_t total_of(const ManifestFile& file) { return std::uint64_t{file.pages} + 1; }
@@ -44,11 +49,13 @@ class Choice {
     std::sort(left_.begin(), left_.end(), has_smaller_share);
     while (is_above(options_.total_percent_goal) && take_first()) continue;
   }
-  // What is chosen becomes one file.
+  // What is chosen becomes one file: of one alone that would be nothing gained.
   void choose_by_number() {
     if (left_.size() + (chosen_.empty() ? 0 : 1) <= options_.files_max) return;
     std::sort(left_.begin(), left_.end(), has_fewer_live);
+    const bool is_more = !chosen_.empty();
     while (left_.size() >= options_.files_max / 2 + 1 && take_first()) continue;
+    if (!is_more && chosen_.size() == 1) chosen_.clear();
   }
   std::vector<ManifestFile> chosen() {
     std::sort(chosen_.begin(), chosen_.end(), is_older);
@@ -61,7 +68,8 @@ class Choice {
   bool take_first() {
     if (left_.empty()) return false;
     const ManifestFile file = left_.front();
-    if (!chosen_.empty() && moved_ + file.live_pages > options_.moved_pages_max) return false;
+    const std::uint64_t moved_max = std::min(options_.moved_pages_max, kMovedPagesMax);
+    if (!chosen_.empty() && moved_ + file.live_pages > moved_max) return false;
     moved_ += file.live_pages;
     total_ -= total_of(file) - file.live_pages;
     chosen_.push_back(file);

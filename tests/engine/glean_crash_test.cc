@@ -2,6 +2,7 @@
 // ctest-timeout: 300
 // Power failures at every call to the device while a snapshot is made, installed and its log cut,
 // and while a recovery does the same: the next open finds exactly the durable transactions.
+#include "foedus-core/snapshot/leftovers.h"
 #include "tests/engine/crash_life.h"
 
 namespace foedus {
@@ -250,6 +251,32 @@ TEST_F(GleanCrashTest, a_glean_that_fails_is_reported_and_the_next_one_succeeds)
     }
   }
   EXPECT_GT(failures, 15u);
+}
+
+// Goal: a glean for which the device has no room does not keep the room that it found from the log.
+// Method: more and more of it, until there is enough.
+TEST_F(GleanCrashTest, a_glean_that_finds_no_room_gives_back_what_it_took) {
+  FailingDevice prepared;
+  prepare(&prepared, 40);
+  const std::vector<ModelTxn> before = txns_;
+  std::uint64_t refused = 0;
+  for (std::uint64_t capacity = 2176u << 10;; capacity += 4u << 10) {
+    SCOPED_TRACE(capacity);
+    txns_ = before;
+    const auto device = prepared.copy();
+    Life life(device.get(), 7);
+    testing::must(life.open(2));
+    write(&life, 3);
+    device->set_capacity(capacity);
+    const Status status = life.glean();
+    if (status.is_ok()) break;
+    ASSERT_EQ(status.code(), ErrorCode::kOutOfSpace) << status.message();
+    ++refused;
+    EXPECT_EQ(testing::must(snapshot::find_leftovers(device.get())), std::vector<std::string>());
+    device->set_capacity(FailingDevice::kUnlimited);
+    ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
+  }
+  EXPECT_GT(refused, 5u);
 }
 
 }  // namespace

@@ -392,6 +392,34 @@ TEST_F(DirectoryGleanTest, TakesAllThatIsDurableAndTheSnapshotBefore) {
   glean_and_expect_all(2);
 }
 
+// One record has nearly all updates, so nearly all samples, of a SOC whose partition is not the
+// last one: what is behind it gets no position.
+TEST_F(DirectoryGleanTest, TheLastRecordOfAnArrayMayBeHot) {
+  Options options = testing::small_options(directory_.path());
+  options.socs = 2;
+  {
+    Database db = Database::open(options).value();
+    const Array array = db.open_array("array", kSlots, 8).value();
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      const std::uint64_t index = i % 20 == 0 ? i : kSlots - 1;
+      ASSERT_TRUE(db.transact([&](Txn& txn) -> Status {
+                      return txn.increment(array, index, 0, 1);
+                    }).is_ok());
+    }
+    ASSERT_TRUE(db.close().is_ok());
+  }
+  const Result<GleanReport> report =
+      glean_directory(directory_.path(), {.socs = 2, .reducers = 2, .sink = {}});
+  ASSERT_TRUE(report.is_ok()) << report.status().message();
+  Database db = Database::open(options).value();
+  const Array array = db.open_array("array", kSlots, 8).value();
+  ASSERT_TRUE(db.transact([&](Txn& txn) -> Status {
+                  FOEDUS_TRY(const auto sum, txn.get_as<std::uint64_t>(array, kSlots - 1));
+                  EXPECT_EQ(sum, 1900u);
+                  return {};
+                }).is_ok());
+}
+
 TEST_F(DirectoryGleanTest, LeavesDroppedStoragesOut) {
   write(300);
   {
@@ -445,6 +473,8 @@ TEST_F(DirectoryGleanTest, RefusesOptionsThatCannotBe) {
   write(1);
   for (const DirectoryGleanOptions& options :
        {DirectoryGleanOptions{.snapshots_kept = 0, .sink = {}},
+        DirectoryGleanOptions{.mapper_bytes = 4095, .sink = {}},
+        DirectoryGleanOptions{.reducer_bytes = 131'071, .sink = {}},
         DirectoryGleanOptions{.reclaim = {.total_percent_goal = 100}, .sink = {}},
         DirectoryGleanOptions{.reclaim = {.total_percent_goal = 201}, .sink = {}},
         DirectoryGleanOptions{.reclaim = {.files_max = 1}, .sink = {}}}) {

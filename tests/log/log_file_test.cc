@@ -1,9 +1,14 @@
 // Names and blocks of segment files, and the two slots of the savepoint.
 #include "foedus-core/log/log_file.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <new>
 
 #include "foedus-core/log/savepoint.h"
+#include "foedus-core/log/segment_reader.h"
 #include "tests/log/log_harness.h"
 
 namespace foedus::log::testing {
@@ -21,6 +26,24 @@ TEST(LogFile, segment_names_are_parsed_as_they_are_made) {
     EXPECT_FALSE(parse_segment_name(name).has_value()) << name;
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which need addresses
+// Goal: T4 where a segment is opened, by recovery or a mapper. Method: a child without addresses
+// for the reader's window.
+TEST(LogFile, a_reader_without_memory_throws_and_does_not_end_the_process) {
+  const auto read = [] {
+    const rlimit limit{1u << 20, RLIM_INFINITY};  // below what the process has
+    setrlimit(RLIMIT_AS, &limit);
+    try {
+      const FrameReader reader(nullptr, SegmentHeader{}, 0);
+      _exit(1);
+    } catch (const std::bad_alloc&) {
+      _exit(7);
+    }
+  };
+  EXPECT_EXIT(read(), ::testing::ExitedWithCode(7), "");
+}
+#endif
 
 TEST(LogFile, a_block_knows_its_header_and_its_seal) {
   SegmentBlock block;

@@ -206,6 +206,18 @@ TEST(ArrayComposerTest, NothingLoggedGivesTheRootBefore) {
   EXPECT_EQ(rig.pages().reads(), reads);
 }
 
+// A boundary that no position is behind is what partitions are given that are to have nothing.
+TEST(ArrayComposerTest, ARangeBehindTheLastRecordIsEmptyWhereverItBegins) {
+  ArrayRig rig(1000, 100);
+  rig.write(0, "first");
+  rig.write(999, "last");
+  ASSERT_OK(rig.glean({~std::uint64_t{0}}));
+  rig.expect_equal_to_model();
+  rig.write(5, "five");
+  ASSERT_OK(rig.glean({1000, 1001, ~std::uint64_t{0}}));
+  rig.expect_equal_to_model();
+}
+
 TEST(ArrayComposerTest, BoundariesAreMultiplesOfWhatAPageOfLevelOneCovers) {
   ArrayRig rig(1'000'000, 100);
   const std::uint64_t covered = rig.records_per_page() * 252;

@@ -109,6 +109,27 @@ TEST(MasstreeRanges, UntouchedRangesAreReusedWhereTheyDoNotCutPages) {
   }
 }
 
+// Goal: G69. Method: keys ascend, and each glean is divided in the middle of its keys, so that
+// nothing touches again what was left of the boundary.
+TEST(MasstreeRanges, BoundariesThatMoveOnWithTheKeysLeaveNoThinPagesAbove) {
+  MasstreeTable table;
+  std::uint64_t next = 0;
+  for (unsigned glean = 0; glean < 400; ++glean) {
+    const std::uint64_t begin = next;
+    for (; next < begin + 20; ++next) table.put(key_of(next), payload_of(400, next));
+    const std::vector<std::uint64_t> boundaries = {begin + 7, begin + 14};
+    if (glean % 100 == 99) {
+      table.glean_and_check(boundaries);
+      EXPECT_LE(table.seen->levels_max, 2u) << glean;
+      EXPECT_LE(table.seen->interior_pages, 4 + table.seen->border_pages / 80) << glean;
+    } else {
+      const Status status = table.glean(boundaries);
+      ASSERT_TRUE(status.is_ok()) << status.message();
+      table.start_epoch();
+    }
+  }
+}
+
 // ---- fences
 
 bool is_low(const MasstreeTable& table, std::uint64_t slice) {

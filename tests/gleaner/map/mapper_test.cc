@@ -59,6 +59,29 @@ TEST(Mapper, a_storage_that_never_was_is_corruption_unless_its_epoch_is_outside)
   EXPECT_EQ(map({put_of(kIdEnd, kNewestEpoch, "key", 0)}).status.code(), ErrorCode::kCorruption);
 }
 
+// Goal: what no storage of that kind logs is refused before anything is made of it. Method: twice,
+// so that their histories would be folded.
+TEST(Mapper, records_of_a_shape_that_their_storage_cannot_log_are_corruption) {
+  const auto map_twice = [](LogRecordType type, std::uint32_t storage, const std::string& key,
+                            const std::string& payload) {
+    return map({{1, 0, make_record(type, storage, tid_of(11, 0), key, 0, payload)},
+                {1, 1, make_record(type, storage, tid_of(11, 1), key, 0, payload)}})
+        .status.code();
+  };
+  EXPECT_EQ(map_twice(LogRecordType::kPut, kArrayId, index_key(5), "p"), ErrorCode::kOk);
+  EXPECT_EQ(map_twice(LogRecordType::kAppend, kSequentialId, "", "p"), ErrorCode::kOk);
+  EXPECT_EQ(map_twice(LogRecordType::kPut, kArrayId, "index", "p"), ErrorCode::kCorruption);
+  EXPECT_EQ(map_twice(LogRecordType::kErase, kArrayId, index_key(5), ""), ErrorCode::kCorruption);
+  EXPECT_EQ(map_twice(LogRecordType::kPut, kSequentialId, "", "p"), ErrorCode::kCorruption);
+  for (const std::uint32_t storage : {kHashId, kMasstreeId}) {
+    EXPECT_EQ(map_twice(LogRecordType::kErase, storage, "key", ""), ErrorCode::kOk);
+    EXPECT_EQ(map_twice(LogRecordType::kIncrement, storage, "key", "8 bytes."), ErrorCode::kOk);
+    EXPECT_EQ(map_twice(LogRecordType::kIncrement, storage, "key", "four"), ErrorCode::kCorruption);
+    EXPECT_EQ(map_twice(LogRecordType::kAppend, storage, "key", "p"), ErrorCode::kCorruption);
+    EXPECT_EQ(map_twice(LogRecordType{99}, storage, "key", "p"), ErrorCode::kCorruption);
+  }
+}
+
 TEST(Mapper, only_what_a_later_put_or_erasure_supersedes_is_left_out) {
   std::vector<LoggedRecord> records;
   for (std::uint64_t i = 0; i < 100; ++i) records.push_back(put_of(kHashId, 11, "key", i));

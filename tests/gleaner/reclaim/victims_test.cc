@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/snapshot/snapshot_format.h"
 #include "tests/base/test_seed.h"
 
 namespace foedus::gleaner {
@@ -53,6 +54,24 @@ TEST(Victims, WhatOneCallMovesIsLimitedButNotNothing) {
       manifest_of({{1000, 1000}, {1000, 100}, {1000, 200}, {1000, 100}, {1000, 300}});
   EXPECT_EQ(numbers_of(choose_victims(manifest, {.moved_pages_max = 200})), (Numbers{2, 4}));
   EXPECT_EQ(numbers_of(choose_victims(manifest, {.moved_pages_max = 1})), (Numbers{2}));
+}
+
+// Goal: what is moved fits one file, with what lies above it. Method: as large as files can be.
+TEST(Victims, WhatOneCallMovesFitsOneFile) {
+  constexpr std::uint32_t kPages = snapshot::kFilePagesMax - 1;
+  constexpr std::uint32_t kLive = snapshot::kFilePagesMax / 4;
+  const snapshot::Manifest manifest =
+      manifest_of({{kPages, kLive}, {kPages, kLive}, {kPages, kLive}, {kPages, kLive}});
+  EXPECT_EQ(numbers_of(choose_victims(manifest, {})), (Numbers{1, 2}));
+}
+
+// Goal: a file that would become one file again is not moved, as each call would do so anew.
+TEST(Victims, OneOfManyFilesStaysWhereItIs) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> files(9, {100, 100});
+  const ReclaimOptions options{.files_max = 8, .moved_pages_max = 150};
+  EXPECT_TRUE(choose_victims(manifest_of(files), options).empty());
+  files[3] = files[5] = {50, 50};
+  EXPECT_EQ(numbers_of(choose_victims(manifest_of(files), options)), (Numbers{4, 6}));
 }
 
 TEST(Victims, AFewPagesAreNotWorthIt) {
