@@ -35,5 +35,33 @@ TEST_F(MasstreeCrowded, room_that_another_takes_meanwhile_is_not_grown_into) {
   EXPECT_EQ(verify().records, 4u);
 }
 
+// Goal: a put that finds its record purged, and room for a chain only, with own changes to parts of
+// it behind. Method: another session's insert makes the page move before the commit, and takes the
+// room.
+TEST_F(MasstreeCrowded, parts_of_a_put_that_has_become_a_chain_are_not_written_over_others) {
+  const std::string changed = kLarge.substr(0, 1000) + "own" + kLarge.substr(1003);
+  for (const bool again : {false, true}) {
+    begin(0);
+    insert(0, zeros(1), kLarge);
+    ASSERT_TRUE(masstree::write_at(ctx(0), rig_.control(), zeros(1), 1000, "own").is_ok());
+    if (again) break;
+    begin(1);
+    put(1, zeros(9), "behind");
+    put(1, zeros(2), kLarge);
+    put(1, "other", std::string(900, 'o'));  // the page moves, and the first record is purged
+    put(1, zeros(3), kLarge);
+    expect_commit(1);
+    expect_conflict(0, ConflictReason::kRecordChanged);
+  }
+  expect_commit(0);
+  begin(0);
+  EXPECT_EQ(get(0, zeros(1)), changed);
+  for (const std::size_t bytes : {2, 3}) EXPECT_EQ(get(0, zeros(bytes)), kLarge) << bytes;
+  EXPECT_EQ(get(0, zeros(9)), "behind");
+  EXPECT_EQ(get(0, "other"), std::string(900, 'o'));
+  expect_commit(0);
+  EXPECT_EQ(verify().records, 5u);
+}
+
 }  // namespace
 }  // namespace foedus::testing
