@@ -203,12 +203,26 @@ Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
   return {nullptr, true};
 }
 
+namespace {
+
+// False: no_record() says why, once.
+bool try_find_again(occ::TxnContext& ctx, occ::WriteEntry* entry) {
+  page::RecordHeader* const from = entry->record;
+  const Place place =
+      locate_cold(ctx, entry->storage, entry->log->index(), Intent::kWrite, nullptr);
+  if (place.record == nullptr) return false;
+  ctx.write_set().move(from, place.record, 0);
+  return true;
+}
+
+}  // namespace
+
 Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control) {
   Settled settled = Settled::kNone;
   occ::WriteSet& set = ctx.write_set();
   for (std::uint32_t i = 0; i < set.size(); ++i) {
     if (set[i].storage != control || !set[i].record->load_tid().is_moved()) continue;
-    if (!find_again(ctx, &set[i]).is_ok()) return Settled::kFailed;
+    if (!try_find_again(ctx, &set[i])) return Settled::kFailed;
     settled = Settled::kSome;
   }
   return settled;
@@ -220,12 +234,7 @@ Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {
 }
 
 Status find_again(occ::TxnContext& ctx, occ::WriteEntry* entry) {
-  page::RecordHeader* const from = entry->record;
-  const Place place =
-      locate_cold(ctx, entry->storage, entry->log->index(), Intent::kWrite, nullptr);
-  if (place.record == nullptr) return no_record(ctx, entry->storage);
-  ctx.write_set().move(from, place.record, 0);
-  return {};
+  return try_find_again(ctx, entry) ? Status() : no_record(ctx, entry->storage);
 }
 
 }  // namespace foedus::storage::array

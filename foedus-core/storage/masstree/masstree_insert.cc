@@ -116,6 +116,7 @@ Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string
   need.slice = spot.slice;
   need.grown_index = spot.index;
   need.grown_capacity = std::max(wanted, std::min(generous, room));
+  FOEDUS_SYNC_POINT("masstree:room_searched");
   unsigned busy = 0;
   Change change;
   do {

@@ -39,6 +39,7 @@ class Reorganization {
   bool inserts() const { return need_.grown_index == BorderPage::kNone; }
   // What goes along, and the new record.
   Load load() const { return from_.load() + Load{need_.bytes, inserts() ? 1u : 0u}; }
+  bool may_grow() const;
   bool wants_one_page() const;
   bool is_descending() const;
   bool ends_run(unsigned smaller) const;
@@ -60,6 +61,15 @@ class Reorganization {
   BorderPage* major_ = nullptr;
   bool has_joined_ = false;
 };
+
+// Whether the record that is to grow still may (M5): that was asked without the page's lock, and
+// others may have come to its slice since.
+bool Reorganization::may_grow() const {
+  const Slot slot = page_->slot(need_.grown_index);
+  return !slot.is_layer() &&
+         need_.grown_capacity <= crowded_capacity(page_, from_.keys(), need_.slice,
+                                                  slot.key_bytes(), need_.grown_index);
+}
 
 bool Reorganization::wants_one_page() const {
   if (from_.live_count() == 0) return true;
@@ -205,6 +215,7 @@ Change Reorganization::run() {
   occ::LockGuard guard(&page_->header.lock);
   Change closed;
   if (!from_.begin(&closed)) return give_up(closed);
+  if (!inserts() && !may_grow()) return give_up(Change::kAgain);
   if (!from_.lock_records(kRecordSpins)) return give_up(Change::kBusy);
   FOEDUS_SYNC_POINT("masstree:split_locked");
   from_.collect(need_);

@@ -270,13 +270,36 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
   return unsettled(ctx, control, key);
 }
 
+namespace {
+
+bool is_inline_put(const occ::WriteEntry& entry) {
+  return entry.log->type == LogRecordType::kPut && entry.overflow == 0;
+}
+
+// The inline puts to the record of `entry` become chains. Not if there are writes to parts, which
+// would be made where the name of the chain is: the calls of a retry find out that it is one (O7).
+Status put_into_chains(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
+  for (const occ::WriteEntry& other : ctx.write_set().entries()) {
+    const bool is_part = other.log->type == LogRecordType::kWriteAt ||
+                         other.log->type == LogRecordType::kIncrement;
+    if (!is_part || other.record != entry.record) continue;
+    return ctx.conflict(ConflictReason::kRecordChanged, entry.storage, entry.log->key());
+  }
+  for (occ::WriteEntry& other : ctx.write_set().entries()) {
+    if (!is_inline_put(other) || other.record != entry.record) continue;
+    FOEDUS_TRY(other.overflow, occ::write_overflow(ctx, entry.storage, other.log->payload()));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
   const std::string_view key = entry->log->key();
   // Room for whatever the transaction puts into this record.
   std::size_t inline_bytes = 0;
   for (const occ::WriteEntry& other : ctx.write_set().entries()) {
-    if (other.record != entry->record || other.overflow != 0) continue;
-    if (other.log->type != LogRecordType::kPut) continue;
+    if (other.record != entry->record || !is_inline_put(other)) continue;
     inline_bytes = std::max<std::size_t>(inline_bytes, other.log->payload_bytes());
   }
   for (;;) {
@@ -287,12 +310,7 @@ Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
       bool chain = false;
       FOEDUS_CHECK(make_room(ctx, entry->storage, key, spot, inline_bytes, &again, &chain));
       if (again) continue;
-      for (occ::WriteEntry& other : ctx.write_set().entries()) {
-        const bool put = other.log->type == LogRecordType::kPut && other.overflow == 0;
-        if (!chain || !put || other.record != entry->record) continue;
-        FOEDUS_TRY(other.overflow,
-                   occ::write_overflow(ctx, entry->storage, other.log->payload()));
-      }
+      if (chain) FOEDUS_CHECK(put_into_chains(ctx, *entry));
     }
     if (spot.record() != entry->record) {
       ctx.write_set().move(entry->record, spot.record(), spot.index);

@@ -319,6 +319,27 @@ TEST_F(ArrayColdTest, APageThatCannotBeReadIsAnErrorOfItsReaderAlone) {
   EXPECT_EQ(get_alone(1, 14), 1u);
 }
 
+// Goal: a call says what was wrong with a page that another write of its transaction needed.
+// Method: both writes lose their pages to a glean; of what they need, a read of the one finds its
+// own in the cache.
+TEST_F(ArrayColdTest, APageThatCannotBeReadForAnEarlierWriteIsNamed) {
+  load();
+  all_.glean();
+  all_.session(0).begin();
+  ASSERT_TRUE(put(0, 14, 1).is_ok());
+  ASSERT_TRUE(put(0, kRecords - 4, 2).is_ok());
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  for (std::uint32_t i = 1; i <= 2; ++i) all_.all().cache()->forget(page::SnapshotNumber{i});
+  EXPECT_EQ(get_alone(1, 14), 15u);
+  all_.pages().fail_read_after(0);
+  EXPECT_EQ(get(0, 14).status().code(), ErrorCode::kIoError);
+  EXPECT_EQ(*get(0, 14), 1u);
+  EXPECT_EQ(*get(0, kRecords - 4), 2u);
+  EXPECT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(get_alone(1, 14), 1u);
+}
+
 TEST_F(ArrayColdTest, AnInstallThatCannotReadIsMadeUpFor) {
   load();
   std::uint64_t value = 1'000;
