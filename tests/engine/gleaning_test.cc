@@ -390,6 +390,25 @@ TEST(GleaningTest, pages_in_use_are_spared_where_memory_asks_for_room) {
   EXPECT_EQ(must(db->glean()).pages_spared, 0u) << "a glean that was asked for spares none";
 }
 
+// Goal: tries_max is a bound also where a try found no memory and was made again. Method: one try,
+// of a function that says so at first, and then conflicts for as long as it is called.
+TEST(GleaningTest, a_try_that_found_no_memory_gives_no_more_tries_to_conflicts) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  for (std::uint32_t i = 0; i < 4'000; ++i) {  // more pages than the gleaner keeps for itself
+    must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), std::string(1'000, 'r')); }));
+  }
+  int calls = 0;
+  const Status status = db->transact(
+      [&](Txn&) -> Status {
+        if (++calls == 1) return Status(ErrorCode::kOutOfMemory);
+        return calls < 20 ? Status::conflict(ConflictReason::kRecordChanged) : Status();
+      },
+      {.tries_max = 1});
+  EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
+  EXPECT_EQ(calls, 2);
+}
+
 // Ten times as many rows as there is memory for, and each is read back.
 TEST(GleaningTest, a_database_may_be_much_larger_than_its_memory) {
   Options options = small_options("");
