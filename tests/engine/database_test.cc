@@ -79,6 +79,7 @@ TEST(DatabaseTest, options_out_of_range_are_named) {
   refused([](Options& o) { o.log_segment_bytes = 1; }, "log_segment_bytes");
   refused([](Options& o) { o.sessions_max = 0; }, "sessions_max");
   refused([](Options& o) { o.epoch_interval_us = 1; }, "epoch_interval_us");
+  refused([](Options& o) { o.glean.memory_bytes = ~std::uint64_t{0}; }, "glean.memory_bytes");
 }
 
 TEST(DatabaseTest, storage_of_another_shape_is_refused) {
