@@ -322,6 +322,16 @@ TEST(DatabaseTest, several_databases_in_one_process_are_apart) {
   EXPECT_EQ(must(two->transact([&](Txn& txn) { return txn.get(second, "k"); })), "two");
 }
 
+// However much is asked for, what there may be is backed.
+TEST(DatabaseTest, memory_is_reserved_up_to_its_bound) {
+  Options options = small_options("");
+  options.memory_bytes = 64u << 20;
+  TestDatabase db(options);
+  const std::uint64_t all = db->reserve_memory(std::uint64_t{1} << 40);
+  EXPECT_GT(all, 4u << 20);
+  EXPECT_EQ(db->reserve_memory(~std::uint64_t{0}), all);
+}
+
 // memory_bytes is a bound: where nothing can be dropped, writers get an error, and reads go on.
 TEST(DatabaseTest, spent_memory_is_an_error_for_writers_only) {
   Options options = small_options("");
