@@ -129,6 +129,24 @@ TEST(DatabaseTest, keys_and_payloads_over_their_limits_are_refused) {
   }
 }
 
+// Also where the size of a payload is looked at first.
+TEST(DatabaseTest, handles_of_no_storage_are_refused) {
+  TestDatabase db;
+  must(db->transact([](Txn& txn) -> Status {
+    EXPECT_EQ(txn.put(Array(), 0, "row").code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.put(Array(), 0, "").code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.get_as<int>(Array(), 0).code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.increment(Array(), 0, 0, 1).code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.put(Masstree(), "k", "row").code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.get_as<int>(Hash(), "k").code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.append(Sequential(), "row").code(), ErrorCode::kInvalidArgument);
+    EXPECT_TRUE(txn.scan(Masstree(), {}, {}).failure().has_value());
+    EXPECT_TRUE(txn.scan(Sequential()).failure().has_value());
+    return {};
+  }));
+  EXPECT_EQ(Array().records(), 0u);
+}
+
 TEST(DatabaseTest, large_payloads_come_back) {
   Options options = small_options("");
   options.log_buffer_bytes = 16u << 20;
