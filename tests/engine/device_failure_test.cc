@@ -87,6 +87,21 @@ TEST(DeviceFailureTest, a_full_device_is_no_crash) {
   must(db.engine->close());
 }
 
+// The glean that is made for who waits may go well.
+TEST(DeviceFailureTest, who_waits_for_a_snapshot_is_not_told_of_a_glean_that_failed_before) {
+  FailingDevice device;
+  Small db(&device);
+  must(db.put("before", "kept", Durability::kSync));
+  device.fail(Call::kRename, 0, EIO);
+  EXPECT_EQ(db.engine->gleaning()->glean({}).code(), ErrorCode::kIoError);
+  must(db.put("after", "works again", Durability::kSync));
+  Txn txn = must(engine::begin_txn(db.session, {.isolation = Isolation::kSnapshot,
+                                                .at_least = db.engine->durability().durable()}));
+  EXPECT_EQ(must(txn.get(db.tree, "after")), "works again");
+  must(txn.commit());
+  must(db.engine->close());
+}
+
 // Goal: a create that was told of a full device leaves no second one behind: its record is in the
 // ring and reaches the device later.
 TEST(DeviceFailureTest, a_create_that_found_no_room_is_finished_by_the_next_one) {
