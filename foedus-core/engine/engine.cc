@@ -181,6 +181,7 @@ Status Engine::close() {
     recovery_.give_up();
     runtime_->stop(brake_.get());
     runtime_->stop(gleaning_.get());
+    gleaning_->end();
   }
   const bool may_have_commits = is_recovered();
   recovered_in_.store_release(0);  // order: release, as above; recovery sets it no more

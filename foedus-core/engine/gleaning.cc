@@ -92,11 +92,21 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
   nudge();
   engine_->runtime().wait(&finished_, base::Runtime::kForever, [&] {
     const std::lock_guard lock(mutex_);
-    return answered_ >= request;
+    return answered_ >= request || has_ended_;
   });
   const std::lock_guard lock(mutex_);
+  if (answered_ < request) return Status::error(ErrorCode::kClosed, "the database was closed");
   if (!answer_.is_ok()) return answer_;
   return report_;
+}
+
+void Gleaning::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+  }
+  engine_->runtime().wake(&finished_);
+  engine_->snapshots().end();
 }
 
 bool Gleaning::make_room() {

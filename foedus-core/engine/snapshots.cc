@@ -104,17 +104,22 @@ Status Snapshots::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
   if (covered() >= epoch) return {};
   const std::uint64_t begin_us = runtime_->now_us();
   for (;;) {
-    // order: acquire twice, pairs with set_trouble(). Before the request, so that the
+    // order: acquire twice, pairs with set_trouble() and end(). Before the request, so that the
     // failure of a glean that it begins is counted.
     const std::uint64_t troubles = troubles_.load_acquire();
     const auto is_over = [&] {
-      return covered() >= epoch || troubles_.load_acquire() != troubles;
+      return covered() >= epoch || troubles_.load_acquire() != troubles ||
+             has_ended_.load_acquire() != 0;
     };
     request(epoch);
     const std::uint64_t spent_us = runtime_->now_us() - begin_us;
     const bool is_ready =
         runtime_->wait(&published_, timeout_us - std::min(timeout_us, spent_us), is_over);
     if (covered() >= epoch) return {};
+    // order: acquire, as above.
+    if (has_ended_.load_acquire() != 0) {
+      return Status::error(ErrorCode::kClosed, "the database was closed");
+    }
     if (!is_ready) return not_covered(epoch);
     Status status = trouble();
     if (!status.is_ok()) return status;  // ok: the glean after it made one of an older epoch
@@ -269,6 +274,11 @@ void Snapshots::set_trouble(const Status& trouble) {
     // itself is read under the mutex.
     if (!trouble.is_ok()) troubles_.store_release(troubles_.load_relaxed() + 1);
   }
+  runtime_->wake(&published_);
+}
+
+void Snapshots::end() {
+  has_ended_.store_release(1);  // order: release, pairs with wait_covered()
   runtime_->wake(&published_);
 }
 

@@ -84,7 +84,7 @@ class Snapshots {
 
   // Returns once a snapshot covers `epoch`, for which it asks the gleaner. kTimeout; the error of
   // set_trouble(), if that is called meanwhile: what failed before the call is tried again on its
-  // account. Any thread. REQUIRES: `epoch` is durable, or the clock was asked for it.
+  // account. kClosed. Any thread. REQUIRES: `epoch` is durable, or the clock was asked for it.
   Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
   Epoch covered() const {
     // order: acquire, pairs with publish(): who sees it finds the snapshot in the list.
@@ -117,6 +117,8 @@ class Snapshots {
   bool is_awaited() const { return requested() > covered(); }
   // Why there will be no next snapshot for now, told to all who wait; or ok.
   void set_trouble(const Status& trouble);
+  // There will be none any more: nobody waits from now on.
+  void end();
 
  private:
   static constexpr std::uint64_t kNothing = 0;
@@ -154,6 +156,7 @@ class Snapshots {
   base::AtomicWord<std::uint64_t> covered_;
   alignas(64) base::AtomicWord<std::uint64_t> requested_;
   base::AtomicWord<std::uint64_t> troubles_;
+  base::AtomicWord<std::uint32_t> has_ended_;
   base::WaitPoint published_;
   mutable std::mutex mutex_;
 

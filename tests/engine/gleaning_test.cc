@@ -409,6 +409,32 @@ TEST(GleaningTest, a_try_that_found_no_memory_gives_no_more_tries_to_conflicts) 
   EXPECT_EQ(calls, 2);
 }
 
+// Goal: who waits for a glean is not forgotten by close(). Method: one asks for a glean while the
+// one before is held, which ends when the database is being closed.
+TEST(GleaningTest, who_waits_for_a_glean_hears_that_the_database_was_closed) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "row"); }));
+  std::atomic<bool> is_held{false};
+  const auto hold = [&](const GleanProgress&) {
+    is_held = true;
+    while (db->new_session().code() != ErrorCode::kClosed) base::system_sleep_us(1'000);
+  };
+  std::thread first([&] { must(db->glean(hold)); });
+  while (!is_held) base::system_sleep_us(1'000);
+  std::thread second([&] { EXPECT_EQ(db->glean().code(), ErrorCode::kClosed); });
+  std::thread third([&] {
+    const Epoch current = db->stats().current_epoch;
+    const SnapshotOptions options{.at_least = current, .timeout_us = 600'000'000};
+    EXPECT_EQ(db->snapshot([](Txn&) { return Status(); }, options).code(), ErrorCode::kClosed);
+  });
+  base::system_sleep_us(100'000);
+  must(db->close());
+  first.join();
+  second.join();
+  third.join();
+}
+
 // Ten times as many rows as there is memory for, and each is read back.
 TEST(GleaningTest, a_database_may_be_much_larger_than_its_memory) {
   Options options = small_options("");

@@ -263,6 +263,8 @@ TEST_F(SnapshotsTest, WhoWaitsHearsOfWhatFailsMeanwhile) {
   EXPECT_EQ(snapshots_.wait_covered(Epoch(31), 1'000'000).code(), ErrorCode::kIoError);
   snapshots_.set_gleaner(nullptr);
   runtime_.stop(&gleaner);
+  snapshots_.end();
+  EXPECT_EQ(snapshots_.wait_covered(Epoch(31), 1'000'000).code(), ErrorCode::kClosed);
 }
 
 // ---- threads ---------------------------------------------------------------------------------
