@@ -392,7 +392,8 @@ Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
   set_manifest(*manifest);
   publish(*manifest);
   FOEDUS_SYNC_POINT("gleaning:moved");
-  return install(*manifest, Drop::kNone, report);
+  GleanReport second;  // nothing is dropped: what was kept and spared is what the first one says
+  return install(*manifest, Drop::kNone, &second);
 }
 
 // What recovery, whose end others wait for, has left to the running database.
