@@ -409,6 +409,23 @@ TEST(GleaningTest, a_try_that_found_no_memory_gives_no_more_tries_to_conflicts) 
   EXPECT_EQ(calls, 2);
 }
 
+// A snapshot is read without memory for volatile pages: none is made for it.
+TEST(GleaningTest, the_function_of_a_snapshot_runs_once) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  for (std::uint32_t i = 0; i < 4'000; ++i) {
+    must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), std::string(1'000, 'r')); }));
+  }
+  int calls = 0;
+  const Status status = db->snapshot([&](Txn&) -> Status {
+    ++calls;
+    return Status(ErrorCode::kOutOfMemory);
+  });
+  EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(db->stats().gleans, 0u);
+}
+
 // Goal: who waits for a glean is not forgotten by close(). Method: one asks for a glean while the
 // one before is held, which ends when the database is being closed.
 TEST(GleaningTest, who_waits_for_a_glean_hears_that_the_database_was_closed) {
