@@ -96,7 +96,8 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
   });
   const std::lock_guard lock(mutex_);
   if (answered_ < request) return Status::error(ErrorCode::kClosed, "the database was closed");
-  if (!answer_.is_ok()) return answer_;
+  // A later one may have failed since.
+  if (fulfilled_ < request) return answer_;
   return report_;
 }
 
@@ -213,6 +214,7 @@ void Gleaning::answer(std::uint64_t request, Status status) noexcept {
   {
     const std::lock_guard lock(mutex_);
     answered_ = request;
+    if (status.is_ok()) fulfilled_ = request;
     answer_ = std::move(status);
     if (progress_request_ <= request) progress_ = nullptr;  // who is answered goes
   }

@@ -148,6 +148,7 @@ class Gleaning final : public base::Task {
   std::optional<snapshot::Manifest> manifest_;  // the newest one
   std::uint64_t requested_ = 0;                 // number of the last request
   std::uint64_t answered_ = 0;                  // requests up to this one are
+  std::uint64_t fulfilled_ = 0;                 // gleans were made for requests up to this one
   bool has_ended_ = false;                      // the others will not be
   Status answer_;
   GleanReport report_;  // of the last glean
