@@ -173,9 +173,6 @@ Status Engine::close() {
     const std::lock_guard lock(home_->mutex);
     home_->engine = nullptr;
   }
-  for (const auto& session : sessions_) {
-    FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
-  }
   if (gleaning_ != nullptr) {
     snapshots_->set_gleaner(nullptr);
     recovery_.give_up();
@@ -188,6 +185,10 @@ Status Engine::close() {
   Status status;
   if (log_ != nullptr) status = base::catching([this] { return log_->close(); });
   if (!may_have_commits) status = {};
+  // Behind the last callback (L26), which may have run a transaction.
+  for (const auto& session : sessions_) {
+    FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
+  }
   stop_tasks();
   return status;
 }

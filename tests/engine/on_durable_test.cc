@@ -87,5 +87,28 @@ TEST(OnDurableTest, a_callback_may_run_a_transaction) {
   }
 }
 
+// Goal: a transaction of a callback may still be open when the database is closed. Method: it is
+// until close() has begun.
+TEST(OnDurableTest, a_callback_may_be_in_a_transaction_when_the_database_is_closed) {
+  TestDatabase db(patient());
+  const Masstree tree = must(db->open_masstree("tree"));
+  Ticket ticket;
+  must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "row"); }, {.ticket = &ticket}));
+  std::atomic<bool> is_inside{false};
+  ticket.on_durable([&](const Status& status) {
+    must(status);
+    const Status ended = db->transact([&](Txn& txn) -> Status {
+      is_inside = true;
+      while (db->new_session().code() != ErrorCode::kClosed) base::system_sleep_us(1'000);
+      base::system_sleep_us(20'000);
+      return txn.put(tree, "k", "again");
+    });
+    EXPECT_TRUE(ended.is_ok() || ended.code() == ErrorCode::kClosed) << ended.message();
+  });
+  must(ticket.wait_durable());
+  wait_for(is_inside);
+  must(db->close());
+}
+
 }  // namespace
 }  // namespace foedus
