@@ -171,7 +171,10 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   } const in_transact(session);
 
   TxnOptions try_options = options;
-  std::uint32_t tries_for_room = engine_->gleaning() == nullptr ? 0 : kTriesForRoom;
+  // Others take no volatile page: there is nothing that a glean could do for them.
+  const bool may_take_pages = options.isolation == Isolation::kSerializable;
+  std::uint32_t tries_for_room =
+      may_take_pages && engine_->gleaning() != nullptr ? kTriesForRoom : 0;
   for (std::uint32_t tries = 1;; ++tries) {
     try_options.is_retry = tries > 1;
     FOEDUS_CHECK(base::catching([&] { return session->begin(try_options); }));
@@ -201,7 +204,8 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
       base::trying([&] { is_room = engine_->gleaning()->make_room(); });
       if (is_room) continue;
     }
-    if (status.code() != ErrorCode::kConflict || tries == options.tries_max) return status;
+    // Beyond it where tries that found no memory were made again.
+    if (status.code() != ErrorCode::kConflict || tries >= options.tries_max) return status;
     session->back_off(tries);
   }
 }

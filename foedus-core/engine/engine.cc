@@ -173,20 +173,22 @@ Status Engine::close() {
     const std::lock_guard lock(home_->mutex);
     home_->engine = nullptr;
   }
-  for (const auto& session : sessions_) {
-    FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
-  }
   if (gleaning_ != nullptr) {
     snapshots_->set_gleaner(nullptr);
     recovery_.give_up();
     runtime_->stop(brake_.get());
     runtime_->stop(gleaning_.get());
+    gleaning_->end();
   }
   const bool may_have_commits = is_recovered();
   recovered_in_.store_release(0);  // order: release, as above; recovery sets it no more
   Status status;
   if (log_ != nullptr) status = base::catching([this] { return log_->close(); });
   if (!may_have_commits) status = {};
+  // Behind the last callback (L26), which may have run a transaction.
+  for (const auto& session : sessions_) {
+    FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
+  }
   stop_tasks();
   return status;
 }

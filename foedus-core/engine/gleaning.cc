@@ -92,11 +92,22 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
   nudge();
   engine_->runtime().wait(&finished_, base::Runtime::kForever, [&] {
     const std::lock_guard lock(mutex_);
-    return answered_ >= request;
+    return answered_ >= request || has_ended_;
   });
   const std::lock_guard lock(mutex_);
-  if (!answer_.is_ok()) return answer_;
+  if (answered_ < request) return Status::error(ErrorCode::kClosed, "the database was closed");
+  // A later one may have failed since.
+  if (fulfilled_ < request) return answer_;
   return report_;
+}
+
+void Gleaning::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+  }
+  engine_->runtime().wake(&finished_);
+  engine_->snapshots().end();
 }
 
 bool Gleaning::make_room() {
@@ -203,6 +214,7 @@ void Gleaning::answer(std::uint64_t request, Status status) noexcept {
   {
     const std::lock_guard lock(mutex_);
     answered_ = request;
+    if (status.is_ok()) fulfilled_ = request;
     answer_ = std::move(status);
     if (progress_request_ <= request) progress_ = nullptr;  // who is answered goes
   }
@@ -382,7 +394,8 @@ Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
   set_manifest(*manifest);
   publish(*manifest);
   FOEDUS_SYNC_POINT("gleaning:moved");
-  return install(*manifest, Drop::kNone, report);
+  GleanReport second;  // nothing is dropped: what was kept and spared is what the first one says
+  return install(*manifest, Drop::kNone, &second);
 }
 
 // What recovery, whose end others wait for, has left to the running database.

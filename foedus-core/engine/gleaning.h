@@ -65,6 +65,9 @@ class Gleaning final : public base::Task {
   // Memory for volatile pages is spent: the same, and waits until the dropped pages may be used
   // again. True: there is more room than before.
   bool make_room();
+  // No step follows: who waits for a glean that was not made gets kClosed, as who asks from now on.
+  // After the task was stopped.
+  void end();
   // Bytes of log that no snapshot covers; what was found at open not counted.
   std::uint64_t log_behind() const;
   // That a glean of so much log is expected to write.
@@ -145,6 +148,8 @@ class Gleaning final : public base::Task {
   std::optional<snapshot::Manifest> manifest_;  // the newest one
   std::uint64_t requested_ = 0;                 // number of the last request
   std::uint64_t answered_ = 0;                  // requests up to this one are
+  std::uint64_t fulfilled_ = 0;                 // gleans were made for requests up to this one
+  bool has_ended_ = false;                      // the others will not be
   Status answer_;
   GleanReport report_;  // of the last glean
   const GleanProgressSink* progress_ = nullptr;  // of a request that is not answered

@@ -81,7 +81,8 @@ Status fill_in_glean(Options* options) {
   if (glean.mappers == 0) glean.mappers = options->socs;
   if (glean.reducers == 0) glean.reducers = std::max(options->socs, 2u);
   FOEDUS_CHECK(in_range("glean.cache_bytes", glean.cache_bytes, cache_min, all));
-  if (glean.cache_bytes + glean.memory_bytes > all / 4 * 3) {
+  const std::uint64_t most = all / 4 * 3;
+  if (glean.memory_bytes > most || glean.cache_bytes > most - glean.memory_bytes) {
     return Status::error(ErrorCode::kInvalidArgument,
                          "glean.cache_bytes (" + std::to_string(glean.cache_bytes) +
                              ") and glean.memory_bytes (" + std::to_string(glean.memory_bytes) +

@@ -102,17 +102,36 @@ void Snapshots::request(Epoch epoch) {
 
 Status Snapshots::wait_covered(Epoch epoch, std::uint64_t timeout_us) {
   if (covered() >= epoch) return {};
-  request(epoch);
-  const bool is_ready = runtime_->wait(&published_, timeout_us, [&] {
-    // order: acquire, pairs with set_trouble().
-    return covered() >= epoch || is_troubled_.load_acquire() != 0;
-  });
-  if (covered() >= epoch) return {};
-  Status status = is_ready ? trouble() : Status();
-  if (!status.is_ok()) return status;
+  const std::uint64_t begin_us = runtime_->now_us();
+  for (;;) {
+    // order: acquire twice, pairs with set_trouble() and end(). Before the request, so that the
+    // failure of a glean that it begins is counted.
+    const std::uint64_t troubles = troubles_.load_acquire();
+    const auto is_over = [&] {
+      return covered() >= epoch || troubles_.load_acquire() != troubles ||
+             has_ended_.load_acquire() != 0;
+    };
+    request(epoch);
+    const std::uint64_t spent_us = runtime_->now_us() - begin_us;
+    const bool is_ready =
+        runtime_->wait(&published_, timeout_us - std::min(timeout_us, spent_us), is_over);
+    if (covered() >= epoch) return {};
+    // order: acquire, as above.
+    if (has_ended_.load_acquire() != 0) {
+      return Status::error(ErrorCode::kClosed, "the database was closed");
+    }
+    if (!is_ready) return not_covered(epoch);
+    Status status = trouble();
+    if (!status.is_ok()) return status;  // ok: the glean after it made one of an older epoch
+  }
+}
+
+Status Snapshots::not_covered(Epoch epoch) const {
+  const Status failed = trouble();
   return Status::error(ErrorCode::kTimeout,
                        "no snapshot covers epoch " + std::to_string(epoch.number()) +
-                           " yet; the newest covers epoch " + std::to_string(covered().number()));
+                           " yet; the newest covers epoch " + std::to_string(covered().number()) +
+                           (failed.is_ok() ? "" : "; the last glean failed: " + failed.message()));
 }
 
 std::vector<SnapshotInfo> Snapshots::list() const {
@@ -149,8 +168,7 @@ void Snapshots::publish(snapshot::Manifest manifest) {
     set_list_locked(std::move(list));
     has_more_ = true;
     trouble_ = {};
-    // order: release twice: whoever sees one of them finds the snapshot in the list.
-    is_troubled_.store_release(0);
+    // order: release: whoever sees it finds the snapshot in the list.
     covered_.store_release(covered.number());
   }
   runtime_->wake(&published_);
@@ -252,9 +270,15 @@ void Snapshots::set_trouble(const Status& trouble) {
   {
     const std::lock_guard lock(mutex_);
     trouble_ = trouble;
-    // order: release, pairs with wait_covered(); the status itself is read under the mutex.
-    is_troubled_.store_release(trouble.is_ok() ? 0 : 1);
+    // order: relaxed, changed under the mutex only; release, pairs with wait_covered(). The status
+    // itself is read under the mutex.
+    if (!trouble.is_ok()) troubles_.store_release(troubles_.load_relaxed() + 1);
   }
+  runtime_->wake(&published_);
+}
+
+void Snapshots::end() {
+  has_ended_.store_release(1);  // order: release, pairs with wait_covered()
   runtime_->wake(&published_);
 }
 

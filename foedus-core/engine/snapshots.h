@@ -9,6 +9,7 @@
 //   reading[i]  session i                   expire()   0; kChoosing; or the number of a snapshot
 //   covered_    publish()                   waiters    newest epoch that a snapshot covers
 //   requested_  request()                   gleaner    newest epoch that somebody waits for
+//   troubles_   set_trouble()               waiters    how often a glean has failed
 //
 //   E20 What a session reads stays: its snapshot object here, and its manifest, of which expire()
 //       says that it may go. A session stores kChoosing in its word, fences, loads the list, and
@@ -82,7 +83,8 @@ class Snapshots {
   }
 
   // Returns once a snapshot covers `epoch`, for which it asks the gleaner. kTimeout; the error of
-  // set_trouble(). Any thread. REQUIRES: `epoch` is durable, or the clock was asked for it.
+  // set_trouble(), if that is called meanwhile: what failed before the call is tried again on its
+  // account. kClosed. Any thread. REQUIRES: `epoch` is durable, or the clock was asked for it.
   Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
   Epoch covered() const {
     // order: acquire, pairs with publish(): who sees it finds the snapshot in the list.
@@ -115,6 +117,8 @@ class Snapshots {
   bool is_awaited() const { return requested() > covered(); }
   // Why there will be no next snapshot for now, told to all who wait; or ok.
   void set_trouble(const Status& trouble);
+  // There will be none any more: nobody waits from now on.
+  void end();
 
  private:
   static constexpr std::uint64_t kNothing = 0;
@@ -139,6 +143,7 @@ class Snapshots {
   void pass_over_locked();
   Readers look_at_readers() const;
   Status trouble() const;
+  Status not_covered(Epoch epoch) const;
 
   // Constant after construction.
   base::Runtime* const runtime_;
@@ -150,7 +155,8 @@ class Snapshots {
   alignas(64) base::AtomicWord<const List*> list_;
   base::AtomicWord<std::uint64_t> covered_;
   alignas(64) base::AtomicWord<std::uint64_t> requested_;
-  base::AtomicWord<std::uint32_t> is_troubled_;
+  base::AtomicWord<std::uint64_t> troubles_;
+  base::AtomicWord<std::uint32_t> has_ended_;
   base::WaitPoint published_;
   mutable std::mutex mutex_;
 

@@ -27,6 +27,10 @@ auto operation(EngineSession* session, Function&& function) -> std::invoke_resul
   }
 }
 
+[[gnu::cold]] inline Status no_storage() {
+  return Status::error(ErrorCode::kInvalidArgument, "a handle of no storage");
+}
+
 // The checks of an operation. On success `context` and `control` are set.
 class Call {
  public:
@@ -52,9 +56,8 @@ class Call {
       return Status::error(ErrorCode::kClosed, "the transaction has ended");
     }
     FOEDUS_CHECK(session_->engine().check_process());
-    if (control_ == nullptr) [[unlikely]] {
-      return Status::error(ErrorCode::kInvalidArgument, "a handle of no storage");
-    }
+    if (control_ == nullptr) [[unlikely]]
+      return no_storage();
     if (context().is_doomed()) [[unlikely]] {
       return context().conflict(ConflictReason::kNone, nullptr);
     }

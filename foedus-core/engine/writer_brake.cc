@@ -57,8 +57,10 @@ void WriterBrake::wait(std::uint64_t wait_us) {
   if (wait_us != kStop) {
     runtime.pause(wait_us);
   } else {
-    // order: relaxed, a hint.
-    while (wait_us_.load_relaxed() == kStop) runtime.pause(kWaitUsMax);
+    // order: relaxed, a hint. One that close() left behind holds nobody up.
+    while (wait_us_.load_relaxed() == kStop && engine_->check_open().is_ok()) {
+      runtime.pause(kWaitUsMax);
+    }
   }
   waited_us_.fetch_add_relaxed(runtime.now_us() - begin_us);  // order: relaxed, a statistic
 }

@@ -4,7 +4,8 @@
 //
 //   E18 Writers wait at begin(), where they have no lock and no pin: nothing that the gleaner waits
 //       for can be waiting for them. Nobody waits for a gleaner, or for a log, that has failed, nor
-//       for a glean that nothing begins: it is due where the pressure of the log begins.
+//       for a glean that nothing begins: it is due where the pressure of the log begins. Nobody
+//       waits at the bound once close() has begun.
 //
 //   pressure   0 .. 1 from half of the log's bound to the bound, in bytes or in the pages that they
 //              are expected to write, and from four fifths of the memory of volatile pages to all

@@ -21,6 +21,7 @@ DurabilityWaits::DurabilityWaits(base::Runtime* runtime, bool always_durable)
     : runtime_(runtime), durable_(always_durable ? Epoch::kMax : 0) {}
 
 DurabilityWaits::~DurabilityWaits() {
+  stop();
   fail(Status::error(ErrorCode::kClosed, "the database was closed"));
 }
 
@@ -72,21 +73,71 @@ void DurabilityWaits::on_durable(Epoch epoch, Callback callback) {
   callback(status);
 }
 
+// ---- callbacks
+// -----------------------------------------------------------------------------------
+
+void DurabilityWaits::start() {
+  runtime_->start(&teller_);
+  const std::lock_guard lock(mutex_);
+  has_teller_ = true;
+}
+
+void DurabilityWaits::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_teller_) return;
+    has_teller_ = false;
+  }
+  runtime_->stop(&teller_);
+  call_due();
+}
+
+void DurabilityWaits::tell() {
+  bool has_teller;
+  {
+    const std::lock_guard lock(mutex_);
+    has_teller = has_teller_;
+  }
+  if (has_teller) {
+    runtime_->notify(&teller_);
+  } else {
+    call_due();
+  }
+}
+
+// In the order of epochs. A callback for which there is no memory was called, too (L8).
+void DurabilityWaits::call_due() {
+  for (;;) {
+    CallbackTable::node_type next;
+    Status status;
+    {
+      const std::lock_guard lock(mutex_);
+      if (due_.empty()) status = trouble_status_;
+      CallbackTable& from = due_.empty() ? left_ : due_;
+      if (from.empty()) return;
+      next = from.extract(from.begin());
+    }
+    for (const Callback& callback : next.mapped()) base::trying([&] { callback(status); });
+  }
+}
+
+// ---- log
+// -----------------------------------------------------------------------------------------
+
 void DurabilityWaits::announce(Epoch epoch) {
-  std::map<std::uint64_t, std::vector<Callback>> ready;
+  bool is_any_due = false;
   {
     const std::lock_guard lock(mutex_);
     if (is_durable(epoch) || has_failed()) return;
     // order: release, pairs with durable(): the device has all of it.
     durable_.store_release(epoch.number());
     while (!callbacks_.empty() && callbacks_.begin()->first <= epoch.number()) {
-      ready.insert(callbacks_.extract(callbacks_.begin()));
+      due_.insert(callbacks_.extract(callbacks_.begin()));
+      is_any_due = true;
     }
   }
   runtime_->wake(&moved_);
-  for (const auto& entry : ready) {
-    for (const Callback& callback : entry.second) callback(Status());
-  }
+  if (is_any_due) tell();
 }
 
 void DurabilityWaits::set_out_of_space(const Status& status) {
@@ -102,18 +153,15 @@ void DurabilityWaits::set_out_of_space(const Status& status) {
 
 void DurabilityWaits::fail(const Status& status) {
   FOEDUS_INVARIANT(!status.is_ok());
-  std::map<std::uint64_t, std::vector<Callback>> left;
   {
     const std::lock_guard lock(mutex_);
     if (has_failed()) return;
     trouble_status_ = status;
     trouble_.store_release(kFailed);  // order: release, pairs with has_failed()
-    left.swap(callbacks_);
+    left_.swap(callbacks_);
   }
   runtime_->wake(&moved_);
-  for (const auto& entry : left) {
-    for (const Callback& callback : entry.second) callback(status);
-  }
+  tell();
 }
 
 }  // namespace foedus::internal

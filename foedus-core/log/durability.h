@@ -9,6 +9,8 @@
 //       only upwards, and waiters are woken and callbacks called after it has moved.
 //   L8  A callback is called exactly once: it is taken out of the table under the mutex under which
 //       durable moves, and put in only if durable, looked at under that mutex, is below its epoch.
+//   L26 While the log runs, callbacks are called by a task of their own: who announces may be a
+//       user who does the logger's work (Runtime::help()), within transact() and with locks.
 
 #include <cstdint>
 #include <functional>
@@ -59,6 +61,11 @@ class DurabilityWaits {
 
   // ---- log -----------------------------------------------------------------------------------
 
+  // L26. Throws as Runtime::start() does.
+  void start();
+  // What is due or left is called by this thread, and later on by who announces or fails.
+  void stop();
+
   // All up to `epoch` is on the device. Wakes and calls. Any logger; a smaller epoch than one that
   // was announced is ignored.
   void announce(Epoch epoch);
@@ -78,12 +85,31 @@ class DurabilityWaits {
 
  private:
   enum Trouble : std::uint32_t { kNone = 0, kOutOfSpace = 1, kFailed = 2 };
+  using CallbackTable = std::map<std::uint64_t, std::vector<Callback>>;  // by epoch
+
+  class Teller final : public base::Task {
+   public:
+    explicit Teller(DurabilityWaits* waits) : waits_(waits) {}
+    const char* name() const override { return "foedus-tell"; }
+    std::uint64_t step() override {
+      waits_->call_due();
+      return kUntilNotified;
+    }
+
+   private:
+    DurabilityWaits* const waits_;
+  };
+
+  // By the teller, if it runs, else in this thread.
+  void tell();
+  void call_due();
 
   // Constant after set_clock().
   base::Runtime* const runtime_;
   const std::uint64_t generation_ = base::process_generation();
   epoch::EpochClock* clock_ = nullptr;
   std::vector<base::Task*> helped_;
+  Teller teller_{this};
 
   // Own synchronization.
   alignas(64) base::AtomicWord<std::uint64_t> durable_;
@@ -93,7 +119,10 @@ class DurabilityWaits {
 
   // Guarded by mutex_.
   Status trouble_status_;
-  std::map<std::uint64_t, std::vector<Callback>> callbacks_;  // by epoch
+  CallbackTable callbacks_;  // of epochs that are not durable
+  CallbackTable due_;        // of those that are: to be called
+  CallbackTable left_;       // of those that will not be: to be called with the trouble
+  bool has_teller_ = false;  // it runs
 };
 
 }  // namespace foedus::internal

@@ -124,6 +124,7 @@ Status Log::start(epoch::EpochClock* clock) {
   const std::uint64_t first_mark = clock->current().previous().number();
   FOEDUS_TRY(auto segments, directory_->begin_incarnation(options_.socs, first_mark));
   durability_.announce(Epoch(first_mark));
+  durability_.start();
   for (std::uint32_t soc = 0; soc < options_.socs; ++soc) {
     loggers_[soc]->begin(clock, std::move(segments[soc]));
   }
@@ -153,6 +154,7 @@ Status Log::close() {
     status = base::out_of_memory(thrown);
   }
   durability_.fail(Status::error(ErrorCode::kClosed, "the database was closed"));
+  durability_.stop();
   return status;
 }
 

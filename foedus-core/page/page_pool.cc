@@ -297,7 +297,8 @@ bool PagePool::warm(std::uint32_t soc, std::uint64_t pages) {
 }
 
 std::uint64_t PagePool::reserve(std::uint64_t bytes) {
-  const std::uint64_t pages = (bytes / soc_count_ + kPageBytes - 1) / kPageBytes;
+  const std::uint64_t share = bytes / soc_count_;
+  const std::uint64_t pages = share / kPageBytes + (share % kPageBytes != 0);
   std::uint64_t backed = 0;
   for (std::uint32_t soc = 0; soc < soc_count_; ++soc) {
     while (warm(soc, pages)) {

@@ -79,6 +79,7 @@ TEST(DatabaseTest, options_out_of_range_are_named) {
   refused([](Options& o) { o.log_segment_bytes = 1; }, "log_segment_bytes");
   refused([](Options& o) { o.sessions_max = 0; }, "sessions_max");
   refused([](Options& o) { o.epoch_interval_us = 1; }, "epoch_interval_us");
+  refused([](Options& o) { o.glean.memory_bytes = ~std::uint64_t{0}; }, "glean.memory_bytes");
 }
 
 TEST(DatabaseTest, storage_of_another_shape_is_refused) {
@@ -126,6 +127,24 @@ TEST(DatabaseTest, keys_and_payloads_over_their_limits_are_refused) {
       return {};
     }));
   }
+}
+
+// Also where the size of a payload is looked at first.
+TEST(DatabaseTest, handles_of_no_storage_are_refused) {
+  TestDatabase db;
+  must(db->transact([](Txn& txn) -> Status {
+    EXPECT_EQ(txn.put(Array(), 0, "row").code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.put(Array(), 0, "").code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.get_as<int>(Array(), 0).code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.increment(Array(), 0, 0, 1).code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.put(Masstree(), "k", "row").code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.get_as<int>(Hash(), "k").code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(txn.append(Sequential(), "row").code(), ErrorCode::kInvalidArgument);
+    EXPECT_TRUE(txn.scan(Masstree(), {}, {}).failure().has_value());
+    EXPECT_TRUE(txn.scan(Sequential()).failure().has_value());
+    return {};
+  }));
+  EXPECT_EQ(Array().records(), 0u);
 }
 
 TEST(DatabaseTest, large_payloads_come_back) {
@@ -319,6 +338,16 @@ TEST(DatabaseTest, several_databases_in_one_process_are_apart) {
   }));
   EXPECT_EQ(must(one->transact([&](Txn& txn) { return txn.get(first, "k"); })), "one");
   EXPECT_EQ(must(two->transact([&](Txn& txn) { return txn.get(second, "k"); })), "two");
+}
+
+// However much is asked for, what there may be is backed.
+TEST(DatabaseTest, memory_is_reserved_up_to_its_bound) {
+  Options options = small_options("");
+  options.memory_bytes = 64u << 20;
+  TestDatabase db(options);
+  const std::uint64_t all = db->reserve_memory(std::uint64_t{1} << 40);
+  EXPECT_GT(all, 4u << 20);
+  EXPECT_EQ(db->reserve_memory(~std::uint64_t{0}), all);
 }
 
 // memory_bytes is a bound: where nothing can be dropped, writers get an error, and reads go on.

@@ -87,6 +87,63 @@ TEST(DeviceFailureTest, a_full_device_is_no_crash) {
   must(db.engine->close());
 }
 
+// The glean that is made for who waits may go well.
+TEST(DeviceFailureTest, who_waits_for_a_snapshot_is_not_told_of_a_glean_that_failed_before) {
+  FailingDevice device;
+  Small db(&device);
+  must(db.put("before", "kept", Durability::kSync));
+  device.fail(Call::kRename, 0, EIO);
+  EXPECT_EQ(db.engine->gleaning()->glean({}).code(), ErrorCode::kIoError);
+  must(db.put("after", "works again", Durability::kSync));
+  Txn txn = must(engine::begin_txn(db.session, {.isolation = Isolation::kSnapshot,
+                                                .at_least = db.engine->durability().durable()}));
+  EXPECT_EQ(must(txn.get(db.tree, "after")), "works again");
+  must(txn.commit());
+  must(db.engine->close());
+}
+
+// Lets the first glean be made, a second after it was asked for, and asks for one that fails.
+class LateGlean final : public base::Task {
+ public:
+  LateGlean(Small* db, FailingDevice* device)
+      : db_(db), device_(device), begin_us_(db->runtime.now_us() + 1'000'000) {
+    db->runtime.starve("foedus-gleaner");
+  }
+  const char* name() const override { return "late"; }
+  std::uint64_t step() override {
+    const std::uint64_t now_us = db_->runtime.now_us();
+    if (now_us < begin_us_) return begin_us_ - now_us;
+    db_->runtime.starve("");
+    while (db_->engine->stats().gleans == 0) db_->runtime.pause(100);
+    must(db_->put("more", "x", Durability::kSync));
+    device_->fail(Call::kRename, 0, EIO);
+    code_ = db_->engine->gleaning()->glean({}).code();
+    return kUntilNotified;
+  }
+  ErrorCode code() const { return code_; }
+
+ private:
+  Small* const db_;
+  FailingDevice* const device_;
+  const std::uint64_t begin_us_;
+  ErrorCode code_ = ErrorCode::kOk;
+};
+
+// Goal: each hears of his own glean. Method: one whose glean was made does not get to look at the
+// answer before the next one has failed.
+TEST(DeviceFailureTest, a_glean_that_fails_is_not_told_to_whom_the_one_before_was_made) {
+  FailingDevice device;
+  Small db(&device);
+  must(db.put("before", "kept", Durability::kSync));
+  LateGlean late(&db, &device);
+  db.runtime.start(&late);
+  const Result<GleanReport> report = db.engine->gleaning()->glean({});
+  EXPECT_TRUE(report.is_ok()) << report.status().message();
+  EXPECT_EQ(late.code(), ErrorCode::kIoError);
+  db.runtime.stop(&late);
+  must(db.engine->close());
+}
+
 // Goal: a create that was told of a full device leaves no second one behind: its record is in the
 // ring and reaches the device later.
 TEST(DeviceFailureTest, a_create_that_found_no_room_is_finished_by_the_next_one) {

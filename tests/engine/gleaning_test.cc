@@ -390,6 +390,68 @@ TEST(GleaningTest, pages_in_use_are_spared_where_memory_asks_for_room) {
   EXPECT_EQ(must(db->glean()).pages_spared, 0u) << "a glean that was asked for spares none";
 }
 
+// Goal: tries_max is a bound also where a try found no memory and was made again. Method: one try,
+// of a function that says so at first, and then conflicts for as long as it is called.
+TEST(GleaningTest, a_try_that_found_no_memory_gives_no_more_tries_to_conflicts) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  for (std::uint32_t i = 0; i < 4'000; ++i) {  // more pages than the gleaner keeps for itself
+    must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), std::string(1'000, 'r')); }));
+  }
+  int calls = 0;
+  const Status status = db->transact(
+      [&](Txn&) -> Status {
+        if (++calls == 1) return Status(ErrorCode::kOutOfMemory);
+        return calls < 20 ? Status::conflict(ConflictReason::kRecordChanged) : Status();
+      },
+      {.tries_max = 1});
+  EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
+  EXPECT_EQ(calls, 2);
+}
+
+// A snapshot is read without memory for volatile pages: none is made for it.
+TEST(GleaningTest, the_function_of_a_snapshot_runs_once) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  for (std::uint32_t i = 0; i < 4'000; ++i) {
+    must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), std::string(1'000, 'r')); }));
+  }
+  int calls = 0;
+  const Status status = db->snapshot([&](Txn&) -> Status {
+    ++calls;
+    return Status(ErrorCode::kOutOfMemory);
+  });
+  EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(db->stats().gleans, 0u);
+}
+
+// Goal: who waits for a glean is not forgotten by close(). Method: one asks for a glean while the
+// one before is held, which ends when the database is being closed.
+TEST(GleaningTest, who_waits_for_a_glean_hears_that_the_database_was_closed) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "row"); }));
+  std::atomic<bool> is_held{false};
+  const auto hold = [&](const GleanProgress&) {
+    is_held = true;
+    while (db->new_session().code() != ErrorCode::kClosed) base::system_sleep_us(1'000);
+  };
+  std::thread first([&] { must(db->glean(hold)); });
+  while (!is_held) base::system_sleep_us(1'000);
+  std::thread second([&] { EXPECT_EQ(db->glean().code(), ErrorCode::kClosed); });
+  std::thread third([&] {
+    const Epoch current = db->stats().current_epoch;
+    const SnapshotOptions options{.at_least = current, .timeout_us = 600'000'000};
+    EXPECT_EQ(db->snapshot([](Txn&) { return Status(); }, options).code(), ErrorCode::kClosed);
+  });
+  base::system_sleep_us(100'000);
+  must(db->close());
+  first.join();
+  second.join();
+  third.join();
+}
+
 // Ten times as many rows as there is memory for, and each is read back.
 TEST(GleaningTest, a_database_may_be_much_larger_than_its_memory) {
   Options options = small_options("");

@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "tests/testing/failing_device.h"
@@ -25,8 +27,11 @@ constexpr std::uint64_t kRows = 1'200;
 using Rows = std::map<std::uint64_t, std::string>;
 
 struct Life {
-  explicit Life(FailingDevice* device) {
+  explicit Life(FailingDevice* device, std::uint64_t memory_bytes = 256u << 20,
+                std::uint32_t volatile_percent = 60) {
     Options options = testing::small_options("/failing");
+    options.memory_bytes = memory_bytes;
+    options.glean.volatile_percent = volatile_percent;
     options.log_buffer_bytes = 256u << 10;
     options.sessions_max = 4;
     options.socs = 1;
@@ -141,6 +146,33 @@ TEST_F(ReclaimAfterOpenTest, recovery_moves_what_no_life_before_had_the_time_for
   EXPECT_GT(errors_, 0);
   Life life(&prepared_);
   ASSERT_NO_FATAL_FAILURE(expect_all(&life));
+}
+
+// Goal: a glean that moves pages installs twice, and tells what the first time was like. Method:
+// more is written than may be volatile, while some rows are in use; gleans begin by themselves, and
+// each leaves some rows in the files of the one before.
+TEST_F(ReclaimAfterOpenTest, what_a_glean_spared_is_told_also_if_it_moved_pages) {
+  static bool has_moved;
+  Life life(&prepared_, 64u << 20, 1);
+  base::set_sync_point_hook(
+      [](const char* at) { has_moved |= std::string_view(at) == "gleaning:moved"; });
+  std::uint64_t moves = 0;
+  std::uint64_t spared = 0;
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    const Stats before = life.engine->stats();
+    has_moved = false;
+    life.write(60 - round % 8 * 5, static_cast<char>('d' + round % 20), &rows_);
+    const Rows used(rows_.begin(), std::next(rows_.begin(), 60));
+    for (int i = 0; i < 20; ++i) life.expect(used);
+    life.runtime.run_for(kLongUs);
+    const Stats after = life.engine->stats();
+    if (!has_moved || after.gleans != before.gleans + 1) continue;
+    ++moves;
+    spared += after.volatile_pages_spared - before.volatile_pages_spared;
+  }
+  base::set_sync_point_hook(nullptr);
+  EXPECT_GT(moves, 0u);
+  EXPECT_GT(spared, 0u);
 }
 
 TEST_F(ReclaimAfterOpenTest, a_power_failure_at_any_call_loses_nothing) {

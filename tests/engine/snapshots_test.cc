@@ -248,6 +248,25 @@ TEST_F(SnapshotsTest, WaitingAsksForASnapshot) {
   runtime_.stop(&gleaner);
 }
 
+// A failure that was told before is no answer: who waits has the snapshot tried again.
+TEST_F(SnapshotsTest, WhoWaitsHearsOfWhatFailsMeanwhile) {
+  snapshots_.set_trouble(Status::error(ErrorCode::kOutOfSpace, "full"));
+  const Status late = snapshots_.wait_covered(Epoch(15), 10'000);
+  EXPECT_EQ(late.code(), ErrorCode::kTimeout);
+  EXPECT_NE(late.message().find("full"), std::string::npos) << late.message();
+  Gleaner gleaner(&runtime_, &snapshots_);
+  runtime_.start(&gleaner);
+  snapshots_.set_gleaner(&gleaner);
+  const Status retried = snapshots_.wait_covered(Epoch(15), 1'000'000);
+  EXPECT_TRUE(retried.is_ok()) << retried.message();
+  gleaner.trouble_ = Status::error(ErrorCode::kIoError, "broken");
+  EXPECT_EQ(snapshots_.wait_covered(Epoch(31), 1'000'000).code(), ErrorCode::kIoError);
+  snapshots_.set_gleaner(nullptr);
+  runtime_.stop(&gleaner);
+  snapshots_.end();
+  EXPECT_EQ(snapshots_.wait_covered(Epoch(31), 1'000'000).code(), ErrorCode::kClosed);
+}
+
 // ---- threads ---------------------------------------------------------------------------------
 
 // Goal: what a session has entered is neither expired nor freed under it. Method: sessions enter

@@ -97,6 +97,30 @@ TEST_F(WriterBrakeTest, writers_stop_when_the_log_will_take_too_many_pages) {
   EXPECT_LE(behind, (8u << 20) + kSlackBytes);
 }
 
+// Goal: close() leaves nobody waiting at the bound. Method: a callback writes, for which close()
+// waits, until it is stopped there; the gleaner goes on when the brake does not look any more.
+TEST_F(WriterBrakeTest, a_callback_that_was_stopped_ends_when_the_database_is_closed) {
+  open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
+  Hold hold("gleaning:covered");
+  Ticket ticket;
+  must((*db_)->transact([&](Txn& txn) { return txn.increment(array_, 0, 0, 1); },
+                        {.ticket = &ticket}));
+  const std::string row(2'000, 's');
+  ticket.on_durable([&](const Status&) {
+    const auto write = [&](Txn& txn) { return txn.put(array_, 0, std::string_view(row)); };
+    while ((*db_)->transact(write).is_ok()) changed_.fetch_add(1);
+  });
+  hold.wait_until_held();
+  for (std::uint64_t before = ~std::uint64_t{0}; changed_ != before || changed_ == 0;) {
+    before = changed_;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  std::thread closer([this] { must((*db_)->close()); });
+  while ((*db_)->new_session().code() != ErrorCode::kClosed) std::this_thread::yield();
+  hold.release();
+  closer.join();
+}
+
 // Goal: log of an epoch that is not over counts as log of no snapshot, whatever the gleaner does
 // meanwhile, and holds up writers; and no glean is made for it. Method: the clock stands still
 // behind a glean, while a thread writes and the gleaner may look as often as it likes.

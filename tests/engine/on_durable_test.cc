@@ -1,0 +1,114 @@
+// ctest-labels: concurrency
+// Who is told that a commit is durable: by whom, and what he may do.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "foedus-core/base/clock.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::small_options;
+using testing::TestDatabase;
+
+// Nothing becomes durable for a second but for who waits, and he does the work in his own thread:
+// his log has one logger.
+Options patient() {
+  Options options = small_options("");
+  options.socs = 1;
+  options.epoch_interval_us = 1'000'000;
+  return options;
+}
+
+void wait_for(const std::atomic<bool>& told) {
+  while (!told) base::system_sleep_us(100);
+}
+
+// Goal: a user's thread that waits for its own commit does not run what others, or it, have asked
+// to be told: it may hold what that needs.
+TEST(OnDurableTest, callbacks_come_from_a_thread_of_the_engine) {
+  TestDatabase db(patient());
+  const Masstree tree = must(db->open_masstree("tree"));
+  for (unsigned i = 0; i < 20; ++i) {
+    Ticket ticket;
+    must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), "row"); }, {.ticket = &ticket}));
+    const std::thread::id asker = std::this_thread::get_id();
+    bool is_asking = true;  // of the asker's thread
+    std::atomic<bool> told{false};
+    ticket.on_durable([&](const Status& status) {
+      must(status);
+      EXPECT_TRUE(std::this_thread::get_id() != asker || is_asking) << i;
+      told = true;
+    });
+    is_asking = false;
+    must(ticket.wait_durable());
+    wait_for(told);
+  }
+}
+
+// Goal: a callback asks for facts, whatever the database is at: here it makes a storage.
+TEST(OnDurableTest, a_callback_may_ask_for_figures) {
+  TestDatabase db(patient());
+  const Masstree tree = must(db->open_masstree("tree"));
+  for (unsigned i = 0; i < 20; ++i) {
+    Ticket ticket;
+    must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), "row"); }, {.ticket = &ticket}));
+    std::atomic<bool> told{false};
+    ticket.on_durable([&](const Status&) {
+      EXPECT_GE(db->stats().storages.size(), 1u);
+      told = true;
+    });
+    must(db->open_masstree("tree" + std::to_string(i)));
+    wait_for(told);
+  }
+}
+
+// Goal: a callback may run a transaction that does not wait. Method: a thread that waits for the
+// durability of its own is in a transaction as far as its session can tell.
+TEST(OnDurableTest, a_callback_may_run_a_transaction) {
+  TestDatabase db(patient());
+  const Masstree tree = must(db->open_masstree("tree"));
+  for (unsigned i = 0; i < 20; ++i) {
+    Ticket ticket;
+    must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), "row"); }, {.ticket = &ticket}));
+    std::atomic<bool> told{false};
+    ticket.on_durable([&](const Status&) {
+      must(db->transact([&](Txn& txn) { return txn.put(tree, "told", "row"); }));
+      told = true;
+    });
+    must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), "again"); },
+                      {.durability = Durability::kSync}));
+    wait_for(told);
+  }
+}
+
+// Goal: a transaction of a callback may still be open when the database is closed. Method: it is
+// until close() has begun.
+TEST(OnDurableTest, a_callback_may_be_in_a_transaction_when_the_database_is_closed) {
+  TestDatabase db(patient());
+  const Masstree tree = must(db->open_masstree("tree"));
+  Ticket ticket;
+  must(db->transact([&](Txn& txn) { return txn.put(tree, "k", "row"); }, {.ticket = &ticket}));
+  std::atomic<bool> is_inside{false};
+  ticket.on_durable([&](const Status& status) {
+    must(status);
+    const Status ended = db->transact([&](Txn& txn) -> Status {
+      is_inside = true;
+      while (db->new_session().code() != ErrorCode::kClosed) base::system_sleep_us(1'000);
+      base::system_sleep_us(20'000);
+      return txn.put(tree, "k", "again");
+    });
+    EXPECT_TRUE(ended.is_ok() || ended.code() == ErrorCode::kClosed) << ended.message();
+  });
+  must(ticket.wait_durable());
+  wait_for(is_inside);
+  must(db->close());
+}
+
+}  // namespace
+}  // namespace foedus
