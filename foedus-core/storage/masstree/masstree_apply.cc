@@ -70,6 +70,8 @@ void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
   FOEDUS_INVARIANT(!slot.is_layer(), slot.word());
   const log::LogRecord& record = *entry.log;
   const bool whole = record.type == LogRecordType::kPut || record.type == LogRecordType::kErase;
+  // An own put that has become a chain since (relocate()): the part is in there.
+  if (!whole && slot.is_chain()) return;
   std::uint64_t replaced = 0;
   if (whole && slot.is_overflow()) replaced = occ::load_overflow_id(page->payload(slot));
 
