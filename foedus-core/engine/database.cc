@@ -201,7 +201,8 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
       base::trying([&] { is_room = engine_->gleaning()->make_room(); });
       if (is_room) continue;
     }
-    if (status.code() != ErrorCode::kConflict || tries == options.tries_max) return status;
+    // Tries for room may have gone beyond the bound.
+    if (status.code() != ErrorCode::kConflict || tries >= options.tries_max) return status;
     session->back_off(tries);
   }
 }

@@ -55,6 +55,9 @@ Txn::~Txn() {
 
 Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t expected) {
   return base::catching([&]() -> Status {
+    if (internal::StorageAccess::control_of(storage) == nullptr) {
+      return Status::error(ErrorCode::kInvalidArgument, "a handle of no storage");
+    }
     Status status = Status::error(ErrorCode::kInvalidArgument,
                                   "the payload has " + std::to_string(found) +
                                       " bytes, the type " + std::to_string(expected));
