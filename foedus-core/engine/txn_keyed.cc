@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/txn_calls.h"
 #include "foedus-core/storage/hash/hash_snapshot_read.h"
 #include "foedus-core/storage/hash/hash_storage.h"
@@ -90,20 +91,15 @@ Result<std::string> Txn::get(const KeyedStorage& storage, std::string_view key) 
   return engine::operation(session_, [&]() -> Result<std::string> {
     constexpr std::size_t kFirstGuess = 512;
     std::string payload(kFirstGuess, '\0');
-    const auto bytes = [&payload] {
-      return std::as_writable_bytes(std::span<char>(payload.data(), payload.size()));
-    };
-    FOEDUS_TRY(const std::size_t size, get(storage, key, bytes()));
-    if (size <= kFirstGuess) {
+    for (;;) {
+      FOEDUS_TRY(const std::size_t size,
+                 get(storage, key, std::as_writable_bytes(std::span<char>(payload))));
+      const bool is_whole = size <= payload.size();
       payload.resize(size);
-      return payload;
+      if (is_whole) return payload;
+      // It may grow before the next read: of that a commit would tell, but not all reads have one.
+      FOEDUS_SYNC_POINT("txn:get_again");
     }
-    payload.resize(size);
-    // It may have changed between the two reads; then the commit conflicts, but the string must be
-    // sane.
-    FOEDUS_TRY(const std::size_t size_again, get(storage, key, bytes()));
-    payload.resize(std::min(size, size_again));
-    return payload;
   });
 }
 

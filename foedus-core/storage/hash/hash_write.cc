@@ -182,19 +182,35 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
   return unsettled(ctx, control, key);
 }
 
-}  // namespace
+// The record that a call inserted physically.
+struct Placed {
+  page::RecordHeader* record = nullptr;
+  std::uint32_t place = 0;
+};
 
-Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                   std::string_view key, std::string_view payload) {
+// `status`, the error of a write that was not made. Its physical insert has moved the bin's entry
+// along, and no premise says that the key is absent: that becomes a read.
+Status keep_absence(occ::TxnContext& ctx, occ::StorageControl* control, Placed placed,
+                    std::string_view key, Status status) {
+  occ::Found found;
+  do {
+    found = ctx.look_at(control, placed.record, Remember::kAbsence);
+  } while (found == occ::Found::kMoved &&
+           track_moved(ctx.pool(), control, placed.record, &placed.record, &placed.place));
+  if (found == occ::Found::kAbsent) return status;
+  return ctx.conflict(ConflictReason::kRecordChanged, control, key);
+}
+
+Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                       std::string_view key, std::string_view payload, Placed* placed) {
   FOEDUS_CHECK(check_sizes(control, key, payload.size()));
   const std::uint64_t hash = hash_of(key);
   const std::uint32_t room = occ::payload_room_of(payload.size());
-  bool was_missing = false;
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
     Lookup found;
     FOEDUS_CHECK(find_target(ctx, control, mode, key, hash, room, &found));
-    was_missing |= found.is_inserted;
+    if (found.is_inserted) *placed = {found.record, found.place};
     FOEDUS_SYNC_POINT("hash:write_placed");
     // A put after a miss: the own physical insert has moved the bin's entry along, so from now
     // on it is the record that must stay absent (look_at() remembers that). If it is there already,
@@ -206,7 +222,7 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
           control, found.record, is_insert ? Remember::kPresence : Remember::kAbsence);
       if (seen == occ::Found::kMoved) continue;
       if (seen == occ::Found::kConflict) return unsettled(ctx, control, key);
-      if (was_missing && seen == occ::Found::kPresent && !ctx.page_set().is_empty()) {
+      if (placed->record != nullptr && seen == occ::Found::kPresent && !ctx.page_set().is_empty()) {
         return ctx.conflict(ConflictReason::kRecordChanged, control, key);
       }
       if (is_insert && seen == occ::Found::kPresent) return ErrorCode::kAlreadyExists;
@@ -222,6 +238,17 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
     return put_record(ctx, control, found, key, payload, premise);
   }
   return unsettled(ctx, control, key);
+}
+
+}  // namespace
+
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                   std::string_view key, std::string_view payload) {
+  Placed placed;
+  Status status = try_write_whole(ctx, control, mode, key, payload, &placed);
+  if (status.is_ok() || placed.record == nullptr || ctx.page_set().is_empty()) [[likely]]
+    return status;
+  return keep_absence(ctx, control, placed, key, std::move(status));
 }
 
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,

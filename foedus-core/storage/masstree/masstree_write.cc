@@ -1,4 +1,5 @@
 // The operations of transactions: find the record, look at it, remember, add the write.
+#include <cstring>
 #include <string>
 
 #include "foedus-core/base/clock.h"
@@ -120,6 +121,16 @@ Status rewrite(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& s
                        whole.size() > spot.slot.capacity());
 }
 
+// Adds the 64-bit number at `delta` to the one at `at`.
+void add_number(char* at, const char* delta) {
+  std::uint64_t value;
+  std::uint64_t added;
+  std::memcpy(&value, at, sizeof(value));
+  std::memcpy(&added, delta, sizeof(added));
+  value += added;
+  std::memcpy(at, &value, sizeof(value));
+}
+
 // write_at() and increment(): `part` goes to the log, change(bytes) does it to a payload.
 template <typename Change>
 Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
@@ -150,6 +161,65 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
     }
     return ctx.write(type, control, spot.record(), spot.index, key, offset, part,
                      Premise::kPresent);
+  }
+  return unsettled(ctx, control, key);
+}
+
+// The record that a call inserted physically.
+struct Placed {
+  page::RecordHeader* record = nullptr;
+  std::uint32_t place = 0;
+};
+
+// `status`, the error of a write that was not made. Its physical insert has moved the page's entry
+// along, and no premise says that the key is absent: that becomes a read.
+Status keep_absence(occ::TxnContext& ctx, occ::StorageControl* control, Placed placed,
+                    std::string_view key, Status status) {
+  Found found;
+  do {
+    found = ctx.look_at(control, placed.record, Remember::kAbsence);
+  } while (found == Found::kMoved &&
+           track_moved(ctx.pool(), control, placed.record, &placed.record, &placed.place));
+  if (found == Found::kAbsent) return status;
+  return ctx.conflict(ConflictReason::kRecordChanged, control, key);
+}
+
+Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                       std::string_view key, std::string_view payload, Placed* placed) {
+  bool chain = occ::is_overflow(payload.size());
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+    Spot spot;
+    FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
+    if (!spot.found()) {
+      if (mode == WriteMode::kUpdate) return missing(ctx, control, spot);
+      FOEDUS_CHECK(place(ctx, control, key, chain ? 0 : payload.size(), &spot));
+      *placed = {spot.record(), spot.index};
+      FOEDUS_SYNC_POINT("masstree:write_placed");
+    }
+    // A put after a miss: the own physical insert has moved the page's entry along, so from now
+    // on it is the record that must stay absent (look_at() remembers that). If it is there already,
+    // another transaction has committed to it in between, which no entry shows any more.
+    if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
+      const Found found = ctx.look_at(
+          control, spot.record(),
+          mode == WriteMode::kInsert ? Remember::kPresence : Remember::kAbsence);
+      if (found == Found::kMoved) continue;
+      if (found == Found::kConflict) break;
+      if (placed->record != nullptr && found == Found::kPresent && !ctx.page_set().is_empty()) {
+        return ctx.conflict(ConflictReason::kRecordChanged, control, key);
+      }
+      if (mode == WriteMode::kInsert && found == Found::kPresent) {
+        return ErrorCode::kAlreadyExists;
+      }
+      if (mode == WriteMode::kUpdate && found == Found::kAbsent) return ErrorCode::kNotFound;
+    }
+    if (!chain && spot.slot.capacity() < payload.size()) {
+      bool again = false;
+      FOEDUS_CHECK(make_room(ctx, control, key, spot, payload.size(), &again, &chain));
+      if (again) continue;
+    }
+    return write_payload(ctx, control, spot, key, payload, premise_of(mode), chain);
   }
   return unsettled(ctx, control, key);
 }
@@ -192,43 +262,11 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
 
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                    std::string_view key, std::string_view payload) {
-  bool chain = occ::is_overflow(payload.size());
-  bool was_missing = false;
-  base::SpinWait spin;
-  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
-    Spot spot;
-    FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
-    if (!spot.found()) {
-      if (mode == WriteMode::kUpdate) return missing(ctx, control, spot);
-      FOEDUS_CHECK(place(ctx, control, key, chain ? 0 : payload.size(), &spot));
-      was_missing = true;
-      FOEDUS_SYNC_POINT("masstree:write_placed");
-    }
-    // A put after a miss: the own physical insert has moved the page's entry along, so from now
-    // on it is the record that must stay absent (look_at() remembers that). If it is there already,
-    // another transaction has committed to it in between, which no entry shows any more.
-    if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
-      const Found found = ctx.look_at(
-          control, spot.record(),
-          mode == WriteMode::kInsert ? Remember::kPresence : Remember::kAbsence);
-      if (found == Found::kMoved) continue;
-      if (found == Found::kConflict) break;
-      if (was_missing && found == Found::kPresent && !ctx.page_set().is_empty()) {
-        return ctx.conflict(ConflictReason::kRecordChanged, control, key);
-      }
-      if (mode == WriteMode::kInsert && found == Found::kPresent) {
-        return ErrorCode::kAlreadyExists;
-      }
-      if (mode == WriteMode::kUpdate && found == Found::kAbsent) return ErrorCode::kNotFound;
-    }
-    if (!chain && spot.slot.capacity() < payload.size()) {
-      bool again = false;
-      FOEDUS_CHECK(make_room(ctx, control, key, spot, payload.size(), &again, &chain));
-      if (again) continue;
-    }
-    return write_payload(ctx, control, spot, key, payload, premise_of(mode), chain);
-  }
-  return unsettled(ctx, control, key);
+  Placed placed;
+  Status status = try_write_whole(ctx, control, mode, key, payload, &placed);
+  if (status.is_ok() || placed.record == nullptr || ctx.page_set().is_empty()) [[likely]]
+    return status;
+  return keep_absence(ctx, control, placed, key, std::move(status));
 }
 
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
@@ -242,12 +280,7 @@ Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string
   char part[sizeof(delta)];
   std::memcpy(part, &delta, sizeof(delta));
   return write_part(ctx, control, LogRecordType::kIncrement, key, offset, {part, sizeof(part)},
-                    [delta](char* bytes) {
-                      std::uint64_t value;
-                      std::memcpy(&value, bytes, sizeof(value));
-                      value += static_cast<std::uint64_t>(delta);
-                      std::memcpy(bytes, &value, sizeof(value));
-                    });
+                    [&part](char* bytes) { add_number(bytes, part); });
 }
 
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {

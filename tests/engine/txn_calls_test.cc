@@ -1,0 +1,125 @@
+// ctest-labels: concurrency
+// Calls of transactions at their edges: handles of no storage, the bound of tries, payloads that
+// grow while they are read.
+#include <functional>
+#include <string>
+
+#include "foedus-core/base/sync_point.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::TestDatabase;
+
+TEST(TxnCallsTest, a_handle_of_no_storage_is_refused_by_all) {
+  TestDatabase db;
+  Session session = must(db->new_session());
+  Txn txn = must(session.begin());
+  char bytes[8];
+  const std::span<std::byte> out = std::as_writable_bytes(std::span<char>(bytes));
+  const auto refused = [](const Status& status) {
+    EXPECT_EQ(status.code(), ErrorCode::kInvalidArgument) << status.message();
+    EXPECT_NE(status.message().find("handle of no storage"), std::string::npos)
+        << status.message();
+  };
+  for (const KeyedStorage& none : {KeyedStorage(Masstree()), KeyedStorage(Hash())}) {
+    refused(txn.get(none, "k", out).status());
+    refused(txn.get(none, "k").status());
+    refused(txn.get_as<int>(none, "k").status());
+    refused(txn.get_for_update_as<int>(none, "k").status());
+    refused(txn.read_at(none, "k", 0, out));
+    refused(txn.contains(none, "k").status());
+    ReadRequest request{.key = "k", .out = out};
+    refused(txn.get_many(none, {&request, 1}));
+    txn.prefetch(none, "k");
+    refused(txn.put(none, "k", 1));
+    refused(txn.insert(none, "k", 1));
+    refused(txn.update(none, "k", 1));
+    refused(txn.write_at(none, "k", 0, "v"));
+    refused(txn.increment(none, "k", 0, 1));
+    refused(txn.erase(none, "k"));
+  }
+  const Array array;
+  refused(txn.get(array, 0, out));
+  refused(txn.get_as<int>(array, 0).status());
+  refused(txn.get_for_update(array, 0, out));
+  refused(txn.read_at(array, 0, 0, out));
+  txn.prefetch(array, 0);
+  refused(txn.put(array, 0, 1));
+  refused(txn.put(array, 0, ""));
+  refused(txn.write_at(array, 0, 0, "v"));
+  refused(txn.increment(array, 0, 0, 1));
+  refused(txn.append(Sequential(), "v"));
+  refused(txn.scan(Masstree(), "", "").failure().value());
+  refused(txn.scan(Sequential()).failure().value());
+  must(txn.commit());  // it goes on
+}
+
+// Once the bound is reached by tries for room, conflicts do not go on for ever.
+TEST(TxnCallsTest, tries_for_room_leave_the_bound_of_tries) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  must(db->transact([&](Txn& txn) -> Status {
+    for (std::uint32_t i = 0; i < 300; ++i) {
+      FOEDUS_CHECK(txn.put(tree, key(i), std::string(1000, 'x')));
+    }
+    return {};
+  }));
+  int calls = 0;
+  const Status status = db->transact(
+      [&](Txn&) -> Status {
+        if (++calls == 1) return ErrorCode::kOutOfMemory;  // a glean makes room, and it runs again
+        if (calls > 20) return Status::rolled_back();
+        return Status::conflict(ConflictReason::kRecordChanged);
+      },
+      {.tries_max = 1});
+  EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
+  EXPECT_EQ(calls, 2);
+}
+
+// Runs an action each time that a payload is longer than was thought.
+class AtLongPayload {
+ public:
+  explicit AtLongPayload(std::function<void()> action) {
+    action_ = std::move(action);
+    base::set_sync_point_hook([](const char* place) {
+      if (action_ && std::string_view(place) == "txn:get_again") action_();
+    });
+  }
+  ~AtLongPayload() {
+    base::set_sync_point_hook(nullptr);
+    action_ = nullptr;
+  }
+
+ private:
+  static inline thread_local std::function<void()> action_;
+};
+
+// A dirty read has no commit that would tell that it saw half a payload.
+TEST(TxnCallsTest, a_payload_that_grows_while_it_is_read_is_whole) {
+  TestDatabase db;
+  const Hash hash = must(db->open_hash("hash"));
+  const Masstree tree = must(db->open_masstree("tree"));
+  Session reader = must(db->new_session());
+  Session writer = must(db->new_session());
+  for (const KeyedStorage& storage : {KeyedStorage(hash), KeyedStorage(tree)}) {
+    const auto write = [&](std::size_t bytes) {
+      Txn txn = must(writer.begin());
+      must(txn.put(storage, "k", std::string(bytes, static_cast<char>('a' + bytes / 1000))));
+      must(txn.commit());
+    };
+    write(600);
+    std::size_t bytes = 600;
+    const AtLongPayload long_payload([&] {
+      if (bytes < 5000) write(bytes += 1000);
+    });
+    Txn txn = must(reader.begin({.isolation = Isolation::kDirtyRead}));
+    EXPECT_EQ(must(txn.get(storage, "k")), std::string(5600, 'f'));
+    must(txn.commit());
+  }
+}
+
+}  // namespace
+}  // namespace foedus
