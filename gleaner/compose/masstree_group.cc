@@ -1,5 +1,6 @@
 #include "gleaner/compose/masstree_group.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -44,7 +45,8 @@ MasstreeGroup::Entry& MasstreeGroup::add(unsigned key_class) {
   return entry;
 }
 
-// Of the keys that could come: a slice that ends with zeroes is that of shorter keys, too.
+// Of the keys that could come: a slice that ends with zeroes is that of shorter keys, too; and what
+// the longer one could have more. A layer stays.
 std::uint32_t MasstreeGroup::heap_bytes_of_others() const {
   const auto zero_bytes = static_cast<unsigned>(std::countr_zero(slice_)) / 8;
   unsigned classes = 1u << kRemainderClass;
@@ -53,20 +55,22 @@ std::uint32_t MasstreeGroup::heap_bytes_of_others() const {
   const unsigned shorter = classes & ~(1u << kRemainderClass);
   std::uint32_t bytes = static_cast<std::uint32_t>(std::popcount(shorter)) *
                         storage::masstree::footprint(0, kCapacityMin);
-  if (classes != shorter) bytes += storage::masstree::footprint(kMaxKeyBytes - 8, kCapacityMin);
-  return bytes;
+  if (classes != shorter) return bytes + kLongest;
+  const Entry& longer = entries_[count_ - 1];
+  if (!longer.layer.is_null()) return bytes;
+  return bytes + kLongest - std::min(kLongest, longer.heap_bytes(longer.capacity()));
 }
 
 Status MasstreeGroup::settle(const Composition& composition) {
   FOEDUS_INVARIANT(count_ != 0, slice_);
-  const std::uint32_t room = kRoom - heap_bytes_of_others();
-  for (unsigned i = count_; i-- != 0 && heap_bytes() > room;) {
+  for (unsigned i = count_; i-- != 0 && heap_bytes() + heap_bytes_of_others() > kRoom;) {
     Entry& entry = entries_[i];
     if (entry.capacity() == kCapacityMin) continue;
     FOEDUS_TRY(entry.chain, write_chain(composition, entry.payload));
   }
   heap_bytes_ = heap_bytes();
-  FOEDUS_INVARIANT(heap_bytes_ <= room, slice_, heap_bytes_, room);
+  const std::uint32_t others = heap_bytes_of_others();
+  FOEDUS_INVARIANT(heap_bytes_ + others <= kRoom, slice_, heap_bytes_, others);
   return {};
 }
 

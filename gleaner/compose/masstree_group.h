@@ -68,10 +68,14 @@ class MasstreeGroup {
   static constexpr std::uint32_t kRoom =
       storage::masstree::BorderPage::kBodyBytes -
       storage::masstree::BorderPage::directory_bytes(kEntriesMax);
+  // A record of the longest key. One that is longer than a slice is taken for that, for it may be
+  // erased from a copy of the page, and the longest one come instead.
+  static constexpr std::uint32_t kLongest =
+      storage::masstree::footprint(kMaxKeyBytes - 8, storage::masstree::kCapacityMin);
   // Of heap_bytes_of_others() at most: one of each length, and one that is longer.
   static constexpr std::uint32_t kOthersMax =
       (kEntriesMax - 1) * storage::masstree::footprint(0, storage::masstree::kCapacityMin) +
-      storage::masstree::footprint(kMaxKeyBytes - 8, storage::masstree::kCapacityMin);
+      kLongest;
   static_assert(kOthersMax < kRoom);
   static constexpr std::uint32_t kRoomAlways = kRoom - kOthersMax;
 

@@ -1,5 +1,6 @@
 // Records of one slice are all in one page (M5): what is done about those that want more room than
 // it has, while others take room or give it back.
+#include "foedus-core/page/overflow_page.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
 namespace foedus::testing {
@@ -9,7 +10,9 @@ using MasstreeCrowded = MasstreeTest;
 
 // Keys of which only the length differs: they share a slice.
 std::string zeros(std::size_t bytes) { return std::string(bytes, '\0'); }
-const std::string kLarge(1400, 'l');  // there is no room for a third one
+// With the longest key there is room for two more of these in a page.
+const std::string kLarge(1200, 'l');
+const std::size_t kLongest = kMaxKeyBytes;
 
 // Goal: a record that grows into room which another one took meanwhile becomes a chain. Method: the
 // insert of the other one between the look at the room and the page's lock.
@@ -17,7 +20,7 @@ TEST_F(MasstreeCrowded, room_that_another_takes_meanwhile_is_not_grown_into) {
   begin(0);
   put(0, zeros(1), "small");
   put(0, zeros(2), kLarge);
-  put(0, zeros(9), "behind");
+  put(0, zeros(kLongest), "behind");
   expect_commit(0);
   begin(0);
   const AtSyncPoint other("masstree:room_searched", [&] {
@@ -30,9 +33,35 @@ TEST_F(MasstreeCrowded, room_that_another_takes_meanwhile_is_not_grown_into) {
   expect_commit(0);
   begin(0);
   for (const std::size_t bytes : {1, 2, 3}) EXPECT_EQ(get(0, zeros(bytes)), kLarge) << bytes;
-  EXPECT_EQ(get(0, zeros(9)), "behind");
+  EXPECT_EQ(get(0, zeros(kLongest)), "behind");
   expect_commit(0);
   EXPECT_EQ(verify().records, 4u);
+}
+
+// Goal: a slice always has room for its longest key. Method: two large records beside a short one
+// of the keys that go on; that one is erased and purged, and one of the longest keys comes instead.
+TEST_F(MasstreeCrowded, room_for_the_longest_key_is_kept_where_a_shorter_one_is) {
+  const std::string largest(page::kInlinePayloadBytesMax, 'l');
+  begin(0);
+  put(0, zeros(9), "behind");
+  put(0, zeros(1), largest);
+  put(0, zeros(2), largest);
+  expect_commit(0);
+  begin(0);
+  erase(0, zeros(9));
+  expect_commit(0);
+  begin(0);
+  for (const char* const other : {"a", "b", "c"}) put(0, other, largest);  // the page splits
+  expect_commit(0);
+  begin(0);
+  for (std::size_t bytes = 3; bytes <= 8; ++bytes) put(0, zeros(bytes), largest);
+  put(0, zeros(kLongest), largest);
+  expect_commit(0);
+  begin(0);
+  for (std::size_t bytes = 1; bytes <= 8; ++bytes) EXPECT_EQ(get(0, zeros(bytes)), largest);
+  EXPECT_EQ(get(0, zeros(kLongest)), largest);
+  expect_commit(0);
+  EXPECT_EQ(verify().records, 12u);
 }
 
 // Goal: a put that finds its record purged, and room for a chain only, with own changes to parts of
@@ -46,7 +75,7 @@ TEST_F(MasstreeCrowded, parts_of_a_put_that_has_become_a_chain_are_not_written_o
     ASSERT_TRUE(masstree::write_at(ctx(0), rig_.control(), zeros(1), 1000, "own").is_ok());
     if (again) break;
     begin(1);
-    put(1, zeros(9), "behind");
+    put(1, zeros(kLongest), "behind");
     put(1, zeros(2), kLarge);
     put(1, "other", std::string(900, 'o'));  // the page moves, and the first record is purged
     put(1, zeros(3), kLarge);
@@ -57,7 +86,7 @@ TEST_F(MasstreeCrowded, parts_of_a_put_that_has_become_a_chain_are_not_written_o
   begin(0);
   EXPECT_EQ(get(0, zeros(1)), changed);
   for (const std::size_t bytes : {2, 3}) EXPECT_EQ(get(0, zeros(bytes)), kLarge) << bytes;
-  EXPECT_EQ(get(0, zeros(9)), "behind");
+  EXPECT_EQ(get(0, zeros(kLongest)), "behind");
   EXPECT_EQ(get(0, "other"), std::string(900, 'o'));
   expect_commit(0);
   EXPECT_EQ(verify().records, 5u);
