@@ -119,8 +119,7 @@ class ColdSearch {
     if (followed) take_over(made);
     FOEDUS_SYNC_POINT("hash:before_install");
     const page::DualPageIds after{made->volatile_id(), ids.snapshot_page};
-    page::PageHeader* const locked = holder == nullptr ? nullptr : &holder->header;
-    if (!occ::change_pointer(pointer, locked, ids, after)) {
+    if (!install(pointer, holder, ids, after, made)) {
       ctx_.forget_since(reads, pointers);
       release_page(source_, made);
       return Step::kAgain;
@@ -133,6 +132,19 @@ class ColdSearch {
     }
     *page = made;
     return Step::kDone;
+  }
+
+  // O10. That the pointer is as it was seen does not say that it was so all the time: another bin
+  // may have been installed, written to and dropped since `made` was made. So its birth is read
+  // under the lock that both took (H11).
+  bool install(page::DualPagePointer* pointer, HashInteriorPage* holder,
+               const page::DualPageIds& ids, const page::DualPageIds& after,
+               page::PageHeader* made) {
+    if (holder == nullptr) return pointer->compare_exchange(ids, after);
+    const occ::LockGuard guard(&holder->header.lock);
+    if (holder->header.load_version().is_gone()) return false;
+    if (made->kind == page::PageKind::kHashBin) give_birth(source_, bin_of(made));
+    return pointer->compare_exchange(ids, after);
   }
 
   // Null: TxnContext::no_page() says why. The digits of a pointer whose volatile half is null stay

@@ -20,7 +20,9 @@ namespace {
 
 // The maker may have read the clock just before it moved on.
 bool is_recent(occ::TxnContext& ctx, const BorderPage* page) {
-  return BirthStamp(page->header.kind_word).epoch().next() >= ctx.begin_epoch();
+  // order: relaxed, at least as old as the page's pointer, which was acquired.
+  const BirthStamp birth(birth_word(page).load_relaxed());
+  return birth.epoch().next() >= ctx.begin_epoch();
 }
 
 // Adds entries for the layers that came to be after `observed`. False: one of them has changed.
@@ -82,7 +84,9 @@ occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::
 
 bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page) {
   if (ctx.write_set().is_empty()) return false;
-  return BirthStamp(page->header.kind_word).session() != ctx.session() && is_recent(ctx, page);
+  // order: relaxed, it is constant.
+  const BirthStamp birth(birth_word(page).load_relaxed());
+  return birth.session() != ctx.session() && is_recent(ctx, page);
 }
 
 Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, bool* moved) {

@@ -3,13 +3,44 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "foedus-core/storage/hash/hash_function.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 
 namespace foedus::storage::hash {
 namespace {
+
+// Goal: own writes are seen in a copy that was made before they were. Method: between the making of
+// another session's copy and its install, the bin is made volatile, written to and dropped.
+TEST_F(HashColdTest, OwnWritesAreSeenInACopyThatIsOlderThanThem) {
+  load(kRows);
+  all_.glean();
+  begin(2);  // keeps the pages above
+  occ::ReadRange range;
+  ASSERT_TRUE(get_for_update(all_.session(2).ctx(), all_.control(), key_of(1), &range).is_ok());
+  begin(1);
+  static std::function<void()> at_install;
+  at_install = [&] {
+    for (int i = 0; i < 4; ++i) all_.all().pass_epochs();
+    begin(0);
+    ASSERT_TRUE(put(0, key_of(3), "mine").is_ok());
+    all_.glean();
+  };
+  base::set_sync_point_hook([](const char* place) {
+    if (std::string_view(place) == "hash:before_install") std::exchange(at_install, [] {})();
+  });
+  ASSERT_TRUE(put(1, key_of(3), "theirs").is_ok());
+  base::set_sync_point_hook(nullptr);
+  ASSERT_TRUE(all_.session(0).ctx().is_open());
+  EXPECT_EQ(get(0, key_of(3)), "mine");
+  EXPECT_TRUE(commit(0).is_ok());
+  for (const std::uint32_t session : {1u, 2u}) all_.session(session).rollback();
+  EXPECT_EQ(get_alone(3, key_of(3)), "mine");
+}
 
 TEST_F(HashColdTest, AtRestNoVolatilePageIsLeft) {
   load();

@@ -30,6 +30,27 @@ class MasstreeColdDropTest : public MasstreeColdTest {
   bool was_dropped_ = false;
 };
 
+// Goal: own writes are seen in a copy that was made before they were. Method: between the making of
+// another session's copy and its install, the page is made volatile, written to and dropped.
+TEST_F(MasstreeColdDropTest, OwnWritesAreSeenInACopyThatIsOlderThanThem) {
+  load(10, key_of);
+  glean_all();
+  begin(1);
+  const AtSyncPoint other("masstree:before_install", [&] {
+    for (int i = 0; i < 4; ++i) all_.all().pass_epochs();
+    begin(0);
+    ASSERT_TRUE(put(0, key_of(3), "mine").is_ok());
+    ASSERT_TRUE(erase(0, key_of(4)).is_ok());
+    all_.glean();
+  });
+  ASSERT_TRUE(put(1, key_of(5), "theirs").is_ok());
+  expect_commit(1);
+  EXPECT_EQ(get(0, key_of(3)), "mine");
+  EXPECT_EQ(get(0, key_of(4)), std::nullopt);
+  EXPECT_EQ(scan(0, "", "").size(), 9u);
+  expect_commit(0);
+}
+
 TEST_F(MasstreeColdDropTest, AWriteFindsItsRecordAgain) {
   load(kFew, deep_key);
   begin(0);
