@@ -244,10 +244,9 @@ std::uint64_t Gleaning::step() {
   }
   if (std::exchange(has_recovered_, false)) reclaim_recovered();
   reclaim();
-  if (!engine_->snapshots().expire().empty() && wait_for_readers()) {
-    const Status status = remove_superseded();
-    if (!status.is_ok()) report_trouble(LogLevel::kWarning, status);
-  }
+  if (!engine_->snapshots().expire().empty()) stamp_removal();
+  const Status removed = remove_if_unread();
+  if (!removed.is_ok()) report_trouble(LogLevel::kWarning, removed);
   Drop drop;
   if (!is_due(&drop)) {
     const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
@@ -381,9 +380,7 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
     report->pages_live += file.live_pages;
     report->pages_total += file.pages;
   }
-  if (!wait_for_readers()) return {};
-  FOEDUS_SYNC_POINT("gleaning:before_removal");
-  return remove_superseded();
+  return wait_and_remove();
 }
 
 // The manifest becomes that of the same snapshot in other files, if these are mostly superseded.
@@ -407,23 +404,36 @@ void Gleaning::reclaim_recovered() {
   GleanReport report;
   Status status = move_pages(&newest, &report);
   const bool has_moved = status.is_ok() && newest.number != found->number;
-  if (has_moved && wait_for_readers()) status = remove_superseded();
+  if (has_moved) status = wait_and_remove();
   if (status.is_ok()) return;
   report_trouble(LogLevel::kWarning, status);
   has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again
 }
 
-// Transactions that began before now are over: they may have seen pointers as they were.
-bool Gleaning::wait_for_readers() const {
-  epoch::EpochClock& clock = engine_->clock();
+// Transactions that began before now may have seen pointers as they were.
+void Gleaning::stamp_removal() {
   base::fence_seq_cst();  // order: E3, as for pages: pointers were changed before the stamp
-  const Epoch stamp = clock.current();
+  removal_stamp_ = engine_->clock().current();
+}
+
+// If they are not over soon, a later step sees to it.
+Status Gleaning::wait_and_remove() {
+  epoch::EpochClock& clock = engine_->clock();
+  stamp_removal();
   for (std::uint64_t waited_us = 0; waited_us < kReadersWaitUs; waited_us += kRoomLookUs) {
-    if (clock.reclaimable() >= stamp) return true;
-    clock.hurry(stamp);
+    if (clock.reclaimable() >= removal_stamp_) break;
+    clock.hurry(removal_stamp_);
     engine_->runtime().pause(kRoomLookUs);
   }
-  return false;
+  return remove_if_unread();
+}
+
+// What could not be removed is found again the next time.
+Status Gleaning::remove_if_unread() {
+  if (!removal_stamp_.is_valid() || engine_->clock().reclaimable() < removal_stamp_) return {};
+  removal_stamp_ = {};
+  FOEDUS_SYNC_POINT("gleaning:before_removal");
+  return remove_superseded();
 }
 
 // All of it or nothing.

@@ -111,7 +111,9 @@ class Gleaning final : public base::Task {
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
   Status move_pages(snapshot::Manifest* manifest, GleanReport* report);
   void reclaim_recovered();
-  bool wait_for_readers() const;
+  void stamp_removal();
+  Status wait_and_remove();
+  Status remove_if_unread();
   void set_manifest(snapshot::Manifest manifest);
   void publish(const snapshot::Manifest& manifest);
   void sample_pages(GleanOrder* order);
@@ -131,6 +133,8 @@ class Gleaning final : public base::Task {
   std::vector<numa::SocMemory> glean_memory_;
   std::uint64_t last_us_ = 0;   // when the last glean began
   std::uint64_t step_request_ = 0;  // the last request when the step began
+  // Files wait for the end of transactions that began up to here; none: no files wait.
+  Epoch removal_stamp_;
   // E16. By storage: what is volatile leads to pages of no snapshot before this one. Storages that
   // were never installed, or are gone, have none.
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;

@@ -34,6 +34,7 @@ std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
 // second chance). To exchange pages takes pages: where there are next to none, a round frees what
 // the next needs, and hot pages go as well.
 Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
+  removal_stamp_ = {};  // a stamp from before says nothing of what is superseded now
   for (int round = 1;; ++round) {
     const std::uint64_t dropped_before = report->pages_dropped;
     report->pages_kept = 0;

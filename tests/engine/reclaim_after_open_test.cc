@@ -175,6 +175,29 @@ TEST_F(ReclaimAfterOpenTest, what_a_glean_spared_is_told_also_if_it_moved_pages)
   EXPECT_GT(spared, 0u);
 }
 
+// Goal: transactions that last for long keep files of old snapshots for as long, not until there is
+// a glean that meets none of them. Method: one that begins before a glean and ends after it; no
+// glean follows.
+TEST_F(ReclaimAfterOpenTest, files_go_when_the_last_transaction_that_may_read_them_is_over) {
+  Life life(&prepared_);
+  life.runtime.run_for(kLongUs);
+  engine::EngineSession* const other = must(life.engine->take_session());
+  Txn reader = must(engine::begin_txn(other, {}));
+  must(reader.get(life.tree, key(std::uint64_t{0})));
+  life.write(100, 'd', &rows_);
+  const GleanReport report = must(life.engine->gleaning()->glean({}));
+  const std::uint64_t bytes = snapshot_bytes(prepared_);
+  const std::uint64_t bytes_needed = report.pages_total * page::kPageBytes;
+  EXPECT_GT(bytes, bytes_needed / 2 * 3) << "what the reader may see is there";
+  life.runtime.run_for(10 * kLongUs);
+  EXPECT_EQ(snapshot_bytes(prepared_), bytes);
+  reader.rollback();
+  life.runtime.run_for(10 * kLongUs);
+  EXPECT_LT(snapshot_bytes(prepared_), bytes_needed / 2 * 3);
+  EXPECT_EQ(life.engine->stats().gleans, 1u);
+  life.expect(rows_);
+}
+
 TEST_F(ReclaimAfterOpenTest, a_power_failure_at_any_call_loses_nothing) {
   std::uint64_t point = 0;
   for (bool reached_end = false; !reached_end; ++point) {
