@@ -236,6 +236,10 @@ void FailingDevice::crash_content(Content* content, std::uint64_t seed, base::Ra
                     std::min(kSectorBytes, bytes.size() - at));
       }
     }
+    // So may a length that became shorter.
+    if (content->visible.size() < image.size() && random->below(2) == 0) {
+      image.resize(content->visible.size());
+    }
   }
   content->visible = content->synced;
   content->unsynced.clear();
