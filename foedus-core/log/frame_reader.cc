@@ -37,6 +37,9 @@ bool has_sound_pieces(const FrameReader::Frame& frame) {
   if (frame.header.layout == FrameLayout::kPacked) {
     return frame.header.frame_bytes == kBlockBytes && piece_end + data_bytes <= kBlockBytes;
   }
+  if (frame.header.layout == FrameLayout::kGrowth) {
+    return frame.header.frame_bytes == kBlockBytes && frame.header.piece_count == 0;
+  }
   if (frame.header.layout != FrameLayout::kDirect || frame.header.piece_count != 1) return false;
   return direct_data_offset(frame.piece(0).ring_offset) + data_bytes <= frame.header.frame_bytes;
 }
@@ -49,7 +52,7 @@ std::size_t window_bytes_for(std::uint64_t end_bytes) {
 
 // By layout and first piece, which stand in the same sector as the header.
 std::size_t expected_frame_bytes(const FrameReader::Frame& frame) {
-  if (frame.header.layout == FrameLayout::kPacked) return kBlockBytes;
+  if (frame.header.layout != FrameLayout::kDirect) return kBlockBytes;
   const FramePiece piece = frame.piece(0);
   const std::size_t end = direct_data_offset(piece.ring_offset) + piece.bytes;
   return (end + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
@@ -77,6 +80,14 @@ const char* FrameReader::Frame::data() const {
     return bytes + direct_data_offset(piece(0).ring_offset);
   }
   return bytes + sizeof(FrameHeader) + header.piece_count * sizeof(FramePiece);
+}
+
+std::uint64_t FrameReader::Frame::file_bytes() const {
+  std::uint64_t said = 0;
+  if (header.layout == FrameLayout::kGrowth) {
+    std::memcpy(&said, bytes + sizeof(FrameHeader), sizeof(said));
+  }
+  return said;
 }
 
 void FrameReader::Free::operator()(char* memory) const {
@@ -174,6 +185,7 @@ Result<SegmentTail> scan_tail(const device::File& file, const SegmentHeader& hea
   SegmentTail tail;
   tail.mark_epoch = header.mark_epoch;
   tail.synced_bytes = std::max<std::uint64_t>({anchor_bytes, exact_bytes, kBlockBytes});
+  std::uint64_t said_bytes = header.file_bytes;  // L27
   FrameReader::Frame frame;
   while (exact_bytes == 0 || reader.position() < exact_bytes) {
     FOEDUS_TRY(const bool is_valid, reader.next(&frame));
@@ -181,6 +193,7 @@ Result<SegmentTail> scan_tail(const device::File& file, const SegmentHeader& hea
     tail.mark_epoch = std::max(tail.mark_epoch, frame.header.mark_epoch);
     tail.newest_epoch = std::max(tail.newest_epoch, frame.header.newest_epoch);
     tail.synced_bytes = std::max(tail.synced_bytes, frame.header.synced_bytes);
+    said_bytes = std::max(said_bytes, frame.file_bytes());
     const std::uint64_t oldest = frame.header.oldest_epoch;
     if (oldest != 0 && (tail.oldest_epoch == 0 || oldest < tail.oldest_epoch)) {
       tail.oldest_epoch = oldest;
@@ -205,6 +218,11 @@ Result<SegmentTail> scan_tail(const device::File& file, const SegmentHeader& hea
     tail.newest_epoch_behind = std::max(
         {tail.newest_epoch_behind, frame.header.newest_epoch, frame.header.mark_epoch});
     at = frame.header.offset + frame.header.frame_bytes;
+  }
+  if (file_bytes < said_bytes) {
+    return Status::error(ErrorCode::kCorruption,
+                         file.path() + " ends at offset " + std::to_string(file_bytes) +
+                             ", but was " + std::to_string(said_bytes) + " bytes long");
   }
   const bool is_whole = tail.valid_bytes >= tail.synced_bytes;
   if (is_whole && (exact_bytes == 0 || tail.valid_bytes == exact_bytes)) return tail;

@@ -123,7 +123,8 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::create_locked(std::uint32_t
                              .incarnation = savepoint_.incarnation,
                              .mark_epoch = mark_epoch,
                              .previous_valid_bytes =
-                                 has_own_segment_[soc] ? entries_[soc].back().bytes : 0};
+                                 has_own_segment_[soc] ? entries_[soc].back().bytes : 0,
+                             .file_bytes = 0};
   base::reserve_more(&entries_[soc], 1);
   // An attempt that failed before may have left the file; no savepoint counts it (L14).
   const Status removed = device_->remove(segment_name(soc, header.number));

@@ -18,7 +18,7 @@
 
 namespace foedus::log {
 
-inline constexpr std::uint32_t kLogFormatVersion = 1;
+inline constexpr std::uint32_t kLogFormatVersion = 2;
 inline constexpr std::uint64_t kSegmentMagic = 0x31474f4c44454f46;  // "FOEDLOG1"
 inline constexpr std::uint64_t kSealMagic = 0x4c41455344454f46;     // "FOEDSEAL"
 inline constexpr std::uint32_t kFrameMagic = 0x454d5246;            // "FRME"
@@ -40,8 +40,9 @@ struct SegmentHeader {
   // Where segment number - 1 ends if it is of the same incarnation, else 0. What lies behind was
   // given up after a failed write or sync and is written again in this segment.
   std::uint64_t previous_valid_bytes;  // +8 -> 48
+  std::uint64_t file_bytes;   // +8 -> 56  length of the file when it was made (L27)
 };
-static_assert(sizeof(SegmentHeader) == 48);
+static_assert(sizeof(SegmentHeader) == 56);
 
 // Slot B.
 struct SegmentSeal {
@@ -63,6 +64,8 @@ enum class FrameLayout : std::uint16_t {
   // One piece. Its bytes stand where file offset and ring offset are congruent modulo 4096: in the
   // header's block if they begin behind header and piece there, else from the next block on.
   kDirect = 2,
+  // One block without pieces: behind the header 8 bytes, to which length the file has grown (L27).
+  kGrowth = 3,
 };
 
 struct FrameHeader {

@@ -7,7 +7,7 @@
 //       the synced_bytes of any valid frame, also of one behind the first invalid frame. Only what
 //       comes later may be a torn tail, and ends before the first frame that does not check out.
 //       A torn frame lacks sectors, which hold zeroes then: one that lacks none has rotted, and the
-//       file is corrupt.
+//       file is corrupt. So it is if it is shorter than its header or a valid frame says (L27).
 
 #include <cstdint>
 #include <memory>
@@ -28,6 +28,8 @@ class FrameReader {
     FramePiece piece(std::size_t index) const;
     // Where the bytes of the first piece are; those of the others follow.
     const char* data() const;
+    // How long the file is, if the frame says it; else 0.
+    std::uint64_t file_bytes() const;
   };
 
   FrameReader(const device::File* file, const SegmentHeader& header, std::uint64_t end_bytes);

@@ -10,8 +10,8 @@ namespace foedus::log {
 
 namespace {
 
-// Room is asked for in pieces of this size, so that a write seldom changes the file's length, and
-// a small log does not take a whole segment.
+// Room is asked for in pieces of this size, so that the file's length seldom changes, and a small
+// log does not take a whole segment.
 constexpr std::uint64_t kPreallocateBytes = 4u << 20;
 
 // Splits ring bytes, whole blocks, where the ring ends.
@@ -66,31 +66,76 @@ Result<std::unique_ptr<SegmentWriter>> SegmentWriter::create(device::Device* dev
 }
 
 Status SegmentWriter::write_header(const SegmentHeader& header) {
-  preallocate_for(kBlockBytes);
-  block_->set_header(header);
+  SegmentHeader with_length = header;
+  FOEDUS_TRY(with_length.file_bytes, grow(2 * kBlockBytes));  // L27
+  block_->set_header(with_length);
   header_ = block_->header();
+  file_bytes_ = grown_bytes_ = header_.file_bytes;
   mark_epoch_ = synced_mark_epoch_ = header_.mark_epoch;
   last_crc_ = header_.crc;
   FOEDUS_CHECK(file_->write_at(0, block_->bytes(), kBlockBytes));
   return file_->sync();
 }
 
-void SegmentWriter::preallocate_for(std::uint64_t end_bytes) {
-  if (end_bytes <= preallocated_bytes_) return;
-  const std::uint64_t piece = std::min(kPreallocateBytes, segment_bytes_);
-  const std::uint64_t wanted = (end_bytes + piece - 1) / piece * piece;
-  // Failing is no error: the write itself will tell, or find the room that this did not.
-  if (file_->preallocate(wanted).is_ok()) preallocated_bytes_ = wanted;
+std::uint64_t SegmentWriter::piece_bytes() const {
+  return std::min(kPreallocateBytes, segment_bytes_);
 }
 
-Status SegmentWriter::cut_remnants() {
-  preallocated_bytes_ = 0;
-  is_poisoned_ = true;
-  Status status = file_->truncate(position_);
-  if (status.is_ok()) status = file_->sync();
-  is_poisoned_ = !status.is_ok();
-  has_remnants_ = false;
-  return status;
+// Room is for whole pieces and one block more: a segment that is filled to its last byte needs no
+// further piece for a frame that says so.
+Result<std::uint64_t> SegmentWriter::grow(std::uint64_t end_bytes) {
+  const std::uint64_t piece = piece_bytes();
+  const std::uint64_t wanted = (end_bytes - kBlockBytes + piece - 1) / piece * piece + kBlockBytes;
+  if (file_->preallocate(wanted).is_ok()) return wanted;
+  FOEDUS_CHECK(file_->preallocate(end_bytes));  // a piece may be too much, and this not
+  return end_bytes;
+}
+
+Status SegmentWriter::make_room(std::uint64_t frame_bytes) {
+  FOEDUS_INVARIANT(!is_poisoned_);
+  if (remnants_end_ != 0) FOEDUS_CHECK(clear_remnants());  // L15
+  if (position_ + frame_bytes + kBlockBytes <= file_bytes_) return {};
+  const std::uint64_t end_bytes = position_ + frame_bytes + 2 * kBlockBytes;
+  if (grown_bytes_ < end_bytes) {
+    FOEDUS_TRY(const std::uint64_t grown, grow(end_bytes));
+    is_poisoned_ = true;          // L16
+    FOEDUS_CHECK(file_->sync());  // L27
+    is_poisoned_ = false;
+    grown_bytes_ = grown;
+  }
+  FOEDUS_CHECK(append_growth(grown_bytes_));
+  file_bytes_ = grown_bytes_;
+  return {};
+}
+
+// If there is no room, whoever needs it will say so.
+void SegmentWriter::grow_ahead() {
+  if (grown_bytes_ >= segment_bytes_) return;
+  if (position_ + piece_bytes() / 2 <= grown_bytes_) return;
+  const std::uint64_t wanted = grown_bytes_ + piece_bytes();
+  if (file_->preallocate(wanted).is_ok()) grown_bytes_ = wanted;
+}
+
+// In place, for the file must not become shorter.
+Status SegmentWriter::clear_remnants() {
+  constexpr std::size_t kPartsMax = device::File::kWritePartsMax;
+  device::ConstBytes parts[kPartsMax];
+  std::memset(leading_->bytes, 0, kBlockBytes);
+  for (device::ConstBytes& part : parts) part = {leading_->bytes, kBlockBytes};
+  is_poisoned_ = true;  // L16
+  for (std::uint64_t at = position_; at < remnants_end_; at += kPartsMax * kBlockBytes) {
+    const std::uint64_t blocks = (remnants_end_ - at) / kBlockBytes;
+    const Status status =
+        file_->write_parts_at(at, parts, std::min<std::uint64_t>(blocks, kPartsMax));
+    if (!status.is_ok()) {
+      is_poisoned_ = status.code() != ErrorCode::kOutOfSpace;
+      return status;
+    }
+  }
+  FOEDUS_CHECK(file_->sync());
+  is_poisoned_ = false;
+  remnants_end_ = 0;
+  return {};
 }
 
 FrameHeader SegmentWriter::new_frame(FrameLayout layout, std::size_t frame_bytes,
@@ -113,7 +158,17 @@ FrameHeader SegmentWriter::new_frame(FrameLayout layout, std::size_t frame_bytes
           .version = kLogFormatVersion};
 }
 
+Status SegmentWriter::append_growth(std::uint64_t file_bytes) {
+  const FrameHeader header = new_frame(FrameLayout::kGrowth, kBlockBytes, 0, {}, 0);
+  std::memset(leading_->bytes, 0, kBlockBytes);
+  std::memcpy(leading_->bytes, &header, sizeof(header));
+  std::memcpy(leading_->bytes + sizeof(header), &file_bytes, sizeof(file_bytes));
+  device::ConstBytes part{leading_->bytes, kBlockBytes};
+  return write_frame(&part, 1, kBlockBytes, {}, 0);
+}
+
 Status SegmentWriter::append_packed(const PackedFrame& packed, std::uint64_t mark_epoch) {
+  FOEDUS_CHECK(make_room(kBlockBytes));
   const FrameHeader header = new_frame(FrameLayout::kPacked, kBlockBytes, packed.piece_count_,
                                        packed.epochs_, mark_epoch);
   char* const block = leading_->bytes;
@@ -131,6 +186,7 @@ Status SegmentWriter::append_direct(const LogBuffer& ring, std::uint64_t begin, 
   FOEDUS_INVARIANT(bytes != 0 && bytes <= kDirectBytesMax && bytes % 8 == 0, bytes);
   const std::size_t data_offset = direct_data_offset(begin);
   const std::size_t frame_bytes = (data_offset + bytes + kBlockBytes - 1) & ~(kBlockBytes - 1);
+  FOEDUS_CHECK(make_room(frame_bytes));
   const FrameHeader header = new_frame(FrameLayout::kDirect, frame_bytes, 1, epochs, 0);
   const FramePiece piece{ring.session_number(), static_cast<std::uint32_t>(bytes), begin};
   std::memset(leading_->bytes, 0, kBlockBytes);
@@ -176,16 +232,16 @@ Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
   }
   FOEDUS_INVARIANT(sum == frame_bytes, sum, frame_bytes);
   std::memcpy(leading_->bytes + offsetof(FrameHeader, crc), &crc, sizeof(crc));
-  if (has_remnants_) FOEDUS_CHECK(cut_remnants());  // L15
-  preallocate_for(position_ + frame_bytes);
+  FOEDUS_INVARIANT(position_ + frame_bytes <= file_bytes_, position_, frame_bytes, file_bytes_);
   is_poisoned_ = true;
-  has_remnants_ = true;
+  remnants_end_ = position_ + frame_bytes;
   const Status status = file_->write_parts_at(position_, parts, count);
   if (!status.is_ok()) {
     is_poisoned_ = status.code() != ErrorCode::kOutOfSpace;  // L16
     return status;
   }
-  is_poisoned_ = has_remnants_ = false;
+  is_poisoned_ = false;
+  remnants_end_ = 0;
   position_ += frame_bytes;
   last_crc_ = crc;
   mark_epoch_ = std::max(mark_epoch_, mark_epoch);
@@ -195,6 +251,7 @@ Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
 
 Status SegmentWriter::sync() {
   FOEDUS_INVARIANT(!is_poisoned_);
+  grow_ahead();
   is_poisoned_ = true;  // L16
   const Status status = file_->sync();
   if (status.is_ok()) {
@@ -221,11 +278,12 @@ Status SegmentWriter::seal(std::uint64_t cut_epoch) {
 }
 
 Status write_seal(device::File* file, SegmentBlock* block, const SegmentSeal& seal) {
-  // The room behind the last frame goes back; no harm if it does not.
-  [[maybe_unused]] const Status cut = file->truncate(seal.valid_bytes);
   block->set_seal(seal);
   FOEDUS_CHECK(file->write_at(0, block->bytes(), kBlockBytes));
-  return file->sync();
+  FOEDUS_CHECK(file->sync());
+  // The room behind the last frame goes back, not before (L27); no harm if it does not.
+  [[maybe_unused]] const Status cut = file->truncate(seal.valid_bytes);
+  return {};
 }
 
 }  // namespace foedus::log

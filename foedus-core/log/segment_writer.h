@@ -3,12 +3,17 @@
 // rings, epochs that are durable, or other segments.
 //
 //   L15 A frame whose write failed for lack of space is not there: the next one is written at the
-//       same offset, after what is left of the first attempt was cut off and that was synced. So
-//       every sector behind the last frame holds zeroes until its frame is written, and a reader
-//       can tell a frame that a crash has torn from one that rotted (L17).
+//       same offset, after zeroes were written over what is left of the first attempt and were
+//       synced. So every sector behind the last frame holds zeroes until its frame is written, and
+//       a reader can tell a frame that a crash has torn from one that rotted (L17).
 //   L16 After a failed sync, or a failed write for another reason than lack of space, the writer is
 //       poisoned and refuses everything (V2): its logger goes on in a new segment. So it is while
 //       such a call is at work: one that is left by an exception has failed.
+//   L27 The header says how long the file is, and before a frame would end beyond that, the file
+//       grows, this is synced, and a frame of its own says the new length; room for that frame is
+//       kept. So every frame lies within a length that something before it says: of a file that
+//       was cut in or before a frame, what is left says that it was longer (L17). What is said is
+//       true after any crash: it was synced before, and the file is cut only behind a synced seal.
 
 #include <cstdint>
 #include <memory>
@@ -62,7 +67,7 @@ class PackedFrame {
 class SegmentWriter {
  public:
   // Makes the file, writes its header and syncs it; not its directory entry. `header`: all but
-  // magic, version and crc.
+  // magic, version, crc and file_bytes.
   static Result<std::unique_ptr<SegmentWriter>> create(device::Device* device,
                                                        const SegmentHeader& header,
                                                        std::uint64_t segment_bytes);
@@ -101,8 +106,16 @@ class SegmentWriter {
   // parts[0] begins with the frame's header, whose checksum is filled in.
   Status write_frame(device::ConstBytes* parts, std::size_t count, std::uint64_t frame_bytes,
                      const FrameEpochs& epochs, std::uint64_t mark_epoch);
-  void preallocate_for(std::uint64_t end_bytes);
-  Status cut_remnants();
+  // Before a frame is built: clears its place, and makes the file long enough for it.
+  Status make_room(std::uint64_t frame_bytes);
+  Status clear_remnants();
+  std::uint64_t piece_bytes() const;
+  // Makes the file at least `end_bytes` long; how long it is now.
+  Result<std::uint64_t> grow(std::uint64_t end_bytes);
+  // Before a sync: makes the file longer if this is needed soon, so that it needs no sync of its
+  // own. If that sync fails, nothing is said any more (L16).
+  void grow_ahead();
+  Status append_growth(std::uint64_t file_bytes);
 
   // Constant after create().
   const std::unique_ptr<device::File> file_;
@@ -112,12 +125,13 @@ class SegmentWriter {
   // Used by the logger.
   std::uint64_t position_ = kBlockBytes;
   std::uint64_t synced_bytes_ = kBlockBytes;
-  std::uint64_t preallocated_bytes_ = 0;
+  std::uint64_t file_bytes_ = 0;   // length of the file, as the header or a frame says
+  std::uint64_t grown_bytes_ = 0;  // the same, as it is; synced before the next frame
   std::uint64_t mark_epoch_ = 0;
   std::uint64_t synced_mark_epoch_ = 0;
   std::uint32_t last_crc_ = 0;
   bool is_poisoned_ = false;
-  bool has_remnants_ = false;  // of a frame that did not fit, behind position_
+  std::uint64_t remnants_end_ = 0;  // of a frame that did not fit, from position_ on; 0: none
   FrameEpochs epochs_;
   FrameEpochs synced_epochs_;
   std::unique_ptr<Block> leading_;

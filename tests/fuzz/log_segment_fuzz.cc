@@ -1,4 +1,5 @@
 // A segment: its header and seal, the tail of one that is not sealed, all records of its frames.
+#include <algorithm>
 #include <cstddef>
 
 #include "foedus-core/base/crc32c.h"
@@ -60,11 +61,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   log::SegmentBlock block;
   std::memcpy(block.bytes(), bytes.data(), log::kBlockBytes);
   if (block.header_state() != log::SegmentBlock::State::kValid) return 0;
-  const log::SegmentHeader header = block.header();
+  log::SegmentHeader header = block.header();
   if (block.seal_state() == log::SegmentBlock::State::kValid) {
     const log::SegmentSeal seal = block.seal();
     fuzz::read_all(bytes, header, seal.valid_bytes, Epoch(seal.cut_epoch));
   }
+  header.file_bytes = std::min<std::uint64_t>(header.file_bytes, bytes.size());  // inputs are cut
   const fuzz::InputFile file(bytes);
   for (const std::uint64_t anchor : {log::kBlockBytes, bytes.size()}) {
     const auto tail = log::scan_tail(file, header, anchor, 0);

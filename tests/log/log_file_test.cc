@@ -77,10 +77,11 @@ TEST(LogFile, the_first_bytes_of_a_segment_are_those_of_the_format) {
     return std::string(bytes.data() + offset, count);
   };
   EXPECT_EQ(text(0, 8), "FOEDLOG1");
-  EXPECT_EQ(text(8, 4), std::string("\1\0\0\0", 4));             // version
+  EXPECT_EQ(text(8, 4), std::string("\2\0\0\0", 4));             // version
   EXPECT_EQ(text(16, 8), std::string("\0\0\0\0\1\0\0\0", 8));    // SOC, number
   EXPECT_EQ(text(24, 8), std::string("\1\0\0\0\0\0\0\0", 8));    // incarnation
-  EXPECT_EQ(text(48, 2'000), std::string(2'000, '\0'));
+  EXPECT_EQ(text(48, 8), std::string("\0\x10\x10\0\0\0\0\0", 8));  // 1 MiB and a block
+  EXPECT_EQ(text(56, 1'992), std::string(1'992, '\0'));
   EXPECT_EQ(text(4096, 4), "FRME");
   EXPECT_EQ(text(4104, 8), std::string("\0\x10\0\0\1\0\1\0", 8));  // bytes, layout, pieces
   EXPECT_EQ(text(4128, 8), std::string("\0\x10\0\0\0\0\0\0", 8));  // offset
@@ -132,11 +133,11 @@ TEST(LogFile, room_is_taken_ahead_of_header_and_frames) {
   FailingDevice device;
   LogRun run(&device, 1, 8u << 20);
   ASSERT_OK(run.open_and_start());
-  EXPECT_EQ(device.bytes_of("log-0-00000001").size(), 4u << 20);
+  EXPECT_EQ(device.bytes_of("log-0-00000001").size(), (4u << 20) + kBlockBytes);
   TestSession* const session = run.session(0, 16u << 20);
   ASSERT_OK(session->commit(1, 5'000'000));
   run.runtime.run_for(50'000);
-  EXPECT_EQ(device.bytes_of("log-0-00000001").size(), 8u << 20);
+  EXPECT_EQ(device.bytes_of("log-0-00000001").size(), (8u << 20) + kBlockBytes);
 }
 
 // Goal: writes that fail never touch the only valid slot. Method: fail every write and sync for a

@@ -93,7 +93,7 @@ TEST(LogForged, an_epoch_beyond_all_others_is_refused) {
 TEST(LogForged, a_frame_of_another_place_is_refused) {
   const std::string why = kFirst + ": no valid frame at offset 8192";
   expect_frame_refused(offsetof(FrameHeader, magic), std::uint32_t{1}, why);
-  expect_frame_refused(offsetof(FrameHeader, version), std::uint32_t{2}, why);
+  expect_frame_refused(offsetof(FrameHeader, version), std::uint32_t{1}, why);
   expect_frame_refused(offsetof(FrameHeader, soc), std::uint32_t{1}, why);
   expect_frame_refused(offsetof(FrameHeader, number), std::uint32_t{2}, why);
   expect_frame_refused(offsetof(FrameHeader, incarnation), std::uint64_t{2}, why);
