@@ -35,7 +35,7 @@ TEST(LogFile, a_reader_without_memory_throws_and_does_not_end_the_process) {
     const rlimit limit{1u << 20, RLIM_INFINITY};  // below what the process has
     setrlimit(RLIMIT_AS, &limit);
     try {
-      const FrameReader reader(nullptr, SegmentHeader{}, 0);
+      const FrameReader reader(nullptr, SegmentHeader{}, 4 * kFrameBytesMax);
       _exit(1);
     } catch (const std::bad_alloc&) {
       _exit(7);
