@@ -211,8 +211,12 @@ class Installer {
 
   // O16. Payloads that are named in a file of an earlier snapshot get the names of the new one.
   Status name_chains(HashBinPage* bin) {
-    for (HashBinPage* page = bin; page != nullptr; page = next_of(*source_.pool, page)) {
+    std::uint32_t seen = 0;
+    bool saw_moved = false;
+    HashBinPage* page = bin;
+    do {
       const std::uint32_t count = page->load_count();
+      seen += count;
       for (std::uint32_t place = 0; place < count; ++place) {
         const auto is_named = [&] {
           return page->slot(place).length() == page::kSnapshotOverflowLength;
@@ -222,11 +226,28 @@ class Installer {
         char* const body = payload_of(record, page->slot(place));
         if (installation_.has_file_of(SnapshotPageId(occ::load_overflow_id(body)))) continue;
         FOEDUS_TRY(const SnapshotPageId chain, cold_chain(key_at(record)));
-        if (!occ::name_chain(record, body, chain, is_named)) counts_.may_need_earlier = true;
+        if (occ::name_chain(record, body, chain, is_named)) continue;
+        const bool has_moved = record->load_tid().is_moved();
+        saw_moved |= has_moved;
+        if (!has_moved) counts_.may_need_earlier = true;
       }
-    }
+      page = next_of(*source_.pool, page);
+    } while (page != nullptr);
+    FOEDUS_SYNC_POINT("hash:install_named");
+    if (saw_moved && !has_records(bin, seen)) counts_.may_need_earlier = true;
     if (bin->header.load_version().is_gone()) counts_.may_need_earlier = true;
     return {};
+  }
+
+  // Whether the bin has had no more records than that. Then what has moved within it became one of
+  // them, and nobody reads the name that is left behind (H4).
+  bool has_records(HashBinPage* bin, std::uint32_t count) {
+    const occ::LockGuard guard(&bin->header.lock);
+    std::uint32_t all = 0;
+    for (HashBinPage* page = bin; page != nullptr; page = next_of(*source_.pool, page)) {
+      all += page->load_count();
+    }
+    return all == count;
   }
 
   // The chain that has the payload of `key` in the new snapshot; null: there is none.
