@@ -86,6 +86,7 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remain
   const unsigned depth = layer.owner == nullptr ? 0 : layer.owner->header.layer + 1u;
   ColdLayer cold(installation_, depth, cold_root);
   FOEDUS_CHECK(below({nullptr, layer}, &cold, &root, remains));
+  if (cold_root.is_null()) return {};
   const bool is_large = remains->records > kRootRecordsMax || remains->pages > kRootPagesMax;
   if (!remains->is_quiet || is_large || is_spent()) return {};
   if (exchange_root(&subtree_, layer, root, cold_root, &counts_.pages_dropped)) {
@@ -134,12 +135,10 @@ Status Installer::border(ColdLayer* cold, BorderPage* page, Remains* remains) {
     SnapshotPageId root;
     FOEDUS_CHECK(cold->next_layer(page->slice(i), &root));
     Remains one;
-    if (!root.is_null()) {
-      FOEDUS_CHECK(layer({pointer, page}, root, &one));
-    } else if (!pointer->load_volatile().is_null()) {
-      one = remains_of(installation_, resolve(pointer->load_volatile()));
+    if (root.is_null() && pointer->load_volatile().is_null()) {
+      one.leads_to_cold = true;  // of a page of the snapshot that was damaged
     } else {
-      one.leads_to_cold = true;
+      FOEDUS_CHECK(layer({pointer, page}, root, &one));
     }
     layers.add(one);
   }
@@ -203,7 +202,7 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
     // Each exchange takes away volatile pages, or earlier snapshots; what it leaves may allow
     // others.
     for (bool done = true; done;) {
-      done = exchange_all(above, page, row, next_exchange, &children);
+      done = cold->has_pages() && exchange_all(above, page, row, next_exchange, &children);
       done = exchange_all(above, page, row, next_merge, &children) || done;
     }
     FOEDUS_TRY(again, make_volatile(*page, row, cold, &children));
