@@ -72,9 +72,11 @@ class Installer {
     page::PageHeader* const locked = holder == nullptr ? nullptr : &holder->header;
     for (;;) {
       const page::DualPageIds before = pointer->load();
+      FOEDUS_SYNC_POINT("hash:install_looked");
       if (before.volatile_page.is_null()) {
         // A session may make it volatile meanwhile. Empty then and now: nobody asks for an id.
         if (before.snapshot_page == snapshot) return {};
+        // Rows that nobody has touched: of a page of the snapshot that was damaged.
         if (snapshot.is_null()) {
           counts_.may_need_earlier = true;
           return {};
@@ -137,6 +139,7 @@ class Installer {
       if (span == 0) continue;
       const unsigned bits =
           page->header.flags + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
+      FOEDUS_SYNC_POINT("hash:install_child");
       FOEDUS_CHECK(visit(&page->pointers[digit], digit, span, bits));
     }
     for (std::uint32_t i = 0; i < kDigits; ++i) {
@@ -166,6 +169,7 @@ class Installer {
   // Of a page that the snapshot has no page for: what is cold there is of an earlier one (O16).
   Status leave_alone(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits) {
     page::DualPageIds ids = pointer->load();
+    FOEDUS_SYNC_POINT("hash:install_looked");
     if (ids.is_null() || is_unused(holder, ids)) return {};
     if (ids.volatile_page.is_null()) {
       FOEDUS_TRY(page::PageHeader* const made, copy(ids.snapshot_page, bits));
@@ -298,7 +302,9 @@ class Installer {
     const auto* const bin = reinterpret_cast<HashBinPage*>(page);
     if (page->load_version().is_gone() || bin->prefix_bits() != bits) return false;
     // The bin is the one that the pointer leads to, and only we change the other half.
-    return before == after || pointer->compare_exchange(before, after);
+    const bool is_set = pointer->compare_exchange(before, after);
+    FOEDUS_INVARIANT(is_set, page->page_id, snapshot.word());
+    return true;
   }
 
   // H6.
