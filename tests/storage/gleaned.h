@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -80,9 +81,8 @@ class Gleaned {
     const std::uint32_t number = static_cast<std::uint32_t>(taken_.size()) - 1;
     Storages::Session& session = all_.session(number);
     session.begin();
-    // Nothing is moved from its file: all stay.
     std::vector<std::uint64_t> files;
-    for (std::uint32_t i = 1; i <= snapshot_ && names_stay_; ++i) {
+    for (std::uint32_t i = oldest_file_; i <= snapshot_; ++i) {
       files.push_back(page::SnapshotPageId(page::SnapshotNumber{i}, 0, 0).word());
     }
     const Result<occ::InstallCounts> counts = install_({.pool = &all_.pool(),
@@ -103,6 +103,20 @@ class Gleaned {
     ++installs_;
     clean_installs_ += is_clean ? 1 : 0;
     return counts;
+  }
+  // The next snapshot as if it were the first: all pages are new, and no older file is needed.
+  void compose_anew() {
+    root_ = page::SnapshotPageId();
+    std::fill(taken_.begin(), taken_.end(), 0);
+    oldest_file_ = snapshot_ + 1;
+    compose();
+  }
+  // Files of snapshots that are not needed any more go. REQUIRES: installed, with nothing left.
+  void remove_old_files() {
+    for (std::uint32_t i = 1; i < oldest_file_; ++i) {
+      pages_.remove_file(page::SnapshotNumber{i}, 0);
+      all_.cache()->forget(page::SnapshotNumber{i});
+    }
   }
   // Tries while one read after the other fails, or gives a page that is none of this storage's, and
   // until none does. Returns how often it failed.
@@ -134,7 +148,7 @@ class Gleaned {
     if (!led_to_.empty()) leads.check(control_->root.load());
   }
   // Each record that names its payload in a snapshot is to look the name up in the new one.
-  void let_names_change() { names_stay_ = false; }
+  void let_names_change() { oldest_file_ = ~std::uint32_t{0}; }
   unsigned installs() const { return installs_; }
   unsigned clean_installs() const { return clean_installs_; }
   occ::InstallCounts glean() {
@@ -169,7 +183,7 @@ class Gleaned {
   std::uint32_t snapshot_ = 0;
   Epoch covered_;
   std::vector<page::SnapshotPageId> led_to_;  // roots
-  bool names_stay_ = true;
+  std::uint32_t oldest_file_ = 1;  // of those that a new snapshot has pages or payloads in
   unsigned installs_ = 0;
   unsigned clean_installs_ = 0;
 };

@@ -38,7 +38,7 @@ class Installer {
     Link link{pointer, holder, {}};
     for (;;) {
       const page::DualPageIds before = pointer->load();
-      if (before.is_null() && snapshot.is_null()) return {};
+      FOEDUS_SYNC_POINT("array:install_looked");
       link.ids = {before.volatile_page, snapshot};
       // A session may make the page volatile meanwhile; nobody else changes the pointer.
       if (before == link.ids || occ::change_pointer(pointer, holder, before, link.ids)) break;

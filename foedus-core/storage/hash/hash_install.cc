@@ -72,9 +72,11 @@ class Installer {
     page::PageHeader* const locked = holder == nullptr ? nullptr : &holder->header;
     for (;;) {
       const page::DualPageIds before = pointer->load();
+      FOEDUS_SYNC_POINT("hash:install_looked");
       if (before.volatile_page.is_null()) {
         // A session may make it volatile meanwhile. Empty then and now: nobody asks for an id.
         if (before.snapshot_page == snapshot) return {};
+        // Rows that nobody has touched: of a page of the snapshot that was damaged.
         if (snapshot.is_null()) {
           counts_.may_need_earlier = true;
           return {};
@@ -137,6 +139,7 @@ class Installer {
       if (span == 0) continue;
       const unsigned bits =
           page->header.flags + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
+      FOEDUS_SYNC_POINT("hash:install_child");
       FOEDUS_CHECK(visit(&page->pointers[digit], digit, span, bits));
     }
     for (std::uint32_t i = 0; i < kDigits; ++i) {
@@ -166,6 +169,7 @@ class Installer {
   // Of a page that the snapshot has no page for: what is cold there is of an earlier one (O16).
   Status leave_alone(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits) {
     page::DualPageIds ids = pointer->load();
+    FOEDUS_SYNC_POINT("hash:install_looked");
     if (ids.is_null() || is_unused(holder, ids)) return {};
     if (ids.volatile_page.is_null()) {
       FOEDUS_TRY(page::PageHeader* const made, copy(ids.snapshot_page, bits));
@@ -211,8 +215,12 @@ class Installer {
 
   // O16. Payloads that are named in a file of an earlier snapshot get the names of the new one.
   Status name_chains(HashBinPage* bin) {
-    for (HashBinPage* page = bin; page != nullptr; page = next_of(*source_.pool, page)) {
+    std::uint32_t seen = 0;
+    bool saw_moved = false;
+    HashBinPage* page = bin;
+    do {
       const std::uint32_t count = page->load_count();
+      seen += count;
       for (std::uint32_t place = 0; place < count; ++place) {
         const auto is_named = [&] {
           return page->slot(place).length() == page::kSnapshotOverflowLength;
@@ -222,11 +230,28 @@ class Installer {
         char* const body = payload_of(record, page->slot(place));
         if (installation_.has_file_of(SnapshotPageId(occ::load_overflow_id(body)))) continue;
         FOEDUS_TRY(const SnapshotPageId chain, cold_chain(key_at(record)));
-        if (!occ::name_chain(record, body, chain, is_named)) counts_.may_need_earlier = true;
+        if (occ::name_chain(record, body, chain, is_named)) continue;
+        const bool has_moved = record->load_tid().is_moved();
+        saw_moved |= has_moved;
+        if (!has_moved) counts_.may_need_earlier = true;
       }
-    }
+      page = next_of(*source_.pool, page);
+    } while (page != nullptr);
+    FOEDUS_SYNC_POINT("hash:install_named");
+    if (saw_moved && !has_records(bin, seen)) counts_.may_need_earlier = true;
     if (bin->header.load_version().is_gone()) counts_.may_need_earlier = true;
     return {};
+  }
+
+  // Whether the bin has had no more records than that. Then what has moved within it became one of
+  // them, and nobody reads the name that is left behind (H4).
+  bool has_records(HashBinPage* bin, std::uint32_t count) {
+    const occ::LockGuard guard(&bin->header.lock);
+    std::uint32_t all = 0;
+    for (HashBinPage* page = bin; page != nullptr; page = next_of(*source_.pool, page)) {
+      all += page->load_count();
+    }
+    return all == count;
   }
 
   // The chain that has the payload of `key` in the new snapshot; null: there is none.
@@ -277,7 +302,9 @@ class Installer {
     const auto* const bin = reinterpret_cast<HashBinPage*>(page);
     if (page->load_version().is_gone() || bin->prefix_bits() != bits) return false;
     // The bin is the one that the pointer leads to, and only we change the other half.
-    return before == after || pointer->compare_exchange(before, after);
+    const bool is_set = pointer->compare_exchange(before, after);
+    FOEDUS_INVARIANT(is_set, page->page_id, snapshot.word());
+    return true;
   }
 
   // H6.

@@ -75,17 +75,18 @@ class Installer {
 
 Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remains* remains) {
   page::VolatilePageId id = layer.pointer->load_volatile();
-  while (id.is_null()) {
+  if (id.is_null()) {
+    FOEDUS_SYNC_POINT("masstree:install_cold");
     if (exchange_cold(layer.owner, layer.pointer, cold_root)) return {};
     id = layer.pointer->load_volatile();
-    const bool is_gone = layer.owner != nullptr && layer.owner->header.load_version().is_gone();
-    if (id.is_null() && is_gone) remains->leads_to_cold = true;
-    if (id.is_null() && (is_gone || layer.pointer->load().is_null())) return {};
+    // Nobody made it volatile meanwhile: its record has moved, and is looked for there (M39).
+    if (id.is_null()) return {};
   }
   TreePage* root = resolve(id);
   const unsigned depth = layer.owner == nullptr ? 0 : layer.owner->header.layer + 1u;
   ColdLayer cold(installation_, depth, cold_root);
   FOEDUS_CHECK(below({nullptr, layer}, &cold, &root, remains));
+  if (cold_root.is_null()) return {};
   const bool is_large = remains->records > kRootRecordsMax || remains->pages > kRootPagesMax;
   if (!remains->is_quiet || is_large || is_spent()) return {};
   if (exchange_root(&subtree_, layer, root, cold_root, &counts_.pages_dropped)) {
@@ -96,6 +97,7 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remain
 
 Status Installer::below(const Above& above, ColdLayer* cold, TreePage** page, Remains* remains) {
   if ((*page)->header.load_version().is_gone()) return twins(above, cold, *page, remains);
+  FOEDUS_SYNC_POINT("masstree:install_looked");
   if ((*page)->is_border()) return border(cold, BorderPage::of(*page), remains);
   InteriorPage* interior_page = InteriorPage::of(*page);
   const Status status = interior(above, cold, &interior_page, remains);
@@ -106,10 +108,8 @@ Status Installer::below(const Above& above, ColdLayer* cold, TreePage** page, Re
 // Of a page that has moved: what took its place is not exchanged before a parent has adopted it.
 Status Installer::twins(const Above& above, ColdLayer* cold, TreePage* page, Remains* remains) {
   *remains = {1, 0, true, false};
-  if (page->header.load_version().is_dropped()) {
-    *remains = remains_of(installation_, page);
-    return {};
-  }
+  // Nobody else drops pages, and we none that we have yet to look at.
+  FOEDUS_INVARIANT(!page->header.load_version().is_dropped(), page->header.page_id);
   TreePage* const minor = twin_of(*installation_.pool, page, page->low);
   TreePage* const major = twin_of(*installation_.pool, page, page->last);
   TreePage* twin = minor;
@@ -134,12 +134,10 @@ Status Installer::border(ColdLayer* cold, BorderPage* page, Remains* remains) {
     SnapshotPageId root;
     FOEDUS_CHECK(cold->next_layer(page->slice(i), &root));
     Remains one;
-    if (!root.is_null()) {
-      FOEDUS_CHECK(layer({pointer, page}, root, &one));
-    } else if (!pointer->load_volatile().is_null()) {
-      one = remains_of(installation_, resolve(pointer->load_volatile()));
+    if (root.is_null() && pointer->load_volatile().is_null()) {
+      one.leads_to_cold = true;  // of a page of the snapshot that was damaged
     } else {
-      one.leads_to_cold = true;
+      FOEDUS_CHECK(layer({pointer, page}, root, &one));
     }
     layers.add(one);
   }
@@ -203,7 +201,7 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
     // Each exchange takes away volatile pages, or earlier snapshots; what it leaves may allow
     // others.
     for (bool done = true; done;) {
-      done = exchange_all(above, page, row, next_exchange, &children);
+      done = cold->has_pages() && exchange_all(above, page, row, next_exchange, &children);
       done = exchange_all(above, page, row, next_merge, &children) || done;
     }
     FOEDUS_TRY(again, make_volatile(*page, row, cold, &children));
@@ -233,6 +231,7 @@ Result<bool> Installer::make_volatile(InteriorPage* page, const Row& row, ColdLa
     FOEDUS_TRY(TreePage* const made, copy(page, child));
     page::DualPageIds after = child.ids;
     if (made != nullptr) after.volatile_page = made->header.volatile_id();
+    FOEDUS_SYNC_POINT("masstree:install_copying");
     if (made == nullptr || !exchange_child(page, child.low, child.ids, after)) {
       discard(*installation_.pages, installation_.control, made);
       child.remains.leads_to_cold = true;

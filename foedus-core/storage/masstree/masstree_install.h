@@ -9,7 +9,8 @@
 //       have the fences of the snapshot.
 //   M36 Bottom-up, each level of a layer against the same level of the snapshot, so that runs of
 //       interior pages go in the same way once what is below them did, and the root in the end. A
-//       layer goes below its record if the snapshot has the layer, too; else with that record.
+//       layer goes below its record if the snapshot has the layer, too; else with that record, when
+//       erased rows have gone from it by merges: there may be too many to be locked at once.
 //   M37 A run is exchanged a few pages at a time, so that nobody waits for their locks for long.
 //       What is under one page of the snapshot, but more than that, becomes one volatile page
 //       first.

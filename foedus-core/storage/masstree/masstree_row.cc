@@ -23,6 +23,10 @@ Status ColdLayer::read(page::SnapshotPageId id, const Place& place, Copy* copy) 
 Status ColdLayer::row(unsigned level, std::uint64_t low, std::uint64_t last,
                       std::vector<ColdPage>* pages) {
   pages->clear();
+  if (!has_pages()) {
+    pages->push_back({0, ~std::uint64_t{0}, root_});
+    return {};
+  }
   Copy copy;
   FOEDUS_CHECK(read(root_, place_, &copy));
   TreePage* const root = copy.page();
@@ -67,6 +71,7 @@ Status ColdLayer::read_border(std::uint64_t slice, Copy* copy) {
 
 Status ColdLayer::next_layer(std::uint64_t slice, page::SnapshotPageId* root) {
   *root = page::SnapshotPageId();
+  if (!has_pages()) return {};
   Copy copy;
   FOEDUS_CHECK(read_border(slice, &copy));
   BorderPage* const border = BorderPage::of(copy.page());
@@ -81,6 +86,7 @@ Status ColdLayer::next_layer(std::uint64_t slice, page::SnapshotPageId* root) {
 Status ColdLayer::chain(std::uint64_t slice, unsigned key_class, std::string_view remainder,
                         page::SnapshotPageId* first) {
   *first = page::SnapshotPageId();
+  if (!has_pages()) return {};
   Copy copy;
   FOEDUS_CHECK(read_border(slice, &copy));
   BorderPage* const border = BorderPage::of(copy.page());

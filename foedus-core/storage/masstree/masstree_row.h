@@ -23,13 +23,14 @@ struct ColdPage {
 // One layer of a snapshot.
 class ColdLayer {
  public:
-  // `installation` must outlive it.
+  // `installation` must outlive it. `root`: null if the snapshot has no such layer. Then it has one
+  // row of any level: a page of all slices that nobody can read.
   ColdLayer(const occ::Installation& installation, unsigned layer, page::SnapshotPageId root)
       : cold_pages_(occ::cold_pages_of(installation)),
         root_(root),
         place_{installation.control->id(), layer} {}
 
-  page::SnapshotPageId root() const { return root_; }
+  bool has_pages() const { return !root_.is_null(); }
 
   // The pages of this level that have slices of low..last, from left to right, without gaps. None:
   // the root is of a lower level. Failures of the cache.

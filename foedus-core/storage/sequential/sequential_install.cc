@@ -43,6 +43,7 @@ class Installer {
     for (;;) {
       const page::DualPageIds before = control_->root.load();
       const page::DualPageIds after{before.volatile_page, root};
+      FOEDUS_SYNC_POINT("sequential:install_looked");
       if (before == after || control_->root.compare_exchange(before, after)) return;
     }
   }
@@ -64,10 +65,12 @@ class Installer {
   void drop_moved(HeadsPage* heads, Chain* chain) {
     for (;;) {
       const page::VolatilePageId id = chain->head.load_volatile();
-      // order: acquire, pairs with link_page(). An older tail only keeps a page.
+      // order: acquire, pairs with link_page(): a page before the tail has moved. An older tail
+      // only keeps a page.
       if (chain->tail.load_acquire() == id.word()) return;
       auto* const page = page_of<SequentialPage>(pool(), id.word());
-      if (!page->header.load_version().is_moved() || !is_quiet(page, appenders_of(page))) return;
+      FOEDUS_INVARIANT(page->header.load_version().is_moved(), id.word(), page->session);
+      if (!is_quiet(page, appenders_of(page))) return;
       // order: acquire, pairs with link_page(); S2: a page that has moved has a next one.
       const page::VolatilePageId next(page->next_page.load_acquire());
       FOEDUS_INVARIANT(!next.is_null(), id.word(), page->session);

@@ -43,7 +43,7 @@ class MemoryPages : public snapshot::PageReader {
       return failure(ErrorCode::kCorruption, id, "wrong checksum of");
     }
     std::memcpy(static_cast<void*>(to), found->second->bytes, page::kPageBytes);
-    if (reads_ - 1 == reads_before_forgery_) to->storage_id = page::StorageId{0x7777};
+    if (reads_ - 1 == reads_before_forgery_) forge(to);
     return {};
   }
 
@@ -97,7 +97,11 @@ class MemoryPages : public snapshot::PageReader {
   // Reads of this page fail until another one is named; null: none.
   void fail_reads_of(page::SnapshotPageId id) { failing_ = id; }
   void fail_read_after(std::uint64_t reads) { reads_before_failure_ = reads_ + reads; }
-  // The read after that many gives a page of another storage.
+  // What makes another page of one that is read; a page of another storage unless it is changed.
+  std::function<void(page::PageHeader*)> forge = [](page::PageHeader* page) {
+    page->storage_id = page::StorageId{0x7777};
+  };
+  // The read after that many gives another page.
   void forge_read_after(std::uint64_t reads) { reads_before_forgery_ = reads_ + reads; }
   // None of these any more.
   void read_well() { reads_before_failure_ = reads_before_forgery_ = ~std::uint64_t{0}; }

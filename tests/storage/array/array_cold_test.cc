@@ -14,6 +14,7 @@
 #include "gleaner/compose/array_composer.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/gleaned.h"
+#include "tests/testing/at_sync_point.h"
 
 namespace foedus::storage::array {
 namespace {
@@ -338,6 +339,35 @@ TEST_F(ArrayColdTest, APageThatCannotBeReadForAnEarlierWriteIsNamed) {
   EXPECT_EQ(*get(0, kRecords - 4), 2u);
   EXPECT_TRUE(all_.session(0).commit().is_ok());
   EXPECT_EQ(get_alone(1, 14), 1u);
+}
+
+// Method: all pages of the snapshot are new ones; the first one below the root is made volatile
+// between the look at its pointer and the change.
+TEST_F(ArrayColdTest, AColdPageThatIsWrittenBehindTheLookKeepsWhatWasWritten) {
+  load();
+  all_.glean();
+  put_alone(1, 50'001, 1);
+  all_.compose_anew();
+  put_alone(1, 50'001, 2);
+  unsigned looks = 0;
+  {
+    const testing::AtSyncPoint hook(
+        "array:install_looked",
+        [&] {
+          if (++looks == 2) put_alone(1, 14, 100);
+        },
+        true);
+    EXPECT_FALSE(all_.install().may_need_earlier);
+  }
+  EXPECT_EQ(volatile_pages(), 5u);
+  all_.check_leads();
+  all_.remove_old_files();
+  EXPECT_EQ(get_alone(2, 14), 100u);
+  EXPECT_EQ(get_alone(2, 21), 22u);
+  EXPECT_EQ(get_alone(2, 50'001), 2u);
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get_alone(2, 14), 100u);
 }
 
 TEST_F(ArrayColdTest, AnInstallThatCannotReadIsMadeUpFor) {

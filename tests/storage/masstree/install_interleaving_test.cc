@@ -156,5 +156,84 @@ TEST_F(MasstreeInstallTest, WritesToPagesThatGoAreMadeAgain) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
+// ---- what moves between the installer's look and its next step
+
+TEST_F(MasstreeInstallTest, ARootThatIsMadeVolatileBehindTheLookKeepsWhatWasWritten) {
+  load(0, 500);
+  all_.glean();
+  all_.compose_anew();
+  {
+    const AtSyncPoint writing("masstree:install_cold", [&] { put(key_of(7), "meanwhile", 1); });
+    EXPECT_FALSE(all_.install().may_need_earlier);
+    EXPECT_EQ(writing.runs(), 1u);
+  }
+  check();
+  all_.check_leads();
+  all_.remove_old_files();
+  check();
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+// Method: the page of a record that leads to a cold layer splits; the layer is in a new file.
+TEST_F(MasstreeInstallTest, AColdLayerWhoseRecordMovesBehindTheLookIsFoundWhereItIs) {
+  load(0, 20);
+  for (unsigned i = 0; i < 10; ++i) put(key_of(10) + key_of(i), payload_of(i));
+  all_.glean();
+  put(key_of(5), "hot");
+  all_.compose_anew();
+  put(key_of(5), "hotter");
+  {
+    const AtSyncPoint splitting("masstree:install_cold", [&] {
+      for (unsigned i = 100; i < 200; ++i) put(key_of(i), payload_of(i), 1);
+    });
+    EXPECT_FALSE(all_.install().may_need_earlier);
+    EXPECT_EQ(splitting.runs(), 1u);
+  }
+  all_.check_leads();
+  all_.remove_old_files();
+  check();
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+// The root is an interior page, and splits.
+TEST_F(MasstreeInstallTest, AnInteriorPageThatMovesBehindTheLookIsLookedForAtItsTwins) {
+  load(0, 200);
+  all_.compose();
+  {
+    const AtSyncPoint growing("masstree:install_looked", [&] {
+      for (unsigned i = 200; i < 15'000; ++i) put(key_of(i), payload_of(i), 1);
+    });
+    all_.install();
+    EXPECT_EQ(growing.runs(), 1u);
+  }
+  check();
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+// Goal: an error in what a page became before its parent knows is made up for like any other.
+// Method: rows of both halves of a page that splits are to get new names.
+TEST_F(MasstreeInstallTest, ATwinThatCannotBeReadForIsMadeUpFor) {
+  for (unsigned i = 0; i < 100; ++i) put(key_of(i), std::string(i % 4 == 0 ? 9'000 : 100, 'p'));
+  all_.glean();
+  for (unsigned i = 1; i < 100; i += 4) put(key_of(i), "hot");
+  all_.compose_anew();
+  for (unsigned i = 1; i < 100; i += 4) put(key_of(i), "hotter");
+  {
+    const AtSyncPoint split("masstree:split_done", [&] {
+      EXPECT_GT(MasstreeContents(&all_).moved_pages, 0u);
+      EXPECT_GT(all_.install_with_errors(ErrorCode::kIoError), 1u);
+    });
+    for (unsigned i = 0; i < 60; ++i) put(key_of(2) + "." + std::to_string(i), payload_of(i), 1);
+    EXPECT_EQ(split.runs(), 1u);
+  }
+  all_.check_leads();
+  check();
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
 }  // namespace
 }  // namespace foedus::storage::masstree

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/storage/masstree/masstree_install_fixture.h"
 
@@ -65,6 +66,31 @@ TEST_F(MasstreeInstallTest, LayersThatTheSnapshotHasAsRecordsGoWithTheirPages) {
   for (unsigned i = 1; i < 100; i += 2) erase("pair" + key_of(i / 2) + "." + key_of(i));
   glean_and_check();
   EXPECT_EQ(volatile_pages(), 0u);
+}
+
+// More rows than may be locked at once (kRootRecordsMax), of which nothing is left. In one
+// transaction, so that no page is joined before.
+TEST_F(MasstreeInstallTest, ALargeLayerOfErasedRowsGoes) {
+  const std::string prefix(8, 'p');
+  constexpr unsigned kRows = 50'000;
+  for (unsigned i = 0; i < kRows; ++i) put(prefix + key_of(i * 7'919u % kRows), payload_of(i));
+  begin(1);
+  for (const auto& [key, payload] : rows_) {
+    ASSERT_TRUE(masstree::erase(all_.session(1).ctx(), all_.control(), key).is_ok());
+  }
+  ASSERT_TRUE(commit(1).is_ok());
+  rows_.clear();
+  all_.compose();
+  const std::uint64_t before = volatile_pages();
+  std::vector<page::PageHeader*> pages;  // without any, nothing can be merged
+  page::SessionPages& installer_pages = all_.session(4).pages();
+  while (page::PageHeader* const page = installer_pages.allocate()) pages.push_back(page);
+  all_.install();
+  EXPECT_EQ(volatile_pages(), before);
+  for (page::PageHeader* const page : pages) installer_pages.release(page);
+  all_.install();
+  EXPECT_EQ(volatile_pages(), 0u);
+  check();
 }
 
 TEST_F(MasstreeInstallTest, ChainsOfPayloadsGoWithTheirRecords) {

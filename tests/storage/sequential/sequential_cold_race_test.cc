@@ -138,6 +138,24 @@ TEST_F(SequentialColdTest, OneOfTwoSessionsMakesTheRoot) {
   expect_at_rest();
 }
 
+// The root is made volatile between the installer's look at its pointer and the change.
+TEST_F(SequentialColdTest, ARootThatIsMadeMeanwhileGetsTheNewSnapshot) {
+  load();
+  all_.glean();
+  append_expected(1, "in the next snapshot");
+  all_.glean();
+  all_.all().pass_epochs();
+  all_.compose_anew();
+  {
+    const AtSyncPoint at("sequential:install_looked", [this] { append_expected(0, "meanwhile"); });
+    EXPECT_EQ(all_.install().pages_kept, 3u);
+  }
+  EXPECT_EQ(all_.control()->root.load().snapshot_page, all_.root());
+  all_.remove_old_files();
+  EXPECT_EQ(all_.scan_now(), expected_);
+  expect_at_rest();
+}
+
 // Others come to a page by the tail even when the head is beyond it.
 TEST_F(SequentialColdTest, APageThatTheTailNamesStays) {
   append_expected(0, std::string(3000, 'a'));

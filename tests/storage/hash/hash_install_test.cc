@@ -1,0 +1,422 @@
+// Installations of a hash storage whose snapshot has another shape, whose pages change between two
+// steps, or that cannot have what they need: no row is lost, and what may still lead to earlier
+// snapshots is told (O16).
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "foedus-core/storage/hash/hash_function.h"
+#include "tests/storage/hash/hash_cold_fixture.h"
+#include "tests/testing/at_sync_point.h"
+
+namespace foedus::storage::hash {
+namespace {
+
+using testing::AtSyncPoint;
+
+// Five rows fill a page.
+const std::string kFifth(700, 'f');
+const std::string kLarge(9'000, 'l');
+
+class HashInstallTest : public HashColdTest {
+ protected:
+  // The one of this number among keys whose hash begins with these bits.
+  static std::string key_at(unsigned bits, std::uint64_t prefix, unsigned number) {
+    for (std::uint64_t i = 0;; ++i) {
+      const std::string key = key_of(i);
+      if (hash_of(key) >> (64 - bits) == prefix && number-- == 0) return key;
+    }
+  }
+  void put(const std::string& key, const std::string& payload) {
+    put_alone(0, key, payload);
+    rows_[key] = payload;
+  }
+  void erase(const std::string& key) {
+    erase_alone(0, key);
+    rows_.erase(key);
+  }
+  // Keys [begin, end) of that prefix.
+  void fill(unsigned bits, std::uint64_t prefix, unsigned begin, unsigned end,
+            const std::string& payload = kFifth) {
+    for (unsigned i = begin; i < end; ++i) put(key_at(bits, prefix, i), payload);
+  }
+  void clear(unsigned bits, std::uint64_t prefix, unsigned begin, unsigned end) {
+    for (unsigned i = begin; i < end; ++i) erase(key_at(bits, prefix, i));
+  }
+  // One bin for each two bits, all of them cold; and one of them hot.
+  void load_four_bins() {
+    for (std::uint64_t prefix = 0; prefix < 4; ++prefix) fill(2, prefix, 0, 5);
+    all_.glean();
+    ASSERT_EQ(volatile_pages(), 0u);
+  }
+  void heat(std::uint64_t prefix) { put(key_at(2, prefix, 0), "hot"); }
+  void check_rows() {
+    for (const auto& [key, payload] : rows_) ASSERT_EQ(get_alone(1, key), payload) << key;
+  }
+  // Afterwards nothing is left of what went on before.
+  void expect_all_goes() {
+    all_.glean();
+    EXPECT_EQ(volatile_pages(), 0u);
+    check_rows();
+  }
+  // Who comes to `place` for this time, counted from one, does it.
+  template <typename Act>
+  void at(const char* place, unsigned time, Act&& act, bool expects_earlier) {
+    unsigned times = 0;
+    const AtSyncPoint hook(
+        place,
+        [&] {
+          if (++times == time) act();
+        },
+        true);
+    EXPECT_EQ(all_.install().may_need_earlier, expects_earlier);
+    EXPECT_GE(times, time) << place;
+  }
+  // Pages that nobody can have until they are given back.
+  std::vector<page::PageHeader*> take_all_pages() {
+    std::vector<page::PageHeader*> pages;
+    for (;;) {
+      page::PageHeader* const page = installer_pages().allocate();
+      if (page == nullptr) return pages;
+      pages.push_back(page);
+    }
+  }
+  void give_back(const std::vector<page::PageHeader*>& pages) {
+    for (page::PageHeader* const page : pages) installer_pages().release(page);
+  }
+  page::SessionPages& installer_pages() { return all_.session(4).pages(); }
+
+  std::map<std::string, std::string> rows_;
+};
+
+// ---- snapshots whose pages are other ones
+
+TEST_F(HashInstallTest, AColdBinIsFoundInTheFileThatItMovedTo) {
+  load_four_bins();
+  heat(3);
+  all_.compose_anew();
+  heat(3);
+  EXPECT_FALSE(all_.install().may_need_earlier);
+  EXPECT_EQ(volatile_pages(), 2u);
+  all_.check_leads();
+  all_.remove_old_files();
+  check_rows();
+}
+
+// Method: erasures one half after the other, each beside one that is not looked at, leave two small
+// bins that a snapshot made anew has no page for.
+TEST_F(HashInstallTest, AColdInteriorPageThatTheNewSnapshotHasNotIsMadeVolatile) {
+  fill(8, 0, 0, 3);
+  fill(8, 1, 0, 3);
+  fill(1, 1, 0, 2);
+  all_.glean();
+  for (const std::uint64_t half : {0u, 1u}) {
+    clear(8, half, 1, 3);
+    all_.glean();
+  }
+  put(key_at(1, 1, 0), "hot");
+  all_.compose_anew();
+  put(key_at(1, 1, 0), "hotter");
+  const std::uint64_t before = volatile_pages();
+  EXPECT_FALSE(all_.install().may_need_earlier);
+  EXPECT_GT(volatile_pages(), before + 2);  // the interior page and its bins
+  all_.check_leads();
+  all_.remove_old_files();
+  check_rows();
+  expect_all_goes();
+}
+
+TEST_F(HashInstallTest, WhatTheSnapshotHasNoPageForStays) {
+  fill(1, 1, 0, 5);
+  all_.compose();
+  fill(8, 0, 0, 8);
+  all_.install();
+  check_rows();
+  EXPECT_GE(volatile_pages(), 4u);
+  expect_all_goes();
+}
+
+// A bin of the snapshot where the storage has an interior page by now.
+TEST_F(HashInstallTest, ABinThatBecameAnInteriorPageMeanwhileStays) {
+  fill(7, 0, 0, 4);
+  fill(7, 1, 0, 5);
+  all_.compose();
+  fill(7, 0, 4, 8);
+  for (const ErrorCode code : {ErrorCode::kIoError, ErrorCode::kCorruption}) {
+    EXPECT_GT(all_.install_with_errors(code), 1u);
+    check_rows();
+  }
+  expect_all_goes();
+}
+
+// ---- pages that change between the installer's steps
+
+TEST_F(HashInstallTest, AColdBinThatIsWrittenBehindTheLookKeepsWhatWasWritten) {
+  load_four_bins();
+  heat(3);
+  all_.compose_anew();
+  heat(3);
+  at("hash:install_looked", 2, [&] { heat(0); }, false);
+  all_.check_leads();
+  all_.remove_old_files();
+  check_rows();
+  expect_all_goes();
+}
+
+TEST_F(HashInstallTest, ABinThatSpreadsBehindTheLookStays) {
+  for (const std::uint64_t boundary : {std::uint64_t{0}, std::uint64_t{1} << 61}) {
+    load_four_bins();
+    heat(0);
+    set_boundary(boundary);
+    all_.compose();
+    at("hash:install_looked", 2, [&] { fill(2, 0, 5, 12); }, true);
+    check_rows();
+    clear(2, 0, 5, 12);
+    set_boundary(0);
+    expect_all_goes();
+  }
+}
+
+TEST_F(HashInstallTest, ABinThatSpreadsBeforeItsNamesWereLookedAtIsReported) {
+  load_four_bins();
+  heat(0);
+  all_.compose();
+  at("hash:installed", 2, [&] { fill(2, 0, 5, 12); }, true);
+  check_rows();
+  expect_all_goes();
+}
+
+// Method: erased rows of one bin, so that the next one has it made anew, with its buddy.
+TEST_F(HashInstallTest, BinsThatMergeBehindTheLookStay) {
+  constexpr std::uint64_t kThreeQuarters = std::uint64_t{3} << 61;  // divides the second bin
+  for (const std::uint64_t boundary : {std::uint64_t{0}, kThreeQuarters}) {
+    load_four_bins();
+    heat(0);
+    heat(1);
+    set_boundary(boundary);
+    all_.compose();
+    clear(2, 0, 0, 5);
+    clear(2, 1, 1, 5);
+    all_.all().pass_epochs();
+    const std::uint64_t before = volatile_pages();
+    std::uint64_t after = 0;
+    const auto merge = [&] {
+      for (unsigned i = 5; i < 8 && volatile_pages() == before; ++i) {
+        put(key_at(2, 0, i), std::string(300, 'm'));
+      }
+      after = volatile_pages();
+    };
+    at("hash:install_child", 2, merge, true);
+    EXPECT_EQ(after, before - 1);
+    check_rows();
+    for (unsigned i = 5; i < 8; ++i) {
+      if (rows_.contains(key_at(2, 0, i))) erase(key_at(2, 0, i));
+    }
+    set_boundary(0);
+    expect_all_goes();
+  }
+}
+
+// The interior page itself gives way to the bin that both became.
+TEST_F(HashInstallTest, AnInteriorPageThatGoesBehindTheLookIsLookedForAgain) {
+  fill(8, 0, 0, 4);
+  fill(8, 1, 0, 2);
+  all_.compose();
+  clear(8, 0, 0, 4);
+  clear(8, 1, 1, 2);
+  all_.all().pass_epochs();
+  const std::uint64_t before = volatile_pages();
+  std::uint64_t after = 0;
+  const auto merge = [&] {
+    for (unsigned i = 4; i < 8 && volatile_pages() == before; ++i) {
+      put(key_at(8, 0, i), std::string(300, 'm'));
+    }
+    after = volatile_pages();
+  };
+  at("hash:install_looked", 2, merge, false);
+  EXPECT_EQ(after, before - 2);
+  check_rows();
+  expect_all_goes();
+}
+
+// ---- pages that are copied
+
+class HashInstallCopyTest : public HashInstallTest {
+ protected:
+  // A cold bin that the snapshot has divided, and a hot one.
+  void divide() {
+    load_four_bins();
+    heat(3);
+    set_boundary(std::uint64_t{1} << 61);
+    all_.compose();
+    heat(3);
+  }
+};
+
+TEST_F(HashInstallCopyTest, WithoutPagesAnOldBinStaysColdAndIsReported) {
+  divide();
+  const std::vector<page::PageHeader*> pages = take_all_pages();
+  EXPECT_TRUE(all_.install().may_need_earlier);
+  EXPECT_EQ(volatile_pages(), 2u);
+  check_rows();
+  give_back(pages);
+  EXPECT_FALSE(all_.install().may_need_earlier);
+  EXPECT_EQ(volatile_pages(), 3u);
+  all_.check_leads();
+  check_rows();
+}
+
+TEST_F(HashInstallCopyTest, AnOldBinThatASessionMakesVolatileFirstIsReported) {
+  divide();
+  at("hash:install_looked", 2, [&] { heat(0); }, true);
+  EXPECT_EQ(volatile_pages(), 3u);
+  check_rows();
+  expect_all_goes();
+}
+
+TEST_F(HashInstallCopyTest, AnOldBinThatCannotBeReadIsMadeUpFor) {
+  divide();
+  EXPECT_GT(all_.install_with_errors(ErrorCode::kIoError), 1u);
+  all_.check_leads();
+  check_rows();
+}
+
+// A page of another storage, of other bits, or of another kind is not made volatile.
+TEST_F(HashInstallCopyTest, AnotherPageInPlaceOfAnOldBinIsRefused) {
+  divide();
+  const std::uint64_t before = volatile_pages();
+  const auto forget = [&] {
+    for (std::uint32_t i = 1; i < 3; ++i) all_.all().cache()->forget(page::SnapshotNumber{i});
+  };
+  const auto expect_refused = [&] {
+    for (unsigned read = 0; read < 2; ++read) {  // the root of the snapshot, the old bin
+      forget();
+      all_.pages().forge_read_after(read);
+      EXPECT_EQ(all_.try_install(~std::uint64_t{0}, false).code(), ErrorCode::kCorruption);
+      all_.pages().read_well();
+      EXPECT_EQ(volatile_pages(), before);
+    }
+  };
+  expect_refused();
+  all_.pages().forge = [](page::PageHeader* page) { page->flags ^= 1; };
+  expect_refused();
+  all_.pages().forge = [](page::PageHeader* page) { page->kind = page::PageKind::kArrayBorder; };
+  expect_refused();
+  forget();
+  EXPECT_FALSE(all_.install().may_need_earlier);
+  check_rows();
+}
+
+// Goal: a page of the snapshot that lost a pointer costs no row that an earlier one still has.
+TEST_F(HashInstallTest, WhatADamagedPageOfTheSnapshotHasNotStaysWhereItWas) {
+  load_four_bins();
+  heat(3);
+  all_.compose_anew();
+  heat(3);
+  all_.pages().forge = [](page::PageHeader* page) {
+    auto* const root = reinterpret_cast<HashInteriorPage*>(page);
+    ASSERT_EQ(root->owner_of(0), 0u);
+    root->pointers[0].store({});
+  };
+  all_.pages().forge_read_after(0);
+  EXPECT_TRUE(all_.install().may_need_earlier);
+  check_rows();
+}
+
+// ---- payloads that are named in files of earlier snapshots
+
+class HashInstallNamesTest : public HashInstallTest {
+ protected:
+  // A large row in a bin that is hot, and the same in a new file.
+  void load_named() {
+    put(large_, kLarge);
+    fill(2, 0, 1, 3);
+    all_.glean();
+    heat(0);
+  }
+  void expect_old_files_may_go() {
+    EXPECT_FALSE(all_.install().may_need_earlier);
+    all_.check_leads();
+    all_.remove_old_files();
+    check_rows();
+  }
+
+  const std::string large_ = key_at(2, 0, 3);
+};
+
+TEST_F(HashInstallNamesTest, APayloadIsFoundInTheFileThatItMovedTo) {
+  load_named();
+  all_.compose_anew();
+  heat(0);
+  expect_old_files_may_go();
+}
+
+TEST_F(HashInstallNamesTest, ARecordInUseKeepsItsNameAndIsReported) {
+  load_named();
+  all_.compose_anew();
+  heat(0);
+  begin(2);
+  occ::ReadRange range;
+  ASSERT_TRUE(get_for_update(all_.session(2).ctx(), all_.control(), large_, &range).is_ok());
+  EXPECT_TRUE(all_.install().may_need_earlier);
+  all_.session(2).rollback();
+  check_rows();
+  expect_old_files_may_go();
+}
+
+TEST_F(HashInstallNamesTest, AnErasedRowNeedsNoName) {
+  load_named();
+  erase(large_);
+  all_.compose_anew();
+  heat(0);
+  expect_old_files_may_go();
+}
+
+// A row that got smaller leaves its name behind, at a place of the bin that nobody reads.
+TEST_F(HashInstallNamesTest, ARowThatMovedWithinItsBinNeedsNoNameWhereItWas) {
+  load_named();
+  put(large_, std::string(100, 's'));
+  all_.compose_anew();
+  heat(0);
+  expect_old_files_may_go();
+  erase(large_);
+  all_.compose_anew();
+  heat(0);
+  expect_old_files_may_go();
+}
+
+// Whether there is a copy that has the name, and was not looked at, nobody knows then.
+TEST_F(HashInstallNamesTest, ARowThatMovedInABinThatGrowsMeanwhileIsReported) {
+  load_named();
+  put(large_, std::string(100, 's'));
+  all_.compose_anew();
+  heat(0);
+  at("hash:install_named", 1, [&] { put(key_at(2, 0, 4), "new"); }, true);
+  check_rows();
+  expect_old_files_may_go();
+}
+
+// All keys have one hash (wyhash's first factor is 0), so their bin is a chain of pages.
+TEST_F(HashInstallNamesTest, PayloadsInLongChainsOfPagesGetTheirNewNames) {
+  std::string stem(8, '\0');
+  std::memcpy(stem.data(), &internal::kMix2, 8);
+  const auto key = [&](unsigned i) { return stem + std::to_string(10'000'000 + i); };
+  ASSERT_EQ(hash_of(key(1)), hash_of(key(2)));
+  for (unsigned i = 0; i < 20; ++i) put(key(i), i % 6 == 0 ? kLarge : kFifth);
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  check_rows();
+  put(key(7), "hot");
+  erase(key(18));
+  all_.compose_anew();
+  put(key(7), "hotter");
+  expect_old_files_may_go();
+  EXPECT_GT(volatile_pages(), 8u);
+}
+
+}  // namespace
+}  // namespace foedus::storage::hash

@@ -1,0 +1,160 @@
+// Installations of snapshots whose pages have other fences, levels and files than those that the
+// tree has of earlier ones: no row is lost, and what may still lead to earlier snapshots is told
+// (O16, M38).
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/storage/masstree/masstree_install_fixture.h"
+#include "tests/testing/at_sync_point.h"
+
+namespace foedus::storage::masstree {
+namespace {
+
+using testing::AtSyncPoint;
+
+const std::string kLarge(9'000, 'l');
+
+class InstallShapesTest : public MasstreeInstallTest {
+ protected:
+  static constexpr unsigned kHot = 1'500;
+
+  // The tree is cold, but for the way to one row; a snapshot is composed whose pages begin with
+  // other rows, for some before them are gone. Every 20th row is large.
+  void load_shifted() {
+    for (unsigned i = 0; i < 3'000; ++i) put(key_of(i), i % 20 == 9 ? kLarge : payload_of(i));
+    all_.glean();
+    for (unsigned i = 0; i < 300; i += 2) erase(key_of(i));
+    all_.glean();
+    ASSERT_EQ(volatile_pages(), 0u);
+    put(key_of(kHot), "hot");
+    all_.compose_anew();
+    put(key_of(kHot), "hotter");
+  }
+  void expect_old_files_may_go() {
+    EXPECT_FALSE(all_.install().may_need_earlier);
+    all_.check_leads();
+    all_.remove_old_files();
+    check();
+  }
+  void expect_all_goes() {
+    all_.glean();
+    EXPECT_EQ(volatile_pages(), 0u);
+    check();
+  }
+  page::SessionPages& installer_pages() { return all_.session(4).pages(); }
+};
+
+TEST_F(InstallShapesTest, BeforeTheFirstSnapshotNothingIsInstalled) {
+  load(0, 200);
+  const std::uint64_t before = volatile_pages();
+  const occ::InstallCounts counts = all_.install();
+  EXPECT_EQ(counts.pages_dropped, 0u);
+  EXPECT_FALSE(counts.may_need_earlier);
+  EXPECT_EQ(volatile_pages(), before);
+  check();
+}
+
+TEST_F(InstallShapesTest, ColdPagesAreFoundInTheFileThatTheyMovedTo) {
+  load_shifted();
+  expect_old_files_may_go();
+  EXPECT_LE(volatile_pages(), 10u);
+  expect_all_goes();
+}
+
+// ---- pages that are copied
+
+TEST_F(InstallShapesTest, WithoutPagesOldPagesStayColdAndAreReported) {
+  load_shifted();
+  std::vector<page::PageHeader*> pages;
+  while (page::PageHeader* const page = installer_pages().allocate()) pages.push_back(page);
+  EXPECT_TRUE(all_.install().may_need_earlier);
+  check();
+  for (page::PageHeader* const page : pages) installer_pages().release(page);
+  expect_old_files_may_go();
+}
+
+// One of the pages beside the hot one, and not the other.
+TEST_F(InstallShapesTest, AnOldPageThatASessionMakesVolatileFirstIsReported) {
+  load_shifted();
+  {
+    const AtSyncPoint hook("masstree:install_copying", [&] {
+      for (unsigned i = kHot - 150; i < kHot; i += 5) {
+        if (rows_.contains(key_of(i))) put(key_of(i), "written", 1);
+      }
+    });
+    EXPECT_TRUE(all_.install().may_need_earlier);
+    EXPECT_EQ(hook.runs(), 1u);
+  }
+  check();
+  expect_old_files_may_go();
+}
+
+TEST_F(InstallShapesTest, OldPagesThatCannotBeReadAreMadeUpFor) {
+  for (const ErrorCode code : {ErrorCode::kIoError, ErrorCode::kCorruption}) {
+    load_shifted();
+    EXPECT_GT(all_.install_with_errors(code), 3u);
+    all_.check_leads();
+    check();
+    expect_all_goes();
+  }
+}
+
+// ---- names of payloads
+
+class InstallNamesTest : public InstallShapesTest {
+ protected:
+  // Two large rows in a page that is hot, and the same in a new file.
+  void load_named() {
+    load(0, 10);
+    put(first_, kLarge);
+    put(second_, kLarge);
+    all_.glean();
+    put(key_of(0), "hot");
+    all_.compose_anew();
+    put(key_of(0), "hotter");
+  }
+
+  const std::string first_ = key_of(100);
+  const std::string second_ = key_of(101);
+};
+
+// The next installation has only that record to look for.
+TEST_F(InstallNamesTest, ARecordInUseKeepsItsNameAndIsReported) {
+  load_named();
+  begin(2);
+  char out[8];
+  occ::ReadRange range{out, sizeof(out), 0, 0};
+  ASSERT_TRUE(get_for_update(all_.session(2).ctx(), all_.control(), second_, &range).is_ok());
+  EXPECT_TRUE(all_.install().may_need_earlier);
+  all_.session(2).rollback();
+  check();
+  expect_old_files_may_go();
+}
+
+// Goal: a page of the snapshot that lost a row, or a layer, costs nothing that an earlier one still
+// has. Method: the slices of a border page are other ones when it is read.
+TEST_F(InstallNamesTest, WhatADamagedPageOfTheSnapshotHasNotStaysWhereItWas) {
+  put(key_of(50) + "a layer", "one");
+  put(key_of(50) + "b layer", "two");
+  load_named();
+  all_.pages().forge = [](page::PageHeader* page) {
+    auto* const border = reinterpret_cast<BorderPage*>(page);
+    ASSERT_TRUE(border->is_border());
+    for (unsigned i = 0; i < border->header.load_version().keys(); ++i) {
+      border->group(i).slices[i % BorderPage::Group::kKeys] += 1;
+    }
+  };
+  all_.pages().forge_read_after(0);
+  EXPECT_TRUE(all_.install().may_need_earlier);
+  check();
+  for (std::uint32_t i = 1; i < 3; ++i) all_.all().cache()->forget(page::SnapshotNumber{i});
+  all_.pages().read_well();
+  expect_old_files_may_go();
+}
+
+}  // namespace
+}  // namespace foedus::storage::masstree

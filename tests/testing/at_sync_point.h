@@ -1,0 +1,48 @@
+#pragma once
+// AtSyncPoint: runs an action at a sync point. Of one thread.
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "foedus-core/base/sync_point.h"
+
+namespace foedus::testing {
+
+// Once unless it is to be repeated; not while the action itself runs.
+class AtSyncPoint {
+ public:
+  AtSyncPoint(std::string place, std::function<void()> action, bool repeat = false) {
+    active_ = this;
+    place_ = std::move(place);
+    action_ = std::move(action);
+    repeat_ = repeat;
+    base::set_sync_point_hook(&AtSyncPoint::hook);
+  }
+  ~AtSyncPoint() {
+    base::set_sync_point_hook(nullptr);
+    active_ = nullptr;
+  }
+  AtSyncPoint(const AtSyncPoint&) = delete;
+  AtSyncPoint& operator=(const AtSyncPoint&) = delete;
+  unsigned runs() const { return runs_; }
+
+ private:
+  static void hook(const char* place) {
+    AtSyncPoint* const self = active_;
+    if (self->running_ || self->place_ != place || (self->runs_ > 0 && !self->repeat_)) return;
+    self->running_ = true;
+    ++self->runs_;
+    self->action_();
+    self->running_ = false;
+  }
+
+  static inline AtSyncPoint* active_ = nullptr;
+  std::string place_;
+  std::function<void()> action_;
+  bool repeat_ = false;
+  bool running_ = false;
+  unsigned runs_ = 0;
+};
+
+}  // namespace foedus::testing
