@@ -4,6 +4,20 @@
 
 namespace foedus {
 
+namespace {
+
+// As every operation: the transaction goes on, and is not doomed.
+Status check_open(engine::EngineSession* session) {
+  FOEDUS_CHECK(session->engine().check_process());
+  occ::TxnContext& txn = session->context();
+  if (txn.is_open() && !txn.is_doomed()) [[likely]]
+    return {};
+  if (txn.is_open()) return txn.conflict(ConflictReason::kNone, nullptr);
+  return Status::error(ErrorCode::kClosed, "the transaction has ended");
+}
+
+}  // namespace
+
 Status engine::ScanCursor::open_sequential() {
   return is_of_snapshot_ ? sequential_.open_in_snapshot(session_->context(), control_, root_)
                          : sequential_.open(session_->context(), control_);
@@ -52,7 +66,7 @@ void Scan::next() {
 }
 
 void Scan::move() {
-  failure_ = cursor_->session_->engine().check_process();
+  failure_ = check_open(cursor_->session_);
   if (!failure_.is_ok()) {
     at_end_ = true;
     return;

@@ -56,6 +56,7 @@ void TxnContext::begin(const TxnOptions& options) {
   open_ = true;
   doomed_ = ConflictReason::kNone;
   is_out_of_memory_ = false;
+  page_failure_ = {};  // of a page that nobody asked about
   isolation_ = options.isolation;
   read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;

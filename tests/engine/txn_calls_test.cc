@@ -57,6 +57,45 @@ TEST(TxnCallsTest, a_handle_of_no_storage_is_refused_by_all) {
   must(txn.commit());  // it goes on
 }
 
+// Rows of a doomed transaction would be of no state that ever was.
+TEST(TxnCallsTest, a_scan_ends_where_its_transaction_does) {
+  TestDatabase db;
+  const Masstree tree = must(db->open_masstree("tree"));
+  const Sequential log = must(db->open_sequential("log"));
+  must(db->transact([&](Txn& txn) -> Status {
+    for (const char* const row : {"a", "b", "c"}) {
+      FOEDUS_CHECK(txn.put(tree, row, "row"));
+      FOEDUS_CHECK(txn.append(log, "row"));
+    }
+    return {};
+  }));
+  Session session = must(db->new_session());
+  for (const bool is_doomed : {false, true}) {
+    for (const bool is_reverse : {false, true}) {
+      Txn txn = must(session.begin());
+      Scan rows = txn.scan(tree, "a", "z", {.reverse = is_reverse});
+      Scan entries = txn.scan(log);
+      Scan::iterator row = rows.begin();
+      Scan::iterator entry = entries.begin();
+      ASSERT_FALSE(row == rows.end() || entry == entries.end());
+      if (is_doomed) {
+        must(db->transact([&](Txn& other) { return other.put(tree, row->key, "other"); }));
+        EXPECT_EQ(txn.verify().code(), ErrorCode::kConflict);
+      } else {
+        must(txn.commit());
+      }
+      ++row;
+      ++entry;
+      const ErrorCode expected = is_doomed ? ErrorCode::kConflict : ErrorCode::kClosed;
+      for (Scan* const scan : {&rows, &entries}) {
+        ASSERT_TRUE(scan->failure().has_value());
+        EXPECT_EQ(scan->failure()->code(), expected) << scan->failure()->message();
+      }
+      EXPECT_TRUE(row == rows.end() && entry == entries.end());
+    }
+  }
+}
+
 // Once the bound is reached by tries for room, conflicts do not go on for ever.
 TEST(TxnCallsTest, tries_for_room_leave_the_bound_of_tries) {
   TestDatabase db;

@@ -59,6 +59,17 @@ TEST_F(TxnContextTest, ATransactionOfASnapshotPinsNothing) {
 }
 
 // The records that it will lock must not be reclaimed meanwhile.
+TEST_F(TxnContextTest, APageThatCouldNotBeReadIsForgottenWithItsTransaction) {
+  ctx().begin({});
+  ctx().not_that_page(page::SnapshotPageId(1));
+  EXPECT_TRUE(ctx().has_page_failure());
+  txn::rollback(&ctx());
+  ctx().begin({});
+  EXPECT_FALSE(ctx().has_page_failure());
+  EXPECT_EQ(ctx().no_page(control_).code(), ErrorCode::kOutOfMemory);
+  txn::rollback(&ctx());
+}
+
 TEST_F(TxnContextTest, ARetryThatWillLockKeepsThePinAndNoOtherDoes) {
   ctx().begin({});
   const std::uint64_t begun = pin();
