@@ -29,7 +29,9 @@
 //        level below its parent. Roots of layers may be of any.
 //   M25  A cursor in snapshot pages keeps their ids, and copies of what it needs of them (M41). It
 //        has remembered the pointer to all of them. If that is not seen to lead there any more, it
-//        seeks its position again, by key: the transaction may have written where it is.
+//        seeks its position again, by key: the transaction may have written where it is. So it does
+//        if pages were dropped since: others may have made the page volatile, the transaction may
+//        have written there, and after a drop the pointer is as it was.
 
 #include <cstdint>
 #include <optional>

@@ -104,6 +104,8 @@ class Cursor {
   void look_ahead(Route* route);
   void read_ahead(const Route& route, page::SnapshotPageId next);
   Status resume_cold();
+  void note_drops();
+  bool may_miss_own() const;
   Status read_cold_record(Slot slot, bool* arrived);
 
   bool is_on_path(std::string_view bound, std::uint32_t prefix_bytes) const;
@@ -131,10 +133,11 @@ class Cursor {
   std::string bound_;
   bool has_bound_ = false;
   bool bound_inclusive_ = false;
-  // How the cursor came to snapshot pages: by what pointer, and how many pages the transaction had
-  // made volatile by then.
+  // How the cursor came to snapshot pages: by what pointer, how many pages the transaction had made
+  // volatile by then, and when pages were last dropped (M25).
   ColdPointer cold_;
   std::uint64_t installs_ = 0;
+  std::uint64_t drop_epoch_ = 0;
 
   // The current record; key_ also holds the prefix of the layer that the cursor is in.
   std::string key_;

@@ -24,6 +24,7 @@ Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
   put_slice(slice, path.data() + route->prefix_bytes);
   ColdTop top;
   for (bool moved = true;; *at = {}) {
+    note_drops();
     if (at->page == nullptr) {
       Spot spot;
       FOEDUS_CHECK(find_cold(*ctx_, control_, path, &spot, &cold_, &top));
@@ -146,9 +147,24 @@ void Cursor::read_ahead(const Route& route, page::SnapshotPageId next) {
   ctx_->read_cold_ahead(next, std::min(route.cold_run, kReadAheadMax));
 }
 
+// M25. A drop that takes what the transaction is yet to write reads the clock behind that, so its
+// epoch is not below the one that is current now. One of the same epoch cannot be told from it.
+void Cursor::note_drops() {
+  constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  // order: relaxed; a drop that is missed here is taken for a later one.
+  const std::uint64_t dropped = control_->drop_epoch.load_relaxed();
+  drop_epoch_ = dropped < ctx_->clock().current().number() ? dropped : kNever;
+}
+
+bool Cursor::may_miss_own() const {
+  if (ctx_->write_set().is_empty()) return false;
+  // order: relaxed, behind the acquire of the pointer that lost its volatile half again (M23).
+  return control_->drop_epoch.load_relaxed() != drop_epoch_;
+}
+
 // Between two calls the transaction may have written where the cursor is.
 Status Cursor::resume_cold() {
-  if (ctx_->installs() == installs_ && cold_.is_in_place()) [[likely]]
+  if (ctx_->installs() == installs_ && cold_.is_in_place() && !may_miss_own()) [[likely]]
     return {};
   has_bound_ = true;
   bound_.assign(key());
