@@ -1,0 +1,42 @@
+// Hash storages of which parts are cold, while other sessions take turns in the middle of calls.
+
+#include "tests/base/test_seed.h"
+#include "tests/storage/hash/hash_turns.h"
+
+namespace foedus::storage::hash {
+namespace {
+
+// Goal: as hash_cold_model_test, for what two sessions and the gleaner do to one another between
+// two steps of a call. Method: the same, and at sync points at which no lock is held others write,
+// commit and glean, two deep. One thread, so that a seed is a run.
+class HashNestedModelTest : public HashTurns {
+ protected:
+  explicit HashNestedModelTest(std::uint32_t fan_out_bits = 2) : HashTurns(fan_out_bits) {
+    options_.writes_parts = true;
+    options_.nests_one_in = 20;
+  }
+};
+
+class ManyNestedLevels : public HashNestedModelTest {
+ protected:
+  ManyNestedLevels() : HashNestedModelTest(10) {}
+};
+
+TEST_F(HashNestedModelTest, EqualsAMapAfterAnything) { run(testing::test_seed(1), 8000); }
+TEST_F(HashNestedModelTest, EqualsAMapAfterLargePayloadsAndErasedRuns) {
+  options_.has_large_payloads = true;
+  options_.writes_runs = true;
+  run(testing::test_seed(1) + 1, 8000);
+}
+TEST_F(HashNestedModelTest, EqualsAMapAfterALoadWithoutPages) {
+  options_.spends_pages = true;
+  load_model();
+  run(testing::test_seed(1) + 2, 8000);
+}
+TEST_F(ManyNestedLevels, EqualsAMapAfterAnythingWithoutPages) {
+  options_.spends_pages = true;
+  run(testing::test_seed(1) + 3, 8000);
+}
+
+}  // namespace
+}  // namespace foedus::storage::hash

@@ -1,0 +1,59 @@
+// Master-Trees of which parts are cold, while other sessions take turns in the middle of calls.
+
+#include "foedus-core/storage/masstree/masstree_install.h"
+#include "tests/base/test_seed.h"
+#include "tests/storage/masstree/masstree_turns.h"
+
+namespace foedus::storage::masstree {
+namespace {
+
+// Goal: as masstree_cold_model_test, for what two sessions and the gleaner do to one another
+// between two steps of a call. Method: the same, and at sync points at which no lock is held others
+// write, commit, scan and glean, two deep. One thread, so that a seed is a run.
+class MasstreeNestedModelTest : public MasstreeTurns {
+ protected:
+  explicit MasstreeNestedModelTest(Gleaned::Install install = SimpleInstall::install)
+      : MasstreeTurns(std::move(install)) {
+    options_.writes_parts = true;
+    options_.nests_one_in = 6;
+  }
+};
+
+// The same with installations that exchange runs of pages.
+class MasstreeNestedInstallTest : public MasstreeNestedModelTest {
+ protected:
+  MasstreeNestedInstallTest() : MasstreeNestedModelTest(install) {}
+};
+
+TEST_F(MasstreeNestedModelTest, EqualsAMapAfterAnything) { run(testing::test_seed(1), 6000, 0); }
+TEST_F(MasstreeNestedModelTest, EqualsAMapAfterLargePayloadsAndErasedRuns) {
+  options_.has_large_payloads = true;
+  options_.writes_runs = true;
+  run(testing::test_seed(1) + 1, 6000, 0);
+}
+TEST_F(MasstreeNestedModelTest, EqualsAMapAfterALoadWithoutPages) {
+  options_.spends_pages = true;
+  options_.writes_runs = true;
+  run(testing::test_seed(1) + 2, 6000, 2000);
+}
+TEST_F(MasstreeNestedModelTest, EqualsAMapInCrowdedSlicesWithoutPages) {
+  options_.spends_pages = true;
+  run_crowded(testing::test_seed(1) + 3, 12'000);
+}
+
+TEST_F(MasstreeNestedInstallTest, EqualsAMapAfterLargePayloads) {
+  options_.has_large_payloads = true;
+  run(testing::test_seed(1) + 4, 6000, 0);
+}
+TEST_F(MasstreeNestedInstallTest, EqualsAMapAfterALoadAndErasedRuns) {
+  options_.writes_runs = true;
+  run(testing::test_seed(1) + 5, 6000, 2000);
+}
+TEST_F(MasstreeNestedInstallTest, EqualsAMapInCrowdedSlicesWithoutPages) {
+  options_.spends_pages = true;
+  options_.writes_runs = true;
+  run_crowded(testing::test_seed(1) + 6, 12'000);
+}
+
+}  // namespace
+}  // namespace foedus::storage::masstree

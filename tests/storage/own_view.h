@@ -1,0 +1,144 @@
+#pragma once
+// OwnView: what one open transaction has written and found, and whether that was true when it
+// committed. Its storage is a map from keys to payloads.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace foedus::storage {
+
+class OwnView {
+ public:
+  using Value = std::optional<std::string>;
+  using Values = std::map<std::string, Value, std::less<>>;
+
+  // A partial write: bytes that replace others, or 8 that are added.
+  struct Part {
+    std::size_t offset;
+    std::string bytes;
+    bool is_increment;
+    std::size_t end() const { return offset + bytes.size(); }
+  };
+
+  // The payload or the absence that a call has found. The first look at a key of which nothing is
+  // written must be true at the commit; one behind own parts, with these.
+  void see(const std::string& key, const Value& value) {
+    if (const auto own = own_.find(key); own != own_.end()) {
+      ASSERT_EQ(value, own->second) << ::testing::PrintToString(key);
+      return;
+    }
+    if (const auto parts = parts_.find(key); parts != parts_.end()) {
+      looks_.push_back({key, parts->second, value, 0});
+      return;
+    }
+    const auto [seen, is_first] = seen_.emplace(key, value);
+    if (!is_first && seen->second != value) is_torn_ = true;
+  }
+  void see_presence(const std::string& key, bool is_present) {
+    if (const auto own = own_.find(key); own != own_.end()) {
+      ASSERT_EQ(is_present, own->second.has_value()) << ::testing::PrintToString(key);
+    } else if (!is_present) {
+      see(key, std::nullopt);
+    }
+  }
+  // A scan went over the place of this key. A transaction that cannot commit may pass its own.
+  void pass(const std::string& key) {
+    const auto own = own_.find(key);
+    if (own == own_.end()) return see(key, std::nullopt);
+    if (own->second.has_value() && !passed_own_.has_value()) passed_own_ = key;
+  }
+
+  // Nullopt: erased.
+  void write(const std::string& key, const Value& value) {
+    parts_.erase(key);
+    own_[key] = value;
+  }
+  bool has_whole(const std::string& key) const { return own_.count(key) != 0; }
+  // REQUIRES: has_whole(key). What the engine has to say to a part of it.
+  enum class Fit { kFits, kAbsent, kOutside };
+  Fit write_part_of_own(const std::string& key, const Part& part) {
+    Value& own = own_.find(key)->second;
+    if (!own.has_value()) return Fit::kAbsent;
+    if (own->size() < part.end()) return Fit::kOutside;
+    own = with({part}, own);
+    return Fit::kFits;
+  }
+  void write_part(const std::string& key, const Part& part) { parts_[key].push_back(part); }
+  // A part was refused: the payload ends before `end`.
+  void see_outside(const std::string& key, std::size_t end) {
+    const auto parts = parts_.find(key);
+    looks_.push_back({key, parts == parts_.end() ? Parts() : parts->second, std::nullopt, end});
+  }
+
+  // The transaction has committed: its writes go to *model.
+  void commit_to(Values* model) const {
+    ASSERT_FALSE(is_torn_) << "two looks at one key differ";
+    ASSERT_EQ(passed_own_, Value()) << "a scan went over an own key";
+    for (const auto& [key, value] : seen_) {
+      ASSERT_EQ(value, find(*model, key)) << ::testing::PrintToString(key);
+    }
+    for (const Look& look : looks_) {
+      const Value value = with(look.parts, find(*model, look.key));
+      if (look.below == 0) {
+        ASSERT_EQ(look.value, value) << ::testing::PrintToString(look.key);
+      } else {
+        ASSERT_TRUE(value.has_value() && value->size() < look.below)
+            << ::testing::PrintToString(look.key);
+      }
+    }
+    for (const auto& [key, parts] : parts_) {
+      const Value value = with(parts, find(*model, key));
+      ASSERT_TRUE(value.has_value()) << ::testing::PrintToString(key);
+      (*model)[key] = value;
+    }
+    for (const auto& [key, value] : own_) (*model)[key] = value;
+  }
+
+  static Value find(const Values& model, const std::string& key) {
+    const auto found = model.find(key);
+    return found == model.end() ? std::nullopt : found->second;
+  }
+
+ private:
+  using Parts = std::vector<Part>;
+  struct Look {
+    std::string key;
+    Parts parts;  // own ones before it
+    Value value;
+    std::size_t below;  // not 0: only that the payload is shorter than this
+  };
+
+  // Nothing if a part is outside.
+  static Value with(const Parts& parts, Value value) {
+    for (const Part& part : parts) {
+      if (!value.has_value() || value->size() < part.end()) return std::nullopt;
+      char* const at = value->data() + part.offset;
+      if (part.is_increment) {
+        std::uint64_t sum = 0;
+        std::uint64_t delta = 0;
+        std::memcpy(&sum, at, sizeof(sum));
+        std::memcpy(&delta, part.bytes.data(), sizeof(delta));
+        sum += delta;
+        std::memcpy(at, &sum, sizeof(sum));
+      } else {
+        std::memcpy(at, part.bytes.data(), part.bytes.size());
+      }
+    }
+    return value;
+  }
+
+  Values own_;                         // written as a whole
+  std::map<std::string, Parts> parts_;  // behind what is committed
+  Values seen_;                        // of others' keys
+  std::vector<Look> looks_;
+  Value passed_own_;
+  bool is_torn_ = false;
+};
+
+}  // namespace foedus::storage
