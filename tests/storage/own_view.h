@@ -47,12 +47,8 @@ class OwnView {
       see(key, std::nullopt);
     }
   }
-  // A scan went over the place of this key. A transaction that cannot commit may pass its own.
-  void pass(const std::string& key) {
-    const auto own = own_.find(key);
-    if (own == own_.end()) return see(key, std::nullopt);
-    if (own->second.has_value() && !passed_own_.has_value()) passed_own_ = key;
-  }
+  // A scan went over the place of this key.
+  void pass(const std::string& key) { see(key, std::nullopt); }
 
   // Nullopt: erased.
   void write(const std::string& key, const Value& value) {
@@ -79,7 +75,6 @@ class OwnView {
   // The transaction has committed: its writes go to *model.
   void commit_to(Values* model) const {
     ASSERT_FALSE(is_torn_) << "two looks at one key differ";
-    ASSERT_EQ(passed_own_, Value()) << "a scan went over an own key";
     for (const auto& [key, value] : seen_) {
       ASSERT_EQ(value, find(*model, key)) << ::testing::PrintToString(key);
     }
@@ -137,7 +132,6 @@ class OwnView {
   std::map<std::string, Parts> parts_;  // behind what is committed
   Values seen_;                        // of others' keys
   std::vector<Look> looks_;
-  Value passed_own_;
   bool is_torn_ = false;
 };
 
