@@ -84,7 +84,7 @@ occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::
 
 bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page) {
   if (ctx.write_set().is_empty()) return false;
-  // order: relaxed, it is constant.
+  // order: relaxed; which session it names is constant.
   const BirthStamp birth(birth_word(page).load_relaxed());
   return birth.session() != ctx.session() && is_recent(ctx, page);
 }
