@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <limits>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -49,6 +52,34 @@ TEST(Key, IntegersOfEveryWidthAscend) {
   expect_integers_ascend<std::int64_t>();
 }
 
+// What would be taken for something else is no part of a key, and no row.
+template <typename T>
+concept IsPart = requires(T part) {
+  key(part);
+};
+template <typename T>
+concept IsRow = requires(T row) {
+  as_payload(row);
+};
+struct PlainPair {
+  int first;
+  int second;
+};
+
+TEST(Key, PointersAndWiderIntegersAreNoParts) {
+  EXPECT_TRUE(IsPart<bool> && IsPart<char> && IsPart<const char*> && IsPart<std::string>);
+  EXPECT_EQ(key(true).view(), std::string_view("\x01"));
+  EXPECT_FALSE(IsPart<int*> || IsPart<const void*> || IsPart<std::nullptr_t>);
+  __extension__ using Wide = __int128;
+  EXPECT_FALSE(IsPart<Wide> || IsPart<long double>);
+}
+
+TEST(Key, PointersAndViewsAreNoRows) {
+  EXPECT_TRUE(IsRow<int> && IsRow<PlainPair> && (IsRow<std::array<char, 8>>));
+  EXPECT_FALSE(IsRow<int*> || IsRow<std::span<const std::byte>> || IsRow<std::string_view>);
+  EXPECT_FALSE(IsRow<std::string>);
+}
+
 TEST(Key, UnsignedIntegersAreBigEndian) {
   EXPECT_EQ(key(0x01020304u).view(), std::string_view("\x01\x02\x03\x04"));
 }
@@ -58,8 +89,8 @@ void expect_floats_ascend() {
   using Limits = std::numeric_limits<T>;
   expect_ascending(std::vector<T>{-Limits::infinity(), Limits::lowest(), T(-2.5), T(-1),
                                   -Limits::min(), -Limits::denorm_min(), T(-0.0), T(0.0),
-                                  Limits::denorm_min(), Limits::min(), T(1), T(1.5),
-                                  Limits::max(), Limits::infinity(), Limits::quiet_NaN()});
+                                  Limits::denorm_min(), Limits::min(), T(1), T(1.5), Limits::max(),
+                                  Limits::infinity(), Limits::quiet_NaN()});
 }
 
 TEST(Key, DoublesAndFloatsAscendWithNanLast) {
@@ -103,8 +134,8 @@ TEST(Key, BoolsAndEnumsAscendAsTheirIntegers) {
 TEST(Key, StringsAscendAlsoWithZerosInsideAndAsPrefixes) {
   using namespace std::string_literals;
   expect_ascending(std::vector<std::string>{""s, "\0"s, "\0\0"s, "\0\x01"s, "\0\xff"s, "\x01"s,
-                                            "a"s, "a\0"s, "a\0b"s, "a\x01"s, "ab"s, "b"s,
-                                            "\xff"s, "\xff\xff"s});
+                                            "a"s, "a\0"s, "a\0b"s, "a\x01"s, "ab"s, "b"s, "\xff"s,
+                                            "\xff\xff"s});
   EXPECT_EQ(key("abc").view(), key(std::string("abc")).view());
 }
 
@@ -125,7 +156,9 @@ using Row = std::tuple<std::string, std::int32_t, double, std::string, std::uint
 Row random_row(base::Random* random) {
   const auto text = [&] {
     std::string result(random->below(4), '\0');
-    for (char& c : result) c = "\0\x01" "ab\xff"[random->below(5)];
+    for (char& c : result)
+      c = "\0\x01"
+          "ab\xff"[random->below(5)];
     return result;
   };
   const auto number = [&] { return static_cast<std::int32_t>(random->below(5)) - 2; };

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <ranges>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -46,8 +47,9 @@ class Key {
   operator std::string_view() const { return view(); }  // NOLINT: implicit on purpose
   std::size_t size() const { return stored(); }
 
+  // bool, too: not a function for bool alone, which every pointer would convert to.
   template <std::unsigned_integral T>
-  Key& append(T part) {
+  requires(sizeof(T) <= 8) Key& append(T part) {
     if constexpr (sizeof(T) > 1 && std::endian::native == std::endian::little) {
       part = byte_swapped(part);
     }
@@ -55,12 +57,11 @@ class Key {
     return *this;
   }
   template <std::signed_integral T>
-  Key& append(T part) {
+  requires(sizeof(T) <= 8) Key& append(T part) {
     using Unsigned = std::make_unsigned_t<T>;
     constexpr Unsigned kSign = Unsigned{1} << (sizeof(T) * 8 - 1);
     return append(static_cast<Unsigned>(static_cast<Unsigned>(part) ^ kSign));
   }
-  Key& append(bool part) { return append(static_cast<std::uint8_t>(part)); }
   Key& append(double part) { return append_float<std::uint64_t>(part); }
   Key& append(float part) { return append_float<std::uint32_t>(part); }
   template <typename T>
@@ -81,6 +82,7 @@ class Key {
     return *this;
   }
   Key& append(const char* part) { return append(std::string_view(part)); }
+  Key& append(std::nullptr_t) = delete;
   template <typename... Parts>
   Key& append(const std::tuple<Parts...>& parts) {
     std::apply([this](const auto&... part) { (append(part), ...); }, parts);
@@ -118,22 +120,33 @@ class Key {
   char data_[kMaxKeyBytes + 1];  // uninitialized beyond bytes_, on purpose
 };
 
-template <typename... Parts>
+template <typename T>
+concept KeyPart = requires(Key key, const T& part) {
+  key.append(part);
+};
+
+template <KeyPart... Parts>
 Key key(const Parts&... parts) {
   Key result;
   (result.append(parts), ...);
   return result;
 }
 
-// The bytes of a trivially copyable value, as a payload. Valid while `value` is.
+// A type whose own bytes are the row: trivially copyable, and neither a pointer nor a view (a span,
+// say), of which a copy would keep an address.
 template <typename T>
-requires std::is_trivially_copyable_v<T> std::string_view as_payload(const T& value) {
+concept PlainRow =
+    std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::ranges::view<T>;
+
+// The bytes of a value, as a payload. Valid while `value` is.
+template <PlainRow T>
+std::string_view as_payload(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof(T)};
 }
 
 // A payload as a value: a copy of its first sizeof(T) bytes. REQUIRES: payload.size() >= sizeof(T).
-template <typename T>
-requires std::is_trivially_copyable_v<T> T view_as(std::string_view payload) {
+template <PlainRow T>
+T view_as(std::string_view payload) {
   T value;
   std::memcpy(&value, payload.data(), sizeof(T));
   return value;

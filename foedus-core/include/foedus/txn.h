@@ -292,8 +292,7 @@ class Txn {
   friend Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options);
   explicit Txn(engine::EngineSession* session) : session_(session) {}
 
-  template <typename T>
-  requires std::is_trivially_copyable_v<T>
+  template <PlainRow T>
   static std::span<std::byte> bytes_of(T& value) {
     return std::as_writable_bytes(std::span<T, 1>(&value, 1));
   }
