@@ -26,12 +26,12 @@ Status not_that_page(page::SnapshotPageId id) {
 }
 
 const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
-                                        std::size_t bytes) {
+                                        page::PagePart wanted) {
   FOEDUS_INVARIANT(cache_ != nullptr, id.word());
   FOEDUS_INVARIANT(open_ != 0, id.word());
   is_pinned_ = true;
   clock_->pin_cache(session_);
-  const page::PageHeader* const page = cache_->find(soc_, id, status, bytes);
+  const page::PageHeader* const page = cache_->find(soc_, id, status, wanted);
   if (page != nullptr || status->code() != ErrorCode::kOutOfMemory) [[likely]]
     return page;
   return wait_for_page(id, status);
@@ -45,9 +45,19 @@ const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
   return cache_->find_cached(soc_, id);
 }
 
-bool ColdPages::prefetch_part(page::SnapshotPageId id, std::size_t offset,
-                              std::size_t bytes) const {
-  return cache_ != nullptr && cache_->prefetch_part(soc_, id, offset, bytes);
+// The pin stays as it is until the hint is written: the page that the pointer lies in has gone once
+// it is renewed.
+const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, Status* status,
+                                         page::PagePart wanted) {
+  FOEDUS_INVARIANT(is_pinned_);
+  const page::PageHeader* const page = cache_->find_cached_child(soc_, pointer, wanted);
+  if (page != nullptr) [[likely]]
+    return page;
+  return this->page(pointer->load().snapshot_page, status, wanted);
+}
+
+bool ColdPages::prefetch(page::SnapshotPageId id, page::PagePart wanted) const {
+  return cache_ != nullptr && cache_->prefetch_page(soc_, id, wanted);
 }
 
 // O14: the pages of before are given up with the pin. O15: it waits for nobody who waits for it.

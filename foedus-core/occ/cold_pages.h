@@ -8,10 +8,11 @@
 //                                     v  |
 //                                    no pin
 //
-//   O14 A page that page() gave may be looked at until the session's next page(), or the end of the
-//       ColdReads around it, whichever comes first. So the session's cache pin (K2) covers one
-//       page, never a transaction: what is needed for longer is copied, or kept as an id. All that
-//       follows depends on it: any page() may renew the pin, or give it up to wait for a frame.
+//   O14 A page that page() or child() gave may be looked at until the session's next one, or the
+//       end of the ColdReads around it, whichever comes first. So the session's cache pin (K2)
+//       covers one page, never a transaction: what is needed for longer is copied, or kept as an
+//       id. All that follows depends on it: any page() may renew the pin, or give it up to wait for
+//       a frame.
 //   O15 Nobody waits for a record lock, for room in the log or for the user while a ColdReads is
 //       open (TxnContext::hold() and write() look). Nobody calls page() with a page lock held.
 //       So who holds a cache pin waits at most for a device or for the holder of a page lock, who
@@ -21,6 +22,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/page/dual_page_pointer.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus/status.h"
@@ -44,12 +46,16 @@ class ColdPages {
   ColdPages& operator=(const ColdPages&) = delete;
 
   // O14. Null: *status says why. kIoError, kCorruption. kOutOfMemory: there was no frame for
-  // five seconds. The first `bytes` are loaded together. REQUIRES: a ColdReads is open; O15.
-  const page::PageHeader* page(page::SnapshotPageId id, Status* status, std::size_t bytes = 0);
+  // five seconds. REQUIRES: a ColdReads is open; O15.
+  const page::PageHeader* page(page::SnapshotPageId id, Status* status, page::PagePart wanted = {});
+  // The page that `pointer` leads to, which lies in the page that was asked for last.
+  // PageCache::find_cached_child().
+  const page::PageHeader* child(page::DualPagePointer* pointer, Status* status,
+                                page::PagePart wanted);
   // The same if it is cached; else null. O14.
   const page::PageHeader* cached(page::SnapshotPageId id);
-  // PageCache::prefetch_part().
-  bool prefetch_part(page::SnapshotPageId id, std::size_t offset, std::size_t bytes) const;
+  // PageCache::prefetch_page().
+  bool prefetch(page::SnapshotPageId id, page::PagePart wanted) const;
   // PageCache::read_ahead().
   std::uint32_t read_ahead(page::SnapshotPageId id, std::uint32_t count);
 

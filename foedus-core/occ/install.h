@@ -14,7 +14,6 @@
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/tid.h"
-#include "foedus-core/page/tid.h"
 
 namespace foedus::occ {
 
@@ -29,10 +28,12 @@ inline bool change_pointer(page::DualPagePointer* pointer, page::PageHeader* hol
   return pointer->compare_exchange(expected, desired);
 }
 
-// Fills `page`, which nobody else can reach, with a snapshot page's bytes under its own id.
+// Fills `page`, which nobody else can reach, with a snapshot page's bytes under its own id. Hints
+// of `from` are copied: who has pointers that may have some clears them (P18).
 inline void copy_snapshot_page(const page::PageHeader* from, page::VolatilePageId id,
                                std::uint32_t soc, page::PageHeader* page) {
-  std::memcpy(static_cast<void*>(page), static_cast<const void*>(from), page::kPageBytes);
+  // Readers of the cached page may be writing hints.
+  base::racy_read(static_cast<void*>(page), static_cast<const void*>(from), page::kPageBytes);
   page->page_id = id.word();
   page->crc32c = 0;
   page->last_soc.store_relaxed(soc);  // order: relaxed, not reachable yet

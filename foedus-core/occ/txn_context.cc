@@ -159,10 +159,17 @@ Status TxnContext::out_of_pages(StorageControl* storage) {
   return std::move(status.at_table(storage->meta.name));
 }
 
-const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id, std::size_t bytes) {
+const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id, page::PagePart wanted) {
   if (!page_failure_.is_ok()) [[unlikely]]
     page_failure_ = {};
-  return cold_pages_.page(id, &page_failure_, bytes);
+  return cold_pages_.page(id, &page_failure_, wanted);
+}
+
+const page::PageHeader* TxnContext::cold_child(page::DualPagePointer* pointer,
+                                               page::PagePart wanted) {
+  if (!page_failure_.is_ok()) [[unlikely]]
+    page_failure_ = {};
+  return cold_pages_.child(pointer, &page_failure_, wanted);
 }
 
 std::nullptr_t TxnContext::not_that_page(page::SnapshotPageId id) {

@@ -136,8 +136,9 @@ class TxnContext {
   // A page of a snapshot, valid until the next call or the end of the ColdReads that is open (O14).
   // Null: no_page() says why. REQUIRES: const ColdReads reads(&ctx.cold_pages()); no page lock
   // held.
-  // The first `bytes` are loaded together, for who will look at all of them.
-  const page::PageHeader* cold_page(page::SnapshotPageId id, std::size_t bytes = 0);
+  const page::PageHeader* cold_page(page::SnapshotPageId id, page::PagePart wanted = {});
+  // ColdPages::child().
+  const page::PageHeader* cold_child(page::DualPagePointer* pointer, page::PagePart wanted = {});
   // Null, always: it was read and is not the page that the pointer is for. no_page() says so.
   [[gnu::cold]] std::nullptr_t not_that_page(page::SnapshotPageId id);
   // Loads ahead, for cold_page() calls to come: what is missing of so many pages that follow one

@@ -38,11 +38,15 @@ inline bool may_lead_to(const PageHeader& from, SnapshotPageId to) {
   if (to.snapshot() != own.snapshot()) return to.snapshot() < own.snapshot();
   return to.soc() != own.soc() || to.page() < own.page();
 }
-// The same of a dual pointer, which may be null, too.
+// The same of a dual pointer.
+inline bool does_lead_on(const PageHeader& from, const DualPagePointer& pointer) {
+  return pointer.is_cold() && may_lead_to(from, pointer.load().snapshot_page);
+}
+// Of one that may be null, too.
 inline bool may_hold(const PageHeader& from, const DualPagePointer& pointer) {
-  const DualPageIds ids = pointer.load();
-  if (!ids.volatile_page.is_null()) return false;
-  return ids.snapshot_page.is_null() || may_lead_to(from, ids.snapshot_page);
+  if (!pointer.is_cold()) return false;
+  const SnapshotPageId id = pointer.load().snapshot_page;
+  return id.is_null() || may_lead_to(from, id);
 }
 // P17. Whether it may be the next part of the same payload or bin; null: there is none.
 inline bool may_go_on_at(const PageHeader& from, SnapshotPageId next) {

@@ -32,6 +32,12 @@ class VolatilePageId {
   std::uint64_t word_ = 0;
 };
 
+// What of a page somebody is going to look at, besides its first line.
+struct PagePart {
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+};
+
 // The number of a snapshot: 1, 2, 3, … in the order of their epochs; 0: none.
 enum class SnapshotNumber : std::uint32_t {};
 

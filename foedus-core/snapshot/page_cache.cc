@@ -109,9 +109,9 @@ Status PageCache::read_into(CacheFrame frame, const Part& part, page::SnapshotPa
 // Another thread's work since the look-up without the lock, or a page that is leaving (K5).
 const page::PageHeader* PageCache::find_locked(Part* part, page::SnapshotPageId id,
                                                CacheMark mark) {
-  const page::PageHeader* const page =
+  const CacheFrame cached =
       mark == CacheMark::kReadAhead ? part->index.peek(id) : part->index.find(id);
-  if (page != nullptr) return page;
+  if (cached != 0) return part->index.page_at(cached);
   const bool is_used_again = mark != CacheMark::kReadAhead;
   const CacheFrame frame = part->index.restore(id, is_used_again ? CacheMark::kUsedAgain : mark);
   if (frame == 0) return nullptr;

@@ -16,7 +16,7 @@
 //
 //   K1  Publish: a frame is written by one thread, which took it, before its entry is stored with
 //       release order. Readers load entries with acquire order. After that the frame is not written
-//       until it is taken again.
+//       until it is taken again, hints aside (P18, page/dual_page_pointer.h).
 //   K2  Read: whoever follows an entry without the lock has a cache pin (EpochClock::pin_cache())
 //       from before the look-up until the last look at the page. It covers the search at hand, not
 //       the transaction: what is needed for longer is copied, or remembered as an id.
@@ -55,6 +55,7 @@
 #include "foedus-core/base/memory_budget.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/numa/topology.h"
+#include "foedus-core/page/dual_page_pointer.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/snapshot/page_cache_frames.h"
@@ -97,43 +98,50 @@ class PageCache {
   // The page, read if it is not there. It may be looked at until the caller's cache pin ends or is
   // renewed. Null: *status says why, and nothing was cached. kIoError, kCorruption: what the reader
   // said, or it gave another page. kOutOfMemory: no frame is due; see due(). REQUIRES: the caller
-  // has a cache pin. The first `bytes` of it are loaded together, before anything of it is looked
-  // at.
+  // has a cache pin.
   const page::PageHeader* find(std::uint32_t soc, page::SnapshotPageId id, Status* status,
-                               std::size_t bytes = 0) {
-    FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
-    Part* const part = parts_[soc].get();
-    const page::PageHeader* const page = part->index.find(id, bytes);
-    if (page == nullptr) [[unlikely]]
+                               page::PagePart wanted = {}) {
+    Part* const part = part_of(soc);
+    const CacheFrame frame = part->index.find(id, 0, wanted);
+    if (frame == 0) [[unlikely]]
       return read(part, id, CacheMark::kUsedOnce, status);
     count_hit(part);
-    return page;
+    return part->index.page_at(frame);
   }
 
   // The same if it is cached; else null. REQUIRES: as find().
   const page::PageHeader* find_cached(std::uint32_t soc, page::SnapshotPageId id) {
-    FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
-    Part* const part = parts_[soc].get();
-    const page::PageHeader* const page = part->index.find(id);
-    if (page != nullptr) [[likely]]
-      count_hit(part);
-    return page;
+    Part* const part = part_of(soc);
+    const CacheFrame frame = part->index.find(id);
+    if (frame == 0) [[unlikely]]
+      return nullptr;
+    count_hit(part);
+    return part->index.page_at(frame);
+  }
+  // The same for the page that `pointer` leads to, which lies in a page of that SOC's part that the
+  // caller may look at. What its hint names is loaded before the index is asked, and the hint kept
+  // true (P18): the bucket's line and the page's are on their way at once.
+  const page::PageHeader* find_cached_child(std::uint32_t soc, page::DualPagePointer* pointer,
+                                            page::PagePart wanted) {
+    Part* const part = part_of(soc);
+    const CacheFrame hinted = pointer->hint();
+    const CacheFrame frame = part->index.find(pointer->load().snapshot_page, hinted, wanted);
+    if (frame == 0) [[unlikely]]
+      return nullptr;
+    if (frame != hinted) [[unlikely]]
+      pointer->set_hint(frame);
+    count_hit(part);
+    return part->index.page_at(frame);
   }
 
   // The epoch that EpochClock::cache_reclaimable() must reach before find() has a frame again.
   Epoch due(std::uint32_t soc) const;
 
-  // Hints for a find() to come: the line of the bucket; and, once that is there, the first `bytes`
-  // of the page if it is cached. Need no pin.
+  // Hints for a find() to come: the line of the bucket; and, once that is there, what is wanted of
+  // the page if it is cached (else false). Need no pin.
   void prefetch(std::uint32_t soc, page::SnapshotPageId id) const { index(soc).prefetch(id); }
-  void prefetch_page(std::uint32_t soc, page::SnapshotPageId id, std::size_t bytes) const {
-    index(soc).prefetch_page(id, bytes);
-  }
-  // The same for the page's first line, which find() looks at, and `bytes` from `offset` on. False:
-  // it is not cached.
-  bool prefetch_part(std::uint32_t soc, page::SnapshotPageId id, std::size_t offset,
-                     std::size_t bytes) const {
-    return index(soc).prefetch_part(id, offset, bytes);
+  bool prefetch_page(std::uint32_t soc, page::SnapshotPageId id, page::PagePart wanted) const {
+    return index(soc).prefetch_page(id, wanted);
   }
 
   // Reads what is missing of `count` pages that follow one another in a file, in the calling
@@ -171,6 +179,10 @@ class PageCache {
 
   PageCache(PageReader* reader, epoch::EpochClock* clock) : reader_(reader), clock_(clock) {}
 
+  Part* part_of(std::uint32_t soc) const {
+    FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
+    return parts_[soc].get();
+  }
   const CacheIndex& index(std::uint32_t soc) const {
     FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
     return parts_[soc]->index;

@@ -16,7 +16,7 @@ CacheFrame CacheIndex::frame_of_tag(const Key& key) const {
 
 CacheFrame CacheIndex::restore(page::SnapshotPageId id, CacheMark mark) {
   const Key key = key_of(id);
-  const Place place = locate(key, key.tag | kLeavingTag);
+  const Place place = locate(key, key.tag | kLeavingTag, 0, {});
   if (place.entry == nullptr) return 0;
   place.mark->store_relaxed(static_cast<std::uint8_t>(mark));  // order: relaxed, a hint
   // order: release, pairs with the acquire in locate_in(): the page was complete before it was put,

@@ -55,38 +55,42 @@ class CacheIndex {
 
   // ---- any thread ----------------------------------------------------------------------------
 
-  // The page if it is cached, marked as used. REQUIRES, as of peek(): the caller is pinned (K2), or
+  // Where the page is if it is cached, marked as used; 0: it is not. `hinted`: a frame that may be
+  // it, of which `part` is being loaded. REQUIRES, as of peek(): the caller is pinned (K2), or
   // holds the part's lock.
-  const page::PageHeader* find(page::SnapshotPageId id, std::size_t bytes = 0) {
+  CacheFrame find(page::SnapshotPageId id, CacheFrame hinted = 0, page::PagePart part = {}) {
     const Key key = key_of(id);
-    const Place place = locate(key, key.tag, bytes);
-    if (place.entry == nullptr) return nullptr;
+    if (hinted != 0) {
+      base::prefetch_line(key.home);  // first: the others are more than can be on their way at once
+      prefetch_frame(hinted, part);
+    }
+    const Place place = locate(key, key.tag, hinted, part);
+    if (place.entry == nullptr) return 0;
     // order: relaxed twice, the mark is a hint. One that lands on the slot's next page does no harm
     // but to let that stay for longer.
     const std::uint8_t mark = place.mark->load_relaxed();
     if (mark != kUsedAgainByte) place.mark->store_relaxed(mark + 1);
-    return page_at(place.frame);
+    return place.frame;
   }
   // The same, not marked.
-  const page::PageHeader* peek(page::SnapshotPageId id) const {
+  CacheFrame peek(page::SnapshotPageId id) const {
     const Key key = key_of(id);
-    const Place place = locate(key, key.tag);
-    return place.entry == nullptr ? nullptr : page_at(place.frame);
+    const Place place = locate(key, key.tag, 0, {});
+    return place.entry == nullptr ? 0 : place.frame;
   }
   // Hints; nobody need be pinned.
   void prefetch(page::SnapshotPageId id) const { base::prefetch_line(key_of(id).home); }
-  void prefetch_page(page::SnapshotPageId id, std::size_t bytes) const {
+  bool prefetch_page(page::SnapshotPageId id, page::PagePart part) const {
     const CacheFrame frame = frame_of_tag(key_of(id));
-    if (frame != 0) base::prefetch_lines(page_at(frame), bytes);
+    if (frame != 0) prefetch_frame(frame, part);
+    return frame != 0;
   }
-  bool prefetch_part(page::SnapshotPageId id, std::size_t offset, std::size_t bytes) const {
-    const CacheFrame frame = frame_of_tag(key_of(id));
-    if (frame == 0) return false;
+  void prefetch_frame(CacheFrame frame, page::PagePart part) const {
     const char* const page = reinterpret_cast<const char*>(page_at(frame));
     base::prefetch_line(page);
-    base::prefetch_lines(page + offset, bytes);
-    base::prefetch_line(page + offset + bytes - 1);  // of parts that cross a line more
-    return true;
+    if (part.bytes == 0) return;
+    base::prefetch_lines(page + part.offset, part.bytes);
+    base::prefetch_line(page + part.offset + part.bytes - 1);  // of parts that cross a line more
   }
 
   // ---- holders of the part's lock ------------------------------------------------------------
@@ -158,13 +162,13 @@ class CacheIndex {
   }
 
   // The entry of this page that has this tag.
-  Place locate(const Key& key, std::uint64_t tag, std::size_t bytes = 0) const {
+  Place locate(const Key& key, std::uint64_t tag, CacheFrame hinted, page::PagePart part) const {
     // Most stand where they are looked for first.
-    Place place = locate_at(key.home, first_place_of(key), key.id, tag, bytes);
+    Place place = locate_at(key.home, first_place_of(key), key.id, tag, hinted, part);
     if (place.entry != nullptr) [[likely]]
       return place;
-    place = locate_in(key.home, key.id, tag, bytes);
-    if (place.entry == nullptr) place = locate_in(buddy_of(key.home), key.id, tag, bytes);
+    place = locate_in(key.home, key.id, tag, hinted, part);
+    if (place.entry == nullptr) place = locate_in(buddy_of(key.home), key.id, tag, hinted, part);
     return place;
   }
   // Where put() stores a page if that entry is empty.
@@ -182,21 +186,22 @@ class CacheIndex {
     }
     return same;
   }
-  Place locate_in(Bucket* bucket, std::uint64_t id, std::uint64_t tag, std::size_t bytes) const {
+  Place locate_in(Bucket* bucket, std::uint64_t id, std::uint64_t tag, CacheFrame hinted,
+                  page::PagePart part) const {
     for (unsigned same = entries_of_tag(bucket, tag); same != 0; same &= same - 1) {
       const auto i = static_cast<unsigned>(std::countr_zero(same));
-      const Place place = locate_at(bucket, i, id, tag, bytes);
+      const Place place = locate_at(bucket, i, id, tag, hinted, part);
       if (place.entry != nullptr) return place;
     }
     return Place{};
   }
   Place locate_at(Bucket* bucket, unsigned i, std::uint64_t id, std::uint64_t tag,
-                  std::size_t bytes) const {
+                  CacheFrame hinted, page::PagePart part) const {
     // order: acquire, pairs with the releases in put() and restore(): the page is complete (K1).
     const std::uint64_t word = bucket->entries[i].load_acquire();
     if (word >> kFrameBits != tag || word == 0) return Place{};
     const CacheFrame frame = frame_of(word);
-    base::prefetch_lines(page_at(frame), bytes);
+    if (frame != hinted) prefetch_frame(frame, part);
     if (page_at(frame)->page_id != id) [[unlikely]]
       return Place{};
     return Place{&bucket->entries[i], &bucket->marks[i], frame};

@@ -50,7 +50,7 @@ struct Cache : model::Suite<Scenario, kThreads> {
   }
   // A hit without the lock. REQUIRES: a cache pin.
   void hit(SnapshotPageId id) {
-    if (index.find(id) == nullptr) return;
+    if (index.find(id) == 0) return;
     model::require(contents.get() == id.word(), "the page that was found is there");
   }
   // PageCache::evict_locked(), for good or for now, without a switch inside the sweep: of its

@@ -90,6 +90,27 @@ TEST_F(ColdPagesTest, TheOutermostSearchEndsThePin) {
   EXPECT_FALSE(cold_.is_open());
 }
 
+// The pointer lies in a page that is this session's by its pin, and a hint may be written to it.
+TEST_F(ColdPagesTest, AChildIsFoundUnderThePinOfItsParent) {
+  Status status;
+  page::DualPagePointer pointer;
+  pointer.store({page::VolatilePageId(), page_of(1)});
+  const ColdReads reads(&cold_);
+  ASSERT_NE(cold_.page(page_of(0), &status), nullptr);
+  const std::uint64_t pin = pin_of(kSession);
+  runtime_.run_for(2 * kIntervalUs);
+  ASSERT_NE(cold_.child(&pointer, &status, {}), nullptr);  // which is not cached
+  const std::uint64_t renewed = pin_of(kSession);
+  EXPECT_GT(renewed, pin);
+  EXPECT_EQ(pointer.hint(), 0u) << "the page that it was in may have gone";
+  runtime_.run_for(2 * kIntervalUs);
+  const page::PageHeader* const page = cold_.child(&pointer, &status, {});
+  ASSERT_NE(page, nullptr);
+  EXPECT_TRUE(is_page(page, page_of(1)));
+  EXPECT_EQ(pin_of(kSession), renewed);
+  EXPECT_NE(pointer.hint(), 0u);
+}
+
 TEST_F(ColdPagesTest, APageOutsideOfASearchIsABug) {
   Status status;
   EXPECT_DEATH(cold_.page(page_of(1), &status), "open_ != 0");

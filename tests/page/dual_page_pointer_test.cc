@@ -22,6 +22,26 @@ TEST(DualPagePointer, IsNullAtFirstAndKeepsWhatIsStored) {
   EXPECT_FALSE(pointer.load().is_null());
 }
 
+// P18: to everything but the cache a hint is a null volatile half, and it goes without a trace.
+TEST(DualPagePointer, AHintIsNoVolatilePage) {
+  DualPagePointer pointer;
+  pointer.store(ids(0, 4));
+  EXPECT_EQ(pointer.hint(), 0u);
+  for (const std::uint32_t frame : {1u, 77u, (1u << 28) - 1}) {
+    pointer.set_hint(frame);
+    EXPECT_EQ(pointer.hint(), frame);
+    EXPECT_EQ(pointer.load(), ids(0, 4));
+    EXPECT_FALSE(pointer.is_cold());
+    EXPECT_FALSE(pointer.compare_exchange(ids(0, 4), ids(1, 4))) << "it has not been cleared";
+  }
+  pointer.clear_hint();
+  EXPECT_TRUE(pointer.is_cold());
+  EXPECT_TRUE(pointer.compare_exchange(ids(0, 4), ids(1, 4)));
+  EXPECT_EQ(pointer.hint(), 0u);
+  pointer.clear_hint();
+  EXPECT_EQ(pointer.load(), ids(1, 4)) << "a volatile page is no hint";
+}
+
 // All four states of figure 2, each expected right and with either half wrong.
 TEST(DualPagePointer, AnExchangeSucceedsOnlyIfBothHalvesAreAsExpected) {
   for (const DualPageIds now : {ids(0, 0), ids(1, 0), ids(0, 2), ids(1, 2)}) {
@@ -50,9 +70,10 @@ TEST(DualPagePointer, AStaleBuilderFailsAfterInstallGleanAndDrop) {
   EXPECT_EQ(pointer.load(), ids(0, 3));
 }
 
-TEST(DualPagePointer, UsesAllBitsOfBothHalves) {
+TEST(DualPagePointer, UsesAllBitsOfBothHalvesButTheHints) {
   DualPagePointer pointer;
-  const DualPageIds high = ids(~std::uint64_t{0}, std::uint64_t{1} << 63);
+  constexpr std::uint64_t kAllButTheHints = ~(std::uint64_t{1} << 55);
+  const DualPageIds high = ids(kAllButTheHints, std::uint64_t{1} << 63);
   ASSERT_TRUE(pointer.compare_exchange(ids(0, 0), high));
   EXPECT_EQ(pointer.load(), high);
 }

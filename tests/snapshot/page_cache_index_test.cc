@@ -30,9 +30,9 @@ class CacheIndexTest : public ::testing::Test {
     return index_->put(id, frame, mark);
   }
   bool has(page::SnapshotPageId id) {
-    const page::PageHeader* const page = index_->peek(id);
-    EXPECT_TRUE(page == nullptr || page->page_id == id.word());
-    return page != nullptr;
+    const CacheFrame frame = index_->peek(id);
+    EXPECT_TRUE(frame == 0 || index_->page_at(frame)->page_id == id.word());
+    return frame != 0;
   }
 
   numa::SocMemory memory_;
@@ -72,8 +72,8 @@ TEST_F(CacheIndexTest, AFullPairGivesAwayALeavingPageFirst) {
   make(100, 1);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) put(page_of(i), i + 1, CacheMark::kUsedOnce);
   CacheFrame leaving[CacheIndex::kBucketEntries];
-  const std::uint32_t count = index_->sweep(leaving, CacheIndex::kBucketEntries,
-                                            CacheSweep::kColdForNow);
+  const std::uint32_t count =
+      index_->sweep(leaving, CacheIndex::kBucketEntries, CacheSweep::kColdForNow);
   ASSERT_EQ(count, CacheIndex::kBucketEntries);
   for (std::uint32_t i = 0; i < count; ++i) {
     EXPECT_EQ(put(page_of(100 + i), 50 + i, CacheMark::kUsedOnce), 0u);
@@ -92,8 +92,8 @@ TEST_F(CacheIndexTest, AMarkIsTakenByTheHandOnce) {
   put(page_of(1), 1, CacheMark::kUsedOnce);
   put(page_of(2), 2, CacheMark::kUsedOnce);
   put(page_of(3), 3, CacheMark::kReadAhead);
-  EXPECT_NE(index_->find(page_of(1)), nullptr);
-  EXPECT_NE(index_->find(page_of(3)), nullptr);  // once is not again
+  EXPECT_NE(index_->find(page_of(1)), 0u);
+  EXPECT_NE(index_->find(page_of(3)), 0u);  // once is not again
   CacheFrame frames[16];
   EXPECT_EQ(index_->sweep(frames, 16, CacheSweep::kCold), 2u);
   EXPECT_TRUE(has(page_of(1)));

@@ -206,7 +206,7 @@ TEST_F(PageCacheReaderTest, HintsReadNothing) {
   EXPECT_TRUE(is_page(cache_->find_cached(0, page_of(1)), page_of(1)));
   for (std::uint32_t i = 0; i < 100; ++i) {
     cache_->prefetch(0, page_of(i));
-    cache_->prefetch_page(0, page_of(i), page::kPageBytes);
+    cache_->prefetch_page(0, page_of(i), {.offset = 0, .bytes = page::kPageBytes});
   }
   EXPECT_EQ(reads(), 1u);
 }

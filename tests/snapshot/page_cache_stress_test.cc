@@ -61,7 +61,7 @@ bool read_some(StressCache* test, std::uint32_t session, std::uint32_t page_coun
     const std::uint32_t snapshot = static_cast<std::uint32_t>(1 + random->below(kSnapshots));
     const page::SnapshotPageId id =
         page_of(static_cast<std::uint32_t>(random->below(bound)), snapshot);
-    if (random->below(4) == 0) test->cache->prefetch_page(soc, id, 128);
+    if (random->below(4) == 0) test->cache->prefetch_page(soc, id, {.offset = 0, .bytes = 128});
     if (random->below(64) == 0) test->cache->read_ahead(soc, id, 3);
     Status status;
     const page::PageHeader* const page = test->cache->find(soc, id, &status);

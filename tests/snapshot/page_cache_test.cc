@@ -74,6 +74,31 @@ TEST_F(PageCacheTest, ReadsAPageOnceAndFindsItAfterwards) {
   EXPECT_EQ(cache_->statistics().pages, 1u);
 }
 
+// P18: which frame the hint names makes no difference but to what is loaded ahead.
+TEST_F(PageCacheTest, FindsAChildWhateverTheHintSays) {
+  make(8 * kMiB);
+  clock_.pin_cache(0);
+  const page::PagePart wanted{.offset = 1000, .bytes = 200};
+  page::DualPagePointer pointer;
+  pointer.store({page::VolatilePageId(), page_of(1)});
+  EXPECT_EQ(cache_->find_cached_child(0, &pointer, wanted), nullptr);
+  EXPECT_EQ(pointer.hint(), 0u);
+  const page::PageHeader* const other = find(page_of(0));
+  const page::PageHeader* const page = find(page_of(1));
+  EXPECT_EQ(cache_->find_cached_child(0, &pointer, wanted), page);
+  const std::uint32_t frame = pointer.hint();
+  ASSERT_NE(frame, 0u);
+  for (const std::uint32_t wrong : {frame - 1, frame + 1, frame + 1000, (1u << 28) - 1}) {
+    pointer.set_hint(wrong);
+    EXPECT_EQ(cache_->find_cached_child(0, &pointer, wanted), page) << wrong;
+    EXPECT_EQ(pointer.hint(), frame) << wrong;
+  }
+  pointer.store({page::VolatilePageId(), page_of(0)});
+  pointer.set_hint(frame);
+  EXPECT_EQ(cache_->find_cached_child(0, &pointer, wanted), other);
+  EXPECT_NE(pointer.hint(), frame);
+}
+
 // Ids that differ in one part only are different pages, also where their hashes are alike.
 TEST_F(PageCacheTest, TellsIdsApartThatDifferInOnePart) {
   make(8 * kMiB);

@@ -39,7 +39,7 @@ class ColdSearch {
         FOEDUS_SYNC_POINT("array:cold_read");
         ctx_.remember_pointer(pointer, holder, ids, control_);
         const page::PageHeader* const cold =
-            find_in_snapshot(ctx_, control_, number_, path_, ids.snapshot_page, level);
+            find_in_snapshot(ctx_, control_, number_, path_, ids.snapshot_page, level, wanted());
         if (cold == nullptr) return {};
         return read_cold(const_cast<page::PageHeader*>(cold));
       } else {
@@ -55,6 +55,8 @@ class ColdSearch {
 
  private:
   enum class Made : std::uint8_t { kDone, kAgain, kFailed };
+
+  page::PagePart wanted() const { return part_of_record(place_, shape_); }
 
   Place read_cold(page::PageHeader* page) {
     if (range_ != nullptr) copy_wanted(record_in(page), control_->meta.payload_bytes, range_);
@@ -79,6 +81,7 @@ class ColdSearch {
         return Made::kFailed;
       }
       occ::copy_snapshot_page(cold, id, ctx_.soc(), made);
+      if (level != 0) clear_hints(made);
     }
     const std::size_t reads = ctx_.reads().size();
     const std::size_t pointers = ctx_.pointers().size();
@@ -92,6 +95,10 @@ class ColdSearch {
     ctx_.own_install(pointer, ids, {id, ids.snapshot_page});
     *page = made;
     return Made::kDone;
+  }
+
+  static void clear_hints(page::PageHeader* page) {
+    for (auto& pointer : reinterpret_cast<ArrayInteriorPage*>(page)->pointers) pointer.clear_hint();
   }
 
   bool may_be_volatile(const page::PageHeader& cold, std::uint32_t level,
@@ -158,17 +165,15 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
   page::SnapshotPageId id = ids.snapshot_page;
   for (; level != 0 && !id.is_null(); --level) {
     const page::PageHeader* const page = ctx.cold_pages().cached(id);
-    const bool is_there =
-        page != nullptr && is_page_of(*page, control->id(), level,
-                                      first_index_of(number, level, shape));
+    const bool is_there = page != nullptr && is_page_of(*page, control->id(), level,
+                                                        first_index_of(number, level, shape));
     if (!is_there) return;
     const auto* const interior = reinterpret_cast<const ArrayInteriorPage*>(page);
     id = interior->pointers[path.slots[level - 1]].load().snapshot_page;
   }
   if (id.is_null()) return;
   const std::uint64_t place = index - number * shape.records_per_page;
-  const std::size_t offset = offsetof(ArrayBorderPage, data) + place * shape.record_bytes;
-  ctx.cold_pages().prefetch_part(id, offset, shape.record_bytes);
+  ctx.cold_pages().prefetch(id, part_of_record(place, shape));
   ctx.begun(control, index) = {.txn = ctx.number(),
                                .storage = control,
                                .number = index,

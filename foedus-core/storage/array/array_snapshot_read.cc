@@ -17,18 +17,24 @@ const page::PageHeader* zero_page() { return reinterpret_cast<const page::PageHe
 
 const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
                                          std::uint64_t number, const Path& path,
-                                         page::SnapshotPageId id, std::uint32_t level) {
+                                         page::SnapshotPageId id, std::uint32_t level,
+                                         page::PagePart wanted) {
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
+  page::DualPagePointer* pointer = nullptr;
   for (;; --level) {
     if (id.is_null()) return zero_page();
-    const page::PageHeader* const page = ctx.cold_page(id);
+    const page::PagePart part = level == 0 ? wanted : page::PagePart{};
+    const page::PageHeader* const page =
+        pointer == nullptr ? ctx.cold_page(id, part) : ctx.cold_child(pointer, part);
     if (page == nullptr) return nullptr;
     if (!is_page_of(*page, control->id(), level, first_index_of(number, level, shape))) {
       return ctx.not_that_page(id);
     }
     if (level == 0) return page;
-    const auto* const interior = reinterpret_cast<const ArrayInteriorPage*>(page);
-    id = interior->pointers[path.slots[level - 1]].load().snapshot_page;
+    auto* const interior =
+        reinterpret_cast<ArrayInteriorPage*>(const_cast<page::PageHeader*>(page));
+    pointer = &interior->pointers[path.slots[level - 1]];
+    id = pointer->load().snapshot_page;
   }
 }
 
@@ -45,11 +51,11 @@ Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   const std::uint64_t number = shape.page_of(index);
   const Path path(number, shape.pages_of(meta.records));
   const occ::ColdReads reads(&ctx.cold_pages());
+  const page::PagePart part = part_of_record(index - number * shape.records_per_page, shape);
   const page::PageHeader* const page =
-      find_in_snapshot(ctx, control, number, path, root, path.levels);
+      find_in_snapshot(ctx, control, number, path, root, path.levels, part);
   if (page == nullptr) return ctx.no_page(control);
-  const char* const record = reinterpret_cast<const ArrayBorderPage*>(page)->data +
-                             (index - number * shape.records_per_page) * shape.record_bytes;
+  const char* const record = reinterpret_cast<const char*>(page) + part.offset;
   range->payload_bytes = meta.payload_bytes;
   const std::uint32_t bytes = range->wanted_of(meta.payload_bytes);
   const char* const payload = record + sizeof(page::RecordHeader);

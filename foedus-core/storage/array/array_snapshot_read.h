@@ -2,6 +2,7 @@
 // Reading the pages of a snapshot, from its root or from where volatile pages end: nothing is
 // remembered, because nothing there changes (A6).
 
+#include <cstddef>
 #include <cstdint>
 
 #include "foedus-core/occ/storage_control.h"
@@ -16,10 +17,19 @@ namespace foedus::storage::array {
 const page::PageHeader* zero_page();
 
 // Border page `number`, at the end of `path`, from page `id` at `level` of it; a null id is a
-// subtree of zeroes. Null: TxnContext::no_page() says why.
+// subtree of zeroes. `wanted`: what of it the caller will look at. Null: TxnContext::no_page() says
+// why.
 const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
                                          std::uint64_t number, const Path& path,
-                                         page::SnapshotPageId id, std::uint32_t level);
+                                         page::SnapshotPageId id, std::uint32_t level,
+                                         page::PagePart wanted);
+
+// Where record `place` lies in a border page.
+inline page::PagePart part_of_record(std::uint64_t place, const ArrayShape& shape) {
+  return {.offset = static_cast<std::uint32_t>(offsetof(ArrayBorderPage, data) +
+                                               place * shape.record_bytes),
+          .bytes = shape.record_bytes};
+}
 
 // Copies the part of the payload that `range` asks for, as it is in the snapshot in which the array
 // has `root`. kInvalidArgument: the index is out of range. kIoError, kCorruption, kOutOfMemory: a

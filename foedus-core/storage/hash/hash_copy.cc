@@ -23,6 +23,9 @@ page::PageHeader* copy_page(const PageSource& source, const page::PageHeader* co
   page::PageHeader* const page = source.pages->allocate();
   if (page == nullptr) return nullptr;
   occ::copy_snapshot_page(cold, source.pool->id_of(page), source.soc, page);
+  if (page->kind == page::PageKind::kHashInterior) {
+    for (auto& pointer : reinterpret_cast<HashInteriorPage*>(page)->pointers) pointer.clear_hint();
+  }
   source.control->volatile_pages.fetch_add_relaxed(1);  // order: relaxed, statistics
   return page;
 }

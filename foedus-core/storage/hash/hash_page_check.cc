@@ -83,7 +83,8 @@ BrokenRule broken_rule(const HashInteriorPage& page) {
     }
     if (!page::may_hold(header, page.pointers[digit])) return "a pointer that leads nowhere";
     for (std::uint32_t i = 1; i < span; ++i) {
-      if (!page.pointers[digit + i].load().is_null()) return "a pointer that another one owns";
+      const page::DualPagePointer& owned = page.pointers[digit + i];
+      if (!owned.is_cold() || !owned.load().is_null()) return "a pointer that another one owns";
     }
     digit += span;
   }

@@ -20,18 +20,21 @@ bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
                       page::SnapshotPageId id, unsigned bits, std::uint64_t hash,
                       HashBinPage** bin) {
   *bin = nullptr;
+  page::DualPagePointer* pointer = nullptr;
   while (!id.is_null()) {
-    const page::PageHeader* const page = ctx.cold_page(id);
+    const page::PageHeader* const page =
+        pointer == nullptr ? ctx.cold_page(id) : ctx.cold_child(pointer);
     if (page == nullptr) return false;
     if (is_bin_of(*page, control->id(), bits, hash)) {
       *bin = bin_of(page);
       return true;
     }
     if (!is_interior_of(*page, control->id(), bits)) return ctx.not_that_page(id) != nullptr;
-    const auto* const interior = reinterpret_cast<const HashInteriorPage*>(page);
+    auto* const interior = reinterpret_cast<HashInteriorPage*>(const_cast<page::PageHeader*>(page));
     const std::uint32_t owner = interior->owner_of(interior->digit_of(hash));
     bits = bits_below(*interior, owner);
-    id = interior->pointers[owner].load().snapshot_page;
+    pointer = &interior->pointers[owner];
+    id = pointer->load().snapshot_page;
   }
   return true;
 }

@@ -54,10 +54,20 @@ class BorderCopy {
     FOEDUS_INVARIANT(begin_offset < end_offset && end_offset <= page::kPageBytes, begin_offset,
                      end_offset, position);
     copy(from, begin_offset, end_offset - begin_offset);
+    next_ = reinterpret_cast<const char*>(from) + (reverse ? end_offset : begin_offset);
+    next_bytes_ = std::min(2 * (end_offset - begin_offset), kAheadBytesMax);
+  }
+
+  // When the scan comes near the end of what is here: loads what take_records() will take next, if
+  // the page is still cached. Composed pages have their records from the end of the page on.
+  void prefetch_ahead(unsigned position, bool reverse) const {
+    if (position + kAheadMin / 2 != taken_ || taken_ == keys_) return;
+    base::prefetch_lines(reverse ? next_ : next_ - next_bytes_, next_bytes_);
   }
 
  private:
   static constexpr unsigned kAheadMin = 8;
+  static constexpr std::uint32_t kAheadBytesMax = 1024;
   static constexpr std::uint32_t kGroupBytes = BorderPage::directory_bytes(1);
 
   struct alignas(page::kPageBytes) Bytes {
@@ -72,6 +82,8 @@ class BorderCopy {
   unsigned keys_ = 0;
   unsigned taken_ = 0;  // records of positions below are here, back to where the scan began
   unsigned ahead_ = kAheadMin;
+  const char* next_ = nullptr;  // in the frame of the page, for prefetching only
+  std::uint32_t next_bytes_ = 0;
 };
 
 }  // namespace foedus::storage::masstree

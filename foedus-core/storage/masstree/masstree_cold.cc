@@ -16,7 +16,7 @@ TreePage* tree_page(const page::PageHeader* cold) {
 }
 
 // Header and directory of a page of snapshots, which are full: some sixty keys.
-constexpr std::size_t kSearchBytes = 1024;
+constexpr page::PagePart kSearched{.offset = 0, .bytes = 1024};
 
 // What a step of a search came to.
 enum class Step : std::uint8_t { kDone, kDown, kAgain, kNoPage, kNoTree };
@@ -123,8 +123,8 @@ class ColdSearch {
     FOEDUS_SYNC_POINT("masstree:cold_read");
     remember_cold(ctx_, control_, cold);
     *cold_ = cold;
-    const bool found = find_in_snapshot(ctx_, control_, layer(), cold.ids.snapshot_page,
-                                        spot_->rest, spot_, top_);
+    const bool found =
+        find_in_snapshot(ctx_, control_, layer(), cold.ids.snapshot_page, spot_->rest, spot_, top_);
     return found ? Step::kDone : Step::kNoPage;
   }
 
@@ -142,7 +142,7 @@ class ColdSearch {
 
 BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
                         page::SnapshotPageId id, std::uint64_t slice, ColdTop* top) {
-  const page::PageHeader* read = ctx.cold_page(id, kSearchBytes);
+  const page::PageHeader* read = ctx.cold_page(id, kSearched);
   if (read == nullptr) return nullptr;
   TreePage* page = tree_page(read);
   // Its slices are for the caller to judge, who knows what led here.
@@ -156,7 +156,7 @@ BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control
     const unsigned child = above->child_of(slice, keys);
     const ColdPlace place = ColdPlace::below(*above, child, keys);
     id = above->child(child).load().snapshot_page;
-    read = ctx.cold_page(id, kSearchBytes);
+    read = ctx.cold_child(&above->child(child), kSearched);
     if (read == nullptr) return nullptr;
     if (!place.is_of(*read)) return ctx.not_that_page(id);
     page = tree_page(read);

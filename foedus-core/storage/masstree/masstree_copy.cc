@@ -85,6 +85,10 @@ TreePage* copy_page(page::PagePool& pool, page::SessionPages& pages, occ::Storag
     // M23. order: relaxed; the drop that left the pointer null is seen, it was announced before.
     const Epoch epoch(control->drop_epoch.load_relaxed());
     page->kind_word = BirthStamp(epoch, BirthStamp::kSeveral).word();
+  } else {
+    InteriorPage* const interior = InteriorPage::of(TreePage::of(page));
+    const unsigned keys = page->load_version().keys();
+    for (unsigned i = 0; i <= keys; ++i) interior->child(i).clear_hint();
   }
   control->volatile_pages.fetch_add_relaxed(1);  // order: relaxed, statistics
   return TreePage::of(page);
@@ -114,8 +118,7 @@ Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control, const Layer
   if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
   const page::PageHeader* const cold = ctx.cold_page(before.snapshot_page);
   if (cold == nullptr) return Change::kNoPage;
-  const ColdRoot root{control->id(),
-                      layer.owner == nullptr ? 0 : layer.owner->header.layer + 1u};
+  const ColdRoot root{control->id(), layer.owner == nullptr ? 0 : layer.owner->header.layer + 1u};
   if (!root.is_of(*cold)) {
     ctx.not_that_page(before.snapshot_page);
     return Change::kNoPage;

@@ -259,7 +259,7 @@ void Cursor::pass_over(Route* route, std::uint64_t slice) {
 
 // All lines of the record that comes next, while the one before it is copied.
 void Cursor::prefetch_record(const Route& route, unsigned position) {
-  if (route.is_cold()) return;
+  if (route.is_cold()) return route.copy.prefetch_ahead(position, reverse_);
   BorderPage* page = route.page;
   unsigned index = BorderPage::kNone;
   if (position < route.count) {

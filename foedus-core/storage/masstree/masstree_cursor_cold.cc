@@ -11,7 +11,7 @@ namespace {
 // How many pages are read at once in a long scan.
 constexpr std::uint32_t kReadAheadMax = 16;
 // What a scan needs first of a page that it begins.
-constexpr std::size_t kDirectoryBytesAhead = 1024;
+constexpr page::PagePart kDirectoryAhead{.offset = 0, .bytes = 1024};
 
 }  // namespace
 
@@ -66,8 +66,8 @@ unsigned Cursor::layer_of(const Route& route) { return route.prefix_bytes / 8; }
 Status Cursor::take_cold(Route* route, std::uint64_t slice) {
   BorderPage* page = next_cold(route, slice);
   if (page == nullptr) {
-    page = cold_border(*ctx_, control_, layer_of(*route), route->cold_top.id, slice,
-                       &route->cold_top);
+    page =
+        cold_border(*ctx_, control_, layer_of(*route), route->cold_top.id, slice, &route->cold_top);
   }
   if (page == nullptr) return ctx_->no_page(control_);
   route->cold_page = page::SnapshotPageId(page->header.page_id);
@@ -83,8 +83,8 @@ BorderPage* Cursor::next_cold(Route* route, std::uint64_t slice) {
   const page::SnapshotPageId id = route->cold_ahead[ahead];
   auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
   if (header == nullptr) return nullptr;
-  const ColdPlace place{Identity(control_->id(), layer_of(*route), 0),
-                        route->cold_ahead_low[ahead], route->cold_ahead_last[ahead]};
+  const ColdPlace place{Identity(control_->id(), layer_of(*route), 0), route->cold_ahead_low[ahead],
+                        route->cold_ahead_last[ahead]};
   if (!place.is_of(*header) || !TreePage::of(header)->contains(slice)) {
     return ctx_->not_that_page(id);
   }
@@ -137,7 +137,7 @@ void Cursor::look_ahead(Route* route) {
     route->cold_ahead_end = static_cast<std::uint8_t>(count);
   }
   const page::SnapshotPageId next = route->cold_ahead[route->cold_ahead_begin];
-  const bool is_cached = ctx_->cold_pages().prefetch_part(next, 0, kDirectoryBytesAhead);
+  const bool is_cached = ctx_->cold_pages().prefetch(next, kDirectoryAhead);
   if (!is_cached && !reverse_ && route->cold_run > 1) read_ahead(*route, next);
 }
 

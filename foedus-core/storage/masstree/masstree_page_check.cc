@@ -40,9 +40,7 @@ BrokenRule broken_layer(BorderPage& page, Slot slot, Epoch newest) {
   if (!page::is_quiet(*page.record(slot), page::Tid::kNextLayer, newest)) {
     return "a next layer with an impossible lock or TID";
   }
-  const page::DualPageIds ids = page.layer_pointer(slot)->load();
-  const bool leads_on =
-      ids.volatile_page.is_null() && page::may_lead_to(page.header, ids.snapshot_page);
+  const bool leads_on = page::does_lead_on(page.header, *page.layer_pointer(slot));
   return leads_on ? nullptr : "a next layer that is nowhere";
 }
 
@@ -105,10 +103,7 @@ BrokenRule broken_rule(InteriorPage& page) {
   if (keys > InteriorPage::kSeparatorsMax || version.layers() != 0) return "too many children";
   std::uint64_t before = page.low;
   for (unsigned i = 0; i <= keys; ++i) {
-    const page::DualPageIds ids = page.child(i).load();
-    const bool leads_on =
-        ids.volatile_page.is_null() && page::may_lead_to(page.header, ids.snapshot_page);
-    if (!leads_on) return "a pointer that leads nowhere";
+    if (!page::does_lead_on(page.header, page.child(i))) return "a pointer that leads nowhere";
     if (i == keys) break;
     const std::uint64_t separator = page.separator(i);
     if (separator <= before || separator > page.last) return "separators that are not in order";

@@ -14,7 +14,7 @@ constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
 // How many pages are read at once in a long scan.
 constexpr std::uint32_t kReadAheadMax = 16;
 // What a scan needs first of a page that it begins.
-constexpr std::size_t kDirectoryBytesAhead = 1024;
+constexpr page::PagePart kDirectoryAhead{.offset = 0, .bytes = 1024};
 
 }  // namespace
 
@@ -124,7 +124,8 @@ TreePage* SnapshotCursor::child_of(InteriorPage* page, unsigned child, unsigned 
                                    page::SnapshotPageId* id) {
   const ColdPlace place = ColdPlace::below(*page, child, keys);
   *id = page->child(child).load().snapshot_page;
-  TreePage* const found = page_of(*id);
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_child(&page->child(child)));
+  TreePage* const found = header == nullptr ? nullptr : TreePage::of(header);
   if (found != nullptr && !place.is_of(found->header)) return ctx_->not_that_page(*id);
   return found;
 }
@@ -167,7 +168,7 @@ void SnapshotCursor::look_ahead(const Layer& layer) {
   const unsigned child = reverse_ ? step.child - 1 : step.child + 1;
   const page::SnapshotPageId next = InteriorPage::of(page)->child(child).load().snapshot_page;
   run_ = std::min(run_ + 1, kReadAheadMax);
-  const bool is_cached = pages.prefetch_part(next, 0, kDirectoryBytesAhead);
+  const bool is_cached = pages.prefetch(next, kDirectoryAhead);
   if (!is_cached && !reverse_ && run_ > 1) ctx_->read_cold_ahead(next, run_);
 }
 
