@@ -27,6 +27,13 @@ bool has_page(std::span<const ColdPage> row, std::uint64_t low, SnapshotPageId i
   return at != row.end() && at->id == id;
 }
 
+// How many of the first `keys` records are layers. The page's own count is raised a little later.
+unsigned layers_of(BorderPage* page, unsigned keys) {
+  unsigned layers = 0;
+  for (unsigned i = 0; i < keys; ++i) layers += page->slot(i).is_layer() ? 1 : 0;
+  return layers;
+}
+
 class Installer {
  public:
   explicit Installer(const occ::Installation& installation)
@@ -127,9 +134,11 @@ Status Installer::twins(const Above& above, ColdLayer* cold, TreePage* page, Rem
 Status Installer::border(ColdLayer* cold, BorderPage* page, Remains* remains) {
   const page::PageVersion version = page->header.load_version();
   Remains layers;
+  unsigned looked_at = 0;
   for (unsigned i = 0; i < version.keys() && version.layers() != 0; ++i) {
     const Slot slot = page->slot(i);
     if (!slot.is_layer()) continue;
+    ++looked_at;
     page::DualPagePointer* const pointer = page->layer_pointer(slot);
     SnapshotPageId root;
     FOEDUS_CHECK(cold->next_layer(page->slice(i), &root));
@@ -148,6 +157,8 @@ Status Installer::border(ColdLayer* cold, BorderPage* page, Remains* remains) {
   }
   if (remains->leads_to_cold) FOEDUS_CHECK(name_chains(cold, page, remains));
   remains->add(layers);
+  // A record that became a layer meanwhile took its name there with it.
+  if (layers_of(page, version.keys()) != looked_at) remains->leads_to_cold = true;
   // What we did not see has moved from here.
   return page->header.load_version().is_gone() ? twins({}, cold, page, remains) : Status();
 }

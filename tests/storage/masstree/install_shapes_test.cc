@@ -135,6 +135,25 @@ TEST_F(InstallNamesTest, ARecordInUseKeepsItsNameAndIsReported) {
   expect_old_files_may_go();
 }
 
+// Goal: a name that a record takes along into a new layer is not forgotten. Method: the record
+// becomes a layer while the layers of its page are looked at; a layer behind it says when.
+TEST_F(InstallNamesTest, ARecordThatBecomesALayerBehindTheLookIsReported) {
+  const std::string large = key_of(20) + "large";
+  put(large, kLarge);
+  for (unsigned i = 0; i < 10; ++i) put(key_of(30) + key_of(i), payload_of(i));
+  load_named();
+  {
+    const AtSyncPoint founding("masstree:install_cold", [&] { put(large + "r", "beside it", 1); });
+    EXPECT_TRUE(all_.install().may_need_earlier);
+    EXPECT_EQ(founding.runs(), 1u);
+  }
+  check();
+  EXPECT_FALSE(all_.glean().may_need_earlier);  // with the layer
+  all_.check_leads();
+  all_.remove_old_files();
+  check();
+}
+
 // Goal: a page of the snapshot that lost a row, or a layer, costs nothing that an earlier one still
 // has. Method: the slices of a border page are other ones when it is read.
 TEST_F(InstallNamesTest, WhatADamagedPageOfTheSnapshotHasNotStaysWhereItWas) {
