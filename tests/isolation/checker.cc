@@ -52,6 +52,7 @@ void Checker::add(Line line) {
       }
       check_window();
       close_window(line.epoch);
+      state_.epoch_floor = std::max(state_.epoch_floor, state_.acknowledged + 1);
       window_begin_ns_ = line.ns;
       break;
     case LineKind::kCrash:
@@ -77,6 +78,10 @@ void Checker::add_txn(TxnLine txn) {
     state_.acknowledged = std::max(state_.acknowledged, txn.epoch);
   }
   state_.acknowledged = std::max(state_.acknowledged, txn.durable_epoch);
+  // A snapshot is made of what is durable.
+  if (txn.outcome == Outcome::kCommitted && txn.kind != TxnKind::kSerializable) {
+    state_.acknowledged = std::max(state_.acknowledged, txn.epoch);
+  }
   window_.push_back(std::move(txn));
 }
 
@@ -85,9 +90,53 @@ void Checker::finish() {
   close_window(state_.horizon);
 }
 
+// K7. What was said to be durable while the window ran is held against the next one.
+void Checker::check_epochs() {
+  std::uint64_t newest = state_.epoch_floor;
+  for (const TxnLine& txn : window_) {
+    if (txn.kind != TxnKind::kSerializable || txn.ordinal == 0) continue;
+    newest = std::max(newest, txn.epoch);
+    if (txn.epoch >= state_.epoch_floor) continue;
+    report("order-epoch", "transaction " + std::to_string(txn.id) + " is of epoch " +
+                              std::to_string(txn.epoch) + ", before its window was epoch " +
+                              std::to_string(state_.epoch_floor));
+  }
+  state_.epoch_floor = newest;
+}
+
+// K7. Who asks for the newest one when another has ended that did sees no older one.
+void Checker::check_newest_snapshots() {
+  std::vector<const TxnLine*> by_begin;
+  for (const TxnLine& txn : window_) {
+    if (txn.kind == TxnKind::kSnapshot && txn.outcome == Outcome::kCommitted) {
+      by_begin.push_back(&txn);
+    }
+  }
+  std::vector<const TxnLine*> by_end = by_begin;
+  std::sort(by_begin.begin(), by_begin.end(),
+            [](const TxnLine* a, const TxnLine* b) { return a->begin_ns < b->begin_ns; });
+  std::sort(by_end.begin(), by_end.end(),
+            [](const TxnLine* a, const TxnLine* b) { return a->end_ns < b->end_ns; });
+  auto ended = by_end.begin();
+  for (const TxnLine* const txn : by_begin) {
+    for (; ended != by_end.end() && (*ended)->end_ns < txn->begin_ns; ++ended) {
+      state_.newest_snapshot = std::max(state_.newest_snapshot, (*ended)->epoch);
+    }
+    if (txn->epoch >= state_.newest_snapshot) continue;
+    report("snapshot", "the newest snapshot of transaction " + std::to_string(txn->id) +
+                           " is of epoch " + std::to_string(txn->epoch) + ", one before was of " +
+                           std::to_string(state_.newest_snapshot));
+  }
+  for (; ended != by_end.end(); ++ended) {
+    state_.newest_snapshot = std::max(state_.newest_snapshot, (*ended)->epoch);
+  }
+}
+
 void Checker::check_window() {
   if (window_.empty()) return;
   ++state_.stats.windows;
+  check_epochs();
+  check_newest_snapshots();
   WindowCheck check(&state_, window_, anomalies_max_);
   check.run();
   for (Anomaly& anomaly : check.take_anomalies()) {
@@ -158,6 +207,7 @@ void Checker::recover(std::uint64_t epoch) {
   // What is said now is about commits from now on: numbers of epochs in which nobody committed come
   // again.
   state_.acknowledged_before = std::exchange(state_.acknowledged, 0);
+  state_.epoch_floor = epoch + 1;
 }
 
 }  // namespace foedus::isolation

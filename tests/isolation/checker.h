@@ -17,9 +17,10 @@
 //   K5  The ticket of a transaction without a TID covers all that it saw and that was not durable
 //       before it ended.
 //   K6  A TID is above those of what its transaction read and overwrote, and the session's last.
-//   Not
-//       above that of an erasure that it saw by a miss: the record may be gone, and its TID with
-//       it.
+//       Not above that of an erasure that it saw by a miss: the record may be gone, and its TID
+//       with it. Who wrote has one.
+//   K7  Epochs do not go back over windows: a commit is of no earlier one than those before its
+//       window, and of a later one than was durable then. Nor does the newest snapshot.
 
 #include <map>
 #include <memory>
@@ -66,6 +67,8 @@ struct CheckerState {
   std::uint64_t acknowledged_before = 0;  // the same, before the last crash
   std::uint64_t recovered = 0;            // epoch
   std::uint64_t horizon = 0;              // no snapshot is older
+  std::uint64_t epoch_floor = 0;          // K7: no commit of the open window is older
+  std::uint64_t newest_snapshot = 0;      // K7: epoch of what was shown before the open window
   bool is_after_crash = false;            // the open window is the first behind one
   CheckStats stats;
 
@@ -90,6 +93,8 @@ class Checker {
   void add_txn(TxnLine txn);
   void report(std::string name, std::string text);
   void check_window();
+  void check_epochs();
+  void check_newest_snapshots();
   // Forgets what neither a later read nor a snapshot can be about.
   void close_window(std::uint64_t horizon);
   // Undoes what is of a later epoch than the one recovered.

@@ -136,7 +136,9 @@ void WindowCheck::check_scan(std::uint32_t node, const Op& op) {
   if (whole > sequence.window_begin) {
     graph_.add(points.up_to[whole - 1 - sequence.window_begin], node, EdgeKind::kNeutral, kNone);
   }
-  if (op.rest.size() < op.limit) unseen_from(node, sequence, at);
+  // Own appends come last: who saw one has seen all, whatever the limit.
+  const bool saw_own = values.size() != op.rest.size();
+  if (op.rest.size() < op.limit || saw_own) unseen_from(node, sequence, at);
 }
 
 void WindowCheck::check_snapshot_scan(const TxnLine& line, const Op& op) {

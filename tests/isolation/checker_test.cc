@@ -341,6 +341,66 @@ TEST(CheckerTest, a_commit_that_nobody_reported_counts_by_its_tid) {
               txn(9, 1100, 1200, 5, 0, R"(["r",0,1,[16,16,0]])"));
 }
 
+// ---- what no cycle of one window shows
+
+TEST(CheckerTest, a_write_without_a_TID_is_lost) {
+  const std::string after = txn(3, 30, 40, 2, 0, R"(["r",0,1,[16,16,0]])");
+  for (const char* const write :
+       {R"(["put",0,1,32])", R"(["erase",0,1])", R"(["push",2,32])", R"(["add",0,1,5])"}) {
+    expect_found("lost-write", kBegin + txn(2, 10, 20, 2, 0, write) + after);
+  }
+  // A record that was not there before, and is not there any more.
+  expect_none(kBegin + txn(2, 10, 20, 2, 0, R"(["r",0,1,[16,16,0]])") + after);
+}
+
+TEST(CheckerTest, epochs_do_not_go_back_over_windows) {
+  const std::string first = kBegin + txn(2, 10, 20, 5, 1, R"(["put",0,1,32])") + window(0, 50);
+  const auto second = [](int epoch) { return txn(3, 60, 70, epoch, 2, R"(["put",0,2,48])"); };
+  expect_found("order-epoch", first + second(4));
+  expect_none(first + second(5));
+  // What was durable is over.
+  expect_found("order-epoch", first + durable(7) + window(0, 55) + second(7));
+  expect_none(first + durable(7) + window(0, 55) + second(8));
+  // Numbers of epochs come again after a crash, but those above what was recovered.
+  const std::string lost = first + txn(4, 60, 70, 9, 1, R"(["put",0,9,64])") + crash_at(6);
+  expect_none(lost + txn(3, 80, 90, 7, 2, R"(["put",0,2,48])"));
+  expect_found("order-epoch", lost + txn(3, 80, 90, 6, 2, R"(["put",0,2,48])"));
+}
+
+TEST(CheckerTest, the_newest_snapshot_does_not_become_older) {
+  const std::string history =
+      kBegin + txn(2, 10, 20, 2, 1, R"(["put",0,1,32])") +
+      txn(3, 30, 40, 3, 1, R"(["put",0,1,48])");
+  const std::string newest = R"("kind":"snapshot")";
+  const std::string at_three = txn(8, 50, 60, 3, 0, R"(["r",0,1,[48,48,0]])", newest);
+  const auto at_two = [&](int begin, const std::string& kind) {
+    return txn(9, begin, 80, 2, 0, R"(["r",0,1,[32,32,0]])", kind);
+  };
+  expect_found("snapshot", history + at_three + at_two(61, newest));
+  expect_found("snapshot", history + at_three + window(1, 60) + at_two(61, newest));
+  expect_none(history + at_three + at_two(60, newest));
+  expect_none(history + at_three + at_two(61, R"("kind":"as_of")"));
+}
+
+TEST(CheckerTest, what_a_snapshot_has_shown_survives_a_crash) {
+  const std::string history = kBegin + txn(2, 10, 20, 2, 1, R"(["put",0,1,32])");
+  const auto shown = [](int epoch, const std::string& state) {
+    return txn(9, 30, 40, epoch, 0, R"(["r",0,1,)" + state + "]", R"("kind":"snapshot")");
+  };
+  expect_found("lost-acknowledged", history + shown(2, "[32,32,0]") + crash_at(1));
+  expect_none(history + shown(1, "[16,16,0]") + crash_at(1));
+}
+
+TEST(CheckerTest, a_limit_that_own_appends_fill_hides_nothing) {
+  const std::string both = txn(2, 10, 20, 2, 1, R"(["push",2,32])") +
+                           txn(3, 11, 21, 2, 2, R"(["push",2,48])");
+  const auto reader = [](const std::string& values) {
+    return txn(4, 30, 40, 2, 3, R"(["push",2,64],["scan",2,2,[)" + values + "]]");
+  };
+  expect_found("G-single-realtime", both + reader("32,64"));
+  expect_none(both + reader("32,48"));
+}
+
 TEST(CheckerTest, what_nobody_wrote_is_garbage) {
   expect_found("garbage-read", txn(2, 10, 20, 2, 0, R"(["r",0,1,[999,999,0]])"));
   expect_found(

@@ -28,6 +28,14 @@ void radix_sort(std::vector<Keyed>* items) {
   }
 }
 
+bool has_write(const TxnLine& line) {
+  for (OpReader ops(line.ops); !ops.at_end();) {
+    const OpKind kind = ops.next().kind;
+    if (is_write(kind) || kind == OpKind::kPush) return true;
+  }
+  return false;
+}
+
 constexpr std::uint64_t key_of_state(std::uint32_t number, std::uint64_t digest) {
   return digest ^ (static_cast<std::uint64_t>(number) + 1) * 0x9e3779b97f4a7c15u;
 }
@@ -70,6 +78,10 @@ void WindowCheck::choose_nodes() {
     }
     if (is_unreported) ++state_.stats.unreported;
     ++(line.ordinal != 0 ? state_.stats.writers : state_.stats.readers);
+    if (line.ordinal == 0 && has_write(line)) {
+      report("lost-write", "transaction " + std::to_string(line.id) +
+                               " has written and committed, and has no TID\n" + json_of(line));
+    }
     nodes_.push_back(&line);
   }
 }
