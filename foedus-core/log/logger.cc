@@ -69,7 +69,10 @@ void Logger::attach(LogBuffer* ring) {
 Status Logger::detach(LogBuffer* ring) {
   Status status = wait_for_room(*ring, ring->committed());
   // A part of it may be in the segment: it cannot be forgotten while the logger still tries.
-  if (status.code() == ErrorCode::kOutOfSpace && !waits_->has_failed()) return status;
+  if (status.code() == ErrorCode::kOutOfSpace) {
+    if (!waits_->has_failed()) return status;
+    status = Status::error(ErrorCode::kClosed, "the log failed: " + waits_->trouble().message());
+  }
   const auto is_it = [&](const auto& other) { return &other->cursor.ring() == ring; };
   {
     const std::lock_guard lock(rings_mutex_);

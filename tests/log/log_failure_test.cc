@@ -56,6 +56,23 @@ TEST(LogFailure, a_full_device_stops_durability_and_goes_on_when_there_is_room) 
   expect_found(&device, expected);
 }
 
+// An error of recovery may be that there is no room; what is told of it is no invitation to try
+// again.
+TEST(LogFailure, a_ring_is_forgotten_when_its_log_fails_for_lack_of_room) {
+  FailingDevice device;
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  TestSession* const session = run.session(0);
+  ASSERT_OK(session->commit(1, 1'000));
+  run.log->durability().fail(Status::error(ErrorCode::kOutOfSpace, "no room to recover"));
+  const Status lost = session->detach();
+  EXPECT_EQ(lost.code(), ErrorCode::kClosed) << lost.message();
+  EXPECT_NE(lost.message().find("no room to recover"), std::string::npos) << lost.message();
+  run.sessions.clear();
+  run.runtime.run_for(1'000'000);  // nobody looks at its memory
+  EXPECT_FALSE(run.log->close().is_ok());
+}
+
 // Goal: what was half written when the device filled up never confuses the reader. Method: let it
 // fill up at every 512 bytes, give it room or crash.
 TEST(LogFailure, the_device_may_fill_up_at_any_byte) {
