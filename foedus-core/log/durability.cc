@@ -5,6 +5,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/sync_point.h"
 
 namespace foedus::internal {
 
@@ -36,6 +37,7 @@ Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
   for (;;) {
     if (is_durable(epoch)) return {};
     if (!is_well()) {
+      FOEDUS_SYNC_POINT("durability:unwell");
       Status status = trouble();
       if (!status.is_ok()) return status;  // ok: the device has room again
     }

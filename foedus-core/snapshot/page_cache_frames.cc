@@ -4,6 +4,7 @@
 #include <string>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/sync_point.h"
 
 namespace foedus::snapshot {
 
@@ -74,6 +75,7 @@ bool CacheFrames::grow() {
   const std::uint64_t frames_end = layout_.frames_offset + layout_.frames * page::kPageBytes;
   std::uint64_t bytes = std::min(extent_end, frames_end) - offset;
   bytes = std::min(bytes, budget_->remaining() / page::kPageBytes * page::kPageBytes);
+  FOEDUS_SYNC_POINT("page_cache:before_take");
   // Others may have taken it meanwhile: then the next miss tries again.
   if (bytes == 0 || !budget_->try_take(bytes)) return false;
   if (!memory_.commit(offset, bytes).is_ok()) {

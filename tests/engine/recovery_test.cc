@@ -272,6 +272,27 @@ TEST(RecoveryTest, a_rotten_segment_is_refused) {
   expect_refused(&device, "log-0-00000001");
 }
 
+// Goal: tables are not opened in part, and nothing is lost. Method: more empty ones, of a page
+// each, than the memory of the next open has pages.
+TEST(RecoveryTest, tables_for_which_there_are_no_pages_are_refused_until_there_are) {
+  constexpr std::size_t kTables = 4'200;
+  const testing::TestDirectory directory;
+  const Options options = testing::small_options(directory.path());
+  {
+    Database db = must(Database::open(options));
+    for (std::size_t i = 0; i < kTables; ++i) must(db.open_masstree("t" + std::to_string(i)));
+    must(db.close());
+  }
+  Options tight = options;
+  tight.memory_bytes = 64u << 20;
+  tight.glean.memory_bytes = 32u << 20;
+  tight.glean.cache_bytes = 16u << 20;
+  const Result<Database> refused = Database::open(tight);
+  EXPECT_EQ(refused.code(), ErrorCode::kOutOfMemory) << refused.status().message();
+  Database db = must(Database::open(options));
+  EXPECT_EQ(db.storages().size(), kTables);
+}
+
 TEST(RecoveryTest, a_database_that_was_closed_says_so) {
   for (const bool closes : {true, false}) {
     FailingDevice device;

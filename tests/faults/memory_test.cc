@@ -14,8 +14,10 @@
 #include <thread>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/log/durability.h"
 #include "tests/faults/life.h"
 #include "tests/faults/memory_faults.h"
+#include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::faults {
@@ -124,6 +126,29 @@ TEST_P(MemoryTest, a_call_that_fails_is_an_error_or_nothing) {
     std::printf("%s: %s: %lu calls, %lu trials\n", name,
                 kPhaseNames[static_cast<std::size_t>(phase)], calls, tried);
   }
+}
+
+// Goal: a callback that cannot be kept is called at once, once, and is whole. Method: each call of
+// the heap that it takes to keep it fails.
+TEST(CallbackTest, one_for_which_there_is_no_memory_is_called_with_that) {
+  testing::ManualRuntime runtime;
+  std::uint64_t call = 0;
+  for (;; ++call) {
+    std::vector<Status> told;
+    told.reserve(2);
+    internal::DurabilityWaits waits(&runtime);
+    std::function<void(const Status&)> callback = [&](const Status& status) {
+      told.push_back(status);
+    };
+    arm(Source::kHeap, call, false);
+    waits.on_durable(Epoch(5), std::move(callback));
+    disarm();
+    waits.announce(Epoch(5));
+    ASSERT_EQ(told.size(), 1u);
+    if (told[0].is_ok()) break;
+    EXPECT_EQ(told[0].code(), ErrorCode::kOutOfMemory) << told[0].message();
+  }
+  EXPECT_GE(call, 2u);  // an epoch, and its list
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -4,6 +4,7 @@
 #include "foedus-core/log/log_progress.h"
 #include "foedus/ticket.h"
 #include "tests/log/log_harness.h"
+#include "tests/testing/at_sync_point.h"
 
 namespace foedus::log::testing {
 namespace {
@@ -118,6 +119,19 @@ TEST(Durability, the_durable_epoch_never_moves_back_and_stands_still_after_a_fai
   waits.set_out_of_space(Status());
   EXPECT_TRUE(waits.has_failed());
   EXPECT_EQ(waits.wait(Epoch(8), 0).code(), ErrorCode::kIoError);
+}
+
+// Method: the device has room again between the look that says it has none and the one that says
+// why.
+TEST(Durability, a_wait_that_finds_room_again_is_not_at_its_end) {
+  ManualRuntime runtime;
+  internal::DurabilityWaits waits(&runtime);
+  waits.set_out_of_space(Status::error(ErrorCode::kOutOfSpace, "full"));
+  const ::foedus::testing::AtSyncPoint cleared("durability:unwell",
+                                               [&] { waits.set_out_of_space(Status()); });
+  EXPECT_EQ(waits.wait(Epoch(8), 0).code(), ErrorCode::kTimeout);
+  EXPECT_EQ(cleared.runs(), 1u);
+  EXPECT_FALSE(waits.is_durable(Epoch(8)));
 }
 
 // Goal: L18 rests on dirty covering every record that was met. Method: the loggers meet records of

@@ -7,6 +7,7 @@
 
 #include "foedus-core/log/log_file.h"
 #include "tests/log/log_harness.h"
+#include "tests/testing/at_sync_point.h"
 
 namespace foedus::log::testing {
 namespace {
@@ -54,6 +55,26 @@ TEST(LogFailure, a_full_device_stops_durability_and_goes_on_when_there_is_room) 
   }
   device.crash_power(FailingDevice::kDropAll);
   expect_found(&device, expected);
+}
+
+// Goal: room that is given back between two looks is no room in the ring yet. Method: it is given
+// back when a session has seen that there is none.
+TEST(LogFailure, who_waits_for_room_while_the_device_gets_some_waits_on) {
+  FailingDevice device;
+  {
+    LogRun run(&device, 1, 256u << 10);
+    ASSERT_OK(run.open_and_start());
+    TestSession* const session = run.session(0, 64u << 10);
+    device.set_capacity(400u << 10);
+    const ::foedus::testing::AtSyncPoint given("logger:unwell", [&] {
+      device.set_capacity(100u << 20);
+      run.runtime.run_for(1'000);
+      run.log->durability().set_out_of_space(Status());
+    });
+    for (std::uint64_t value = 0; value < 300; ++value) ASSERT_OK(session->commit(value, 2'000));
+    EXPECT_EQ(given.runs(), 1u);
+    ASSERT_OK(run.close());
+  }
 }
 
 // An error of recovery may be that there is no room; what is told of it is no invitation to try

@@ -11,6 +11,7 @@
 #include "foedus-core/snapshot/page_cache_frames.h"
 #include "tests/base/test_seed.h"
 #include "tests/snapshot/page_cache_pages.h"
+#include "tests/testing/at_sync_point.h"
 
 namespace foedus::snapshot {
 namespace {
@@ -208,6 +209,27 @@ TEST(CacheFrames, FramesAreDueInTheOrderOfTheirStampsUnlessTheyStay) {
   EXPECT_EQ(frames->fresh(), 2u);
   EXPECT_EQ(frames->take_fresh(), 2u);
   EXPECT_EQ(frames->take_fresh(), 5u);
+}
+
+TEST(CacheFrames, WhoseMemoryOthersTakeFirstGrowLater) {
+  const numa::Topology topology = *numa::Topology::make(1);
+  constexpr std::uint64_t kBytesMax = CacheFrames::kBytesMin + (4u << 20);
+  base::MemoryBudget budget(kBytesMax);
+  const std::unique_ptr<CacheFrames> frames =
+      *CacheFrames::make(topology, 0, &budget, kBytesMax, Facility::kOff, Facility::kTry);
+  const std::uint64_t fresh = frames->fresh();
+  const std::uint64_t others = budget.remaining();
+  {
+    const testing::AtSyncPoint taken("page_cache:before_take",
+                                     [&] { ASSERT_TRUE(budget.try_take(others)); });
+    EXPECT_FALSE(frames->grow());
+    EXPECT_EQ(taken.runs(), 1u);
+  }
+  EXPECT_EQ(frames->fresh(), fresh);
+  EXPECT_EQ(budget.remaining(), 0u);
+  budget.give_back(others);
+  EXPECT_TRUE(frames->grow());
+  EXPECT_GT(frames->fresh(), fresh);
 }
 
 }  // namespace

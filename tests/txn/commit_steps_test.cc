@@ -412,6 +412,27 @@ TEST_F(CommitStepsTest, a_write_into_a_record_that_became_too_small_for_it_confl
   EXPECT_FALSE(is_locked("k"));
 }
 
+// Goal: each put of a record is looked at for its room, not the first one only. Method: a record
+// that had grown for the second put is purged, and comes back with room for the first.
+TEST_F(CommitStepsTest, the_second_of_two_puts_that_fits_no_more_conflicts) {
+  commit_put(0, key_of(3), "neighbour");
+  begin(0);
+  put(0, key_of(5), "short");
+  put(0, key_of(5), std::string(500, 'l'));
+  ASSERT_EQ(ctx(0).write_set().size(), 2u);
+  ASSERT_GE(find(key_of(5)).slot.capacity(), 500u);
+  fill(1, 10, 700, 10);
+  ASSERT_FALSE(find(key_of(5)).found());
+  commit_put(1, key_of(5), "theirs");
+  ASSERT_LT(find(key_of(5)).slot.capacity(), 500u);
+  expect_conflict(0, ConflictReason::kRecordChanged);
+  EXPECT_FALSE(is_locked(key_of(5)));
+  begin(0);
+  EXPECT_EQ(get(0, key_of(5)), "theirs");
+  EXPECT_EQ(get(0, key_of(3)), "neighbour");
+  rig_.session(0).rollback();
+}
+
 // An error that rests on the size of a payload rests on a read.
 TEST_F(CommitStepsTest, a_part_outside_of_a_payload_conflicts_when_that_becomes_longer) {
   commit_put(0, "k", "short");

@@ -156,6 +156,27 @@ TEST_F(MasstreeInstallTest, WritesToPagesThatGoAreMadeAgain) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
+// Goal: a write that cannot be made again fails, and holds nothing. Method: its page is exchanged,
+// and there is none left to make of it.
+TEST_F(MasstreeInstallTest, AWriteToAPageThatIsGoneFailsWithoutMemory) {
+  load(0, 3'000);
+  all_.compose();
+  begin(1);
+  ASSERT_TRUE(write(1, key_of(100), "changed").is_ok());
+  all_.install();
+  ASSERT_EQ(volatile_pages(), 0u);
+  page::SessionPages& pages = all_.session(1).pages();
+  std::vector<page::PageHeader*> taken;
+  while (page::PageHeader* const page = pages.allocate()) taken.push_back(page);
+  const Status status = commit(1);
+  EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
+  EXPECT_TRUE(all_.session(1).ctx().held().empty());
+  for (page::PageHeader* const page : taken) pages.release(page);
+  check();
+  put(key_of(100), "changed", 1);
+  check();
+}
+
 // ---- what moves between the installer's look and its next step
 
 TEST_F(MasstreeInstallTest, ARootThatIsMadeVolatileBehindTheLookKeepsWhatWasWritten) {
@@ -214,19 +235,21 @@ TEST_F(MasstreeInstallTest, AnInteriorPageThatMovesBehindTheLookIsLookedForAtIts
 }
 
 // Goal: an error in what a page became before its parent knows is made up for like any other.
-// Method: rows of both halves of a page that splits are to get new names.
+// Method: rows of both halves of a page that splits are to get new names. Rows that are gone see to
+// it that a page of the new snapshot begins in the second half: there is an error of it alone.
 TEST_F(MasstreeInstallTest, ATwinThatCannotBeReadForIsMadeUpFor) {
   for (unsigned i = 0; i < 100; ++i) put(key_of(i), std::string(i % 4 == 0 ? 9'000 : 100, 'p'));
   all_.glean();
   for (unsigned i = 1; i < 100; i += 4) put(key_of(i), "hot");
+  for (unsigned i = 1; i < 28; i += 4) erase(key_of(i));
   all_.compose_anew();
-  for (unsigned i = 1; i < 100; i += 4) put(key_of(i), "hotter");
+  for (unsigned i = 29; i < 100; i += 4) put(key_of(i), "hotter");
   {
     const AtSyncPoint split("masstree:split_done", [&] {
       EXPECT_GT(MasstreeContents(&all_).moved_pages, 0u);
       EXPECT_GT(all_.install_with_errors(ErrorCode::kIoError), 1u);
     });
-    for (unsigned i = 0; i < 60; ++i) put(key_of(2) + "." + std::to_string(i), payload_of(i), 1);
+    for (unsigned i = 0; i < 60; ++i) put(key_of(40) + "." + std::to_string(i), payload_of(i), 1);
     EXPECT_EQ(split.runs(), 1u);
   }
   all_.check_leads();

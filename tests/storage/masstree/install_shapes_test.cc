@@ -65,6 +65,26 @@ TEST_F(InstallShapesTest, ColdPagesAreFoundInTheFileThatTheyMovedTo) {
   expect_all_goes();
 }
 
+// Goal: a page of an earlier snapshot is known for one, also if no page of the new one begins
+// behind its first row. Method: pages of 34 rows; the one before it is hot, and the new snapshot's
+// last page begins in there.
+TEST_F(InstallShapesTest, AnOldPageBehindTheLastFenceOfTheSnapshotIsMadeVolatile) {
+  for (unsigned i = 0; i < 140; ++i) put(key_of(i), std::string(80, 'p'));
+  all_.glean();
+  for (unsigned i = 0; i < 20; ++i) erase(key_of(i));
+  all_.glean();
+  ASSERT_EQ(volatile_pages(), 0u);
+  put(key_of(110), "hot");
+  all_.compose_anew();
+  put(key_of(110), "hotter");
+  {
+    const AtSyncPoint copied("masstree:install_copied", [] {}, true);
+    expect_old_files_may_go();
+    EXPECT_GT(copied.runs(), 0u);
+  }
+  expect_all_goes();
+}
+
 // ---- pages that are copied
 
 TEST_F(InstallShapesTest, WithoutPagesOldPagesStayColdAndAreReported) {
