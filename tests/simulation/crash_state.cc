@@ -177,17 +177,20 @@ std::string StateCheck::crash_again(FailingDevice* device, base::Random* random,
 Status StateCheck::run_some(Life* life, Content* content, base::Random* random) {
   std::uint64_t serial = kSerialsOfStates + random->below(1'000);
   Ticket last;
-  FOEDUS_TRY(engine::EngineSession* const session, life->engine().take_session());
   const auto run_one = [&]() -> Status {
-    FOEDUS_TRY(Txn txn, engine::begin_txn(session, {}));
     std::vector<Operation> operations;
     for (std::uint64_t i = 0; i <= random->below(4); ++i) {
-      Operation operation =
-          make_operation(random, *content, keys_, kSessionOfStates, false, false, &serial);
-      FOEDUS_CHECK(perform(&txn, life->find(operation.storage), &operation));
-      operations.push_back(std::move(operation));
+      operations.push_back(
+          make_operation(random, *content, keys_, kSessionOfStates, false, false, &serial));
     }
-    FOEDUS_TRY(const Ticket ticket, txn.commit());
+    const auto perform_all = [&](Txn* txn) -> Status {
+      for (Operation& operation : operations) {
+        operation.seen = {};
+        FOEDUS_CHECK(perform(txn, life->find(operation.storage), &operation));
+      }
+      return {};
+    };
+    FOEDUS_TRY(const Ticket ticket, life->transact(perform_all, {}));
     if (ticket.epoch() > last.epoch()) last = ticket;  // one that only read may have an older one
     std::vector<Change> changes;
     for (const Operation& operation : operations) {
@@ -197,11 +200,8 @@ Status StateCheck::run_some(Life* life, Content* content, base::Random* random) 
     }
     return {};
   };
-  Status status;
-  for (std::uint64_t i = 0; i <= random->below(4) && status.is_ok(); ++i) status = run_one();
-  life->engine().give_session(session);
-  if (status.is_ok()) status = last.wait_durable();
-  return status;
+  for (std::uint64_t i = 0; i <= random->below(4); ++i) FOEDUS_CHECK(run_one());
+  return last.wait_durable();
 }
 
 std::string StateCheck::go_on(FailingDevice* device, Life* life, Content content,

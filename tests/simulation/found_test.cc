@@ -19,5 +19,20 @@ TEST(FoundTest, a_partition_of_a_hash_ends_between_bins_where_no_sample_is_left)
   EXPECT_EQ(run_isolated(plan).failure, "");
 }
 
+// A glean at its pace, let run by a wait of a read, had installed pages since they were searched:
+// the read has to be made again, as transact() would.
+TEST(FoundTest, a_read_of_what_was_recovered_is_tried_again_behind_an_install) {
+  Plan plan;
+  plan.seed = 99'500'406;
+  plan.steps = 126;
+  plan.ddl = plan.crashes = plan.faults = plan.corrupts = false;
+  plan.omitted = numbers_of(
+      "4-8,10,12,16,18-19,21-63,65-66,68,70-76,78,80-82,84-91,94-95,99,104-107,109-110,112-114,"
+      "116-119,122-124");
+  plan.states_from_step = 126;
+  plan.only_call = 345;
+  EXPECT_EQ(run_isolated(plan).failure, "");
+}
+
 }  // namespace
 }  // namespace foedus::simulation

@@ -88,29 +88,52 @@ Result<occ::StorageControl*> Life::create(const StorageModel& storage) {
   return engine_->catalog().open(meta);
 }
 
+Result<Ticket> Life::transact(const Function& function, TxnOptions options) {
+  FOEDUS_TRY(engine::EngineSession* const session, engine_->take_session());
+  const bool is_of_snapshot = options.isolation == Isolation::kSnapshot;
+  Result<Ticket> ticket(ErrorCode::kClosed);
+  for (std::uint32_t tries = 1;; ++tries) {
+    options.is_retry = tries > 1;
+    ticket = transact_once(session, function, options);
+    const bool is_last = is_of_snapshot || tries == kTriesMax;
+    if (ticket.code() != ErrorCode::kConflict || is_last) break;
+    session->back_off(tries);
+  }
+  engine_->give_session(session);
+  return ticket;
+}
+
+Result<Ticket> Life::transact_once(engine::EngineSession* session, const Function& function,
+                                   const TxnOptions& options) {
+  FOEDUS_TRY(Txn txn, engine::begin_txn(session, options));
+  Status status = function(&txn);
+  if (status.is_ok()) return txn.commit();
+  // An error that rests on reads which no longer hold is none: the reads are the conflict.
+  FOEDUS_CHECK(txn.verify());
+  return status;
+}
+
 Reading Life::read(const std::vector<std::string>& keys, const TxnOptions& options) {
   Reading reading;
-  const auto run = [&]() -> Status {
-    FOEDUS_TRY(engine::EngineSession* const session, engine_->take_session());
-    const auto in_txn = [&]() -> Status {
-      FOEDUS_TRY(Txn txn, engine::begin_txn(session, options));
-      for (const StorageInfo& info : engine_->catalog().list()) {
-        StorageModel storage{info.id, info.kind, info.name, info.records, info.payload_bytes, {}};
-        FOEDUS_TRY(occ::StorageControl* const control, create(storage));
-        const Status read = read_storage(&txn, keys, control, &storage, &reading.wrong);
-        if (!read.is_ok()) return Status(read).at_table(info.name);
-        reading.content.emplace(info.id, std::move(storage));
-      }
-      FOEDUS_TRY(const Ticket ticket, txn.commit());
-      reading.covered = ticket.epoch();
-      return {};
-    };
-    Status status = in_txn();
-    engine_->give_session(session);
-    return status;
+  const auto read_all = [&](Txn* txn) {
+    reading = {};
+    return read_storages(txn, keys, &reading);
   };
-  reading.status = run();
+  const Result<Ticket> ticket = transact(read_all, options);
+  reading.status = ticket.status();
+  if (ticket.is_ok()) reading.covered = ticket->epoch();
   return reading;
+}
+
+Status Life::read_storages(Txn* txn, const std::vector<std::string>& keys, Reading* reading) {
+  for (const StorageInfo& info : engine_->catalog().list()) {
+    StorageModel storage{info.id, info.kind, info.name, info.records, info.payload_bytes, {}};
+    FOEDUS_TRY(occ::StorageControl* const control, create(storage));
+    const Status read = read_storage(txn, keys, control, &storage, &reading->wrong);
+    if (!read.is_ok()) return Status(read).at_table(info.name);
+    reading->content.emplace(info.id, std::move(storage));
+  }
+  return {};
 }
 
 Status Life::read_storage(Txn* txn, const std::vector<std::string>& keys,

@@ -50,10 +50,21 @@ class Life {
   occ::StorageControl* find(std::uint32_t id);
   Result<occ::StorageControl*> create(const StorageModel& storage);
 
-  // All that there is, hash records by `keys`. In a session of its own.
+  // Runs `function` as Database::transact() would, in a session of its own: again after a conflict,
+  // at most kTriesMax times. A snapshot has one try, for it never conflicts.
+  using Function = std::function<Status(Txn*)>;
+  Result<Ticket> transact(const Function& function, TxnOptions options);
+  // All that there is, hash records by `keys`.
   Reading read(const std::vector<std::string>& keys, const TxnOptions& options);
 
  private:
+  // No other transaction commits meanwhile: what comes between is the gleaner, at its pace, in the
+  // waits of one try. Whoever conflicts so often would do so for ever.
+  static constexpr std::uint32_t kTriesMax = 8;
+
+  Result<Ticket> transact_once(engine::EngineSession* session, const Function& function,
+                               const TxnOptions& options);
+  Status read_storages(Txn* txn, const std::vector<std::string>& keys, Reading* reading);
   Status read_storage(Txn* txn, const std::vector<std::string>& keys, occ::StorageControl* control,
                       StorageModel* storage, std::string* wrong);
 

@@ -58,6 +58,17 @@ bool Simulation::is_expected(const Status& status, const char* what) {
   return false;
 }
 
+bool Simulation::is_expected_reading(const Status& status, const char* what) {
+  if (status.code() != ErrorCode::kConflict) return is_expected(status, what);
+  fail(std::string(what) + ": " + status.message());
+  return false;
+}
+
+void Simulation::note_conflict(const Open& open, const Status& status) {
+  ++outcome_.counts.conflicts;
+  if (open.options.isolation == Isolation::kSnapshot) fail("a snapshot: " + status.message());
+}
+
 Outcome Simulation::run(const Trace& trace) {
   open();
   settle();

@@ -65,6 +65,11 @@ class Simulation {
   void fail(std::string what);
   // Whether a call may return that; else the run has failed.
   bool is_expected(const Status& status, const char* what);
+  // The same of a reading of all: a conflict is not expected of one that was tried again, nor of a
+  // snapshot.
+  bool is_expected_reading(const Status& status, const char* what);
+  // A transaction met a conflict. A snapshot never does.
+  void note_conflict(const Open& open, const Status& status);
 
   void step();
   // Checks the states that were taken since.

@@ -68,7 +68,7 @@ bool Simulation::perform_in(Open* open, Operation operation) {
     open->operations.push_back(std::move(operation));
     return true;
   }
-  if (status.code() == ErrorCode::kConflict) ++outcome_.counts.conflicts;
+  if (status.code() == ErrorCode::kConflict) note_conflict(*open, status);
   is_expected(status, to_string(operation).c_str());
   open->txn.reset();
   return false;
@@ -93,7 +93,7 @@ void Simulation::commit(Open* open) {
   const Result<Ticket> ticket = open->txn->commit();
   open->txn.reset();
   if (!ticket.is_ok()) {
-    if (ticket.code() == ErrorCode::kConflict) ++outcome_.counts.conflicts;
+    if (ticket.code() == ErrorCode::kConflict) note_conflict(*open, ticket.status());
     const bool uses_dropped =
         std::any_of(open->operations.begin(), open->operations.end(),
                     [this](const auto& one) { return !history_.now().contains(one.storage); });
@@ -191,7 +191,7 @@ void Simulation::step_sweep() {
 
 void Simulation::check_all() {
   const Reading reading = open_life_->read(keys_, {.read_only = true});
-  if (!is_expected(reading.status, "a read of all") || !reading.status.is_ok()) return;
+  if (!is_expected_reading(reading.status, "a read of all") || !reading.status.is_ok()) return;
   if (!reading.wrong.empty()) return fail(reading.wrong);
   if (digest_of(reading.content) == digest_of(history_.now())) return;
   fail("a read of all differs in\n" + difference(reading.content, history_.now()));
@@ -208,7 +208,8 @@ void Simulation::read_snapshot() {
   }
   const Reading reading = open_life_->read(keys_, options);
   if (reading.status.code() == ErrorCode::kNotFound && what == 1) return;
-  if (!is_expected(reading.status, "a read of a snapshot") || !reading.status.is_ok()) return;
+  if (!is_expected_reading(reading.status, "a read of a snapshot")) return;
+  if (!reading.status.is_ok()) return;
   if (options.as_of.is_valid() && reading.covered > options.as_of) fail("a snapshot is too new");
   if (reading.covered < options.at_least) fail("a snapshot is too old");
   const std::string wrong = check_->compare_snapshot(reading, {history_.newest()});
