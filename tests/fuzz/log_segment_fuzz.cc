@@ -19,7 +19,8 @@ void mend(std::string* bytes, std::size_t begin, std::size_t count, std::size_t 
   store(bytes, begin + crc_offset, base::crc32c(bytes->data() + begin, count));
 }
 
-// Slots, and frames as far as their lengths lead, each with the checksum of the one before.
+// Slots, and frames as far as their lengths lead, each with the checksum of the one before. What a
+// growth says is mended, too: inputs are cut.
 void mend_all(std::string* bytes) {
   if (bytes->size() < kBlockBytes) return;
   mend(bytes, 0, log::kSlotBytes, offsetof(log::SegmentHeader, crc));
@@ -28,6 +29,11 @@ void mend_all(std::string* bytes) {
   for (std::size_t at = kBlockBytes; at + kBlockBytes <= bytes->size();) {
     const auto count = load<std::uint32_t>(*bytes, at + offsetof(FrameHeader, frame_bytes));
     if (count < kBlockBytes || count % kBlockBytes != 0 || count > bytes->size() - at) return;
+    if (load<log::FrameLayout>(*bytes, at + offsetof(FrameHeader, layout)) ==
+        log::FrameLayout::kGrowth) {
+      const auto said = load<std::uint64_t>(*bytes, at + sizeof(FrameHeader));
+      store(bytes, at + sizeof(FrameHeader), std::min<std::uint64_t>(said, bytes->size()));
+    }
     store(bytes, at + offsetof(FrameHeader, previous_crc), before);
     mend(bytes, at, count, offsetof(FrameHeader, crc));
     before = load<std::uint32_t>(*bytes, at + offsetof(FrameHeader, crc));

@@ -6,9 +6,11 @@
 #include <map>
 #include <string>
 
+#include "foedus-core/log/log_file.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "tests/hostile/small_database.h"
+#include "tests/log/log_harness.h"
 
 namespace foedus::fuzz {
 namespace {
@@ -19,7 +21,7 @@ std::filesystem::path corpus;
 
 // An input says with its last byte that checksums are mended; zeroes before it are not needed.
 void put(const std::string& target, const std::string& name, std::string bytes, bool is_cut) {
-  while (is_cut && !bytes.empty() && bytes.back() == '\0') bytes.pop_back();
+  if (is_cut) bytes.resize(bytes.find_last_not_of('\0') + 1);
   std::filesystem::create_directories(corpus / target);
   std::ofstream(corpus / target / (name + ".bin"), std::ios::binary) << bytes << '\0';
 }
@@ -54,7 +56,34 @@ void put_pages(const FailingDevice& device, const std::string& name) {
   }
 }
 
+// The first segment, whole: who reads it asks whether it was cut.
+void put_segment(const FailingDevice& device, const std::string& name) {
+  put("log_segment_fuzz", name, bytes_of(device, log::segment_name(0, 1)), false);
+}
+
+// Segments of all layouts of frames, not sealed and sealed. There is no room for a piece of a
+// segment, so that they grow before each frame.
+Status make_growing() {
+  FailingDevice device;
+  device.set_capacity(600u << 10);
+  log::testing::LogRun run(&device);
+  FOEDUS_CHECK(run.open_and_start());
+  log::testing::TestSession* const first = run.session(0);
+  log::testing::TestSession* const second = run.session(0);
+  FOEDUS_TRY(Epoch epoch, first->commit(1, 40, 3));
+  FOEDUS_TRY(epoch, second->commit(4, 300));
+  FOEDUS_CHECK(run.wait(epoch));
+  put_segment(device, "growing-packed");
+  FOEDUS_TRY(epoch, first->commit(5, 5'000));
+  FOEDUS_CHECK(run.wait(epoch));
+  put_segment(device, "growing-direct");
+  FOEDUS_CHECK(run.close());
+  put_segment(device, "grown");
+  return {};
+}
+
 Status make() {
+  FOEDUS_CHECK(make_growing());
   FailingDevice device;
   hostile::SmallDatabase database(&device);
   hostile::Contents contents;
@@ -78,8 +107,6 @@ Status make() {
       put_pages(device, name);
     } else if (name == "savepoint") {
       put("savepoint_fuzz", "open", bytes_of(device, name), false);
-    } else if (name.starts_with("log-")) {
-      put("log_segment_fuzz", "open", bytes_of(device, name).substr(0, 16'384), true);
     }
   }
   for (const StorageKind kind : {StorageKind::kArray, StorageKind::kHash}) {
