@@ -176,6 +176,41 @@ TEST_F(ForgedPages, the_pages_as_they_were_written_break_no_rule_and_are_of_all_
             "");
 }
 
+// Goal: whoever reads pages asks for their rules. Method: each page of the newest snapshot in turn
+// breaks one that nothing else would notice; moving it is refused, and so is to glean on it, or
+// else to read it.
+TEST_F(ForgedPages, of_which_one_breaks_a_rule_are_refused_by_whoever_reads_them) {
+  const auto is_refused = [](const Status& status) {
+    EXPECT_NE(status.message().find("records were purged from it"), std::string::npos)
+        << status.message();
+    return status.code() == ErrorCode::kCorruption;
+  };
+  const std::string newest = pages_.back().first;
+  std::uint64_t by_gleans = 0;
+  std::uint64_t by_reads = 0;
+  for (const auto& [file, page] : pages_) {
+    if (file != newest) continue;
+    const auto device = device_->copy();
+    forge(device.get(), {file, page, offsetof(PageHeader, purged_tid), 16});
+    const auto copy = device->copy();
+    gleaner::ReclaimCounts counts;
+    EXPECT_TRUE(is_refused(
+        gleaner::reclaim(copy.get(), manifest_, manifest_.files, &counts).status()));
+    SmallDatabase database(device.get());
+    const Status opened = database.open();  // gleans
+    if (!opened.is_ok()) {
+      by_gleans += is_refused(opened) ? 1 : 0;
+      continue;
+    }
+    Contents found;
+    by_reads +=
+        is_refused(database.read(Isolation::kSnapshot, false, expected_, &found)) ? 1 : 0;
+  }
+  std::printf("%lu refused by gleans, %lu by reads\n", by_gleans, by_reads);
+  EXPECT_GT(by_gleans, 0u);
+  EXPECT_GT(by_reads, 0u);
+}
+
 // A border page that ends before its place does: once it was volatile, a scan looked for the page
 // of the slices between for ever.
 TEST_F(ForgedPages, a_border_page_of_too_few_slices_is_refused_before_it_is_volatile) {

@@ -1,0 +1,147 @@
+// What is said of snapshot pages of sequential storages: each rule, by a page that breaks it alone.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "foedus-core/storage/sequential/sequential_snapshot_order.h"
+#include "tests/storage/sound_pages.h"
+
+namespace foedus::storage::sequential {
+namespace {
+
+using page::PageKind;
+using page::SnapshotPageId;
+using page::Tid;
+using Records = SequentialSnapshotPage;
+using Runs = SequentialRunsPage;
+
+void records_say(const char* rule, bool (*change)(Records& page)) {
+  expect_said<Records>(PageKind::kSequential, rule, change);
+}
+void runs_say(const char* rule, bool (*change)(Runs& page)) {
+  expect_said<Runs>(PageKind::kSequentialHeads, rule, change);
+}
+
+constexpr const char* kLocked = "a record with an impossible lock or TID";
+constexpr const char* kEnd = "its records do not end where it says";
+
+TEST(SequentialPageCheck, a_page_of_records_is_one) {
+  records_say("it is no page of records", [](Records& page) { return ++page.header.level != 0; });
+  records_say("it is no page of records", [](Records& page) { return --page.header.flags == 0; });
+  records_say("it is behind the end of every run", [](Records& page) {
+    page.header.kind_word = SnapshotPageId::kPageMax + 1;
+    return true;
+  });
+}
+
+TEST(SequentialPageCheck, records_fill_a_page_up_to_its_end) {
+  records_say(kEnd, [](Records& page) { return ++page.record_count != 0; });
+  records_say(kEnd, [](Records& page) { return (page.record_count = page.data_end = 0) == 0; });
+  records_say(kEnd, [](Records& page) { return (page.data_end -= 8) != 0; });
+  records_say(kEnd, [](Records& page) { return (page.data_end += 8) != 0; });
+  records_say(kEnd, [](Records& page) {
+    page.data_end = Records::kDataBytes + 8;
+    return true;
+  });
+  // One record to the end of the page, and more than a record may have.
+  records_say(kEnd, [](Records& page) {
+    page.record_count = 1;
+    page.record_at(0)->payload_bytes = kMaxSequentialPayloadBytes + 8;
+    page.data_end = SequentialSnapshotRecord::size_of(kMaxSequentialPayloadBytes + 8);
+    return true;
+  });
+}
+
+TEST(SequentialPageCheck, records_are_there_and_in_their_order) {
+  records_say(kLocked, [](Records& page) {
+    page.record_at(0)->header.lock.store_relaxed(1);
+    return true;
+  });
+  records_say(kLocked, [](Records& page) {
+    auto& tid = page.record_at(0)->header.tid;
+    tid.store_relaxed(tid.load_relaxed() | Tid::kDeleted);
+    return true;
+  });
+  records_say(kLocked, [](Records& page) {
+    page.record_at(0)->header.tid.store_relaxed(Tid(Epoch(), 1).word());
+    return true;
+  });
+  records_say(kLocked, [](Records& page) {
+    const Epoch later(SoundPages::get().newest().number() + 1);
+    page.record_at(0)->header.tid.store_relaxed(Tid(later, 1).word());
+    return true;
+  });
+  constexpr const char* kOrder = "records that are not in order";
+  records_say(kOrder, [](Records& page) {
+    if (page.record_count < 2) return false;
+    page.record_at(0)->header.tid.store_relaxed(Tid(SoundPages::get().newest(), 99).word());
+    return true;
+  });
+  records_say(kOrder, [](Records& page) {  // of one TID
+    if (page.record_count < 2) return false;
+    SequentialSnapshotRecord* const first = page.record_at(0);
+    auto* const second = page.record_at(SequentialSnapshotRecord::size_of(first->payload_bytes));
+    first->header.tid.store_relaxed(second->header.tid.load_relaxed());
+    first->session = second->session + 1;
+    return true;
+  });
+}
+
+TEST(SequentialPageCheck, a_page_of_runs_is_one) {
+  constexpr const char* kNone = "it is no page of runs";
+  runs_say(kNone, [](Runs& page) { return --page.header.level == 0; });
+  runs_say(kNone, [](Runs& page) { return --page.header.flags == 0; });
+  runs_say(kNone, [](Runs& page) { return (page.run_count = 0) == 0; });
+  runs_say(kNone, [](Runs& page) { return (page.run_count = Runs::kRuns + 1) != 0; });
+  runs_say(kNone, [](Runs& page) { return ++page.header.kind_word != 0; });
+  runs_say(kNone, [](Runs& page) {
+    page.full_page = SnapshotPageId(page::SnapshotNumber(1), 0, 1);
+    return true;
+  });
+  runs_say("a pointer that leads nowhere", [](Runs& page) {
+    page.header.kind_word = 1;
+    page.full_page = id_of(page.header);
+    return true;
+  });
+}
+
+TEST(SequentialPageCheck, runs_are_somewhere_and_one_behind_the_other) {
+  constexpr const char* kNowhere = "a run that is nowhere";
+  runs_say(kNowhere, [](Runs& page) { return (page.runs[0].page_count = 0) == 0; });
+  runs_say(kNowhere, [](Runs& page) {
+    page.runs[0].first_page = id_of(page.header);
+    return true;
+  });
+  runs_say(kNowhere, [](Runs& page) {  // its last page
+    const SnapshotPageId own = id_of(page.header);
+    SequentialRun& run = page.runs[0];
+    run.first_page = SnapshotPageId(own.snapshot(), own.soc(), 1);
+    run.page_count = own.page();
+    return true;
+  });
+  runs_say(kNowhere, [](Runs& page) {  // behind the last page of a file, which is of the next SOC
+    const SnapshotPageId own = id_of(page.header);
+    SequentialRun& run = page.runs[0];
+    run.first_page = SnapshotPageId(own.snapshot(), own.soc() + 1, SnapshotPageId::kPageMax);
+    run.page_count = 3;
+    return true;
+  });
+  constexpr const char* kEpochs = "a run of impossible epochs";
+  runs_say(kEpochs, [](Runs& page) { return (page.runs[0].first_epoch = 0) == 0; });
+  runs_say(kEpochs, [](Runs& page) {
+    page.runs[0].first_epoch = page.runs[0].last_epoch + 1;
+    return true;
+  });
+  runs_say(kEpochs, [](Runs& page) {
+    page.runs[page.run_count - 1].last_epoch = SoundPages::get().newest().number() + 1;
+    return true;
+  });
+  runs_say(kEpochs, [](Runs& page) {
+    if (page.run_count < 2) return false;
+    page.runs[1].first_epoch = page.runs[0].last_epoch;
+    return true;
+  });
+}
+
+}  // namespace
+}  // namespace foedus::storage::sequential
