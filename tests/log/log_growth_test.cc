@@ -232,8 +232,6 @@ TEST(LogGrowth, a_device_without_room_for_one_frame_more_is_waited_for) {
   ASSERT_OK(run.wait(*epoch));
 }
 
-// Goal: no crash finds a segment that is shorter than it says. Method: look at what has reached the
-// device whenever a file is to be cut: at the end, and by the start after a crash.
 // Goal: commits that are waited for cost one sync each, also when the file grows, and it grows no
 // further than its segment.
 TEST(LogGrowth, a_piece_is_added_with_a_sync_that_is_needed_anyway) {
@@ -282,6 +280,8 @@ TEST(LogGrowth, a_piece_that_was_added_in_vain_is_not_told) {
   }
 }
 
+// Goal: no crash finds a segment that is shorter than it says. Method: look at what has reached the
+// device whenever a file is to be cut: at the end, and by the start after a crash.
 TEST(LogGrowth, a_segment_is_cut_only_behind_a_seal_that_is_synced) {
   FailingDevice device;
   int cuts = 0;
