@@ -46,7 +46,11 @@ TEST(SnapshotReader, every_truncated_length_is_detected) {
   for (std::uint64_t bytes = 3 * kPageBytes; bytes-- > 0;) {
     device.set_size(kName, bytes);
     SnapshotFiles files(&device);
-    ASSERT_EQ(read_and_compare(&files, page_of(2)).code(), ErrorCode::kCorruption) << bytes;
+    const Status status = read_and_compare(&files, page_of(2));
+    ASSERT_EQ(status.code(), ErrorCode::kCorruption) << bytes;
+    const char* const words = bytes < kPageBytes ? "page 0: the file ends in it"
+                                                 : "page 2: the file ends before or in it";
+    ASSERT_TRUE(says(status, words)) << bytes << ": " << status.message();
     const bool has_first = bytes >= 2 * kPageBytes;
     ASSERT_EQ(read_and_compare(&files, page_of(1)).code(),
               has_first ? ErrorCode::kOk : ErrorCode::kCorruption)
@@ -82,18 +86,29 @@ TEST(SnapshotReader, a_file_of_another_name_is_refused) {
   }
 }
 
-TEST(SnapshotReader, a_file_of_another_version_is_refused_by_name) {
+// What is said of a file with another byte in page 0 and a checksum that is right.
+Status read_with_page_0(std::size_t offset, char byte) {
   FailingDevice device;
-  ASSERT_OK(write_file(&device, 1, 0, 2));
+  FOEDUS_CHECK(write_file(&device, 1, 0, 2));
   std::string page_0(device.bytes_of(kName).data(), kPageBytes);
-  page_0[offsetof(SnapshotFileHeader, version)] = 2;
+  page_0[offset] = byte;
   const std::uint32_t crc = checksum_of(page_0.data(), page_0.size());
   std::memcpy(page_0.data() + kChecksumOffset, &crc, sizeof(crc));
   device.overwrite(kName, 0, page_0);
   SnapshotFiles files(&device);
-  const Status status = read_and_compare(&files, page_of(1));
+  return read_and_compare(&files, page_of(1));
+}
+
+TEST(SnapshotReader, a_file_of_another_version_is_refused_by_name) {
+  const Status status = read_with_page_0(offsetof(SnapshotFileHeader, version), 2);
   EXPECT_EQ(status.code(), ErrorCode::kWrongVersion);
   EXPECT_TRUE(says(status, kName + " has format version 2")) << status.message();
+}
+
+TEST(SnapshotReader, a_file_of_something_else_is_refused) {
+  const Status status = read_with_page_0(offsetof(SnapshotFileHeader, magic) + 7, 'x');
+  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+  EXPECT_TRUE(says(status, kName + ", page 0: not of a snapshot file")) << status.message();
 }
 
 TEST(SnapshotReader, a_page_that_breaks_a_rule_is_refused_in_its_words) {
@@ -122,11 +137,19 @@ TEST(SnapshotReader, an_id_that_no_page_can_have_is_corruption) {
   ASSERT_OK(write_file(&device, 1, 0, 2));
   SnapshotFiles files(&device);
   Pages page(1);
-  const SnapshotPageId ids[] = {SnapshotPageId(), page_of(0), page_of(3),
-                                page_of(SnapshotPageId::kPageMax), SnapshotPageId(kOne, 64, 1),
-                                SnapshotPageId(SnapshotNumber{0}, 0, 1),
-                                SnapshotPageId(SnapshotNumber{100'000'000}, 0, 1)};
-  for (const SnapshotPageId id : ids) {
+  const SnapshotPageId of_none[] = {SnapshotPageId(), page_of(0), SnapshotPageId(kOne, 64, 1),
+                                    SnapshotPageId(SnapshotNumber{0}, 0, 1),
+                                    SnapshotPageId(SnapshotNumber{100'000'000}, 0, 1)};
+  for (const SnapshotPageId id : of_none) {
+    Status status = files.read(id, page.at(0));
+    EXPECT_EQ(status.code(), ErrorCode::kCorruption) << id.word();
+    EXPECT_TRUE(says(status, "there cannot be a page")) << status.message();
+    page::PageHeader* const place = page.at(0);
+    status = {};
+    EXPECT_EQ(files.read_pages(id, &place, 1, &status), 0u) << id.word();
+    EXPECT_TRUE(says(status, "there cannot be a page")) << status.message();
+  }
+  for (const SnapshotPageId id : {page_of(3), page_of(SnapshotPageId::kPageMax)}) {
     EXPECT_EQ(files.read(id, page.at(0)).code(), ErrorCode::kCorruption) << id.word();
   }
 }
