@@ -29,6 +29,17 @@ void interior_says(const char* rule, bool (*change)(Interior& page)) {
 void set_slot(Bin* page, std::uint32_t place, HashSlot slot) {
   page->slot_word(place).store_relaxed(slot.word());
 }
+// Leaves the page its first record, which becomes one of that slot.
+HashSlot keep_first(Bin* page) {
+  page->record_count.store_relaxed(1);
+  count(&page->header, page->head == page->header.page_id ? 1 : 0);
+  return page->slot(0);
+}
+bool set_first(Bin* page, HashSlot slot) {
+  set_slot(page, 0, slot);
+  page->data_end = slot.offset() + record_bytes_of(slot.key_bytes(), slot.room());
+  return true;
+}
 page::RecordHeader& first_record(Bin& page) { return *page.record(page.slot(0)); }
 
 TEST(HashPageCheck, an_interior_page_is_one) {
@@ -169,14 +180,12 @@ TEST(HashPageCheck, records_lie_one_behind_the_other) {
     return true;
   });
   bin_says(kPlace, [](Bin& page) {
-    const HashSlot slot = page.slot(0);
-    set_slot(&page, 0, {slot.offset(), slot.key_bytes(), slot.room() + 4, slot.length()});
-    return true;
+    const HashSlot slot = keep_first(&page);
+    return set_first(&page, {slot.offset(), slot.key_bytes(), slot.room() + 4, slot.length()});
   });
   bin_says(kPlace, [](Bin& page) {
-    const HashSlot slot = page.slot(0);
-    set_slot(&page, 0, {slot.offset(), slot.key_bytes(), 0, 0});
-    return true;
+    const HashSlot slot = keep_first(&page);
+    return set_first(&page, {slot.offset(), slot.key_bytes(), 0, 0});
   });
   for (const std::uint32_t length : {0u, 0xffffu}) {  // 0: one more than there is room for
     expect_said<Bin>(PageKind::kHashBin, kPlace, [&](Bin& page) {
@@ -186,10 +195,9 @@ TEST(HashPageCheck, records_lie_one_behind_the_other) {
   }
   // In its room, and long enough for a chain.
   bin_says(kPlace, [](Bin& page) {
-    const HashSlot slot = page.slot(0);
+    const HashSlot slot = keep_first(&page);
     constexpr std::uint32_t kRoom = page::kInlinePayloadBytesMax + 8;
-    set_slot(&page, 0, {slot.offset(), slot.key_bytes(), kRoom, kRoom});
-    return true;
+    return set_first(&page, {slot.offset(), slot.key_bytes(), kRoom, kRoom});
   });
   bin_says("a record that ends behind its room", [](Bin& page) {
     const HashSlot slot = page.slot(0);

@@ -112,6 +112,13 @@ TEST(SequentialPageCheck, runs_are_somewhere_and_one_behind_the_other) {
     page.runs[0].first_page = id_of(page.header);
     return true;
   });
+  runs_say(kNowhere, [](Runs& page) {  // from the page on that is none
+    const SnapshotPageId own = id_of(page.header);
+    SequentialRun& run = page.runs[0];
+    run.first_page = SnapshotPageId(own.snapshot(), own.soc(), 0);
+    run.page_count = 2;
+    return true;
+  });
   runs_say(kNowhere, [](Runs& page) {  // its last page
     const SnapshotPageId own = id_of(page.header);
     SequentialRun& run = page.runs[0];
