@@ -34,6 +34,18 @@ Result<ClosedDatabase> ClosedDatabase::of(std::unique_ptr<device::Device> device
   return database;
 }
 
+std::string ClosedDatabase::problem_of(const log::FoundLog& log, Epoch covered) const {
+  if (log.is_fresh && !manifests.empty()) {
+    return "the log is missing, and with it what was committed behind epoch " +
+           std::to_string(covered.number());
+  }
+  const std::uint64_t removed_epoch = log.savepoint.removed_epoch;
+  if (removed_epoch <= covered.number()) return {};
+  return "a manifest is missing: segments of epochs up to " + std::to_string(removed_epoch) +
+         " were removed because a snapshot covered them, and the newest one that is left covers " +
+         "epochs up to " + std::to_string(covered.number());
+}
+
 Result<std::unique_ptr<log::SegmentRecords>> ClosedDatabase::records(
     const log::FoundSegment& segment) const {
   FOEDUS_TRY(auto file, device->open(segment.name(), device::Access::kRead));

@@ -11,6 +11,7 @@
 #include "foedus-core/log/log_directory.h"
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/snapshot/manifest.h"
+#include "foedus/epoch.h"
 #include "foedus/status.h"
 
 namespace foedus::cli {
@@ -23,6 +24,9 @@ struct ClosedDatabase {
 
   // kCorruption, kWrongVersion: the message names file and offset.
   Result<log::FoundLog> log() const { return log::examine_log(device.get()); }
+  // What is lost, if the newest manifest covers `covered`; empty: nothing. There is a log wherever
+  // there is a manifest, and segments go only because a manifest covers them.
+  std::string problem_of(const log::FoundLog& log, Epoch covered) const;
   // What is durable in a segment. REQUIRES: `segment` is of log().
   Result<std::unique_ptr<log::SegmentRecords>> records(const log::FoundSegment& segment) const;
 

@@ -186,6 +186,8 @@ Result<ExitStatus> run_info(const Command& command, std::ostream* out) {
   }
   FOEDUS_TRY(info.log, survey_log(database, info.manifest.has_value() ? &*info.manifest : nullptr));
   Findings findings = std::move(info.log.findings);
+  std::string missing = database.problem_of(info.log.found, Epoch(info.covered()));
+  if (!missing.empty()) findings.problem({}, std::move(missing));
   if (info.manifest.has_value() && !command.skips_pages) {
     info.counts =
         verify_snapshot(database.device.get(), *info.manifest, &findings, command.progress);

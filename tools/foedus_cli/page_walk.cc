@@ -6,6 +6,7 @@
 
 #include "foedus-core/page/overflow_page.h"
 #include "foedus-core/snapshot/snapshot_format.h"
+#include "foedus-core/storage/page_check.h"
 #include "foedus/options.h"
 #include "tools/foedus_cli/preview.h"
 
@@ -186,8 +187,11 @@ bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, Block* to) {
       expect(to->header().crc32c == snapshot::checksum_of(to->bytes, sizeof(to->bytes)), id,
              "its checksum is wrong") &&
       check_header(id, *to);
-  if (is_whole && snapshot::is_below_records(to->header())) reached->live.below_records += 1;
-  return is_whole;
+  if (!is_whole) return false;
+  if (snapshot::is_below_records(to->header())) reached->live.below_records += 1;
+  const page::BrokenRule rule = storage::broken_rule(to->header(), manifest_.covered);
+  if (rule != nullptr) problem(id, std::string("the database would refuse it: ") + rule);
+  return true;
 }
 
 bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, PageKind kind, std::uint32_t level,
@@ -245,7 +249,9 @@ void PageWalk::check_tid(SnapshotPageId page, page::Tid tid, std::uint64_t recor
     problem(page, which + " is of epoch " + std::to_string(tid.epoch().number()) +
                       ", the snapshot covers epochs 1 to " +
                       std::to_string(manifest_.covered.number()));
+    return;
   }
+  newest_record_ = std::max(newest_record_, tid.epoch());
 }
 
 void PageWalk::chain(SnapshotPageId first, SnapshotPageId page) {

@@ -10,7 +10,8 @@
 //   T3  Nothing that a page says is used before it was checked: a page may hold any bytes, with the
 //       right checksum.
 //   T4  A page that cannot be trusted is a problem, and what lies below it is not looked at.
-//   T5  Only the layouts are shared with those who write pages.
+//   T5  Only the layouts are shared with those who write pages. What the database refuses where it
+//       reads a page (storage/page_check.h) is a problem, whatever is found here besides.
 
 #include <cstdint>
 #include <functional>
@@ -68,6 +69,8 @@ class PageWalk {
   StorageCounts run(const snapshot::ManifestStorage& storage);
   // Of a file of the manifest, by its place there: pages that were entered.
   std::uint64_t reached(std::size_t file) const { return files_[file].reached; }
+  // Of any record that was looked at; none: there was no record.
+  Epoch newest_record() const { return newest_record_; }
 
   // What the last run() entered, by file; as a manifest has it.
   std::vector<snapshot::LivePages> live() const;
@@ -131,6 +134,7 @@ class PageWalk {
   std::uint64_t entered_ = 0;
   const snapshot::ManifestStorage* storage_ = nullptr;
   StorageCounts counts_;
+  Epoch newest_record_;
 };
 
 // What one kind of storage asks of its pages, from the root on, which is not null.

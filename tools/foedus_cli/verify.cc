@@ -1,6 +1,8 @@
 // verify: all that hangs on the newest manifest, or on every one, and all of the log.
 #include <memory>
 #include <ostream>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,15 +45,31 @@ Status verify_snapshots(const ClosedDatabase& database, const Command& command, 
   return {};
 }
 
-// A snapshot is made of what is durable in the log.
-void compare(const Verified& verified, Findings* findings) {
-  const std::uint64_t durable = verified.log.durable_epoch;
+// A snapshot is made of what is durable in the log. Where the log was not closed cleanly it does
+// not say how long nobody committed before the end: then what the snapshot has of commits counts.
+void compare_durable(const LogVerified& log, const snapshot::Manifest& manifest,
+                     const SnapshotCounts& counts, Findings* findings) {
+  const Epoch covered = log.was_closed_cleanly ? manifest.covered : counts.newest_record;
+  if (covered.number() <= log.durable_epoch) return;
+  const std::string_view what =
+      log.was_closed_cleanly ? "it covers epochs up to " : "it has a record of epoch ";
+  findings->problem(snapshot::manifest_name(manifest.number),
+                    std::string(what) + std::to_string(covered.number()) +
+                        ", the log is durable up to epoch " + std::to_string(log.durable_epoch));
+}
+
+void compare(const ClosedDatabase& database, const Verified& verified, Findings* findings) {
+  if (!verified.log.found.has_value()) return;
+  Epoch covered;
+  bool is_newest_known = database.manifests.empty();
   for (const auto& [manifest, counts] : verified.snapshots) {
-    if (manifest.covered.number() <= durable || durable == 0) continue;
-    findings->problem(snapshot::manifest_name(manifest.number),
-                      "it covers epochs up to " + std::to_string(manifest.covered.number()) +
-                          ", the log is durable up to epoch " + std::to_string(durable));
+    if (!verified.log.found->is_fresh) compare_durable(verified.log, manifest, counts, findings);
+    covered = manifest.covered;
+    is_newest_known = manifest.number == database.manifests.back();
   }
+  if (!is_newest_known) return;
+  std::string what = database.problem_of(*verified.log.found, covered);
+  if (!what.empty()) findings->problem({}, std::move(what));
 }
 
 // Files that nobody needs, as a crash leaves them: the next glean removes them.
@@ -139,7 +157,7 @@ Result<ExitStatus> run_verify(const Command& command, std::ostream* out) {
   Verified verified;
   FOEDUS_TRY(verified.log, verify_log(database, &findings));
   FOEDUS_CHECK(verify_snapshots(database, command, &findings, &verified));
-  compare(verified, &findings);
+  compare(database, verified, &findings);
   name_leftovers(database, &findings);
   if (command.is_json) {
     write_json(command, verified, findings, out);

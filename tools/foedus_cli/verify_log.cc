@@ -142,7 +142,7 @@ void SegmentCheck::check_record(const log::LogRecord& record, std::uint32_t sess
 
 Result<LogVerified> verify_log(const ClosedDatabase& database, Findings* findings) {
   LogVerified verified;
-  const Result<log::FoundLog> found = database.log();
+  Result<log::FoundLog> found = database.log();
   if (!found.is_ok()) {
     if (found.code() == ErrorCode::kWrongVersion) return found.status();
     findings->problem({}, "the log cannot be read: " + found.status().message());
@@ -158,6 +158,7 @@ Result<LogVerified> verify_log(const ClosedDatabase& database, Findings* finding
   for (const log::FoundSegment& segment : found->segments) {
     SegmentCheck(database, segment, findings, &verified).run();
   }
+  verified.found = std::move(found).value();
   return verified;
 }
 

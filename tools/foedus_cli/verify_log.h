@@ -2,6 +2,7 @@
 // Every block of the log that counts, and every record in them.
 
 #include <cstdint>
+#include <optional>
 
 #include "tools/foedus_cli/closed_database.h"
 #include "tools/foedus_cli/finding.h"
@@ -13,8 +14,11 @@ struct LogVerified {
   std::uint64_t bytes = 0;  // of frames
   std::uint64_t frames = 0;
   std::uint64_t records = 0;
+  // Commits up to it are durable; later epochs may have been, in which nobody committed, unless it
+  // was closed cleanly (L18).
   std::uint64_t durable_epoch = 0;
   bool was_closed_cleanly = false;
+  std::optional<log::FoundLog> found;  // none: it cannot be read
 };
 
 // kWrongVersion: what it says is not known. All else is a finding.

@@ -60,6 +60,7 @@ SnapshotCounts verify_snapshot(device::Device* device, const snapshot::Manifest&
   for (std::size_t i = 0; i < manifest.files.size(); ++i) {
     counts.live_pages.push_back(walk.reached(i));
   }
+  counts.newest_record = walk.newest_record();
   counts.is_whole = findings->problems() == problems_before;
   if (counts.is_whole) compare_live_pages(manifest, counts, findings);
   return counts;

@@ -6,6 +6,7 @@
 
 #include "foedus-core/device/device.h"
 #include "foedus-core/snapshot/manifest.h"
+#include "foedus/epoch.h"
 #include "tools/foedus_cli/finding.h"
 #include "tools/foedus_cli/page_walk.h"
 
@@ -14,6 +15,7 @@ namespace foedus::cli {
 struct SnapshotCounts {
   std::vector<StorageCounts> storages;    // as in the manifest
   std::vector<std::uint64_t> live_pages;  // of the files, as in the manifest
+  Epoch newest_record;                    // of any record in the pages; none: there is none
   bool is_whole = true;                   // nothing was left out because of a problem
 };
 

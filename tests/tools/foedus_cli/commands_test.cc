@@ -177,6 +177,56 @@ TEST_F(CommandsTest, a_log_that_ends_before_a_snapshot_is_named) {
   EXPECT_TRUE(answer.says("it covers epochs up to ")) << answer.out;
 }
 
+// The same where the log was not closed: what the snapshot has of commits is held against it.
+TEST_F(CommandsTest, a_log_of_before_a_crash_that_ends_before_a_snapshot_is_named) {
+  testing::TestDatabase database;
+  const Masstree tree = testing::must(database->open_masstree("tree"));
+  testing::must(database->wait_durable());
+  const DamagedCopy before(database.options().dir);
+  testing::must(database->transact([&](Txn& txn) { return txn.put(tree, "key", "payload"); }));
+  testing::must(database->glean());
+  for (const auto& entry : std::filesystem::directory_iterator(database.options().dir)) {
+    const std::string name = entry.path().filename();
+    const bool is_of_snapshot = name.starts_with("manifest-") || name.starts_with("snapshot-");
+    if (is_of_snapshot) std::filesystem::copy_file(entry.path(), before.path_of(name));
+  }
+  const Answer answer = ask(Verb::kVerify, before.dir());
+  EXPECT_EQ(answer.status, ExitStatus::kDamaged) << answer.out << answer.err;
+  EXPECT_TRUE(answer.says("it has a record of epoch ")) << answer.out;
+}
+
+// Goal: what open() refuses is no fine database. Method: the manifest on whose account segments
+// were removed is gone, and with it all that it covered.
+TEST_F(CommandsTest, a_manifest_that_the_log_needs_is_named) {
+  write_and_glean();
+  rig_.write(1, 100);  // removes the segments that the snapshot covers
+  const DamagedCopy copy(dir());
+  for (const auto& entry : std::filesystem::directory_iterator(copy.dir())) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("manifest-")) std::filesystem::remove(entry.path());
+  }
+  EXPECT_EQ(Database::open(testing::small_options(copy.dir())).code(), ErrorCode::kCorruption);
+  for (const Verb verb : {Verb::kVerify, Verb::kInfo}) {
+    const Answer answer = ask(verb, copy.dir());
+    EXPECT_EQ(answer.status, ExitStatus::kDamaged) << answer.out << answer.err;
+    EXPECT_TRUE(answer.says("problem: the directory: a manifest is missing: ")) << answer.out;
+  }
+}
+
+TEST_F(CommandsTest, a_log_that_is_missing_is_named) {
+  write_and_glean();
+  const DamagedCopy copy(dir());
+  for (const auto& entry : std::filesystem::directory_iterator(copy.dir())) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("log-") || name == "savepoint") std::filesystem::remove(entry.path());
+  }
+  for (const Verb verb : {Verb::kVerify, Verb::kInfo}) {
+    const Answer answer = ask(verb, copy.dir());
+    EXPECT_EQ(answer.status, ExitStatus::kDamaged) << answer.out << answer.err;
+    EXPECT_TRUE(answer.says("problem: the directory: the log is missing")) << answer.out;
+  }
+}
+
 TEST_F(CommandsTest, a_segment_that_no_savepoint_counts_is_a_warning) {
   rig_.write(0, 100);
   const DamagedCopy copy(dir());

@@ -8,6 +8,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/storage/hash/hash_page.h"
 #include "tests/base/test_seed.h"
 #include "tests/tools/foedus_cli/damage_rig.h"
 
@@ -131,6 +132,37 @@ TEST_F(VerifyDamageTest, a_file_of_no_manifest_is_a_warning) {
   const Answer answer = verify(copy);
   EXPECT_EQ(answer.status, ExitStatus::kFine) << answer.out;
   EXPECT_TRUE(answer.says("warning: snapshot-00000002-0: no manifest lists it")) << answer.out;
+}
+
+// Goal: what the database refuses where it reads a page is no fine page. Method: what only its own
+// look at pages finds.
+TEST_F(VerifyDamageTest, a_page_that_the_database_would_refuse_is_named) {
+  struct Forged {
+    PageKind kind;
+    const char* what;
+    void (*forge)(Block& block);
+  };
+  const Forged pages[] = {
+      {PageKind::kOverflow, "would refuse it: it was born with other keys",
+       [](Block& block) { block.header().birth_version += 1; }},
+      {PageKind::kArrayInterior, "would refuse it: it says that records were purged from it",
+       [](Block& block) { block.header().purged_tid = page::Tid(Epoch(1), 1).word(); }},
+      {PageKind::kMasstreeBorder, "would refuse it: it has flags",
+       [](Block& block) { block.header().flags = 1; }},
+      {PageKind::kHashBin, "would refuse it: a record with an impossible lock or TID",
+       [](Block& block) {
+         auto& bin = block.as<storage::hash::HashBinPage>();
+         bin.record(bin.slot(0))->lock.store_relaxed(1);
+       }}};
+  for (const Forged& forged : pages) {
+    const DamagedCopy copy(rig_->dir());
+    const std::uint64_t page =
+        copy.find(kFile, [&](Block& block) { return is_of(block, forged.kind); });
+    const auto block = copy.read(kFile, page);
+    forged.forge(*block);
+    copy.write(kFile, page, block.get());
+    expect_damage(copy, page, forged.what);
+  }
 }
 
 // Goal: a page may say anything (T2, T3): a walk ends, and trusts nothing. Method: random bytes in
