@@ -1,6 +1,7 @@
 #include "foedus-core/storage/masstree/masstree_install.h"
 
 #include <algorithm>
+#include <bitset>
 #include <vector>
 
 #include "foedus-core/base/sync_point.h"
@@ -52,6 +53,7 @@ class Installer {
  private:
   using Children = std::vector<Child>;
   using Row = std::vector<ColdPage>;
+  using LayersSeen = std::bitset<BorderPage::kKeysMax>;  // by the record's place in its page
   using Next = bool(std::span<const Child>, std::span<const ColdPage>, std::size_t, Run*);
 
   Status layer(const LayerRoot& layer, SnapshotPageId cold_root, Remains* remains);
@@ -59,6 +61,8 @@ class Installer {
   Status below(const Above& above, ColdLayer* cold, TreePage** page, Remains* remains);
   Status twins(const Above& above, ColdLayer* cold, TreePage* page, Remains* remains);
   Status border(ColdLayer* cold, BorderPage* page, Remains* remains);
+  Status layers_below(ColdLayer* cold, BorderPage* page, unsigned keys, LayersSeen* seen,
+                      Remains* layers);
   Status interior(const Above& above, ColdLayer* cold, InteriorPage** page, Remains* remains);
   Status child_below(InteriorPage* page, ColdLayer* cold, Child* child);
   Status name_chains(ColdLayer* cold, BorderPage* page, Remains* remains);
@@ -131,14 +135,33 @@ Status Installer::twins(const Above& above, ColdLayer* cold, TreePage* page, Rem
   return {};
 }
 
+// A record that becomes a layer meanwhile takes its name there with it: so until there is none that
+// was not looked at.
 Status Installer::border(ColdLayer* cold, BorderPage* page, Remains* remains) {
-  const page::PageVersion version = page->header.load_version();
+  const unsigned keys = page->header.load_version().keys();
   Remains layers;
-  unsigned looked_at = 0;
-  for (unsigned i = 0; i < version.keys() && version.layers() != 0; ++i) {
+  LayersSeen seen;
+  do {
+    FOEDUS_CHECK(layers_below(cold, page, keys, &seen, &layers));
+    *remains = remains_of_records(installation_, page);
+    if (remains->leads_to_cold) FOEDUS_CHECK(name_chains(cold, page, remains));
+  } while (layers_of(page, keys) != seen.count());
+  if (installation_.spares(&page->header)) {
+    ++counts_.pages_spared;
+    remains->is_quiet = false;
+  }
+  remains->add(layers);
+  // What we did not see has moved from here.
+  return page->header.load_version().is_gone() ? twins({}, cold, page, remains) : Status();
+}
+
+// Those that were not seen before.
+Status Installer::layers_below(ColdLayer* cold, BorderPage* page, unsigned keys, LayersSeen* seen,
+                               Remains* layers) {
+  for (unsigned i = 0; i < keys; ++i) {
     const Slot slot = page->slot(i);
-    if (!slot.is_layer()) continue;
-    ++looked_at;
+    if (!slot.is_layer() || seen->test(i)) continue;
+    seen->set(i);
     page::DualPagePointer* const pointer = page->layer_pointer(slot);
     SnapshotPageId root;
     FOEDUS_CHECK(cold->next_layer(page->slice(i), &root));
@@ -148,19 +171,9 @@ Status Installer::border(ColdLayer* cold, BorderPage* page, Remains* remains) {
     } else {
       FOEDUS_CHECK(layer({pointer, page}, root, &one));
     }
-    layers.add(one);
+    layers->add(one);
   }
-  *remains = remains_of_records(installation_, page);
-  if (installation_.spares(&page->header)) {
-    ++counts_.pages_spared;
-    remains->is_quiet = false;
-  }
-  if (remains->leads_to_cold) FOEDUS_CHECK(name_chains(cold, page, remains));
-  remains->add(layers);
-  // A record that became a layer meanwhile took its name there with it.
-  if (layers_of(page, version.keys()) != looked_at) remains->leads_to_cold = true;
-  // What we did not see has moved from here.
-  return page->header.load_version().is_gone() ? twins({}, cold, page, remains) : Status();
+  return {};
 }
 
 // Payloads that are named in a file of an earlier snapshot get the names that the new one has.

@@ -174,6 +174,17 @@ TEST_F(InstallNamesTest, ARecordThatBecomesALayerBehindTheLookIsReported) {
   check();
 }
 
+// One without such a name is of no account.
+TEST_F(InstallNamesTest, ARecordThatBecomesALayerWithoutANameHoldsNothingUp) {
+  put(key_of(20) + "small", "small");
+  for (unsigned i = 0; i < 10; ++i) put(key_of(30) + key_of(i), payload_of(i));
+  load_named();
+  const AtSyncPoint founding("masstree:install_cold",
+                             [&] { put(key_of(20) + "smaller", "beside it", 1); });
+  expect_old_files_may_go();
+  EXPECT_EQ(founding.runs(), 1u);
+}
+
 // Goal: a page of the snapshot that lost a row, or a layer, costs nothing that an earlier one still
 // has. Method: the slices of a border page are other ones when it is read.
 TEST_F(InstallNamesTest, WhatADamagedPageOfTheSnapshotHasNotStaysWhereItWas) {
