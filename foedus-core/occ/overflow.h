@@ -100,17 +100,23 @@ PayloadLook load_payload(TxnContext& ctx, page::StorageId storage, const page::R
 
 // TxnContext::read_record for a record whose payload may be a chain. A commit that marks the record
 // and then aborts puts the same TID back: its readers saw one version, but may have copied nothing.
-// kConflict with TxnContext::has_page_failure(): a page of a snapshot cannot be read.
+// kConflict with TxnContext::has_page_failure(): a page of a snapshot cannot be read. That one of a
+// version that was replaced meanwhile could not be is forgotten.
 template <typename LoadLength>
 Found read_payload(TxnContext& ctx, StorageControl* storage, page::RecordHeader* record,
                    const char* body, ReadRange* range, LoadLength&& load_length) {
   for (unsigned i = 0; i < kReadTries; ++i) {
     PayloadLook look = PayloadLook::kDone;
     const Found found = ctx.read_record(storage, record, range, [&](ReadRange* wanted) {
+      if (look == PayloadLook::kNoPage) [[unlikely]] ctx.forget_page_failure();
       look = load_payload(ctx, storage->id(), *record, body, wanted, load_length);
     });
-    if (look == PayloadLook::kDone || found != Found::kPresent) [[likely]] return found;
-    if (look == PayloadLook::kNoPage) return Found::kConflict;
+    if (look == PayloadLook::kDone) [[likely]] return found;
+    if (found == Found::kAbsent || found == Found::kMoved) {
+      ctx.forget_page_failure();
+      return found;
+    }
+    if (look == PayloadLook::kNoPage || found == Found::kConflict) return Found::kConflict;
   }
   return Found::kConflict;
 }

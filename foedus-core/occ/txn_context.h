@@ -145,7 +145,9 @@ class TxnContext {
   // another in a file. Failures will show when the pages are asked for.
   void read_cold_ahead(page::SnapshotPageId id, std::uint32_t count);
   ColdPages& cold_pages() { return cold_pages_; }
+  // From a cold_page() that failed until who asked hands that out, by no_page(), or forgets it.
   bool has_page_failure() const { return !page_failure_.is_ok(); }
+  [[gnu::cold]] void forget_page_failure() { page_failure_ = {}; }
   // Why there was no page: cold_page() could not read it, or there is no memory for another one.
   [[gnu::cold]] Status no_page(StorageControl* storage);
 

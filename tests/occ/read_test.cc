@@ -217,6 +217,35 @@ TEST_F(OverlayTest, ChainsHoldPayloadsOfAnySize) {
   }
 }
 
+// Goal: what could not be read of a version that was replaced meanwhile is forgotten: a conflict
+// that comes later is no error of the device. Method: the record names a chain in a page that there
+// cannot be; behind the reader's first look at the TID another session replaces the version.
+TEST_F(OverlayTest, APageThatFailedOfAReplacedVersionIsNoFailure) {
+  struct Case {
+    std::uint64_t flags;   // of the version that comes
+    std::uint32_t length;  // its length field
+    Found expected;
+    bool fails;
+  };
+  const page::Tid before(Epoch(3), 1);
+  const page::Tid behind(Epoch(3), 2);
+  for (const Case& one : {Case{0, 4, Found::kPresent, false},
+                          Case{page::Tid::kDeleted, kSnapshotOverflowLength, Found::kAbsent, false},
+                          Case{page::Tid::kMoved, kSnapshotOverflowLength, Found::kMoved, false},
+                          Case{0, kSnapshotOverflowLength, Found::kConflict, true}}) {
+    record_.header.tid.store_relaxed(before.word());
+    unsigned looks = 0;
+    const auto load_length = [&] {
+      if (++looks == 1) record_.header.tid.store_relaxed(behind.word() | one.flags);
+      return looks <= 2 ? kSnapshotOverflowLength : one.length;
+    };
+    ReadRange range;
+    EXPECT_EQ(read_payload(ctx(), &control_, &record_.header, record_.payload, &range, load_length),
+              one.expected);
+    EXPECT_EQ(ctx().has_page_failure(), one.fails);
+  }
+}
+
 // Goal: without pages nothing is kept. Method: a chain that is larger than the pool.
 TEST(OverflowTest, AChainThatDoesNotFitIsGivenBack) {
   storage::Storages all({.sessions = 1, .pool_bytes = 2u << 20});

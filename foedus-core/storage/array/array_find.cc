@@ -235,6 +235,7 @@ Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control) {
 
 Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {
   if (!control->is_dropped()) return ctx.no_page(control);
+  ctx.forget_page_failure();
   return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
 }
 

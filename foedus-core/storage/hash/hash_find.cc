@@ -66,6 +66,7 @@ void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first,
 Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control) {
   const bool is_there = !control->is_dropped() && !control->root.load().is_null();
   if (is_there) return ctx.no_page(control);
+  ctx.forget_page_failure();
   return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
 }
 
