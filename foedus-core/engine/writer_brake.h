@@ -2,10 +2,10 @@
 // WriterBrake: holds up writing transactions when log or memory run short faster than the gleaner
 // makes room, smoothly at first.
 //
-//   E18 Writers wait at begin(), where they have no lock and no pin: nothing that the gleaner waits
-//       for can be waiting for them. Nobody waits for a gleaner, or for a log, that has failed, nor
-//       for a glean that nothing begins: it is due where the pressure of the log begins. Nobody
-//       waits at the bound once close() has begun.
+//   E18 Writers wait at begin(), where they have no lock, and no pin but one that is lent (E26):
+//       nothing that the gleaner waits for can be waiting for them. Nobody waits for a gleaner, or
+//       for a log, that has failed, nor for a glean that nothing begins: it is due where the
+//       pressure of the log begins. Nobody waits at the bound once close() has begun.
 //
 //   pressure   0 .. 1 from half of the log's bound to the bound, in bytes or in the pages that they
 //              are expected to write, and from four fifths of the memory of volatile pages to all

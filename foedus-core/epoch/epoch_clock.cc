@@ -92,6 +92,18 @@ void EpochClock::name_stuck(std::uint32_t session, std::uint64_t epoch) {
                                 " for over a second: no commit becomes " + "durable meanwhile");
 }
 
+// The epoch that the session's pin holds back; 0: none. E26: one that was lent for too long goes.
+std::uint64_t EpochClock::look_at_pin(SessionEpochs* words) const {
+  // order: acquire, pairs with unpin() and lend_pin(): the accesses came before.
+  std::uint64_t pin = words->pin.load_acquire();
+  const std::uint64_t epoch = epoch_of_pin(pin);
+  if (pin == epoch) [[likely]] return epoch;
+  // order: relaxed, behind the acquire: of this time that it was lent, or a later one.
+  if (runtime_->now_us() - words->lent_us.load_relaxed() <= kLentUsMax) return epoch;
+  // Else the session was faster; what it has pinned now is no older.
+  return words->pin.compare_exchange_acq_rel(pin, 0) ? 0 : epoch;
+}
+
 void EpochClock::update_reclaimable() {
   // What is stamped with the current epoch was perhaps found by a transaction pinned in it.
   const std::uint64_t current = current_.load_relaxed();  // order: relaxed, own word
@@ -99,9 +111,9 @@ void EpochClock::update_reclaimable() {
   std::uint64_t oldest_cache = current;
   base::fence_seq_cst();  // order: E3, the clock's half of the argument, and E20
   for (std::uint32_t i = 0; i < sessions_max_; ++i) {
-    // order: acquire twice, pairs with unpin() and unpin_cache(): the accesses came before.
-    const std::uint64_t pinned = slots_[i].pin.load_acquire();
+    const std::uint64_t pinned = look_at_pin(&slots_[i]);
     if (pinned != 0 && pinned < oldest) oldest = pinned;
+    // order: acquire, pairs with unpin_cache(): the accesses came before.
     const std::uint64_t cache_pinned = slots_[i].cache_pin.load_acquire();
     if (cache_pinned != 0 && cache_pinned < oldest_cache) oldest_cache = cache_pinned;
   }

@@ -8,7 +8,7 @@
 //   word        written by  read by   meaning
 //   in_commit   session     clock     0, or an epoch not above that of the commit at work
 //   pin         session     clock     0, or an epoch not above that in which the open transaction
-//                                     began to follow pointers
+//                                     began to follow pointers; kLent with it: E26
 //   cache_pin   session     clock     0, or an epoch not above that in which the session began to
 //                                     look for the cached snapshot page that it is using
 //   current     clock       all       epoch of commits that reach their serialization point now
@@ -46,6 +46,12 @@
 //       The others are in the midst of one search: they wait for a device, or for a page lock,
 //       whose holders wait for neither. The clock looks for the end of their searches every few
 //       microseconds while somebody waits.
+//   E26 A transaction that conflicted may be tried again, and then use addresses that it has found.
+//       Until then the session lends its pin to the clock: the word keeps its epoch, and gets
+//       kLent. It is taken back by one exchange of it. The session's makes it what it was: the word
+//       was never 0 since the first pin, whose fence stands for the retry, too (E3). The clock's,
+//       once kLentUsMax have passed, makes it 0: nobody who never comes back holds back anything,
+//       and the session knows that its addresses are none any more.
 
 #include <cstdint>
 #include <memory>
@@ -61,8 +67,9 @@ namespace foedus::epoch {
 // The words of one session, on a line of their own.
 struct alignas(64) SessionEpochs {
   base::AtomicWord<std::uint64_t> in_commit;
-  base::AtomicWord<std::uint64_t> pin;
+  base::AtomicWord<std::uint64_t> pin;  // and the clock: E26
   base::AtomicWord<std::uint64_t> cache_pin;
+  base::AtomicWord<std::uint64_t> lent_us;  // since when
 };
 
 class EpochClock : public base::Task {
@@ -105,6 +112,22 @@ class EpochClock : public base::Task {
     // order: release: this transaction's page accesses come before the clock sees it gone.
     slots_[session].pin.store_release(0);
   }
+  // E26. The session's transaction is over, and may be tried again. REQUIRES: it is pinned.
+  void lend_pin(std::uint32_t session) {
+    SessionEpochs& words = slots_[session];
+    words.lent_us.store_relaxed(runtime_->now_us());  // order: relaxed, the next store releases it
+    // order: relaxed, own word; release, as in unpin(): the clock may make it 0.
+    words.pin.store_release(words.pin.load_relaxed() | kLent);
+  }
+  // E26. True: the session is pinned as it was. False: it has no pin.
+  bool take_pin_back(std::uint32_t session) {
+    base::AtomicWord<std::uint64_t>& pin = slots_[session].pin;
+    std::uint64_t lent = pin.load_relaxed();  // order: relaxed, the exchange decides
+    return lent != 0 && pin.compare_exchange_acq_rel(lent, epoch_of_pin(lent));
+  }
+  // 0: of none.
+  static std::uint64_t epoch_of_pin(std::uint64_t pin) { return pin & ~kLent; }
+
   // E20. The session looks for a cached page, and uses those no more that it found before.
   void pin_cache(std::uint32_t session) {
     base::AtomicWord<std::uint64_t>& pin = slots_[session].cache_pin;
@@ -160,9 +183,15 @@ class EpochClock : public base::Task {
     return stuck_session_.load_relaxed();  // order: relaxed, a hint for a person
   }
 
+  // How long a pin stays lent.
+  static constexpr std::uint64_t kLentUsMax = 100'000;
+
  private:
+  static constexpr std::uint64_t kLent = std::uint64_t{1} << 63;  // far above all epochs
+
   bool try_publish(std::uint64_t epoch);
   void name_stuck(std::uint32_t session, std::uint64_t epoch);
+  std::uint64_t look_at_pin(SessionEpochs* words) const;
   void update_reclaimable();
   std::uint64_t rest_us(std::uint64_t us) const;
 

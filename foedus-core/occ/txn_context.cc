@@ -61,7 +61,8 @@ void TxnContext::begin(const TxnOptions& options) {
   read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;
   read_mode_ = of_snapshot ? ReadMode::kSnapshot : ReadMode::kOptimistic;
-  if (options.is_retry && !to_hold_.empty()) return hold_again();
+  const bool is_held = options.is_retry && !to_hold_.empty();
+  if (is_held && resources_.clock->take_pin_back(resources_.session)) return hold_again();
   forget_retry();
   // Before the fence of pin(): an epoch that is too old is a safe answer to "since it began".
   begin_epoch_ = resources_.clock->current();
@@ -92,8 +93,11 @@ void TxnContext::end_for_retry() {
   std::sort(to_hold_.begin(), to_hold_.end());
   to_hold_.erase(std::unique(to_hold_.begin(), to_hold_.end()), to_hold_.end());
   forget_sets();
-  // The records must stay what they are until the retry: the pin stays.
-  if (to_hold_.empty()) resources_.clock->unpin(resources_.session);
+  if (to_hold_.empty()) {
+    resources_.clock->unpin(resources_.session);
+  } else {
+    resources_.clock->lend_pin(resources_.session);
+  }
 }
 
 void TxnContext::forget_retry() {

@@ -95,9 +95,9 @@ class TxnContext {
   void begin(const TxnOptions& options);
   // Forgets everything; the transaction is over. Locks must have been released.
   void end();
-  // The same, but keeps the reclamation pin and a list of the records that were held (or read, if
-  // reads lock), for the transaction's retry. begin() of a retry locks them, by address, before
-  // anything else; any other begin() forgets them.
+  // The same, but keeps a list of the records that were held (or read, if reads lock), for the
+  // transaction's retry, and lends the reclamation pin (E26). begin() of a retry locks them, by
+  // address, before anything else, if the pin is still there; any other begin() forgets them.
   void end_for_retry();
   // Gives up what end_for_retry() kept.
   void forget_retry();
@@ -309,7 +309,7 @@ class TxnContext {
   WriteSet write_set_;
   PageSet page_set_;
   base::LineVector<HeldLock> held_;
-  // By the retry; pinned as long as it is not empty.
+  // By the retry. Not empty between two transactions: the pin is lent, or they are none any more.
   base::LineVector<page::RecordHeader*> to_hold_;
   WaiterPool waiters_;
   base::LineVector<char> whole_payload_;  // of read_own()

@@ -186,6 +186,27 @@ TEST_F(EpochClockTest, TheOldestPinCounts) {
   EXPECT_EQ(clock_.reclaimable(), clock_.current().previous());
 }
 
+// E26: one that is lent is a pin until it is lent for too long, and again once it was taken back.
+TEST_F(EpochClockTest, ALentPinHoldsForAWhile) {
+  clock_.pin(2);
+  clock_.lend_pin(2);
+  for (int i = 0; i < 2; ++i) step_after_interval();
+  EXPECT_EQ(clock_.reclaimable(), start_.previous());
+  ASSERT_TRUE(clock_.take_pin_back(2));
+  EXPECT_EQ(clock_.slot(2).pin.load_relaxed(), start_.number());
+  runtime_.run_for(2 * EpochClock::kLentUsMax);
+  step_after_interval();
+  EXPECT_EQ(clock_.reclaimable(), start_.previous());
+  clock_.lend_pin(2);
+  step_after_interval();
+  EXPECT_EQ(clock_.reclaimable(), start_.previous());
+  runtime_.run_for(EpochClock::kLentUsMax);
+  clock_.step();
+  EXPECT_GT(clock_.reclaimable(), start_);
+  EXPECT_FALSE(clock_.take_pin_back(2));
+  EXPECT_EQ(clock_.slot(2).pin.load_relaxed(), 0u);
+}
+
 // E3: what is stamped in the epoch of a pin may have been found by the pinned transaction.
 TEST_F(EpochClockTest, TheCurrentEpochIsNeverReclaimable) {
   for (int i = 0; i < 5; ++i) {

@@ -41,7 +41,7 @@ struct Dropping : model::Suite<Dropping<kAppends>, 2> {
 
   std::uint64_t pin() {
     // from foedus-core/storage/sequential/sequential_install.cc:
-    //     return installation_.clock->slot(page->session).pin.load_acquire();
+    //     const std::uint64_t pin = installation_.clock->slot(page->session).pin.load_acquire();
     return clock.slot(0).pin.load_acquire();
   }
   // What was appended is newer than the snapshot; only an empty page is quiet.

@@ -114,6 +114,12 @@ class Storages {
     }
   }
 
+  // So long, and some epochs. REQUIRES: tests step the clock.
+  void pass_time(std::uint64_t microseconds) {
+    runtime_.run_for(microseconds);
+    pass_epochs();
+  }
+
   // A storage of that shape, dropped in the end: then no page may be left.
   occ::StorageControl* make(storage_meta::StorageMeta meta) {
     meta.id = static_cast<page::StorageId>(controls_.size() + 1);

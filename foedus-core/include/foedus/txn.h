@@ -66,8 +66,8 @@ struct TxnOptions {
   // tries locks what it reads. 1 .. 1,000,000.
   std::uint32_t tries_max = 1000;
   // Session::begin(): this is the session's last transaction, which conflicted, once more. What it
-  // held for update is locked first, in an order in which nobody waits in a circle. transact() does
-  // so by itself.
+  // held for update is locked first, in an order in which nobody waits in a circle, unless it ended
+  // over 0.1 s ago. transact() does so by itself.
   bool is_retry = false;
   // transact(): receives the ticket of the commit. May be null.
   Ticket* ticket = nullptr;

@@ -142,7 +142,8 @@ class Installer {
   std::uint64_t pin_of(const SequentialPage* page) {
     // order: acquire, pairs with the release of pin() and unpin() (E4): of the transactions that
     // were over by then, all is seen.
-    return installation_.clock->slot(page->session).pin.load_acquire();
+    const std::uint64_t pin = installation_.clock->slot(page->session).pin.load_acquire();
+    return epoch::EpochClock::epoch_of_pin(pin);  // one that is lent is one
   }
   // S9. REQUIRES: the page has moved.
   Appenders appenders_of(const SequentialPage* page) {
