@@ -221,6 +221,20 @@ bool TxnContext::forget_pointer(const StorageControl* storage, const page::DualP
   return kept != count;
 }
 
+TxnContext::SettledWrites TxnContext::begin_settling(page::StorageId storage, Epoch birth) const {
+  const SettledWrites& last = settled_[static_cast<std::size_t>(storage) % kLastPages];
+  const bool goes_on = last.txn == number_ && last.storage == storage && birth < last.since;
+  if (goes_on) return last;
+  const SettledWrites first{number_, storage, resources_.clock->current(), 0};
+  base::fence_seq_cst();  // order: O17: the clock before the looks at the records
+  return first;
+}
+
+void TxnContext::end_settling(SettledWrites settled) {
+  settled.count = static_cast<std::uint32_t>(write_set_.size());
+  settled_[static_cast<std::size_t>(settled.storage) % kLastPages] = settled;
+}
+
 bool TxnContext::begins_with_whole(const WriteSet::Own& own) {
   const log::LogRecordType type = write_set_[own.first].log->type;
   return type == log::LogRecordType::kPut || type == log::LogRecordType::kErase;

@@ -228,6 +228,28 @@ class TxnContext {
     return last_pages_[static_cast<std::size_t>(storage->id()) % kLastPages];
   }
 
+  // O17. So many of the own writes, those to one storage among them, were seen where they are,
+  // behind a fence that came after `since` had begun. A page that takes one over later is born no
+  // earlier: whoever makes it marks the records, fences, and reads the clock for its birth. So who
+  // comes to many pages that others have made looks at each own write once, not at all of them for
+  // each page, as soon as the pages' epoch is over.
+  struct SettledWrites {
+    std::uint64_t txn = 0;
+    page::StorageId storage{};
+    Epoch since;
+    std::uint32_t count = 0;
+  };
+  // A look at own writes of `storage` that a page born in `birth` calls for: from `count` on. It
+  // ends with end_settling() if none had moved; else it is begun again.
+  SettledWrites begin_settling(page::StorageId storage, Epoch birth) const;
+  void end_settling(SettledWrites settled);
+  // There would be nothing to look at.
+  bool has_settled(page::StorageId storage, Epoch birth) const {
+    const SettledWrites& settled = settled_[static_cast<std::size_t>(storage) % kLastPages];
+    return settled.txn == number_ && settled.storage == storage && birth < settled.since &&
+           settled.count == write_set_.size();
+  }
+
   // Searches that were begun, for whoever goes on with them. One that is forgotten costs a search.
   BegunSearch& begun(const StorageControl* storage, std::uint64_t number) {
     const std::uint64_t mixed = (number + static_cast<std::uint64_t>(storage->id())) * kSpread;
@@ -315,6 +337,7 @@ class TxnContext {
   base::LineVector<char> whole_payload_;  // of read_own()
   Status page_failure_;                   // of the last cold_page() that failed
   std::array<LastPage, kLastPages> last_pages_{};
+  std::array<SettledWrites, kLastPages> settled_{};
   std::array<BegunSearch, std::size_t{1} << kBegunBits> begun_{};
   std::array<BegunSearch*, kBegunAhead> turns_{};
   std::size_t turn_ = 0;

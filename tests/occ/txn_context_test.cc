@@ -178,6 +178,43 @@ TEST_F(TxnContextTest, AnOwnInstallIsFollowedOnlyFromWhatItReplaced) {
   txn::rollback(&ctx());
 }
 
+// O17: a look at own writes goes on behind the last one, for pages that were born before that.
+TEST_F(TxnContextTest, OwnWritesThatWereSeenSinceABirthAreNotLookedAtAgain) {
+  const page::StorageId id = control_->id();
+  const auto write = [&](page::RecordHeader* record) {
+    const Status status =
+        ctx().write(log::LogRecordType::kErase, control_, record, 0, "key", 0, "", Premise::kNone);
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  };
+  ctx().begin({});
+  write(low_);
+  write(middle_);
+  const Epoch now = all_.clock().current();
+  const auto first = ctx().begin_settling(id, now);
+  EXPECT_EQ(first.count, 0u);
+  EXPECT_FALSE(ctx().has_settled(id, now.previous()));
+  ctx().end_settling(first);
+  EXPECT_TRUE(ctx().has_settled(id, now.previous()));
+  EXPECT_FALSE(ctx().has_settled(id, now));  // a page of this epoch may come to be still
+  EXPECT_FALSE(ctx().has_settled(page::StorageId{77}, now.previous()));
+  EXPECT_EQ(ctx().begin_settling(id, now).count, 0u);
+
+  write(high_);
+  EXPECT_FALSE(ctx().has_settled(id, now.previous()));
+  all_.pass_epochs();
+  const auto rest = ctx().begin_settling(id, now.previous());
+  EXPECT_EQ(rest.count, 2u);
+  ctx().end_settling(rest);
+  EXPECT_TRUE(ctx().has_settled(id, now.previous()));
+  EXPECT_FALSE(ctx().has_settled(id, now));  // the first two were looked at before
+  ctx().end_settling(ctx().begin_settling(id, now));
+  EXPECT_TRUE(ctx().has_settled(id, now));
+  txn::rollback(&ctx());
+  ctx().begin({});
+  EXPECT_FALSE(ctx().has_settled(id, now));
+  txn::rollback(&ctx());
+}
+
 TEST_F(TxnContextTest, WhatIsForgottenOfAPointerIsWhatWasObservedOfItsStorage) {
   StorageControl* const other = all_.make({.kind = StorageKind::kHash, .name = "other"});
   page::DualPagePointer pointer;

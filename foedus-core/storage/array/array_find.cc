@@ -222,15 +222,17 @@ bool try_find_again(occ::TxnContext& ctx, occ::WriteEntry* entry) {
 
 }  // namespace
 
-Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control) {
-  Settled settled = Settled::kNone;
+Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped) {
+  Settled result = Settled::kNone;
   occ::WriteSet& set = ctx.write_set();
-  for (std::uint32_t i = 0; i < set.size(); ++i) {
+  const auto settled = ctx.begin_settling(control->id(), dropped);
+  for (std::uint32_t i = settled.count; i < set.size(); ++i) {
     if (set[i].storage != control || !set[i].record->load_tid().is_moved()) continue;
     if (!try_find_again(ctx, &set[i])) return Settled::kFailed;
-    settled = Settled::kSome;
+    result = Settled::kSome;
   }
-  return settled;
+  if (result == Settled::kNone) ctx.end_settling(settled);
+  return result;
 }
 
 Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {

@@ -58,9 +58,9 @@ inline void copy_wanted(page::RecordHeader* record, std::uint32_t payload_bytes,
   if (bytes != 0) base::racy_read(wanted->out, payload_of(record) + wanted->offset, bytes);
 }
 
-// A9. kFailed: no_record() says why.
+// A9, O17. `dropped`: the control's drop_epoch. kFailed: no_record() says why.
 enum class Settled : std::uint8_t { kNone, kSome, kFailed };
-[[gnu::cold]] Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control);
+[[gnu::cold]] Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped);
 
 [[gnu::cold]] Status no_record(occ::TxnContext& ctx, occ::StorageControl* control);
 

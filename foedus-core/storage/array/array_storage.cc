@@ -64,8 +64,9 @@ Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t i
   const bool has_begun = place.record != nullptr || place.is_cold;
   if (!has_begun) place = locate_from_root(ctx, control, index, intent, range);
   // order: relaxed, after the acquire of the pointer that led here, or the prefetch (A9).
-  if (control->drop_epoch.load_relaxed() >= ctx.begin_epoch().number()) [[unlikely]] {
-    const Settled settled = settle_own(ctx, control);
+  const Epoch dropped(control->drop_epoch.load_relaxed());
+  if (dropped >= ctx.begin_epoch()) [[unlikely]] {
+    const Settled settled = settle_own(ctx, control, dropped);
     if (settled == Settled::kSome) return locate(ctx, control, index, intent, range);
     if (settled == Settled::kFailed) return {};
   }

@@ -12,16 +12,18 @@ namespace foedus::storage::hash {
 
 namespace {
 
-bool needs_catch_up(occ::TxnContext& ctx, const occ::StorageControl* control,
-                    const Lookup& found) {
+// `birth`: of what was found.
+bool needs_catch_up(occ::TxnContext& ctx, const occ::StorageControl* control, const Lookup& found,
+                    BinBirth* birth) {
   if (ctx.write_set().is_empty() && ctx.page_set().is_empty()) return false;
   if (found.is_cold) [[unlikely]] {
     // order: relaxed, after the acquire of the pointer that led here (H11).
-    return control->drop_epoch.load_relaxed() >= ctx.begin_epoch().number();
+    *birth = BinBirth(Epoch(control->drop_epoch.load_relaxed()), BinBirth::kSeveral);
+  } else {
+    // order: acquire; a record that was found here and came from elsewhere was published after it.
+    *birth = BinBirth(found.bin->birth.load_acquire());
   }
-  // order: acquire; a record that was found here and came from elsewhere was published after it.
-  const BinBirth birth(found.bin->birth.load_acquire());
-  return birth.concerns(ctx.begin_epoch(), ctx.session());
+  return birth->concerns(ctx.begin_epoch(), ctx.session());
 }
 
 // Replaces the page-version of a moved bin by those of its successors as they were born. Returns
@@ -122,8 +124,9 @@ Status look_up(occ::TxnContext& ctx, occ::StorageControl* control, std::string_v
   bool moved = true;
   while (moved) {
     FOEDUS_CHECK(search(ctx, control, key, hash, intent, found, range));
-    if (!needs_catch_up(ctx, control, *found)) [[likely]] return {};
-    FOEDUS_CHECK(catch_up(ctx, control, &moved));
+    BinBirth birth(0);
+    if (!needs_catch_up(ctx, control, *found, &birth)) [[likely]] return {};
+    FOEDUS_CHECK(catch_up(ctx, control, birth.epoch(), &moved));
   }
   return {};
 }
@@ -142,9 +145,10 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
   }
 }
 
-Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, bool* moved) {
+Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved) {
   *moved = false;
-  for (std::size_t i = 0; i < ctx.write_set().size(); ++i) {
+  const auto settled = ctx.begin_settling(control->id(), birth);
+  for (std::size_t i = settled.count; i < ctx.write_set().size(); ++i) {
     occ::WriteEntry& entry = ctx.write_set().entries()[i];
     if (entry.storage != control || !entry.record->load_tid().is_moved()) continue;
     *moved = true;
@@ -156,6 +160,7 @@ Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, bool* moved)
       FOEDUS_CHECK(relocate(ctx, &entry));
     }
   }
+  if (!*moved) ctx.end_settling(settled);
   // Entries that are added on the way are looked at in their turn.
   for (std::size_t i = 0; i < ctx.page_set().entries().size(); ++i) {
     while (follow_page(ctx, control, i)) {

@@ -35,8 +35,9 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
 
 // Writes of this transaction whose records others moved or dropped, and page-versions of bins that
 // others replaced, follow to where they are now: else it would not find its own writes, and its own
-// inserts would look like phantoms. *moved: writes did, so what was found before may not be so.
-Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, bool* moved);
+// inserts would look like phantoms. `birth`: of the bin that was found. *moved: writes did, so what
+// was found before may not be so.
+Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
 
 // Entry `i` of the page-version set, which was true to the end of its bin, becomes one of the bin's
 // successors at their birth. If there is one of the first already, because a bin that was merged

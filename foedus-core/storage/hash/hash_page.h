@@ -150,6 +150,7 @@ class BinBirth {
   constexpr BinBirth(Epoch epoch, std::uint64_t session)
       : word_(epoch.number() << 16 | session) {}
   constexpr std::uint64_t word() const { return word_; }
+  constexpr Epoch epoch() const { return Epoch(word_ >> 16); }
   // Whether it may have taken over records whose addresses a transaction has that began at `begin`
   // in `session`; what its own session moved, it knows.
   constexpr bool concerns(Epoch begin, std::uint32_t session) const {

@@ -140,9 +140,11 @@ inline base::AtomicWord<std::uint64_t>& birth_word(const TreePage* page) {
 }
 // True if records that this transaction wrote may have come to `page` without its doing.
 bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page);
-// Finds the own writes of this storage whose records have moved. *moved: some have, so that what
-// was found before may not be so.
-Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, bool* moved);
+// Finds the own writes of this storage whose records have moved, to a page that was born in `birth`
+// perhaps. *moved: some have, so that what was found before may not be so.
+Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
+// Of a page to which a search has come; of one in a snapshot, that of the newest copies.
+Epoch birth_of(const occ::StorageControl* control, const Landing& at);
 // An own insert changes the counts of a page: what is remembered of it goes along if it was true.
 // REQUIRES: the page's lock; the page still says `before`.
 void own_change(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,

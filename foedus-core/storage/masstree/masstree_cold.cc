@@ -220,7 +220,8 @@ void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Col
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control) {
   if (ctx.write_set().is_empty()) return false;
   // order: relaxed, after the acquire of the pointer that led here (M23).
-  return control->drop_epoch.load_relaxed() >= ctx.begin_epoch().number();
+  const Epoch dropped(control->drop_epoch.load_relaxed());
+  return dropped >= ctx.begin_epoch() && !ctx.has_settled(control->id(), dropped);
 }
 
 Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
@@ -255,7 +256,7 @@ Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control, std::st
         spot->at.is_cold ? may_hide_own_cold(ctx, control) : may_hide_own(ctx, spot->at.page);
     if (!hides_own) return {};
     bool moved = false;
-    FOEDUS_CHECK(settle_own(ctx, control, &moved));
+    FOEDUS_CHECK(settle_own(ctx, control, birth_of(control, spot->at), &moved));
     if (!moved) return {};
     *spot = find(ctx, control, key);
   }

@@ -142,7 +142,7 @@ Status Cursor::read(page::RecordHeader* record, std::uint32_t place, bool* arriv
     if (found == occ::Found::kMoved) {
       if (ctx_->write_set().contains(record)) {  // M9
         bool moved = false;
-        FOEDUS_CHECK(settle_own(*ctx_, control_, &moved));
+        FOEDUS_CHECK(settle_own(*ctx_, control_, ctx_->clock().current(), &moved));
       }
       // False: purged, which the version of the page that was taken covers.
       if (!track_moved(ctx_->pool(), control_, record, &record, &place)) return {};

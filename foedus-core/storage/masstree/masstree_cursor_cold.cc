@@ -35,7 +35,7 @@ Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
     const bool hides_own =
         at->is_cold ? may_hide_own_cold(*ctx_, control_) : may_hide_own(*ctx_, at->page);
     if (!hides_own) break;
-    FOEDUS_CHECK(settle_own(*ctx_, control_, &moved));
+    FOEDUS_CHECK(settle_own(*ctx_, control_, birth_of(control_, *at), &moved));
     if (!moved) break;
   }
   if (!at->is_cold) return {};

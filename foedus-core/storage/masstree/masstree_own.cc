@@ -4,7 +4,8 @@
 //   M9   A session that moves records of its own writes moves the entries with them. Records that
 //        others moved are found when an operation lands on a page that was made by another session
 //        since the transaction began, or by this one out of such a page, or when a record of own
-//        writes turns out to have moved after it was found: only there could a lookup miss one.
+//        writes turns out to have moved after it was found: only there could a lookup miss one. Own
+//        writes that were seen where they are since the page was born need no other look (O17).
 //   M10  Entries of the page-version set are re-pointed late: before an own insert into a page made
 //        since the transaction began, all entries of moved pages become entries of their twins and
 //        new layers, at birth counts, if they were true to the end. Then the insert moves the
@@ -86,13 +87,21 @@ bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page) {
   if (ctx.write_set().is_empty()) return false;
   // order: relaxed; which session it names is constant.
   const BirthStamp birth(birth_word(page).load_relaxed());
-  return birth.session() != ctx.session() && is_recent(ctx, page);
+  return birth.session() != ctx.session() && is_recent(ctx, page) &&
+         !ctx.has_settled(page->header.storage_id, birth.epoch());
 }
 
-Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, bool* moved) {
+Epoch birth_of(const occ::StorageControl* control, const Landing& at) {
+  // order: relaxed twice, as in may_hide_own_cold() and may_hide_own().
+  if (at.is_cold) return Epoch(control->drop_epoch.load_relaxed());
+  return BirthStamp(birth_word(at.page).load_relaxed()).epoch();
+}
+
+Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved) {
   *moved = false;
   occ::WriteSet& set = ctx.write_set();
-  for (std::uint32_t i = 0; i < set.size(); ++i) {
+  const auto settled = ctx.begin_settling(control->id(), birth);
+  for (std::uint32_t i = settled.count; i < set.size(); ++i) {
     occ::WriteEntry& entry = set[i];
     if (entry.storage != control) continue;
     const page::Tid tid = entry.record->load_tid();
@@ -106,6 +115,7 @@ Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, bool* move
       FOEDUS_CHECK(relocate(ctx, &entry));
     }
   }
+  if (!*moved) ctx.end_settling(settled);
   return {};
 }
 
