@@ -54,6 +54,7 @@ class CatalogReader {
     } else if (record.type == log::LogRecordType::kCreateStorage) {
       if (page::Tid(record.tid).epoch() > covered_) return create(record);
     } else if (const Known* const known = find(record.storage_id)) {
+      if (page::Tid(record.tid).epoch() <= covered_) return {};
       known->samples->add(known->kind, record, soc);
     } else if (id >= known_before_) {
       unknown_.insert(record.storage_id);  // its creation may be in another segment

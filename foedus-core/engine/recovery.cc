@@ -1,5 +1,6 @@
 #include "foedus-core/engine/recovery.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,15 @@ namespace {
 // Nobody else is at work, and composers wait for old pages, one each: a device has them sooner if
 // it is asked for several.
 constexpr std::uint32_t kReducersMin = 8;
+
+// Whether the log has anything behind `newest`: a creation, a drop, or a record of a storage that
+// there still is, of which the first is sampled.
+bool has_more(const FoundCatalog& found, const snapshot::Manifest& newest) {
+  return found.next_storage_id != newest.next_storage_id ||
+         found.storages.size() != newest.storages.size() ||
+         std::any_of(found.samples.begin(), found.samples.end(),
+                     [](const std::vector<occ::PageSample>& some) { return !some.empty(); });
+}
 
 }  // namespace
 
@@ -90,9 +100,9 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   FOEDUS_TRY(*found, read_found_catalog(log, previous));
   FOEDUS_CHECK(check_given_up());
   GleanOrder tail = order_of_found(log, previous);
-  const bool has_more =
-      log.found_segment_count() != 0 && (previous == nullptr || tail.covered > previous->covered);
-  if (!has_more || found->storages.empty()) return {};
+  // Else those who open the database again and again would have nothing but copies of one snapshot.
+  if (previous != nullptr && !has_more(*found, *previous)) return {};
+  if (found->storages.empty()) return {};
   GleanOrder order = engine_->gleaning()->base_order(kReducersMin);
   order.memory = nullptr;  // the gleans to come have other sizes
   order.reads_ahead = true;

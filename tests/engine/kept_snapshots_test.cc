@@ -1,0 +1,78 @@
+// What is kept beside the newest snapshot stays for as long as it is promised, whatever is opened
+// again or damaged meanwhile.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::small_options;
+using testing::TestDatabase;
+
+Options options_of(std::uint32_t kept) {
+  Options options = small_options("");
+  options.snapshots_kept = kept;
+  return options;
+}
+
+// Goal: who opens a database again and again without a word to it does not lose what is kept.
+// Method: two snapshots are kept, and there is another one only for what was written or dropped.
+TEST(KeptSnapshotsTest, an_open_without_news_makes_no_snapshot) {
+  TestDatabase db(options_of(2));
+  const auto numbers = [&] {
+    std::vector<std::uint32_t> found;
+    for (const SnapshotInfo& info : db->snapshots()) found.push_back(info.number);
+    return found;
+  };
+  const auto files = [&] {
+    const std::filesystem::directory_iterator all(db.options().dir);
+    return std::distance(begin(all), end(all));
+  };
+  const auto value_as_of = [&](Epoch epoch) {
+    const Array array = must(db->open_array("array", 10, 8));
+    return must(db->snapshot([&](Txn& txn) { return txn.get_as<std::uint64_t>(array, 0); },
+                             {.as_of = epoch}));
+  };
+  std::vector<Epoch> covered;
+  for (std::uint64_t i = 1; i <= 2; ++i) {
+    const Array array = must(db->open_array("array", 10, 8));
+    must(db->transact([&](Txn& txn) { return txn.put(array, 0, i); }));
+    covered.push_back(must(db->glean()).covered);
+  }
+  const std::vector<std::uint32_t> made = numbers();
+  db.reopen();
+  const auto files_then = files();
+  for (int i = 0; i < 5; ++i) {
+    db.reopen();
+    EXPECT_EQ(numbers(), made);
+    EXPECT_EQ(files(), files_then);
+    EXPECT_EQ(value_as_of(covered[0]), 1u);
+    EXPECT_EQ(value_as_of(Epoch(Epoch::kMax)), 2u);
+  }
+  const Array array = must(db->open_array("array", 10, 8));
+  must(db->transact([&](Txn& txn) { return txn.put(array, 0, std::uint64_t{3}); }));
+  db.reopen();
+  EXPECT_GT(numbers().back(), made.back());
+  EXPECT_EQ(value_as_of(covered[1]), 2u);
+  EXPECT_EQ(value_as_of(Epoch(Epoch::kMax)), 3u);
+  const std::uint32_t third = numbers().back();
+  must(db->open_hash("hash"));
+  db.reopen();
+  const std::uint32_t with_hash = numbers().back();
+  EXPECT_GT(with_hash, third);
+  must(db->drop_storage("hash"));
+  db.reopen();
+  EXPECT_GT(numbers().back(), with_hash);
+  EXPECT_EQ(db->storages().size(), 1u);
+}
+
+}  // namespace
+}  // namespace foedus
