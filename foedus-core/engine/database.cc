@@ -17,10 +17,15 @@ namespace {
 // Tries of a transaction for which there is no memory, each after a glean that made some.
 constexpr std::uint32_t kTriesForRoom = 3;
 
+[[gnu::cold]] Status moved_from() {
+  return Status::error(ErrorCode::kClosed, "the database was moved from");
+}
+
 // What open_…() have in common.
 template <typename Handle>
 Result<Handle> open_storage(engine::Engine* engine, StorageKind kind, std::string_view name,
                             storage_meta::StorageMeta shape = {}) {
+  if (engine == nullptr) return moved_from();
   return base::catching([&]() -> Result<Handle> {
     shape.kind = kind;
     shape.name = name;
@@ -30,12 +35,12 @@ Result<Handle> open_storage(engine::Engine* engine, StorageKind kind, std::strin
   });
 }
 
-// What `function` returns, a list; empty if there is no memory for it.
+// What `function` returns, a list; empty if there is no memory for it. `engine`: null: moved from.
 template <typename Function>
-auto list_of(const engine::Engine& engine, Function&& function) {
+auto list_of(const engine::Engine* engine, Function&& function) {
   std::invoke_result_t<Function&> list;
   base::trying([&] {
-    if (engine.check_process().is_ok()) list = function();
+    if (engine != nullptr && engine->check_process().is_ok()) list = function();
   });
   return list;
 }
@@ -55,10 +60,11 @@ Result<Database> Database::open(Options options) {
 }
 
 Status Database::wait_recovered(std::uint64_t timeout_us) {
+  if (engine_ == nullptr) return moved_from();
   return base::catching([&] { return engine_->wait_recovered(timeout_us); });
 }
 
-Status Database::close() { return engine_->close(); }
+Status Database::close() { return engine_ == nullptr ? moved_from() : engine_->close(); }
 
 Result<Masstree> Database::open_masstree(std::string_view name) {
   return open_storage<Masstree>(engine_.get(), StorageKind::kMasstree, name);
@@ -94,6 +100,7 @@ Result<Sequential> Database::open_sequential(std::string_view name) {
 }
 
 Status Database::drop_storage(std::string_view name) {
+  if (engine_ == nullptr) return moved_from();
   return base::catching([&]() -> Status {
     FOEDUS_CHECK(engine_->check_open());
     return engine_->catalog().drop(name);
@@ -101,23 +108,27 @@ Status Database::drop_storage(std::string_view name) {
 }
 
 std::vector<StorageInfo> Database::storages() const {
-  return list_of(*engine_, [this] { return engine_->catalog().list(); });
+  return list_of(engine_.get(), [this] { return engine_->catalog().list(); });
 }
 
 std::vector<SnapshotInfo> Database::snapshots() const {
-  return list_of(*engine_, [this] { return engine_->snapshots().list(); });
+  return list_of(engine_.get(), [this] { return engine_->snapshots().list(); });
 }
 
 Result<Session> Database::new_session() {
+  if (engine_ == nullptr) return moved_from();
   return base::catching([this]() -> Result<Session> {
     FOEDUS_TRY(engine::EngineSession* const session, engine_->take_session());
     return Session(session);
   });
 }
 
-Epoch Database::durable_epoch() const { return engine_->durability().durable(); }
+Epoch Database::durable_epoch() const {
+  return engine_ == nullptr ? Epoch() : engine_->durability().durable();
+}
 
 Status Database::wait_durable(std::uint64_t timeout_us) {
+  if (engine_ == nullptr) return moved_from();
   return base::catching([&]() -> Status {
     FOEDUS_CHECK(engine_->check_open());
     return engine_->durability().wait(engine_->clock().current(), timeout_us);
@@ -125,6 +136,7 @@ Status Database::wait_durable(std::uint64_t timeout_us) {
 }
 
 Result<GleanReport> Database::glean(const GleanProgressSink& progress) {
+  if (engine_ == nullptr) return moved_from();
   FOEDUS_CHECK(engine_->check_open());
   if (engine_->gleaning() == nullptr) {
     return Status::error(ErrorCode::kNotSupported, "without a log there are no snapshots");
@@ -136,19 +148,23 @@ Result<GleanReport> Database::glean(const GleanProgressSink& progress) {
 }
 
 std::uint64_t Database::reserve_memory(std::uint64_t bytes) {
-  return engine_->check_open().is_ok() ? engine_->pool().reserve(bytes) : 0;
+  const bool is_open = engine_ != nullptr && engine_->check_open().is_ok();
+  return is_open ? engine_->pool().reserve(bytes) : 0;
 }
 EffectiveOptions Database::effective_options() const {
   EffectiveOptions options;
-  base::trying([&] { options = engine_->effective_options(); });
+  base::trying([&] {
+    if (engine_ != nullptr) options = engine_->effective_options();
+  });
   return options;
 }
 Stats Database::stats() const {
-  return list_of(*engine_, [this] { return engine_->stats(); });
+  return list_of(engine_.get(), [this] { return engine_->stats(); });
 }
 
 // The loop of transact().
 Status Database::run(TxnFunction function, void* argument, const TxnOptions& options) {
+  if (engine_ == nullptr) return moved_from();
   FOEDUS_CHECK(engine_->check_open());
   if (options.tries_max == 0 || options.tries_max > 1'000'000) {
     return Status::error(ErrorCode::kInvalidArgument, "tries_max must be 1 .. 1,000,000");

@@ -327,6 +327,39 @@ TEST(DatabaseTest, threads_come_and_go_around_close) {
   late.join();  // ends after the database is gone
 }
 
+// What was moved from is no database: its calls say so, and harm nothing.
+TEST(DatabaseTest, a_database_that_was_moved_from_is_closed) {
+  TestDirectory directory;
+  Database from = must(Database::open(small_options(directory.path())));
+  const Masstree tree = must(from.open_masstree("tree"));
+  Session session = must(from.new_session());
+  Database to = std::move(from);
+  const auto nothing = [](Txn&) { return Status(); };
+  EXPECT_EQ(from.transact(nothing).code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.snapshot(nothing).code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.open_masstree("tree").code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.open_hash("hash").code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.open_array("array", 1, 1).code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.open_sequential("list").code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.drop_storage("tree").code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.new_session().code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.wait_durable().code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.wait_recovered().code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.glean().code(), ErrorCode::kClosed);
+  EXPECT_EQ(from.close().code(), ErrorCode::kClosed);
+  EXPECT_TRUE(from.storages().empty());
+  EXPECT_TRUE(from.snapshots().empty());
+  EXPECT_TRUE(from.stats().storages.empty());
+  EXPECT_FALSE(from.durable_epoch().is_valid());
+  EXPECT_EQ(from.reserve_memory(1u << 20), 0u);
+  EXPECT_EQ(from.effective_options().options.memory_bytes, Options().memory_bytes);
+
+  must(to.transact([&](Txn& txn) { return txn.put(tree, key(1u), 5u); }));
+  Txn txn = must(session.begin());
+  EXPECT_EQ(must(txn.get_as<unsigned>(tree, key(1u))), 5u);
+  txn.rollback();
+}
+
 TEST(DatabaseTest, several_databases_in_one_process_are_apart) {
   TestDatabase one;
   TestDatabase two;

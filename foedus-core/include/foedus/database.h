@@ -166,7 +166,7 @@ class Database {
   // OpenUntil::kSnapshotReadable those of them that only recovery meets: see wait_recovered().
   static Result<Database> open(Options options);
 
-  Database(Database&& other) noexcept;
+  Database(Database&& other) noexcept;  // calls of `other` return kClosed from then on, or nothing
   Database& operator=(Database&&) = delete;
   ~Database();  // close(), its error ignored
 
