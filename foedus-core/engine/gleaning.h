@@ -20,6 +20,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
@@ -114,6 +115,7 @@ class Gleaning final : public base::Task {
   void stamp_removal();
   Status wait_and_remove();
   Status remove_if_unread();
+  void name_damaged(page::SnapshotNumber number);
   void set_manifest(snapshot::Manifest manifest);
   void publish(const snapshot::Manifest& manifest);
   void sample_pages(GleanOrder* order);
@@ -135,6 +137,8 @@ class Gleaning final : public base::Task {
   std::uint64_t step_request_ = 0;  // the last request when the step began
   // Files wait for the end of transactions that began up to here; none: no files wait.
   Epoch removal_stamp_;
+  // Old manifests that were found damaged, of which the operator was told.
+  std::set<page::SnapshotNumber> damaged_;
   // E16. By storage: what is volatile leads to pages of no snapshot before this one. Storages that
   // were never installed, or are gone, have none.
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;

@@ -54,7 +54,7 @@ Status Recovery::publish_found() {
         manifest.code() == ErrorCode::kCorruption || manifest.code() == ErrorCode::kWrongVersion;
     if (is_damaged && number != numbers.back()) {
       engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
-      // Beside it no glean would tell what may go.
+      // Beside it no glean would tell which older files may go.
       FOEDUS_CHECK(snapshot::remove_manifest(engine_->device(), number));
       continue;
     }

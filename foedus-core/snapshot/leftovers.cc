@@ -9,19 +9,33 @@
 
 namespace foedus::snapshot {
 
-Result<std::vector<std::string>> find_leftovers(device::Device* device) {
+Result<ListedFiles> find_listed(device::Device* device) {
   FOEDUS_TRY(const auto numbers, find_manifests(device));
-  std::set<std::string> needed;
+  ListedFiles listed;
   for (const page::SnapshotNumber number : numbers) {
-    FOEDUS_TRY(const Manifest manifest, read_manifest(device, number));
-    for (const ManifestFile& file : manifest.files) {
-      needed.insert(snapshot_name(file.snapshot, file.soc));
+    const Result<Manifest> manifest = read_manifest(device, number);
+    const bool is_damaged =
+        manifest.code() == ErrorCode::kCorruption || manifest.code() == ErrorCode::kWrongVersion;
+    if (is_damaged && number != numbers.back()) {
+      listed.unknown_up_to = number;
+      continue;
+    }
+    if (!manifest.is_ok()) return manifest.status();
+    for (const ManifestFile& file : manifest->files) {
+      listed.names.insert(snapshot_name(file.snapshot, file.soc));
+      listed.snapshots.insert(file.snapshot);
     }
   }
+  return listed;
+}
+
+Result<std::vector<std::string>> find_leftovers(device::Device* device) {
+  FOEDUS_TRY(const ListedFiles listed, find_listed(device));
   FOEDUS_TRY(const auto names, device->list());
   std::vector<std::string> leftovers;
   for (const std::string& name : names) {
-    const bool is_unneeded = parse_snapshot_name(name).has_value() && !needed.contains(name);
+    const auto file = parse_snapshot_name(name);
+    const bool is_unneeded = file.has_value() && !listed.may_have(*file);
     if (is_unneeded || name == kNewManifestName) leftovers.push_back(name);
   }
   std::sort(leftovers.begin(), leftovers.end());

@@ -199,6 +199,15 @@ void SnapshotFiles::will_read(page::SnapshotPageId id) {
   (*file)->will_read(std::uint64_t{id.page()} * page::kPageBytes, page::kPageBytes);
 }
 
+std::vector<SnapshotName> SnapshotFiles::open_files() {
+  const std::lock_guard lock(mutex_);
+  std::vector<SnapshotName> names;
+  for (const auto& entry : all_) {
+    if (entry->owned != nullptr) names.push_back({entry->snapshot, entry->soc});
+  }
+  return names;
+}
+
 void SnapshotFiles::close(page::SnapshotNumber snapshot, std::uint32_t soc) {
   const std::lock_guard lock(mutex_);
   OpenFile* const entry = find(snapshot, soc);

@@ -17,6 +17,7 @@
 #include "foedus-core/device/device.h"
 #include "foedus-core/page/page_check.h"
 #include "foedus-core/snapshot/page_io.h"
+#include "foedus-core/snapshot/snapshot_format.h"
 
 namespace foedus::snapshot {
 
@@ -43,6 +44,7 @@ class SnapshotFiles final : public PageReader {
   // REQUIRES: their ids name pages of one file, at least one.
   Status read_range(page::SnapshotPageId first, std::uint32_t count, page::PageHeader* to);
 
+  std::vector<SnapshotName> open_files();
   // Gives the open file back, if there is one, so that its room becomes free with its removal.
   // REQUIRES: no thread reads a page of it at the same time.
   void close(page::SnapshotNumber snapshot, std::uint32_t soc);

@@ -23,19 +23,14 @@ Status remove_manifests(device::Device* device, const std::vector<page::Snapshot
 
 // Snapshots of which no file is listed. One of which some are keeps its pages in the cache: those
 // of the others are asked for by nobody, and their frames are used again as others are.
-Status forget(device::Device* device, const std::vector<SnapshotName>& unneeded, PageCache* cache) {
-  std::set<page::SnapshotNumber> listed;
-  FOEDUS_TRY(const auto numbers, find_manifests(device));
-  for (const page::SnapshotNumber number : numbers) {
-    FOEDUS_TRY(const Manifest manifest, read_manifest(device, number));
-    for (const ManifestFile& file : manifest.files) listed.insert(file.snapshot);
-  }
+void forget(const ListedFiles& listed, const std::vector<std::string>& leftovers,
+            PageCache* cache) {
   std::set<page::SnapshotNumber> forgotten;
-  for (const SnapshotName& file : unneeded) {
-    const bool is_first = !listed.contains(file.snapshot) && forgotten.insert(file.snapshot).second;
-    if (is_first) cache->forget(file.snapshot);
+  for (const std::string& name : leftovers) {
+    const auto file = parse_snapshot_name(name);
+    if (!file.has_value() || listed.snapshots.contains(file->snapshot)) continue;
+    if (forgotten.insert(file->snapshot).second) cache->forget(file->snapshot);
   }
-  return {};
 }
 
 }  // namespace
@@ -43,14 +38,15 @@ Status forget(device::Device* device, const std::vector<SnapshotName>& unneeded,
 Status remove_unneeded(device::Device* device, const std::vector<page::SnapshotNumber>& keep,
                        SnapshotFiles* files, PageCache* cache) {
   FOEDUS_CHECK(remove_manifests(device, keep));
+  FOEDUS_TRY(const ListedFiles listed, find_listed(device));
   FOEDUS_TRY(const auto leftovers, find_leftovers(device));
-  std::vector<SnapshotName> unneeded;
-  for (const std::string& name : leftovers) {
-    if (const auto file = parse_snapshot_name(name)) unneeded.push_back(*file);
-  }
-  if (cache != nullptr) FOEDUS_CHECK(forget(device, unneeded, cache));
+  if (cache != nullptr) forget(listed, leftovers, cache);
   if (files != nullptr) {
-    for (const SnapshotName& file : unneeded) files->close(file.snapshot, file.soc);
+    // Of those that are open, not of those that are there: an attempt that failed half-way may have
+    // left it to others to remove the rest, who know of no open files.
+    for (const SnapshotName& file : files->open_files()) {
+      if (!listed.may_have(file)) files->close(file.snapshot, file.soc);
+    }
   }
   return remove_leftovers(device);
 }

@@ -14,8 +14,9 @@ namespace foedus::snapshot {
 // Removes all manifests but the newest one and those in `keep`, then, durably, the snapshot files
 // that no manifest lists any more, after `cache` has forgotten their pages and `files` has closed
 // them; both may be null. Numbers in `keep` that have no manifest are passed over. Without anything
-// to remove it changes nothing. On failure, of the device or kCorruption of a manifest, some of it
-// is done, and the next call, or remove_leftovers(), does the rest.
+// to remove it changes nothing. On failure, of the device or kCorruption of the newest manifest,
+// some of it is done, and the next call does the rest; or remove_leftovers() does, after which the
+// next call closes what it has removed.
 // REQUIRES: no snapshot is being made; nobody reads, or has in a volatile page, a page of a file
 // that only the other manifests list.
 Status remove_unneeded(device::Device* device, const std::vector<page::SnapshotNumber>& keep,

@@ -74,5 +74,44 @@ TEST(KeptSnapshotsTest, an_open_without_news_makes_no_snapshot) {
   EXPECT_EQ(db->storages().size(), 1u);
 }
 
+// Goal: a kept snapshot whose manifest is damaged while the database is open costs no newer one.
+// Method: it is read on, the operator is told once, and it goes when its time has come.
+TEST(KeptSnapshotsTest, a_kept_manifest_that_is_damaged_stops_no_glean) {
+  Options options = options_of(3);
+  std::vector<std::string> said;
+  options.log_sink = [&said](LogLevel level, std::string_view line) {
+    if (level == LogLevel::kWarning) said.emplace_back(line);
+  };
+  TestDatabase db(options);
+  const Array array = must(db->open_array("array", 10, 8));
+  std::vector<Epoch> covered;
+  std::uint64_t value = 0;
+  const auto glean = [&] {
+    ++value;
+    must(db->transact([&](Txn& txn) { return txn.put(array, 0, value); }));
+    covered.push_back(must(db->glean()).covered);
+  };
+  const auto value_as_of = [&](Epoch epoch) {
+    return must(db->snapshot([&](Txn& txn) { return txn.get_as<std::uint64_t>(array, 0); },
+                             {.as_of = epoch}));
+  };
+  glean();
+  glean();
+  const std::string path = db.options().dir + "/manifest-00000001";
+  ASSERT_TRUE(std::filesystem::exists(path));
+  std::filesystem::resize_file(path, 40);
+  glean();
+  EXPECT_EQ(value_as_of(covered[0]), 1u);
+  EXPECT_EQ(value_as_of(covered[2]), 3u);
+  for (int i = 0; i < 3; ++i) glean();
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(db.options().dir + "/snapshot-00000001-0"));
+  EXPECT_EQ(value_as_of(covered[5]), 6u);
+  const auto tells = [](const std::string& line) {
+    return line.find("manifest-00000001") != std::string::npos;
+  };
+  EXPECT_EQ(std::count_if(said.begin(), said.end(), tells), 1);
+}
+
 }  // namespace
 }  // namespace foedus

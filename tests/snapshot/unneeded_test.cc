@@ -67,6 +67,48 @@ TEST(Unneeded, without_a_snapshot_there_is_nothing_to_do) {
   EXPECT_EQ(device.changing_calls(), 0u);
 }
 
+// Goal: an old manifest that cannot be read costs no file that it may need, and stops nothing else.
+TEST(Unneeded, what_a_damaged_manifest_may_need_stays_until_it_goes) {
+  FailingDevice device;
+  make_snapshots(&device, 5);
+  ASSERT_OK(write_file(&device, 6, 0, 3));  // of an attempt
+  const std::string damaged = "manifest-00000002";
+  ASSERT_OK(device.open(damaged, device::Access::kReadWrite).value()->truncate(40));
+  const Numbers keep = {SnapshotNumber{2}};
+  ASSERT_OK(remove_unneeded(&device, keep, nullptr, nullptr));
+  const Names expected = {"manifest-00000002",   "manifest-00000005",   "snapshot-00000001-0",
+                          "snapshot-00000001-1", "snapshot-00000002-0", "snapshot-00000002-1",
+                          "snapshot-00000004-0", "snapshot-00000004-1", "snapshot-00000005-0",
+                          "snapshot-00000005-1"};
+  EXPECT_EQ(device.names(), expected);
+  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr));
+  EXPECT_EQ(device.names().size(), 5u);
+
+  // The newest one is an error, and nothing goes.
+  ASSERT_OK(write_file(&device, 6, 0, 3));
+  ASSERT_OK(device.open("manifest-00000005", device::Access::kReadWrite).value()->truncate(40));
+  EXPECT_EQ(remove_unneeded(&device, {}, nullptr, nullptr).code(), ErrorCode::kCorruption);
+  EXPECT_EQ(device.names().size(), 6u);
+}
+
+// Goal: no file stays open that has no name any more. Method: an attempt to remove fails between
+// manifests and files, which the next glean removes, who knows of no open files.
+TEST(Unneeded, files_that_others_have_removed_are_closed_by_the_next_attempt) {
+  FailingDevice device;
+  make_snapshots(&device, 3);
+  SnapshotFiles files(&device);
+  for (std::uint32_t number = 1; number <= 3; ++number) {
+    ASSERT_OK(read_and_compare(&files, SnapshotPageId(SnapshotNumber{number}, 0, 1)));
+  }
+  ASSERT_EQ(files.open_files().size(), 3u);
+  device.fail(Call::kList, 3, EIO);
+  ASSERT_EQ(remove_unneeded(&device, {}, &files, nullptr).code(), ErrorCode::kIoError);
+  ASSERT_OK(remove_leftovers(&device));
+  EXPECT_EQ(device.names().size(), 5u);
+  ASSERT_OK(remove_unneeded(&device, {}, &files, nullptr));
+  EXPECT_EQ(files.open_files().size(), 2u);
+}
+
 // Goal: open files and cached pages go first. Method: pages of three snapshots are cached; those of
 // the first have no file any more, and asking for one reads again.
 TEST(Unneeded, caches_forget_and_files_are_closed) {
