@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -28,8 +30,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kEndedOutOfSpace = 4;
 constexpr std::uint64_t kRoomLeftBytesMax = 6u << 20;
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
+constexpr std::uint64_t kFullMsMin = 200;  // room comes back within as much, or with the life's end
 constexpr std::uint64_t kPassesMax = 2'000;
-constexpr std::chrono::seconds kLifeMax(300);  // a process that takes longer hangs
+constexpr std::uint64_t kLifeMaxMs = 300'000;  // a process that takes longer hangs
 
 Status wrong(const std::string& what) { return Status::error(ErrorCode::kCorruption, what); }
 
@@ -39,10 +43,7 @@ class Filler {
   explicit Filler(std::string path) : path_(std::move(path)) { remove(); }
   ~Filler() { remove(); }
   void leave(std::uint64_t bytes) const {
-    struct statvfs room {};
-    const std::string folder = std::filesystem::path(path_).parent_path();
-    if (statvfs(folder.c_str(), &room) != 0) return;
-    const std::uint64_t free = std::uint64_t{room.f_bavail} * room.f_frsize;
+    const std::uint64_t free = free_bytes();
     if (free <= bytes) return;
     const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0) return;
@@ -50,17 +51,29 @@ class Filler {
     ::close(file);
   }
   void remove() const { static_cast<void>(::unlink(path_.c_str())); }
+  std::uint64_t free_bytes() const {
+    struct statvfs room {};
+    const std::string folder = std::filesystem::path(path_).parent_path();
+    if (statvfs(folder.c_str(), &room) != 0) return 0;
+    return std::uint64_t{room.f_bavail} * room.f_frsize;
+  }
 
  private:
   const std::string path_;
 };
 
-// How one process is to end.
+// How one process is to end. Times are of its work, or of its life if it is to be killed while it
+// recovers; those of a file system that is full before it opens are of its life, too.
 struct Fate {
   bool is_killed = true;
+  bool counts_recovery = false;
   std::uint64_t life_ms = 0;
-  bool fills = false;
-  std::uint64_t fills_ms = 0;  // then there is room again
+  std::uint64_t fills_ms = kNever;  // then the file system is filled; 0: before it opens
+  std::uint64_t room_ms = kNever;   // then there is room again, and it has to go on before it ends
+  std::uint64_t room_left_bytes = 0;
+
+  bool fills() const { return fills_ms != kNever; }
+  bool gets_room() const { return room_ms != kNever; }
 };
 
 class Keeper {
@@ -100,15 +113,24 @@ class Keeper {
     if (lives_ == 0 || is_damaged) return {.is_killed = false, .life_ms = 200};
     Fate fate;
     // A fourth of them while they recover, or soon afterwards.
-    const std::uint64_t parts = random_.below(4) == 0 ? 10 : 1;
+    fate.counts_recovery = random_.below(4) == 0;
+    const std::uint64_t parts = fate.counts_recovery ? 10 : 1;
     fate.life_ms = 1 + random_.below(options_.life_ms_max / parts + 1);
     if (random_.below(20) == 0) fate.is_killed = false;
     if (fate.is_killed && random_.below(2) == 0) aim();
-    if (options_.fills && random_.below(3) == 0) {
-      fate.fills = true;
-      fate.fills_ms = random_.below(fate.life_ms);
-    }
+    if (options_.fills && random_.below(2) == 0) fill_in(&fate);
     return fate;
+  }
+
+  // Half before it opens, half in the midst of its work; half of both get room again.
+  void fill_in(Fate* fate) {
+    fate->fills_ms = random_.below(2) == 0 ? 0 : random_.below(fate->life_ms);
+    const std::uint64_t end_ms = std::max(fate->life_ms, fate->fills_ms + kFullMsMin);
+    if (random_.below(2) == 0) {
+      fate->room_ms = fate->fills_ms + random_.below(end_ms - fate->fills_ms);
+    }
+    // From little to nothing, each power of two as often.
+    fate->room_left_bytes = random_.below(kRoomLeftBytesMax >> random_.below(12));
   }
 
   // At a place that was come by, often seldom and seldom often. Or at the time, if it is not.
@@ -127,10 +149,8 @@ class Keeper {
     for (Places::Place& place : ledger_.places.places) {
       place.passes.store(0, std::memory_order_relaxed);
     }
-    if (fate.fills) {
-      ++report_.lives_full;
-      filler_.leave(random_.below(kRoomLeftBytesMax));
-    }
+    was_filled_ = false;
+    if (fate.fills_ms == 0) fill(fate);
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child < 0) return Status::system_error(ErrorCode::kIoError, "fork", errno);
@@ -145,6 +165,7 @@ class Keeper {
   std::string db_dir() const { return options_.dir + "/db"; }
 
   int be_victim(const Fate& fate) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive a keeper that was stopped
     VictimPlan plan;
     plan.dir = db_dir();
     plan.ack_file = options_.ack_file.empty() ? options_.dir + "/acks" : options_.ack_file;
@@ -158,36 +179,72 @@ class Keeper {
     plan.seconds = fate.is_killed ? 1e6 : static_cast<double>(fate.life_ms) / 1e3;
     const Status status = run_victim(plan, &ledger_);
     if (status.is_ok()) return 0;
-    if (status.code() == ErrorCode::kOutOfSpace) return kEndedOutOfSpace;
+    if (status.code() == ErrorCode::kOutOfSpace && fate.fills()) return kEndedOutOfSpace;
     std::fprintf(stderr, "process %u: %s\n", lives_, status.message().c_str());
     return 1;
+  }
+
+  void fill(const Fate& fate) {
+    ++report_.lives_full;
+    was_filled_ = true;
+    filler_.leave(fate.room_left_bytes);
   }
 
   // Until the process has ended, by our hand or its own.
   Status watch(pid_t child, const Fate& fate, int* ended) {
     const auto begin = Clock::now();
+    std::optional<Clock::time_point> begin_of_work;
+    if (fate.counts_recovery) begin_of_work = begin;
     const auto has_lived = [&](std::uint64_t ms) {
       return Clock::now() - begin >= std::chrono::milliseconds(ms);
     };
+    const auto has_worked = [&](std::uint64_t ms) {
+      return begin_of_work && Clock::now() - *begin_of_work >= std::chrono::milliseconds(ms);
+    };
     Status status;
     bool was_killed = false;
+    bool has_room = false;           // again
+    std::uint64_t acknowledged = 0;  // then
     while (waitpid(child, ended, WNOHANG) == 0) {
       // order: acquire, pairs with the victim's release.
-      if (ledger_.stage.load(std::memory_order_acquire) == Stage::kAudited && status.is_ok()) {
+      const Stage stage = ledger_.stage.load(std::memory_order_acquire);
+      if (stage == Stage::kAudited && status.is_ok()) {
         status = compare();
         ledger_.stage.store(Stage::kAtWork, std::memory_order_release);
       }
-      if (fate.fills && has_lived(fate.fills_ms)) filler_.remove();
-      const bool hangs = Clock::now() - begin >= kLifeMax;
-      if (hangs && status.is_ok()) status = wrong(behind() + "the process hangs");
-      const bool is_over = fate.is_killed && has_lived(life_ms_of(fate));
+      if (stage == Stage::kAtWork && !begin_of_work) begin_of_work = Clock::now();
+      if (fate.fills() && !was_filled_ && has_worked(fate.fills_ms)) fill(fate);
+      const auto has_passed = [&](std::uint64_t ms) {
+        return fate.fills_ms == 0 ? has_lived(ms) : has_worked(ms);
+      };
+      if (was_filled_ && !has_room && fate.gets_room() && has_passed(fate.room_ms)) {
+        has_room = true;
+        filler_.remove();
+        acknowledged = acknowledged_transfers();
+      }
+      const bool hangs = has_lived(kLifeMaxMs);
+      if (hangs && status.is_ok()) {
+        status = wrong(behind() + (has_room ? "the process does not go on where there is room again"
+                                            : "the process hangs"));
+      }
+      const bool goes_on = !has_room || stage != Stage::kAtWork || options_.tellers == 0 ||
+                           acknowledged_transfers() > acknowledged;
+      const bool is_over = fate.is_killed && has_worked(life_ms_of(fate)) && goes_on;
       if (!was_killed && (is_over || !status.is_ok())) {
         was_killed = true;
         kill(child, SIGKILL);
       }
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
+    is_full_ = was_filled_ && !has_room;
     return status;
+  }
+  std::uint64_t acknowledged_transfers() const {
+    std::uint64_t sum = 0;
+    for (const Ledger::Teller& teller : ledger_.tellers) {
+      sum += teller.acknowledged.load(std::memory_order_relaxed);  // order: a count
+    }
+    return sum;
   }
   // One that is to die at a place has more time to come by.
   std::uint64_t life_ms_of(const Fate& fate) const {
@@ -199,6 +256,7 @@ class Keeper {
     if (WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL) {
       ++report_.kills;
       if (stage == Stage::kOpening) ++report_.kills_in_open;
+      if (is_full_) ++report_.kills_full;
       const Places& places = ledger_.places;
       const bool was_at_place =
           places.target != Places::kNone &&
@@ -218,13 +276,14 @@ class Keeper {
       last_ = "behind the clean end of process " + std::to_string(lives_) + ": ";
       return {};
     }
-    if (WIFEXITED(ended) && WEXITSTATUS(ended) == kEndedOutOfSpace && fate.fills) {
-      ++report_.opens_refused;
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == kEndedOutOfSpace && was_filled_) {
+      ++(stage == Stage::kOpening ? report_.opens_refused : report_.lives_refused);
       return {};
     }
     return Status::error(ErrorCode::kIoError, behind() + "process " + std::to_string(lives_) +
                                                   " ended with status " + std::to_string(ended) +
-                                                  "; its message is above");
+                                                  ", with " + std::to_string(filler_.free_bytes()) +
+                                                  " bytes of room; its message is above");
   }
   std::string behind() const { return last_; }
 
@@ -273,6 +332,8 @@ class Keeper {
   std::set<std::string> places_;
   std::string last_;  // what happened to the process before
   std::uint32_t lives_ = 0;
+  bool was_filled_ = false;  // the file system, in the life at hand
+  bool is_full_ = false;     // and is at its end
 };
 
 }  // namespace

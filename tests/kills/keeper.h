@@ -22,7 +22,7 @@ struct KillOptions {
   std::uint32_t life_ms_max = 1'000;  // a process that is killed at a time lives so long at most
   std::uint32_t check_every = 10;     // processes: everything is checked, not only what is new
   std::uint64_t memory_bytes = 256u << 20;
-  bool fills = false;  // a third of the lives finds the file system nearly full
+  bool fills = false;  // half of the lives meet a file system that is nearly full, or full
   std::uint64_t seed = 1;
   Damage damage = Damage::kNone;
   std::uint32_t damage_behind = 0;  // the process of that number, from 1 on
@@ -36,7 +36,9 @@ struct KillReport {
   std::vector<std::string> places;    // those, once each
   std::uint64_t clean_ends = 0;
   std::uint64_t lives_full = 0;     // the file system was filled
+  std::uint64_t kills_full = 0;     // while it was
   std::uint64_t opens_refused = 0;  // for want of room
+  std::uint64_t lives_refused = 0;  // the same of what ends a life later: DDL, a load, its close
   std::uint64_t out_of_space = 0;   // transactions that were refused for it
   std::uint64_t transfers = 0;      // found at the end
   std::uint64_t acknowledged = 0;   // of them, known to the keeper before

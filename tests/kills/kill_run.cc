@@ -19,7 +19,7 @@ DEFINE_uint32(kill_socs, 1, "emulated if it is not the machine's number");
 DEFINE_uint32(life_ms_max, 1'000, "how long a process lives that is killed at a random time");
 DEFINE_uint32(check_every, 10, "processes, until all is checked again, not only what is new");
 DEFINE_uint64(kill_memory_bytes, 256u << 20, "of the database");
-DEFINE_bool(fill, false, "a third of the processes find the file system nearly full");
+DEFINE_bool(fill, false, "half of the processes meet a file system that is nearly full");
 DEFINE_string(damage, "none", "to be noticed: none, old-files, teller, money, slip, receipt");
 DEFINE_uint32(damage_behind, 2, "process behind which the damage is done, at least 2");
 DEFINE_uint64(kill_seed, 1, "of times, places and transfers");
@@ -53,7 +53,9 @@ void print(const foedus::kills::KillReport& report, double seconds) {
   line.add("places", std::uint64_t{report.places.size()});
   line.add("clean_ends", report.clean_ends);
   line.add("lives_full", report.lives_full);
+  line.add("kills_full", report.kills_full);
   line.add("opens_refused", report.opens_refused);
+  line.add("lives_refused", report.lives_refused);
   line.add("out_of_space", report.out_of_space);
   line.add("transfers", report.transfers);
   line.add("orders_acknowledged", report.orders_acknowledged);
