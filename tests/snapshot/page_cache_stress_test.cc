@@ -18,20 +18,23 @@ namespace foedus::snapshot {
 namespace {
 
 constexpr std::uint32_t kThreads = 6;
+constexpr std::uint32_t kManyThreads = 64;
 constexpr std::uint32_t kPagesPerTransaction = 6;
 constexpr std::uint32_t kSnapshots = 3;
 
 struct StressCache {
-  StressCache(std::uint32_t socs, std::uint64_t bytes_per_soc)
-      : topology(*numa::Topology::make(socs)),
+  StressCache(std::uint32_t socs, std::uint64_t bytes_per_soc, std::uint32_t threads_ = kThreads)
+      : threads(threads_),
+        topology(*numa::Topology::make(socs)),
         budget(socs * bytes_per_soc),
-        clock(runtime.get(), Epoch(1), kThreads, 200),
+        clock(runtime.get(), Epoch(1), threads_, 200),
         cache(*PageCache::make(&topology, &budget, socs * bytes_per_soc, Facility::kTry,
                                Facility::kTry, &pages, &clock)) {
     runtime->start(&clock);
   }
   ~StressCache() { runtime->stop(&clock); }
 
+  const std::uint32_t threads;
   std::unique_ptr<base::Runtime> runtime = base::make_thread_runtime();
   numa::Topology topology;
   base::MemoryBudget budget;
@@ -86,7 +89,7 @@ void run(StressCache* test, std::uint32_t page_count, std::uint64_t transactions
     return id.page() % 97 == 13 ? Status(ErrorCode::kIoError) : Status();
   };
   std::vector<std::thread> threads;
-  for (std::uint32_t session = 0; session < kThreads; ++session) {
+  for (std::uint32_t session = 0; session < test->threads; ++session) {
     threads.emplace_back([=] {
       base::Random random(seed + session);
       for (std::uint64_t i = 0; i < transactions; ++i) {
@@ -108,7 +111,7 @@ void run(StressCache* test, std::uint32_t page_count, std::uint64_t transactions
               static_cast<unsigned long long>(statistics.misses),
               static_cast<unsigned long long>(statistics.returns),
               static_cast<unsigned long long>(statistics.duplicates));
-  EXPECT_GT(test->found.load_relaxed(), kThreads * transactions);
+  EXPECT_GT(test->found.load_relaxed(), test->threads * transactions);
   EXPECT_LE(statistics.bytes, test->budget.limit());
 }
 
@@ -134,7 +137,7 @@ void search(StressCache* test, std::uint32_t session, occ::ColdPages* cold,
 void run_searches(StressCache* test, std::uint32_t page_count, std::uint64_t searches,
                   std::uint64_t seed) {
   std::vector<std::thread> threads;
-  for (std::uint32_t session = 0; session < kThreads; ++session) {
+  for (std::uint32_t session = 0; session < test->threads; ++session) {
     threads.emplace_back([=] {
       base::Random random(seed + session);
       occ::ColdPages cold(test->cache.get(), &test->clock, session,
@@ -149,8 +152,8 @@ void run_searches(StressCache* test, std::uint32_t page_count, std::uint64_t sea
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(test->found.load_relaxed(), kThreads * searches);
-  EXPECT_GT(test->cache->statistics().misses, kThreads * searches / 2);
+  EXPECT_GT(test->found.load_relaxed(), test->threads * searches);
+  EXPECT_GT(test->cache->statistics().misses, test->threads * searches / 2);
 }
 
 #if defined(FOEDUS_TSAN)
@@ -167,6 +170,11 @@ TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsWithFewFrames) {
 TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsOnTwoSocs) {
   StressCache test(2, 2u << 20);
   run(&test, 10'000, kTransactions, testing::test_seed(2));
+}
+
+TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsForManyThreadsOfEightSocs) {
+  StressCache test(8, 2u << 20, kManyThreads);
+  run(&test, 10'000, kTransactions / 20, testing::test_seed(5));
 }
 
 TEST(PageCacheStress, SearchesOfOpenTransactionsNeverRunOutOfFewFrames) {

@@ -2,8 +2,11 @@
 // ctest-timeout: 300
 // Random transactions of many threads over all storages: points, ranges, missing keys, inserts that
 // split pages and make layers. Values carry their key and a checksum; the recorded history must
-// have no cycle.
+// have no cycle. FOEDUS_STRESS_THREADS, FOEDUS_STRESS_SOCS and FOEDUS_STRESS_ROUNDS (transactions
+// of a thread) replace the numbers of a case, FOEDUS_TEST_SEED is that of a run before.
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -145,43 +148,95 @@ Status random_txn(Stress* stress, Txn& txn, base::Random* random, std::atomic<Ve
   return {};
 }
 
-void run_stress(std::uint32_t threads, std::uint32_t socs, std::uint64_t txns_per_thread) {
-  const char* const given = std::getenv("FOEDUS_TEST_SEED");
-  const std::uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : base::system_seed();
+std::uint64_t given(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+constexpr std::chrono::milliseconds kPause(5);
+
+struct Plan {
+  std::uint32_t threads;
+  std::uint32_t socs;
+  std::uint64_t rounds;      // transactions of a thread, at least
+  std::uint32_t gleans = 0;  // at least, one behind the other: they install and drop pages
+};
+
+Options options_of(const Plan& plan) {
+  Options options = testing::small_options("");
+  options.socs = plan.socs;
+  options.sessions_max = std::max(options.sessions_max, plan.threads + 8);
+  if (plan.gleans == 0) return options;
+  options.glean.volatile_percent = 0;
+  options.glean.memory_bytes = 16u << 20;
+  return options;
+}
+
+void run_stress(Plan plan) {
+  const std::uint64_t seed = given("FOEDUS_TEST_SEED", base::system_seed());
+  plan.threads = static_cast<std::uint32_t>(given("FOEDUS_STRESS_THREADS", plan.threads));
+  plan.socs = static_cast<std::uint32_t>(given("FOEDUS_STRESS_SOCS", plan.socs));
+  plan.rounds = given("FOEDUS_STRESS_ROUNDS", plan.rounds);
   std::printf("FOEDUS_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
 
-  Options options = testing::small_options("");
-  options.socs = socs;
-  Stress stress(options);
+  Stress stress(options_of(plan));
   std::atomic<Version> versions{1};
+  std::atomic<std::uint32_t> gleans{0};
+  std::atomic<bool> is_over{plan.gleans == 0};
+  std::thread gleaner([&] {
+    while (!is_over) {
+      must(stress.db->glean());
+      ++gleans;
+    }
+  });
   std::mutex mutex;
   std::vector<HistoryTxn> all;
   std::vector<std::thread> workers;
-  for (std::uint32_t t = 0; t < threads; ++t) {
+  for (std::uint32_t t = 0; t < plan.threads; ++t) {
     workers.emplace_back([&, t] {
       base::Random random(seed + t * 7919);
       std::vector<HistoryTxn> mine;
-      for (std::uint64_t i = 0; i < txns_per_thread; ++i) {
+      for (std::uint64_t i = 0; i < plan.rounds || gleans < plan.gleans; ++i) {
         HistoryTxn history;
         const Status status = stress.db->transact([&](Txn& txn) -> Status {
           return random_txn(&stress, txn, &random, &versions, &history);
         });
         ASSERT_TRUE(status.is_ok()) << status.message();
         mine.push_back(std::move(history));
+        // The gleans need processors, too, most of all once they are what all wait for.
+        if (plan.gleans != 0) std::this_thread::sleep_for(i < plan.rounds ? kPause : 20 * kPause);
       }
       const std::lock_guard lock(mutex);
       for (HistoryTxn& history : mine) all.push_back(std::move(history));
     });
   }
   for (std::thread& worker : workers) worker.join();
+  is_over = true;
+  gleaner.join();
+  std::printf("%zu transactions, %u gleans\n", all.size(), gleans.load());
   EXPECT_EQ(testing::check_serializable(all), "");
-  EXPECT_EQ(all.size(), threads * txns_per_thread);
+  EXPECT_GE(all.size(), plan.threads * plan.rounds);
 }
 
-TEST(HistoryStressTest, two_threads) { run_stress(2, 1, 4000); }
-TEST(HistoryStressTest, four_threads_of_two_socs) { run_stress(4, 2, 2000); }
-TEST(HistoryStressTest, sixteen_threads_of_four_socs) { run_stress(16, 4, 500); }
+TEST(HistoryStressTest, two_threads) { run_stress({2, 1, 4000}); }
+TEST(HistoryStressTest, four_threads_of_two_socs) { run_stress({4, 2, 2000}); }
+TEST(HistoryStressTest, sixteen_threads_of_four_socs) { run_stress({16, 4, 500}); }
+
+// A glean beside 64 threads takes seconds under ThreadSanitizer.
+#if defined(FOEDUS_TSAN)
+constexpr std::uint64_t kRoundsOfMany = 50;
+constexpr std::uint32_t kGleansOfMany = 1;
+#else
+constexpr std::uint64_t kRoundsOfMany = 150;
+constexpr std::uint32_t kGleansOfMany = 4;
+#endif
+
+// More threads than any processor here has: nearly each step of a protocol is met by one that was
+// taken off its processor in the midst of it.
+TEST(HistoryStressTest, sixty_four_threads_of_eight_socs) { run_stress({64, 8, kRoundsOfMany}); }
+TEST(HistoryStressTest, sixty_four_threads_of_eight_socs_beside_gleans) {
+  run_stress({64, 8, kRoundsOfMany, kGleansOfMany});
+}
 
 }  // namespace
 }  // namespace foedus
