@@ -1,5 +1,6 @@
 // What is said of snapshot pages of sequential storages: each rule, by a page that breaks it alone.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 
@@ -50,6 +51,52 @@ TEST(SequentialPageCheck, records_fill_a_page_up_to_its_end) {
     page.data_end = SequentialSnapshotRecord::size_of(kMaxSequentialPayloadBytes + 8);
     return true;
   });
+}
+
+// A page behind which nothing may be read: it is the last one of its memory.
+class LastPage {
+ public:
+  LastPage()
+      : memory_(static_cast<char*>(
+            mmap(nullptr, 2 * page::kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    EXPECT_EQ(mprotect(memory_, page::kPageBytes, PROT_READ | PROT_WRITE), 0);
+  }
+  ~LastPage() { munmap(memory_, 2 * page::kPageBytes); }
+  LastPage(const LastPage&) = delete;
+  LastPage& operator=(const LastPage&) = delete;
+
+  // What is said of a page of two records of these payloads that ends at data_end.
+  page::BrokenRule said_of(std::uint32_t first, std::uint32_t second, std::uint32_t data_end) {
+    for (const auto& page : SoundPages::get().all()) {
+      if (page->header().kind == PageKind::kSequential) std::memcpy(memory_, page.get(), kBytes);
+    }
+    auto& page = *reinterpret_cast<Records*>(memory_);
+    std::memset(page.data, 0, sizeof(page.data));
+    const auto put = [&](std::uint32_t offset, std::uint32_t payload_bytes) {
+      page.record_at(offset)->header.tid.store_relaxed(Tid(SoundPages::get().newest(), 1).word());
+      page.record_at(offset)->payload_bytes = payload_bytes;
+    };
+    put(0, first);
+    put(SequentialSnapshotRecord::size_of(first), second);
+    page.record_count = 2;
+    page.data_end = data_end;
+    return storage::broken_rule(page.header, SoundPages::get().newest());
+  }
+
+ private:
+  static constexpr std::size_t kBytes = page::kPageBytes;
+  char* const memory_;
+};
+
+TEST(SequentialPageCheck, lengths_lead_to_nothing_behind_the_page) {
+  LastPage page;
+  constexpr std::uint32_t kFirst = kMaxSequentialPayloadBytes;
+  constexpr std::uint32_t kLeft = Records::kDataBytes - SequentialSnapshotRecord::size_of(kFirst) -
+                                  SequentialSnapshotRecord::size_of(0);
+  EXPECT_STREQ(page.said_of(kFirst, kLeft, Records::kDataBytes), nullptr);
+  EXPECT_STREQ(page.said_of(kFirst, kLeft + 8, Records::kDataBytes + 8), kEnd);
+  EXPECT_STREQ(page.said_of(kFirst, kLeft - 8, Records::kDataBytes), kEnd);  // 8 bytes of a third
+  EXPECT_STREQ(page.said_of(kFirst, kFirst, Records::kDataBytes), kEnd);
 }
 
 TEST(SequentialPageCheck, records_are_there_and_in_their_order) {
