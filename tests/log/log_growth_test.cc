@@ -123,22 +123,30 @@ TEST(LogGrowth, the_bytes_of_a_growth_are_those_of_the_format) {
 }
 
 TEST(LogGrowth, a_growth_that_is_not_laid_out_as_one_is_refused) {
-  const auto forge = [](std::size_t field, char value, std::size_t frame_bytes) {
+  const auto forge = [](std::size_t field, char value, std::size_t frame_bytes,
+                        const std::string& why, char piece_bytes = 0) {
     FailingDevice device;
     device.set_capacity(kTight);
     make_log(&device, 1u << 20, 1, 40);
     device.overwrite(kFirst, kBlockBytes + field, std::string(1, value));
+    device.overwrite(kFirst, kBlockBytes + sizeof(FrameHeader) + offsetof(FramePiece, bytes),
+                     std::string(1, piece_bytes));
+    device.overwrite(kFirst, 2 * kBlockBytes, std::string(kBlockBytes, '\0'));  // nothing follows
     device.overwrite(kFirst, kBlockBytes + offsetof(FrameHeader, crc), std::string(4, '\0'));
     const std::vector<char> bytes = device.bytes_of(kFirst);
     const std::uint32_t crc = base::crc32c(bytes.data() + kBlockBytes, frame_bytes);
     device.overwrite(kFirst, kBlockBytes + offsetof(FrameHeader, crc),
                      std::string(reinterpret_cast<const char*>(&crc), sizeof(crc)));
     History found;
-    EXPECT_EQ(recover(&device, &found).code(), ErrorCode::kCorruption) << field;
+    const Status status = recover(&device, &found);
+    EXPECT_EQ(status.code(), ErrorCode::kCorruption) << field;
+    EXPECT_NE(status.message().find(why), std::string::npos) << field << status.message();
   };
-  forge(offsetof(FrameHeader, piece_count), 1, kBlockBytes);
-  forge(offsetof(FrameHeader, frame_bytes) + 1, 0x20, 2 * kBlockBytes);
-  forge(sizeof(FrameHeader) + 1, 0x50, kBlockBytes);  // a file longer than it is
+  const std::string here = "offset 4096 does not check out";
+  forge(offsetof(FrameHeader, piece_count), 1, kBlockBytes, here);
+  forge(offsetof(FrameHeader, piece_count), 1, kBlockBytes, here, 8);  // else a sound piece
+  forge(offsetof(FrameHeader, frame_bytes) + 1, 0x20, 2 * kBlockBytes, here);
+  forge(sizeof(FrameHeader) + 1, 0x50, kBlockBytes, "was 20480 bytes long");
 }
 
 // A run that grows a lot; what it announced, and what it committed.

@@ -388,6 +388,37 @@ TEST_F(CommitStepsTest, premises_about_records_that_a_split_purged_are_looked_at
   }
 }
 
+// In a layer nobody knows what was there between.
+TEST_F(CommitStepsTest, a_premise_about_a_record_purged_from_a_new_layer_conflicts) {
+  begin(0);
+  insert(0, "prefix__key", "x");
+  for (unsigned i = 0; i < 100; ++i) commit_put(1, "prefix__" + key_of(i), std::string(50, 'p'));
+  ASSERT_FALSE(find("prefix__key").found());
+  EXPECT_EQ(txn::verify(&ctx(0)).code(), ErrorCode::kConflict);
+  rig_.session(0).rollback();
+}
+
+// Goal: the rounds of C6 have an end. Method: a key that is absent comes and goes in each of them,
+// when another read turns out to have moved.
+TEST_F(CommitStepsTest, a_key_that_comes_and_goes_in_every_round_is_a_conflict) {
+  commit_put(0, key_of(5));
+  commit_put(0, key_of(700));
+  commit_erase(0, key_of(700));
+  begin(0);
+  EXPECT_EQ(get(0, key_of(700)), "not_found");
+  EXPECT_EQ(get(0, key_of(5)), "old");
+  put(0, "written", "x");
+  fill(1, 10, 700, 10);
+  ASSERT_TRUE(ctx(0).reads()[1].record->load_tid().is_moved());
+  const auto come_and_go = [&] {
+    commit_put(1, key_of(700));
+    commit_erase(1, key_of(700));
+  };
+  const AtSyncPoint moved("commit:read_moved", come_and_go, true);
+  expect_conflict(0, ConflictReason::kRecordChanged);
+  EXPECT_GE(moved.runs(), 8u);
+}
+
 // Else of two that read what the other writes, both would commit.
 TEST_F(CommitStepsTest, a_read_of_what_another_one_is_writing_conflicts_behind_own_locks) {
   commit_put(0, "read");
