@@ -5,6 +5,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/absence.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/hash/hash_find.h"
 #include "foedus-core/storage/hash/hash_function.h"
@@ -182,27 +183,8 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
   return unsettled(ctx, control, key);
 }
 
-// The record that a call inserted physically.
-struct Placed {
-  page::RecordHeader* record = nullptr;
-  std::uint32_t place = 0;
-};
-
-// `status`, the error of a write that was not made. Its physical insert has moved the bin's entry
-// along, and no premise says that the key is absent: that becomes a read.
-Status keep_absence(occ::TxnContext& ctx, occ::StorageControl* control, Placed placed,
-                    std::string_view key, Status status) {
-  occ::Found found;
-  do {
-    found = ctx.look_at(control, placed.record, Remember::kAbsence);
-  } while (found == occ::Found::kMoved &&
-           track_moved(ctx.pool(), control, placed.record, &placed.record, &placed.place));
-  if (found == occ::Found::kAbsent) return status;
-  return ctx.conflict(ConflictReason::kRecordChanged, control, key);
-}
-
 Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                       std::string_view key, std::string_view payload, Placed* placed) {
+                       std::string_view key, std::string_view payload, occ::Placed* placed) {
   FOEDUS_CHECK(check_sizes(control, key, payload.size()));
   const std::uint64_t hash = hash_of(key);
   const std::uint32_t room = occ::payload_room_of(payload.size());
@@ -244,11 +226,9 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
 
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                    std::string_view key, std::string_view payload) {
-  Placed placed;
-  Status status = try_write_whole(ctx, control, mode, key, payload, &placed);
-  if (status.is_ok() || placed.record == nullptr || ctx.page_set().is_empty()) [[likely]]
-    return status;
-  return keep_absence(ctx, control, placed, key, std::move(status));
+  return occ::write_placed(ctx, control, key, &track_moved, [&](occ::Placed* placed) {
+    return try_write_whole(ctx, control, mode, key, payload, placed);
+  });
 }
 
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
