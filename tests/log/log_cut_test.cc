@@ -10,15 +10,6 @@
 namespace foedus::log::testing {
 namespace {
 
-const std::string kFirst = "log-0-00000001";
-
-template <typename T>
-T load(const FailingDevice& device, const std::string& name, std::uint64_t offset) {
-  T value;
-  std::memcpy(&value, device.bytes_of(name).data() + offset, sizeof(value));
-  return value;
-}
-
 // One commit that is durable, then a crash or a close; its epoch.
 Epoch run_once(FailingDevice* device, bool close) {
   LogRun run(device);
@@ -94,12 +85,9 @@ TEST(LogCut, a_reader_gets_no_record_of_a_later_epoch_than_it_asked_for) {
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
-  const auto first = run.session(0)->commit(1, 10);
+  const auto first = run.commit_durably(run.session(0), 1, 10);
   ASSERT_OK(first);
-  ASSERT_OK(run.wait(*first));
-  const auto second = run.sessions[0]->commit(2, 10);
-  ASSERT_OK(second);
-  ASSERT_OK(run.wait(*second));
+  ASSERT_OK(run.commit_durably(run.sessions[0].get(), 2, 10));
   std::uint64_t last = 0;
   ASSERT_OK(run.log->read(run.log->segments().at(0), *first,
                           [&](std::uint32_t, std::uint64_t, const LogRecord& record) -> Status {
@@ -117,9 +105,7 @@ TEST(LogCut, a_start_writes_again_only_what_may_not_be_synced) {
       ASSERT_OK(run.open_and_start());
       TestSession* const session = run.session(0, 4u << 20);
       for (std::uint64_t i = 0; i < 20; ++i) {
-        const auto epoch = session->commit(i, 1'000'000);
-        ASSERT_OK(epoch);
-        ASSERT_OK(run.wait(*epoch));
+        ASSERT_OK(run.commit_durably(session, i, 1'000'000));
       }
       device.crash_process();
     }
@@ -295,9 +281,7 @@ TEST(LogCut, a_first_start_may_break_off) {
       }
       LogRun run(&device);
       ASSERT_OK(run.open_and_start());
-      const auto epoch = run.session(0)->commit(1, 10);
-      ASSERT_OK(epoch);
-      ASSERT_OK(run.wait(*epoch));
+      ASSERT_OK(run.commit_durably(run.session(0), 1, 10));
     }
   }
 }

@@ -14,7 +14,6 @@
 namespace foedus::log::testing {
 namespace {
 
-const std::string kFirst = "log-0-00000001";
 constexpr std::uint64_t kLargeSegment = 16u << 20;
 
 // A log that was not closed, of two loggers: frames across the end of what is read at once, and a
@@ -119,9 +118,8 @@ TEST(LogExamine, a_segment_that_is_damaged_while_the_log_runs_is_refused_by_name
   FailingDevice device;
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
-  const auto epoch = run.session(0)->commit(1, 10);
+  const auto epoch = run.commit_durably(run.session(0), 1, 10);
   ASSERT_OK(epoch);
-  ASSERT_OK(run.wait(*epoch));
   const LogSegment segment = run.log->segments().at(0);
   const auto read = [&] {
     int records = 0;
@@ -238,9 +236,7 @@ TEST(LogExamine, a_last_frame_that_lacks_a_part_of_its_table_is_cut) {
   {
     LogRun run(&device);
     ASSERT_OK(run.open_and_start());
-    const auto first = run.session(0)->commit(1, 10);
-    ASSERT_OK(first);
-    ASSERT_OK(run.wait(*first));
+    ASSERT_OK(run.commit_durably(run.session(0), 1, 10));
     Epoch last;
     for (std::uint64_t i = 0; i < 40; ++i) {
       const auto epoch = run.session(0)->commit(10 + i, 8);
@@ -251,8 +247,7 @@ TEST(LogExamine, a_last_frame_that_lacks_a_part_of_its_table_is_cut) {
     device.crash_power(FailingDevice::kDropAll);
   }
   constexpr std::uint64_t kLast = 2 * kBlockBytes;
-  FrameHeader header;
-  std::memcpy(&header, device.bytes_of(kFirst).data() + kLast, sizeof(header));
+  const auto header = load<FrameHeader>(device, kFirst, kLast);
   ASSERT_EQ(header.piece_count, 40u);
   device.overwrite(kFirst, kLast + 512, std::string(512, '\0'));
   LogRun run(&device);
@@ -271,9 +266,7 @@ TEST(LogExamine, bytes_that_share_no_more_than_the_offset_are_no_frame) {
     {
       LogRun run(&device);
       ASSERT_OK(run.open_and_start());
-      const auto epoch = run.session(0)->commit(1, 10);
-      ASSERT_OK(epoch);
-      ASSERT_OK(run.wait(*epoch));
+      ASSERT_OK(run.commit_durably(run.session(0), 1, 10));
       device.crash_power(FailingDevice::kDropAll);
     }
     FrameHeader header{};
@@ -312,14 +305,12 @@ TEST(LogExamine, the_oldest_epoch_of_a_tail_may_stand_in_a_later_frame) {
     ASSERT_OK(run.wait(*last));
     device.crash_power(FailingDevice::kDropAll);
   }
-  FrameHeader header;
-  std::memcpy(&header, device.bytes_of(kFirst).data() + kBlockBytes, sizeof(header));
+  const auto header = load<FrameHeader>(device, kFirst, kBlockBytes);
   ASSERT_GT(header.oldest_epoch, small_epoch);
   LogRun run(&device);
   ASSERT_OK(run.open());
   ASSERT_OK(run.log->make_cut_durable());
-  SegmentSeal seal;
-  std::memcpy(&seal, device.bytes_of(kFirst).data() + kSlotBytes, sizeof(seal));
+  const auto seal = load<SegmentSeal>(device, kFirst, kSlotBytes);
   EXPECT_EQ(seal.oldest_epoch, small_epoch);
 }
 

@@ -269,9 +269,8 @@ TEST(LogFailure, a_device_that_keeps_failing_stops_the_log_with_file_and_errno) 
     LogRun run(&device, 2);
     ASSERT_OK(run.open_and_start());
     TestSession* const session = run.session(0);
-    const auto first = session->commit(1, 10);
+    const auto first = run.commit_durably(session, 1, 10);
     ASSERT_OK(first);
-    ASSERT_OK(run.wait(*first));
     device.fail(kind, 0, EIO, true);
     const auto second = session->commit(2, 10);
     ASSERT_OK(second);
@@ -315,9 +314,7 @@ TEST(LogFailure, every_failure_begins_a_new_segment_and_a_success_between_them_f
     std::uint64_t segments = 1;
     for (const Call kind : {Call::kSync, Call::kWrite, Call::kWrite, Call::kSync, Call::kSync}) {
       device.fail(kind, 0, EIO);
-      const auto epoch = session->commit(segments, 100);
-      ASSERT_OK(epoch);
-      ASSERT_OK(run.wait(*epoch));
+      ASSERT_OK(run.commit_durably(session, segments, 100));
       ++segments;
       EXPECT_TRUE(device.exists(segment_name(0, static_cast<std::uint32_t>(segments))));
       EXPECT_EQ(run.log->segments().size(), segments);
@@ -342,9 +339,7 @@ TEST(LogFailure, the_successor_of_a_segment_that_failed_at_once_knows_its_mark) 
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
   device.fail(Call::kSync, 0, EIO);
-  const auto epoch = run.session(0)->commit(1, 10);
-  ASSERT_OK(epoch);
-  ASSERT_OK(run.wait(*epoch));
+  ASSERT_OK(run.commit_durably(run.session(0), 1, 10));
   std::uint64_t marks[2];
   for (std::uint32_t i = 0; i < 2; ++i) {
     const std::vector<char> bytes = device.bytes_of(segment_name(0, i + 2));

@@ -12,8 +12,6 @@
 namespace foedus::log::testing {
 namespace {
 
-const std::string kFirst = "log-0-00000001";
-const std::string kSecond = "log-0-00000002";
 constexpr std::uint64_t kLastFrame = 2 * kBlockBytes;  // of a log with two commits
 
 template <typename T>
@@ -47,9 +45,7 @@ void make_log(FailingDevice* device, bool close, std::uint64_t commits = 2,
   ASSERT_OK(run.open_and_start());
   TestSession* const session = run.session(0, 8u << 20);
   for (std::uint64_t i = 0; i < commits; ++i) {
-    const auto epoch = session->commit(i, bytes);
-    ASSERT_OK(epoch);
-    ASSERT_OK(run.wait(*epoch));
+    ASSERT_OK(run.commit_durably(session, i, bytes));
   }
   if (close) {
     ASSERT_OK(run.close());
@@ -113,8 +109,7 @@ TEST(LogForged, a_frame_that_is_not_laid_out_as_it_says_is_refused) {
 
   FailingDevice direct;
   make_log(&direct, true, 1, 3'900);
-  FrameHeader header;
-  std::memcpy(&header, direct.bytes_of(kFirst).data() + kBlockBytes, sizeof(header));
+  const auto header = load<FrameHeader>(direct, kFirst, kBlockBytes);
   ASSERT_EQ(header.layout, FrameLayout::kDirect);
   poke(&direct, kFirst, kBlockBytes + offsetof(FrameHeader, piece_count), std::uint16_t{0});
   reseal(&direct, kFirst, kBlockBytes, header.frame_bytes, offsetof(FrameHeader, crc));
@@ -285,9 +280,7 @@ TEST(LogForged, frames_up_to_the_anchor_of_the_savepoint_must_be_there) {
     ASSERT_OK(run.open_and_start());
     for (std::uint32_t soc = 0; soc < 2; ++soc) run.session(soc);
     for (std::uint64_t i = 0; i < 6; ++i) {
-      const auto epoch = run.sessions[i == 0 ? 1 : 0]->commit(i, 16'000);
-      ASSERT_OK(epoch);
-      ASSERT_OK(run.wait(*epoch));
+      ASSERT_OK(run.commit_durably(run.sessions[i == 0 ? 1 : 0].get(), i, 16'000));
     }
     ASSERT_TRUE(device.exists(kSecond));
     ASSERT_FALSE(device.exists("log-1-00000002"));

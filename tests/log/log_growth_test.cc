@@ -15,7 +15,6 @@
 namespace foedus::log::testing {
 namespace {
 
-const std::string kFirst = "log-0-00000001";
 constexpr std::uint64_t kTight = 600u << 10;  // less than a piece of the segments here
 
 FrameHeader frame_at(const std::vector<char>& bytes, std::uint64_t offset) {
@@ -249,9 +248,7 @@ TEST(LogGrowth, a_piece_is_added_with_a_sync_that_is_needed_anyway) {
   TestSession* const session = run.session(0, 4u << 20);
   for (std::uint64_t i = 0; i < 14; ++i) {
     const std::uint64_t before = device.calls(Call::kSync);
-    const auto epoch = session->commit(i, 1'000'000);
-    ASSERT_OK(epoch);
-    ASSERT_OK(run.wait(*epoch));
+    ASSERT_OK(run.commit_durably(session, i, 1'000'000));
     EXPECT_EQ(device.calls(Call::kSync) - before, 1u) << i;
     if (i != 0) continue;
     EXPECT_EQ(device.bytes_of(kFirst).size(), (4u << 20) + kBlockBytes);
@@ -305,9 +302,7 @@ TEST(LogGrowth, a_segment_is_cut_only_behind_a_seal_that_is_synced) {
   LogRun run(&device);
   ASSERT_OK(run.open_and_start());
   EXPECT_EQ(cuts, 1);
-  const auto epoch = run.session(0)->commit(1, 40);
-  ASSERT_OK(epoch);
-  ASSERT_OK(run.wait(*epoch));
+  ASSERT_OK(run.commit_durably(run.session(0), 1, 40));
   ASSERT_OK(run.close());
   EXPECT_EQ(cuts, 2);
 }

@@ -45,6 +45,18 @@ inline std::string payload_of(std::uint64_t value, std::size_t bytes) {
   return payload;
 }
 
+// The first segments of the first logger.
+inline const std::string kFirst = "log-0-00000001";
+inline const std::string kSecond = "log-0-00000002";
+
+// What stands in a file.
+template <typename T>
+T load(const FailingDevice& device, const std::string& name, std::uint64_t offset) {
+  T value;
+  std::memcpy(&value, device.bytes_of(name).data() + offset, sizeof(value));
+  return value;
+}
+
 class RingMemory {
  public:
   explicit RingMemory(std::size_t bytes)
@@ -168,6 +180,13 @@ class LogRun {
   }
   Status wait(Epoch epoch, std::uint64_t timeout_us = 10'000'000) {
     return log->durability().wait(epoch, timeout_us);
+  }
+  // One record, which is durable then.
+  Result<Epoch> commit_durably(TestSession* session, std::uint64_t value,
+                               std::size_t payload_bytes) {
+    FOEDUS_TRY(const Epoch epoch, session->commit(value, payload_bytes));
+    FOEDUS_CHECK(wait(epoch));
+    return epoch;
   }
   Status close() {
     for (const auto& session : sessions) FOEDUS_CHECK(session->detach());
