@@ -235,21 +235,25 @@ TEST_F(MasstreeInstallTest, AnInteriorPageThatMovesBehindTheLookIsLookedForAtIts
 }
 
 // Goal: an error in what a page became before its parent knows is made up for like any other.
-// Method: rows of both halves of a page that splits are to get new names. Rows that are gone see to
-// it that a page of the new snapshot begins in the second half: there is an error of it alone.
-TEST_F(MasstreeInstallTest, ATwinThatCannotBeReadForIsMadeUpFor) {
+// Method: rows of both halves of a page that splits are to get new names. In the second form rows
+// are gone, so that a page of the new snapshot begins in the second half: only that one fails.
+class MasstreeTwinTest : public MasstreeInstallTest, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(MasstreeTwinTest, ATwinThatCannotBeReadForIsMadeUpFor) {
+  const unsigned gone = GetParam() ? 28 : 0;
+  const std::string split_key = key_of(GetParam() ? 40 : 2);
   for (unsigned i = 0; i < 100; ++i) put(key_of(i), std::string(i % 4 == 0 ? 9'000 : 100, 'p'));
   all_.glean();
   for (unsigned i = 1; i < 100; i += 4) put(key_of(i), "hot");
-  for (unsigned i = 1; i < 28; i += 4) erase(key_of(i));
+  for (unsigned i = 1; i < gone; i += 4) erase(key_of(i));
   all_.compose_anew();
-  for (unsigned i = 29; i < 100; i += 4) put(key_of(i), "hotter");
+  for (unsigned i = gone + 1; i < 100; i += 4) put(key_of(i), "hotter");
   {
     const AtSyncPoint split("masstree:split_done", [&] {
       EXPECT_GT(MasstreeContents(&all_).moved_pages, 0u);
       EXPECT_GT(all_.install_with_errors(ErrorCode::kIoError), 1u);
     });
-    for (unsigned i = 0; i < 60; ++i) put(key_of(40) + "." + std::to_string(i), payload_of(i), 1);
+    for (unsigned i = 0; i < 60; ++i) put(split_key + "." + std::to_string(i), payload_of(i), 1);
     EXPECT_EQ(split.runs(), 1u);
   }
   all_.check_leads();
@@ -257,6 +261,8 @@ TEST_F(MasstreeInstallTest, ATwinThatCannotBeReadForIsMadeUpFor) {
   glean_and_check();
   EXPECT_EQ(volatile_pages(), 0u);
 }
+
+INSTANTIATE_TEST_SUITE_P(OfTheSecondAlone, MasstreeTwinTest, ::testing::Bool());
 
 }  // namespace
 }  // namespace foedus::storage::masstree
