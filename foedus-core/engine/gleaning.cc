@@ -459,15 +459,18 @@ void Gleaning::take_recovered(const snapshot::Manifest& manifest) {
 
 // One that is not the newest stands in nobody's way: who reads it has it in memory, and its files
 // stay until it is not kept any more. The operator may copy it while that is so.
-void Gleaning::name_damaged(page::SnapshotNumber number) {
-  if (damaged_.contains(number)) return;
-  const Status status = snapshot::read_manifest(engine_->device(), number).status();
-  if (status.code() != ErrorCode::kCorruption && status.code() != ErrorCode::kWrongVersion) return;
+Status Gleaning::name_damaged(page::SnapshotNumber number) {
+  if (damaged_.contains(number)) return {};
+  Status status = snapshot::read_manifest(engine_->device(), number).status();
+  const bool is_damaged =
+      status.code() == ErrorCode::kCorruption || status.code() == ErrorCode::kWrongVersion;
+  if (!is_damaged) return status;
   damaged_.insert(number);
   base::trying([&] {
     engine_->say(LogLevel::kWarning,
                  "an old snapshot is lost when the database is closed: " + status.message());
   });
+  return {};
 }
 
 Status Gleaning::remove_superseded() {
@@ -478,8 +481,9 @@ Status Gleaning::remove_superseded() {
   const page::SnapshotNumber oldest = oldest_needed();
   std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(keep),
                [oldest](page::SnapshotNumber number) { return number >= oldest; });
-  for (const page::SnapshotNumber number : keep) {
-    if (!numbers.empty() && number != numbers.back()) name_damaged(number);
+  for (const page::SnapshotNumber number : numbers) {
+    const bool is_kept = std::find(keep.begin(), keep.end(), number) != keep.end();
+    if (is_kept && number != numbers.back()) FOEDUS_CHECK(name_damaged(number));
   }
   return snapshot::remove_unneeded(engine_->device(), keep, files_.get(), cache_.get());
 }

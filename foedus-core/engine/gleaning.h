@@ -115,7 +115,7 @@ class Gleaning final : public base::Task {
   void stamp_removal();
   Status wait_and_remove();
   Status remove_if_unread();
-  void name_damaged(page::SnapshotNumber number);
+  Status name_damaged(page::SnapshotNumber number);
   void set_manifest(snapshot::Manifest manifest);
   void publish(const snapshot::Manifest& manifest);
   void sample_pages(GleanOrder* order);

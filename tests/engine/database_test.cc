@@ -332,8 +332,9 @@ TEST(DatabaseTest, a_database_that_was_moved_from_is_closed) {
   TestDirectory directory;
   Database from = must(Database::open(small_options(directory.path())));
   const Masstree tree = must(from.open_masstree("tree"));
-  Session session = must(from.new_session());
+  Session early = must(from.new_session());
   Database to = std::move(from);
+  Session session = std::move(early);  // which goes before the database
   const auto nothing = [](Txn&) { return Status(); };
   EXPECT_EQ(from.transact(nothing).code(), ErrorCode::kClosed);
   EXPECT_EQ(from.snapshot(nothing).code(), ErrorCode::kClosed);

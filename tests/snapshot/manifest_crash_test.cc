@@ -298,15 +298,25 @@ TEST(Leftovers, only_what_no_manifest_lists_is_one) {
   EXPECT_EQ(device.changing_calls(), before);
 }
 
-// Goal: while it is not known what a manifest needs, nothing is removed.
-TEST(Leftovers, beside_a_damaged_manifest_nothing_is_removed) {
+// Goal: while it is not known what a manifest needs, nothing is removed that it may need: where the
+// newest one is damaged nothing at all, beside an older one nothing of its snapshot or before.
+TEST(Leftovers, beside_a_damaged_manifest_nothing_is_removed_that_it_may_need) {
   FailingDevice device;
-  for (std::uint32_t number = 1; number <= 2; ++number) ASSERT_OK(make_snapshot(&device, number));
-  ASSERT_OK(write_file(&device, 3, 0, 1));
+  for (std::uint32_t number = 1; number <= 3; ++number) {
+    ASSERT_OK(write_file(&device, number, 5, 1));
+    ASSERT_OK(make_snapshot(&device, number));
+  }
   const std::size_t names = device.names().size();
-  device.flip_bit("manifest-00000001", 60, 0);
+  device.flip_bit("manifest-00000003", 60, 0);
   EXPECT_EQ(remove_leftovers(&device).code(), ErrorCode::kCorruption);
   EXPECT_EQ(device.names().size(), names);
+  device.flip_bit("manifest-00000003", 60, 0);
+  device.flip_bit("manifest-00000002", 60, 0);
+  const auto leftovers = find_leftovers(&device);
+  ASSERT_OK(leftovers);
+  EXPECT_EQ(*leftovers, std::vector<std::string>{"snapshot-00000003-5"});
+  ASSERT_OK(remove_leftovers(&device));
+  EXPECT_EQ(device.names().size(), names - 1);
 }
 
 }  // namespace

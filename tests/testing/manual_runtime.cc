@@ -48,8 +48,9 @@ void ManualRuntime::step_entry(std::size_t index) {
   const std::size_t after = index_of(task);  // others may have come and gone meanwhile
   Entry& entry = entries_[after];
   entry.is_running = false;
-  const bool never = rest_us > base::Task::kUntilNotified - now_us_;
-  entry.due_us = entry.notified ? now_us_ : never ? base::Task::kUntilNotified : now_us_ + rest_us;
+  const std::uint64_t now = now_us_;
+  const bool never = rest_us > base::Task::kUntilNotified - now;
+  entry.due_us = entry.notified ? now : never ? base::Task::kUntilNotified : now + rest_us;
 }
 
 void ManualRuntime::step(base::Task* task) {
@@ -78,7 +79,7 @@ bool ManualRuntime::step_one(std::uint64_t until_us) {
 void ManualRuntime::run_for(std::uint64_t microseconds) {
   const std::uint64_t end_us = now_us_ + microseconds;
   while (now_us_ <= end_us && step_one(end_us)) now_us_ += 1;  // a step takes time
-  now_us_ = std::max(now_us_, end_us);
+  now_us_ = std::max(now_us_.load(), end_us);
 }
 
 void ManualRuntime::run_due(std::uint64_t steps_max) {
@@ -92,7 +93,7 @@ bool ManualRuntime::wait(base::WaitPoint*, std::uint64_t timeout_us, base::Ready
   while (!ready()) {
     if (now_us_ >= end_us || !step_one(end_us)) {
       FOEDUS_INVARIANT(has_limit, "a wait without a limit will never end");
-      now_us_ = std::max(now_us_, end_us);
+      now_us_ = std::max(now_us_.load(), end_us);
       return ready();
     }
     now_us_ += 1;

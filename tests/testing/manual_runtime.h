@@ -3,6 +3,7 @@
 // when somebody waits, in an order that the seed decides. Several waits may be nested (a task that
 // waits inside its step is not stepped again until it returns).
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -56,7 +57,8 @@ class ManualRuntime : public base::Runtime {
   std::string starved_;  // a name; empty: none
   std::vector<Entry> entries_;
   std::vector<std::size_t> due_;  // of step_one(); has room for all: only start() allocates
-  std::uint64_t now_us_ = 1'000'000;
+  // Sessions of other threads ask while one thread steps tasks.
+  std::atomic<std::uint64_t> now_us_ = 1'000'000;
   std::uint64_t step_count_ = 0;
   std::uint64_t patience_us_ = 3'600'000'000;
 };
