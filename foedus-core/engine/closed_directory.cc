@@ -8,6 +8,7 @@
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/log.h"
+#include "foedus-core/snapshot/snapshot_format.h"
 
 namespace foedus::engine {
 
@@ -129,33 +130,40 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
   CatalogReader reader(previous);
   for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
     const std::uint32_t soc = log.found_segment(i).soc;
-    FOEDUS_CHECK(log.read_segment(
-        i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) {
+    FOEDUS_CHECK(
+        log.read_segment(i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) {
           return reader.read(record, soc);
         }));
   }
   return reader.finish();
 }
 
-Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device,
-                                                               Epoch removed) {
+Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device) {
   Result<snapshot::Manifest> found = snapshot::read_newest_manifest(device);
-  std::optional<snapshot::Manifest> manifest;
-  if (found.is_ok()) {
-    manifest = std::move(found).value();
-  } else if (found.code() != ErrorCode::kNotFound) {
-    return found.status();
+  if (found.is_ok()) return std::optional(std::move(found).value());
+  if (found.code() != ErrorCode::kNotFound) return found.status();
+  return std::optional<snapshot::Manifest>();
+}
+
+Status check_together(const device::Device& device, const log::Log& log,
+                      const std::optional<snapshot::Manifest>& newest) {
+  const Epoch covered = newest.has_value() ? newest->covered : Epoch();
+  const Epoch removed = log.removed_epoch_found();
+  std::string what;
+  if (newest.has_value() && log.was_missing()) {
+    what = snapshot::manifest_name(newest->number) +
+           " is there, but savepoint and segments are missing, and with them what was committed " +
+           "behind epoch " + std::to_string(covered.number());
+  } else if (removed > covered) {
+    what = "a manifest is missing: segments of epochs up to " + std::to_string(removed.number()) +
+           " were removed because a snapshot covered them, and " +
+           (newest.has_value() ? "the newest one that is left covers epochs up to " +
+                                     std::to_string(covered.number())
+                               : std::string("there is none"));
   }
-  const Epoch covered = manifest.has_value() ? manifest->covered : Epoch();
-  if (removed <= covered) return manifest;
-  return Status::error(
-      ErrorCode::kCorruption,
-      device->path() + ": a manifest is missing: segments of epochs up to " +
-          std::to_string(removed.number()) + " were removed because a snapshot covered them, and " +
-          (manifest.has_value() ? "the newest one that is left covers epochs up to " +
-                                      std::to_string(covered.number())
-                                : std::string("there is none")) +
-          "; restore the directory from a copy");
+  if (what.empty()) return {};
+  return Status::error(ErrorCode::kCorruption,
+                       device.path() + ": " + what + "; restore the directory from a copy");
 }
 
 GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous) {
@@ -190,7 +198,8 @@ Status ClosedDirectory::read(const std::string& dir, std::uint32_t socs, LogSink
   FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.socs = topology_->socs()},
                                   std::move(sink)));
   FOEDUS_CHECK(log_->make_cut_durable());  // E13
-  FOEDUS_TRY(manifest_, find_newest_manifest(device_.get(), log_->removed_epoch_found()));
+  FOEDUS_TRY(manifest_, find_newest_manifest(device_.get()));
+  FOEDUS_CHECK(check_together(*device_, *log_, manifest_));
   if (segment_count() == 0 && !manifest_.has_value()) {
     return Status::error(ErrorCode::kNotFound, dir + " holds no log");
   }

@@ -103,7 +103,8 @@ Status Engine::open_log() {
     FOEDUS_TRY(log_, log::Log::open(device_, runtime_, log_options, options_.log_sink));
     durability_ = &log_->durability();
     first = std::max(first, log_->first_new_epoch());
-    FOEDUS_TRY(manifest, find_newest_manifest(device_, log_->removed_epoch_found()));
+    FOEDUS_TRY(manifest, find_newest_manifest(device_));
+    FOEDUS_CHECK(check_together(*device_, *log_, manifest));
     if (manifest.has_value()) first = std::max(first, manifest->newest_seen.next());
     if (first > kFirstEpochMax) {
       return Status::error(ErrorCode::kCorruption,
@@ -111,7 +112,7 @@ Status Engine::open_log() {
                                " in its log or manifest, and there are few beyond it");
     }
   } else {
-    FOEDUS_CHECK(refuse_logs(device_));
+    FOEDUS_CHECK(refuse_files(device_));
     no_waits_ = std::make_unique<internal::DurabilityWaits>(runtime_, true);
     durability_ = no_waits_.get();
   }

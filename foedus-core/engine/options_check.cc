@@ -4,7 +4,10 @@
 #include <bit>
 #include <string>
 
+#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/savepoint.h"
 #include "foedus-core/numa/topology.h"
+#include "foedus-core/snapshot/snapshot_format.h"
 
 namespace foedus::engine {
 
@@ -86,18 +89,22 @@ Status fill_in_glean(Options* options) {
     return Status::error(ErrorCode::kInvalidArgument,
                          "glean.cache_bytes (" + std::to_string(glean.cache_bytes) +
                              ") and glean.memory_bytes (" + std::to_string(glean.memory_bytes) +
-                             ") leave less than a quarter of memory_bytes (" +
-                             std::to_string(all) + ") to volatile pages and log buffers");
+                             ") leave less than a quarter of memory_bytes (" + std::to_string(all) +
+                             ") to volatile pages and log buffers");
   }
   return {};
 }
 
-Status refuse_logs(device::Device* device) {
+Status refuse_files(device::Device* device) {
   FOEDUS_TRY(const auto names, device->list());
   for (const std::string& name : names) {
-    if (name != "savepoint" && !name.starts_with("log-")) continue;
-    return Status::error(ErrorCode::kInvalidArgument,
-                         device->path() + " has logs; Logging::kNone would ignore them");
+    if (name != log::kSavepointName && !log::parse_segment_name(name).has_value() &&
+        !snapshot::parse_manifest_name(name).has_value()) {
+      continue;
+    }
+    return Status::error(
+        ErrorCode::kInvalidArgument,
+        device->path() + " has logs or snapshots (" + name + "); Logging::kNone would ignore them");
   }
   return {};
 }

@@ -17,7 +17,7 @@ Status fill_in_glean(Options* options);
 // Half of the physical memory.
 std::uint64_t default_memory_bytes();
 
-// kInvalidArgument if the directory has logs: without logging they would be ignored.
-Status refuse_logs(device::Device* device);
+// kInvalidArgument if the directory has a log or snapshots: without logging they would be ignored.
+Status refuse_files(device::Device* device);
 
 }  // namespace foedus::engine

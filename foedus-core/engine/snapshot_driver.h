@@ -49,7 +49,7 @@ struct GleanOrder {
   std::vector<OpenSegment> segments;
   // Those that exist at the end of `covered`, ascending by id (E14).
   std::vector<storage_meta::StorageMeta> storages;
-  page::StorageId next_storage_id{};             // above all that were ever given
+  page::StorageId next_storage_id{};  // above all that were ever given
   // What changed where, by storage (same places), as far as anything is known; may be empty.
   std::vector<std::vector<occ::PageSample>> samples;
   const snapshot::Manifest* previous = nullptr;  // null: there is none
@@ -97,18 +97,20 @@ std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
 // ---- what is in a log that nobody writes to -----------------------------------------------------
 
 struct FoundCatalog {
-  std::vector<storage_meta::StorageMeta> storages;  // E14, ascending by id
-  page::StorageId next_storage_id{};                // above all that were ever given
+  std::vector<storage_meta::StorageMeta> storages;    // E14, ascending by id
+  page::StorageId next_storage_id{};                  // above all that were ever given
   std::vector<std::vector<occ::PageSample>> samples;  // of the log's records, by storage
 };
 
 // `previous`: null: there is no snapshot.
 Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous);
 
-// Null: there is no snapshot yet. `removed`: that of the log, whose segments up to it may be gone.
-// kCorruption: no snapshot covers it, so a manifest is missing.
-Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device,
-                                                               Epoch removed = Epoch());
+// Null: there is no snapshot yet.
+Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device);
+// kCorruption: the log or a manifest is missing. Segments are removed once a snapshot covers them,
+// and a log has its savepoint before anything is committed that a snapshot could hold.
+Status check_together(const device::Device& device, const log::Log& log,
+                      const std::optional<snapshot::Manifest>& newest);
 
 // An order for all that `log` was found to hold; storages and memory are left to the caller.
 // REQUIRES: Log::make_cut_durable() was successful (E13).

@@ -72,6 +72,7 @@ Epoch Log::removed_epoch_found() const {
 }
 Epoch Log::durable_epoch_found() const { return directory_->found().cut; }
 Epoch Log::first_new_epoch() const { return directory_->found().newest_seen.next(); }
+bool Log::was_missing() const { return directory_->found().is_fresh; }
 bool Log::was_closed_cleanly() const {
   const FoundLog& found = directory_->found();
   return found.is_fresh || (found.savepoint.flags & kClosedCleanly) != 0;

@@ -1,5 +1,6 @@
 // ctest-labels: crash
 // The public interface: open and close, catalog, transact(), limits and errors.
+#include <filesystem>
 #include <stdexcept>
 #include <thread>
 
@@ -295,13 +296,54 @@ TEST(DatabaseTest, a_conflict_at_commit_is_not_taken_for_a_success) {
   EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
 }
 
-TEST(DatabaseTest, logs_are_not_ignored) {
-  TestDirectory directory;
-  Options options = small_options(directory.path());
-  must(must(Database::open(options)).close());
-  options.logging = Logging::kNone;
+// Moves the files of one directory whose names begin with `prefix` to another one.
+void move_files(const TestDirectory& from, const TestDirectory& to, const std::string& prefix) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(from.path())) {
+    names.push_back(entry.path().filename());
+  }
+  for (const std::string& name : names) {
+    if (!name.starts_with(prefix)) continue;
+    std::filesystem::rename(from.path() + "/" + name, to.path() + "/" + name);
+  }
+}
+
+void expect_corrupt(const Options& options, const std::string& what) {
   const auto opened = Database::open(options);
-  EXPECT_EQ(opened.code(), ErrorCode::kInvalidArgument) << opened.status().message();
+  EXPECT_EQ(opened.code(), ErrorCode::kCorruption);
+  EXPECT_NE(opened.status().message().find(what), std::string::npos) << opened.status().message();
+}
+
+// Goal: data that is there is not passed over. Method: a directory is opened without logging, and
+// without its log, and without its snapshots; each time it is refused, and stays as it is.
+TEST(DatabaseTest, logs_and_snapshots_are_not_ignored) {
+  TestDirectory directory;
+  const TestDirectory other;
+  Options options = small_options(directory.path());
+  for (int life = 0; life < 2; ++life) {
+    Database db = must(Database::open(options));
+    const Masstree tree = must(db.open_masstree("tree"));
+    must(db.transact([&](Txn& txn) { return txn.put(tree, "key", "row"); }));
+    must(db.glean());
+    must(db.close());
+  }
+  Options none = options;
+  none.logging = Logging::kNone;
+  EXPECT_EQ(Database::open(none).code(), ErrorCode::kInvalidArgument);
+
+  move_files(directory, other, "savepoint");
+  move_files(directory, other, "log-");
+  expect_corrupt(options, "savepoint and segments are missing");
+  EXPECT_EQ(Database::open(none).code(), ErrorCode::kInvalidArgument);
+  move_files(other, directory, "");
+
+  move_files(directory, other, "manifest-");
+  expect_corrupt(options, "a manifest is missing");
+  move_files(other, directory, "");
+
+  Database db = must(Database::open(options));
+  const Masstree tree = must(db.open_masstree("tree"));
+  EXPECT_EQ(must(db.transact([&](Txn& txn) { return txn.get(tree, "key"); })), "row");
 }
 
 TEST(DatabaseTest, threads_come_and_go_around_close) {

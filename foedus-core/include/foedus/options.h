@@ -30,7 +30,7 @@ enum class Facility : std::uint8_t {
 enum class Logging : std::uint8_t {
   kFiles,  // commits become durable in log files; the only setting that survives a crash
   kNone,   // nothing is written; every commit is "durable" at once; the directory is refused if it
-           // has logs. For measurements.
+           // has logs or snapshots. For measurements.
 };
 
 // What Database::open() waits for.
