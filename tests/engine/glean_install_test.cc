@@ -93,6 +93,27 @@ TEST_F(GleanInstallTest, an_error_of_a_read_is_told_and_the_next_glean_installs)
   EXPECT_GT(failures, 3u);
 }
 
+// Goal: what became durable while a snapshot was made is in no snapshot, and keeps its log. Method:
+// it fills segments, so that there are some that could go, then power fails.
+TEST_F(GleanInstallTest, what_is_committed_while_a_snapshot_is_made_keeps_its_log) {
+  FailingDevice device;
+  {
+    Life life(&device, 5);
+    must(life.open(1));
+    write(&life, 60);
+    at("gleaning:manifest_durable", [&] {
+      write(&life, 3000);
+      EXPECT_TRUE(device.exists("log-0-00000002"));
+    });
+    must(life.glean());
+    ASSERT_FALSE(action);
+    device.crash_power(FailingDevice::kDropAll);
+  }
+  Life life(&device, 6);
+  must(life.open(1));
+  EXPECT_EQ(difference_now(&life), "");
+}
+
 TEST_F(GleanInstallTest, a_storage_that_goes_before_its_pages_are_installed_is_passed_over) {
   FailingDevice device;
   {
