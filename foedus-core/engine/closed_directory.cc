@@ -162,8 +162,7 @@ Status check_together(const device::Device& device, const log::Log& log,
                                : std::string("there is none"));
   }
   if (what.empty()) return {};
-  return Status::error(ErrorCode::kCorruption,
-                       device.path() + ": " + what + "; restore the directory from a copy");
+  return Status::error(ErrorCode::kCorruption, device.path() + ": " + what);
 }
 
 GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous) {
