@@ -1,5 +1,7 @@
 #include "tools/foedus_cli/finding.h"
 
+#include <ostream>
+
 #include "tools/foedus_cli/preview.h"
 
 namespace foedus::cli {
@@ -16,6 +18,16 @@ void Findings::add(Finding finding) {
   (finding.is_warning ? warnings_ : problems_) += 1;
   if (each_) each_(finding);
   if (kept_.size() < kKeptMax) kept_.push_back(std::move(finding));
+}
+
+void Findings::print(std::ostream* out, Which which) const {
+  std::uint64_t others = problems_ + (which == Which::kAll ? warnings_ : 0);
+  for (const Finding& finding : kept_) {
+    if (which == Which::kProblems && finding.is_warning) continue;
+    *out << line_of(finding) << '\n';
+    --others;
+  }
+  if (others != 0) *out << "and " << count_of(others, "finding") << " more\n";
 }
 
 }  // namespace foedus::cli

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ class Findings {
   std::uint64_t problems() const { return problems_; }
   std::uint64_t warnings() const { return warnings_; }
   const std::vector<Finding>& kept() const { return kept_; }
+  // A line for each that is kept, and one that counts the others.
+  enum class Which : std::uint8_t { kAll, kProblems };
+  void print(std::ostream* out, Which which = Which::kAll) const;
 
  private:
   std::function<void(const Finding&)> each_;

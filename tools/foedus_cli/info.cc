@@ -139,9 +139,7 @@ void write_storages(const Info& info, std::ostream* out) {
 
 void write_text(const Command& command, const Info& info, const Findings& findings,
                 std::ostream* out) {
-  for (const Finding& finding : findings.kept()) {
-    if (!finding.is_warning) *out << line_of(finding) << '\n';
-  }
+  findings.print(out, Findings::Which::kProblems);
   *out << "database in " << command.dir << ", "
        << (info.was_closed_cleanly() ? "closed cleanly" : "not closed cleanly") << '\n'
        << "formats: log " << log::kLogFormatVersion << ", snapshots "

@@ -227,7 +227,7 @@ void LogLines::end(const Findings& findings) {
     put(&json_, findings);
     json_.end_object();
   } else {
-    for (const Finding& finding : findings.kept()) out_ << line_of(finding) << '\n';
+    findings.print(&out_);
   }
 }
 

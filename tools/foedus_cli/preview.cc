@@ -9,7 +9,7 @@ std::string preview(std::string_view bytes, std::size_t bytes_max) {
   std::string shown;
   for (const char c : bytes.substr(0, bytes_max)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7f || c == '\\') {
+    if (byte < 0x20 || byte >= 0x7f || c == '\\' || c == '"') {
       shown += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
     } else {
       shown += c;

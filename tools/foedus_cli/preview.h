@@ -10,7 +10,8 @@
 
 namespace foedus::cli {
 
-// Printable ASCII as it is, other bytes as \xNN; at most `bytes_max` bytes of it, then "…".
+// Printable ASCII as it is but for " and \, which become \xNN as other bytes do; at most
+// `bytes_max` bytes of it, then "…".
 std::string preview(std::string_view bytes, std::size_t bytes_max = 64);
 
 // "array", "hash", "masstree", "sequential"

@@ -65,7 +65,7 @@ void write_json(const Command& command, const std::vector<snapshot::Manifest>& m
 
 void write_text(const std::vector<snapshot::Manifest>& manifests, const Findings& findings,
                 std::ostream* out) {
-  for (const Finding& finding : findings.kept()) *out << line_of(finding) << '\n';
+  findings.print(out);
   for (const snapshot::Manifest& manifest : manifests) {
     const Sizes sizes = sizes_of(manifest);
     *out << "snapshot " << static_cast<std::uint32_t>(manifest.number) << ": epochs up to "

@@ -47,7 +47,8 @@ TEST_F(CommandsTest, info_says_what_is_in_the_snapshot_and_what_is_not) {
   EXPECT_TRUE(answer.says("closed cleanly")) << answer.out;
   EXPECT_TRUE(answer.says("in no snapshot yet: 0 records, 0 bytes of log")) << answer.out;
   EXPECT_TRUE(answer.says("storage 1 \"tree\": masstree; 600 records")) << answer.out;
-  EXPECT_TRUE(answer.says("storage 5 \"empty \"one\"\\xff\": masstree; 0 records")) << answer.out;
+  EXPECT_TRUE(answer.says("storage 5 \"empty \\x22one\\x22\\xff\": masstree; 0 records"))
+      << answer.out;
   {
     Database db = testing::must(Database::open(testing::small_options(dir())));
     const Masstree late = testing::must(db.open_masstree("late"));
