@@ -178,8 +178,7 @@ Status Logger::write_all(std::uint64_t published) {
       scanned_ = std::max(scanned_, published);
       return status;
     }
-    const bool is_poisoned = segment_ != nullptr && segment_->is_poisoned();
-    if (status.code() == ErrorCode::kOutOfSpace && !is_poisoned) return status;
+    if (status.code() == ErrorCode::kOutOfSpace) return status;  // L24
     if (++failures_ > kMoreSegments) return status;  // L23
     say(LogLevel::kWarning, "log: begins a new segment: " + status.message());
   }

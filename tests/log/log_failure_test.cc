@@ -47,6 +47,7 @@ TEST(LogFailure, a_full_device_stops_durability_and_goes_on_when_there_is_room) 
     EXPECT_FALSE(was_called);
 
     device.set_capacity(100u << 20);
+    device.fail(Call::kSync, 0, EIO);  // is the first one: lack of room was none
     run.runtime.run_for(1'000'000);
     EXPECT_TRUE(was_called);
     for (int i = 0; i < 200; ++i) ASSERT_OK(session->commit(value++, 2'000));
