@@ -98,8 +98,10 @@ std::uint64_t EpochClock::look_at_pin(SessionEpochs* words) const {
   std::uint64_t pin = words->pin.load_acquire();
   const std::uint64_t epoch = epoch_of_pin(pin);
   if (pin == epoch) [[likely]] return epoch;
-  // order: relaxed, behind the acquire: of this time that it was lent, or a later one.
-  if (runtime_->now_us() - words->lent_us.load_relaxed() <= kLentUsMax) return epoch;
+  // order: relaxed, behind the acquire: of this time that it was lent, or a later one. It comes
+  // before now, and so is never after it.
+  const std::uint64_t lent_us = words->lent_us.load_relaxed();
+  if (runtime_->now_us() - lent_us <= kLentUsMax) return epoch;
   // Else the session was faster; what it has pinned now is no older.
   return words->pin.compare_exchange_acq_rel(pin, 0) ? 0 : epoch;
 }

@@ -1,14 +1,14 @@
 #include "foedus-core/storage/masstree/masstree_row.h"
 
-#include <cstring>
-
+#include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/masstree/masstree_find.h"
 
 namespace foedus::storage::masstree {
 
-// Nothing writes to a page of a snapshot: the search functions are those of volatile pages.
+// Nobody changes a page of a snapshot, hints aside (P18), which nobody follows here: the search
+// functions are those of volatile pages.
 template <typename Place>
 Status ColdLayer::read(page::SnapshotPageId id, const Place& place, Copy* copy) {
   const occ::ColdReads reads(&cold_pages_);
@@ -16,7 +16,7 @@ Status ColdLayer::read(page::SnapshotPageId id, const Place& place, Copy* copy) 
   const page::PageHeader* const found = cold_pages_.page(id, &status);
   if (found == nullptr) return status;
   if (!place.is_of(*found)) return occ::not_that_page(id);
-  std::memcpy(copy->bytes, static_cast<const void*>(found), page::kPageBytes);
+  base::racy_read(copy->bytes, found, page::kPageBytes);
   return {};
 }
 
