@@ -185,9 +185,12 @@ Result<std::vector<page::SnapshotNumber>> snapshots_to_keep(device::Device* devi
   std::vector<page::SnapshotNumber> keep;
   Epoch before;
   for (auto number = numbers.rbegin(); number != numbers.rend() && keep.size() < count; ++number) {
-    FOEDUS_TRY(const snapshot::Manifest manifest, snapshot::read_manifest(device, *number));
-    if (!keep.empty() && manifest.covered == before) continue;
-    before = manifest.covered;
+    const Result<snapshot::Manifest> manifest = snapshot::read_manifest(device, *number);
+    // It is lost, as when a database is opened.
+    if (snapshot::is_damage(manifest.code()) && number != numbers.rbegin()) continue;
+    if (!manifest.is_ok()) return manifest.status();
+    if (!keep.empty() && manifest->covered == before) continue;
+    before = manifest->covered;
     keep.push_back(*number);
   }
   return keep;

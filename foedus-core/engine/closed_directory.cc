@@ -49,13 +49,15 @@ class CatalogReader {
 
   Status read(const log::LogRecord& record, std::uint32_t soc) {
     const auto id = static_cast<std::uint32_t>(record.storage_id);
+    const bool is_covered = page::Tid(record.tid).epoch() <= covered_;
     next_id_ = std::max(next_id_, id + 1);
+    has_news_ = has_news_ || !is_covered;
     if (record.type == log::LogRecordType::kDropStorage) {
       dropped_.insert(record.storage_id);
     } else if (record.type == log::LogRecordType::kCreateStorage) {
-      if (page::Tid(record.tid).epoch() > covered_) return create(record);
+      if (!is_covered) return create(record);
     } else if (const Known* const known = find(record.storage_id)) {
-      if (page::Tid(record.tid).epoch() <= covered_) return {};
+      if (is_covered) return {};
       known->samples->add(known->kind, record, soc);
     } else if (id >= known_before_) {
       unknown_.insert(record.storage_id);  // its creation may be in another segment
@@ -67,6 +69,7 @@ class CatalogReader {
   Result<FoundCatalog> finish() {
     FoundCatalog found;
     found.next_storage_id = page::StorageId{next_id_};
+    found.has_news = has_news_;
     for (const page::StorageId id : unknown_) {
       if (storages_.contains(id) || dropped_.contains(id)) continue;
       return Status::error(ErrorCode::kCorruption,
@@ -117,12 +120,28 @@ class CatalogReader {
   Epoch covered_;                   // by the snapshot before
   std::uint32_t known_before_ = 1;  // what it does not have of ids below was dropped
   std::uint32_t next_id_ = 1;
+  bool has_news_ = false;
   std::map<page::StorageId, storage_meta::StorageMeta> storages_;
   std::map<page::StorageId, Samples> samples_;
   std::array<Known, 64> lately_;  // that were found, by id
   std::set<page::StorageId> dropped_;
   std::set<page::StorageId> unknown_;
 };
+
+// A directory without a log is new, and has nothing else.
+Status check_new(device::Device* device, const log::Log& log) {
+  if (!log.was_missing()) return {};
+  FOEDUS_TRY(const auto names, device->list());
+  for (const std::string& name : names) {
+    const bool is_of_database = snapshot::parse_manifest_name(name).has_value() ||
+                                snapshot::parse_snapshot_name(name).has_value();
+    if (!is_of_database) continue;
+    return Status::error(ErrorCode::kCorruption,
+                         device->path() + ": " + name + " is there, but the log is missing, and " +
+                             "with it what was committed behind the newest snapshot");
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -145,24 +164,19 @@ Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* d
   return std::optional<snapshot::Manifest>();
 }
 
-Status check_together(const device::Device& device, const log::Log& log,
+Status check_together(device::Device* device, const log::Log& log,
                       const std::optional<snapshot::Manifest>& newest) {
+  FOEDUS_CHECK(check_new(device, log));
   const Epoch covered = newest.has_value() ? newest->covered : Epoch();
   const Epoch removed = log.removed_epoch_found();
-  std::string what;
-  if (newest.has_value() && log.was_missing()) {
-    what = snapshot::manifest_name(newest->number) +
-           " is there, but savepoint and segments are missing, and with them what was committed " +
-           "behind epoch " + std::to_string(covered.number());
-  } else if (removed > covered) {
-    what = "a manifest is missing: segments of epochs up to " + std::to_string(removed.number()) +
-           " were removed because a snapshot covered them, and " +
-           (newest.has_value() ? "the newest one that is left covers epochs up to " +
-                                     std::to_string(covered.number())
-                               : std::string("there is none"));
-  }
-  if (what.empty()) return {};
-  return Status::error(ErrorCode::kCorruption, device.path() + ": " + what);
+  if (removed <= covered) return {};
+  return Status::error(
+      ErrorCode::kCorruption,
+      device->path() + ": a manifest is missing: segments of epochs up to " +
+          std::to_string(removed.number()) + " were removed because a snapshot covered them, and " +
+          (newest.has_value() ? "the newest one that is left covers epochs up to " +
+                                    std::to_string(covered.number())
+                              : std::string("there is none")));
 }
 
 GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previous) {
@@ -198,7 +212,7 @@ Status ClosedDirectory::read(const std::string& dir, std::uint32_t socs, LogSink
                                   std::move(sink)));
   FOEDUS_CHECK(log_->make_cut_durable());  // E13
   FOEDUS_TRY(manifest_, find_newest_manifest(device_.get()));
-  FOEDUS_CHECK(check_together(*device_, *log_, manifest_));
+  FOEDUS_CHECK(check_together(device_.get(), *log_, manifest_));
   if (segment_count() == 0 && !manifest_.has_value()) {
     return Status::error(ErrorCode::kNotFound, dir + " holds no log");
   }

@@ -104,7 +104,7 @@ Status Engine::open_log() {
     durability_ = &log_->durability();
     first = std::max(first, log_->first_new_epoch());
     FOEDUS_TRY(manifest, find_newest_manifest(device_));
-    FOEDUS_CHECK(check_together(*device_, *log_, manifest));
+    FOEDUS_CHECK(check_together(device_, *log_, manifest));
     if (manifest.has_value()) first = std::max(first, manifest->newest_seen.next());
     if (first > kFirstEpochMax) {
       return Status::error(ErrorCode::kCorruption,

@@ -462,9 +462,7 @@ void Gleaning::take_recovered(const snapshot::Manifest& manifest) {
 Status Gleaning::name_damaged(page::SnapshotNumber number) {
   if (damaged_.contains(number)) return {};
   Status status = snapshot::read_manifest(engine_->device(), number).status();
-  const bool is_damaged =
-      status.code() == ErrorCode::kCorruption || status.code() == ErrorCode::kWrongVersion;
-  if (!is_damaged) return status;
+  if (!snapshot::is_damage(status.code())) return status;
   damaged_.insert(number);
   base::trying([&] {
     engine_->say(LogLevel::kWarning,

@@ -99,7 +99,8 @@ Status refuse_files(device::Device* device) {
   FOEDUS_TRY(const auto names, device->list());
   for (const std::string& name : names) {
     if (name != log::kSavepointName && !log::parse_segment_name(name).has_value() &&
-        !snapshot::parse_manifest_name(name).has_value()) {
+        !snapshot::parse_manifest_name(name).has_value() &&
+        !snapshot::parse_snapshot_name(name).has_value()) {
       continue;
     }
     return Status::error(

@@ -18,15 +18,6 @@ namespace {
 // it is asked for several.
 constexpr std::uint32_t kReducersMin = 8;
 
-// Whether the log has anything behind `newest`: a creation, a drop, or a record of a storage that
-// there still is, of which the first is sampled.
-bool has_more(const FoundCatalog& found, const snapshot::Manifest& newest) {
-  return found.next_storage_id != newest.next_storage_id ||
-         found.storages.size() != newest.storages.size() ||
-         std::any_of(found.samples.begin(), found.samples.end(),
-                     [](const std::vector<occ::PageSample>& some) { return !some.empty(); });
-}
-
 }  // namespace
 
 Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
@@ -50,9 +41,7 @@ Status Recovery::publish_found() {
              snapshot::find_manifests(engine_->device()));
   for (const page::SnapshotNumber number : numbers) {
     Result<snapshot::Manifest> manifest = snapshot::read_manifest(engine_->device(), number);
-    const bool is_damaged =
-        manifest.code() == ErrorCode::kCorruption || manifest.code() == ErrorCode::kWrongVersion;
-    if (is_damaged && number != numbers.back()) {
+    if (snapshot::is_damage(manifest.code()) && number != numbers.back()) {
       engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
       // Beside it no glean would tell which older files may go.
       FOEDUS_CHECK(snapshot::remove_manifest(engine_->device(), number));
@@ -101,7 +90,7 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   FOEDUS_CHECK(check_given_up());
   GleanOrder tail = order_of_found(log, previous);
   // Else those who open the database again and again would have nothing but copies of one snapshot.
-  if (previous != nullptr && !has_more(*found, *previous)) return {};
+  if (previous != nullptr && !found->has_news) return {};
   if (found->storages.empty()) return {};
   GleanOrder order = engine_->gleaning()->base_order(kReducersMin);
   order.memory = nullptr;  // the gleans to come have other sizes

@@ -99,6 +99,7 @@ std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
 struct FoundCatalog {
   std::vector<storage_meta::StorageMeta> storages;    // E14, ascending by id
   page::StorageId next_storage_id{};                  // above all that were ever given
+  bool has_news = false;                              // records behind the snapshot before
   std::vector<std::vector<occ::PageSample>> samples;  // of the log's records, by storage
 };
 
@@ -109,7 +110,7 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
 Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device);
 // kCorruption: the log or a manifest is missing. Segments are removed once a snapshot covers them,
 // and a log has its savepoint before anything is committed that a snapshot could hold.
-Status check_together(const device::Device& device, const log::Log& log,
+Status check_together(device::Device* device, const log::Log& log,
                       const std::optional<snapshot::Manifest>& newest);
 
 // An order for all that `log` was found to hold; storages and memory are left to the caller.

@@ -15,9 +15,11 @@ LogDirectory::LogDirectory(device::Device* device, FoundLog found, std::uint64_t
       found_(std::move(found)),
       savepoint_(found_.savepoint) {
   for (const FoundSegment& segment : found_.segments) {
+    // Records behind the cut do not exist (L21): no snapshot would ever cover them.
+    const std::uint64_t newest = std::min(segment.seal.newest_epoch, segment.seal.cut_epoch);
     entries_[segment.header.soc].push_back({segment.header.number, segment.seal.valid_bytes,
-                                            segment.is_sealed, segment.is_sealed,
-                                            segment.seal.newest_epoch, segment.seal.cut_epoch});
+                                            segment.is_sealed, segment.is_sealed, newest,
+                                            segment.seal.cut_epoch});
   }
 }
 

@@ -14,9 +14,7 @@ Result<ListedFiles> find_listed(device::Device* device) {
   ListedFiles listed;
   for (const page::SnapshotNumber number : numbers) {
     const Result<Manifest> manifest = read_manifest(device, number);
-    const bool is_damaged =
-        manifest.code() == ErrorCode::kCorruption || manifest.code() == ErrorCode::kWrongVersion;
-    if (is_damaged && number != numbers.back()) {
+    if (is_damage(manifest.code()) && number != numbers.back()) {
       listed.unknown_up_to = number;
       continue;
     }

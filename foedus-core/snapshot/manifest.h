@@ -75,6 +75,10 @@ Status write_manifest(device::Device* device, const Manifest& manifest);
 
 // Numbers of all manifests, ascending.
 Result<std::vector<page::SnapshotNumber>> find_manifests(device::Device* device);
+// Of read_manifest(): its file is not what was written, and will not be. Else the device failed.
+constexpr bool is_damage(ErrorCode code) {
+  return code == ErrorCode::kCorruption || code == ErrorCode::kWrongVersion;
+}
 // kNotFound: no such file. kCorruption, kWrongVersion.
 Result<Manifest> read_manifest(device::Device* device, page::SnapshotNumber number);
 // kNotFound: there is no manifest; the database has no snapshot yet.

@@ -333,7 +333,10 @@ TEST(DatabaseTest, logs_and_snapshots_are_not_ignored) {
 
   move_files(directory, other, "savepoint");
   move_files(directory, other, "log-");
-  expect_corrupt(options, "savepoint and segments are missing");
+  expect_corrupt(options, "the log is missing");
+  EXPECT_EQ(Database::open(none).code(), ErrorCode::kInvalidArgument);
+  move_files(directory, other, "manifest-");
+  expect_corrupt(options, "the log is missing");
   EXPECT_EQ(Database::open(none).code(), ErrorCode::kInvalidArgument);
   move_files(other, directory, "");
 

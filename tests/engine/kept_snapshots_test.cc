@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "gleaner/gleaner.h"
+#include "tests/testing/at_sync_point.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {
@@ -72,6 +74,53 @@ TEST(KeptSnapshotsTest, an_open_without_news_makes_no_snapshot) {
   db.reopen();
   EXPECT_GT(numbers().back(), with_hash);
   EXPECT_EQ(db->storages().size(), 1u);
+}
+
+// Goal: what is behind a snapshot is news however the numbers of storages compare. Method: one is
+// made while a snapshot is, which counts its id and does not have it; another one goes. The rows of
+// the new one are found before its creation is, for that is in the log of another SOC.
+TEST(KeptSnapshotsTest, a_storage_that_is_made_beside_a_snapshot_is_news) {
+  Options options = options_of(2);
+  options.socs = 2;
+  options.sessions_max = 33;  // so that the engine's own session has the second SOC
+  options.numa_binding = Facility::kOff;
+  TestDatabase db(options);
+  must(db->open_hash("first"));
+  {
+    const testing::AtSyncPoint at("gleaning:covered", [&] { must(db->open_hash("second")); });
+    must(db->glean());
+    ASSERT_EQ(at.runs(), 1u);
+  }
+  const Hash made = must(db->open_hash("second"));
+  must(db->transact([&](Txn& txn) { return txn.put(made, "key", "row"); }));
+  must(db->drop_storage("first"));
+  db.reopen();
+  const Hash found = must(db->open_hash("second"));
+  EXPECT_EQ(must(db->transact([&](Txn& txn) { return txn.get(found, "key"); })), "row");
+}
+
+// The same of a directory that nobody has open: what is damaged is lost, and stops nothing.
+TEST(KeptSnapshotsTest, a_kept_manifest_that_is_damaged_stops_no_glean_of_a_directory) {
+  const testing::TestDirectory directory;
+  Options options = small_options(directory.path());
+  options.snapshots_kept = 3;
+  {
+    Database db = must(Database::open(options));
+    const Hash hash = must(db.open_hash("hash"));
+    for (unsigned i = 0; i < 4; ++i) {
+      must(db.transact([&](Txn& txn) { return txn.put(hash, "key", i); }));
+      if (i < 3) must(db.glean());
+    }
+    must(db.close());
+  }
+  std::filesystem::resize_file(directory.path() + "/manifest-00000002", 40);
+  gleaner::DirectoryGleanOptions order;
+  order.snapshots_kept = 3;
+  must(gleaner::glean_directory(directory.path(), order));
+  Database db = must(Database::open(options));
+  EXPECT_EQ(db.snapshots().size(), 3u);
+  const Hash hash = must(db.open_hash("hash"));
+  EXPECT_EQ(must(db.transact([&](Txn& txn) { return txn.get_as<unsigned>(hash, "key"); })), 3u);
 }
 
 // Goal: a kept snapshot whose manifest is damaged while the database is open costs no newer one.
