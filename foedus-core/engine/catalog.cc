@@ -77,11 +77,12 @@ Status Catalog::create(const storage_meta::StorageMeta& wanted) {
   FOEDUS_CHECK(storage::create(&engine_->pool(), &engine_->own_session().pages(), made));
   const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
   const Result<Epoch> epoch = base::catching([&]() -> Result<Epoch> {
-    const std::lock_guard lock(ids_mutex_);  // E19
-    FOEDUS_TRY(const Epoch created,
-               engine_->publish_ddl(log::LogRecordType::kCreateStorage, meta.id, meta.name,
+    FOEDUS_TRY(log::LogRecord* const record,
+               engine_->prepare_ddl(log::LogRecordType::kCreateStorage, meta.id, meta.name,
                                     {reinterpret_cast<const char*>(&parameters),
                                      sizeof(parameters)}));
+    const std::lock_guard lock(ids_mutex_);  // E19
+    const Epoch created = engine_->publish_ddl(record);
     life.begin()->second.created = created;
     lives_.merge(life);
     return created;
@@ -121,25 +122,18 @@ Status Catalog::drop(std::string_view name) {
   }
   occ::StorageControl* const control = found->second;
   base::reserve_more(&dropped_, 1);
+  log::LogRecord* record = nullptr;
+  if (!is_drop_logged(*control)) {  // E5
+    FOEDUS_TRY(record, engine_->prepare_ddl(log::LogRecordType::kDropStorage, control->id(),
+                                            control->meta.name, {}));
+  }
   // order: release, and the fence of E5: a commit that does not see it is seen by the wait below.
   control->dropped.store_release(1);
   base::fence_seq_cst();
   FOEDUS_SYNC_POINT("catalog:drop_marked");
   const Epoch epoch = engine_->clock().current();
   engine_->wait_published(epoch);
-  Epoch logged;
-  {
-    const std::lock_guard lock_ids(ids_mutex_);  // E19
-    const auto id = static_cast<std::uint32_t>(control->id());
-    Life& life = lives_.at(id);
-    if (!life.dropped.is_valid()) {  // E5
-      FOEDUS_TRY(life.dropped, engine_->publish_ddl(log::LogRecordType::kDropStorage,
-                                                    control->id(), control->meta.name, {}));
-      by_id_.erase(id);
-    }
-    logged = life.dropped;
-  }
-  FOEDUS_CHECK(engine_->durability().wait(logged, Ticket::kForever));
+  FOEDUS_CHECK(engine_->durability().wait(publish_drop(*control, record), Ticket::kForever));
   by_name_.erase(found);
   dropped_.push_back({control, epoch});
   for (std::uint64_t waited_us = 0; waited_us < kFreeWaitUs; waited_us += kFreeLookUs) {
@@ -148,6 +142,23 @@ Status Catalog::drop(std::string_view name) {
     engine_->runtime().pause(kFreeLookUs);
   }
   return {};
+}
+
+bool Catalog::is_drop_logged(const occ::StorageControl& control) const {
+  const std::lock_guard lock(ids_mutex_);
+  return lives_.at(static_cast<std::uint32_t>(control.id())).dropped.is_valid();
+}
+
+// The epoch of the drop. `record`: null: it was logged before.
+Epoch Catalog::publish_drop(const occ::StorageControl& control, log::LogRecord* record) {
+  const std::lock_guard lock(ids_mutex_);  // E19
+  const auto id = static_cast<std::uint32_t>(control.id());
+  Life& life = lives_.at(id);
+  if (record != nullptr) {
+    life.dropped = engine_->publish_ddl(record);
+    by_id_.erase(id);
+  }
+  return life.dropped;
 }
 
 void Catalog::free_dropped() {

@@ -9,7 +9,8 @@
 //       waits until every commit that did not see the flag is published, then logs the drop: no
 //       record of the storage is newer than its drop. It is logged once: a call that comes after
 //       one which ran into a full device waits for the record of that one, for a snapshot may have
-//       left the storage out by then, and must not have it again.
+//       left the storage out by then, and must not have it again. The log has room for the record
+//       before commits are refused: a drop that finds none leaves the storage as it was.
 //   E6  Ids count upwards and are never used again.
 //   E19 Life and death of a storage are noted under the lock under which their record is published:
 //       who asks later which storages a durable epoch has knows all of them. Nobody waits for the
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/log/log_record.h"
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/storage_meta/storage_meta.h"
@@ -91,6 +93,8 @@ class Catalog {
   Status set_root(occ::StorageControl* control, page::SnapshotPageId root);
   // E4. REQUIRES: unannounced_ has the name.
   Result<occ::StorageControl*> announce(const std::string& name);
+  bool is_drop_logged(const occ::StorageControl& control) const;
+  Epoch publish_drop(const occ::StorageControl& control, log::LogRecord* record);
   void free_dropped();
 
   Engine* const engine_;

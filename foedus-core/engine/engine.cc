@@ -268,20 +268,24 @@ Result<EngineSession*> Engine::session_of_thread() {
   return session;
 }
 
-Result<Epoch> Engine::publish_ddl(log::LogRecordType type, page::StorageId id,
-                                  std::string_view name, std::string_view parameters) {
+Result<log::LogRecord*> Engine::prepare_ddl(log::LogRecordType type, page::StorageId id,
+                                            std::string_view name, std::string_view parameters) {
+  if (log_has_failed()) return log_failure();
   Status status;
-  EngineSession& session = own_session();
-  const std::uint32_t number = session.context().session();
   log::LogRecord* const record =
-      session.log().reserve(log::LogRecord::size_of(name.size(), parameters.size()), &status);
+      own_session().log().reserve(log::LogRecord::size_of(name.size(), parameters.size()), &status);
   if (record == nullptr) return status;
   record->prepare(type, id, name.size(), parameters.size(), 0);
   std::memcpy(record->key_data(), name.data(), name.size());
   if (!parameters.empty()) {
     std::memcpy(record->payload_data(), parameters.data(), parameters.size());
   }
+  return record;
+}
 
+Epoch Engine::publish_ddl(log::LogRecord* record) {
+  EngineSession& session = own_session();
+  const std::uint32_t number = session.context().session();
   const Epoch epoch = clock_->enter_commit(number);
   FOEDUS_SYNC_POINT("engine:ddl_serialized");
   const page::Tid last = session.context().last_tid();

@@ -129,9 +129,12 @@ class Engine {
   // ---- log -----------------------------------------------------------------------------------
   bool log_has_failed() const { return log_ != nullptr && log_->has_failed(); }
   Status log_failure() const { return log_->failure(); }
-  // Commits one DDL record: it will be durable with its epoch, which is returned.
-  Result<Epoch> publish_ddl(log::LogRecordType type, page::StorageId id, std::string_view name,
-                            std::string_view parameters);
+  // A DDL record in the own session's log, before the next one; it is nothing yet. Waits for room
+  // there, and is all that can fail.
+  Result<log::LogRecord*> prepare_ddl(log::LogRecordType type, page::StorageId id,
+                                      std::string_view name, std::string_view parameters);
+  // Commits it: it will be durable with its epoch, which is returned.
+  Epoch publish_ddl(log::LogRecord* record);
   // Returns once a snapshot covers `epoch`. kInvalidArgument: it has not begun. kNotSupported:
   // nothing is logged. kTimeout; what durability() and the gleaner report.
   Status wait_covered(Epoch epoch, std::uint64_t timeout_us);

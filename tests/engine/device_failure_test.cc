@@ -206,6 +206,19 @@ TEST(DeviceFailureTest, a_drop_that_found_no_room_is_finished_by_the_next_one) {
   }
 }
 
+// Goal: a drop that cannot be logged leaves the storage as it was. Method: the log has failed.
+TEST(DeviceFailureTest, a_drop_that_the_log_does_not_take_drops_nothing) {
+  FailingDevice device;
+  Small db(&device);
+  must(db.put("key", "row", Durability::kSync));
+  device.fail(Call::kSync, 0, EIO, true);
+  device.fail(Call::kWrite, 0, EIO, true);
+  EXPECT_EQ(db.put("other", "row", Durability::kSync).code(), ErrorCode::kIoError);
+  const std::string name = db.engine->catalog().list().at(0).name;
+  EXPECT_EQ(db.engine->catalog().drop(name).code(), ErrorCode::kIoError);
+  EXPECT_EQ(must(db.get("key")), "row");
+}
+
 // Goal: once a drop is in the log, no snapshot has the storage again, however often the call is
 // repeated. Method: the drop is told of a full device, reaches it later, and is covered by a
 // snapshot; the next one is given its epoch before the call is repeated, and looks for its storages

@@ -38,6 +38,11 @@ struct Small {
     meta.name = name;
     return must(engine->catalog().open(meta));
   }
+  // Whatever the catalog has.
+  void write(log::LogRecordType type, page::StorageId id, std::string_view name,
+             std::string_view parameters) {
+    engine->publish_ddl(must(engine->prepare_ddl(type, id, name, parameters)));
+  }
   Masstree tree() { return internal::StorageAccess::make<Masstree>(open(kTree, "tree")); }
 
   static constexpr StorageKind kTree = StorageKind::kMasstree;
@@ -171,9 +176,7 @@ TEST(RecoveryTest, ddl_of_one_epoch_has_ascending_tids) {
   {
     Small db(&device);
     for (std::uint32_t id = 1; id <= 3; ++id) {
-      const Result<Epoch> epoch = db.engine->publish_ddl(log::LogRecordType::kDropStorage,
-                                                         page::StorageId{id}, "name", {});
-      ASSERT_TRUE(epoch.is_ok());
+      db.write(log::LogRecordType::kDropStorage, page::StorageId{id}, "name", {});
     }
     must(db.engine->close());
   }
@@ -239,11 +242,8 @@ TEST(RecoveryTest, a_log_that_creates_a_storage_twice_is_refused) {
     storage_meta::StorageMeta meta;
     meta.kind = StorageKind::kMasstree;
     const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
-    ASSERT_TRUE(db.engine
-                    ->publish_ddl(log::LogRecordType::kCreateStorage,
-                                  page::StorageId{tree.id() + 1}, "tree",
-                                  {reinterpret_cast<const char*>(&parameters), sizeof(parameters)})
-                    .is_ok());
+    db.write(log::LogRecordType::kCreateStorage, page::StorageId{tree.id() + 1}, "tree",
+             {reinterpret_cast<const char*>(&parameters), sizeof(parameters)});
     must(db.engine->close());
   }
   expect_refused(&device, "creates a storage twice");
@@ -253,9 +253,7 @@ TEST(RecoveryTest, a_record_of_a_storage_that_was_never_created_is_refused) {
   FailingDevice device;
   {
     Small db(&device);
-    ASSERT_TRUE(db.engine
-                    ->publish_ddl(log::LogRecordType::kPut, page::StorageId{77}, "key", "payload")
-                    .is_ok());
+    db.write(log::LogRecordType::kPut, page::StorageId{77}, "key", "payload");
     must(db.engine->close());
   }
   expect_refused(&device, "storage 77");
