@@ -77,7 +77,8 @@ class Log {
   // At least this must be the first epoch of the clock. Above every epoch seen in any file, cut or
   // not. Whoever keeps epochs elsewhere (a manifest) takes the maximum of both.
   Epoch first_new_epoch() const;
-  // There was neither a savepoint nor a segment: the directory is new, or has lost its log.
+  // There was no segment, and no savepoint either, or one that is damaged: the directory is new, or
+  // has lost its log.
   bool was_missing() const;
   bool was_closed_cleanly() const;
   // Segments of earlier incarnations.

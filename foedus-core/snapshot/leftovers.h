@@ -29,7 +29,7 @@ Result<std::vector<std::string>> find_leftovers(device::Device* device);
 struct ListedFiles {
   std::set<std::string> names;
   std::set<page::SnapshotNumber> snapshots;  // of these
-  page::SnapshotNumber unknown_up_to{};      // the newest manifest that cannot be read; 0: none
+  page::SnapshotNumber unknown_up_to{};      // the newest manifest that is damaged; 0: none
 
   bool may_have(const SnapshotName& file) const {
     return file.snapshot <= unknown_up_to || names.contains(snapshot_name(file.snapshot, file.soc));

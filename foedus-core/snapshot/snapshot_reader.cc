@@ -5,16 +5,13 @@
 #include <string>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus/options.h"
 
 namespace foedus::snapshot {
 
 namespace {
-
-struct alignas(page::kPageBytes) Block {
-  char bytes[page::kPageBytes];
-};
 
 Status damaged(const std::string& path, std::uint32_t page, const std::string& what) {
   return Status::error(ErrorCode::kCorruption,
@@ -26,7 +23,7 @@ std::string in_words(page::SnapshotPageId id) {
 }
 
 Status check_page_0(const device::File& file, page::SnapshotNumber snapshot, std::uint32_t soc) {
-  Block block;
+  page::PageBytes block;
   FOEDUS_TRY(const std::size_t read, file.read_at(0, block.bytes, sizeof(block.bytes)));
   if (read < sizeof(block.bytes)) return damaged(file.path(), 0, "the file ends in it");
   SnapshotFileHeader header;

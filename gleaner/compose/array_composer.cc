@@ -8,9 +8,9 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/log/log_record.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/array/array_page.h"
 #include "foedus-core/storage/array/array_page_check.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -34,7 +34,7 @@ class OpenPages {
         shape_(storage::array::shape_of(meta_.payload_bytes)),
         range_(range),
         levels_(storage::array::levels_of(shape_.pages_of(meta_.records))),
-        blocks_(std::make_unique<PageBlock[]>(levels_ + 1)) {
+        blocks_(std::make_unique<page::PageBytes[]>(levels_ + 1)) {
     FOEDUS_INVARIANT(meta_.kind == StorageKind::kArray, meta_.kind, meta_.name);
     FOEDUS_INVARIANT(levels_ <= storage::array::kLevelsMax, levels_, meta_.records);
     std::fill(std::begin(numbers_), std::end(numbers_), kClosed);
@@ -110,7 +110,7 @@ class OpenPages {
   }
 
   Status load(std::uint32_t level, std::uint64_t number, SnapshotPageId old) {
-    PageBlock& block = blocks_[level];
+    page::PageBytes& block = blocks_[level];
     const page::PageKind kind =
         level == 0 ? page::PageKind::kArrayBorder : page::PageKind::kArrayInterior;
     const std::uint64_t first_index = positions_of(level, number).begin;
@@ -154,7 +154,7 @@ class OpenPages {
   const ArrayShape& shape_;
   const PositionRange range_;
   const std::uint32_t levels_;
-  std::unique_ptr<PageBlock[]> blocks_;                    // by level
+  std::unique_ptr<page::PageBytes[]> blocks_;              // by level
   std::uint64_t numbers_[storage::array::kLevelsMax + 1];  // of the pages in blocks_, or kClosed
   std::vector<Subtree> subtrees_;
 };

@@ -31,7 +31,7 @@ bool is_boundary(std::uint64_t position) {
 struct Frame {
   HashPrefix prefix;
   HashChildren children{};
-  std::unique_ptr<PageBlock> old_page;  // null: it replaces none
+  std::unique_ptr<page::PageBytes> old_page;  // null: it replaces none
   HashChildren old{};
 
   void set(std::uint32_t digit, std::uint32_t span, SnapshotPageId page) {
@@ -67,7 +67,7 @@ class HashComposer {
   Result<Part> build(Frame* frame, Digits digits);
   Result<Part> rebuild(Frame* frame, Digits digits, const HashChild& old);
   Result<Part> descend(Frame* frame, Digits digits, const HashChild& old,
-                       std::unique_ptr<PageBlock> block);
+                       std::unique_ptr<page::PageBytes> block);
   Result<Part> fresh(Frame* frame, Digits digits, HashMerge* merge);
   Result<Part> join_halves(Frame* frame, Digits digits, Part first, Part second);
   Status deepen(Frame* frame, Digits digits, HashMerge* merge);
@@ -85,7 +85,7 @@ PositionRange range_of(const Frame& frame, Digits digits) {
 Status open_root(const Composition& composition, Frame* root) {
   const SnapshotPageId id = composition.previous_root;
   if (id.is_null()) return {};
-  root->old_page = std::make_unique<PageBlock>();
+  root->old_page = std::make_unique<page::PageBytes>();
   FOEDUS_CHECK(read_hash_page(composition, id, root->old_page.get()));
   FOEDUS_TRY(root->old, children_of(composition, root->prefix, id, root->old_page.get()));
   return {};
@@ -170,7 +170,7 @@ Result<Part> HashComposer::rebuild(Frame* frame, Digits digits, const HashChild&
     frame->set(digits.begin, digits.span, old.page);
     return Part{};
   }
-  auto block = std::make_unique<PageBlock>();
+  auto block = std::make_unique<page::PageBytes>();
   FOEDUS_CHECK(read_hash_page(composition_, old.page, block.get()));
   if (block->header()->kind == page::PageKind::kHashInterior) {
     return descend(frame, digits, old, std::move(block));
@@ -183,7 +183,7 @@ Result<Part> HashComposer::rebuild(Frame* frame, Digits digits, const HashChild&
 }
 
 Result<Part> HashComposer::descend(Frame* frame, Digits digits, const HashChild& old,
-                                   std::unique_ptr<PageBlock> block) {
+                                   std::unique_ptr<page::PageBytes> block) {
   Frame inner;
   inner.prefix = frame->prefix.below(digits.begin, digits.span);
   if (old.span != 1 || inner.prefix.bits == kPrefixBitsMax) {

@@ -42,8 +42,11 @@ class OldHashBin {
  public:
   // `head`: the first page, read already.
   OldHashBin(const Composition& composition, const HashPrefix& prefix, const PositionRange& range,
-             page::SnapshotPageId id, std::unique_ptr<PageBlock> head)
-      : composition_(composition), prefix_(prefix), range_(range), id_(id),
+             page::SnapshotPageId id, std::unique_ptr<page::PageBytes> head)
+      : composition_(composition),
+        prefix_(prefix),
+        range_(range),
+        id_(id),
         block_(std::move(head)) {}
 
   Status start();
@@ -63,7 +66,7 @@ class OldHashBin {
   const HashPrefix prefix_;
   const PositionRange range_;
   page::SnapshotPageId id_;
-  std::unique_ptr<PageBlock> block_;
+  std::unique_ptr<page::PageBytes> block_;
   std::uint32_t place_ = 0;
   bool is_first_ = true;  // no record before this one
   bool is_at_end_ = false;

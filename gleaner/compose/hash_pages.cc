@@ -94,7 +94,7 @@ Status corrupt_page(const Composition& composition, SnapshotPageId id, const cha
   return std::move(status.at_table(composition.meta->name));
 }
 
-Status read_hash_page(const Composition& composition, SnapshotPageId id, PageBlock* to) {
+Status read_hash_page(const Composition& composition, SnapshotPageId id, page::PageBytes* to) {
   FOEDUS_CHECK(composition.previous->read(id, to->header()));
   const page::PageHeader& header = *to->header();
   if (header.kind != PageKind::kHashInterior && header.kind != PageKind::kHashBin) {
@@ -107,7 +107,7 @@ Status read_hash_page(const Composition& composition, SnapshotPageId id, PageBlo
 }
 
 Result<HashChildren> children_of(const Composition& composition, const HashPrefix& prefix,
-                                 SnapshotPageId id, PageBlock* page) {
+                                 SnapshotPageId id, page::PageBytes* page) {
   auto* const interior = page->as<HashInteriorPage>();
   if (interior->header.kind != PageKind::kHashInterior || interior->header.flags != prefix.bits) {
     return corrupt_page(composition, id, "not the interior page that its parent leads to");
@@ -133,7 +133,7 @@ Result<SnapshotPageId> write_interior(const Composition& composition, const Hash
                                       const HashChildren& children) {
   FOEDUS_INVARIANT(prefix.bits % kDigitBits == 0, prefix.bits);
   const FirstShape shape = first_shape_of(*composition.meta, prefix.bits);
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   block->initialize(composition.meta->id, PageKind::kHashInterior, shape.level);
   auto* const page = block->as<HashInteriorPage>();
   page->header.flags = static_cast<std::uint8_t>(prefix.bits);
@@ -160,7 +160,7 @@ Result<SnapshotPageId> write_bin(const Composition& composition, const HashPrefi
   snapshot::PageWriter& writer = *composition.writer;
   const SnapshotPageId head = writer.next_id();
   const page::PageVersion version(bin.records.size() & 0xffff, 0);
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   for (std::size_t begin = 0; begin < bin.records.size();) {
     const std::size_t end = page_end(bin, begin);
     FOEDUS_INVARIANT(end > begin, begin, bin.records[begin].space());

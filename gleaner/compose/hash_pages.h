@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "foedus-core/page/overflow_page.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/tid.h"
 #include "foedus-core/storage/hash/hash_page.h"
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -79,10 +79,10 @@ struct HashPrefix {
 Status corrupt_page(const Composition& composition, page::SnapshotPageId id, const char* what);
 
 // Reads a page of the storage that is an interior or a bin page.
-Status read_hash_page(const Composition& composition, page::SnapshotPageId id, PageBlock* to);
+Status read_hash_page(const Composition& composition, page::SnapshotPageId id, page::PageBytes* to);
 // What the interior page at `page` leads to, checked (H1); null pointers are left out.
 Result<HashChildren> children_of(const Composition& composition, const HashPrefix& prefix,
-                                 page::SnapshotPageId id, PageBlock* page);
+                                 page::SnapshotPageId id, page::PageBytes* page);
 
 // Writes an interior page.
 Result<page::SnapshotPageId> write_interior(const Composition& composition,

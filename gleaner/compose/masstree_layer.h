@@ -21,13 +21,13 @@
 #include <string_view>
 #include <vector>
 
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"
 #include "gleaner/compose/masstree_group.h"
 #include "gleaner/compose/masstree_levels.h"
 #include "gleaner/compose/masstree_record.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -109,8 +109,8 @@ class MasstreeLayer {
   bool is_ended_ = false;    // all of the range is in pages: there is no open one
   page::Tid newest_;         // of all that came
   MasstreeGroup group_;
-  PageBlock block_;          // the open page
-  PageBlock spilled_;        // the full one before it
+  page::PageBytes block_;    // the open page
+  page::PageBytes spilled_;  // the full one before it
   bool has_spilled_ = false;
   std::optional<Subtree> held_;  // what was reused last
   MasstreeLevels levels_;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -73,7 +73,7 @@ Status MasstreeLevels::close_first(std::uint32_t level, std::size_t children) {
 
 Result<Subtree> MasstreeLevels::append(std::uint32_t level, std::span<const Subtree> children) {
   FOEDUS_INVARIANT(!children.empty() && children.size() <= kChildrenMax, children.size());
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   block->initialize(composition_.meta->id, page::PageKind::kMasstreeInterior,
                     static_cast<std::uint8_t>(level));
   InteriorPage* const page = block->as<InteriorPage>();

@@ -41,7 +41,7 @@ Status MasstreeMerge::run(MasstreeLayer* layer, SnapshotPageId old_root) {
     }
     return {};
   }
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   Subtree root{{}, old_root, kAnyLevel};
   FOEDUS_CHECK(read_old_page(composition_, root, layer->depth(), block.get()));
   root.level = block->header()->level;
@@ -59,12 +59,12 @@ Status MasstreeMerge::visit(MasstreeLayer* layer, const Subtree& page) {
     FOEDUS_TRY(const bool owes, layer->owes(page.range.begin));
     if (!owes) return layer->reuse(page);
   }
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   FOEDUS_CHECK(read_old_page(composition_, page, layer->depth(), block.get()));
   return take_page(layer, page, block.get());
 }
 
-Status MasstreeMerge::take_page(MasstreeLayer* layer, const Subtree& page, PageBlock* block) {
+Status MasstreeMerge::take_page(MasstreeLayer* layer, const Subtree& page, page::PageBytes* block) {
   const PositionRange& range = layer->range();
   TreePage* const tree_page = TreePage::of(block->header());
   supersede(*layer, tree_page);
@@ -83,7 +83,7 @@ Status MasstreeMerge::take_page(MasstreeLayer* layer, const Subtree& page, PageB
 }
 
 Status MasstreeMerge::unfold(MasstreeLayer* layer, const Subtree& page) {
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   FOEDUS_CHECK(read_old_page(composition_, page, layer->depth(), block.get()));
   TreePage* const tree_page = TreePage::of(block->header());
   supersede(*layer, tree_page);

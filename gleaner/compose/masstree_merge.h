@@ -32,7 +32,7 @@ class MasstreeMerge {
   std::string_view rest() const { return input_->key().substr(prefix_.size()); }
 
   Status visit(MasstreeLayer* layer, const Subtree& page);
-  Status take_page(MasstreeLayer* layer, const Subtree& page, PageBlock* block);
+  Status take_page(MasstreeLayer* layer, const Subtree& page, page::PageBytes* block);
   Status take_border(MasstreeLayer* layer, storage::masstree::BorderPage* page,
                      std::uint64_t last);
   // The page and all that follows in it, although no record touches it.

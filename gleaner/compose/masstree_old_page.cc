@@ -16,7 +16,7 @@ using storage::masstree::TreePage;
 namespace {
 
 bool is_page_good(const Composition& composition, const Subtree& expected, std::uint8_t layer,
-                  PageBlock* block) {
+                  page::PageBytes* block) {
   TreePage* const page = TreePage::of(block->header());
   const page::PageHeader& header = page->header;
   const std::uint32_t level = expected.level == kAnyLevel ? header.level : expected.level;
@@ -53,7 +53,7 @@ Subtree child_of(InteriorPage* page, unsigned index) {
 }
 
 Status read_old_page(const Composition& composition, const Subtree& page, std::uint8_t layer,
-                     PageBlock* to) {
+                     page::PageBytes* to) {
   FOEDUS_CHECK(composition.previous->read(page.page, to->header()));
   if (is_page_good(composition, page, layer, to)) return {};
   return masstree_corruption(composition, {},

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"
 #include "gleaner/compose/masstree_record.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kAnyLevel = ~0u;
 // Reads the page of a layer; level kAnyLevel: a root. kCorruption: it is not that page, or not one
 // that can be; failures of the reader.
 Status read_old_page(const Composition& composition, const Subtree& page, std::uint8_t layer,
-                     PageBlock* to);
+                     page::PageBytes* to);
 
 // The page below one that was read. REQUIRES: index <= its keys.
 Subtree child_of(storage::masstree::InteriorPage* page, unsigned index);

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "foedus-core/base/invariant.h"
-#include "gleaner/compose/page_block.h"
+#include "foedus-core/page/page_bytes.h"
 
 namespace foedus::gleaner {
 
@@ -79,7 +79,7 @@ bool share_keys(BorderPage* before, BorderPage* page) {
   const unsigned stay = keys_to_stay(before, page);
   if (stay == keys_of(before)) return false;
   FOEDUS_INVARIANT(stay != 0, before->low);
-  const auto joined = std::make_unique<PageBlock>();
+  const auto joined = std::make_unique<page::PageBytes>();
   joined->initialize(page->header.storage_id, page->header.kind, page->header.level);
   BorderPage* const to = joined->as<BorderPage>();
   to->header.layer = page->header.layer;

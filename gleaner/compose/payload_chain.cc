@@ -7,8 +7,8 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/overflow_page.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus/options.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -16,7 +16,7 @@ using page::OverflowPage;
 using page::SnapshotPageId;
 
 Result<SnapshotPageId> write_chain(const Composition& composition, std::string_view payload) {
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   const std::uint32_t pages = OverflowPage::pages_of(payload.size());
   const SnapshotPageId first = composition.writer->next_id();
   for (std::uint32_t i = 0; i < pages; ++i) {
@@ -45,7 +45,7 @@ Status broken(const Composition& composition, SnapshotPageId id, std::uint32_t p
 }
 
 Status read_part(const Composition& composition, SnapshotPageId id, std::uint32_t part,
-                 PageBlock* to) {
+                 page::PageBytes* to) {
   if (id.is_null()) return broken(composition, id, part);
   FOEDUS_CHECK(composition.previous->read(id, to->header()));
   const auto& page = *to->as<OverflowPage>();
@@ -58,7 +58,7 @@ Status read_part(const Composition& composition, SnapshotPageId id, std::uint32_
 }  // namespace
 
 Status read_chain(const Composition& composition, SnapshotPageId first, std::string* payload) {
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   payload->clear();
   SnapshotPageId id = first;
   for (std::uint32_t i = 0, pages = 1; i < pages; ++i) {
@@ -77,7 +77,7 @@ Status read_chain(const Composition& composition, SnapshotPageId first, std::str
 }
 
 Status supersede_chain(const Composition& composition, SnapshotPageId first) {
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   FOEDUS_CHECK(read_part(composition, first, 0, block.get()));
   const auto& page = *block->as<OverflowPage>();
   composition.supersede(page.header, OverflowPage::pages_of(page.payload_bytes));

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/array/array_page.h"
 #include "gleaner/compose/hash_pages.h"
 #include "gleaner/compose/masstree_old_page.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -167,7 +167,7 @@ class Descent {
   const Composition& composition_;
   const std::span<const StreamRecord> records_;
   std::vector<Wanted> next_;
-  const std::unique_ptr<PageBlock> block_ = std::make_unique<PageBlock>();
+  const std::unique_ptr<page::PageBytes> block_ = std::make_unique<page::PageBytes>();
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/log/log_record.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/sequential/sequential_snapshot_page.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -25,7 +25,7 @@ using storage::sequential::SequentialSnapshotRecord;
 class OpenRun {
  public:
   explicit OpenRun(const Composition& composition)
-      : composition_(composition), block_(std::make_unique<PageBlock>()) {
+      : composition_(composition), block_(std::make_unique<page::PageBytes>()) {
     start_page();
   }
 
@@ -75,12 +75,12 @@ class OpenRun {
   }
 
   const Composition& composition_;
-  std::unique_ptr<PageBlock> block_;
+  std::unique_ptr<page::PageBytes> block_;
   SequentialRun run_{};
 };
 
 // The runs page of the snapshot before, or a new one of no runs.
-Status load_runs(const Composition& composition, PageBlock* block) {
+Status load_runs(const Composition& composition, page::PageBytes* block) {
   const storage_meta::StorageMeta& meta = *composition.meta;
   const SnapshotPageId old = composition.previous_root;
   if (old.is_null()) {
@@ -97,7 +97,7 @@ Status load_runs(const Composition& composition, PageBlock* block) {
 }
 
 // S6. REQUIRES: `block` is as load_runs() left it.
-Result<SnapshotPageId> append_runs(const Composition& composition, PageBlock* block,
+Result<SnapshotPageId> append_runs(const Composition& composition, page::PageBytes* block,
                                    const SequentialRun& run) {
   SequentialRunsPage* const page = block->as<SequentialRunsPage>();
   if (page->is_full()) {
@@ -148,7 +148,7 @@ Result<std::vector<Subtree>> compose_sequential(const Composition& composition,
   FOEDUS_TRY(const StreamRecord* record, records->next());
   if (record == nullptr) return std::vector<Subtree>();
 
-  auto block = std::make_unique<PageBlock>();
+  auto block = std::make_unique<page::PageBytes>();
   FOEDUS_CHECK(load_runs(composition, block.get()));
   const auto& runs = *block->as<SequentialRunsPage>();
   const std::uint64_t last_epoch = runs.run_count == 0 ? 0 : runs.last_run().last_epoch;

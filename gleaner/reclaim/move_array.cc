@@ -15,7 +15,7 @@ using storage::array::ArrayInteriorPage;
 Result<SnapshotPageId> move(Relocation* relocation, SnapshotPageId id, std::uint32_t level) {
   const bool is_victim = relocation->is_victim(id);
   if (!relocation->is_wanted(id) || (level == 0 && !is_victim)) return id;
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   const PageKind kind = level == 0 ? PageKind::kArrayBorder : PageKind::kArrayInterior;
   FOEDUS_CHECK(relocation->read(id, kind, block.get()));
   if (block->header()->level != level) return relocation->corrupt(id, "of another level");

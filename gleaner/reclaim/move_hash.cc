@@ -24,7 +24,7 @@ class HashMove {
   // `bits` of the hash lead to it.
   Result<SnapshotPageId> move(SnapshotPageId id, unsigned bits) {
     if (!relocation_.is_wanted(id)) return id;
-    const auto block = std::make_unique<PageBlock>();
+    const auto block = std::make_unique<page::PageBytes>();
     FOEDUS_CHECK(relocation_.read(id, PageKind::kHashInterior, PageKind::kHashBin, block.get()));
     if (block->header()->flags != bits) return relocation_.corrupt(id, "of another prefix");
     if (block->header()->kind == PageKind::kHashBin) return move_bin(id, block.get());
@@ -32,7 +32,7 @@ class HashMove {
   }
 
  private:
-  Result<SnapshotPageId> move_interior(SnapshotPageId id, PageBlock* block) {
+  Result<SnapshotPageId> move_interior(SnapshotPageId id, page::PageBytes* block) {
     auto* const page = block->as<HashInteriorPage>();
     bool is_changed = relocation_.is_victim(id);
     for (std::uint32_t digit = 0; digit < HashInteriorPage::kPointers; ++digit) {
@@ -50,7 +50,7 @@ class HashMove {
 
   // A chain of pages is in one file, and each names the first one: all of them are moved, or none.
   // Payloads go first, because nothing may come between the pages of a bin.
-  Result<SnapshotPageId> move_bin(SnapshotPageId id, PageBlock* block) {
+  Result<SnapshotPageId> move_bin(SnapshotPageId id, page::PageBytes* block) {
     std::deque<SnapshotPageId> payloads;  // by their order in the bin: where each is now
     bool is_changed = relocation_.is_victim(id);
     for (SnapshotPageId at = id;;) {
@@ -78,7 +78,7 @@ class HashMove {
     return head;
   }
 
-  static SnapshotPageId next_of(PageBlock* block) {
+  static SnapshotPageId next_of(page::PageBytes* block) {
     // order: relaxed, as above.
     return SnapshotPageId(block->as<HashBinPage>()->next_page.load_relaxed());
   }
@@ -86,7 +86,7 @@ class HashMove {
     return storage::hash::payload_of(page->record(slot), slot);
   }
 
-  Result<bool> move_payloads(SnapshotPageId id, PageBlock* block,
+  Result<bool> move_payloads(SnapshotPageId id, page::PageBytes* block,
                              std::deque<SnapshotPageId>* payloads) {
     auto* const page = block->as<HashBinPage>();
     if (page->load_count() > HashBinPage::kRecordsMax) {

@@ -27,7 +27,7 @@ class MasstreeMove {
     const bool is_victim = relocation_.is_victim(id);
     if (!relocation_.is_wanted(id)) return id;
     if (level == 0 && !is_victim && !relocation_.wants_records()) return id;
-    const auto block = std::make_unique<PageBlock>();
+    const auto block = std::make_unique<page::PageBytes>();
     FOEDUS_CHECK(
         relocation_.read(id, PageKind::kMasstreeInterior, PageKind::kMasstreeBorder, block.get()));
     TreePage* const page = TreePage::of(block->header());

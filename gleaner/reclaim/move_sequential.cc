@@ -20,7 +20,7 @@ using storage::sequential::SequentialSnapshotPage;
 class SequentialMove {
  public:
   explicit SequentialMove(Relocation* relocation)
-      : relocation_(*relocation), block_(std::make_unique<PageBlock>()) {}
+      : relocation_(*relocation), block_(std::make_unique<page::PageBytes>()) {}
 
   // From the oldest runs page, because its new id goes into the next one.
   Result<SnapshotPageId> move() {
@@ -71,7 +71,7 @@ class SequentialMove {
   }
 
   Status move_run(SequentialRun* run) {
-    const auto block = std::make_unique<PageBlock>();
+    const auto block = std::make_unique<page::PageBytes>();
     const SnapshotPageId moved = relocation_.next_id();
     for (std::uint32_t i = 0; i < run->page_count; ++i) {
       const SnapshotPageId id = run->first_page.plus(i);
@@ -87,7 +87,7 @@ class SequentialMove {
   }
 
   Relocation& relocation_;
-  const std::unique_ptr<PageBlock> block_;  // a runs page
+  const std::unique_ptr<page::PageBytes> block_;  // a runs page
   std::vector<SnapshotPageId> ids_;         // of runs pages
 };
 

@@ -35,7 +35,7 @@ Status Relocation::corrupt(SnapshotPageId id, const std::string& what) const {
   return std::move(status.at_table(storage_.name));
 }
 
-Status Relocation::read(SnapshotPageId id, PageKind kind, PageKind or_kind, PageBlock* to) {
+Status Relocation::read(SnapshotPageId id, PageKind kind, PageKind or_kind, page::PageBytes* to) {
   FOEDUS_CHECK(reader_->read(id, to->header()));
   ++pages_read_;
   const page::PageHeader& header = *to->header();
@@ -47,7 +47,7 @@ Status Relocation::read(SnapshotPageId id, PageKind kind, PageKind or_kind, Page
   return {};
 }
 
-Result<SnapshotPageId> Relocation::write(const PageBlock& page) {
+Result<SnapshotPageId> Relocation::write(const page::PageBytes& page) {
   const auto& header = *reinterpret_cast<const page::PageHeader*>(page.bytes);
   const SnapshotPageId old(header.page_id);
   FOEDUS_INVARIANT(!old.is_null(), storage_.name);
@@ -64,7 +64,7 @@ Result<SnapshotPageId> Relocation::write(const PageBlock& page) {
 Result<SnapshotPageId> Relocation::move_chain(SnapshotPageId first) {
   if (first.is_null()) return corrupt(first, "no page of a payload");
   if (!is_victim(first)) return first;
-  const auto block = std::make_unique<PageBlock>();
+  const auto block = std::make_unique<page::PageBytes>();
   const SnapshotPageId moved = next_id();
   SnapshotPageId id = first;
   for (std::uint32_t i = 0, pages = 1; i < pages; ++i) {

@@ -20,12 +20,12 @@
 #include <utility>
 #include <vector>
 
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/snapshot/live_pages.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/page_io.h"
 #include "foedus/status.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -60,12 +60,13 @@ class Relocation {
   bool wants_records() const { return below_records_left_ > 0; }
 
   // A page of the storage, of one of two kinds.
-  Status read(page::SnapshotPageId id, page::PageKind kind, page::PageKind or_kind, PageBlock* to);
-  Status read(page::SnapshotPageId id, page::PageKind kind, PageBlock* to) {
+  Status read(page::SnapshotPageId id, page::PageKind kind, page::PageKind or_kind,
+              page::PageBytes* to);
+  Status read(page::SnapshotPageId id, page::PageKind kind, page::PageBytes* to) {
     return read(id, kind, kind, to);
   }
   // The copy of a page that was read, changed or not, takes its place.
-  Result<page::SnapshotPageId> write(const PageBlock& page);
+  Result<page::SnapshotPageId> write(const page::PageBytes& page);
   // The id that the next write() gives.
   page::SnapshotPageId next_id() const { return writer_->next_id(); }
   // A payload that is a chain: all of it, as it lies in one file. The same id if that is no victim.

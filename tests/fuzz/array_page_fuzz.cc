@@ -10,13 +10,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!fuzz::take_page(input, PageKind::kArrayInterior, PageKind::kArrayBorder, page.get())) {
     return 0;
   }
-  if (page->header().kind == PageKind::kArrayInterior) {
-    for (const auto& pointer : page->as<storage::array::ArrayInteriorPage>().pointers) {
+  if (page->header()->kind == PageKind::kArrayInterior) {
+    for (const auto& pointer : page->as<storage::array::ArrayInteriorPage>()->pointers) {
       if (!pointer.load().volatile_page.is_null()) __builtin_trap();
     }
     return 0;
   }
-  auto& border = page->as<storage::array::ArrayBorderPage>();
+  auto& border = *page->as<storage::array::ArrayBorderPage>();
   for (const std::uint32_t payload_bytes : {1u, 8u, 100u, 2'000u}) {
     const auto& shape = storage::array::shape_of(payload_bytes);
     if (!storage::array::has_quiet_records(border, shape, fuzz::kNewest)) continue;

@@ -11,8 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const fuzz::Input input(data, size);
   const auto page = std::make_unique<fuzz::PageBytes>();
   if (!fuzz::take_page(input, PageKind::kHashInterior, PageKind::kHashBin, page.get())) return 0;
-  if (page->header().kind == PageKind::kHashInterior) {
-    const auto& interior = page->as<HashInteriorPage>();
+  if (page->header()->kind == PageKind::kHashInterior) {
+    const auto& interior = *page->as<HashInteriorPage>();
     for (std::uint32_t digit = 0; digit < HashInteriorPage::kPointers; ++digit) {
       const std::uint32_t owner = interior.owner_of(digit);
       const unsigned bits = bits_below(interior, owner);
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     return 0;
   }
-  auto& bin = page->as<HashBinPage>();
+  auto& bin = *page->as<HashBinPage>();
   for (std::uint32_t i = 0; i < bin.load_count(); ++i) {
     const HashSlot slot = bin.slot(i);
     page::RecordHeader* const record = bin.record(slot);

@@ -48,10 +48,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                        page.get())) {
     return 0;
   }
-  if (page->header().kind == PageKind::kMasstreeInterior) {
-    fuzz::read(&page->as<fuzz::InteriorPage>());
+  if (page->header()->kind == PageKind::kMasstreeInterior) {
+    fuzz::read(page->as<fuzz::InteriorPage>());
   } else {
-    fuzz::read(&page->as<fuzz::BorderPage>());
+    fuzz::read(page->as<fuzz::BorderPage>());
   }
   return 0;
 }

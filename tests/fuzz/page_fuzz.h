@@ -2,22 +2,14 @@
 // A page of a snapshot: through the rules that it is asked when it is read, and if it breaks none,
 // through the functions that readers use on it.
 
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/storage/page_check.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace foedus::fuzz {
 
-struct alignas(page::kPageBytes) PageBytes {
-  char bytes[page::kPageBytes];
-
-  page::PageHeader& header() { return *reinterpret_cast<page::PageHeader*>(bytes); }
-  template <typename Page>
-  Page& as() {
-    static_assert(sizeof(Page) == page::kPageBytes);
-    return *reinterpret_cast<Page*>(bytes);
-  }
-};
+using page::PageBytes;
 
 inline constexpr Epoch kNewest{1'000};
 
@@ -27,7 +19,7 @@ inline bool take_page(const Input& input, page::PageKind first, page::PageKind l
                       PageBytes* page) {
   const std::string bytes = input.first(page::kPageBytes);
   std::memcpy(page->bytes, bytes.data(), sizeof(page->bytes));
-  page::PageHeader& header = page->header();
+  page::PageHeader& header = *page->header();
   const auto kinds = static_cast<std::uint8_t>(last) - static_cast<std::uint8_t>(first) + 1;
   const auto kind = static_cast<std::uint8_t>(header.kind);
   const bool is_of_kind = kind >= static_cast<std::uint8_t>(first) &&

@@ -162,7 +162,7 @@ class GleanTest : public ::testing::Test {
   void load_pages(device::Device* device, const snapshot::Manifest& manifest) {
     pages_ = std::make_unique<MemoryPages>();
     snapshot::SnapshotFiles files(device);
-    PageBlock block;
+    page::PageBytes block;
     for (const snapshot::ManifestFile& file : manifest.files) {
       MemoryWriter writer(pages_.get(), static_cast<std::uint32_t>(file.snapshot), file.soc);
       for (std::uint32_t i = 1; i <= file.pages; ++i) {

@@ -25,15 +25,11 @@
 namespace foedus::hostile {
 namespace {
 
+using page::PageBytes;
 using page::PageHeader;
 using page::PageKind;
 using testing::FailingDevice;
 using testing::must;
-
-struct alignas(page::kPageBytes) PageBytes {
-  char bytes[page::kPageBytes];
-  PageHeader& header() { return *reinterpret_cast<PageHeader*>(bytes); }
-};
 
 // A byte that becomes another one.
 struct Damage {
@@ -59,7 +55,7 @@ std::unique_ptr<PageBytes> page_of(const FailingDevice& device, const std::strin
 void forge(FailingDevice* device, const Damage& damage) {
   const auto block = page_of(*device, damage.file, damage.page);
   block->bytes[damage.offset] = damage.value;
-  block->header().crc32c = snapshot::checksum_of(block->bytes, sizeof(block->bytes));
+  block->header()->crc32c = snapshot::checksum_of(block->bytes, sizeof(block->bytes));
   device->overwrite(damage.file, damage.page * page::kPageBytes,
                     std::string(block->bytes, sizeof(block->bytes)));
 }
@@ -166,8 +162,8 @@ TEST_F(ForgedPages, the_pages_as_they_were_written_break_no_rule_and_are_of_all_
   std::set<PageKind> kinds;
   for (const auto& [file, page] : pages_) {
     const auto block = page_of(*device_, file, page);
-    kinds.insert(block->header().kind);
-    const char* const broken = storage::broken_rule(block->header(), manifest_.covered);
+    kinds.insert(block->header()->kind);
+    const char* const broken = storage::broken_rule(*block->header(), manifest_.covered);
     EXPECT_EQ(broken, nullptr) << file << ", page " << page << ": " << broken;
   }
   EXPECT_EQ(kinds.size(), 9u);
@@ -217,7 +213,7 @@ TEST_F(ForgedPages, a_border_page_of_too_few_slices_is_refused_before_it_is_vola
   const Damage damage{"snapshot-00000002-1", 5, offsetof(storage::masstree::TreePage, last) + 4,
                       58};
   const auto block = page_of(*device_, damage.file, damage.page);
-  ASSERT_EQ(block->header().kind, PageKind::kMasstreeBorder);
+  ASSERT_EQ(block->header()->kind, PageKind::kMasstreeBorder);
   EXPECT_EQ(run_isolated([&] { return use(damage); }), "");
 }
 
@@ -254,7 +250,7 @@ TEST_F(ForgedPages, one_byte_that_was_changed_is_refused_by_name_or_costs_its_ro
         block->bytes[offset] = value;
         const bool is_refused =
             offset < sizeof(page::PageHeader::page_id) ||
-            storage::broken_rule(block->header(), manifest_.covered) != nullptr;
+            storage::broken_rule(*block->header(), manifest_.covered) != nullptr;
         block->bytes[offset] = before;
         ++cases;
         refused += is_refused ? 1 : 0;
@@ -264,7 +260,7 @@ TEST_F(ForgedPages, one_byte_that_was_changed_is_refused_by_name_or_costs_its_ro
         const std::string wrong = run_isolated([&] { return use(damage); });
         if (wrong.empty()) continue;
         ADD_FAILURE() << damage.in_words() << ", kind "
-                      << static_cast<unsigned>(block->header().kind)
+                      << static_cast<unsigned>(block->header()->kind)
                       << (is_refused ? ", refused" : "") << ": " << wrong;
         if (++failures == 40) return;
       }

@@ -27,8 +27,8 @@ using page::VolatilePageId;
 TEST(PageCheck, nothing_is_said_of_pages_as_they_were_written) {
   std::set<PageKind> kinds;
   for (const auto& page : SoundPages::get().all()) {
-    kinds.insert(page->header().kind);
-    EXPECT_STREQ(broken_rule(page->header(), SoundPages::get().newest()), nullptr);
+    kinds.insert(page->header()->kind);
+    EXPECT_STREQ(broken_rule(*page->header(), SoundPages::get().newest()), nullptr);
   }
   EXPECT_EQ(kinds.size(), 9u);
 }
@@ -37,8 +37,8 @@ TEST(PageCheck, a_header_is_of_a_page_that_nobody_changes) {
   const auto says = [](const char* rule, auto&& change) {
     for (const auto& page : SoundPages::get().all()) {
       const auto copy = std::make_unique<PageBytes>(*page);
-      change(copy->header());
-      EXPECT_STREQ(broken_rule(copy->header(), SoundPages::get().newest()), rule);
+      change(*copy->header());
+      EXPECT_STREQ(broken_rule(*copy->header(), SoundPages::get().newest()), rule);
     }
   };
   says("it is of no storage", [](PageHeader& page) { page.storage_id = {}; });
@@ -139,9 +139,9 @@ TEST(PageCheck, records_of_an_array_are_quiet_or_were_never_written) {
   const auto are_quiet = [&](auto&& change) {
     const auto copy = std::make_unique<PageBytes>();
     for (const auto& page : SoundPages::get().all()) {
-      if (page->header().kind == PageKind::kArrayBorder) *copy = *page;
+      if (page->header()->kind == PageKind::kArrayBorder) *copy = *page;
     }
-    auto& page = copy->as<ArrayBorderPage>();
+    auto& page = *copy->as<ArrayBorderPage>();
     change(array::record_at(&page, shape.records_per_page - 1, shape));
     return has_quiet_records(page, shape, newest);
   };
@@ -167,9 +167,9 @@ TEST(PageCheck, a_pointer_of_an_array_is_for_one_page) {
   for (const PageKind kind : {PageKind::kArrayBorder, PageKind::kArrayInterior}) {
     auto copy = std::make_unique<PageBytes>();
     for (const auto& page : SoundPages::get().all()) {
-      if (page->header().kind == kind) *copy = *page;
+      if (page->header()->kind == kind) *copy = *page;
     }
-    PageHeader& page = copy->header();
+    PageHeader& page = *copy->header();
     const page::StorageId other{static_cast<std::uint32_t>(page.storage_id) + 1};
     EXPECT_TRUE(array::is_page_of(page, page.storage_id, page.level, page.kind_word));
     EXPECT_FALSE(array::is_page_of(page, other, page.level, page.kind_word));

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus-core/storage/page_check.h"
@@ -16,19 +17,7 @@
 
 namespace foedus::storage {
 
-struct alignas(page::kPageBytes) PageBytes {
-  char bytes[page::kPageBytes];
-
-  page::PageHeader& header() { return *reinterpret_cast<page::PageHeader*>(bytes); }
-  const page::PageHeader& header() const {
-    return *reinterpret_cast<const page::PageHeader*>(bytes);
-  }
-  template <typename Page>
-  Page& as() {
-    static_assert(sizeof(Page) == page::kPageBytes);
-    return *reinterpret_cast<Page*>(bytes);
-  }
-};
+using page::PageBytes;
 
 // The id of a page so many places behind this one, in its file.
 inline page::SnapshotPageId id_of(const page::PageHeader& page, std::uint32_t behind = 0) {
@@ -84,14 +73,14 @@ template <typename Page, typename Change>
 void expect_said(page::PageKind kind, const char* rule, Change&& change) {
   const auto copy = std::make_unique<PageBytes>();
   for (const auto& sound : SoundPages::get().all()) {
-    if (sound->header().kind != kind) continue;
+    if (sound->header()->kind != kind) continue;
     *copy = *sound;
-    if constexpr (std::is_void_v<decltype(change(copy->as<Page>()))>) {
-      change(copy->as<Page>());
-    } else if (!change(copy->as<Page>())) {
+    if constexpr (std::is_void_v<decltype(change(*copy->as<Page>()))>) {
+      change(*copy->as<Page>());
+    } else if (!change(*copy->as<Page>())) {
       continue;
     }
-    EXPECT_STREQ(broken_rule(copy->header(), SoundPages::get().newest()), rule);
+    EXPECT_STREQ(broken_rule(*copy->header(), SoundPages::get().newest()), rule);
     return;
   }
   ADD_FAILURE() << "no page to break this rule: " << rule;

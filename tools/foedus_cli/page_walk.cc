@@ -13,6 +13,7 @@
 namespace foedus::cli {
 
 using page::OverflowPage;
+using page::PageBytes;
 using page::PageKind;
 using page::SnapshotPageId;
 
@@ -22,7 +23,7 @@ constexpr std::uint64_t kProgressPages = 256;
 
 // What is wrong with page 0; empty: nothing.
 std::string problem_of_page_0(const device::File& file, const snapshot::ManifestFile& about) {
-  const auto block = std::make_unique<Block>();
+  const auto block = std::make_unique<PageBytes>();
   const Result<std::size_t> read = file.read_at(0, block->bytes, sizeof(block->bytes));
   if (!read.is_ok()) return read.status().message();
   if (*read < sizeof(block->bytes)) return "the file ends in it";
@@ -171,7 +172,7 @@ PageWalk::File* PageWalk::reach(SnapshotPageId id, SnapshotPageId from) {
   return file->is_readable ? file : nullptr;
 }
 
-bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, Block* to) {
+bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, PageBytes* to) {
   if (!expect(!id.is_null(), from, "a pointer to no page, where there must be one")) return false;
   File* const reached = reach(id, from);
   const device::File* const file = reached == nullptr ? nullptr : open(reached);
@@ -184,23 +185,23 @@ bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, Block* to) {
   }
   const bool is_whole =
       expect(*read == sizeof(to->bytes), id, "the file ends before or in it") &&
-      expect(to->header().crc32c == snapshot::checksum_of(to->bytes, sizeof(to->bytes)), id,
+      expect(to->header()->crc32c == snapshot::checksum_of(to->bytes, sizeof(to->bytes)), id,
              "its checksum is wrong") &&
       check_header(id, *to);
   if (!is_whole) return false;
-  if (snapshot::is_below_records(to->header())) reached->live.below_records += 1;
-  const page::BrokenRule rule = storage::broken_rule(to->header(), manifest_.covered);
+  if (snapshot::is_below_records(*to->header())) reached->live.below_records += 1;
+  const page::BrokenRule rule = storage::broken_rule(*to->header(), manifest_.covered);
   if (rule != nullptr) problem(id, std::string("the database would refuse it: ") + rule);
   return true;
 }
 
 bool PageWalk::enter(SnapshotPageId id, SnapshotPageId from, PageKind kind, std::uint32_t level,
-                     Block* to) {
+                     PageBytes* to) {
   return enter(id, from, to) && is_of(id, *to, kind, level);
 }
 
-bool PageWalk::check_header(SnapshotPageId id, const Block& block) {
-  const page::PageHeader& header = block.header();
+bool PageWalk::check_header(SnapshotPageId id, const PageBytes& block) {
+  const page::PageHeader& header = *block.header();
   if (header.page_id != id.word()) {
     problem(id, "it says that it is " + name_of(SnapshotPageId(header.page_id)));
     return false;
@@ -218,8 +219,9 @@ bool PageWalk::check_header(SnapshotPageId id, const Block& block) {
                 "it says that it was moved, retired or dropped");
 }
 
-bool PageWalk::is_of(SnapshotPageId id, const Block& block, PageKind kind, std::uint32_t level) {
-  const page::PageHeader& header = block.header();
+bool PageWalk::is_of(SnapshotPageId id, const PageBytes& block, PageKind kind,
+                     std::uint32_t level) {
+  const page::PageHeader& header = *block.header();
   if (header.kind == kind && header.level == level) return true;
   problem(id, "it is of kind " + std::to_string(static_cast<unsigned>(header.kind)) + ", level " +
                   std::to_string(header.level) + "; in its place is kind " +
@@ -255,7 +257,7 @@ void PageWalk::check_tid(SnapshotPageId page, page::Tid tid, std::uint64_t recor
 }
 
 void PageWalk::chain(SnapshotPageId first, SnapshotPageId page) {
-  const auto block = std::make_unique<Block>();
+  const auto block = std::make_unique<PageBytes>();
   counts_.chains += 1;
   std::uint32_t all = 0;
   std::uint64_t done = 0;
@@ -263,7 +265,7 @@ void PageWalk::chain(SnapshotPageId first, SnapshotPageId page) {
   SnapshotPageId id = first;
   do {
     if (!enter(id, from, PageKind::kOverflow, 0, block.get())) return;
-    const auto& part = block->as<OverflowPage>();
+    const auto& part = *block->as<OverflowPage>();
     if (done == 0) {
       all = part.payload_bytes;
       if (!expect(all != 0 && all <= kMaxPayloadBytes, id, "a payload of impossible size")) return;

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/tid.h"
@@ -32,20 +33,6 @@ namespace foedus::cli {
 
 // Pages entered so far, and about how many there are.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
-
-struct alignas(page::kPageBytes) Block {
-  char bytes[page::kPageBytes];
-
-  page::PageHeader& header() { return *reinterpret_cast<page::PageHeader*>(bytes); }
-  const page::PageHeader& header() const {
-    return *reinterpret_cast<const page::PageHeader*>(bytes);
-  }
-  template <typename Page>
-  Page& as() {
-    static_assert(sizeof(Page) == page::kPageBytes);
-    return *reinterpret_cast<Page*>(bytes);
-  }
-};
 
 struct StorageCounts {
   std::uint64_t pages = 0;    // those of chains included
@@ -82,12 +69,13 @@ class PageWalk {
   StorageCounts& counts() { return counts_; }
 
   // Reads a page that `from` points to (null: the manifest does). False: a finding says why not.
-  bool enter(page::SnapshotPageId id, page::SnapshotPageId from, Block* to);
+  bool enter(page::SnapshotPageId id, page::SnapshotPageId from, page::PageBytes* to);
   // The same, and that kind and level are as its place asks.
   bool enter(page::SnapshotPageId id, page::SnapshotPageId from, page::PageKind kind,
-             std::uint32_t level, Block* to);
+             std::uint32_t level, page::PageBytes* to);
   // Whether kind and level are as its place asks.
-  bool is_of(page::SnapshotPageId id, const Block& block, page::PageKind kind, std::uint32_t level);
+  bool is_of(page::SnapshotPageId id, const page::PageBytes& block, page::PageKind kind,
+             std::uint32_t level);
 
   // Something is wrong with the page. Null: with the manifest.
   void problem(page::SnapshotPageId page, std::string what);
@@ -119,7 +107,7 @@ class PageWalk {
   File* find(page::SnapshotPageId id);
   // The file of a page that may be looked at, which is marked as reached; null: it may not.
   File* reach(page::SnapshotPageId id, page::SnapshotPageId from);
-  bool check_header(page::SnapshotPageId id, const Block& block);
+  bool check_header(page::SnapshotPageId id, const page::PageBytes& block);
 
   // Files that are open at the same time: a snapshot can have more than a process may.
   static constexpr std::size_t kOpenMax = 128;

@@ -11,6 +11,7 @@ namespace foedus::cli {
 
 namespace {
 
+using page::PageBytes;
 using page::SnapshotPageId;
 using storage::array::ArrayBorderPage;
 using storage::array::ArrayInteriorPage;
@@ -43,19 +44,19 @@ class ArrayWalk {
 // `first`: the index of its first record.
 void ArrayWalk::visit(SnapshotPageId id, SnapshotPageId from, std::uint32_t level,
                       std::uint64_t first) {
-  const auto block = std::make_unique<Block>();
+  const auto block = std::make_unique<PageBytes>();
   const auto kind = level == 0 ? page::PageKind::kArrayBorder : page::PageKind::kArrayInterior;
   if (!walk_.enter(id, from, kind, level, block.get())) return;
-  if (block->header().kind_word != first) {
+  if (block->header()->kind_word != first) {
     walk_.problem(id, "it says that it begins at index " +
-                          std::to_string(block->header().kind_word) + "; in its place is " +
+                          std::to_string(block->header()->kind_word) + "; in its place is " +
                           std::to_string(first));
     return;
   }
   if (level == 0) {
-    border(id, block->as<ArrayBorderPage>(), first);
+    border(id, *block->as<ArrayBorderPage>(), first);
   } else {
-    interior(id, block->as<ArrayInteriorPage>(), level, first);
+    interior(id, *block->as<ArrayInteriorPage>(), level, first);
   }
 }
 

@@ -15,6 +15,7 @@ namespace foedus::cli {
 
 namespace {
 
+using page::PageBytes;
 using page::PageKind;
 using page::SnapshotPageId;
 using storage::hash::HashBinPage;
@@ -44,17 +45,17 @@ class HashWalk {
   explicit HashWalk(PageWalk* walk) : walk_(*walk) {}
 
   void run() {
-    const auto block = std::make_unique<Block>();
+    const auto block = std::make_unique<PageBytes>();
     const SnapshotPageId root = walk_.storage().root;
     if (!walk_.enter(root, SnapshotPageId(), block.get())) return;
     interior(root, block.get(), Prefix(), 0xff);
   }
 
  private:
-  void interior(SnapshotPageId id, Block* block, const Prefix& prefix, std::uint32_t level_max);
+  void interior(SnapshotPageId id, PageBytes* block, const Prefix& prefix, std::uint32_t level_max);
   void child(SnapshotPageId id, SnapshotPageId from, const Prefix& prefix, bool may_be_interior,
              std::uint32_t level);
-  void bin(SnapshotPageId head, Block* block, const Prefix& prefix);
+  void bin(SnapshotPageId head, PageBytes* block, const Prefix& prefix);
   bool bin_page(SnapshotPageId id, HashBinPage& page, BinState* state);
   bool record(SnapshotPageId id, HashBinPage& page, std::uint32_t place, std::uint32_t* end,
               BinState* state);
@@ -63,9 +64,9 @@ class HashWalk {
   PageWalk& walk_;
 };
 
-void HashWalk::interior(SnapshotPageId id, Block* block, const Prefix& prefix,
+void HashWalk::interior(SnapshotPageId id, PageBytes* block, const Prefix& prefix,
                         std::uint32_t level_max) {
-  auto& page = block->as<HashInteriorPage>();
+  auto& page = *block->as<HashInteriorPage>();
   const std::uint32_t level = page.header.level;
   const bool is_interior = page.header.kind == PageKind::kHashInterior && level >= 1;
   if (!walk_.expect(is_interior, id, "it is no interior page of a hash storage")) return;
@@ -98,23 +99,23 @@ void HashWalk::interior(SnapshotPageId id, Block* block, const Prefix& prefix,
 
 void HashWalk::child(SnapshotPageId id, SnapshotPageId from, const Prefix& prefix,
                      bool may_be_interior, std::uint32_t level) {
-  const auto block = std::make_unique<Block>();
+  const auto block = std::make_unique<PageBytes>();
   if (!walk_.enter(id, from, block.get())) return;
-  if (block->header().kind != PageKind::kHashInterior) return bin(id, block.get(), prefix);
+  if (block->header()->kind != PageKind::kHashInterior) return bin(id, block.get(), prefix);
   const bool can_spread = may_be_interior && prefix.bits < storage::hash::kPrefixBitsMax;
   if (!walk_.expect(can_spread, id, "an interior page where only bins can be")) return;
   interior(id, block.get(), prefix, level);
 }
 
-void HashWalk::bin(SnapshotPageId head, Block* block, const Prefix& prefix) {
-  const std::uint64_t expected = block->header().load_version().keys();
+void HashWalk::bin(SnapshotPageId head, PageBytes* block, const Prefix& prefix) {
+  const std::uint64_t expected = block->header()->load_version().keys();
   BinState state{head, prefix, 0, 0, {}};
   SnapshotPageId id = head;
   for (;;) {
     if (!walk_.is_of(id, *block, PageKind::kHashBin, 0)) return;
-    if (!bin_page(id, block->as<HashBinPage>(), &state)) return;
+    if (!bin_page(id, *block->as<HashBinPage>(), &state)) return;
     // order: relaxed, nobody else has the page.
-    const SnapshotPageId next(block->as<HashBinPage>().next_page.load_relaxed());
+    const SnapshotPageId next(block->as<HashBinPage>()->next_page.load_relaxed());
     if (next.is_null()) break;
     if (!walk_.enter(next, id, block)) return;
     id = next;

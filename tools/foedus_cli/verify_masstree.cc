@@ -15,6 +15,7 @@ namespace foedus::cli {
 
 namespace {
 
+using page::PageBytes;
 using page::PageKind;
 using page::SnapshotPageId;
 using storage::masstree::BorderPage;
@@ -44,7 +45,7 @@ class MasstreeWalk {
  private:
   bool check(SnapshotPageId id, TreePage& page, const Place& place);
   void child(SnapshotPageId id, const Place& place, std::uint32_t level);
-  void visit(SnapshotPageId id, Block* block, const Place& place);
+  void visit(SnapshotPageId id, PageBytes* block, const Place& place);
   void interior(SnapshotPageId id, InteriorPage& page, std::uint32_t layer);
   bool check_separators(SnapshotPageId id, InteriorPage& page, unsigned keys);
   void border(SnapshotPageId id, BorderPage& page, std::uint32_t layer);
@@ -61,9 +62,9 @@ std::string range_of(std::uint64_t low, std::uint64_t last) {
 }
 
 void MasstreeWalk::root(SnapshotPageId id, const Place& place) {
-  const auto block = std::make_unique<Block>();
+  const auto block = std::make_unique<PageBytes>();
   if (!walk_.enter(id, place.from, block.get())) return;
-  const std::uint32_t level = block->header().level;
+  const std::uint32_t level = block->header()->level;
   const auto kind = level == 0 ? PageKind::kMasstreeBorder : PageKind::kMasstreeInterior;
   if (!walk_.is_of(id, *block, kind, level)) return;
   if (!walk_.expect(level <= kLevelMax, id, "a layer of impossible height")) return;
@@ -74,16 +75,16 @@ void MasstreeWalk::root(SnapshotPageId id, const Place& place) {
 }
 
 void MasstreeWalk::child(SnapshotPageId id, const Place& place, std::uint32_t level) {
-  const auto block = std::make_unique<Block>();
+  const auto block = std::make_unique<PageBytes>();
   const auto kind = level == 0 ? PageKind::kMasstreeBorder : PageKind::kMasstreeInterior;
   if (walk_.enter(id, place.from, kind, level, block.get())) visit(id, block.get(), place);
 }
 
-void MasstreeWalk::visit(SnapshotPageId id, Block* block, const Place& place) {
-  auto& page = block->as<InteriorPage>();
+void MasstreeWalk::visit(SnapshotPageId id, PageBytes* block, const Place& place) {
+  auto& page = *block->as<InteriorPage>();
   if (!check(id, page, place)) return;
   if (page.is_border()) {
-    border(id, block->as<BorderPage>(), place.layer);
+    border(id, *block->as<BorderPage>(), place.layer);
   } else {
     interior(id, page, place.layer);
   }

@@ -12,6 +12,7 @@ namespace foedus::cli {
 
 namespace {
 
+using page::PageBytes;
 using page::SnapshotPageId;
 using storage::sequential::SequentialRun;
 using storage::sequential::SequentialRunsPage;
@@ -36,15 +37,15 @@ class SequentialWalk {
  private:
   void check_order(SnapshotPageId id, const SequentialRunsPage& page, std::uint64_t next_epoch);
   void visit_run(SnapshotPageId id, const SequentialRun& run);
-  bool visit_page(SnapshotPageId id, SnapshotPageId from, std::uint64_t number, Block* block);
+  bool visit_page(SnapshotPageId id, SnapshotPageId from, std::uint64_t number, PageBytes* block);
   bool records(SnapshotPageId id, const SequentialSnapshotPage& page, RunState* state);
 
   PageWalk& walk_;
 };
 
 void SequentialWalk::run() {
-  const auto block = std::make_unique<Block>();
-  const auto& page = block->as<SequentialRunsPage>();
+  const auto block = std::make_unique<PageBytes>();
+  const auto& page = *block->as<SequentialRunsPage>();
   walk_.counts().levels = 2;
   std::uint64_t next_epoch = ~std::uint64_t{0};  // of the first record behind this page's
   std::uint64_t number = 0;
@@ -81,8 +82,8 @@ void SequentialWalk::visit_run(SnapshotPageId id, const SequentialRun& run) {
       SnapshotPageId::kPageMax - std::uint64_t{run.first_page.page()} + 1;
   const bool is_run = run.page_count >= 1 && run.page_count <= pages_left;
   if (!walk_.expect(is_run, id, "a run of impossible length")) return;
-  const auto block = std::make_unique<Block>();
-  const auto& page = block->as<SequentialSnapshotPage>();
+  const auto block = std::make_unique<PageBytes>();
+  const auto& page = *block->as<SequentialSnapshotPage>();
   RunState state;
   std::uint32_t free_bytes = 0;  // of the page before
   for (std::uint32_t i = 0; i < run.page_count; ++i) {
@@ -108,9 +109,9 @@ void SequentialWalk::visit_run(SnapshotPageId id, const SequentialRun& run) {
 }
 
 bool SequentialWalk::visit_page(SnapshotPageId id, SnapshotPageId from, std::uint64_t number,
-                                Block* block) {
+                                PageBytes* block) {
   if (!walk_.enter(id, from, page::PageKind::kSequential, 0, block)) return false;
-  const auto& page = block->as<SequentialSnapshotPage>();
+  const auto& page = *block->as<SequentialSnapshotPage>();
   const bool is_next = page.is_of(walk_.storage().id, number);
   return walk_.expect(is_next, id, "it is not the page of the run that its place says") &&
          walk_.expect(page.record_count >= 1 && page.data_end <= SequentialSnapshotPage::kDataBytes,

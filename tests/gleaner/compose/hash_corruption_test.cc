@@ -33,7 +33,7 @@ class HashCorruption : public ::testing::Test {
   // Appends a copy of the page `id` that is changed.
   template <typename Page>
   page::SnapshotPageId changed(page::SnapshotPageId id, const std::function<void(Page*)>& change) {
-    PageBlock block;
+    page::PageBytes block;
     std::memcpy(block.bytes, static_cast<const void*>(gleans_.pages_.at(id)), sizeof(block));
     change(block.as<Page>());
     const Result<page::SnapshotPageId> made = writer_.append(block.header());
@@ -42,7 +42,7 @@ class HashCorruption : public ::testing::Test {
   }
   // The interior page on the way to the equal hashes, or the first bin of the root.
   std::uint32_t digit_of(page::PageKind kind) {
-    PageBlock block;
+    page::PageBytes block;
     std::memcpy(block.bytes, static_cast<const void*>(gleans_.pages_.at(good_)), sizeof(block));
     for (std::uint32_t digit = 0;; ++digit) {
       const page::DualPageIds ids = block.as<HashInteriorPage>()->pointers[digit].load();
@@ -111,7 +111,7 @@ TEST_F(HashCorruption, RootsThatAreNoRoots) {
       good_, [](HashInteriorPage* page) { page->header.flags = 7; });
   expect_corruption_now();
   const std::uint32_t digit = digit_of(page::PageKind::kHashBin);
-  PageBlock block;
+  page::PageBytes block;
   std::memcpy(block.bytes, static_cast<const void*>(gleans_.pages_.at(good_)), sizeof(block));
   gleans_.root_ = block.as<HashInteriorPage>()->pointers[digit].load().snapshot_page;
   expect_corruption_now();

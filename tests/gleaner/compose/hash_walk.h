@@ -14,11 +14,11 @@
 #include <string_view>
 
 #include "foedus-core/page/overflow_page.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/hash/hash_function.h"
 #include "foedus-core/storage/hash/hash_page.h"
 #include "foedus-core/storage/hash/hash_storage.h"
 #include "foedus-core/storage_meta/storage_meta.h"
-#include "gleaner/compose/page_block.h"
 #include "tests/gleaner/compose/memory_pages.h"
 
 namespace foedus::gleaner {
@@ -55,7 +55,7 @@ class HashWalk {
   std::optional<Walked> find(page::SnapshotPageId root, std::string_view key) {
     const std::uint64_t hash = storage::hash::hash_of(key);
     page::SnapshotPageId id = root;
-    PageBlock block;
+    page::PageBytes block;
     for (;;) {
       load(id, &block);
       if (block.header()->kind != page::PageKind::kHashInterior) break;
@@ -81,7 +81,7 @@ class HashWalk {
   }
 
  private:
-  void load(page::SnapshotPageId id, PageBlock* to) {
+  void load(page::SnapshotPageId id, page::PageBytes* to) {
     const Status status = pages_->read(id, to->header());
     ASSERT_TRUE(status.is_ok()) << status.message();
     ASSERT_EQ(to->header()->page_id, id.word());
@@ -98,7 +98,7 @@ class HashWalk {
   std::uint32_t lowest_bits() const { return (meta_.fan_out_bits - 1) % 7 + 1; }
 
   void interior(page::SnapshotPageId id, std::uint64_t prefix, unsigned bits) {
-    PageBlock block;
+    page::PageBytes block;
     ASSERT_NO_FATAL_FAILURE(load(id, &block));
     auto* const page = block.as<HashInteriorPage>();
     ASSERT_EQ(page->header.kind, page::PageKind::kHashInterior);
@@ -139,7 +139,7 @@ class HashWalk {
     const std::size_t before = seen_.records.size();
     ASSERT_TRUE(seen_.bins.emplace(id.word(), bits).second) << "two pointers to one bin";
     seen_.bits_max = std::max(seen_.bits_max, bits);
-    PageBlock block;
+    page::PageBytes block;
     auto* const page = block.as<HashBinPage>();
     page::PageVersion version;
     std::pair<std::uint64_t, std::string> last;

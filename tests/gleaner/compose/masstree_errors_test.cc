@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gleaner/compose/page_block.h"
+#include "foedus-core/page/page_bytes.h"
 #include "tests/gleaner/compose/masstree_table.h"
 
 namespace foedus::gleaner {
@@ -171,7 +171,7 @@ void expect_page_refused(const char* what, const std::function<void(BorderPage*)
   SCOPED_TRACE(what);
   MasstreeTable table;
   load(&table);
-  PageBlock block;
+  page::PageBytes block;
   std::memcpy(block.bytes, static_cast<const void*>(table.pages.at(table.root)), sizeof(block));
   change(block.as<BorderPage>());
   MemoryWriter writer(&table.pages, 100);
@@ -249,7 +249,7 @@ TEST(MasstreeErrors, InteriorPagesWithImpossibleChildren) {
     MasstreeTable table;
     for (std::uint64_t i = 0; i < 100; ++i) table.put(key_of(i), payload_of(1000, i));
     table.glean_and_check();
-    PageBlock block;
+    page::PageBytes block;
     std::memcpy(block.bytes, static_cast<const void*>(table.pages.at(table.root)), sizeof(block));
     change(block.as<InteriorPage>());
     MemoryWriter writer(&table.pages, 100);

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <string>
 
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/masstree/masstree_change.h"
 #include "foedus-core/storage/masstree/masstree_find.h"
-#include "gleaner/compose/page_block.h"
 #include "tests/gleaner/compose/masstree_table.h"
 
 namespace foedus::gleaner {
@@ -55,7 +55,7 @@ TEST(MasstreeLayout, ACopyOfAPageTakesEveryKeyOfItsSlices) {
   }
   table.glean_and_check();
   for (const auto& border : table.seen->borders) {
-    PageBlock block;
+    page::PageBytes block;
     std::memcpy(block.bytes, static_cast<const void*>(table.pages.at(border.id)), sizeof(block));
     expect_usable(block.as<BorderPage>());
   }

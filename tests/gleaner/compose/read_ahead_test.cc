@@ -104,7 +104,7 @@ TEST(ReadAhead, does_not_follow_a_hash_beyond_its_bits) {
   hash.put(key_of(1), "payload");
   MemoryPages pages;
   MemoryWriter writer(&pages, 1);
-  PageBlock block;
+  page::PageBytes block;
   page::SnapshotPageId below(page::SnapshotNumber{1}, 0, 99);
   for (int bits = 63; bits >= 0; bits -= static_cast<int>(storage::hash::kDigitBits)) {
     block.initialize(hash.meta_.id, page::PageKind::kHashInterior, 1);

@@ -10,11 +10,11 @@
 
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/page/overflow_page.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/storage/array/array_page.h"
 #include "foedus-core/storage/hash/hash_page.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
 #include "foedus-core/storage/sequential/sequential_snapshot_page.h"
-#include "gleaner/compose/page_block.h"
 
 namespace foedus::gleaner {
 
@@ -55,7 +55,7 @@ class ContentWalk {
   void walk(Id id) {
     if (id.is_null()) return;
     const page::PageHeader* const found = find_(id);
-    const auto block = std::make_unique<PageBlock>();
+    const auto block = std::make_unique<page::PageBytes>();
     ++content_.pages;
     if (found == nullptr) {
       content_.checksum = 0;
@@ -68,7 +68,7 @@ class ContentWalk {
     content_.checksum = base::crc32c(block->bytes, page::kPageBytes, content_.checksum);
   }
 
-  void look_at(PageBlock* block, Id id) {
+  void look_at(page::PageBytes* block, Id id) {
     switch (block->header()->kind) {
       case page::PageKind::kArrayInterior:
         for (auto& pointer : block->as<storage::array::ArrayInteriorPage>()->pointers) {

@@ -35,9 +35,9 @@ class DevicePages {
 
   // Null: it cannot be read.
   const page::PageHeader* at(page::SnapshotPageId id) {
-    std::unique_ptr<PageBlock>& block = blocks_[id.word()];
+    std::unique_ptr<page::PageBytes>& block = blocks_[id.word()];
     if (block != nullptr) return block->header();
-    auto read = std::make_unique<PageBlock>();
+    auto read = std::make_unique<page::PageBytes>();
     if (!files_.read(id, read->header()).is_ok()) return nullptr;
     block = std::move(read);
     return block->header();
@@ -45,7 +45,7 @@ class DevicePages {
 
  private:
   snapshot::SnapshotFiles files_;
-  std::map<std::uint64_t, std::unique_ptr<PageBlock>> blocks_;
+  std::map<std::uint64_t, std::unique_ptr<page::PageBytes>> blocks_;
 };
 
 // By storage id; a page that cannot be read makes a difference.

@@ -269,12 +269,12 @@ TEST(HashPageCheck, a_pointer_is_for_one_page) {
   const auto copy_of = [](PageKind kind) {
     auto copy = std::make_unique<PageBytes>();
     for (const auto& page : SoundPages::get().all()) {
-      if (page->header().kind == kind) *copy = *page;
+      if (page->header()->kind == kind) *copy = *page;
     }
     return copy;
   };
   const auto one = copy_of(PageKind::kHashBin);
-  auto& bin = one->as<Bin>();
+  auto& bin = *one->as<Bin>();
   const page::StorageId storage = bin.header.storage_id;
   const page::StorageId other{static_cast<std::uint32_t>(storage) + 1};
   const unsigned bits = bin.prefix_bits();
@@ -293,7 +293,7 @@ TEST(HashPageCheck, a_pointer_is_for_one_page) {
   EXPECT_FALSE(is_part_of(bin.header, identity));
 
   const auto spread = copy_of(PageKind::kHashInterior);
-  page::PageHeader& interior = spread->header();
+  page::PageHeader& interior = *spread->header();
   EXPECT_TRUE(is_interior_of(interior, storage, interior.flags));
   EXPECT_FALSE(is_interior_of(interior, other, interior.flags));
   EXPECT_FALSE(is_interior_of(interior, storage, interior.flags + kDigitBits));

@@ -287,14 +287,14 @@ TEST(MasstreePageCheck, an_interior_page_leads_on_and_its_separators_ascend) {
 TEST(MasstreePageCheck, a_pointer_is_for_one_page) {
   auto copy = std::make_unique<PageBytes>();
   for (const auto& page : SoundPages::get().all()) {
-    if (page->header().kind == PageKind::kMasstreeBorder) *copy = *page;
+    if (page->header()->kind == PageKind::kMasstreeBorder) *copy = *page;
   }
-  auto& page = copy->as<BorderPage>();
+  auto& page = *copy->as<BorderPage>();
   const ColdPlace place{Identity(page.header), page.low, page.last};
   const auto is_other = [&](auto&& change) {
     const auto other = std::make_unique<PageBytes>(*copy);
-    change(other->as<BorderPage>());
-    return !place.is_of(other->header());
+    change(*other->as<BorderPage>());
+    return !place.is_of(*other->header());
   };
   EXPECT_FALSE(is_other([](BorderPage&) {}));
   EXPECT_TRUE(is_other([](BorderPage& other) { ++other.low; }));

@@ -68,7 +68,7 @@ class LastPage {
   // What is said of a page of two records of these payloads that ends at data_end.
   page::BrokenRule said_of(std::uint32_t first, std::uint32_t second, std::uint32_t data_end) {
     for (const auto& page : SoundPages::get().all()) {
-      if (page->header().kind == PageKind::kSequential) std::memcpy(memory_, page.get(), kBytes);
+      if (page->header()->kind == PageKind::kSequential) std::memcpy(memory_, page.get(), kBytes);
     }
     auto& page = *reinterpret_cast<Records*>(memory_);
     std::memset(page.data, 0, sizeof(page.data));

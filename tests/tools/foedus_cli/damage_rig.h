@@ -11,11 +11,14 @@
 #include <string>
 #include <string_view>
 
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "tests/tools/foedus_cli/cli_rig.h"
 #include "tools/foedus_cli/page_walk.h"
 
 namespace foedus::cli {
+
+using page::PageBytes;
 
 // A copy of a directory that a test may damage.
 class DamagedCopy {
@@ -26,8 +29,8 @@ class DamagedCopy {
   const std::string& dir() const { return directory_.path(); }
   std::string path_of(const std::string& name) const { return dir() + "/" + name; }
 
-  std::unique_ptr<Block> read(const std::string& name, std::uint64_t page) const {
-    auto block = std::make_unique<Block>();
+  std::unique_ptr<PageBytes> read(const std::string& name, std::uint64_t page) const {
+    auto block = std::make_unique<PageBytes>();
     std::ifstream file(path_of(name), std::ios::binary);
     file.seekg(static_cast<std::streamoff>(page * page::kPageBytes));
     file.read(block->bytes, sizeof(block->bytes));
@@ -49,15 +52,15 @@ class DamagedCopy {
     ASSERT_TRUE(file.good());
   }
   // As whoever wrote a wrong page would have: with the right checksum.
-  void write(const std::string& name, std::uint64_t page, Block* block) const {
-    block->header().crc32c = snapshot::checksum_of(block->bytes, sizeof(block->bytes));
+  void write(const std::string& name, std::uint64_t page, PageBytes* block) const {
+    block->header()->crc32c = snapshot::checksum_of(block->bytes, sizeof(block->bytes));
     write_bytes(name, page * page::kPageBytes, {block->bytes, sizeof(block->bytes)});
   }
   std::uint64_t pages_of(const std::string& name) const {
     return std::filesystem::file_size(path_of(name)) / page::kPageBytes;
   }
   // The first page for which it holds; 0: there is none.
-  std::uint64_t find(const std::string& name, const std::function<bool(Block&)>& holds) const {
+  std::uint64_t find(const std::string& name, const std::function<bool(PageBytes&)>& holds) const {
     for (std::uint64_t page = 1; page < pages_of(name); ++page) {
       if (holds(*read(name, page))) return page;
     }
@@ -85,7 +88,7 @@ class DamageTest : public ::testing::Test {
   static std::string at(std::uint64_t page) {
     return std::string("problem: ") + kFile + ", page " + std::to_string(page);
   }
-  static bool is_of(Block& block, page::PageKind kind) { return block.header().kind == kind; }
+  static bool is_of(PageBytes& block, page::PageKind kind) { return block.header()->kind == kind; }
 
   static void expect_damage(const DamagedCopy& copy, std::uint64_t page, std::string_view what) {
     const Answer answer = verify(copy);

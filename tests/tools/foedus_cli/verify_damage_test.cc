@@ -27,7 +27,8 @@ constexpr PageKind kKinds[] = {
 TEST_F(VerifyDamageTest, a_bit_that_flipped_is_a_wrong_checksum_in_each_kind_of_page) {
   for (const PageKind kind : kKinds) {
     const DamagedCopy copy(rig_->dir());
-    const std::uint64_t page = copy.find(kFile, [&](Block& block) { return is_of(block, kind); });
+    const std::uint64_t page =
+        copy.find(kFile, [&](PageBytes& block) { return is_of(block, kind); });
     ASSERT_NE(page, 0u) << static_cast<int>(kind);
     copy.flip(kFile, page * page::kPageBytes + 2'000);
     expect_damage(copy, page, "its checksum is wrong");
@@ -38,10 +39,10 @@ TEST_F(VerifyDamageTest, two_pages_that_changed_places_are_named) {
   const DamagedCopy copy(rig_->dir());
   // Two of which none leads to the other.
   const std::uint64_t one =
-      copy.find(kFile, [](Block& block) { return is_of(block, PageKind::kArrayBorder); });
-  const std::uint64_t two = copy.find(kFile, [one](Block& block) {
+      copy.find(kFile, [](PageBytes& block) { return is_of(block, PageKind::kArrayBorder); });
+  const std::uint64_t two = copy.find(kFile, [one](PageBytes& block) {
     return is_of(block, PageKind::kArrayBorder) &&
-           page::SnapshotPageId(block.header().page_id).page() > one;
+           page::SnapshotPageId(block.header()->page_id).page() > one;
   });
   const auto of_one = copy.read(kFile, one);
   const auto of_two = copy.read(kFile, two);
@@ -140,24 +141,24 @@ TEST_F(VerifyDamageTest, a_page_that_the_database_would_refuse_is_named) {
   struct Forged {
     PageKind kind;
     const char* what;
-    void (*forge)(Block& block);
+    void (*forge)(PageBytes& block);
   };
   const Forged pages[] = {
       {PageKind::kOverflow, "would refuse it: it was born with other keys",
-       [](Block& block) { block.header().birth_version += 1; }},
+       [](PageBytes& block) { block.header()->birth_version += 1; }},
       {PageKind::kArrayInterior, "would refuse it: it says that records were purged from it",
-       [](Block& block) { block.header().purged_tid = page::Tid(Epoch(1), 1).word(); }},
+       [](PageBytes& block) { block.header()->purged_tid = page::Tid(Epoch(1), 1).word(); }},
       {PageKind::kMasstreeBorder, "would refuse it: it has flags",
-       [](Block& block) { block.header().flags = 1; }},
+       [](PageBytes& block) { block.header()->flags = 1; }},
       {PageKind::kHashBin, "would refuse it: a record with an impossible lock or TID",
-       [](Block& block) {
-         auto& bin = block.as<storage::hash::HashBinPage>();
+       [](PageBytes& block) {
+         auto& bin = *block.as<storage::hash::HashBinPage>();
          bin.record(bin.slot(0))->lock.store_relaxed(1);
        }}};
   for (const Forged& forged : pages) {
     const DamagedCopy copy(rig_->dir());
     const std::uint64_t page =
-        copy.find(kFile, [&](Block& block) { return is_of(block, forged.kind); });
+        copy.find(kFile, [&](PageBytes& block) { return is_of(block, forged.kind); });
     const auto block = copy.read(kFile, page);
     forged.forge(*block);
     copy.write(kFile, page, block.get());
@@ -178,7 +179,7 @@ TEST_F(VerifyDamageTest, no_bytes_of_a_page_can_mislead_the_walk) {
   for (int i = 0; i < 400; ++i) {
     const std::uint64_t page = 1 + random.below(pages - 1);
     const auto intact = copy.read(kFile, page);
-    auto damaged = std::make_unique<Block>(*intact);
+    auto damaged = std::make_unique<PageBytes>(*intact);
     for (std::uint64_t j = 0; j <= random.below(4); ++j) {
       const std::uint64_t begin = random.below(2) == 0 ? 16 : 64;
       const std::uint64_t offset =

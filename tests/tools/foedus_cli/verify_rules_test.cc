@@ -39,12 +39,12 @@ class VerifyRulesTest : public DamageTest {};
 struct Damage {
   PageKind kind;
   const char* what;                     // is said
-  std::function<bool(Block&)> damages;  // false: this page cannot have it
+  std::function<bool(PageBytes&)> damages;  // false: this page cannot have it
 };
 
 template <typename Page>
-std::function<bool(Block&)> with(std::function<bool(Page&)> damages) {
-  return [damages](Block& block) { return damages(block.as<Page>()); };
+std::function<bool(PageBytes&)> with(std::function<bool(Page&)> damages) {
+  return [damages](PageBytes& block) { return damages(*block.as<Page>()); };
 }
 
 void store(page::DualPagePointer* pointer, SnapshotPageId id) {
@@ -93,29 +93,29 @@ bool add_tid(page::RecordHeader* record, std::uint64_t flags) {
 std::vector<Damage> damages_of_headers() {
   return {
       {PageKind::kMasstreeBorder, "it is of storage 77",
-       [](Block& block) {
-         block.header().storage_id = page::StorageId{77};
+       [](PageBytes& block) {
+         block.header()->storage_id = page::StorageId{77};
          return true;
        }},
       {PageKind::kArrayBorder, "it is locked",
-       [](Block& block) {
-         block.header().lock.store_relaxed(1);
+       [](PageBytes& block) {
+         block.header()->lock.store_relaxed(1);
          return true;
        }},
       {PageKind::kHashBin, "it says that it was moved",
-       [](Block& block) {
-         block.header().store_version(
-             block.header().load_version().with(page::PageVersion::kMoved));
+       [](PageBytes& block) {
+         block.header()->store_version(
+             block.header()->load_version().with(page::PageVersion::kMoved));
          return true;
        }},
       {PageKind::kArrayBorder, "it is of kind 1, level 0; in its place is kind 2, level 0",
-       [](Block& block) {
-         block.header().kind = PageKind::kArrayInterior;
+       [](PageBytes& block) {
+         block.header()->kind = PageKind::kArrayInterior;
          return true;
        }},
       {PageKind::kOverflow, "in its place is kind 9, level 0",
-       [](Block& block) {
-         block.header().level = 1;
+       [](PageBytes& block) {
+         block.header()->level = 1;
          return true;
        }},
   };
@@ -331,8 +331,8 @@ std::vector<Damage> damages_of_hashes() {
 std::vector<Damage> damages_of_arrays_and_chains() {
   return {
       {PageKind::kArrayBorder, "it says that it begins at index",
-       [](Block& block) {
-         block.header().kind_word += 1;
+       [](PageBytes& block) {
+         block.header()->kind_word += 1;
          return true;
        }},
       {PageKind::kArrayInterior, "a pointer behind the end of the array",
@@ -422,10 +422,10 @@ void expect_all(const std::string& dir, const std::vector<Damage>& damages,
                 const std::function<void(const DamagedCopy&, std::uint64_t, const char*)>& expect) {
   const DamagedCopy copy(dir);
   for (const Damage& damage : damages) {
-    std::unique_ptr<Block> damaged;
-    const std::uint64_t page = copy.find(kFile, [&](Block& block) {
-      if (block.header().kind != damage.kind) return false;
-      damaged = std::make_unique<Block>(block);
+    std::unique_ptr<PageBytes> damaged;
+    const std::uint64_t page = copy.find(kFile, [&](PageBytes& block) {
+      if (block.header()->kind != damage.kind) return false;
+      damaged = std::make_unique<PageBytes>(block);
       return damage.damages(*damaged);
     });
     ASSERT_NE(page, 0u) << damage.what;
@@ -462,11 +462,11 @@ TEST_F(VerifyRulesTest, each_rule_of_sequential_storages_is_looked_at) {
 
 TEST_F(VerifyRulesTest, a_page_that_two_pointers_lead_to_is_named) {
   const DamagedCopy copy(rig_->dir());
-  const std::uint64_t page = copy.find(kFile, [&](Block& block) {
-    return is_of(block, PageKind::kArrayInterior) && block.header().level == 1;
+  const std::uint64_t page = copy.find(kFile, [&](PageBytes& block) {
+    return is_of(block, PageKind::kArrayInterior) && block.header()->level == 1;
   });
   const auto block = copy.read(kFile, page);
-  auto& interior = block->as<ArrayInteriorPage>();
+  auto& interior = *block->as<ArrayInteriorPage>();
   const SnapshotPageId twice = interior.pointers[0].load().snapshot_page;
   ASSERT_FALSE(twice.is_null());
   store(&interior.pointers[1], twice);

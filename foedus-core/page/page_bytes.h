@@ -1,0 +1,29 @@
+#pragma once
+// PageBytes: memory of one page, where readers and layouts want it: at a multiple of its size.
+
+#include <cstring>
+
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+
+namespace foedus::page {
+
+struct alignas(kPageBytes) PageBytes {
+  char bytes[kPageBytes];
+
+  PageHeader* header() { return reinterpret_cast<PageHeader*>(bytes); }
+  const PageHeader* header() const { return reinterpret_cast<const PageHeader*>(bytes); }
+  template <typename Page>
+  Page* as() {
+    static_assert(sizeof(Page) == kPageBytes);
+    return reinterpret_cast<Page*>(bytes);
+  }
+  // All zero but the identity, its place in a file excepted: that is the writer's to give.
+  void initialize(StorageId storage, PageKind kind, std::uint8_t level) {
+    std::memset(bytes, 0, sizeof(bytes));
+    header()->initialize(VolatilePageId(), storage, kind, level);
+  }
+};
+static_assert(sizeof(PageBytes) == kPageBytes);
+
+}  // namespace foedus::page
