@@ -10,6 +10,7 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/occ/installation.h"
+#include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus-core/snapshot/unneeded.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/storage/page_check.h"
@@ -311,7 +312,7 @@ Status Gleaning::run(Drop drop) {
 
 // The next snapshot; the newest one if nothing has become durable since.
 Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
-  if (has_failed()) FOEDUS_CHECK(look_again());
+  FOEDUS_CHECK(look_again());
   const std::optional<snapshot::Manifest> previous = manifest();
   GleanOrder order = base_order();
   order.previous = previous.has_value() ? &*previous : nullptr;
@@ -336,15 +337,24 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   return make_snapshot(order, report);
 }
 
-// A glean that failed may have given its manifest the name, and not known whether that is durable.
+// E27. A glean that failed may have given its manifest the name.
 Status Gleaning::look_again() {
-  FOEDUS_TRY(std::optional<snapshot::Manifest> found, find_newest_manifest(engine_->device()));
-  if (found.has_value()) {
-    FOEDUS_CHECK(engine_->device()->sync_directory());
-    publish(*found);
+  const std::optional<snapshot::Manifest> known = manifest();
+  Result<snapshot::Manifest> found = snapshot::read_newest_manifest(engine_->device());
+  const bool is_lost = known.has_value() && snapshot::is_lost(found, *known);
+  if (!is_lost && !has_failed()) return {};
+  if (is_lost) {
+    report_trouble(LogLevel::kWarning,
+                   Status::error(ErrorCode::kCorruption,
+                                 snapshot::manifest_name(known->number) +
+                                     " is damaged or gone; what it said is written again"));
+    found = snapshot::restore_manifest(engine_->device(), *known);
   }
-  const std::lock_guard lock(mutex_);
-  manifest_ = std::move(found);
+  if (found.code() == ErrorCode::kNotFound) return {};  // there has been none
+  FOEDUS_CHECK(found.status());
+  FOEDUS_CHECK(engine_->device()->sync_directory());
+  publish(*found);
+  set_manifest(std::move(found).value());
   return {};
 }
 

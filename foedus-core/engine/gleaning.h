@@ -15,6 +15,9 @@
 //       transactions that began before that are over, but for those that are read or kept.
 //   E17 Installing pins the reclamation of pages for one storage at a time, before it looks whether
 //       the storage was dropped: a drop that comes later waits for the pin before it frees pages.
+//   E27 Before a glean the newest manifest on the device is the one that is known here. A later one
+//       was left by a glean that failed, and is made durable; one that is lost is written again,
+//       before anything is taken for a leftover: its files are in no other manifest.
 
 #include <cstdint>
 #include <map>

@@ -69,6 +69,18 @@ Result<Manifest> read_newest_manifest(device::Device* device) {
   return Status::error(ErrorCode::kNotFound, "no manifest in " + device->path());
 }
 
+bool is_lost(const Result<Manifest>& newest, const Manifest& known) {
+  if (newest.is_ok()) return newest->number < known.number;
+  return is_damage(newest.code()) || newest.code() == ErrorCode::kNotFound;
+}
+
+Result<Manifest> restore_manifest(device::Device* device, const Manifest& known) {
+  Manifest again = known;
+  again.number = page::SnapshotNumber{static_cast<std::uint32_t>(known.number) + 1};
+  FOEDUS_CHECK(write_manifest(device, again));
+  return again;
+}
+
 Status remove_manifest(device::Device* device, page::SnapshotNumber number) {
   FOEDUS_TRY(const auto numbers, find_manifests(device));
   if (!numbers.empty() && numbers.back() == number) {

@@ -83,6 +83,11 @@ constexpr bool is_damage(ErrorCode code) {
 Result<Manifest> read_manifest(device::Device* device, page::SnapshotNumber number);
 // kNotFound: there is no manifest; the database has no snapshot yet.
 Result<Manifest> read_newest_manifest(device::Device* device);
+// What read_newest_manifest() gave is not `known`, which is durable, nor a newer one.
+bool is_lost(const Result<Manifest>& newest, const Manifest& known);
+// Writes a manifest that is lost again, under the next number: there is no other copy of what it
+// said. Errors as of write_manifest().
+Result<Manifest> restore_manifest(device::Device* device, const Manifest& known);
 
 // Removes one that is not the newest; its files become leftovers (leftovers.h) unless another
 // manifest lists them. After a power failure it may be there again, and its files with it, until
