@@ -1,6 +1,7 @@
 // What FileDevice asks of the system and what it makes of the answers: that a sync is one, that
 // interrupted and short calls are finished, that an error is never taken for a success. Method:
 // this program's own definitions of the calls stand before those of the C library.
+// ctest-labels: memory
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // Files of a real directory: what is refused, what is locked, what direct I/O needs.
+// ctest-labels: memory
 #include "foedus-core/device/file_device.h"
 
 #include <sys/resource.h>

@@ -1,6 +1,7 @@
 // A directory in which something else lies where the files of a database should be. Goal: it is
 // refused by name, soon, and nothing outside of the directory is written. Method: each file of a
 // database is replaced by links, folders, pipes, sockets and device nodes, and it is opened.
+// ctest-labels: memory
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

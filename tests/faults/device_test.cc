@@ -1,3 +1,4 @@
+// ctest-labels: memory
 // ctest-timeout: 600
 // System calls of the device layer that fail, are interrupted, are cut short, or are the last thing
 // that the process does, at every place of a database's life.

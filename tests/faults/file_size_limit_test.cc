@@ -4,6 +4,7 @@
 // Goal: the engine says kOutOfSpace, in whatever thread it met the limit, and the program lives; it
 // reads, and goes on once the limit is raised. Method: in a child process, because the limit is the
 // process's, with the signal's action as it was.
+// ctest-labels: memory
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// ctest-labels: memory
 // ctest-timeout: 300
 // Memory, mappings and threads that cannot be had, at every place of a database's life that asks
 // for them.

@@ -1,6 +1,7 @@
 // The short run of the fuzz targets. Goal: none of them dies of its corpus, which has what was
 // found once, or of what a few thousand changes make of it. Method: seeded changes of bytes, of
 // whole fields and of lengths; the long run is libFuzzer's (README.md).
+// ctest-labels: memory
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// ctest-labels: memory
 // ctest-timeout: 300
 // As crash_states_test, without gleans but those of recovery: all is in the log.
 #include "tests/simulation/run_states.h"

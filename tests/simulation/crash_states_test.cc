@@ -1,3 +1,4 @@
+// ctest-labels: memory
 // ctest-timeout: 300
 // Power failures at the calls of the device in runs of everything that there is: each state that is
 // left is recovered and compared. A seed repeats a run; FOEDUS_TEST_SEED gives one.

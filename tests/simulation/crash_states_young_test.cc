@@ -1,3 +1,4 @@
+// ctest-labels: memory
 // ctest-timeout: 300
 // As crash_states_test, of databases that were just made: at every call.
 #include "tests/simulation/run_states.h"

@@ -350,6 +350,29 @@ TEST(Manifest, the_newest_one_cannot_be_removed) {
   EXPECT_EQ(device.names(), std::vector<std::string>{"manifest-00000002"});
 }
 
+// Damaged, gone, or gone while an older one is there; a device that fails tells nothing.
+TEST(Manifest, one_that_is_lost_is_known_and_written_again) {
+  FailingDevice device;
+  const Manifest known = manifest_of(2);
+  EXPECT_TRUE(is_lost(read_newest_manifest(&device), known));
+  ASSERT_OK(write_manifest(&device, manifest_of(1)));
+  EXPECT_TRUE(is_lost(read_newest_manifest(&device), known));
+  ASSERT_OK(write_manifest(&device, known));
+  EXPECT_FALSE(is_lost(read_newest_manifest(&device), known));
+  EXPECT_FALSE(is_lost(read_newest_manifest(&device), manifest_of(1)));
+  device.fail(Call::kRead, 0, EIO);
+  EXPECT_FALSE(is_lost(read_newest_manifest(&device), known));
+  device.set_size("manifest-00000002", 40);
+  EXPECT_TRUE(is_lost(read_newest_manifest(&device), known));
+  const auto again = restore_manifest(&device, known);
+  ASSERT_OK(again);
+  Manifest expected = known;
+  expected.number = SnapshotNumber{3};
+  EXPECT_EQ(*again, expected);
+  EXPECT_EQ(*read_newest_manifest(&device), expected);
+  EXPECT_EQ(restore_manifest(&device, known).code(), ErrorCode::kAlreadyExists);
+}
+
 TEST(ManifestDeathTest, one_with_a_problem_is_never_written) {
   FailingDevice device;
   Manifest manifest = manifest_of(1);

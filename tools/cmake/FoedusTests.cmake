@@ -6,6 +6,9 @@
 
 set(FOEDUS_TEST_TIMEOUT_S 120)
 set(FOEDUS_SANITIZED_LABELS concurrency crash)
+if(FOEDUS_SANITIZE MATCHES "address")
+  list(APPEND FOEDUS_SANITIZED_LABELS memory)
+endif()
 # What runs the code whose coverage tools/coverage.py measures.
 set(FOEDUS_COVERED_TESTS "^(txn|log|snapshot|engine|occ)/|^gleaner/(glean|reclaim/)|^fuzz/|\
 ^faults/memory|^storage/(transitions|small_cache)_test|^storage/masstree/(install|masstree_cold)|\
@@ -37,7 +40,7 @@ function(foedus_read_test_header file result_labels result_timeout)
 endfunction()
 
 # foedus_cc_tests(): GoogleTest executables in bin/tests/, linked with tests/testing/*.cc. The
-# target `sanitized_tests` builds those with the label concurrency or crash, `covered_tests` those
+# target `sanitized_tests` builds those that run under the sanitizer at hand, `covered_tests` those
 # of FOEDUS_COVERED_TESTS.
 function(foedus_cc_tests)
   add_custom_target(sanitized_tests)
