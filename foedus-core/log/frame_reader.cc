@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kWindowBytesMax = 4 * kFrameBytesMax;
 constexpr std::align_val_t kWindowAlignment{kBlockBytes};
-constexpr std::size_t kSectorBytes = 512;  // V1: written as a whole or not at all
 
 std::uint32_t crc_of_frame(const char* frame, std::size_t frame_bytes) {
   constexpr std::size_t kOffset = offsetof(FrameHeader, crc);
@@ -48,23 +47,6 @@ bool has_sound_pieces(const FrameReader::Frame& frame) {
 std::size_t window_bytes_for(std::uint64_t end_bytes) {
   const std::uint64_t bytes = std::min<std::uint64_t>(end_bytes, kWindowBytesMax);
   return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-}
-
-// By layout and first piece, which stand in the same sector as the header.
-std::size_t expected_frame_bytes(const FrameReader::Frame& frame) {
-  if (frame.header.layout != FrameLayout::kDirect) return kBlockBytes;
-  const FramePiece piece = frame.piece(0);
-  const std::size_t end = direct_data_offset(piece.ring_offset) + piece.bytes;
-  return (end + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-}
-
-// True if a sector in [begin, end) of the frame may never have been written: it holds zeroes.
-bool may_miss_sector(const char* frame, std::size_t begin, std::size_t end) {
-  for (std::size_t at = begin / kSectorBytes * kSectorBytes; at < end; at += kSectorBytes) {
-    const char* const sector = frame + at;
-    if (std::all_of(sector, sector + kSectorBytes, [](char c) { return c == 0; })) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -148,26 +130,19 @@ Result<bool> FrameReader::next(Frame* frame) {
 Result<bool> FrameReader::is_rotten() {
   FOEDUS_TRY(const char* const first, load(position_, kBlockBytes));
   if (first == nullptr) return false;
-  Frame frame;
-  std::memcpy(&frame.header, first, sizeof(frame.header));
-  const FrameHeader& header = frame.header;
+  FrameHeader header;
+  std::memcpy(&header, first, sizeof(header));
   // A flipped bit in room that was never used is no frame.
   const bool is_frame =
       header.magic == kFrameMagic ||
       (header.offset == position_ && header.incarnation == header_.incarnation);
   if (!is_frame) return false;
+  if (crc_of_first_sector(first) != header.sector_crc) return true;
   if (!is_header_at(header, position_) || header.previous_crc != last_crc_) return true;
-  const std::size_t piece_end = sizeof(FrameHeader) + header.piece_count * sizeof(FramePiece);
-  if (piece_end > kBlockBytes) return true;
-  frame.bytes = first;
-  if (header.frame_bytes != expected_frame_bytes(frame)) return true;
-  FOEDUS_TRY(frame.bytes, load(position_, header.frame_bytes));
-  if (frame.bytes == nullptr || may_miss_sector(frame.bytes, 0, piece_end)) return false;
-  if (!has_sound_pieces(frame)) return true;
-  std::size_t data_bytes = 0;
-  for (std::size_t i = 0; i < header.piece_count; ++i) data_bytes += frame.piece(i).bytes;
-  const auto data_begin = static_cast<std::size_t>(frame.data() - frame.bytes);
-  return !may_miss_sector(frame.bytes, data_begin, data_begin + data_bytes);
+  FOEDUS_TRY(const char* const whole, load(position_, header.frame_bytes));
+  if (whole == nullptr) return false;
+  return count_zero_sectors(whole + kSectorBytes, header.frame_bytes - kSectorBytes) <=
+         header.zero_sectors;
 }
 
 Result<bool> FrameReader::find_from(std::uint64_t offset, Frame* frame) {

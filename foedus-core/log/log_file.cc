@@ -44,6 +44,23 @@ bool parse_number(std::string_view digits, std::uint32_t* number) {
 
 }  // namespace
 
+std::uint32_t crc_of_first_sector(const char* frame) {
+  char sector[kSectorBytes];
+  std::memcpy(sector, frame, sizeof(sector));
+  std::memset(sector + offsetof(FrameHeader, crc), 0, sizeof(FrameHeader::crc));
+  std::memset(sector + offsetof(FrameHeader, sector_crc), 0, sizeof(FrameHeader::sector_crc));
+  return base::crc32c(sector, sizeof(sector));
+}
+
+std::uint32_t count_zero_sectors(const char* begin, std::size_t bytes) {
+  static constexpr char kZeroes[kSectorBytes] = {};
+  std::uint32_t count = 0;
+  for (std::size_t at = 0; at < bytes; at += kSectorBytes) {
+    if (std::memcmp(begin + at, kZeroes, kSectorBytes) == 0) ++count;
+  }
+  return count;
+}
+
 std::string segment_name(std::uint32_t soc, std::uint32_t number) {
   char name[40];
   std::snprintf(name, sizeof(name), "log-%u-%08u", soc, number);

@@ -7,6 +7,7 @@
 //
 //   L12 Slots and frames carry a CRC32C over all their bytes, the checksum's own four aside (zero),
 //       and a frame the checksum of the frame before it: a valid frame follows valid frames only.
+//       Its first sector has a checksum of its own: it says what a torn frame should have been.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,11 +19,12 @@
 
 namespace foedus::log {
 
-inline constexpr std::uint32_t kLogFormatVersion = 2;
+inline constexpr std::uint32_t kLogFormatVersion = 3;
 inline constexpr std::uint64_t kSegmentMagic = 0x31474f4c44454f46;  // "FOEDLOG1"
 inline constexpr std::uint64_t kSealMagic = 0x4c41455344454f46;     // "FOEDSEAL"
 inline constexpr std::uint32_t kFrameMagic = 0x454d5246;            // "FRME"
 inline constexpr std::size_t kBlockBytes = device::kBlockBytes;
+inline constexpr std::size_t kSectorBytes = 512;  // V1: written as a whole or not at all
 inline constexpr std::size_t kSlotBytes = 2048;
 inline constexpr std::size_t kFrameBytesMax = 1u << 20;
 inline constexpr std::uint32_t kSegmentNumberMax = 99'999'999;
@@ -84,8 +86,16 @@ struct FrameHeader {
   std::uint64_t synced_bytes;   // +8 -> 72  of this segment, when the frame was written
   std::uint32_t previous_crc;   // +4 -> 76  of the frame before, of the header for the first one
   std::uint32_t version;        // +4 -> 80
+  // What a torn frame does not have: this sector is whole, and of the others no more hold zeroes.
+  std::uint32_t sector_crc;    // +4 -> 84  of the frame's first sector
+  std::uint32_t zero_sectors;  // +4 -> 88  of the sectors behind it, those that hold only zeroes
 };
-static_assert(sizeof(FrameHeader) == 80);
+static_assert(sizeof(FrameHeader) == 88);
+
+// With both checksums of the header taken as zero.
+std::uint32_t crc_of_first_sector(const char* frame);
+// REQUIRES: `bytes` is a multiple of kSectorBytes.
+std::uint32_t count_zero_sectors(const char* begin, std::size_t bytes);
 
 // Some bytes of one session's ring.
 struct FramePiece {

@@ -7,7 +7,9 @@
 //       the synced_bytes of any valid frame, also of one behind the first invalid frame. Only what
 //       comes later may be a torn tail, and ends before the first frame that does not check out.
 //       A torn frame lacks sectors, which hold zeroes then: one that lacks none has rotted, and the
-//       file is corrupt. So it is if it is shorter than its header or a valid frame says (L27).
+//       file is corrupt. Whether one is lacking is said by the first sector, which has a checksum
+//       of its own (L12), so zeroes that belong there are not taken for lacking. The file is
+//       corrupt as well if it is shorter than its header or a valid frame says (L27).
 
 #include <cstdint>
 #include <memory>

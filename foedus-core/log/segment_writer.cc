@@ -155,7 +155,9 @@ FrameHeader SegmentWriter::new_frame(FrameLayout layout, std::size_t frame_bytes
           .mark_epoch = mark_epoch,
           .synced_bytes = synced_bytes_,
           .previous_crc = last_crc_,
-          .version = kLogFormatVersion};
+          .version = kLogFormatVersion,
+          .sector_crc = 0,
+          .zero_sectors = 0};
 }
 
 Status SegmentWriter::append_growth(std::uint64_t file_bytes) {
@@ -220,10 +222,19 @@ Status SegmentWriter::append_direct(const LogBuffer& ring, std::uint64_t begin, 
   return write_frame(parts, count, frame_bytes, epochs, 0);
 }
 
-Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
-                                  std::uint64_t frame_bytes, const FrameEpochs& epochs,
-                                  std::uint64_t mark_epoch) {
-  FOEDUS_INVARIANT(!is_poisoned_);
+// Fills in what the header in leading_ says of all the bytes; returns the frame's checksum.
+std::uint32_t SegmentWriter::finish_frame(const device::ConstBytes* parts, std::size_t count,
+                                          std::uint64_t frame_bytes) {
+  std::uint32_t zero_sectors = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t skip = i == 0 ? kSectorBytes : 0;
+    zero_sectors +=
+        count_zero_sectors(static_cast<const char*>(parts[i].data) + skip, parts[i].bytes - skip);
+  }
+  char* const header = leading_->bytes;
+  std::memcpy(header + offsetof(FrameHeader, zero_sectors), &zero_sectors, sizeof(zero_sectors));
+  const std::uint32_t sector_crc = crc_of_first_sector(header);
+  std::memcpy(header + offsetof(FrameHeader, sector_crc), &sector_crc, sizeof(sector_crc));
   std::uint32_t crc = 0;
   std::size_t sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -231,7 +242,15 @@ Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
     sum += parts[i].bytes;
   }
   FOEDUS_INVARIANT(sum == frame_bytes, sum, frame_bytes);
-  std::memcpy(leading_->bytes + offsetof(FrameHeader, crc), &crc, sizeof(crc));
+  std::memcpy(header + offsetof(FrameHeader, crc), &crc, sizeof(crc));
+  return crc;
+}
+
+Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
+                                  std::uint64_t frame_bytes, const FrameEpochs& epochs,
+                                  std::uint64_t mark_epoch) {
+  FOEDUS_INVARIANT(!is_poisoned_);
+  const std::uint32_t crc = finish_frame(parts, count, frame_bytes);
   FOEDUS_INVARIANT(position_ + frame_bytes <= file_bytes_, position_, frame_bytes, file_bytes_);
   is_poisoned_ = true;
   remnants_end_ = position_ + frame_bytes;

@@ -103,7 +103,9 @@ class SegmentWriter {
   Status write_header(const SegmentHeader& header);
   FrameHeader new_frame(FrameLayout layout, std::size_t frame_bytes, std::size_t piece_count,
                         const FrameEpochs& epochs, std::uint64_t mark_epoch) const;
-  // parts[0] begins with the frame's header, whose checksum is filled in.
+  std::uint32_t finish_frame(const device::ConstBytes* parts, std::size_t count,
+                             std::uint64_t frame_bytes);
+  // parts[0] is leading_, which begins with the frame's header.
   Status write_frame(device::ConstBytes* parts, std::size_t count, std::uint64_t frame_bytes,
                      const FrameEpochs& epochs, std::uint64_t mark_epoch);
   // Before a frame is built: clears its place, and makes the file long enough for it.

@@ -35,6 +35,8 @@ void mend_all(std::string* bytes) {
       store(bytes, at + sizeof(FrameHeader), std::min<std::uint64_t>(said, bytes->size()));
     }
     store(bytes, at + offsetof(FrameHeader, previous_crc), before);
+    store(bytes, at + offsetof(FrameHeader, sector_crc),
+          log::crc_of_first_sector(bytes->data() + at));
     mend(bytes, at, count, offsetof(FrameHeader, crc));
     before = load<std::uint32_t>(*bytes, at + offsetof(FrameHeader, crc));
     at += count;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 
+#include "foedus-core/base/crc32c.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/log/segment_reader.h"
 #include "tests/log/log_harness.h"
@@ -77,7 +78,7 @@ TEST(LogFile, the_first_bytes_of_a_segment_are_those_of_the_format) {
     return std::string(bytes.data() + offset, count);
   };
   EXPECT_EQ(text(0, 8), "FOEDLOG1");
-  EXPECT_EQ(text(8, 4), std::string("\2\0\0\0", 4));             // version
+  EXPECT_EQ(text(8, 4), std::string("\3\0\0\0", 4));             // version
   EXPECT_EQ(text(16, 8), std::string("\0\0\0\0\1\0\0\0", 8));    // SOC, number
   EXPECT_EQ(text(24, 8), std::string("\1\0\0\0\0\0\0\0", 8));    // incarnation
   EXPECT_EQ(text(48, 8), std::string("\0\x10\x10\0\0\0\0\0", 8));  // 1 MiB and a block
@@ -85,9 +86,16 @@ TEST(LogFile, the_first_bytes_of_a_segment_are_those_of_the_format) {
   EXPECT_EQ(text(4096, 4), "FRME");
   EXPECT_EQ(text(4104, 8), std::string("\0\x10\0\0\1\0\1\0", 8));  // bytes, layout, pieces
   EXPECT_EQ(text(4128, 8), std::string("\0\x10\0\0\0\0\0\0", 8));  // offset
-  EXPECT_EQ(text(4176, 8), std::string("\0\0\0\0\x28\0\0\0", 8));  // session, 40 bytes
-  EXPECT_EQ(text(4192, 8), std::string("\x28\0\0\0\7\0\0\0", 8));  // the record
-  EXPECT_EQ(text(4216, 8), std::string("\x08\7\6\5\4\3\2\1", 8));  // its key
+  EXPECT_EQ(text(4172, 4), text(8, 4));                            // version
+  EXPECT_EQ(text(4180, 4), std::string("\7\0\0\0", 4));           // sectors of zeroes
+  EXPECT_EQ(text(4184, 8), std::string("\0\0\0\0\x28\0\0\0", 8));  // session, 40 bytes
+  EXPECT_EQ(text(4200, 8), std::string("\x28\0\0\0\7\0\0\0", 8));  // the record
+  EXPECT_EQ(text(4224, 8), std::string("\x08\7\6\5\4\3\2\1", 8));  // its key
+  std::string sector = text(4096, 512);
+  sector.replace(offsetof(FrameHeader, crc), 4, 4, '\0');
+  sector.replace(offsetof(FrameHeader, sector_crc), 4, 4, '\0');
+  const std::uint32_t crc = base::crc32c(sector.data(), sector.size());
+  EXPECT_EQ(text(4176, 4), std::string(reinterpret_cast<const char*>(&crc), 4));
 }
 
 TEST(Savepoint, the_newest_valid_slot_counts_and_a_torn_write_leaves_the_old_one) {

@@ -116,8 +116,8 @@ TEST(LogGrowth, the_bytes_of_a_growth_are_those_of_the_format) {
   EXPECT_EQ(text(4096, 4), "FRME");
   EXPECT_EQ(text(4104, 8), std::string("\0\x10\0\0\3\0\0\0", 8));  // bytes, layout, no pieces
   EXPECT_EQ(text(4136, 24), std::string(24, '\0'));                // no epochs, no mark
-  EXPECT_EQ(text(4176, 8), std::string("\0\x40\0\0\0\0\0\0", 8));  // this, the next, one more
-  EXPECT_EQ(text(4184, 4'008), std::string(4'008, '\0'));
+  EXPECT_EQ(text(4184, 8), std::string("\0\x40\0\0\0\0\0\0", 8));  // this, the next, one more
+  EXPECT_EQ(text(4192, 4'000), std::string(4'000, '\0'));
   EXPECT_EQ(bytes.size(), 16'384u);
 }
 

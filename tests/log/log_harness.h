@@ -37,8 +37,10 @@ struct Written {
 using SessionKey = std::pair<std::uint64_t, std::uint32_t>;  // incarnation or run, session
 using History = std::map<SessionKey, std::vector<Written>>;
 
+inline constexpr std::uint64_t kKeyOfZeroes = 0x6f72657a;
 inline std::string payload_of(std::uint64_t value, std::size_t bytes) {
   std::string payload(bytes, '\0');
+  if (value == kKeyOfZeroes) return payload;
   for (std::size_t i = 0; i < bytes; ++i) {
     payload[i] = static_cast<char>((value * 31 + i * 7 + (i >> 8)) & 0xff);
   }
