@@ -18,8 +18,8 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kPublishLookUs = 50;
-// What is left beyond it lasts a clock of 10 ms for two days.
-constexpr Epoch kFirstEpochMax(Epoch::kMax - (std::uint64_t{1} << 24));
+// Beyond kCommitEpochMax: one who only reads uses up epochs, too.
+constexpr Epoch kFirstEpochMax(Epoch::kMax - (std::uint64_t{1} << 20));
 
 // Engines of the parent in a child of fork(): kept in sight, so that they are no leaks.
 base::AtomicWord<Engine*> abandoned{nullptr};
@@ -271,6 +271,7 @@ Result<EngineSession*> Engine::session_of_thread() {
 Result<log::LogRecord*> Engine::prepare_ddl(log::LogRecordType type, page::StorageId id,
                                             std::string_view name, std::string_view parameters) {
   if (log_has_failed()) return log_failure();
+  if (clock_->current() >= epoch::kCommitEpochMax) return epoch::epochs_used_up();
   Status status;
   log::LogRecord* const record =
       own_session().log().reserve(log::LogRecord::size_of(name.size(), parameters.size()), &status);

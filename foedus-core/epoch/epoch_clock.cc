@@ -42,6 +42,12 @@ EpochClock::EpochClock(base::Runtime* runtime, Epoch first, std::uint32_t sessio
   cache_reclaimable_.store_relaxed(first.number() - 1);
 }
 
+Status epochs_used_up() {
+  return Status::error(ErrorCode::kNotSupported,
+                       "nearly all of 2^36 epochs are used: there is no commit any more; copy the "
+                       "rows to a new directory");
+}
+
 bool EpochClock::raise_hurry(Epoch waited_for) {
   // Whoever raises it steps or wakes the clock, so that one who finds it high enough need not.
   return raise(&hurry_epoch_, waited_for.number());
@@ -135,6 +141,14 @@ std::uint64_t EpochClock::rest_us(std::uint64_t us) const {
   return is_awaited ? std::min(us, kLookAgainUs) : us;
 }
 
+// E28. How long an epoch lasts at least that somebody waits for the end of.
+std::uint64_t EpochClock::hurry_us(std::uint64_t current) const {
+  constexpr std::uint64_t kHalf = (Epoch::kMax + 1) / 2;
+  constexpr std::uint64_t kSteady = kHalf / 4 * 3;  // behind kHalf: 7/8 of all
+  if (current < kHalf) [[likely]] return 0;
+  return std::min(current - kHalf, kSteady) * interval_us_ / kSteady;
+}
+
 std::uint64_t EpochClock::step() {
   const std::uint64_t now_us = runtime_->now_us();
   const std::uint64_t current = current_.load_relaxed();                // order: relaxed, own word
@@ -144,9 +158,10 @@ std::uint64_t EpochClock::step() {
   update_reclaimable();
   const bool hurried = hurry_epoch_.load_relaxed() >= current;  // order: relaxed, see hurry()
   const std::uint64_t age_us = now_us - last_advance_us_;
-  if (!hurried && age_us < interval_us_) return rest_us(interval_us_ - age_us);
+  const std::uint64_t due_us = hurried ? hurry_us(current) : interval_us_;
+  if (age_us < due_us) return rest_us(due_us - age_us);
+  if (current == Epoch::kMax) return interval_us_;  // E28
 
-  FOEDUS_INVARIANT(current < Epoch::kMax, current);
   // order: seq_cst store and fence: E2, the clock's half of the argument.
   current_.store_seq_cst(current + 1);
   base::fence_seq_cst();

@@ -52,6 +52,9 @@
 //       was never 0 since the first pin, whose fence stands for the retry, too (E3). The clock's,
 //       once kLentUsMax have passed, makes it 0: nobody who never comes back holds back anything,
 //       and the session knows that its addresses are none any more.
+//   E28 Epochs are numbers that are used up. From half of them on, the clock hurries less and less,
+//       from 7/8 on not at all; of an epoch beyond kCommitEpochMax there is no commit. What is left
+//       for those who read lasts for days, and behind it the clock stands still.
 
 #include <cstdint>
 #include <memory>
@@ -61,8 +64,14 @@
 #include "foedus-core/base/task.h"
 #include "foedus/epoch.h"
 #include "foedus/options.h"
+#include "foedus/status.h"
 
 namespace foedus::epoch {
+
+// E28. What is left behind it lasts a clock of 10 ms for two days.
+inline constexpr Epoch kCommitEpochMax{Epoch::kMax - (std::uint64_t{1} << 24)};
+// Of a commit that would be of a later one.
+Status epochs_used_up();
 
 // The words of one session, on a line of their own.
 struct alignas(64) SessionEpochs {
@@ -194,6 +203,7 @@ class EpochClock : public base::Task {
   std::uint64_t look_at_pin(SessionEpochs* words) const;
   void update_reclaimable();
   std::uint64_t rest_us(std::uint64_t us) const;
+  std::uint64_t hurry_us(std::uint64_t current) const;
 
   // Constant after construction.
   base::Runtime* const runtime_;

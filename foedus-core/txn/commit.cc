@@ -49,6 +49,9 @@ Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
 
   page::Tid tid;
   Status status = verify_sets(txn, WriteSetIs::kLocked);
+  if (status.is_ok() && *epoch > epoch::kCommitEpochMax) [[unlikely]] {
+    status = epoch::epochs_used_up();  // E28
+  }
   if (status.is_ok() && !choose_tid(txn, *epoch, &tid)) {  // C3
     status = txn->conflict(ConflictReason::kRetryBound, nullptr);
   }

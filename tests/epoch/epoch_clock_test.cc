@@ -57,6 +57,43 @@ TEST(EpochClock, StartsWithNothingOfItsFirstEpochPublishedOrReclaimable) {
   EXPECT_EQ(clock.stuck_session(), -1);
 }
 
+// E28. Below half of all epochs at once, at 11/16 after half an interval, from 7/8 on
+// after a whole one.
+TEST(EpochClock, HurriesLessTheMoreEpochsAreUsed) {
+  constexpr std::uint64_t kAll = Epoch::kMax + 1;
+  for (const auto& [first, pause_us] : {std::pair{kAll / 4, std::uint64_t{0}},
+                                        {kAll / 2 - 3, 0},
+                                        {kAll / 16 * 11, kIntervalUs / 2},
+                                        {kAll / 8 * 7, kIntervalUs},
+                                        {kAll - 9, kIntervalUs}}) {
+    testing::ManualRuntime runtime;
+    EpochClock clock(&runtime, Epoch(first), 4, kIntervalUs);
+    clock.step();
+    ASSERT_EQ(clock.current(), Epoch(first + 1));
+    clock.hurry(clock.current());
+    if (pause_us != 0) {
+      runtime.run_for(pause_us - 1);
+      EXPECT_EQ(clock.step(), 1u) << first;
+      EXPECT_EQ(clock.current(), Epoch(first + 1)) << first;
+      runtime.run_for(1);
+    }
+    clock.step();
+    EXPECT_EQ(clock.current(), Epoch(first + 2)) << first;
+  }
+}
+
+TEST(EpochClock, StandsStillAtTheLastEpoch) {
+  testing::ManualRuntime runtime;
+  EpochClock clock(&runtime, Epoch(Epoch::kMax - 1), 4, kIntervalUs);
+  for (int i = 0; i < 3; ++i) {
+    clock.step();
+    clock.hurry(clock.current());
+    runtime.run_for(2 * kIntervalUs);
+    EXPECT_EQ(clock.current(), Epoch(Epoch::kMax));
+  }
+  EXPECT_EQ(clock.published(), Epoch(Epoch::kMax - 1));
+}
+
 TEST_F(EpochClockTest, AdvancesOncePerIntervalAndPublishesWhatIsOver) {
   EXPECT_EQ(clock_.current(), start_);
   EXPECT_EQ(clock_.step(), kIntervalUs);

@@ -10,7 +10,10 @@ namespace foedus {
 
 class Epoch {
  public:
-  // 36 bits: with epochs of 10 ms it takes 21 years to use them up.
+  // 36 bits: with epochs of 10 ms it takes 21 years to use them up. Durability::kSync takes one for
+  // a commit, as fast as the device is; once half of all are used the pace falls, and is that of
+  // Options::epoch_interval_us from 7/8 on. When nearly all are used, commits are refused with
+  // kNotSupported and reads go on: the rows have to be copied to a new directory.
   static constexpr unsigned kBits = 36;
   static constexpr std::uint64_t kMax = (std::uint64_t{1} << kBits) - 1;
 
