@@ -1,5 +1,7 @@
 // Hand-stepped interleavings at sync points: another session's transaction runs in the middle of a
 // system transaction.
+#include <map>
+
 #include "tests/storage/masstree/masstree_fixture.h"
 
 namespace foedus::testing {
@@ -7,57 +9,134 @@ namespace {
 
 using MasstreeInterleaving = MasstreeTest;
 
-// Goal: readers find everything at every step of a split, an adoption, and growth, and what they
-// read there verifies. Method: read all keys at each sync point, again and again.
-TEST_F(MasstreeInterleaving, readers_find_all_keys_at_every_step_of_an_insert) {
-  for (const char* const place :
-       {"masstree:split_locked", "masstree:split_twins_set", "masstree:split_records_moved",
-        "masstree:split_page_moved", "masstree:split_done", "masstree:adopt_searched",
-        "masstree:adopt_shifted", "masstree:adopted", "masstree:grow_searched", "masstree:grown",
-        "masstree:insert_locked", "masstree:layer_locked"}) {
-    Rig fresh(StorageKind::kMasstree, 6);
-    unsigned done = 0;
-    std::vector<std::string> keys;
-    AtSyncPoint reader(
-        place,
-        [&] {
-          RigSession& session = fresh.session(1);
-          session.begin();
-          for (unsigned i = 0; i < done; i += 1 + done / 64) {
-            char bytes[64];
-            occ::ReadRange range{bytes, sizeof(bytes), 0, 0};
-            const Status status =
-                masstree::get(session.ctx(), fresh.control(), keys[i], &range);
-            ASSERT_TRUE(status.is_ok()) << place << " " << keys[i] << " " << status.message();
-          }
-          if (done % 16 == 0) {
-            masstree::Cursor cursor;
-            cursor.open(session.ctx(), fresh.control(), "", "", done % 32 == 0);
-            unsigned seen = 0;
-            for (;; ++seen) {
-              ASSERT_TRUE(cursor.next().is_ok());
-              if (cursor.at_end()) break;
-            }
-            ASSERT_EQ(seen, done) << place;
-          }
-          const Status status = session.commit();
-          ASSERT_TRUE(status.is_ok()) << place << " " << status.message();
-        },
-        true);
-    for (unsigned i = 0; i < 1500; ++i) {
-      std::string key = key_of((i * 7919u) % 100'000);
-      if (i % 5 == 0) key += "tail" + std::to_string(i);
-      if (i % 25 == 1) key = "12345678" + key;
-      keys.push_back(key);
-      RigSession& session = fresh.session(0);
-      session.begin();
-      ASSERT_TRUE(masstree::write_whole(session.ctx(), fresh.control(), WriteMode::kPut, key, "x")
-                      .is_ok());
-      ASSERT_TRUE(session.commit().is_ok());
-      ++done;
+// The steps of an insert at which a reader waits for no lock.
+constexpr const char* kSteps[] = {
+    "masstree:split_locked",     "masstree:split_twins_set", "masstree:split_records_moved",
+    "masstree:split_page_moved", "masstree:split_done",      "masstree:adopt_searched",
+    "masstree:adopt_shifted",    "masstree:adopted",         "masstree:interior_split",
+    "masstree:grow_searched",    "masstree:grown",           "masstree:insert_locked",
+    "masstree:layer_locked"};
+
+// Session 0 puts key after key, each in a transaction of its own; at a step of that, others act.
+class MasstreeSteps {
+ public:
+  explicit MasstreeSteps(std::string place) : place_(std::move(place)) {}
+
+  // Only large payloads make so many border pages that an interior page is split.
+  void fill(const std::function<void()>& before, const std::function<void()>& at_step) {
+    const AtSyncPoint step(place_, at_step, true);
+    for (unsigned i = 0; i < 1500 && !::testing::Test::HasFatalFailure(); ++i) {
+      under_way_ = key_of((i * 7919u) % 100'000);
+      if (i % 5 == 0) under_way_ += "tail" + std::to_string(i);
+      if (i % 25 == 1) under_way_ = "12345678" + under_way_;
+      before();
+      rig_.session(0).begin();
+      write(0, under_way_, 'x');
     }
-    EXPECT_GT(reader.runs(), 0u) << place;
-    masstree::verify_tree(fresh.pool(), fresh.control());
+    EXPECT_GT(step.runs(), 0u) << place_;
+    masstree::verify_tree(rig_.pool(), rig_.control());
+  }
+  // The rest of a transaction.
+  void write(unsigned number, const std::string& key, char letter) {
+    const std::string payload(place_ == "masstree:interior_split" ? 900 : 1, letter);
+    RigSession& session = rig_.session(number);
+    expect_ok(masstree::write_whole(session.ctx(), rig_.control(), WriteMode::kPut, key, payload));
+    expect_ok(session.commit());
+    rows_[key] = payload;
+  }
+  void read(unsigned number, const std::string& key) {
+    char bytes[1024];
+    occ::ReadRange range{bytes, sizeof(bytes), 0, 0};
+    expect_ok(masstree::get(rig_.session(number).ctx(), rig_.control(), key, &range));
+    ASSERT_EQ(std::string(bytes, range.payload_bytes), rows_.at(key)) << place_ << " " << key;
+  }
+  // Some of them one by one, and now and then all by a cursor.
+  void read_all(unsigned number) {
+    RigSession& session = rig_.session(number);
+    session.begin();
+    const std::size_t stride = 1 + rows_.size() / 64;
+    std::size_t i = 0;
+    for (const auto& [key, payload] : rows_) {
+      if (i++ % stride == 0) read(number, key);
+    }
+    if (scans_++ % 16 == 0) scan(session, scans_ % 32 == 1);
+    expect_ok(session.commit());
+  }
+  // Of the rows of both ends, that which the write of session 0 does not meet.
+  const std::string& far() const {
+    return under_way_ < key_of(50'000) ? rows_.rbegin()->first : rows_.begin()->first;
+  }
+  // The rows on both sides of the key under way.
+  std::vector<std::string> around() const {
+    const auto above = rows_.lower_bound(under_way_);
+    std::vector<std::string> keys;
+    if (above != rows_.begin()) keys.push_back(std::prev(above)->first);
+    if (above != rows_.end()) keys.push_back(above->first);
+    return keys;
+  }
+  Rig& rig() { return rig_; }
+  const std::map<std::string, std::string>& rows() const { return rows_; }
+
+ private:
+  void scan(RigSession& session, bool reverse) {
+    masstree::Cursor cursor;
+    cursor.open(session.ctx(), rig_.control(), "", "", reverse);
+    std::size_t seen = 0;
+    for (;; ++seen) {
+      expect_ok(cursor.next());
+      if (cursor.at_end()) break;
+      ASSERT_EQ(rows_.count(std::string(cursor.key())), 1u) << place_ << " " << cursor.key();
+    }
+    ASSERT_EQ(seen, rows_.size()) << place_;
+  }
+  void expect_ok(const Status& status) {
+    ASSERT_TRUE(status.is_ok()) << place_ << " " << under_way_ << " " << status.message();
+  }
+
+  const std::string place_;
+  Rig rig_{StorageKind::kMasstree, 6};
+  std::map<std::string, std::string> rows_;  // committed
+  std::string under_way_;
+  unsigned scans_ = 0;
+};
+
+// Goal: readers find everything at every step of a split, an adoption, and growth, and what they
+// read there verifies. Method: read keys at each sync point, again and again.
+TEST_F(MasstreeInterleaving, readers_find_all_keys_at_every_step_of_an_insert) {
+  for (const char* const place : kSteps) {
+    MasstreeSteps steps(place);
+    steps.fill([] {}, [&] { steps.read_all(1); });
+  }
+}
+
+// Goal: at each of these steps another transaction goes on and commits, though what it read before
+// them is what the step moves. Method: it began before the insert and read rows beside the key; at
+// the sync point it reads them again and overwrites one that the insert has no lock of.
+TEST_F(MasstreeInterleaving, a_transaction_from_before_commits_at_every_step_of_an_insert) {
+  for (const char* const place : kSteps) {
+    MasstreeSteps steps(place);
+    // A split has the locks of all records of its page, which must not be the only one.
+    const std::size_t rows_min = std::string_view(place).starts_with("masstree:split") ? 400 : 20;
+    unsigned commits = 0;
+    std::vector<std::string> seen;
+    RigSession& session = steps.rig().session(2);
+    const auto read_seen = [&] {
+      for (const std::string& key : seen) steps.read(2, key);
+    };
+    const auto before = [&] {
+      if (steps.rows().size() < rows_min) return;
+      if (session.ctx().is_open()) session.rollback();
+      session.begin();
+      seen = steps.around();
+      read_seen();
+    };
+    steps.fill(before, [&] {
+      if (!session.ctx().is_open()) return;
+      read_seen();
+      steps.write(2, steps.far(), static_cast<char>('a' + commits++ % 26));
+    });
+    if (session.ctx().is_open()) session.rollback();
+    EXPECT_GT(commits, 0u) << place;
   }
 }
 
