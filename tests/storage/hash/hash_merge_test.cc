@@ -1,8 +1,15 @@
 // Bins that become one again: fill, phantoms, own entries, and readers at every step.
+// ctest-labels: concurrency
+#include <atomic>
+#include <chrono>
 #include <map>
+#include <thread>
 
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/hash_trie.h"
 #include "tests/storage/hash/hash_fixture.h"
+#include "tests/testing/at_sync_point.h"
 
 namespace foedus::storage::hash {
 namespace {
@@ -23,6 +30,7 @@ class HashMergeTest : public HashTest {
     if (model_.size() >= kRows) {
       victim = model_.lower_bound(key_number(random_.below(1'000'000)));
       if (victim == model_.end()) victim = model_.begin();
+      victim_ = victim->first;
       ASSERT_TRUE(erase(all_.ctx(0), control_, victim->first).is_ok());
     }
     const std::string key = key_number(random_.below(1'000'000));
@@ -46,7 +54,34 @@ class HashMergeTest : public HashTest {
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
 
+  void read_until_commit(const std::map<std::string, std::string>& rows,
+                         const std::string& victim, std::atomic<unsigned>* reads) {
+    for (unsigned tries = 0; tries < 10'000; ++tries) {
+      all_.session(2).begin();
+      Status status;
+      for (const auto& [key, payload] : rows) {
+        if (key == victim) continue;
+        const WholeRead read = read_whole([&, &key = key](occ::ReadRange* range) {
+          return hash::get(all_.ctx(2), control_, key, range);
+        });
+        ++*reads;
+        status = read.status;
+        if (status.code() == ErrorCode::kConflict) break;
+        ASSERT_EQ(read.payload, payload) << key << status.message();
+      }
+      if (status.is_ok()) {
+        status = all_.session(2).commit();
+      } else {
+        all_.session(2).rollback();
+      }
+      if (status.is_ok()) return;
+      ASSERT_EQ(status.code(), ErrorCode::kConflict) << status.message();
+    }
+    FAIL() << "no commit in 10,000 tries";
+  }
+
   std::map<std::string, std::string> model_;
+  std::string victim_;  // of the step under way
   base::Random random_{11};
   unsigned steps_ = 0;
 };
@@ -95,10 +130,73 @@ TEST_P(HashMergeStepTest, ReadersFindAllKeys) {
 }
 
 // Not between the two moved flags, nor between the marks and the flag: a key of a marked record is
-// waited for there, and one thread would wait for itself.
+// waited for there, and one thread would wait for itself (see below).
 INSTANTIATE_TEST_SUITE_P(Places, HashMergeStepTest,
                          ::testing::Values("hash:merge_pointed", "hash:merge_owned",
                                            "hash:merge_risen"));
+
+// Goal: between the two moved flags rows of the bin that is marked are found in the merged one, and
+// rows of the other are waited for: within a bound, then it is a conflict, never a miss.
+TEST_F(HashMergeTest, BetweenTheTwoFlagsRowsAreFoundOrWaitedFor) {
+  unsigned found = 0;
+  unsigned waits = 0;
+  const testing::AtSyncPoint reader(
+      "hash:half_moved",
+      [&] {
+        for (const auto& [key, payload] : model_) {
+          Lookup at;
+          HashBinPage* const bin = peek_bin(all_.pool(), control_, hash_of(key));
+          const bool is_settled =
+              search_bin(all_.pool(), bin, hash_of(key), key, &at) == Search::kFound;
+          if (!is_settled && waits == 1) continue;  // it takes long
+          all_.session(1).begin();
+          const WholeRead read = read_whole([&](occ::ReadRange* range) {
+            return hash::get(all_.ctx(1), control_, key, range);
+          });
+          if (is_settled) {
+            ++found;
+            ASSERT_EQ(read.payload, payload) << key;
+            const Status status = all_.session(1).commit();
+            ASSERT_TRUE(status.is_ok()) << status.message();
+          } else {
+            ++waits;
+            ASSERT_EQ(read.status.conflict_reason(), ConflictReason::kRetryBound) << key;
+            all_.session(1).rollback();
+          }
+        }
+      },
+      true);
+  for (unsigned i = 0; i < 8 * kRows && reader.runs() < 10 && !HasFailure(); ++i) step();
+  EXPECT_EQ(reader.runs(), 10u);
+  EXPECT_GT(found, 1000u);
+  EXPECT_EQ(waits, 1u);
+}
+
+// Goal: whoever waits there gets on when the merge does. Method: a thread of its own begins to read
+// while the merge is held, and reads all rows but the two that are written, until it commits.
+TEST_F(HashMergeTest, AReaderThatWaitsForAMergeGetsOn) {
+  std::atomic<unsigned> reads{0};
+  unsigned helds = 0;
+  std::thread reader;
+  const testing::AtSyncPoint merge(
+      "hash:half_moved",
+      [&] {
+        if (++helds > 4) return;
+        reads = 0;
+        reader = std::thread([&, rows = model_, victim = victim_] {
+          ASSERT_NO_FATAL_FAILURE(read_until_commit(rows, victim, &reads));
+        });
+        // It has begun; then it may come to a row that it waits for, or be still before it.
+        while (reads < 10) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      },
+      true);
+  for (unsigned i = 0; i < 8 * kRows && helds < 4 && !HasFailure(); ++i) {
+    step();
+    if (reader.joinable()) reader.join();
+  }
+  EXPECT_EQ(helds, 4u);
+}
 
 // Goal: misses in two bins that another session merges hold if nothing was added, and own inserts
 // into the merged bin are no phantoms; a key that is added is one.
