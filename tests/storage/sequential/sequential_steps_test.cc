@@ -1,0 +1,92 @@
+// Sequential storages: others scan and append while an install is held at a step of it.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/storage/sequential/sequential_cold.h"
+#include "tests/testing/at_sync_point.h"
+
+namespace foedus::storage::sequential {
+namespace {
+
+using Rows = SequentialCold::Rows;
+using testing::AtSyncPoint;
+
+class SequentialSteps : public SequentialColdTest,
+                        public ::testing::WithParamInterface<const char*> {
+ protected:
+  // A scan of session 2 that is half done.
+  void begin_scan() {
+    all_.session(2).begin();
+    rows_.clear();
+    ASSERT_TRUE(cursor_.open(all_.session(2).ctx(), all_.control()).is_ok());
+    go_on(expected_.size() / 2);
+  }
+  void go_on(std::size_t rows_max) {
+    while (!cursor_.at_end() && rows_.size() < rows_max) {
+      rows_.emplace_back(cursor_.payload());
+      ASSERT_TRUE(cursor_.next().is_ok());
+    }
+  }
+  // Ends it. The commit's status.
+  Status end_scan() {
+    go_on(~std::size_t{0});
+    cursor_.close();
+    return all_.session(2).commit();
+  }
+
+  Cursor cursor_;
+  Rows rows_;
+};
+
+// Goal: the rows that are both in the new snapshot and still in memory are seen once, by who began
+// to scan before the install, at the step, and by who is in the midst of a scan.
+TEST_P(SequentialSteps, ScansSeeEachRowOnce) {
+  load();
+  all_.compose();
+  all_.session(3).begin();
+  EXPECT_EQ(all_.scan(3), expected_);
+  const AtSyncPoint at(GetParam(), [this] {
+    EXPECT_EQ(all_.scan(3), expected_);
+    EXPECT_EQ(all_.scan_now(1), expected_);
+    begin_scan();
+  });
+  all_.install();
+  ASSERT_EQ(at.runs(), 1u);
+  const Status status = end_scan();
+  EXPECT_EQ(rows_, expected_);
+  // Pages that it scanned have gone since: it may have to come again.
+  EXPECT_TRUE(status.is_ok() || status.code() == ErrorCode::kConflict) << status.message();
+  EXPECT_EQ(all_.scan(3), expected_);
+  all_.session(3).rollback();
+  expect_at_rest();
+}
+
+// Goal: what is appended at the step is there, at once and when the install is over, and whoever
+// scanned before that is told.
+TEST_P(SequentialSteps, AppendsAreSeenAndArePhantoms) {
+  load();
+  all_.compose();
+  all_.session(3).begin();
+  EXPECT_EQ(all_.scan(3), expected_);
+  ASSERT_TRUE(all_.append(3, "of who scanned").is_ok());
+  const AtSyncPoint at(GetParam(), [this] {
+    begin_scan();
+    append_expected(0, "one");
+    append_expected(1, std::string(3000, 'a'));  // behind a page of its own
+    EXPECT_EQ(all_.scan_now(1), expected_);
+  });
+  all_.install();
+  ASSERT_EQ(at.runs(), 1u);
+  EXPECT_EQ(end_scan().code(), ErrorCode::kConflict);
+  EXPECT_EQ(all_.session(3).commit().code(), ErrorCode::kConflict);
+  EXPECT_EQ(all_.scan_now(), expected_);
+  expect_at_rest();
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, SequentialSteps,
+                         ::testing::Values("sequential:installed", "sequential:before_drop",
+                                           "sequential:before_tail"));
+
+}  // namespace
+}  // namespace foedus::storage::sequential
