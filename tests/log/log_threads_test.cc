@@ -43,16 +43,22 @@ void work(Log* log, epoch::EpochClock* clock, std::uint32_t number, std::vector<
 }
 
 // Goal: a ring that was detached is never looked at again, so that its memory may go. Method: hold
-// the logger behind its look at the rings; a detach has to wait for the end of that step.
+// the logger behind its look at the rings, or, with records of this ring in hand, before the sync;
+// a detach has to wait for the end of that step.
 std::atomic<bool> holds_logger{false};
 std::atomic<bool> logger_is_held{false};
 
+std::string_view held_place;
+
 void hold_logger(const char* place) {
-  if (std::string_view(place) != "logger:before_write") return;
+  if (place != held_place) return;
   while (holds_logger.load()) logger_is_held.store(true);
 }
 
-TEST(LogThreads, a_detach_waits_for_the_step_that_has_seen_the_ring) {
+class LogDetach : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(LogDetach, waits_for_the_step_that_has_seen_the_ring) {
+  held_place = GetParam();
   FailingDevice device;
   const auto runtime = base::make_thread_runtime();
   auto log = Log::open(&device, runtime.get(), {1, 256u << 10}, {});
@@ -60,6 +66,8 @@ TEST(LogThreads, a_detach_waits_for_the_step_that_has_seen_the_ring) {
   epoch::EpochClock clock(runtime.get(), (*log)->first_new_epoch(), 16, 2'000);
   ASSERT_OK((*log)->start(&clock));
   TestSession session((*log).get(), &clock, 0, 0, 64u << 10);
+  if (held_place == "logger:before_sync") ASSERT_OK(session.commit(1, 100));
+  logger_is_held.store(false);
   holds_logger.store(true);
   base::set_sync_point_hook(hold_logger);
   runtime->start(&clock);  // its first epoch makes the logger step
@@ -74,10 +82,14 @@ TEST(LogThreads, a_detach_waits_for_the_step_that_has_seen_the_ring) {
   holds_logger.store(false);
   detacher.join();
   EXPECT_TRUE(is_detached.load());
+  EXPECT_EQ(session.ring().durable(), session.ring().committed());
   ASSERT_OK((*log)->close());
   runtime->stop(&clock);
   base::set_sync_point_hook(nullptr);
 }
+
+INSTANTIATE_TEST_SUITE_P(Places, LogDetach,
+                         ::testing::Values("logger:before_write", "logger:before_sync"));
 
 TEST(LogThreads, many_sessions_commit_wait_and_leave_and_all_is_read_back) {
   const TemporaryFolder folder;
