@@ -2,17 +2,11 @@
 // What recovery leaves to the open database: files of which half is superseded give their room back
 // once somebody has opened, not before (engine/recovery.cc). One thread and a simulated device.
 #include <algorithm>
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/engine/engine.h"
-#include "foedus-core/engine/storage_access.h"
-#include "tests/testing/failing_device.h"
-#include "tests/testing/manual_runtime.h"
-#include "tests/testing/test_database.h"
+#include "tests/engine/tree_life.h"
 
 namespace foedus {
 namespace {
@@ -23,56 +17,8 @@ using testing::FailingDevice;
 using testing::ManualRuntime;
 using testing::must;
 
-constexpr std::uint64_t kRows = 1'200;
-using Rows = std::map<std::uint64_t, std::string>;
-
-struct Life {
-  explicit Life(FailingDevice* device, std::uint64_t memory_bytes = 256u << 20,
-                std::uint32_t volatile_percent = 60) {
-    Options options = testing::small_options("/failing");
-    options.memory_bytes = memory_bytes;
-    options.glean.volatile_percent = volatile_percent;
-    options.log_buffer_bytes = 256u << 10;
-    options.sessions_max = 4;
-    options.socs = 1;
-    options.snapshots_kept = 1;
-    engine = must(Engine::open(options, {.runtime = &runtime, .device = device}));
-    storage_meta::StorageMeta meta;
-    meta.kind = StorageKind::kMasstree;
-    meta.name = "tree";
-    tree = internal::StorageAccess::make<Masstree>(must(engine->catalog().open(meta)));
-    session = must(engine->take_session());
-  }
-
-  // The first `count` of each hundred rows, so that a page is mostly one write's.
-  void write(std::uint64_t count, char letter, Rows* rows) {
-    Ticket ticket;
-    for (std::uint64_t i = 0; i < kRows; i += 100) {
-      Txn txn = must(engine::begin_txn(session, {}));
-      for (std::uint64_t j = i; j < i + count; ++j) {
-        (*rows)[j] = std::string(1'000, letter);
-        must(txn.put(tree, key(j), (*rows)[j]));
-      }
-      ticket = must(txn.commit());
-      must(ticket.wait_durable());
-    }
-  }
-  void expect(const Rows& rows) {
-    Txn txn = must(engine::begin_txn(session, {}));
-    for (const auto& [number, row] : rows) {
-      const Result<std::string> found = txn.get(tree, key(number));
-      ASSERT_TRUE(found.is_ok()) << number << ": " << found.status().message();
-      ASSERT_EQ(*found, row) << number;
-    }
-    must(txn.commit());
-  }
-  page::SnapshotNumber newest() { return engine->gleaning()->manifest()->number; }
-
-  ManualRuntime runtime;
-  std::unique_ptr<Engine> engine;
-  Masstree tree;
-  engine::EngineSession* session = nullptr;
-};
+using Life = testing::TreeLife;
+using Rows = testing::TreeRows;
 
 std::uint64_t snapshot_bytes(const FailingDevice& device) {
   std::uint64_t bytes = 0;
@@ -82,30 +28,8 @@ std::uint64_t snapshot_bytes(const FailingDevice& device) {
   return bytes;
 }
 
-// A device whose next recovery makes the files more than twice what is live in them.
-class ReclaimAfterOpenTest : public ::testing::Test {
+class ReclaimAfterOpenTest : public testing::SupersededTest {
  protected:
-  static constexpr std::uint64_t kLongUs = 100'000;
-
-  ReclaimAfterOpenTest() {
-    write(100, 'a');
-    write(60, 'b');
-    write(55, 'c');
-  }
-  void write(std::uint64_t count, char letter) {
-    Life(&prepared_).write(count, letter, &rows_);
-    prepared_.crash_power(FailingDevice::kDropAll);
-  }
-  // All rows are there, before and after a glean.
-  void expect_all(Life* life) {
-    life->expect(rows_);
-    const auto gleaned = life->engine->gleaning()->glean({});
-    ASSERT_TRUE(gleaned.is_ok()) << gleaned.status().message();
-    life->expect(rows_);
-  }
-
-  FailingDevice prepared_;
-  Rows rows_;
   int errors_ = 0;
 };
 

@@ -1,0 +1,175 @@
+// ctest-labels: crash
+// Files whose pages were moved elsewhere go while transactions read: at each step others read cold
+// pages, some of them since before, and write. One thread and a simulated device.
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tests/engine/tree_life.h"
+#include "tests/testing/at_sync_point.h"
+
+namespace foedus {
+namespace {
+
+using testing::AtSyncPoint;
+using testing::FailingDevice;
+using testing::kTreeRows;
+using testing::must;
+using Life = testing::TreeLife;
+
+constexpr std::uint64_t kHalf = kTreeRows / 2;
+
+std::uint64_t file_count(const FailingDevice& device) {
+  std::uint64_t count = 0;
+  for (const std::string& name : device.names()) count += name.starts_with("snapshot-") ? 1 : 0;
+  return count;
+}
+
+class ReclaimSteps : public testing::SupersededTest {
+ protected:
+  // A transaction of a session of its own, which has read the first half of the rows.
+  static Txn begin_reading(Life* life, const TxnOptions& options, const testing::TreeRows& rows) {
+    Txn txn = must(engine::begin_txn(must(life->engine->take_session()), options));
+    life->expect_in(txn, rows, 0, kHalf);
+    return txn;
+  }
+  void write_one(Life* life, std::uint64_t row, char letter) {
+    Txn txn = must(engine::begin_txn(life->session, {}));
+    life->expect_in(txn, rows_, row, row + 1);
+    rows_[row] = std::string(1'000, letter);
+    must(txn.put(life->tree, key(row), rows_[row]));
+    must(txn.commit());
+  }
+};
+
+// Goal: a serializable reader from before, and one of the snapshot of then, go on at the step and
+// behind it; what is written at the step is there. Nothing that the two may read goes before they
+// are over.
+TEST_F(ReclaimSteps, transactions_go_on_while_pages_move) {
+  for (const char* const place : {"gleaning:recovered", "gleaning:moved"}) {
+    SCOPED_TRACE(place);
+    const auto rows = rows_;
+    const auto device = prepared_.copy();
+    Life life(device.get());
+    const page::SnapshotNumber found = life.newest();
+    {
+      Txn before = begin_reading(&life, {}, rows_);
+      Txn of_snapshot = begin_reading(&life, {.isolation = Isolation::kSnapshot}, rows_);
+      AtSyncPoint at(place, [&] {
+        life.expect_in(before, rows, 0, kTreeRows);
+        life.expect_in(of_snapshot, rows, kHalf, kHalf + 100);
+        life.expect(rows_);
+        write_one(&life, kTreeRows - 1, 'w');
+        Txn newer = begin_reading(&life, {.isolation = Isolation::kSnapshot}, rows);
+        life.expect_in(newer, rows, kHalf, kTreeRows);
+        must(newer.commit());
+      });
+      const std::uint64_t files = file_count(*device);
+      life.runtime.run_for(kLongUs);
+      ASSERT_EQ(at.runs(), 1u);
+      EXPECT_GT(life.newest(), found);
+      EXPECT_GT(file_count(*device), files) << "the moved pages are new, and nothing has gone";
+      // It missed the write.
+      EXPECT_EQ(before.commit().code(), ErrorCode::kConflict);
+      life.runtime.run_for(kLongUs);
+      EXPECT_GT(file_count(*device), 1u);
+      life.expect_in(of_snapshot, rows, 0, kTreeRows);
+      must(of_snapshot.commit());
+    }
+    life.runtime.run_for(kLongUs);
+    ASSERT_NO_FATAL_FAILURE(expect_all(&life));
+    rows_ = rows;
+  }
+}
+
+// Goal: a reader that wrote nowhere is no conflict, and commits at the step.
+TEST_F(ReclaimSteps, a_transaction_from_before_commits_while_pages_move) {
+  for (const char* const place : {"gleaning:recovered", "gleaning:moved"}) {
+    SCOPED_TRACE(place);
+    const auto device = prepared_.copy();
+    Life life(device.get());
+    Txn before = begin_reading(&life, {}, rows_);
+    const auto rows = rows_;
+    AtSyncPoint at(place, [&] {
+      life.expect_in(before, rows_, kHalf, kTreeRows);
+      must(before.put(life.tree, key(kTreeRows), std::string("new")));
+      must(before.commit());
+    });
+    life.runtime.run_for(kLongUs);
+    ASSERT_EQ(at.runs(), 1u);
+    rows_[kTreeRows] = "new";
+    ASSERT_NO_FATAL_FAILURE(expect_all(&life));
+    rows_ = rows;
+  }
+}
+
+// Goal: who reads the snapshot of before, and who begins when the files are about to go, read on
+// when they have gone. The one keeps what its manifest names.
+TEST_F(ReclaimSteps, transactions_go_on_while_files_go) {
+  Life life(&prepared_);
+  Txn of_snapshot = begin_reading(&life, {.isolation = Isolation::kSnapshot}, rows_);
+  const auto rows = rows_;
+  std::optional<Txn> newer;
+  std::optional<Txn> newer_of_snapshot;
+  std::uint64_t files = 0;
+  {
+    AtSyncPoint at("gleaning:before_removal", [&] {
+      files = file_count(prepared_);
+      life.expect_in(of_snapshot, rows, kHalf, kHalf + 100);
+      write_one(&life, 7, 'w');
+      newer.emplace(begin_reading(&life, {}, rows_));
+      newer_of_snapshot.emplace(
+          must(engine::begin_txn(life.session, {.isolation = Isolation::kSnapshot})));
+      life.expect_in(*newer_of_snapshot, rows, 0, 100);
+    });
+    life.runtime.run_for(kLongUs);
+    ASSERT_EQ(at.runs(), 1u);
+  }
+  life.expect_in(*newer, rows_, 0, kTreeRows);
+  must(newer->commit());
+  life.expect_in(*newer_of_snapshot, rows, 0, kTreeRows);
+  must(newer_of_snapshot->commit());
+  newer_of_snapshot.reset();
+  life.expect_in(of_snapshot, rows, 0, kTreeRows);
+  must(of_snapshot.commit());
+  must(life.engine->gleaning()->glean({}));
+  life.runtime.run_for(kLongUs);
+  EXPECT_LT(file_count(prepared_), files);
+  ASSERT_NO_FATAL_FAILURE(expect_all(&life));
+}
+
+// Goal: who reads a snapshot of a database that is not recovered yet reads it to the end, although
+// recovery moves pages and removes files; so does who begins when they have just been moved.
+// Method: lives that end before the gleaner moves anything, until recovery has to.
+TEST_F(ReclaimSteps, readers_of_an_early_open_go_on_while_recovery_moves_pages) {
+  unsigned moves = 0;
+  for (char letter = 'd'; letter < 'p' && !HasFatalFailure(); ++letter) {
+    {
+      Life life(&prepared_, 256u << 20, 60, OpenUntil::kSnapshotReadable);
+      Txn before = begin_reading(&life, {.isolation = Isolation::kSnapshot}, in_snapshot_);
+      std::optional<Txn> newer;
+      page::SnapshotNumber recovered{};
+      const AtSyncPoint at("recovery:moved", [&] {
+        recovered = life.engine->snapshots().newest();
+        life.expect_in(before, in_snapshot_, kHalf, kHalf + 100);
+        newer.emplace(begin_reading(&life, {.isolation = Isolation::kSnapshot}, rows_));
+      });
+      must(life.engine->wait_recovered(base::Runtime::kForever));
+      life.runtime.starve("foedus-gleaner");
+      ASSERT_EQ(at.runs(), 1u);
+      moves += life.engine->snapshots().newest() > recovered ? 1 : 0;
+      life.expect_in(before, in_snapshot_, 0, kTreeRows);
+      must(before.commit());
+      life.expect_in(*newer, rows_, 0, kTreeRows);
+      must(newer->commit());
+      life.expect(rows_);
+      in_snapshot_ = rows_;
+      life.write(75 - 4 * static_cast<std::uint64_t>(letter - 'd'), letter, &rows_);
+    }
+    prepared_.crash_power(FailingDevice::kDropAll);
+  }
+  EXPECT_GT(moves, 0u);
+}
+
+}  // namespace
+}  // namespace foedus
