@@ -169,6 +169,7 @@ void PageCache::evict_locked(Part* part, CacheSweep which) {
 }
 
 void PageCache::leave_locked(Part* part, const CacheFrame* frames, std::uint32_t count) {
+  FOEDUS_SYNC_POINT("cache:unlinked");
   // order: K3, the retiring half of E3: the unlinking comes before the fence, the stamp after it.
   base::fence_seq_cst();
   const std::uint64_t stamp = clock_->current().number();

@@ -2,14 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
 #include "tests/snapshot/page_cache_pages.h"
+#include "tests/testing/at_sync_point.h"
 #include "tests/testing/manual_runtime.h"
 
 namespace foedus::snapshot {
 namespace {
+
+using testing::AtSyncPoint;
 
 constexpr std::uint64_t kMiB = 1u << 20;
 constexpr std::uint64_t kIntervalUs = 1000;
@@ -351,6 +355,137 @@ TEST_F(PageCacheTest, HurriesTheClockWhenTheLastFrameThatIsDueIsTaken) {
   ASSERT_NE(find(page_of(kSmallFrames)), nullptr);
   runtime_.run_due();  // no time passes
   EXPECT_GT(clock_.current().number(), before.number());
+}
+
+// ---- others at a step ------------------------------------------------------------------------
+
+// Finds pages from the first on until there is no frame for the next; no epoch passes.
+std::uint32_t fill(PageCache* cache, std::uint32_t first) {
+  Status status;
+  std::uint32_t count = 0;
+  while (cache->find(0, page_of(first + count), &status) != nullptr) ++count;
+  EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
+  return count;
+}
+
+TEST_F(PageCacheTest, APageThatTwoReadAtOnceIsCachedOnce) {
+  make();
+  clock_.pin_cache(0);
+  const page::PageHeader* theirs = nullptr;
+  const AtSyncPoint other("cache:before_publish", [&] { theirs = find(page_of(0)); });
+  EXPECT_EQ(find(page_of(0)), theirs);
+  EXPECT_NE(theirs, nullptr);
+  EXPECT_EQ(reads(), 2u);
+  EXPECT_EQ(cache_->statistics().duplicates, 1u);
+  EXPECT_EQ(cache_->statistics().pages, 1u);
+  EXPECT_EQ(fill(cache_.get(), 1), kSmallFrames - 1) << "the frame that was read in vain is free";
+  EXPECT_TRUE(is_page(theirs, page_of(0)));
+}
+
+// Goal: whose read fails after another's has succeeded gets the error, and takes nothing along.
+TEST_F(PageCacheTest, AReadThatFailsBesideAnotherLeavesItsPage) {
+  make();
+  clock_.pin_cache(0);
+  pages_.before_read = [&](page::SnapshotPageId) {
+    return reads() == 1 ? Status::error(ErrorCode::kIoError, "once") : Status();
+  };
+  const page::PageHeader* theirs = nullptr;
+  const AtSyncPoint other("cache:before_publish", [&] { theirs = find(page_of(0)); });
+  Status status;
+  EXPECT_EQ(cache_->find(0, page_of(0), &status), nullptr);
+  EXPECT_EQ(status.code(), ErrorCode::kIoError);
+  EXPECT_EQ(find(page_of(0)), theirs);
+  EXPECT_EQ(reads(), 2u);
+  EXPECT_EQ(fill(cache_.get(), 1), kSmallFrames - 1);
+}
+
+TEST_F(PageCacheTest, APageThatIsReadWhileOthersFillTheCacheIsCached) {
+  make();
+  clock_.pin_cache(0);
+  std::uint32_t others = 0;
+  const AtSyncPoint other("cache:before_publish", [&] {
+    others = fill(cache_.get(), 100);
+    advance();  // what they evicted waits for this reader, too
+    EXPECT_EQ(fill(cache_.get(), 1'000), 0u);
+  });
+  const page::PageHeader* const page = find(page_of(0));
+  EXPECT_EQ(others, kSmallFrames - 1);
+  EXPECT_EQ(find(page_of(0)), page);
+  clock_.unpin_cache(0);
+  advance();
+  EXPECT_TRUE(read_and_advance(page_of(2'000)));
+}
+
+// Method: others read one of the pages, and some of them ahead, after these were found missing.
+TEST_F(PageCacheTest, PagesThatOthersReadDuringAReadAheadAreCachedOnce) {
+  make(8 * kMiB);
+  clock_.pin_cache(0);
+  const page::PageHeader* theirs = nullptr;
+  const AtSyncPoint other("cache:before_publish_ahead", [&] {
+    theirs = find(page_of(11));
+    EXPECT_EQ(cache_->read_ahead(0, page_of(12), 4), 4u);
+  });
+  EXPECT_EQ(cache_->read_ahead(0, page_of(10), 4), 4u);
+  EXPECT_EQ(cache_->statistics().duplicates, 3u);
+  EXPECT_EQ(cache_->statistics().pages, 6u);
+  const std::uint64_t reads_before = reads();
+  EXPECT_EQ(find(page_of(11)), theirs);
+  for (std::uint32_t i = 10; i < 16; ++i) EXPECT_NE(find(page_of(i)), nullptr);
+  EXPECT_EQ(reads(), reads_before);
+}
+
+TEST_F(PageCacheTest, AReadAheadWhileOthersFillTheCacheKeepsItsPages) {
+  make();
+  clock_.pin_cache(0);
+  std::uint32_t others = 0;
+  const AtSyncPoint other("cache:before_publish_ahead",
+                          [&] { others = fill(cache_.get(), 100); });
+  EXPECT_EQ(cache_->read_ahead(0, page_of(0), 4), 4u);
+  EXPECT_EQ(others, kSmallFrames - 4);
+  const std::uint64_t reads_before = reads();
+  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_NE(find(page_of(i)), nullptr);
+  EXPECT_EQ(reads(), reads_before);
+}
+
+// Goal: K3 at the moment of the eviction. Method: a transaction has found pages; when some of them
+// are unlinked it looks for them and at them, and epochs pass before they get their stamp. Their
+// frames stay as they are until it ends, and the others' reads get what is left.
+TEST_F(PageCacheTest, WhatIsUnlinkedStaysForWhoHasFoundIt) {
+  make();
+  for (std::uint32_t i = 0; i < 2 * kSmallFrames; ++i) ASSERT_TRUE(read_and_advance(page_of(i)));
+  clock_.pin_cache(7);
+  std::vector<std::pair<std::uint32_t, const page::PageHeader*>> held;
+  for (std::uint32_t i = 5000; i < 5010; ++i) held.emplace_back(i, find(page_of(i)));
+  std::uint32_t unlinked_max = 0;
+  const auto look = [&] {
+    std::uint32_t unlinked = 0;
+    for (const auto& [number, page] : held) {
+      ASSERT_NE(page, nullptr);
+      ASSERT_TRUE(is_page(page, page_of(number)));
+      const page::PageHeader* const cached = cache_->find_cached(0, page_of(number));
+      ASSERT_TRUE(cached == nullptr || cached == page);
+      unlinked += cached == nullptr ? 1 : 0;
+    }
+    unlinked_max = std::max(unlinked_max, unlinked);
+  };
+  {
+    const AtSyncPoint at(
+        "cache:unlinked",
+        [&] {
+          look();
+          advance();
+        },
+        true);
+    for (std::uint32_t i = 10'000; i < 10'500 && !HasFatalFailure(); ++i) {
+      read_and_advance(page_of(i));
+      look();
+    }
+    EXPECT_GT(at.runs(), 0u);
+  }
+  EXPECT_GT(unlinked_max, 0u);
+  clock_.unpin_cache(7);
+  advance();
+  for (std::uint32_t i = 20'000; i < 20'200; ++i) ASSERT_TRUE(read_and_advance(page_of(i))) << i;
 }
 
 }  // namespace
