@@ -88,6 +88,6 @@ int main(int argc, char** argv) {
        model::scenario<Seen>("failure seen", model::kExhaustive)},
       {{"durability.h is_well load_acquire", rl::mo_relaxed,
         "the status behind it is read under the mutex"}},
-      {"epoch_clock.h", "epoch_clock.cc"}};
+      {"epoch_clock.cc"}};
   return protocol.check(argc, argv);
 }

@@ -7,8 +7,9 @@
 //       load may see: the newest value or the one before.
 //   X7  What the search does not report, random executions may: there, loads see two values back.
 //   X8  A weakened site that nothing reports must be in the protocol's list, with the reason; one
-//       in the list that is reported is an error, too. Those in the list are only searched at
-//       random unless --thorough is given, because their searches end nowhere else.
+//       in the list that is reported is an error, too, and so is one that no scenario comes by.
+//       Those in the list are only searched at random unless --thorough is given, because their
+//       searches end nowhere else.
 
 #include <algorithm>
 #include <cstdio>
@@ -132,6 +133,8 @@ struct Protocol {
   // Where it was reported; empty: nowhere.
   std::string find_report(int index, bool is_thorough) const;
   bool check_weakened(int index, rl::memory_order order, bool is_thorough);
+  // Entries of the lists that are of no site; each is named.
+  std::size_t count_stale() const;
   int show(int index, rl::memory_order order) const;
 };
 
@@ -185,6 +188,33 @@ inline bool Protocol::check_weakened(int index, rl::memory_order order, bool is_
   return is_good;
 }
 
+inline std::size_t Protocol::count_stale() const {
+  std::size_t stale = 0;
+  const auto look = [&](const std::string& entry, const auto& is_of) {
+    for (int i = 0; i < Sites::all().count(); ++i) {
+      if (is_of(i)) return;
+    }
+    std::printf("!! listed, but no site is such: %s\n", entry.c_str());
+    ++stale;
+  };
+  const auto file_of = [](int index) {
+    return Sites::file_name(Sites::all().at(index).site.file);
+  };
+  for (const Kept& one : kept) {
+    look(std::string(one.site) + " -> " + rl::format(one.order), [&](int index) {
+      const Sites::Known& known = Sites::all().at(index);
+      const auto weaker = weaker_than(known.order, known.kind);
+      const bool is_tried = std::find(others.begin(), others.end(), file_of(index)) == others.end();
+      return is_tried && find_kept(index, one.order) == &one &&
+             std::find(weaker.begin(), weaker.end(), one.order) != weaker.end();
+    });
+  }
+  for (const std::string& one : others) {
+    look(one, [&](int index) { return file_of(index) == one; });
+  }
+  return stale;
+}
+
 inline int Protocol::show(int index, rl::memory_order order) const {
   Sites::all().weaken(index, order);
   for (const Scenario& one : scenarios) {
@@ -215,6 +245,7 @@ inline int Protocol::check(int argc, char** argv) {
       if (!check_weakened(i, order, is_thorough)) ++bad;
     }
   }
+  bad += count_stale();
   std::printf("%s: %zu weakened orders, %zu of them listed as not needed here: %s\n", name, tried,
               kept.size(), bad == 0 ? "good" : "BAD");
   return bad == 0 ? 0 : 1;
