@@ -1,5 +1,5 @@
 // ctest-labels: memory
-// ctest-timeout: 600
+// ctest-timeout: 900
 // System calls of the device layer that fail, are interrupted, are cut short, or are the last thing
 // that the process does, at every place of a database's life.
 //
@@ -7,7 +7,8 @@
 // errno; nothing that was acknowledged is lost, no transaction is there in part, reads go on, and
 // after a lack of space the same database goes on. Method: the calls of a whole life are counted
 // over real files, then it is led again and again with call 0, 1, 2, ... struck, once or it and all
-// later ones that change something. A seed selects some of them; all with FOEDUS_FAULTS=all.
+// later ones that change something. A seed (FOEDUS_SEED; printed, another one each time) selects
+// some of them, spread over the life; all with FOEDUS_FAULTS=all.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@
 #include <thread>
 
 #include "foedus-core/base/clock.h"
+#include "tests/base/test_seed.h"
 #include "tests/faults/device_faults.h"
 #include "tests/faults/life.h"
 #include "tests/testing/test_database.h"
@@ -27,7 +29,7 @@
 namespace foedus::faults {
 namespace {
 
-constexpr std::uint64_t kSelected = 12;  // of each fault
+constexpr std::uint64_t kSelected = 100;  // of each fault
 
 bool wants_all() {
   const char* const faults = std::getenv("FOEDUS_FAULTS");
@@ -137,15 +139,17 @@ TEST_P(DeviceTest, a_call_that_is_struck_loses_nothing) {
   const Fault what = GetParam();
   const std::uint64_t number = lead({Fault::kShort, kNever, false});
   const bool may_stick = what == Fault::kIoError || what == Fault::kNoSpace;
-  base::Random random(20'261'122 + static_cast<std::uint64_t>(what));
+  const std::uint64_t seed = testing::test_seed(base::system_seed());
+  base::Random random(seed + static_cast<std::uint64_t>(what));
   std::uint64_t tried = 0;
   const std::uint64_t selected = wants_all() ? number : kSelected;
   for (std::uint64_t i = 0; i < selected && !HasFailure(); ++i) {
-    // The last calls of one life need not be made in the next.
-    const std::uint64_t call = wants_all() ? i : random.below(number - number / 8);
+    // One of each stretch of the life. The last calls of one life need not be made in the next.
+    const std::uint64_t call = wants_all() ? i : (i * number + random.below(number)) / selected;
+    const bool sticks = random.below(2) == 0;
     for (const bool sticky : {false, true}) {
       if (sticky && !may_stick) continue;
-      if (!wants_all() && may_stick && sticky != (i % 2 == 1)) continue;
+      if (!wants_all() && may_stick && sticky != sticks) continue;
       SCOPED_TRACE(std::string(kFaultNames[static_cast<std::size_t>(what)]) + " at call " +
                    std::to_string(call) + (sticky ? " and later" : ""));
       lead({what, call, sticky});

@@ -6,7 +6,8 @@
 // Goal: the call says kOutOfMemory, or goes on without; the process lives; what was acknowledged
 // stays; once there is memory again the same database goes on; nothing leaks. Method: the calls of
 // each phase are counted, then the life is led again and again with call 0, 1, 2, ... failing, once
-// or from there on. A seed selects some of them; all with FOEDUS_FAULTS=all.
+// or from there on. A seed (FOEDUS_SEED; printed, another one each time) selects some of them; all
+// with FOEDUS_FAULTS=all.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,6 +17,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/log/durability.h"
+#include "tests/base/test_seed.h"
 #include "tests/faults/life.h"
 #include "tests/faults/memory_faults.h"
 #include "tests/testing/manual_runtime.h"
@@ -24,7 +26,9 @@
 namespace foedus::faults {
 namespace {
 
-constexpr std::uint64_t kSelected = 20;  // of each phase and source
+// How many of a phase's calls of one source are tried: all of a few, and some of many.
+constexpr std::uint64_t kSelectedMin = 10;
+constexpr std::uint64_t kSelectedShare = 30;  // one of so many
 
 bool wants_all() {
   const char* const faults = std::getenv("FOEDUS_FAULTS");
@@ -100,18 +104,22 @@ TEST_P(MemoryTest, a_call_that_fails_is_an_error_or_nothing) {
   const ForTest all;
   const Source source = GetParam();
   const char* const name = kSourceNames[static_cast<std::size_t>(source)];
-  base::Random random(20'261'122);
+  base::Random random(testing::test_seed(base::system_seed()));
   const char* const only = std::getenv("FOEDUS_FAULTS_PHASE");
   for (int phase = 0; phase < kPhases; ++phase) {
     if (only != nullptr && std::atoi(only) != phase) continue;
     constexpr std::uint64_t kNever = ~std::uint64_t{0} - 1;
     const std::uint64_t calls = lead({static_cast<Phase>(phase), source, kNever, false});
     std::uint64_t tried = 0;
-    const std::uint64_t selected = wants_all() ? calls : std::min(calls, kSelected);
+    const std::uint64_t some = std::min(calls, kSelectedMin + calls / kSelectedShare);
+    const std::uint64_t selected = wants_all() ? calls : some;
     for (std::uint64_t i = 0; i < selected; ++i) {
-      const std::uint64_t call = selected == calls ? i : random.below(calls);
+      // One of each stretch of the phase.
+      const std::uint64_t call =
+          selected == calls ? i : (i * calls + random.below(calls)) / selected;
+      const bool sticks = random.below(2) == 0;
       for (const bool is_sticky : {false, true}) {
-        if (!wants_all() && is_sticky != (i % 2 == 1)) continue;
+        if (!wants_all() && is_sticky != sticks) continue;
         SCOPED_TRACE(std::string(kPhaseNames[static_cast<std::size_t>(phase)]) + ", " + name +
                      " call " + std::to_string(call) + (is_sticky ? " and later" : ""));
         if (std::getenv("FOEDUS_FAULTS_SAY") != nullptr) {
