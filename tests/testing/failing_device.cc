@@ -54,7 +54,7 @@ class FailingFile : public device::File {
     const int error = begin_locked(Call::kWrite);
     if (generation_ != owner_->generation_) return failed("cannot write " + path_, error);
     if (error != 0) {
-      write_locked(offset, all.data(), all.size() / 2 / kSectorBytes * kSectorBytes);
+      write_locked(offset, all.data(), part_locked(offset, all.size()));
       return failed("cannot write " + path_, error);
     }
     const std::uint64_t size = content_->visible.size();
@@ -76,16 +76,11 @@ class FailingFile : public device::File {
     const int error = begin_locked(Call::kSync);
     if (generation_ != owner_->generation_) return failed("cannot sync " + path_, error);
     if (error != 0) {
-      content_->unsynced.clear();  // V2: given up without another word
+      owner_->fail_sync_locked(content_.get());  // V2: given up without another word
       return failed("cannot sync " + path_, error);
     }
     if (owner_->skips_sync_locked(Call::kSync)) return {};
-    // Only what was not given up: the synced image may stay behind the visible one for ever.
-    for (const auto& write : content_->unsynced) {
-      content_->synced.write(write.offset, write.bytes->data(), write.bytes->size());
-    }
-    content_->unsynced.clear();
-    content_->synced.resize(content_->visible.size());
+    content_->sync();
     return {};
   }
 
@@ -138,6 +133,11 @@ class FailingFile : public device::File {
     const int error = owner_->count_locked(kind);
     return generation_ != owner_->generation_ ? EBADF : error;
   }
+  // Of a write that fails: none of its sectors to all of them.
+  std::size_t part_locked(std::uint64_t offset, std::size_t bytes) const {
+    base::Random random((offset ^ (owner_->calls(Call::kWrite) << 40)) * 0x9e3779b97f4a7c15u);
+    return std::min(bytes, random.below(bytes / kSectorBytes + 1) * kSectorBytes);
+  }
   void write_locked(std::uint64_t offset, const char* bytes, std::size_t count) {
     if (count == 0) return;
     content_->write_unsynced(offset, bytes, count);
@@ -154,6 +154,67 @@ void FailingDevice::Content::write_unsynced(std::uint64_t offset, const char* by
                                             std::size_t count) {
   visible.write(offset, bytes, count);
   unsynced.push_back({offset, std::make_shared<const std::vector<char>>(bytes, bytes + count)});
+}
+
+// Where both have bytes, those of `newer` count.
+void FailingDevice::Write::take_over(const Write& newer) {
+  const std::uint64_t from = std::max(offset, newer.offset);
+  const std::uint64_t to = std::min(offset + bytes->size(), newer.offset + newer.bytes->size());
+  if (from >= to) return;
+  std::vector<char> mixed = *bytes;
+  std::memcpy(mixed.data() + (from - offset), newer.bytes->data() + (from - newer.offset),
+              to - from);
+  bytes = std::make_shared<const std::vector<char>>(std::move(mixed));
+}
+
+// Only what was not given up: the synced image may stay behind the visible one for ever.
+void FailingDevice::Content::sync() {
+  for (const Write& write : unsynced) {
+    synced.write(write.offset, write.bytes->data(), write.bytes->size());
+    for (Write& old : given_up) old.take_over(write);
+  }
+  unsynced.clear();
+  synced.resize(visible.size());
+  std::erase_if(given_up, [this](const Write& old) {
+    const std::uint64_t end = old.offset + old.bytes->size();
+    if (end > synced.size()) return true;  // it was cut since
+    std::vector<char> now(old.bytes->size());
+    synced.read(old.offset, now.data(), now.size());
+    return now == *old.bytes;
+  });
+}
+
+void FailingDevice::Content::give_up() {
+  for (const Write& write : unsynced) {
+    const std::uint64_t end = write.offset + write.bytes->size();
+    for (std::uint64_t at = write.offset; at < end;) {
+      const std::uint64_t next = std::min(end, (at / kSectorBytes + 1) * kSectorBytes);
+      const auto begin = write.bytes->begin() + static_cast<std::ptrdiff_t>(at - write.offset);
+      given_up.push_back({at, std::make_shared<const std::vector<char>>(
+                                  begin, begin + static_cast<std::ptrdiff_t>(next - at))});
+      at = next;
+    }
+  }
+  unsynced.clear();
+}
+
+void FailingDevice::fail_sync_locked(Content* content) {
+  content->give_up();
+  if (reread_seed_ == kKeepAll) return;
+  const std::uint64_t size = content->visible.size();
+  base::Random random(reread_seed_ ^ calls(Call::kSync));
+  for (const Write& write : content->given_up) {
+    if (reread_seed_ == kDropAll || random.below(2) == 0) continue;
+    content->synced.write(write.offset, write.bytes->data(), write.bytes->size());
+  }
+  content->given_up.clear();
+  content->visible = content->synced;
+  content->visible.resize(size);  // as the system knows it
+}
+
+void FailingDevice::reread_after_failed_sync(std::uint64_t seed) {
+  const std::lock_guard lock(mutex_);
+  reread_seed_ = seed;
 }
 
 int FailingDevice::count_locked(Call kind) const {
@@ -228,6 +289,11 @@ void FailingDevice::crash_content(Content* content, std::uint64_t seed, base::Ra
   } else if (seed != kDropAll) {
     DiskImage& image = content->synced;
     if (random->below(2) == 0) image.resize(std::max(image.size(), content->visible.size()));
+    for (const Write& write : content->given_up) {  // older than what was synced, and the rest
+      if (random->below(2) != 0) {
+        image.write(write.offset, write.bytes->data(), write.bytes->size());
+      }
+    }
     for (const Write& write : content->unsynced) {
       const std::vector<char>& bytes = *write.bytes;
       for (std::size_t at = 0; at < bytes.size(); at += kSectorBytes) {
@@ -243,6 +309,7 @@ void FailingDevice::crash_content(Content* content, std::uint64_t seed, base::Ra
   }
   content->visible = content->synced;
   content->unsynced.clear();
+  content->given_up.clear();
 }
 
 void FailingDevice::crash_power(std::uint64_t seed) {
@@ -275,108 +342,6 @@ void FailingDevice::crash_process() {
   faults_.clear();
   power_is_lost_ = false;
   power_skip_ = ~std::uint64_t{0};
-}
-
-std::uint64_t FailingDevice::changing_calls() const {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < kCallKinds; ++i) {
-    if (is_changing(static_cast<Call>(i))) sum += calls_[i];
-  }
-  return sum;
-}
-
-std::vector<std::string> FailingDevice::names() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> names;
-  for (const auto& entry : names_) names.push_back(entry.first);
-  return names;
-}
-
-bool FailingDevice::exists(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
-  return names_.contains(name);
-}
-
-std::vector<char> FailingDevice::bytes_of(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
-  return names_.at(name)->visible.bytes();
-}
-
-std::unique_ptr<FailingDevice> FailingDevice::copy() const {
-  const std::lock_guard lock(mutex_);
-  auto other = std::make_unique<FailingDevice>();
-  std::map<Content*, std::shared_ptr<Content>> copies;
-  const auto copy_names = [&](const Names& from, Names* to) {
-    for (const auto& [name, content] : from) {
-      auto& copied = copies[content.get()];
-      if (copied == nullptr) copied = std::make_shared<Content>(*content);
-      to->emplace(name, copied);
-    }
-  };
-  copy_names(names_, &other->names_);
-  copy_names(synced_names_, &other->synced_names_);
-  return other;
-}
-
-std::unique_ptr<FailingDevice> FailingDevice::synced_copy() const {
-  auto other = copy();
-  other->crash_power(kDropAll);
-  return other;
-}
-
-void FailingDevice::begin_write(const CallSeen& call, std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  const auto found = names_.find(call.name);
-  if (found == names_.end() || bytes == 0) return;  // it was removed while it was open
-  found->second->write_unsynced(call.offset, call.bytes->data(), bytes);
-}
-
-std::uint64_t FailingDevice::digest() const {
-  const std::lock_guard lock(mutex_);
-  std::uint64_t sum = 0;
-  const auto mix = [&sum](std::uint64_t value) { sum = (sum ^ value) * 0x2545f4914f6cdd1du + 1; };
-  for (const Names* names : {&names_, &synced_names_}) {
-    mix(names->size());
-    for (const auto& [name, content] : *names) {
-      for (const char c : name) mix(static_cast<unsigned char>(c));
-      mix(content->visible.digest());
-      mix(content->synced.digest());
-    }
-  }
-  return sum;
-}
-
-void FailingDevice::flip_bit(const std::string& name, std::uint64_t offset, unsigned bit) {
-  const std::lock_guard lock(mutex_);
-  Content& content = *names_.at(name);
-  for (DiskImage* image : {&content.visible, &content.synced}) {
-    if (offset >= image->size()) continue;
-    char byte;
-    image->read(offset, &byte, 1);
-    byte = static_cast<char>(byte ^ (1 << bit));
-    image->write(offset, &byte, 1);
-  }
-}
-
-void FailingDevice::overwrite(const std::string& name, std::uint64_t offset,
-                              const std::string& bytes) {
-  const std::lock_guard lock(mutex_);
-  Content& content = *names_.at(name);
-  content.visible.write(offset, bytes.data(), bytes.size());
-  content.synced.write(offset, bytes.data(), bytes.size());
-}
-
-void FailingDevice::set_size(const std::string& name, std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  names_.at(name)->visible.resize(bytes);
-  names_.at(name)->synced.resize(bytes);
-  names_.at(name)->unsynced.clear();
-}
-
-void FailingDevice::drop_file(const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  names_.erase(name);
-  synced_names_.erase(name);
 }
 
 Result<std::unique_ptr<device::File>> FailingDevice::open(std::string_view name,

@@ -3,9 +3,11 @@
 // more. A test asks for a crash, an error at the n-th call, a full device or a flipped bit.
 //
 // A file has the image that reads see, the image that is sure to survive a power failure, and the
-// list of writes in between. A failed sync forgets that list but not what reads see, as kernels do:
-// a later successful sync does not bring the bytes to the device. Names have a second, synced
-// table.
+// list of writes in between. A failed sync gives that list up: a later successful sync does not
+// bring the bytes to the device, each sector of them is there after a power failure or is not, and
+// reads see them as before, as with kernels that call such pages clean. With reread_after_failed_
+// sync() it is decided at once, and reads see what there is, as if the pages had been dropped.
+// Names have a second, synced table.
 
 #include <cstdint>
 #include <functional>
@@ -58,9 +60,13 @@ class FailingDevice : public device::Device {
   // ---- faults --------------------------------------------------------------------------------
 
   // The call of `kind` after `skip` more of them, and if `sticky` all later ones, return
-  // `error_number`. A write that fails has written a part of its bytes.
+  // `error_number`. A write that fails has written some of its sectors, from the first one on; how
+  // many is drawn from the number of the call and its offset.
   void fail(Call kind, std::uint64_t skip, int error_number, bool sticky = false);
   void clear_faults();
+  // From now on reads see after a failed sync what the device holds of what was given up: sectors
+  // by chance, or none with kDropAll. kKeepAll: all that was written, as is the default.
+  void reread_after_failed_sync(std::uint64_t seed);
   // Power fails at the first changing call after `skip` more of them: it is not done, or half done
   // if it is a write, and from then on every call fails with EIO until crash_power().
   void lose_power_after(std::uint64_t skip);
@@ -120,12 +126,17 @@ class FailingDevice : public device::Device {
   struct Write {
     std::uint64_t offset;
     std::shared_ptr<const std::vector<char>> bytes;
+    void take_over(const Write& newer);
   };
   struct Content {
     DiskImage visible;
     DiskImage synced;
     std::vector<Write> unsynced;
+    // Each of one sector, of failed syncs, with the bytes that were synced since.
+    std::vector<Write> given_up;
     void write_unsynced(std::uint64_t offset, const char* bytes, std::size_t count);
+    void sync();
+    void give_up();
   };
   struct Fault {
     std::uint64_t skip;
@@ -143,6 +154,7 @@ class FailingDevice : public device::Device {
   int count_locked(Call kind) const;
   std::uint64_t used_bytes_locked() const;
   static void crash_content(Content* content, std::uint64_t seed, base::Random* random);
+  void fail_sync_locked(Content* content);
 
   const std::string path_ = "/failing";
   Observer observer_;
@@ -153,6 +165,7 @@ class FailingDevice : public device::Device {
   Names synced_names_;
   std::uint64_t generation_ = 1;  // files opened in an older one are unusable
   std::uint64_t capacity_bytes_ = ~std::uint64_t{0};
+  std::uint64_t reread_seed_ = kKeepAll;
   mutable std::map<Call, std::vector<Fault>> faults_;
   std::map<Call, Fault> skipped_syncs_;
   mutable std::uint64_t calls_[kCallKinds] = {};
