@@ -20,6 +20,31 @@ bool is_sound(const LogRecord& record) {
   return record.record_bytes >= head + record.padding_bytes;
 }
 
+// Whether all bytes of the 8 at `word_end - 8` behind the first `bytes` % 8 are zero.
+bool has_zeroes_behind(const char* word_end, std::size_t bytes) {
+  std::uint64_t word;
+  std::memcpy(&word, word_end - sizeof(word), sizeof(word));
+  return bytes % 8 == 0 || word >> (bytes % 8 * 8) == 0;
+}
+
+// Null, or what the record has that no session logs, whatever storage it is of. A TID's flags would
+// become those of a record in a page, which nobody could read then. Padding: L1. REQUIRES: sound.
+const char* broken_rule(const LogRecord& record, const FrameHeader& frame) {
+  const page::Tid tid(record.tid);
+  if ((tid.word() & page::Tid::kFlags) != 0) return "a record whose TID has flags";
+  const std::uint64_t epoch = tid.epoch().number();
+  if (epoch < frame.oldest_epoch || epoch > frame.newest_epoch) {
+    return "a record of another epoch";
+  }
+  if (record.type < LogRecordType::kPut || record.type > LogRecordType::kDropStorage) {
+    return "a record of an unknown type";
+  }
+  const char* const end = reinterpret_cast<const char*>(&record) + record.record_bytes;
+  const bool is_padded = has_zeroes_behind(record.payload_data(), record.key_bytes) &&
+                         has_zeroes_behind(end, record.payload_bytes());
+  return is_padded ? nullptr : "a record whose padding is not zero";
+}
+
 // Length of the record that begins at `at`, 0 if it makes no sense.
 std::size_t record_bytes_at(const char* at) {
   std::uint32_t bytes;
@@ -59,6 +84,8 @@ Result<const LogRecord*> SegmentRecords::next(std::uint32_t* session) {
     }
     if (record == nullptr || record->is_filler()) continue;
     if (!is_sound(*record)) return corrupt("a record without sense");
+    const char* const broken = broken_rule(*record, frame_.header);
+    if (broken != nullptr) return corrupt(broken);
     if (page::Tid(record->tid).epoch() > cut_) continue;
     *session = session_;
     return record;

@@ -26,8 +26,12 @@ class SegmentRecords {
 
   // The next record and its session, valid until the next call; null at the end. Those of one
   // session come in the order in which it published them; fillers are left out. kCorruption: a
-  // frame does not check out, or a record up to the cut is not whole.
+  // frame does not check out, a record up to the cut is not whole, or one is what no session logs.
   Result<const LogRecord*> next(std::uint32_t* session);
+
+  // kCorruption: the record that was handed out last is `what`, which whoever knows storages cannot
+  // take: with the file and the frame.
+  Status corrupt(const std::string& what) const;
 
  private:
   // What is known of one session between two of its pieces.
@@ -42,7 +46,6 @@ class SegmentRecords {
   Result<bool> next_piece();
   void forget_whole();
   Status check_end() const;
-  Status corrupt(const std::string& what) const;
 
   const std::unique_ptr<device::File> file_;
   const std::uint64_t valid_bytes_;

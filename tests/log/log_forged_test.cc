@@ -149,6 +149,27 @@ TEST(LogForged, records_without_sense_are_refused) {
                        "the end is missing");
 }
 
+// Goal: what becomes a record of a page is of an epoch of its frame, and of a TID that a page may
+// have. Method: fields of a record that is whole.
+TEST(LogForged, records_that_no_session_logs_are_refused) {
+  constexpr std::size_t kRecord = sizeof(FrameHeader) + sizeof(FramePiece);
+  constexpr std::size_t kTid = kRecord + offsetof(LogRecord, tid);
+  FailingDevice device;
+  make_log(&device, true);
+  const auto tid = load<std::uint64_t>(device, kFirst, kLastFrame + kTid);
+  for (const std::uint64_t flag : {1u, 2u, 4u, 8u}) {
+    expect_frame_refused(kTid, tid | flag, kFirst + ": a record whose TID has flags");
+  }
+  constexpr std::uint64_t kEpoch = page::Tid(Epoch(1), 0).word();
+  expect_frame_refused(kTid, tid + kEpoch, kFirst + ": a record of another epoch");
+  expect_frame_refused(kTid, tid - kEpoch, kFirst + ": a record of another epoch");
+  for (const std::uint8_t type : {0, 8, 255}) {
+    expect_frame_refused(kRecord + offsetof(LogRecord, type), type, "a record of an unknown type");
+  }
+  const std::string why = "a record whose padding is not zero";
+  expect_frame_refused(kRecord + offsetof(LogRecord, padding_bytes), std::uint8_t{3}, why);
+}
+
 TEST(LogForged, slots_of_another_kind_are_refused) {
   FailingDevice made;
   make_log(&made, true);
