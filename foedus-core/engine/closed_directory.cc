@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/engine/snapshot_driver.h"
@@ -47,15 +48,19 @@ class CatalogReader {
     }
   }
 
-  Status read(const log::LogRecord& record, std::uint32_t soc) {
+  // The record came last out of `records`.
+  Status read(const log::LogRecord& record, std::uint32_t soc, const log::SegmentRecords& records) {
     const auto id = static_cast<std::uint32_t>(record.storage_id);
     const bool is_covered = page::Tid(record.tid).epoch() <= covered_;
+    if (id == ~std::uint32_t{0}) return records.corrupt("a record of an impossible storage");
     next_id_ = std::max(next_id_, id + 1);
     has_news_ = has_news_ || !is_covered;
     if (record.type == log::LogRecordType::kDropStorage) {
+      if (record.payload_bytes() != 0) return records.corrupt("a drop that is none");
       dropped_.insert(record.storage_id);
+      if (!is_covered) drops_.emplace_back(record.storage_id, record.key());
     } else if (record.type == log::LogRecordType::kCreateStorage) {
-      if (!is_covered) return create(record);
+      if (!is_covered) return create(record, records);
     } else if (const Known* const known = find(record.storage_id)) {
       if (is_covered) return {};
       known->samples->add(known->kind, record, soc);
@@ -77,6 +82,7 @@ class CatalogReader {
                                std::to_string(static_cast<std::uint32_t>(id)) +
                                ", which it never creates");
     }
+    FOEDUS_CHECK(check_drops());
     std::set<std::string> names;
     for (auto& [id, meta] : storages_) {
       if (dropped_.contains(id)) continue;
@@ -109,11 +115,26 @@ class CatalogReader {
     return std::move(status.at_table(name));
   }
 
-  Status create(const log::LogRecord& record) {
-    FOEDUS_TRY(storage_meta::StorageMeta meta,
-               storage_meta::parse(record.storage_id, record.key(), record.payload()));
-    if (storages_.contains(record.storage_id)) return created_twice(meta.name);
-    storages_[record.storage_id] = std::move(meta);
+  // A record of something else that became a drop would take a whole storage with it.
+  Status check_drops() const {
+    for (const auto& [id, name] : drops_) {
+      const auto found = storages_.find(id);
+      if (found != storages_.end() && found->second.name == name) continue;
+      Status status = Status::error(
+          ErrorCode::kCorruption, "the log drops storage " +
+                                      std::to_string(static_cast<std::uint32_t>(id)) +
+                                      ", which is not there, or has another name");
+      return std::move(status.at_table(name));
+    }
+    return {};
+  }
+
+  Status create(const log::LogRecord& record, const log::SegmentRecords& records) {
+    Result<storage_meta::StorageMeta> meta =
+        storage_meta::parse(record.storage_id, record.key(), record.payload());
+    if (!meta.is_ok()) return records.corrupt("a creation of what cannot be a storage");
+    if (storages_.contains(record.storage_id)) return created_twice(meta->name);
+    storages_[record.storage_id] = std::move(meta).value();
     return {};
   }
 
@@ -125,6 +146,7 @@ class CatalogReader {
   std::map<page::StorageId, Samples> samples_;
   std::array<Known, 64> lately_;  // that were found, by id
   std::set<page::StorageId> dropped_;
+  std::vector<std::pair<page::StorageId, std::string>> drops_;  // behind the snapshot before
   std::set<page::StorageId> unknown_;
 };
 
@@ -149,10 +171,13 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
   CatalogReader reader(previous);
   for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
     const std::uint32_t soc = log.found_segment(i).soc;
-    FOEDUS_CHECK(
-        log.read_segment(i, [&](std::uint32_t, std::uint64_t, const log::LogRecord& record) {
-          return reader.read(record, soc);
-        }));
+    FOEDUS_TRY(const auto records, log.open_segment(i));
+    for (;;) {
+      std::uint32_t session = 0;
+      FOEDUS_TRY(const log::LogRecord* const record, records->next(&session));
+      if (record == nullptr) break;
+      FOEDUS_CHECK(reader.read(*record, soc, *records));
+    }
   }
   return reader.finish();
 }

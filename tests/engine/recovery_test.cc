@@ -249,6 +249,25 @@ TEST(RecoveryTest, a_log_that_creates_a_storage_twice_is_refused) {
   expect_refused(&device, "creates a storage twice");
 }
 
+// Goal: a record that becomes a drop by one wrong byte takes no storage with it. Method: drops
+// that the catalog does not log.
+TEST(RecoveryTest, a_drop_of_what_has_another_name_or_is_not_there_is_refused) {
+  const auto refuse = [](std::uint32_t more, std::string_view name, std::string_view payload,
+                         const std::string& why) {
+    FailingDevice device;
+    {
+      Small db(&device);
+      const page::StorageId id{db.tree().id() + more};
+      db.write(log::LogRecordType::kDropStorage, id, name, payload);
+      must(db.engine->close());
+    }
+    expect_refused(&device, why);
+  };
+  refuse(0, "another", "", "which is not there, or has another name");
+  refuse(1, "tree", "", "which is not there, or has another name");
+  refuse(0, "tree", "payload", "log-0-00000001: a drop that is none");
+}
+
 TEST(RecoveryTest, a_record_of_a_storage_that_was_never_created_is_refused) {
   FailingDevice device;
   {
