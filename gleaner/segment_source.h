@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "foedus-core/log/segment_records.h"
@@ -27,6 +28,7 @@ class SegmentSource final : public RecordSource {
 
   explicit SegmentSource(std::vector<SegmentPart> parts) : parts_(std::move(parts)) {}
   Result<bool> next(SourceRecord* record) override;
+  Status corrupt(const std::string& what) const override { return records_->corrupt(what); }
 
  private:
   const std::vector<SegmentPart> parts_;

@@ -3,20 +3,29 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/storage/hash/hash_function.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus/options.h"
 
 namespace foedus::gleaner {
 
 using log::LogRecordType;
 
 bool can_be_of(StorageKind kind, const log::LogRecord& record) {
-  if (kind == StorageKind::kSequential) return record.type == LogRecordType::kAppend;
+  const std::uint32_t bytes = record.payload_bytes();
+  if (kind == StorageKind::kSequential) {
+    return record.type == LogRecordType::kAppend && record.key_bytes == 0 &&
+           record.payload_offset == 0 && bytes <= kMaxSequentialPayloadBytes;
+  }
   const bool is_array = kind == StorageKind::kArray;
   if (is_array && record.key_bytes != sizeof(std::uint64_t)) return false;
+  const std::uint64_t bytes_max = is_array ? kMaxArrayPayloadBytes : kMaxPayloadBytes;
+  const bool is_in_limits =
+      record.key_bytes <= kMaxKeyBytes && record.payload_offset + std::uint64_t{bytes} <= bytes_max;
+  if (!is_in_limits) return false;
   switch (record.type) {
-    case LogRecordType::kPut:
+    case LogRecordType::kPut: return record.payload_offset == 0;
     case LogRecordType::kWriteAt: return true;
-    case LogRecordType::kErase: return !is_array;
-    case LogRecordType::kIncrement: return record.payload_bytes() == sizeof(std::uint64_t);
+    case LogRecordType::kErase: return !is_array && record.payload_offset == 0 && bytes == 0;
+    case LogRecordType::kIncrement: return bytes == sizeof(std::uint64_t);
     default: return false;
   }
 }

@@ -34,7 +34,8 @@ struct StreamRecord {
   std::uint64_t sequence;  // of records of one session: the order in which it published them
 };
 
-// Whether a storage of that kind can have logged the record, as far as its type and lengths say.
+// Whether a storage of that kind can have logged the record, as far as type and lengths say, and
+// the limits of keys and payloads.
 bool can_be_of(StorageKind kind, const log::LogRecord& record);
 
 // G1. REQUIRES: can_be_of().

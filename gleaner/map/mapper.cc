@@ -35,14 +35,13 @@ std::size_t compact(const char* memory, const SortedBucket& bucket) {
   return bucket.count - kept;
 }
 
-[[gnu::cold]] Status of_no_shape(const log::LogRecord& log) {
+[[gnu::cold]] Status corrupt(const RecordSource& source, const log::LogRecord& log,
+                             const char* why) {
   const auto storage = static_cast<std::uint32_t>(log.storage_id);
-  return Status::error(
-      ErrorCode::kCorruption,
-      "the log has a record of storage " + std::to_string(storage) + ", type " +
-          std::to_string(static_cast<unsigned>(log.type)) + ", with a key of " +
-          std::to_string(log.key_bytes) + " and a payload of " +
-          std::to_string(log.payload_bytes()) + " bytes, which that cannot have logged");
+  return source.corrupt("a record of type " + std::to_string(static_cast<unsigned>(log.type)) +
+                        " with a key of " + std::to_string(log.key_bytes) +
+                        " and a payload of " + std::to_string(log.payload_bytes()) +
+                        " bytes, of storage " + std::to_string(storage) + ", which " + why + ",");
 }
 
 }  // namespace
@@ -138,15 +137,12 @@ Status Mapper::take(const SourceRecord& record, bool* was_added) {
     return {};
   }
   if (log.storage_id >= table_->id_end()) {
-    return Status::error(ErrorCode::kCorruption,
-                         "the log has a record of storage " +
-                             std::to_string(static_cast<std::uint32_t>(log.storage_id)) +
-                             ", which never was");
+    return corrupt(*source_, log, "never was");
   }
   const std::uint32_t index = table_->index_of(log.storage_id);
   if (index == PartitionTable::kDropped) return {};
   const StoragePartitions& storage = table_->storages()[index];
-  if (!can_be_of(storage.kind, log)) return of_no_shape(log);
+  if (!can_be_of(storage.kind, log)) return corrupt(*source_, log, "cannot have logged it");
   const std::uint64_t position = position_of(storage.kind, log);
   if (memory_.try_add(index, record, position)) return {};
   *was_added = memory_.is_empty();

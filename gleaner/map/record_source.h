@@ -2,6 +2,7 @@
 // RecordSource: where a mapper's records come from; the gleaner puts log segments behind it.
 
 #include <cstdint>
+#include <string>
 
 #include "foedus-core/log/log_record.h"
 #include "foedus/status.h"
@@ -21,6 +22,11 @@ class RecordSource {
   // The next record, valid until the next call; false at the end. No fillers. Records of one
   // session and sequence do not come twice, through whatever source of a glean.
   virtual Result<bool> next(SourceRecord* record) = 0;
+
+  // kCorruption: the record that came last is `what`; says where it stands.
+  virtual Status corrupt(const std::string& what) const {
+    return Status::error(ErrorCode::kCorruption, what);
+  }
 };
 
 }  // namespace foedus::gleaner

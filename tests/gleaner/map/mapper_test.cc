@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "foedus/options.h"
 #include "tests/gleaner/reduce/glean_flow.h"
 
 namespace foedus::gleaner::testing {
@@ -73,11 +74,15 @@ TEST(Mapper, records_of_a_shape_that_their_storage_cannot_log_are_corruption) {
   EXPECT_EQ(map_twice(LogRecordType::kPut, kArrayId, "index", "p"), ErrorCode::kCorruption);
   EXPECT_EQ(map_twice(LogRecordType::kErase, kArrayId, index_key(5), ""), ErrorCode::kCorruption);
   EXPECT_EQ(map_twice(LogRecordType::kPut, kSequentialId, "", "p"), ErrorCode::kCorruption);
+  EXPECT_EQ(map_twice(LogRecordType::kAppend, kSequentialId, "key", "p"), ErrorCode::kCorruption);
+  const std::string long_key(kMaxKeyBytes + 1, 'k');
   for (const std::uint32_t storage : {kHashId, kMasstreeId}) {
     EXPECT_EQ(map_twice(LogRecordType::kErase, storage, "key", ""), ErrorCode::kOk);
     EXPECT_EQ(map_twice(LogRecordType::kIncrement, storage, "key", "8 bytes."), ErrorCode::kOk);
     EXPECT_EQ(map_twice(LogRecordType::kIncrement, storage, "key", "four"), ErrorCode::kCorruption);
     EXPECT_EQ(map_twice(LogRecordType::kAppend, storage, "key", "p"), ErrorCode::kCorruption);
+    EXPECT_EQ(map_twice(LogRecordType::kErase, storage, "key", "p"), ErrorCode::kCorruption);
+    EXPECT_EQ(map_twice(LogRecordType::kPut, storage, long_key, "p"), ErrorCode::kCorruption);
     EXPECT_EQ(map_twice(LogRecordType{99}, storage, "key", "p"), ErrorCode::kCorruption);
   }
 }
