@@ -142,6 +142,11 @@ std::uint64_t Logger::step() {
   const std::uint64_t published = clock_->published().number();  // L22: first
   FOEDUS_SYNC_POINT("logger:before_rings");
   look_at_rings();
+  const std::uint64_t now_us = try_again_us_ == 0 ? 0 : runtime_->now_us();
+  if (now_us < try_again_us_) {  // L24
+    runtime_->wake(&room_);
+    return try_again_us_ - now_us;
+  }
   if (waits_->has_failed() || !is_due(published)) {
     runtime_->wake(&room_);
     return kUntilNotified;
@@ -151,6 +156,7 @@ std::uint64_t Logger::step() {
   if (status.code() == ErrorCode::kOutOfSpace) {  // L24
     if (!is_out_of_space_) say(LogLevel::kWarning, "log: " + status.message());
     is_out_of_space_ = true;
+    try_again_us_ = runtime_->now_us() + kTryAgainUs;
     progress_->report_space(soc_, status);
     runtime_->wake(&room_);
     return kTryAgainUs;
@@ -163,6 +169,7 @@ std::uint64_t Logger::step() {
   }
   if (is_out_of_space_) say(LogLevel::kInfo, "log: the device has room again");
   is_out_of_space_ = false;
+  try_again_us_ = 0;
   progress_->report_space(soc_, Status());
   runtime_->wake(&room_);
   progress_->report(soc_, scanned_, mark_);
@@ -172,7 +179,7 @@ std::uint64_t Logger::step() {
 
 Status Logger::write_all(std::uint64_t published) {
   for (;;) {
-    if (segment_ != nullptr && segment_->is_poisoned()) give_up_segment();
+    if (segment_ != nullptr && segment_->is_poisoned()) go_back_to_durable();
     const Status status = try_write_all(published);
     if (status.is_ok()) {
       scanned_ = std::max(scanned_, published);
@@ -185,8 +192,8 @@ Status Logger::write_all(std::uint64_t published) {
 }
 
 // Where there is no memory for it, the next step begins with it.
-void Logger::give_up_segment() {
-  rolled_.push_back(std::move(segment_));
+void Logger::go_back_to_durable() {
+  if (!segment_->try_take_back()) rolled_.push_back(std::move(segment_));
   for (Attached* const ring : rings_) ring->cursor.rewind();
 }
 

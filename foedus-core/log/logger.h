@@ -19,7 +19,8 @@
 //       all since then is written again from the rings to a new segment. If that fails again, the
 //       log has failed.
 //   L24 No room on the device is not a failure: durable stands still, whoever waits gets
-//       kOutOfSpace, and the step is tried again, from the frame that did not fit (L15).
+//       kOutOfSpace, and the step is tried again, from the frame that did not fit, or from the last
+//       sync if that did not (L15); not at once, whoever asks for it.
 //   L25 No memory is treated alike, as kOutOfMemory. Wherever a step was left by std::bad_alloc,
 //       the next one finds it valid: a segment whose bytes may be lost is poisoned (L16), and
 //       cursors move only with what was appended.
@@ -95,7 +96,7 @@ class Logger : public base::Task, public LogRoom {
   Status flush_packed(std::uint64_t mark_epoch);
   Status ensure_segment(std::size_t frame_bytes);
   Status sync_segment();
-  void give_up_segment();
+  void go_back_to_durable();
   void seal_rolled();
   void say(LogLevel level, const std::string& text) const;
 
@@ -121,6 +122,7 @@ class Logger : public base::Task, public LogRoom {
   bool must_roll_ = false;          // as soon as all rings are between two records
   std::uint32_t failures_ = 0;      // since the last sync that succeeded
   bool is_out_of_space_ = false;
+  std::uint64_t try_again_us_ = 0;  // not before
 
   // Guarded by rings_mutex_.
   std::mutex rings_mutex_;

@@ -70,9 +70,9 @@ Status SegmentWriter::write_header(const SegmentHeader& header) {
   FOEDUS_TRY(with_length.file_bytes, grow(2 * kBlockBytes));  // L27
   block_->set_header(with_length);
   header_ = block_->header();
-  file_bytes_ = grown_bytes_ = header_.file_bytes;
+  file_bytes_ = grown_bytes_ = synced_file_bytes_ = header_.file_bytes;
   mark_epoch_ = synced_mark_epoch_ = header_.mark_epoch;
-  last_crc_ = header_.crc;
+  last_crc_ = synced_crc_ = header_.crc;
   FOEDUS_CHECK(file_->write_at(0, block_->bytes(), kBlockBytes));
   return file_->sync();
 }
@@ -98,9 +98,9 @@ Status SegmentWriter::make_room(std::uint64_t frame_bytes) {
   const std::uint64_t end_bytes = position_ + frame_bytes + 2 * kBlockBytes;
   if (grown_bytes_ < end_bytes) {
     FOEDUS_TRY(const std::uint64_t grown, grow(end_bytes));
-    is_poisoned_ = true;          // L16
-    FOEDUS_CHECK(file_->sync());  // L27
-    is_poisoned_ = false;
+    if (is_size_lost_) FOEDUS_CHECK(write_size(grown));
+    FOEDUS_CHECK(sync_file());  // L27
+    is_size_lost_ = false;
     grown_bytes_ = grown;
   }
   FOEDUS_CHECK(append_growth(grown_bytes_));
@@ -122,20 +122,51 @@ Status SegmentWriter::clear_remnants() {
   device::ConstBytes parts[kPartsMax];
   std::memset(leading_->bytes, 0, kBlockBytes);
   for (device::ConstBytes& part : parts) part = {leading_->bytes, kBlockBytes};
-  is_poisoned_ = true;  // L16
   for (std::uint64_t at = position_; at < remnants_end_; at += kPartsMax * kBlockBytes) {
     const std::uint64_t blocks = (remnants_end_ - at) / kBlockBytes;
-    const Status status =
-        file_->write_parts_at(at, parts, std::min<std::uint64_t>(blocks, kPartsMax));
-    if (!status.is_ok()) {
-      is_poisoned_ = status.code() != ErrorCode::kOutOfSpace;
-      return status;
-    }
+    FOEDUS_CHECK(write_parts(at, parts, std::min<std::uint64_t>(blocks, kPartsMax)));
   }
-  FOEDUS_CHECK(file_->sync());
-  is_poisoned_ = false;
+  FOEDUS_CHECK(sync_file());
   remnants_end_ = 0;
   return {};
+}
+
+// A size that a failed sync has lost counts only if something was written since (V2): zeroes, to
+// the file's last block, where no frame is.
+Status SegmentWriter::write_size(std::uint64_t file_bytes) {
+  std::memset(leading_->bytes, 0, kBlockBytes);
+  const device::ConstBytes part{leading_->bytes, kBlockBytes};
+  return write_parts(file_bytes - kBlockBytes, &part, 1);
+}
+
+Status SegmentWriter::write_parts(std::uint64_t offset, const device::ConstBytes* parts,
+                                  std::size_t count) {
+  Status status = file_->write_parts_at(offset, parts, count);
+  is_poisoned_ = !status.is_ok() && status.code() != ErrorCode::kOutOfSpace;
+  return status;
+}
+
+Status SegmentWriter::sync_file() {
+  is_poisoned_ = true;  // L16
+  Status status = file_->sync();
+  is_poisoned_ = !status.is_ok();
+  lacks_space_ = status.code() == ErrorCode::kOutOfSpace;
+  return status;
+}
+
+bool SegmentWriter::try_take_back() {
+  FOEDUS_INVARIANT(is_poisoned_);
+  if (!lacks_space_) return false;
+  remnants_end_ = std::max(remnants_end_, position_);
+  position_ = synced_bytes_;
+  if (remnants_end_ == position_) remnants_end_ = 0;
+  file_bytes_ = grown_bytes_ = synced_file_bytes_;
+  is_size_lost_ = true;
+  mark_epoch_ = synced_mark_epoch_;
+  last_crc_ = synced_crc_;
+  epochs_ = synced_epochs_;
+  is_poisoned_ = lacks_space_ = false;
+  return true;
 }
 
 FrameHeader SegmentWriter::new_frame(FrameLayout layout, std::size_t frame_bytes,
@@ -252,14 +283,8 @@ Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
   FOEDUS_INVARIANT(!is_poisoned_);
   const std::uint32_t crc = finish_frame(parts, count, frame_bytes);
   FOEDUS_INVARIANT(position_ + frame_bytes <= file_bytes_, position_, frame_bytes, file_bytes_);
-  is_poisoned_ = true;
   remnants_end_ = position_ + frame_bytes;
-  const Status status = file_->write_parts_at(position_, parts, count);
-  if (!status.is_ok()) {
-    is_poisoned_ = status.code() != ErrorCode::kOutOfSpace;  // L16
-    return status;
-  }
-  is_poisoned_ = false;
+  FOEDUS_CHECK(write_parts(position_, parts, count));
   remnants_end_ = 0;
   position_ += frame_bytes;
   last_crc_ = crc;
@@ -271,15 +296,13 @@ Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
 Status SegmentWriter::sync() {
   FOEDUS_INVARIANT(!is_poisoned_);
   grow_ahead();
-  is_poisoned_ = true;  // L16
-  const Status status = file_->sync();
-  if (status.is_ok()) {
-    is_poisoned_ = false;
-    synced_bytes_ = position_;
-    synced_mark_epoch_ = mark_epoch_;
-    synced_epochs_ = epochs_;
-  }
-  return status;
+  FOEDUS_CHECK(sync_file());
+  synced_bytes_ = position_;
+  synced_file_bytes_ = file_bytes_;
+  synced_mark_epoch_ = mark_epoch_;
+  synced_crc_ = last_crc_;
+  synced_epochs_ = epochs_;
+  return {};
 }
 
 Status SegmentWriter::seal(std::uint64_t cut_epoch) {

@@ -5,10 +5,12 @@
 //   L15 A frame whose write failed for lack of space is not there: the next one is written at the
 //       same offset, after zeroes were written over what is left of the first attempt and were
 //       synced. So every sector behind the last frame holds zeroes until its frame is written, and
-//       a reader can tell a frame that a crash has torn from one that rotted (L17).
+//       a reader can tell a frame that a crash has torn from one that rotted (L17). So it is with
+//       all frames since the last sync, if a sync fails for that reason: once they are taken back.
 //   L16 After a failed sync, or a failed write for another reason than lack of space, the writer is
-//       poisoned and refuses everything (V2): its logger goes on in a new segment. So it is while
-//       such a call is at work: one that is left by an exception has failed.
+//       poisoned and refuses everything (V2): its logger goes on in a new segment, or takes back
+//       what was not synced. So it is while a sync is at work: one that is left by an exception has
+//       failed. A write that is left so is one for which there was no space.
 //   L27 The header says how long the file is, and before a frame would end beyond that, the file
 //       grows, this is synced, and a frame of its own says the new length; room for that frame is
 //       kept. So every frame lies within a length that something before it says: of a file that
@@ -83,6 +85,9 @@ class SegmentWriter {
   const FrameEpochs& epochs() const { return epochs_; }
   const std::string& path() const { return file_->path(); }
   bool is_poisoned() const { return is_poisoned_; }
+  // For a poisoned one: if a sync has failed for lack of space, it is as it was at the sync before,
+  // and not poisoned any more. Whatever was appended since is to be appended again (L15).
+  bool try_take_back();
 
   // `mark_epoch` 0: no mark. The frame may be empty.
   Status append_packed(const PackedFrame& packed, std::uint64_t mark_epoch);
@@ -111,6 +116,8 @@ class SegmentWriter {
   // Before a frame is built: clears its place, and makes the file long enough for it.
   Status make_room(std::uint64_t frame_bytes);
   Status clear_remnants();
+  Status write_parts(std::uint64_t offset, const device::ConstBytes* parts, std::size_t count);
+  Status sync_file();  // L16
   std::uint64_t piece_bytes() const;
   // Makes the file at least `end_bytes` long; how long it is now.
   Result<std::uint64_t> grow(std::uint64_t end_bytes);
@@ -118,6 +125,7 @@ class SegmentWriter {
   // own. If that sync fails, nothing is said any more (L16).
   void grow_ahead();
   Status append_growth(std::uint64_t file_bytes);
+  Status write_size(std::uint64_t file_bytes);
 
   // Constant after create().
   const std::unique_ptr<device::File> file_;
@@ -129,11 +137,15 @@ class SegmentWriter {
   std::uint64_t synced_bytes_ = kBlockBytes;
   std::uint64_t file_bytes_ = 0;   // length of the file, as the header or a frame says
   std::uint64_t grown_bytes_ = 0;  // the same, as it is; synced before the next frame
+  std::uint64_t synced_file_bytes_ = 0;
   std::uint64_t mark_epoch_ = 0;
   std::uint64_t synced_mark_epoch_ = 0;
   std::uint32_t last_crc_ = 0;
+  std::uint32_t synced_crc_ = 0;
   bool is_poisoned_ = false;
-  std::uint64_t remnants_end_ = 0;  // of a frame that did not fit, from position_ on; 0: none
+  bool lacks_space_ = false;   // is why
+  bool is_size_lost_ = false;  // beyond synced_file_bytes_: the file's size is to be written again
+  std::uint64_t remnants_end_ = 0;  // of frames that did not fit, from position_ on; 0: none
   FrameEpochs epochs_;
   FrameEpochs synced_epochs_;
   std::unique_ptr<Block> leading_;

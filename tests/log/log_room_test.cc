@@ -1,0 +1,146 @@
+// ctest-labels: crash
+// What the log is short of for a while is waited out: room on the device where only a sync tells.
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <set>
+#include <string>
+
+#include "foedus-core/log/log_file.h"
+#include "tests/log/log_harness.h"
+
+namespace foedus::log::testing {
+namespace {
+
+using ::foedus::testing::CallSeen;
+
+History found_in(FailingDevice* device) {
+  LogRun run(device);
+  History found;
+  Status status = run.open();
+  if (status.is_ok()) status = read_all(*run.log, &found);
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  return found;
+}
+
+// A device that sees only at a sync that it is full, and has room for what is synced first of each
+// file.
+void fill_up_at_sync(FailingDevice* device, const bool* is_full) {
+  const auto synced = std::make_shared<std::set<std::string>>();
+  device->set_observer([=](const CallSeen& call) {
+    if (call.kind != Call::kSync || !call.name.starts_with("log-")) return;
+    if (!synced->insert(call.name).second && *is_full) device->fail(Call::kSync, 0, ENOSPC);
+  });
+}
+
+// Goal: a full device costs no file and no segment, however long it is, and few attempts.
+TEST(LogRoom, a_sync_without_room_is_tried_again_in_the_same_segment) {
+  FailingDevice device;
+  History expected;
+  {
+    LogRun run(&device);
+    bool is_full = false;
+    fill_up_at_sync(&device, &is_full);
+    ASSERT_OK(run.open_and_start());
+    TestSession* const session = run.session(0);
+    ASSERT_OK(run.commit_durably(session, 1, 1'000));
+    is_full = true;
+    ASSERT_OK(session->commit(2, 1'000));
+    EXPECT_EQ(run.wait(run.clock->current()).code(), ErrorCode::kOutOfSpace);
+    const std::uint64_t before = device.calls(Call::kSync);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      ASSERT_OK(session->commit(10 + i, 100));
+      run.runtime.run_for(100'000);
+    }
+    EXPECT_GE(device.calls(Call::kSync) - before, 15u);
+    EXPECT_LE(device.calls(Call::kSync) - before, 25u);
+    EXPECT_EQ(run.log->segments().size(), 1u);
+    EXPECT_FALSE(run.log->has_failed());
+    is_full = false;
+    run.runtime.run_for(150'000);
+    ASSERT_OK(run.commit_durably(session, 100, 10));
+    EXPECT_EQ(run.log->segments().size(), 1u);
+    ASSERT_OK(run.close());
+    expected = run.history(1);
+    device.set_observer({});
+  }
+  device.crash_power(FailingDevice::kDropAll);
+  EXPECT_EQ(found_in(&device), expected);
+}
+
+// Goal: what is left of frames that were taken back confuses no reader. Method: there are several,
+// and the file has grown for them; the second attempt has other content; the power fails at each
+// call of it, and any sectors of either survive.
+TEST(LogRoom, what_was_taken_back_may_be_torn_like_a_first_attempt) {
+  for (std::uint64_t failing = 0; failing < 3; ++failing) {
+    for (std::uint64_t skip = 0; skip < 12; ++skip) {
+      for (const std::uint64_t seed :
+           {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{7}, std::uint64_t{8},
+            std::uint64_t{9}, std::uint64_t{10}}) {
+        SCOPED_TRACE("sync " + std::to_string(failing) + " skip " + std::to_string(skip) +
+                     " seed " + std::to_string(seed));
+        FailingDevice device;
+        History all;
+        Epoch announced;
+        {
+          LogRun run(&device, 1, 64u << 10);
+          ASSERT_OK(run.open_and_start());
+          TestSession* const session = run.session(0, 512u << 10);
+          TestSession* const small = run.session(0);
+          ASSERT_OK(run.commit_durably(small, 1, 1'000));
+          ASSERT_OK(small->commit(2, 1'000));
+          ASSERT_OK(session->commit(3, 100'000));
+          device.fail(Call::kSync, failing, ENOSPC);
+          run.runtime.run_for(30'000);
+          ASSERT_OK(small->commit(4, 1'000));
+          device.lose_power_after(skip);
+          run.runtime.run_for(300'000);
+          all = run.history(1);
+          announced = run.log->durability().durable();
+          device.crash_power(seed);
+        }
+        LogRun run(&device);
+        ASSERT_OK(run.open());
+        const Epoch cut = run.log->durable_epoch_found();
+        ASSERT_EQ(cut_at(all, std::max(cut, announced)), cut_at(all, cut));
+        History found;
+        ASSERT_OK(read_all(*run.log, &found));
+        ASSERT_EQ(found, cut_at(all, cut));
+      }
+    }
+  }
+}
+
+// Goal: a failed sync is not taken for one that was not made because the heap was spent while it
+// was reported. Method: one fails behind the log's back, and the log's own is left by an exception.
+TEST(LogRoom, a_sync_that_is_left_by_an_exception_has_failed) {
+  FailingDevice device;
+  History expected;
+  {
+    LogRun run(&device);
+    ASSERT_OK(run.open_and_start());
+    TestSession* const session = run.session(0);
+    ASSERT_OK(run.commit_durably(session, 1, 1'000));
+    bool was_met = false;
+    device.set_observer([&](const CallSeen& call) {
+      if (call.kind != Call::kSync || call.name != kFirst || was_met) return;
+      was_met = true;
+      device.fail(Call::kSync, 0, EIO);
+      const auto file = device.open(kFirst, device::Access::kReadWrite);
+      if (!file.is_ok() || (*file)->sync().is_ok()) return;
+      throw std::bad_alloc();
+    });
+    ASSERT_OK(session->commit(2, 1'000));
+    run.runtime.run_for(300'000);
+    ASSERT_OK(run.commit_durably(session, 3, 10));
+    EXPECT_TRUE(was_met);
+    ASSERT_OK(run.close());
+    expected = run.history(1);
+    device.set_observer({});
+  }
+  device.crash_power(FailingDevice::kDropAll);
+  EXPECT_EQ(found_in(&device), expected);
+}
+
+}  // namespace
+}  // namespace foedus::log::testing
