@@ -51,9 +51,9 @@ class DurabilityWaits {
   }
   bool is_durable(Epoch epoch) const { return epoch <= durable(); }
 
-  // Returns once `epoch` is durable, or kTimeout, or the log's error: kOutOfSpace while the device
-  // is full, and for ever the one that made the log fail. kForked: the log is the parent's, and
-  // `epoch` was not durable when it forked. Any thread.
+  // Returns once `epoch` is durable, or kTimeout, or the log's error: kOutOfSpace, kOutOfMemory
+  // while there is no room, and for ever the one that made the log fail. kForked: the log is the
+  // parent's, and `epoch` was not durable when it forked. Any thread.
   Status wait(Epoch epoch, std::uint64_t timeout_us);
   // Calls `callback` once: with success when `epoch` is durable (at once if it is), with an error
   // when the log has failed or is closed before. A full device is waited out. Any thread.
@@ -69,7 +69,7 @@ class DurabilityWaits {
   // All up to `epoch` is on the device. Wakes and calls. Any logger; a smaller epoch than one that
   // was announced is ignored.
   void announce(Epoch epoch);
-  // The device is full (kOutOfSpace), or it is not any more (ok). Ignored after fail().
+  // There is no room (kOutOfSpace, kOutOfMemory), or there is again (ok). Ignored after fail().
   void set_out_of_space(const Status& status);
   // Nothing more will become durable. Wakes all, calls all. Only the first call counts.
   void fail(const Status& status);

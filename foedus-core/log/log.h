@@ -108,8 +108,8 @@ class Log {
   LogRoom* room(std::uint32_t soc);
   // From now on the SOC's logger writes what is published in `buffer`. Before the first publish().
   void attach(std::uint32_t soc, LogBuffer* buffer);
-  // Waits until all that was published in `buffer` is on the device, then forgets it. kOutOfSpace:
-  // the device is full, the buffer stays attached and its memory must stay; try again. Any other
+  // Waits until all that was published in `buffer` is on the device, then forgets it. kOutOfSpace,
+  // kOutOfMemory: not yet, the buffer stays attached and its memory must stay; try again. Any other
   // error: the log has failed or was closed, the buffer is forgotten and what was not written is
   // lost.
   Status detach(std::uint32_t soc, LogBuffer* buffer);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/line_allocator.h"
@@ -144,13 +145,26 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::create_locked(std::uint32_t
 Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment(std::uint32_t soc,
                                                                  std::uint64_t mark_epoch) {
   const std::lock_guard lock(mutex_);
-  FOEDUS_TRY(auto writer, create_locked(soc, mark_epoch));
-  // If this fails, the segment stays: the savepoint on the device may count it, or may not. It is
-  // empty, and its successor says so.
-  const Status status = base::catching([this] { return write_savepoint_locked(); });
-  if (status.is_ok()) return writer;
-  entries_[soc].back().is_settled = true;
-  return status;
+  auto writer = base::catching([&] { return new_segment_locked(soc, mark_epoch); });
+  const int error = writer.status().error_number();
+  if (error != EMFILE && error != ENFILE && error != ENOMEM) return writer;
+  // Nothing was lost, and what is missing comes back (L25).
+  return Status::system_error(
+      ErrorCode::kOutOfMemory,
+      "cannot begin " + device_->path() + "/" + segment_name(soc, entries_[soc].back().number + 1),
+      error);
+}
+
+// If the savepoint fails, the segment stays for the next attempt.
+Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment_locked(std::uint32_t soc,
+                                                                        std::uint64_t mark_epoch) {
+  std::unique_ptr<SegmentWriter>& unsure = unsure_[soc];
+  if (unsure == nullptr) {
+    FOEDUS_TRY(unsure, create_locked(soc, mark_epoch));
+  }
+  FOEDUS_INVARIANT(unsure->mark_epoch() == mark_epoch, unsure->mark_epoch(), mark_epoch);
+  FOEDUS_CHECK(write_savepoint_locked());
+  return std::move(unsure);
 }
 
 Status LogDirectory::write_savepoint_locked() { return write_savepoint(device_, &savepoint_); }

@@ -67,7 +67,9 @@ class LogDirectory {
 
   // ---- loggers -------------------------------------------------------------------------------
 
-  // The next segment of `soc`; the last one ends where note_synced() said. L14.
+  // The next segment of `soc`; the last one ends where note_synced() said. L14. kOutOfMemory: or
+  // the system has none, or no descriptor. REQUIRES: between an attempt that failed and the next
+  // one, `mark_epoch` stays.
   Result<std::unique_ptr<SegmentWriter>> new_segment(std::uint32_t soc, std::uint64_t mark_epoch);
   void note_synced(std::uint32_t soc, std::uint32_t number, std::uint64_t bytes);
   // All in this segment is durable: it may be removed when its newest epoch is not needed any more.
@@ -97,6 +99,8 @@ class LogDirectory {
   Status remove_leftovers();
   Result<std::unique_ptr<SegmentWriter>> create_locked(std::uint32_t soc,
                                                        std::uint64_t mark_epoch);
+  Result<std::unique_ptr<SegmentWriter>> new_segment_locked(std::uint32_t soc,
+                                                            std::uint64_t mark_epoch);
   Status write_savepoint_locked();
 
   device::Device* const device_;
@@ -108,6 +112,8 @@ class LogDirectory {
   Savepoint savepoint_;
   std::vector<Entry> entries_[kMaxSocs];  // by number, without gaps
   bool has_own_segment_[kMaxSocs] = {};   // the newest entry is of this incarnation
+  // Made, and the savepoint on the device may count it, or may not.
+  std::unique_ptr<SegmentWriter> unsure_[kMaxSocs];
   bool is_incarnated_ = false;
 };
 

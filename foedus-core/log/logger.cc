@@ -18,6 +18,11 @@ constexpr std::uint32_t kMoreSegments = 1;
 constexpr std::size_t kDirectBytesMin = 3584;
 static_assert(kDirectBytesMin <= PackedFrame::kPieceBytesMax);
 
+// L24, L25
+bool is_waited_out(const Status& status) {
+  return status.code() == ErrorCode::kOutOfSpace || status.code() == ErrorCode::kOutOfMemory;
+}
+
 }  // namespace
 
 Logger::Logger(base::Runtime* runtime, std::uint32_t soc, std::uint64_t segment_bytes,
@@ -69,7 +74,7 @@ void Logger::attach(LogBuffer* ring) {
 Status Logger::detach(LogBuffer* ring) {
   Status status = wait_for_room(*ring, ring->committed());
   // A part of it may be in the segment: it cannot be forgotten while the logger still tries.
-  if (status.code() == ErrorCode::kOutOfSpace) {
+  if (is_waited_out(status)) {
     if (!waits_->has_failed()) return status;
     status = Status::error(ErrorCode::kClosed, "the log failed: " + waits_->trouble().message());
   }
@@ -153,9 +158,9 @@ std::uint64_t Logger::step() {
   }
   FOEDUS_SYNC_POINT("logger:before_write");
   const Status status = write_all(published);
-  if (status.code() == ErrorCode::kOutOfSpace) {  // L24
-    if (!is_out_of_space_) say(LogLevel::kWarning, "log: " + status.message());
-    is_out_of_space_ = true;
+  if (is_waited_out(status)) {  // L24
+    if (!is_waiting_) say(LogLevel::kWarning, "log: " + status.message());
+    is_waiting_ = true;
     try_again_us_ = runtime_->now_us() + kTryAgainUs;
     progress_->report_space(soc_, status);
     runtime_->wake(&room_);
@@ -167,8 +172,8 @@ std::uint64_t Logger::step() {
     runtime_->wake(&room_);
     return kUntilNotified;
   }
-  if (is_out_of_space_) say(LogLevel::kInfo, "log: the device has room again");
-  is_out_of_space_ = false;
+  if (is_waiting_) say(LogLevel::kInfo, "log: there is room again");
+  is_waiting_ = false;
   try_again_us_ = 0;
   progress_->report_space(soc_, Status());
   runtime_->wake(&room_);
@@ -185,7 +190,7 @@ Status Logger::write_all(std::uint64_t published) {
       scanned_ = std::max(scanned_, published);
       return status;
     }
-    if (status.code() == ErrorCode::kOutOfSpace) return status;  // L24
+    if (is_waited_out(status)) return status;  // L24
     if (++failures_ > kMoreSegments) return status;  // L23
     say(LogLevel::kWarning, "log: begins a new segment: " + status.message());
   }

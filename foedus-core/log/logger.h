@@ -21,9 +21,10 @@
 //   L24 No room on the device is not a failure: durable stands still, whoever waits gets
 //       kOutOfSpace, and the step is tried again, from the frame that did not fit, or from the last
 //       sync if that did not (L15); not at once, whoever asks for it.
-//   L25 No memory is treated alike, as kOutOfMemory. Wherever a step was left by std::bad_alloc,
-//       the next one finds it valid: a segment whose bytes may be lost is poisoned (L16), and
-//       cursors move only with what was appended.
+//   L25 No memory is treated alike, as kOutOfMemory, and no descriptor or memory of the system for
+//       a new segment: nothing is lost by it. Wherever a step was left by std::bad_alloc, the next
+//       one finds it valid: a segment whose bytes may be lost is poisoned (L16), and cursors move
+//       only with what was appended.
 //
 // A segment that is full is synced, and is sealed when all in it is durable: its cut never changes.
 
@@ -121,7 +122,7 @@ class Logger : public base::Task, public LogRoom {
   std::uint64_t mark_ = 0;          // synced
   bool must_roll_ = false;          // as soon as all rings are between two records
   std::uint32_t failures_ = 0;      // since the last sync that succeeded
-  bool is_out_of_space_ = false;
+  bool is_waiting_ = false;         // L24
   std::uint64_t try_again_us_ = 0;  // not before
 
   // Guarded by rings_mutex_.

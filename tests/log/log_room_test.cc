@@ -1,5 +1,6 @@
 // ctest-labels: crash
-// What the log is short of for a while is waited out: room on the device where only a sync tells.
+// What the log is short of for a while is waited out: room on the device where only a sync tells,
+// descriptors, memory.
 #include <cerrno>
 #include <memory>
 #include <new>
@@ -140,6 +141,79 @@ TEST(LogRoom, a_sync_that_is_left_by_an_exception_has_failed) {
   }
   device.crash_power(FailingDevice::kDropAll);
   EXPECT_EQ(found_in(&device), expected);
+}
+
+// A session that commits while nothing becomes durable, and its ring.
+void expect_waited_out(LogRun* run, TestSession* session, ErrorCode code) {
+  run->log->roll_segments();
+  ASSERT_OK(session->commit(2, 1'000));
+  const Status status = run->wait(run->clock->current());
+  EXPECT_EQ(status.code(), code) << status.message();
+  run->runtime.run_for(2'000'000);
+  EXPECT_FALSE(run->log->has_failed()) << run->log->failure().message();
+  EXPECT_EQ(session->detach().code(), code);
+  run->runtime.run_for(50'000);
+}
+
+// Goal: who is short of descriptors or memory for a while loses nothing by it, not even a session
+// that wants to go. Method: the system is, where a segment or the savepoint is opened.
+TEST(LogRoom, a_lack_of_descriptors_or_memory_for_a_new_segment_is_waited_out) {
+  for (const Call kind : {Call::kCreate, Call::kOpen}) {
+    for (const int error_number : {EMFILE, ENFILE, ENOMEM}) {
+      SCOPED_TRACE("errno " + std::to_string(error_number));
+      FailingDevice device;
+      History expected;
+      {
+        LogRun run(&device);
+        ASSERT_OK(run.open_and_start());
+        TestSession* const session = run.session(0);
+        ASSERT_OK(run.commit_durably(session, 1, 1'000));
+        device.fail(kind, 0, error_number, true);
+        expect_waited_out(&run, session, ErrorCode::kOutOfMemory);
+        EXPECT_EQ(run.wait(run.clock->current()).error_number(), error_number);
+        device.clear_faults();
+        run.runtime.run_for(200'000);
+        ASSERT_OK(run.commit_durably(session, 3, 10));
+        EXPECT_EQ(run.log->segments().size(), 2u);
+        ASSERT_OK(run.close());
+        expected = run.history(1);
+      }
+      device.crash_power(FailingDevice::kDropAll);
+      EXPECT_EQ(found_in(&device), expected);
+    }
+  }
+}
+
+// Goal: as above, of the heap, and of a savepoint for which there is no room. Method: what writes
+// it throws, or has none, again and again.
+TEST(LogRoom, a_savepoint_that_cannot_be_written_costs_one_segment) {
+  for (const bool throws : {false, true}) {
+    SCOPED_TRACE(throws);
+    FailingDevice device;
+    History expected;
+    {
+      LogRun run(&device);
+      ASSERT_OK(run.open_and_start());
+      TestSession* const session = run.session(0);
+      ASSERT_OK(run.commit_durably(session, 1, 1'000));
+      bool is_short = true;
+      device.set_observer([&](const CallSeen& call) {
+        if (!is_short || call.kind != Call::kSync || call.name != "savepoint") return;
+        if (throws) throw std::bad_alloc();
+        device.fail(Call::kSync, 0, ENOSPC);
+      });
+      expect_waited_out(&run, session, throws ? ErrorCode::kOutOfMemory : ErrorCode::kOutOfSpace);
+      is_short = false;
+      run.runtime.run_for(200'000);
+      ASSERT_OK(run.commit_durably(session, 3, 10));
+      EXPECT_EQ(run.log->segments().size(), 2u);
+      ASSERT_OK(run.close());
+      expected = run.history(1);
+      device.set_observer({});
+    }
+    device.crash_power(FailingDevice::kDropAll);
+    EXPECT_EQ(found_in(&device), expected);
+  }
 }
 
 }  // namespace
