@@ -1,8 +1,8 @@
 #include "foedus-core/log/log_directory.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <utility>
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/line_allocator.h"
@@ -194,29 +194,25 @@ void LogDirectory::note_settled(std::uint32_t soc, std::uint32_t number,
 Status LogDirectory::remove_up_to(Epoch covered) {
   const std::lock_guard lock(mutex_);
   FOEDUS_INVARIANT(is_incarnated_);
-  std::vector<std::string> names;
-  std::array<std::size_t, kMaxSocs> counts{};
   for (std::uint32_t soc = 0; soc < kMaxSocs; ++soc) {
-    for (const Entry& entry : entries_[soc]) {
-      if (!entry.is_settled || entry.newest_epoch > covered.number()) break;
-      names.push_back(segment_name(soc, entry.number));
-      savepoint_.removed_epoch = std::max(savepoint_.removed_epoch, entry.newest_epoch);
-      ++counts[soc];
+    std::vector<Entry>& entries = entries_[soc];
+    while (!entries.empty()) {
+      const Entry oldest = entries.front();
+      if (!oldest.is_settled || oldest.newest_epoch > covered.number()) break;
+      covered_.push_back({segment_name(soc, oldest.number), oldest.bytes});
+      savepoint_.removed_epoch = std::max(savepoint_.removed_epoch, oldest.newest_epoch);
+      ++savepoint_.loggers[soc].oldest;
+      entries.erase(entries.begin());
     }
   }
-  if (names.empty()) return {};
-  for (std::uint32_t soc = 0; soc < kMaxSocs; ++soc) {
-    entries_[soc].erase(entries_[soc].begin(),
-                        entries_[soc].begin() + static_cast<std::ptrdiff_t>(counts[soc]));
-    savepoint_.loggers[soc].oldest += static_cast<std::uint32_t>(counts[soc]);
-  }
+  if (covered_.empty()) return {};
   FOEDUS_CHECK(write_savepoint_locked());  // L14
   Status first_failure;
-  for (const std::string& name : names) {
-    const Status removed = device_->remove(name);
-    if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound && first_failure.is_ok()) {
-      first_failure = removed;  // a leftover for the next start
-    }
+  for (auto segment = covered_.begin(); segment != covered_.end();) {
+    Status removed = device_->remove(segment->name);
+    const bool is_gone = removed.is_ok() || removed.code() == ErrorCode::kNotFound;
+    if (!is_gone && first_failure.is_ok()) first_failure = std::move(removed);
+    segment = is_gone ? covered_.erase(segment) : segment + 1;
   }
   return first_failure;
 }
@@ -250,6 +246,7 @@ std::uint64_t LogDirectory::bytes_on_device() const {
   for (const auto& entries : entries_) {
     for (const Entry& entry : entries) sum += entry.bytes;
   }
+  for (const Covered& segment : covered_) sum += segment.bytes;
   return sum;
 }
 

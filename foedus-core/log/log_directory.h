@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "foedus-core/device/device.h"
@@ -78,6 +79,7 @@ class LogDirectory {
 
   // ---- anyone --------------------------------------------------------------------------------
 
+  // What could not be removed is removed the next time.
   Status remove_up_to(Epoch covered);
   // The last savepoint of this incarnation. It says "clean" if all segments are sealed.
   Status close_cleanly(Epoch durable);
@@ -114,6 +116,12 @@ class LogDirectory {
   bool has_own_segment_[kMaxSocs] = {};   // the newest entry is of this incarnation
   // Made, and the savepoint on the device may count it, or may not.
   std::unique_ptr<SegmentWriter> unsure_[kMaxSocs];
+  // Not counted by savepoint_ any more, and not removed yet.
+  struct Covered {
+    std::string name;
+    std::uint64_t bytes;
+  };
+  std::vector<Covered> covered_;
   bool is_incarnated_ = false;
 };
 

@@ -216,5 +216,42 @@ TEST(LogRoom, a_savepoint_that_cannot_be_written_costs_one_segment) {
   }
 }
 
+// Goal: covered segments go once they can. Method: first the savepoint that no longer counts them
+// cannot be written, then one of them cannot be removed.
+TEST(LogRoom, covered_segments_that_could_not_be_removed_are_removed_the_next_time) {
+  FailingDevice device;
+  LogRun run(&device, 1, 64u << 10);
+  ASSERT_OK(run.open_and_start());
+  TestSession* const session = run.session(0);
+  Epoch last;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const auto epoch = run.commit_durably(session, i, 4'000);
+    ASSERT_OK(epoch);
+    last = *epoch;
+  }
+  run.runtime.run_for(50'000);
+  const std::uint64_t bytes = run.log->bytes_on_device();
+  const std::size_t segments = run.log->segments().size();
+  ASSERT_GT(segments, 3u);
+  const auto files = [&] {
+    std::size_t count = 0;
+    for (const std::string& name : device.names()) count += name.starts_with("log-") ? 1 : 0;
+    return count;
+  };
+  device.fail(Call::kSync, 0, ENOSPC);
+  device.fail(Call::kSync, 1, ENOSPC);
+  EXPECT_EQ(run.log->remove_segments_up_to(last).code(), ErrorCode::kOutOfSpace);
+  EXPECT_EQ(files(), segments);
+  EXPECT_EQ(run.log->bytes_on_device(), bytes);
+  device.fail(Call::kRemove, 1, EIO);
+  EXPECT_EQ(run.log->remove_segments_up_to(last).error_number(), EIO);
+  EXPECT_EQ(files(), 2u);
+  EXPECT_GT(run.log->bytes_on_device(), run.log->segments().back().synced_bytes);
+  ASSERT_OK(run.log->remove_segments_up_to(last));
+  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(run.log->bytes_on_device(), run.log->segments().back().synced_bytes);
+  ASSERT_OK(run.close());
+}
+
 }  // namespace
 }  // namespace foedus::log::testing
