@@ -75,9 +75,12 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   found->page = page;
   found->place = page->load_count();
   found->record = place_record(page, hash, key, room, 0, first_tid_of(ctx, bin));
-  publish_record(page);
-  FOEDUS_SYNC_POINT("hash:inserted");
-  bin->header.store_version(found->version);
+  {
+    const occ::LockGuard uncounted(&found->record->lock);  // H15
+    publish_record(page);
+    FOEDUS_SYNC_POINT("hash:inserted");
+    bin->header.store_version(found->version);
+  }
   ctx.page_set().own_change(&bin->header, before, found->version);
   follow_purged_reads(ctx, *found, key);
   return Attempt::kDone;

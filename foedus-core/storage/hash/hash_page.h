@@ -47,6 +47,11 @@
 //       moved, and the version of the head counts them. A pointer of which both halves are null is
 //       an empty bin of all digits that owners[] gives it: these may be fewer than a first touch
 //       takes in a new storage, never more. (H8 to H11: hash_cold.h; H12 to H14: hash_install.h)
+//   H15 A new key's record is found before the version counts it. Who inserts it holds its lock
+//       from before the one until after the other, and waits for nothing meanwhile: others may
+//       find it, and write to it, but none of them gets to its serialization point while a
+//       transaction that missed the key still sees the old count. (The version first would not do:
+//       a search between the two would miss a key that is counted.)
 
 #include <cstdint>
 #include <string_view>

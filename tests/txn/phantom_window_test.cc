@@ -1,0 +1,82 @@
+// ctest-labels: concurrency
+// An insert of one session that others can come to, and that no page counts yet: what they commit
+// there meanwhile must not be missed by who has remembered the count. One session looked for a key
+// and misses it, one is held in an insert, and one commits the key by way of that insert.
+#include <chrono>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "tests/testing/hold.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::TestDatabase;
+
+// How long the third session gets to commit what it must not commit yet.
+constexpr std::chrono::milliseconds kPatience(300);
+
+class PhantomWindowTest : public ::testing::Test {
+ protected:
+  PhantomWindowTest() : db_(options()), other_(must(db_->open_masstree("other"))) {
+    must(db_->transact([&](Txn& txn) -> Status { return txn.put(other_, "J", 1); }));
+    for (int i = 0; i < 80; ++i) sessions_.push_back(must(db_->new_session()));
+  }
+  static Options options() {
+    Options options = testing::small_options("");
+    options.sessions_max = 100;
+    return options;
+  }
+  // Goal: no write skew. Method: the first transaction does `miss` and writes J, the third one
+  // reads the J before and does `write`; the second one is in the midst of `insert`, at `place`.
+  // Each of the two has not seen what the other did, so not both may commit. `write` may come to a
+  // lock that the second one holds: it is waited for so long and no longer.
+  template <typename Miss, typename Insert, typename Write>
+  void expect_no_skew(const char* place, Miss&& miss, Insert&& insert, Write&& write) {
+    Txn first = must(sessions_[0].begin());
+    miss(first);
+    must(first.put(other_, "J", 2));
+    testing::Hold hold(place);
+    std::future<void> inserting = std::async(std::launch::async, [&] {
+      Txn second = must(sessions_[75].begin());
+      must(insert(second));
+      second.rollback();
+    });
+    hold.wait_until_held();
+    std::future<bool> writing = std::async(std::launch::async, [&] {
+      Txn third = must(sessions_[76].begin());
+      const bool saw_old = must(third.get_as<int>(other_, "J")) == 1;
+      return write(third).is_ok() && third.commit().is_ok() && saw_old;
+    });
+    writing.wait_for(kPatience);
+    const bool first_committed = first.commit().is_ok();
+    hold.release();
+    inserting.get();
+    EXPECT_FALSE(writing.get() && first_committed);
+  }
+  void expect_no_skew_at(const char* place, const KeyedStorage& table, const std::string& key,
+                         const std::string& neighbour) {
+    expect_no_skew(
+        place,
+        [&](Txn& txn) {
+          EXPECT_EQ(txn.get_as<int>(table, key).status().code(), ErrorCode::kNotFound);
+        },
+        [&](Txn& txn) { return txn.put(table, neighbour, 9); },
+        [&](Txn& txn) { return txn.put(table, key, 7); });
+  }
+
+  TestDatabase db_;
+  Masstree other_;
+  std::vector<Session> sessions_;  // so many that not all chains of appends begin in one page
+};
+
+// The record of the key itself, as another session makes it.
+TEST_F(PhantomWindowTest, a_record_of_a_hash_storage_counts_when_it_can_be_locked) {
+  expect_no_skew_at("hash:inserted", must(db_->open_hash("hash")), "key", "key");
+}
+
+}  // namespace
+}  // namespace foedus
