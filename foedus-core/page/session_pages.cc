@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/sync_point.h"
 
 namespace foedus::page {
 
@@ -67,6 +68,7 @@ void SessionPages::push_retired(VolatilePageId id, std::uint64_t stamp) {
   }
   retired_.push(id, stamp);
   oldest_stamp_ = retired_.oldest_stamp();
+  FOEDUS_SYNC_POINT("pages:retired");
 }
 
 void SessionPages::reclaim_due(std::uint64_t reclaimable) {

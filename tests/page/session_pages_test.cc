@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "tests/testing/at_sync_point.h"
 #include "tests/testing/manual_runtime.h"
 
 namespace foedus::page {
@@ -131,6 +132,34 @@ TEST_F(SessionPagesTest, NoPageIsReusedWhileAnOlderTransactionIsPinned) {
   std::size_t found = 0;  // beside pages in which the FIFO lay
   for (PageHeader* const page : allocate_all(&*sessions_[0])) found += retired.count(page);
   EXPECT_EQ(found, retired.size());
+}
+
+// Goal: P14 from the moment of the retirement on. Method: right behind it epochs pass, the session
+// looks for pages that are due, and another transaction begins; one from before is open.
+TEST_F(SessionPagesTest, APageIsKeptFromItsRetirementOn) {
+  open(1, 8 * kMiB);
+  PageHeader* const page = sessions_[0]->allocate();
+  std::memset(static_cast<void*>(page), 0x5a, kPageBytes);
+  clock_.pin(1);
+  {
+    const testing::AtSyncPoint at("pages:retired", [&] {
+      pass_epochs();
+      clock_.pin(2);
+      sessions_[0]->reclaim();
+      EXPECT_EQ(sessions_[0]->retired_count(), 1u);
+    });
+    sessions_[0]->retire(page);
+    ASSERT_EQ(at.runs(), 1u);
+  }
+  for (PageHeader* const other : allocate_all(&*sessions_[3])) ASSERT_NE(other, page);
+  sessions_[0]->reclaim();
+  EXPECT_EQ(sessions_[0]->retired_count(), 1u);
+  EXPECT_EQ(reinterpret_cast<const char*>(page)[kPageBytes - 1], 0x5a);
+  clock_.unpin(1);
+  pass_epochs();  // who began later holds nothing back
+  sessions_[0]->reclaim();
+  EXPECT_EQ(sessions_[0]->retired_count(), 0u);
+  clock_.unpin(2);
 }
 
 TEST_F(SessionPagesTest, ATransactionThatBeganLaterHoldsNothingBack) {

@@ -1,5 +1,6 @@
 // Hand-stepped interleavings at sync points: another session's transaction runs in the middle of a
 // system transaction.
+#include <algorithm>
 #include <map>
 
 #include "tests/storage/masstree/masstree_fixture.h"
@@ -206,6 +207,59 @@ TEST_F(MasstreeInterleaving, an_adoption_after_the_parent_split_is_left_to_the_n
     EXPECT_GT(tree.records, 1500u);
     EXPECT_GT(tree.interior_pages, 1u);
   }
+}
+
+// Goal: who stands in a page reads on when it is retired, and for as long as it likes; nobody's new
+// page is that one. Method: at each retirement of a page a cursor that was in the tree before goes
+// on by two rows, another transaction reads all, and epochs pass.
+TEST_F(MasstreeInterleaving, a_cursor_reads_on_in_pages_that_are_retired) {
+  fill(0, 0, 600, 10);
+  begin(1);
+  masstree::Cursor cursor;
+  cursor.open(ctx(1), rig_.control(), "", "", false);
+  std::vector<std::string> seen;
+  const auto go_on = [&](unsigned rows) {
+    for (; rows != 0 && !cursor.at_end(); --rows) {
+      const Status status = cursor.next();
+      ASSERT_TRUE(status.is_ok()) << status.message();
+      if (cursor.at_end()) return;
+      ASSERT_TRUE(cursor.payload() == "x" || cursor.key() >= key_of(10'000)) << cursor.key();
+      seen.emplace_back(cursor.key());
+    }
+  };
+  go_on(5);
+  page::SessionPages& pages = rig_.session(4).pages();
+  {
+    const AtSyncPoint at(
+        "pages:retired",
+        [&] {
+          go_on(2);
+          begin(3);
+          for (unsigned i = 0; i < 600; i += 10) EXPECT_EQ(get(3, key_of(i)), "x");
+          expect_commit(3);
+          for (int i = 0; i < 4; ++i) rig_.tick();
+        },
+        true);
+    fill(4, 1, 600, 10);
+    EXPECT_GT(at.runs(), 0u);
+  }
+  const std::uint64_t retired = pages.retired_count();
+  EXPECT_GT(retired, 0u);
+  fill(4, 10'000, 30'000, 10, std::string(900, 'y'));
+  EXPECT_GE(pages.retired_count(), retired);
+  go_on(100'000);
+  unsigned originals = 0;
+  for (const std::string& key : seen) originals += key < key_of(600) && key.back() == '0' ? 1 : 0;
+  EXPECT_EQ(originals, 60u);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  expect_conflict(1, ConflictReason::kPageGained);
+  for (int i = 0; i < 40 && pages.retired_count() != 0; ++i) {
+    rig_.tick();
+    begin(4);
+    expect_commit(4);
+  }
+  EXPECT_EQ(pages.retired_count(), 0u);
+  verify();
 }
 
 // Goal: a record that is split away, or becomes a layer, between the look and the lock of a commit.
