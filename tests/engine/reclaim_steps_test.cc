@@ -107,7 +107,10 @@ TEST_F(ReclaimSteps, a_transaction_from_before_commits_while_pages_move) {
 // when they have gone. The one keeps what its manifest names.
 TEST_F(ReclaimSteps, transactions_go_on_while_files_go) {
   Life life(&prepared_);
-  Txn of_snapshot = begin_reading(&life, {.isolation = Isolation::kSnapshot}, rows_);
+  Txn of_snapshot = begin_reading(
+      &life,
+      {.isolation = Isolation::kSnapshot, .as_of = life.engine->gleaning()->manifest()->covered},
+      rows_);
   const auto rows = rows_;
   std::optional<Txn> newer;
   std::optional<Txn> newer_of_snapshot;
