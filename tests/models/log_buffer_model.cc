@@ -18,8 +18,10 @@ constexpr std::uint64_t kRecordBytes = 8;
 constexpr std::uint64_t kPlaces = 2;
 constexpr int kRecords = 3;
 
-// A ring with room for two records; three transactions of one record each.
-struct HandOver : model::Suite<HandOver, 2>, log::LogRoom {
+// A ring with room for two records; three transactions of one record each, of which so many are
+// over before the logger begins.
+template <int kBefore>
+struct HandOver : model::Suite<HandOver<kBefore>, 2>, log::LogRoom {
   alignas(8) char memory[kRecordBytes * kPlaces] = {};
   log::LogBuffer ring{memory, kRecordBytes* kPlaces, 0, this};
   model::Plain<int> places[kPlaces];
@@ -29,8 +31,9 @@ struct HandOver : model::Suite<HandOver, 2>, log::LogRoom {
     return {};
   }
 
-  void write() {
-    for (int i = 0; i < kRecords; ++i) {
+  void before() { write(0, kBefore); }
+  void write(int begin, int end) {
+    for (int i = begin; i < end; ++i) {
       Status status;
       log::LogRecord* const record = ring.reserve(kRecordBytes, &status);
       model::require(record != nullptr, "there is room");
@@ -53,12 +56,16 @@ struct HandOver : model::Suite<HandOver, 2>, log::LogRoom {
       ring.set_durable(written);
     }
   }
-  void thread(unsigned index) { index == 0 ? write() : drain(); }
+  void thread(unsigned index) { index == 0 ? write(kBefore, kRecords) : drain(); }
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  model::Protocol protocol{"log ring", {model::scenario<HandOver>("three records", 4)}, {}};
+  model::Protocol protocol{
+      "log ring",
+      {model::scenario<HandOver<2>>("a record into a full ring", model::kExhaustive),
+       model::scenario<HandOver<0>>("three records", 4)},
+      {}};
   return protocol.check(argc, argv);
 }

@@ -11,6 +11,9 @@
 //       Those in the list are only searched at random unless --thorough is given, because their
 //       searches end nowhere else.
 
+//   X9  What is not weakened by any model has its reason in sites.aside; sites_test.py asks each
+//       model for its sites. It finds them by random executions, which take less than a second.
+
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
@@ -123,8 +126,8 @@ struct Protocol {
   std::vector<std::string> others = {};  // files whose sites are another model's to weaken
   unsigned long random_executions = 5'000;
 
-  // Arguments: none; "--thorough" (X8); or "--weaken <number> <order>", which shows an execution
-  // that fails.
+  // Arguments: none; "--thorough" (X8); "--weaken <number> <order>", which shows an execution that
+  // fails; or "--sites", which names the sites that are its to weaken (X9).
   int check(int argc, char** argv);
 
  private:
@@ -136,6 +139,8 @@ struct Protocol {
   // Entries of the lists that are of no site; each is named.
   std::size_t count_stale() const;
   int show(int index, rl::memory_order order) const;
+  bool is_own(int index) const;
+  int name_sites() const;
 };
 
 inline bool Protocol::run_as_it_is() {
@@ -204,8 +209,7 @@ inline std::size_t Protocol::count_stale() const {
     look(std::string(one.site) + " -> " + rl::format(one.order), [&](int index) {
       const Sites::Known& known = Sites::all().at(index);
       const auto weaker = weaker_than(known.order, known.kind);
-      const bool is_tried = std::find(others.begin(), others.end(), file_of(index)) == others.end();
-      return is_tried && find_kept(index, one.order) == &one &&
+      return is_own(index) && find_kept(index, one.order) == &one &&
              std::find(weaker.begin(), weaker.end(), one.order) != weaker.end();
     });
   }
@@ -223,7 +227,25 @@ inline int Protocol::show(int index, rl::memory_order order) const {
   return 1;
 }
 
+inline bool Protocol::is_own(int index) const {
+  const std::string file = Sites::file_name(Sites::all().at(index).site.file);
+  return std::find(others.begin(), others.end(), file) == others.end();
+}
+
+inline int Protocol::name_sites() const {
+  for (const Scenario& one : scenarios) {
+    if (one.run(one.bound, 1'000, false).has_failed()) return 1;
+  }
+  for (int i = 0; i < Sites::all().count(); ++i) {
+    const Sites::Known& known = Sites::all().at(i);
+    if (known.order == rl::mo_relaxed || !is_own(i)) continue;
+    std::printf("%s:%d %s\n", known.site.file, known.site.line, known.site.access);
+  }
+  return 0;
+}
+
 inline int Protocol::check(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--sites") return name_sites();
   if (!run_as_it_is()) return 1;
   if (argc == 4 && std::string(argv[1]) == "--weaken") {
     const std::string wanted = argv[3];
@@ -238,8 +260,7 @@ inline int Protocol::check(int argc, char** argv) {
   std::size_t bad = 0;
   for (int i = 0; i < Sites::all().count(); ++i) {
     const Sites::Known& known = Sites::all().at(i);
-    const std::string file = Sites::file_name(known.site.file);
-    if (std::find(others.begin(), others.end(), file) != others.end()) continue;
+    if (!is_own(i)) continue;
     for (const rl::memory_order order : weaker_than(known.order, known.kind)) {
       ++tried;
       if (!check_weakened(i, order, is_thorough)) ++bad;
