@@ -111,6 +111,38 @@ struct Reuse : Cache<Reuse<kThreads, kForNow>, kThreads> {
   }
 };
 
+// The same with one look, and no switches within the clock's steps and the put, so that all
+// interleavings can be searched. The clock goes on in the thread in which that asks for more.
+template <bool kLooksForNew>
+struct OneLook : Cache<OneLook<kLooksForNew>, 2> {
+  void before() {
+    Cache<OneLook, 2>::before();
+    this->fill(kOld);
+    this->put(kOld);
+  }
+  void thread(unsigned number) {
+    if (number == 0) {
+      if (!kLooksForNew) tick();
+      this->clock.pin_cache(0);
+      this->hit(kLooksForNew ? kNew : kOld);
+      this->clock.unpin_cache(0);
+      return;
+    }
+    const Epoch stamp = this->evict(snapshot::CacheSweep::kCold);
+    if (kLooksForNew) tick();
+    if (!this->take(stamp)) return;
+    this->fill(kNew);
+    const model::Indivisible indivisible;
+    this->put(kNew);
+  }
+  void tick() {
+    for (int i = 0; i < 2; ++i) {
+      const model::Indivisible indivisible;
+      static_cast<void>(this->clock.step());
+    }
+  }
+};
+
 // A page that is leaving is asked for, and found again without the lock.
 struct Return : Cache<Return, 3> {
   void thread(unsigned number) {
@@ -135,7 +167,9 @@ struct Return : Cache<Return, 3> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "page cache",
-      {model::scenario<Return>("return", 2), model::scenario<Reuse<2, false>>("reuse", 2),
+      {model::scenario<OneLook<false>>("a look for the page that leaves", model::kExhaustive),
+       model::scenario<OneLook<true>>("a look for the page that comes", model::kExhaustive),
+       model::scenario<Return>("return", 2), model::scenario<Reuse<2, false>>("reuse", 2),
        model::scenario<Reuse<2, true>>("reuse of a leaving page", 2),
        model::scenario<Reuse<3, false>>("reuse, clock apart", 1)},
       {},
