@@ -12,7 +12,7 @@
 //       searches end nowhere else.
 
 //   X9  What is not weakened by any model has its reason in sites.aside; sites_test.py asks each
-//       model for its sites. It finds them by random executions, which take less than a second.
+//       model for its sites. It finds them by random executions of each scenario.
 
 #include <algorithm>
 #include <cstdio>
@@ -234,7 +234,7 @@ inline bool Protocol::is_own(int index) const {
 
 inline int Protocol::name_sites() const {
   for (const Scenario& one : scenarios) {
-    if (one.run(one.bound, 1'000, false).has_failed()) return 1;
+    if (one.run(one.bound, random_executions, false).has_failed()) return 1;
   }
   for (int i = 0; i < Sites::all().count(); ++i) {
     const Sites::Known& known = Sites::all().at(i);
