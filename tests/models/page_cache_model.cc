@@ -111,8 +111,9 @@ struct Reuse : Cache<Reuse<kThreads, kForNow>, kThreads> {
   }
 };
 
-// The same with one look, and no switches within the clock's steps and the put, so that all
-// interleavings can be searched. The clock goes on in the thread in which that asks for more.
+// The same with one look, and no switches within the clock's steps, the put, and the search, of
+// whose loads that of one entry matters: all interleavings can be searched. The clock goes on in the
+// thread in which that asks for more.
 template <bool kLooksForNew>
 struct OneLook : Cache<OneLook<kLooksForNew>, 2> {
   void before() {
@@ -124,7 +125,7 @@ struct OneLook : Cache<OneLook<kLooksForNew>, 2> {
     if (number == 0) {
       if (!kLooksForNew) tick();
       this->clock.pin_cache(0);
-      this->hit(kLooksForNew ? kNew : kOld);
+      look(kLooksForNew ? kNew : kOld);
       this->clock.unpin_cache(0);
       return;
     }
@@ -134,6 +135,15 @@ struct OneLook : Cache<OneLook<kLooksForNew>, 2> {
     this->fill(kNew);
     const model::Indivisible indivisible;
     this->put(kNew);
+  }
+  void look(SnapshotPageId id) {
+    bool is_found = false;
+    {
+      const model::Indivisible indivisible;
+      is_found = this->index.find(id) != 0;
+    }
+    if (!is_found) return;
+    model::require(this->contents.get() == id.word(), "the page that was found is there");
   }
   void tick() {
     for (int i = 0; i < 2; ++i) {
