@@ -200,10 +200,8 @@ void Simulation::open() {
       &random, static_cast<std::uint32_t>(plan_.sessions) + kSessionsOfReaders, plan_.gleans);
   if (plan_.faults && random.below(10) == 0) {
     // An error while it opens: told, or one that it could do without.
-    static constexpr Call kCalls[] = {Call::kWrite, Call::kSync,          Call::kCreate,
-                                      Call::kRead,  Call::kSyncDirectory, Call::kRename};
     ++outcome_.counts.faults;
-    device_.fail(kCalls[random.below(std::size(kCalls))], random.below(12),
+    device_.fail(static_cast<Call>(random.below(testing::kCallKinds)), random.below(12),
                  random.below(2) == 0 ? EIO : ENOSPC);
     const Status failed = life_->open(options);
     is_faulty_ = true;

@@ -104,6 +104,7 @@ class Simulation {
   // Repeats it once there is room again, if there was none.
   Status with_room(const std::function<Status()>& change);
   void begin_fault();
+  void fill_device();
   void clear_faults();
   void end_fault();
   void lose_power_soon();

@@ -10,6 +10,7 @@ namespace foedus::simulation {
 namespace {
 
 using testing::Call;
+using testing::FailingDevice;
 
 constexpr std::uint64_t kAfterFullUs = 3'000'000;
 constexpr std::uint32_t kSessionOfProbe = 800;
@@ -306,26 +307,37 @@ void Simulation::begin_fault() {
   is_faulty_ = true;
   fault_ends_at_ = step_ + 1 + random_.below(12);
   is_full_ = random_.below(2) == 0;
-  if (is_full_ && random_.below(2) == 0) {
+  const std::uint64_t how = random_.below(4);
+  device_.reread_after_failed_sync(how == 0   ? FailingDevice::kDropAll
+                                   : how == 1 ? random_.next()
+                                              : FailingDevice::kKeepAll);
+  if (is_full_) return fill_device();
+  device_.fail(static_cast<Call>(random_.below(testing::kCallKinds)), random_.below(10), EIO,
+               random_.below(2) == 0);
+}
+
+// By its size, or wherever room is asked for, or at one kind of call: where room is given when it
+// is needed and not before, a sync or a change of names may be the first to lack it.
+void Simulation::fill_device() {
+  const std::uint64_t how = random_.below(3);
+  if (how == 0) {
     device_.set_capacity(device_.used_bytes() + random_.below(64) * 1024);
-    return;
-  }
-  if (is_full_) {
+  } else if (how == 1) {
     device_.fail(Call::kWrite, random_.below(6), ENOSPC, true);
     device_.fail(Call::kCreate, 0, ENOSPC, true);
     device_.fail(Call::kPreallocate, 0, ENOSPC, true);
-    return;
+  } else {
+    static constexpr Call kCalls[] = {Call::kWrite,       Call::kSync,    Call::kSyncDirectory,
+                                      Call::kRename,      Call::kCreate,  Call::kRemove,
+                                      Call::kPreallocate, Call::kTruncate};
+    device_.fail(kCalls[random_.below(std::size(kCalls))], random_.below(10), ENOSPC,
+                 random_.below(2) == 0);
   }
-  static constexpr Call kCalls[] = {Call::kWrite,  Call::kSync,          Call::kCreate,
-                                    Call::kRead,   Call::kSyncDirectory, Call::kRename,
-                                    Call::kRemove, Call::kList,          Call::kOpen};
-  device_.fail(kCalls[random_.below(std::size(kCalls))], random_.below(10), EIO,
-               random_.below(2) == 0);
 }
 
 void Simulation::clear_faults() {
   device_.clear_faults();
-  device_.set_capacity(testing::FailingDevice::kUnlimited);
+  device_.set_capacity(FailingDevice::kUnlimited);
 }
 
 // After ENOSPC all works again. After EIO the log may have failed for good; reads go on.
