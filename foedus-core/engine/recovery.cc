@@ -129,8 +129,8 @@ Status Recovery::recover() {
     GleanReport report;
     FOEDUS_TRY(auto moved,
                reclaim_pages(engine_->device(), *manifest_, ReclaimFrom::kUrgent, &report));
-    FOEDUS_SYNC_POINT("recovery:moved");
     if (moved.has_value()) {
+      FOEDUS_SYNC_POINT("recovery:moved");
       engine_->gleaning()->take_recovered(*moved);
       manifest_ = std::move(*moved);
     }

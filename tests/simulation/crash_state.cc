@@ -38,6 +38,9 @@ void Counts::add(const Counts& other) {
   commits += other.commits;
   conflicts += other.conflicts;
   faults += other.faults;
+  pages_evicted += other.pages_evicted;
+  writers_waited_us += other.writers_waited_us;
+  snapshot_files_removed += other.snapshot_files_removed;
 }
 
 std::string CrashState::describe() const {

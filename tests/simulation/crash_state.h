@@ -31,6 +31,10 @@ struct Counts {
   std::uint64_t commits = 0;
   std::uint64_t conflicts = 0;
   std::uint64_t faults = 0;
+  // Of the lives of the run itself, not of the states.
+  std::uint64_t pages_evicted = 0;  // from caches of snapshot pages
+  std::uint64_t writers_waited_us = 0;
+  std::uint64_t snapshot_files_removed = 0;
 
   void add(const Counts& other);
 };

@@ -32,6 +32,8 @@ std::set<std::uint64_t> numbers_of(const std::string& text) {
   return numbers;
 }
 
+bool has_large_array(const Plan& plan) { return plan.large && plan.seed % 8 == 5; }
+
 std::string command_of(const Plan& plan) {
   const Plan usual;
   std::string command = "simulate --seed=" + std::to_string(plan.seed);
@@ -51,6 +53,7 @@ std::string command_of(const Plan& plan) {
   flag("crashes", plan.crashes);
   flag("faults", plan.faults);
   flag("corrupts", plan.corrupts);
+  flag("large", plan.large);
   if (!plan.omitted.empty()) command += " --omit=" + text_of(plan.omitted);
   number("stride", plan.stride, usual.stride);
   number("states_from_step", plan.states_from_step, usual.states_from_step);

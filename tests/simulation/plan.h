@@ -23,6 +23,7 @@ struct Plan {
   bool crashes = true;              // of the database itself, beside those of its copies
   bool faults = true;               // EIO and ENOSPC
   bool corrupts = true;             // copies that were closed in order
+  bool large = true;                // an array of so many pages that files are moved, in some plans
   std::set<std::uint64_t> omitted;  // steps
 
   // Power fails at every so manieth write and sync, and at other changing calls, of which there are
@@ -38,6 +39,9 @@ struct Plan {
 
   bool operator==(const Plan&) const = default;
 };
+
+// Whether the plan has a large array: one of eight that may.
+bool has_large_array(const Plan& plan);
 
 // The command line of `simulate` that repeats the plan; what is as by default is left out.
 std::string command_of(const Plan& plan);

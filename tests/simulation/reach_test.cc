@@ -1,5 +1,6 @@
 // What the runs of the simulation pass: named places of the protocols. A workload that stays in one
-// page and one file would find nothing.
+// page and one file would find nothing. And sums of what the engines count: pages leave the caches,
+// writers wait for the gleaner, files are removed.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,8 +16,11 @@ TEST(ReachTest, runs_pass_the_places_of_all_protocols) {
   const PlaceWatch watch([&](std::string_view place) { ++places[std::string(place)]; });
   Plan plan;
   plan.stride = 0;
+  Counts counts;
   for (plan.seed = 1; plan.seed <= 40; ++plan.seed) {
-    ASSERT_EQ(Simulation(plan).run().failure, "") << command_of(plan);
+    const Outcome outcome = Simulation(plan).run();
+    ASSERT_EQ(outcome.failure, "") << command_of(plan);
+    counts.add(outcome.counts);
   }
   for (const char* const place : {"array:dropped",
                                   "array:installed",
@@ -25,6 +29,7 @@ TEST(ReachTest, runs_pass_the_places_of_all_protocols) {
                                   "engine:ddl_serialized",
                                   "gleaning:before_removal",
                                   "gleaning:log_cut",
+                                  "gleaning:moved",
                                   "hash:dropped",
                                   "hash:installed",
                                   "hash:moved",
@@ -37,11 +42,16 @@ TEST(ReachTest, runs_pass_the_places_of_all_protocols) {
                                   "masstree:layer_locked",
                                   "masstree:split_done",
                                   "recovery:manifest_durable",
+                                  "recovery:moved",
                                   "sequential:installed",
                                   "sequential:linked",
                                   "snapshots:passed_over"}) {
     EXPECT_GT(places[place], 0u) << place;
   }
+  EXPECT_GT(counts.pages_evicted, 1'000u);
+  EXPECT_GT(counts.writers_waited_us, 0u);
+  EXPECT_GT(counts.snapshot_files_removed, 100u);
+  EXPECT_GT(counts.faults, 100u);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class Shrinking {
     if (outcome_.call == 0) attempt([](Plan* plan) { plan->stride = 0; });
     keep_last_states();
     for (bool Plan::*part : {&Plan::corrupts, &Plan::faults, &Plan::restarts, &Plan::crashes,
-                             &Plan::ddl, &Plan::gleans}) {
+                             &Plan::ddl, &Plan::gleans, &Plan::large}) {
       attempt([part](Plan* plan) { plan->*part = false; });
     }
     omit_steps();

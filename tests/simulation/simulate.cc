@@ -21,6 +21,7 @@ DEFINE_bool(restarts, true, "the database is closed and opened");
 DEFINE_bool(crashes, true, "the database itself crashes, not copies alone");
 DEFINE_bool(faults, true, "errors and a full device");
 DEFINE_bool(corrupts, true, "bits of a closed database are flipped");
+DEFINE_bool(large, true, "a plan of eight has a large array");
 DEFINE_string(omit, "", "steps to leave out: 3-5,9");
 DEFINE_uint64(
     stride, foedus::simulation::Plan().stride,
@@ -53,6 +54,7 @@ Plan plan_of_flags() {
   plan.crashes = FLAGS_crashes;
   plan.faults = FLAGS_faults;
   plan.corrupts = FLAGS_corrupts;
+  plan.large = FLAGS_large;
   plan.omitted = foedus::simulation::numbers_of(FLAGS_omit);
   plan.stride = FLAGS_stride;
   plan.states_from_step = FLAGS_states_from_step;
@@ -92,12 +94,14 @@ void print_json(const Counts& counts, std::uint64_t seeds, std::uint64_t digest,
       "},\"half_writes\":%llu,\"recoveries\":%llu,\"deaths\":%llu,\"second_crashes\":%llu,"
       "\"early_opens\":%llu,\"continued\":%llu,\"verified\":%llu,\"corruptions\":%llu,"
       "\"refusals\":%llu,\"commits\":%llu,\"conflicts\":%llu,\"faults\":%llu,"
+      "\"pages_evicted\":%llu,\"writers_waited_us\":%llu,\"snapshot_files_removed\":%llu,"
       "\"digest\":\"%016llx\",\"failed\":\"%s\"}\n",
       number(counts.half_writes), number(counts.recoveries), number(counts.deaths),
       number(counts.second_crashes), number(counts.early_opens), number(counts.continued),
       number(counts.verified), number(counts.corruptions), number(counts.refusals),
-      number(counts.commits), number(counts.conflicts), number(counts.faults), number(digest),
-      repeat.c_str());
+      number(counts.commits), number(counts.conflicts), number(counts.faults),
+      number(counts.pages_evicted), number(counts.writers_waited_us),
+      number(counts.snapshot_files_removed), number(digest), repeat.c_str());
 }
 
 }  // namespace

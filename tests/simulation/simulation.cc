@@ -20,6 +20,7 @@ constexpr std::uint64_t kStreamOfBits = 5;
 
 constexpr std::uint32_t kSessionsOfReaders = 2;
 constexpr std::uint64_t kFlipsPerClose = 4;
+constexpr std::uint64_t kLargeStride = 4;
 
 }  // namespace
 
@@ -97,7 +98,7 @@ void Simulation::step() {
        std::to_string(open_life_->durable().number()));
   if (what < 6) {
     step_many();
-  } else if (what < 9) {
+  } else if (what < (has_large_array(plan_) ? 14 : 9)) {
     step_sweep();
   } else if (what < 56) {
     step_transaction(false, false);
@@ -137,6 +138,8 @@ void Simulation::observe(const testing::CallSeen& call) {
   outcome_.digest = (outcome_.digest ^ sum) * 0x2545f4914f6cdd1du + 1;
   if (!testing::is_changing(call.kind)) return;
   ++calls_;
+  const bool removes = call.kind == Call::kRemove && call.name.starts_with("snapshot-");
+  if (removes && open_life_ != nullptr) ++outcome_.counts.snapshot_files_removed;
   if (narration_ != nullptr) {
     CrashState state;
     state.kind = call.kind;
@@ -146,10 +149,11 @@ void Simulation::observe(const testing::CallSeen& call) {
   }
   if (device_.has_lost_power() || plan_.stride == 0 || step_ < plan_.states_from_step) return;
   const auto is_one_in = [this](std::uint64_t n) { return calls_ % n == plan_.seed % n; };
+  // A state of a large array takes as long as several others.
+  const std::uint64_t stride = plan_.stride * (has_large_array(plan_) ? kLargeStride : 1);
   const bool is_rare = call.kind != Call::kWrite && call.kind != Call::kSync;
-  const bool is_chosen = plan_.only_call != 0
-                             ? calls_ == plan_.only_call
-                             : is_one_in(is_rare ? 1 + plan_.stride / 8 : plan_.stride);
+  const bool is_chosen = plan_.only_call != 0 ? calls_ == plan_.only_call
+                                              : is_one_in(is_rare ? 1 + stride / 8 : stride);
   if (!is_chosen) return;
   take_state(call, false);
   if (call.kind == Call::kWrite) take_state(call, true);
@@ -252,13 +256,21 @@ void Simulation::look_at_recovered() {
     open.session = *session;
   }
   if (history_.now().empty()) {
-    make_storages(std::min<std::uint64_t>(
-        plan_.storages, 1 + chance_of(plan_.seed, kStreamOfLives, 1'000) % plan_.storages));
+    const std::uint64_t some = 1 + chance_of(plan_.seed, kStreamOfLives, 1'000) % plan_.storages;
+    make_storages(has_large_array(plan_) ? std::max(some, kNumberOfLarge + 1) : some);
   }
+}
+
+void Simulation::count_life() {
+  engine::Engine& engine = open_life_->engine();
+  outcome_.counts.writers_waited_us += engine.stats().writers_waited_us;
+  if (engine.cache() == nullptr) return;
+  outcome_.counts.pages_evicted += engine.cache()->statistics().evictions;
 }
 
 void Simulation::end(End how) {
   Status closed;
+  count_life();
   for (Open& open : sessions_) open.txn.reset();
   if (how == End::kClose) closed = open_life_->engine().close();
   if (how == End::kClose && !is_expected(closed, "close")) return;

@@ -81,12 +81,17 @@ class Simulation {
   void open();
   void look_at_recovered();
   void end(End how);
+  void count_life();
   void make_storages(std::uint64_t count);
 
   // ---- steps -----------------------------------------------------------------------------------
   void step_transaction(bool in_one_go, bool for_update);
   void step_many();
   void step_sweep();
+  void sweep_array(const StorageModel& array);
+  // Transactions of `count` operations in all.
+  void sweep(Open* open, std::size_t count, std::size_t per_txn,
+             const std::function<Operation(std::size_t i)>& make);
   bool begin(Open* open);
   bool begin_writes(Open* open);
   bool begin_with_options(Open* open);
@@ -108,6 +113,9 @@ class Simulation {
   void clear_faults();
   void end_fault();
   void lose_power_soon();
+
+  // Which array is the large one, of plans that have one.
+  static constexpr std::uint64_t kNumberOfLarge = 2;
 
   const Plan plan_;
   const std::vector<std::string> keys_;

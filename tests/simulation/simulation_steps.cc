@@ -15,6 +15,10 @@ using testing::FailingDevice;
 constexpr std::uint64_t kAfterFullUs = 3'000'000;
 constexpr std::uint32_t kSessionOfProbe = 800;
 constexpr std::size_t kSweptPerTxn = 12;
+constexpr std::uint64_t kSweptStride = 32;       // about one record in each page
+constexpr std::uint64_t kFloodBytes = 2u << 20;  // the least bound of the log
+constexpr std::uint64_t kLargeRecordsMin = 10'000;
+constexpr std::uint32_t kLargePayloadBytesMin = 64;  // so that they take 256 pages
 
 bool is_write(const Operation& operation) { return operation.kind >= Operation::Kind::kPut; }
 
@@ -162,6 +166,7 @@ void Simulation::step_many() {
 void Simulation::step_sweep() {
   std::vector<const StorageModel*> keyed;
   for (const auto& [id, storage] : history_.now()) {
+    if (storage.records >= kLargeRecordsMin) return sweep_array(storage);
     const bool has_keys =
         storage.kind == StorageKind::kMasstree || storage.kind == StorageKind::kHash;
     if (has_keys) keyed.push_back(&storage);
@@ -175,15 +180,50 @@ void Simulation::step_sweep() {
   const std::size_t end = begin + random_.below(keys_.size() - begin + 1);
   const std::uint64_t bytes = random_.below(4) == 0 ? 1'500 : 150;
   Open& open = sessions_[random_.below(sessions_.size())];
-  for (std::size_t at = begin; at < end && !has_failed();) {
-    open.txn.reset();
-    if (!begin_writes(&open)) return;
-    for (std::size_t i = 0; i < kSweptPerTxn && at < end; ++i, ++at) {
-      operation.key = keys_[at];
-      operation.payload.assign(random_.below(bytes), static_cast<char>('A' + step_ % 26));
-      if (!perform_in(&open, operation)) return;
+  sweep(&open, end - begin, kSweptPerTxn, [&](std::size_t i) {
+    operation.key = keys_[begin + i];
+    operation.payload.assign(random_.below(bytes), static_cast<char>('A' + step_ % 26));
+    return operation;
+  });
+}
+
+// A record here and there, in so many pages that what the files have of them is superseded soon;
+// or again and again, until the log is so long that writers have to wait.
+void Simulation::sweep_array(const StorageModel& array) {
+  Operation operation;
+  operation.storage = array.id;
+  operation.storage_kind = array.kind;
+  operation.kind = Operation::Kind::kPut;
+  operation.payload.assign(array.payload_bytes, static_cast<char>('A' + step_ % 26));
+  const std::uint64_t places = array.records / kSweptStride;
+  std::uint64_t begin = random_.below(2) == 0 ? 0 : random_.below(places);
+  std::uint64_t count = 1 + random_.below(places - begin);
+  std::uint64_t rounds = 1;
+  if (random_.below(4) == 0) {
+    begin = 0;
+    count = places;
+    rounds += kFloodBytes / (count * array.payload_bytes);
+  }
+  Open& open = sessions_[random_.below(sessions_.size())];
+  for (; rounds != 0 && !has_failed(); --rounds) {
+    sweep(&open, count, kSweptPerTxn * 8, [&](std::size_t i) {
+      operation.index = (begin + i) * kSweptStride;
+      operation.key = index_key(operation.index);
+      return operation;
+    });
+    if (rounds > 1) open_life_->runtime().run_for(random_.below(500));
+  }
+}
+
+void Simulation::sweep(Open* open, std::size_t count, std::size_t per_txn,
+                       const std::function<Operation(std::size_t i)>& make) {
+  for (std::size_t at = 0; at < count && !has_failed();) {
+    open->txn.reset();
+    if (!begin_writes(open)) return;
+    for (std::size_t i = 0; i < per_txn && at < count; ++i, ++at) {
+      if (!perform_in(open, make(at))) return;
     }
-    commit(&open);
+    commit(open);
   }
 }
 
@@ -235,6 +275,10 @@ void Simulation::create_storage() {
     storage.records = 1 + chance_of(plan_.seed, 7, number) % 700;
     storage.payload_bytes =
         8 * static_cast<std::uint32_t>(1 + chance_of(plan_.seed, 8, number) % 12);
+    if (number == kNumberOfLarge && has_large_array(plan_)) {
+      storage.records = kLargeRecordsMin + chance_of(plan_.seed, 7, number) % 20'001;
+      storage.payload_bytes = std::max(storage.payload_bytes, kLargePayloadBytesMin);
+    }
   }
   for (const auto& [id, other] : history_.now()) {
     // The same name again: one that was dropped, or whose creation was lost.
