@@ -67,7 +67,7 @@ class FailingDevice : public device::Device {
   // From now on reads see after a failed sync what the device holds of what was given up: sectors
   // by chance, or none with kDropAll. kKeepAll: all that was written, as is the default.
   void reread_after_failed_sync(std::uint64_t seed);
-  // Power fails at the first changing call after `skip` more of them: it is not done, or half done
+  // Power fails at the first changing call after `skip` more of them: it is not done, or in part
   // if it is a write, and from then on every call fails with EIO until crash_power().
   void lose_power_after(std::uint64_t skip);
   bool has_lost_power() const { return power_is_lost_; }
