@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,9 +40,10 @@ class SmallDatabase {
  public:
   explicit SmallDatabase(testing::FailingDevice* device) : device_(device) {}
 
-  Status open() {
+  Status open(OpenUntil until = OpenUntil::kRecovered) {
     Options options = testing::small_options("/failing");
     options.memory_bytes = 64u << 20;
+    options.open_until = until;
     options.log_segment_bytes = 1u << 20;
     options.log_buffer_bytes = 64u << 10;
     options.socs = 1;
@@ -64,6 +66,9 @@ class SmallDatabase {
 
   // Commits and waits for it. `count` keys of each storage, from number `first` on.
   Status write(std::uint32_t first, std::uint32_t count, Contents* contents);
+  // All that is logged beside puts and appends, of small payloads that are there: partial writes,
+  // increments, erasures, several of them to one key.
+  Status change(Contents* contents);
   // A write to each thing that is there, so that its page becomes volatile.
   Status touch(const Contents& contents);
   // What is in *contents afterwards was found. Goes on behind an error; the first one is returned.
@@ -142,6 +147,56 @@ inline Status SmallDatabase::write(std::uint32_t first, std::uint32_t count, Con
     FOEDUS_CHECK(ticket.wait_durable());
     *contents = std::move(next);
   }
+  return {};
+}
+
+inline Status SmallDatabase::change(Contents* contents) {
+  Contents next = *contents;
+  FOEDUS_TRY(Txn txn, engine::begin_txn(session_, {}));
+  const auto add = [](std::string* payload, std::uint32_t offset, std::uint64_t delta) {
+    std::uint64_t value;
+    std::memcpy(&value, payload->data() + offset, sizeof(value));
+    value += delta;
+    std::memcpy(payload->data() + offset, &value, sizeof(value));
+  };
+  std::uint32_t turn = 0;
+  const auto change_keyed = [&](const KeyedStorage& storage,
+                                std::map<std::string, std::string>* rows) -> Status {
+    for (auto row = rows->begin(); row != rows->end();) {
+      auto& [key, payload] = *row;
+      if (payload.size() > 200) {
+        ++row;
+        continue;
+      }
+      ++turn;
+      if (turn % 3 == 0) {
+        FOEDUS_CHECK(txn.write_at(storage, key, 3, std::string_view("parted")));
+        payload.replace(3, 6, "parted");
+      }
+      if (turn % 3 != 2) {
+        FOEDUS_CHECK(txn.increment(storage, key, 8, std::int64_t{1} << turn % 50));
+        add(&payload, 8, std::uint64_t{1} << turn % 50);
+      }
+      if (turn % 5 == 0) {
+        FOEDUS_CHECK(txn.erase(storage, key));
+        row = rows->erase(row);
+      } else {
+        ++row;
+      }
+    }
+    return {};
+  };
+  FOEDUS_CHECK(change_keyed(handle<Masstree>(tree_), &next.tree));
+  FOEDUS_CHECK(change_keyed(handle<Hash>(hash_), &next.hash));
+  for (auto& [index, payload] : next.array) {
+    FOEDUS_CHECK(txn.write_at(handle<Array>(array_), index, 5, std::string_view("parted")));
+    payload.replace(5, 6, "parted");
+    FOEDUS_CHECK(txn.increment(handle<Array>(array_), index, 16, std::int64_t{7}));
+    add(&payload, 16, 7);
+  }
+  FOEDUS_TRY(const Ticket ticket, txn.commit());
+  FOEDUS_CHECK(ticket.wait_durable());
+  *contents = std::move(next);
   return {};
 }
 
@@ -227,7 +282,9 @@ inline Status SmallDatabase::read(Isolation isolation, bool reverse, const Conte
                                   Contents* contents) {
   Contents scanned;
   const Status scans = read_scans(isolation, reverse, &scanned);
-  const Status points = read_points(isolation, expected, contents);
+  Contents asked = expected;
+  asked.tree.insert(scanned.tree.begin(), scanned.tree.end());
+  const Status points = read_points(isolation, asked, contents);
   contents->list = std::move(scanned.list);
   FOEDUS_CHECK(scans);
   FOEDUS_CHECK(points);

@@ -1,0 +1,55 @@
+#pragma once
+// A log segment whose bytes were changed becomes one whose checksums are right.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "foedus-core/base/crc32c.h"
+#include "foedus-core/log/log_file.h"
+
+namespace foedus::testing {
+
+template <typename T>
+T load_at(const std::string& bytes, std::size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(value));
+  return value;
+}
+template <typename T>
+void store_at(std::string* bytes, std::size_t offset, T value) {
+  std::memcpy(bytes->data() + offset, &value, sizeof(value));
+}
+
+// The checksum at `begin + crc_offset` of `count` bytes at `begin`, its own four aside, is right.
+inline void mend_crc(std::string* bytes, std::size_t begin, std::size_t count,
+                     std::size_t crc_offset) {
+  store_at(bytes, begin + crc_offset, std::uint32_t{0});
+  store_at(bytes, begin + crc_offset, base::crc32c(bytes->data() + begin, count));
+}
+
+// Slots that are not empty, and frames as far as their lengths lead, each with the checksum of the
+// one before. `each` is called with offset and length of a frame before that is mended.
+template <typename Each>
+void mend_segment(std::string* bytes, const Each& each) {
+  constexpr std::size_t kBlock = log::kBlockBytes;
+  if (bytes->size() < kBlock) return;
+  mend_crc(bytes, 0, log::kSlotBytes, offsetof(log::SegmentHeader, crc));
+  const bool has_seal = bytes->find_first_not_of('\0', log::kSlotBytes) < 2 * log::kSlotBytes;
+  if (has_seal) {
+    mend_crc(bytes, log::kSlotBytes, log::kSlotBytes, offsetof(log::SegmentSeal, crc));
+  }
+  auto before = load_at<std::uint32_t>(*bytes, offsetof(log::SegmentHeader, crc));
+  for (std::size_t at = kBlock; at + kBlock <= bytes->size();) {
+    const auto count = load_at<std::uint32_t>(*bytes, at + offsetof(log::FrameHeader, frame_bytes));
+    if (count < kBlock || count % kBlock != 0 || count > bytes->size() - at) return;
+    each(at, count);
+    store_at(bytes, at + offsetof(log::FrameHeader, previous_crc), before);
+    mend_crc(bytes, at, count, offsetof(log::FrameHeader, crc));
+    before = load_at<std::uint32_t>(*bytes, at + offsetof(log::FrameHeader, crc));
+    at += count;
+  }
+}
+
+}  // namespace foedus::testing
