@@ -1,5 +1,6 @@
 // Every flip and every cut. Goal: a database one byte of which is another, or one file of which is
 // shorter or gone, is refused with the name of a file, or serves exactly what was acknowledged.
+// Every third one is opened for its snapshots, which are read before recovery, and verified.
 // Method: all bytes of a small database (every n-th one here, all with FOEDUS_STRIDE=1), closed and
 // after a power failure, with and without a snapshot. Of the room that a segment has asked for
 // ahead of its end, 1 MiB of zeroes, all bytes of the first blocks and one in 61 behind them.
@@ -12,8 +13,10 @@
 #include <functional>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/snapshot/manifest.h"
 #include "tests/hostile/isolated_run.h"
 #include "tests/hostile/small_database.h"
+#include "tools/foedus_cli/verify_snapshot.h"
 
 namespace foedus::hostile {
 namespace {
@@ -28,6 +31,7 @@ struct State {
   bool is_closed;
   std::unique_ptr<FailingDevice> device = {};
   Contents contents = {};
+  Contents gleaned = {};  // part of it that the snapshot has
 };
 
 void make(State* state) {
@@ -37,6 +41,7 @@ void make(State* state) {
   must(database.write(0, 30, &state->contents));
   if (state->is_gleaned) {
     must(database.glean());
+    state->gleaned = state->contents;
     if (state->has_tail) must(database.write(25, 10, &state->contents));
   }
   if (state->is_closed) {
@@ -49,24 +54,51 @@ void make(State* state) {
 // What a refusal names: a file, a page of one, or what the log as a whole lacks.
 constexpr const char* kNames[] = {"/failing", "snapshot", "the log has"};
 
+// Nothing, or what is wrong with a refusal.
+std::string judge(const Status& status) {
+  const bool is_of_damage = status.code() == ErrorCode::kCorruption ||
+                            status.code() == ErrorCode::kWrongVersion;
+  const bool is_named = std::any_of(
+      std::begin(kNames), std::end(kNames), [&](const char* name) {
+        return status.message().find(name) != std::string::npos;
+      });
+  return is_of_damage && is_named ? "" : "refused without a name: " + status.message();
+}
+
 // Nothing, or what is wrong: it was served, and is not what was acknowledged; or it was refused
 // without a name.
 std::string use(FailingDevice* device, const Contents& expected) {
-  const auto refused = [&](const Status& status) -> std::string {
-    const bool is_of_damage = status.code() == ErrorCode::kCorruption ||
-                              status.code() == ErrorCode::kWrongVersion;
-    const bool is_named = std::any_of(
-        std::begin(kNames), std::end(kNames), [&](const char* name) {
-          return status.message().find(name) != std::string::npos;
-        });
-    return is_of_damage && is_named ? "" : "refused without a name: " + status.message();
-  };
   SmallDatabase database(device);
-  if (const Status status = database.open(); !status.is_ok()) return refused(status);
+  if (const Status status = database.open(); !status.is_ok()) return judge(status);
   Contents found;
   const Status status = database.read(Isolation::kSerializable, false, expected, &found);
-  if (!status.is_ok()) return refused(status);
+  if (!status.is_ok()) return judge(status);
   return found == expected ? "" : "it served what was not acknowledged, or not all of it";
+}
+
+// The same, the snapshot read before recovery, as far as storages are in there; then verified.
+std::string use_early(FailingDevice* device, const State& state) {
+  SmallDatabase database(device);
+  Status status = database.open(OpenUntil::kSnapshotReadable);
+  if (!status.is_ok()) return judge(status);
+  Contents found;
+  status = database.read(Isolation::kSnapshot, false, state.contents, &found);
+  if (!status.is_ok()) {
+    if (const std::string wrong = judge(status); !wrong.empty()) return wrong;
+  } else if (found != state.gleaned && found != state.contents) {
+    return "a snapshot of what was not acknowledged, or not all of it";
+  }
+  found = Contents();
+  status = database.read(Isolation::kSerializable, false, state.contents, &found);
+  if (!status.is_ok()) return judge(status);
+  if (found != state.contents) return "early, it served what was not acknowledged, or not all";
+  const auto manifest = snapshot::read_newest_manifest(device);
+  if (!manifest.is_ok()) return judge(manifest.status());
+  cli::Findings findings;
+  cli::verify_snapshot(device, *manifest, &findings, {});
+  const bool is_named = std::all_of(findings.kept().begin(), findings.kept().end(),
+                                    [](const cli::Finding& one) { return !one.file.empty(); });
+  return is_named ? "" : "verified without a name: " + cli::line_of(findings.kept().front());
 }
 
 // Where to flip or cut a file of these bytes.
@@ -95,6 +127,7 @@ class EveryByte : public ::testing::Test {
       make(&state);
       ASSERT_FALSE(::testing::Test::HasFailure());
       ASSERT_EQ(use(state.device->copy().get(), state.contents), "");
+      ASSERT_EQ(use_early(state.device->copy().get(), state), "");
       each(state);
       if (::testing::Test::HasFailure()) return;
     }
@@ -104,7 +137,10 @@ class EveryByte : public ::testing::Test {
                           const std::function<void(FailingDevice*)>& damage) {
     const auto device = state.device->copy();
     damage(device.get());
-    const std::string wrong = use(device.get(), state.contents);
+    static std::uint64_t turn = 0;
+    const bool is_early = ++turn % 3 == 0;
+    const std::string wrong =
+        is_early ? use_early(device.get(), state) : use(device.get(), state.contents);
     if (!wrong.empty()) ADD_FAILURE() << state.name << ", " << what << ": " << wrong;
   }
 };
