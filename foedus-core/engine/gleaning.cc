@@ -25,7 +25,6 @@ constexpr std::uint64_t kAfterFailureUs = 2'000'000;  // before the next try
 constexpr std::uint64_t kPaceBytesMin = 1u << 20;
 constexpr std::uint64_t kRoomWaitUs = 200'000;  // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
-constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
 // Of a record and of what a reducer keeps of it: the least memory of a mapper.
 constexpr std::uint64_t kMapperBytesMin = 5u << 20;
 // Records are dealt out and copied in random order: with more, from memory instead of a cache.
@@ -337,27 +336,6 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   return make_snapshot(order, report);
 }
 
-// E27. A glean that failed may have given its manifest the name.
-Status Gleaning::look_again() {
-  const std::optional<snapshot::Manifest> known = manifest();
-  Result<snapshot::Manifest> found = snapshot::read_newest_manifest(engine_->device());
-  const bool is_lost = known.has_value() && snapshot::is_lost(found, *known);
-  if (!is_lost && !has_failed()) return {};
-  if (is_lost) {
-    report_trouble(LogLevel::kWarning,
-                   Status::error(ErrorCode::kCorruption,
-                                 snapshot::manifest_name(known->number) +
-                                     " is damaged or gone; what it said is written again"));
-    found = snapshot::restore_manifest(engine_->device(), *known);
-  }
-  if (found.code() == ErrorCode::kNotFound) return {};  // there has been none
-  FOEDUS_CHECK(found.status());
-  FOEDUS_CHECK(engine_->device()->sync_directory());
-  publish(*found);
-  set_manifest(std::move(found).value());
-  return {};
-}
-
 void Gleaning::sample_pages(GleanOrder* order) {
   order->samples.resize(order->storages.size());
   if (order->reducers == 1) return;
@@ -380,71 +358,8 @@ void Gleaning::tell(const GleanProgress& progress) {
   if (sink != nullptr) (*sink)(progress);
 }
 
-// ---- what is not needed any more
-// ---------------------------------------------------------------
-
-// E16. A failure leaves files that a later glean, or open(), removes.
-Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report) {
-  FOEDUS_CHECK(move_pages(&manifest, report));
-  for (const snapshot::ManifestFile& file : manifest.files) {
-    report->pages_live += file.live_pages;
-    report->pages_total += file.pages;
-  }
-  return wait_and_remove();
-}
-
-// The manifest becomes that of the same snapshot in other files, if these are mostly superseded.
-Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
-  FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest, ReclaimFrom::kUsual, report));
-  if (!moved.has_value()) return {};
-  *manifest = std::move(*moved);
-  set_manifest(*manifest);
-  publish(*manifest);
-  FOEDUS_SYNC_POINT("gleaning:moved");
-  GleanReport second;  // nothing is dropped: what was kept and spared is what the first one says
-  return install(*manifest, Drop::kNone, &second);
-}
-
-// What recovery, whose end others wait for, has left to the running database.
-void Gleaning::reclaim_recovered() {
-  const std::optional<snapshot::Manifest> found = manifest();
-  if (!found.has_value()) return;
-  FOEDUS_SYNC_POINT("gleaning:recovered");
-  snapshot::Manifest newest = *found;
-  GleanReport report;
-  Status status = move_pages(&newest, &report);
-  const bool has_moved = status.is_ok() && newest.number != found->number;
-  if (has_moved) status = wait_and_remove();
-  if (status.is_ok()) return;
-  report_trouble(LogLevel::kWarning, status);
-  has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again
-}
-
-// Transactions that began before now may have seen pointers as they were.
-void Gleaning::stamp_removal() {
-  base::fence_seq_cst();  // order: E3, as for pages: pointers were changed before the stamp
-  removal_stamp_ = engine_->clock().current();
-}
-
-// If they are not over soon, a later step sees to it.
-Status Gleaning::wait_and_remove() {
-  epoch::EpochClock& clock = engine_->clock();
-  stamp_removal();
-  for (std::uint64_t waited_us = 0; waited_us < kReadersWaitUs; waited_us += kRoomLookUs) {
-    if (clock.reclaimable() >= removal_stamp_) break;
-    clock.hurry(removal_stamp_);
-    engine_->runtime().pause(kRoomLookUs);
-  }
-  return remove_if_unread();
-}
-
-// What could not be removed is found again the next time.
-Status Gleaning::remove_if_unread() {
-  if (!removal_stamp_.is_valid() || engine_->clock().reclaimable() < removal_stamp_) return {};
-  removal_stamp_ = {};
-  FOEDUS_SYNC_POINT("gleaning:before_removal");
-  return remove_superseded();
-}
+// ---- the newest manifest
+// --------------------------------------------------------------------------------------
 
 // All of it or nothing.
 void Gleaning::set_manifest(snapshot::Manifest manifest) {
@@ -465,35 +380,6 @@ void Gleaning::take_recovered(const snapshot::Manifest& manifest) {
   for (const snapshot::ManifestStorage& storage : manifest.storages) {
     needed_from_[storage.id] = manifest.number;
   }
-}
-
-// One that is not the newest stands in nobody's way: who reads it has it in memory, and its files
-// stay until it is not kept any more. The operator may copy it while that is so.
-Status Gleaning::name_damaged(page::SnapshotNumber number) {
-  if (damaged_.contains(number)) return {};
-  Status status = snapshot::read_manifest(engine_->device(), number).status();
-  if (!snapshot::is_damage(status.code())) return status;
-  damaged_.insert(number);
-  base::trying([&] {
-    engine_->say(LogLevel::kWarning,
-                 "an old snapshot is lost when the database is closed: " + status.message());
-  });
-  return {};
-}
-
-Status Gleaning::remove_superseded() {
-  Snapshots& snapshots = engine_->snapshots();
-  snapshots.expire();
-  std::vector<page::SnapshotNumber> keep = snapshots.in_use();
-  FOEDUS_TRY(const auto numbers, snapshot::find_manifests(engine_->device()));
-  const page::SnapshotNumber oldest = oldest_needed();
-  std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(keep),
-               [oldest](page::SnapshotNumber number) { return number >= oldest; });
-  for (const page::SnapshotNumber number : numbers) {
-    const bool is_kept = std::find(keep.begin(), keep.end(), number) != keep.end();
-    if (is_kept && number != numbers.back()) FOEDUS_CHECK(name_damaged(number));
-  }
-  return snapshot::remove_unneeded(engine_->device(), keep, files_.get(), cache_.get());
 }
 
 }  // namespace foedus::engine

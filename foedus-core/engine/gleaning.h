@@ -16,8 +16,8 @@
 //   E17 Installing pins the reclamation of pages for one storage at a time, before it looks whether
 //       the storage was dropped: a drop that comes later waits for the pin before it frees pages.
 //   E27 Before a glean the newest manifest on the device is the one that is known here. A later one
-//       was left by a glean that failed, and is made durable; one that is lost is written again,
-//       before anything is taken for a leftover: its files are in no other manifest.
+//       was left by a glean that failed, and is made durable. One that is lost is written again,
+//       whenever something may be taken for a leftover: its files are in no other manifest.
 
 #include <cstdint>
 #include <map>
@@ -104,6 +104,7 @@ class Gleaning final : public base::Task {
   Status run(Drop drop);
   Result<snapshot::Manifest> make(GleanReport* report);
   Status look_again();
+  Status restore_lost();
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   Status install_storage(const snapshot::ManifestStorage& storage, const snapshot::Manifest& of,
                          Drop drop, GleanReport* report);
