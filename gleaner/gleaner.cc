@@ -240,6 +240,9 @@ Result<GleanReport> glean_checked(const std::string& dir, const DirectoryGleanOp
   FOEDUS_TRY(const auto directory,
              engine::ClosedDirectory::open(dir, options.socs, options.sink));
   engine::GleanOrder order = directory->order();
+  if (!order.covered.is_valid()) {  // its process ended in the first epoch
+    return Status::error(ErrorCode::kNotFound, dir + " holds no commit");
+  }
   order.mappers = options.mappers;
   order.mapper_bytes = options.mapper_bytes;
   order.reducers = options.reducers;

@@ -23,8 +23,8 @@ struct DirectoryGleanOptions {
   LogSink sink;                            // what an operator should know; may be empty
 };
 
-// kBusy: the database is open. kNotFound: there is none. Failures as of glean(): the directory then
-// has the snapshots that it had; or as of reclaim(), behind a glean that succeeded.
+// kBusy: the database is open. kNotFound: there is none, or it holds no commit. Failures as of
+// glean(): the directory then has what it had; or as of reclaim(), behind a glean that succeeded.
 Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGleanOptions& options);
 
 }  // namespace foedus::gleaner
