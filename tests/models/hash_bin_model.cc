@@ -104,6 +104,8 @@ struct Inserting : Bin<Inserting<kIsChained>> {
     }
     // from foedus-core/storage/hash/hash_insert.cc:
     //     found->record = place_record(page, hash, key, room, 0, first_tid_of(ctx, bin));
+    // and, under a lock of the record that keeps writers of it away (H15),
+    // from foedus-core/storage/hash/hash_insert.cc:
     //     publish_record(page);
     //     FOEDUS_SYNC_POINT("hash:inserted");
     //     bin->header.store_version(found->version);

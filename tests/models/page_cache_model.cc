@@ -112,8 +112,8 @@ struct Reuse : Cache<Reuse<kThreads, kForNow>, kThreads> {
 };
 
 // The same with one look, and no switches within the clock's steps, the put, and the search, of
-// whose loads that of one entry matters: all interleavings can be searched. The clock goes on in the
-// thread in which that asks for more.
+// whose loads that of one entry matters: all interleavings can be searched. The clock goes on in
+// the thread in which that asks for more.
 template <bool kLooksForNew>
 struct OneLook : Cache<OneLook<kLooksForNew>, 2> {
   void before() {
