@@ -9,44 +9,33 @@ using namespace foedus;
 
 constexpr std::uint64_t kUnit = gleaner::Inbox::kUnitBytes;
 
-// The last thread is the reducer, the others are mappers: the first with so many blocks, of which
-// some were announced before the reducer began, another with one. The reducer sleeps, or it looks
-// again and again, which takes fewer switches.
-template <rl::thread_id_t kThreads, int kBlocks, std::uint64_t kHalfUnits, int kBefore = 0,
-          bool kSleeps = true>
-struct Handing
-    : model::Suite<Handing<kThreads, kBlocks, kHalfUnits, kBefore, kSleeps>, kThreads> {
+// The last thread is the reducer, the others are mappers: the first with so many blocks, another
+// with one.
+template <rl::thread_id_t kThreads, int kBlocks, std::uint64_t kHalfUnits>
+struct Handing : model::Suite<Handing<kThreads, kBlocks, kHalfUnits>, kThreads> {
   static constexpr int kMappers = kThreads - 1;
   static constexpr int kBlocksInAll = kBlocks + kMappers - 1;
   alignas(64) static inline char memory[2 * kHalfUnits * kUnit];
 
-  model::Runtime<kSleeps> runtime;
+  model::Runtime<true> runtime;
   gleaner::Inbox inbox{&runtime, memory, sizeof(memory), kMappers};
   model::Plain<int> units[2 * kHalfUnits];
   int received = 0;
 
-  void before() { announce(0, kBefore); }
-  void announce(int mapper, int blocks) {
-    for (int i = 0; i < blocks; ++i) {
+  void map(int mapper) {
+    for (int i = 0; i < (mapper == 0 ? kBlocks : 1); ++i) {
       Result<char*> block = inbox.reserve(kUnit);
       model::require(block.is_ok(), "there is room");
       units[static_cast<std::uint64_t>(*block - memory) / kUnit].set(mapper + 1);
       inbox.announce(kUnit);
     }
-  }
-  void map(int mapper) {
-    announce(mapper, mapper == 0 ? kBlocks - kBefore : 1);
     inbox.end_writer();
   }
   void reduce() {
     for (;;) {
       const auto half = inbox.take();
       if (!half) {
-        if (kSleeps) {
-          runtime.bell().sleep();
-        } else {
-          rl::yield(1, MODEL_HERE);
-        }
+        runtime.bell().sleep();
         continue;
       }
       const std::uint64_t begin = static_cast<std::uint64_t>(half->begin - memory) / kUnit;
@@ -68,8 +57,6 @@ int main(int argc, char** argv) {
   model::Protocol protocol{
       "inbox",
       {model::scenario<Handing<2, 1, 1>>("one mapper, a block", model::kExhaustive),
-       model::scenario<Handing<2, 2, 1, 1, false>>("one mapper, a second block",
-                                                   model::kExhaustive),
        model::scenario<Handing<2, 3, 1>>("one mapper, three blocks, halves of one", 3),
        model::scenario<Handing<3, 1, 2>>("two mappers, a block each, halves of two", 2),
        model::scenario<Handing<3, 3, 1>>("two mappers, three blocks and one, halves of one", 1)},
