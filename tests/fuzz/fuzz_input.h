@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "foedus-core/device/device.h"
 
@@ -70,19 +73,22 @@ class InputFile final : public device::File {
   const std::string bytes_;
 };
 
-// A directory of one file.
+// A directory of some files.
 class InputDevice final : public device::Device {
  public:
-  InputDevice(std::string name, std::string bytes)
-      : name_(std::move(name)), bytes_(std::move(bytes)) {}
+  explicit InputDevice(std::map<std::string, std::string, std::less<>> files)
+      : files_(std::move(files)) {}
 
   const std::string& path() const override { return path_; }
   Result<std::unique_ptr<device::File>> open(std::string_view name, device::Access) override {
-    if (name != name_) return ErrorCode::kNotFound;
-    return std::unique_ptr<device::File>(std::make_unique<InputFile>(bytes_));
+    const auto found = files_.find(name);
+    if (found == files_.end()) return ErrorCode::kNotFound;
+    return std::unique_ptr<device::File>(std::make_unique<InputFile>(found->second));
   }
   Result<std::vector<std::string>> list() const override {
-    return std::vector<std::string>{name_};
+    std::vector<std::string> names;
+    for (const auto& [name, bytes] : files_) names.push_back(name);
+    return names;
   }
   Status remove(std::string_view) override { return ErrorCode::kNotSupported; }
   Status rename(std::string_view, std::string_view) override { return ErrorCode::kNotSupported; }
@@ -90,8 +96,7 @@ class InputDevice final : public device::Device {
 
  private:
   const std::string path_ = "/fuzz";
-  const std::string name_;
-  const std::string bytes_;
+  const std::map<std::string, std::string, std::less<>> files_;
 };
 
 }  // namespace foedus::fuzz

@@ -56,9 +56,11 @@ void put_pages(const FailingDevice& device, const std::string& name) {
   }
 }
 
-// The first segment, whole: who reads it asks whether it was cut.
+// The first segment, whole: who reads it asks whether it was cut. And behind its savepoint.
 void put_segment(const FailingDevice& device, const std::string& name) {
-  put("log_segment_fuzz", name, bytes_of(device, log::segment_name(0, 1)), false);
+  const std::string segment = bytes_of(device, log::segment_name(0, 1));
+  put("log_segment_fuzz", name, segment, false);
+  put("savepoint_fuzz", name, bytes_of(device, "savepoint") + segment, false);
 }
 
 // Segments of all layouts of frames, not sealed and sealed. There is no room for a piece of a

@@ -46,6 +46,8 @@ void mend_segment(std::string* bytes, const Each& each) {
     if (count < kBlock || count % kBlock != 0 || count > bytes->size() - at) return;
     each(at, count);
     store_at(bytes, at + offsetof(log::FrameHeader, previous_crc), before);
+    store_at(bytes, at + offsetof(log::FrameHeader, sector_crc),
+             log::crc_of_first_sector(bytes->data() + at));
     mend_crc(bytes, at, count, offsetof(log::FrameHeader, crc));
     before = load_at<std::uint32_t>(*bytes, at + offsetof(log::FrameHeader, crc));
     at += count;
