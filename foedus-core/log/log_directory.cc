@@ -149,10 +149,10 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment(std::uint32_t s
   const int error = writer.status().error_number();
   if (error != EMFILE && error != ENFILE && error != ENOMEM) return writer;
   // Nothing was lost, and what is missing comes back (L25).
-  return Status::system_error(
-      ErrorCode::kOutOfMemory,
-      "cannot begin " + device_->path() + "/" + segment_name(soc, entries_[soc].back().number + 1),
-      error);
+  const std::uint32_t number = savepoint_.loggers[soc].newest + (unsure_[soc] == nullptr ? 1 : 0);
+  return Status::system_error(ErrorCode::kOutOfMemory,
+                              "cannot begin " + device_->path() + "/" + segment_name(soc, number),
+                              error);
 }
 
 // If the savepoint fails, the segment stays for the next attempt.
