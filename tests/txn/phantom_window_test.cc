@@ -78,5 +78,12 @@ TEST_F(PhantomWindowTest, a_record_of_a_hash_storage_counts_when_it_can_be_locke
   expect_no_skew_at("hash:inserted", must(db_->open_hash("hash")), "key", "key");
 }
 
+// A third key of a slice, in the layer that is made for the second one.
+TEST_F(PhantomWindowTest, a_new_layer_counts_when_it_can_gain_keys) {
+  const Masstree tree = must(db_->open_masstree("tree"));
+  must(db_->transact([&](Txn& txn) -> Status { return txn.put(tree, "slice 00first", 1); }));
+  expect_no_skew_at("masstree:layer_marked", tree, "slice 00third", "slice 00second");
+}
+
 }  // namespace
 }  // namespace foedus

@@ -79,9 +79,13 @@ Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot&
   const page::Tid tid = record->load_tid();
   found_layer(page, settled, tid, root);
   occ::LockWaiter* const holder = move_own(ctx, record, root->record(0u), 0);
-  become_layer(ctx, page, spot.index, settled, tid, root);
-  // Own entries of this page stay as they are: is_unchanged() finds the layer at its birth.
-  page->header.store_version(before.plus_layer());
+  {
+    const occ::LockGuard uncounted(&root->header.lock);  // M43
+    become_layer(ctx, page, spot.index, settled, tid, root);
+    FOEDUS_SYNC_POINT("masstree:layer_marked");
+    // Own entries of this page stay as they are: is_unchanged() finds the layer at its birth.
+    page->header.store_version(before.plus_layer());
+  }
   occ::unlock(&record->lock, held ? holder : &waiter);
   return Change::kDone;
 }

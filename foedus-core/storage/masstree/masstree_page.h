@@ -29,6 +29,10 @@
 //   M7  A record becomes a next layer once: TID flag, then the pointer in place of the payload,
 //       then the slot's mark, then the page's layer count. Readers that see the flag without the
 //       mark wait for it; the writer does nothing but these stores in between.
+//   M43 The lock of the layer's founder is held from before the mark until after that count: others
+//       may come to the founder by the mark, but add no key to it that the count would not tell of.
+//       Nobody can have that lock before, and its holder waits for nothing, so O1 stands. (The
+//       count first would not do: who follows it, M10, would not find the layer.)
 
 #include <algorithm>
 #include <bit>
