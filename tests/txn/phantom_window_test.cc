@@ -85,5 +85,17 @@ TEST_F(PhantomWindowTest, a_new_layer_counts_when_it_can_gain_keys) {
   expect_no_skew_at("masstree:layer_marked", tree, "slice 00third", "slice 00second");
 }
 
+// The first append of a session that shares its heads page with the one that makes it.
+TEST_F(PhantomWindowTest, a_heads_page_counts_when_it_can_gain_chains) {
+  const Sequential log = must(db_->open_sequential("log"));
+  expect_no_skew(
+      "sequential:heads_installed",
+      [&](Txn& txn) {
+        for ([[maybe_unused]] const auto& row : txn.scan(log)) ADD_FAILURE();
+      },
+      [&](Txn& txn) { return txn.append(log, "second"); },
+      [&](Txn& txn) { return txn.append(log, "third"); });
+}
+
 }  // namespace
 }  // namespace foedus

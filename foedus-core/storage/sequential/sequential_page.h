@@ -50,6 +50,11 @@
 //       heads pages, under its own. Who makes a chain or heads page does so under that lock after a
 //       look at the version. The counts of S2 do not go down: a chain that was dropped and begun
 //       again is a change.
+//   S12 Who makes a heads page holds its lock from before the root leads to it until the root
+//       counts it: no other session of this page begins a chain, and commits what it appends, while
+//       a scan that found no heads page still sees the old count. Nobody can have that lock before,
+//       and its holder waits for nothing. (A chain needs no such lock: until it is counted only its
+//       own session can append to it.)
 
 #include <cstdint>
 

@@ -43,10 +43,14 @@ namespace {
   page::PageHeader* const made =
       make_page(&ctx.pool(), &ctx.pages(), control, page::PageKind::kSequentialHeads, 0);
   if (made == nullptr) return false;
-  const bool installed =
-      pointer->compare_exchange({}, {made->volatile_id(), page::SnapshotPageId()});
-  FOEDUS_INVARIANT(installed, control->id(), ctx.session());
-  count_one(ctx, &root->header);
+  {
+    const occ::LockGuard uncounted(&made->lock);  // S12
+    const bool installed =
+        pointer->compare_exchange({}, {made->volatile_id(), page::SnapshotPageId()});
+    FOEDUS_INVARIANT(installed, control->id(), ctx.session());
+    FOEDUS_SYNC_POINT("sequential:heads_installed");
+    count_one(ctx, &root->header);
+  }
   // Who has seen that there is no heads page has seen that no session of this one has a chain.
   if (ctx.page_set().find(&root->header) != nullptr) {
     ctx.remember_page(made, page::PageVersion(), control);
