@@ -18,6 +18,11 @@
 //        in the page that was there before. Where the search ends in a snapshot page there is no
 //        birth, and the control's drop_epoch is asked itself. It is written when all records are
 //        marked, before the pointer loses its volatile half: who began later has no address there.
+//   H16  A record that has moved, and whose bin of now is dropped or being dropped, is nowhere: the
+//        key may have come to that bin since, and what was left behind proves nothing. That is seen
+//        at the bin, not at drop_epoch, which comes when all is marked. (To announce the drop
+//        before the marks as well would not do: who begins between the two, in a newer epoch, is
+//        not told.)
 
 #include <cstdint>
 #include <string_view>

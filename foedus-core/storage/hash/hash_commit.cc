@@ -92,7 +92,10 @@ bool track_moved(page::PagePool& pool, occ::StorageControl* control, RecordHeade
   if (is_dropped) return false;
   const std::string_view key = key_at(record);
   Lookup found;
-  if (!look_up_live(pool, control, key, hash_of(key), &found)) return false;
+  if (!look_up_live(pool, control, key, hash_of(key), &found)) {
+    if (found.bin == nullptr) *to = nullptr;  // H16
+    return false;
+  }
   *to = found.record;
   *place = found.place;
   return true;

@@ -113,6 +113,7 @@ void Subtree::mark() {
     page::PageHeader& header = interior.page->header;
     header.store_version(header.load_version().with(page::PageVersion::kDropped));
   }
+  FOEDUS_SYNC_POINT("hash:drop_marked");
   // order: as H5: a transaction that saw one of these records unmarked fenced before this, so the
   // epoch in which it began is not above the one that is read now.
   base::fence_seq_cst();

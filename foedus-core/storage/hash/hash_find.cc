@@ -135,6 +135,7 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
                   std::uint64_t hash, Lookup* found) {
   for (base::SpinWait spin;; spin.once()) {
     HashBinPage* const bin = peek_bin(pool, control, hash);
+    found->bin = bin;
     if (bin == nullptr) return false;
     found->version = bin->header.load_version();
     const Search result = search_bin(pool, bin, hash, key, found);

@@ -29,7 +29,7 @@ Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
               std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range = nullptr);
 
 // The same without the transaction, in volatile pages: for the commit protocol. False: there is
-// none.
+// none; found->bin is null if its bin was dropped, or is being dropped.
 bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std::string_view key,
                   std::uint64_t hash, Lookup* found);
 

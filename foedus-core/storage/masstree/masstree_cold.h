@@ -25,6 +25,13 @@
 //        page that was there before. Where a search ends in a snapshot page there is no birth, and
 //        the control's drop_epoch is asked itself. It is written when all records are marked,
 //        before the pointer loses its volatile half.
+//   M44  Whether a read's record was dropped is seen at the pages, not at the announcement, which
+//        comes when all is marked. In a dropped page a record that is marked is as it was to the
+//        end, and nobody makes its key again before the pointer changes, behind the announcement.
+//        Of a record that had moved before, the end is in a successor: if that was dropped, the key
+//        may have come there since, and what was left behind proves nothing. (To announce the drop
+//        before the marks as well would not do: who begins between the two, in a newer epoch, is
+//        not told.)
 //   M24  Where interior pages of both kinds meet, levels do, too: a child, volatile or not, is one
 //        level below its parent. Roots of layers may be of any.
 //   M25  A cursor in snapshot pages keeps their ids, and copies of what it needs of them (M41). It

@@ -18,19 +18,20 @@ page::RecordHeader* record_below(page::PagePool& pool, page::DualPagePointer* po
   return spot.record();
 }
 
-// One step from a record that is moved or a layer. Null: it was purged, or dropped (M23). *below:
-// in a layer, whose pages before the present ones are not found any more. Within this layer the
+// One step from a record that is moved or a layer. Null: it was purged, or dropped (M23). *is_lost:
+// what was the last of it is not known: it was in a layer, whose pages before the present ones are
+// not found any more, or in a successor that was dropped (M44). Within this layer the
 // successors are looked at one after the other: a record that was made in one of them, and purged
 // from there, is a home, too.
 page::RecordHeader* next_home(page::PagePool& pool, page::RecordHeader* record, page::Tid tid,
-                              std::uint32_t* place, bool* below) {
+                              std::uint32_t* place, bool* is_lost) {
   BorderPage* const page = BorderPage::of_record(record);
   const unsigned index = page->index_of(record, page->header.load_version().keys());
   FOEDUS_INVARIANT(index != BorderPage::kNone, record, page->header.page_id);
   Slot slot = page->slot(index);
-  *below = !tid.is_moved();
+  *is_lost = !tid.is_moved();
   // The flags are of one word: a record that was a layer when it moved has both.
-  if (*below) {
+  if (*is_lost) {
     slot = wait_for_layer(page, index);
     return record_below(pool, page->layer_pointer(slot), page, page->remainder(slot), place);
   }
@@ -40,13 +41,14 @@ page::RecordHeader* next_home(page::PagePool& pool, page::RecordHeader* record, 
   for (BorderPage* at = page;;) {
     at = BorderPage::of(twin_of(pool, at, slice));
     const page::PageVersion version = at->header.load_version();
-    if (version.is_gone() && !version.is_moved()) return nullptr;  // M23
+    *is_lost = version.is_gone() && !version.is_moved();  // M44
+    if (*is_lost) return nullptr;
     const unsigned there = find_slot(at, 0, version.keys(), slice, slot.key_class());
     if (there != BorderPage::kNone) {
       const Slot found = at->slot(there);
       const std::string_view remainder = page->remainder(slot);
-      *below = found.is_layer();
-      if (*below) return record_below(pool, at->layer_pointer(found), at, remainder, place);
+      *is_lost = found.is_layer();
+      if (*is_lost) return record_below(pool, at->layer_pointer(found), at, remainder, place);
       *place = there;
       if (at->remainder(found) == remainder) return at->record(found);
     }
@@ -61,10 +63,10 @@ bool track_moved(page::PagePool& pool, occ::StorageControl*, page::RecordHeader*
   for (;;) {
     const page::Tid tid = record->load_tid();
     if (!tid.is_moved() && !tid.is_next_layer()) break;
-    bool below = false;
-    page::RecordHeader* const next = next_home(pool, record, tid, place, &below);
+    bool is_lost = false;
+    page::RecordHeader* const next = next_home(pool, record, tid, place, &is_lost);
     if (next == nullptr) {
-      *to = below ? nullptr : record;
+      *to = is_lost ? nullptr : record;
       return false;
     }
     record = next;
