@@ -25,9 +25,27 @@ std::uint64_t prefix_of(std::uint64_t hash, unsigned bits) {
 
 std::uint32_t span_at(const HashInteriorPage* page, std::uint32_t digit) {
   std::uint32_t end = digit;
-  while (end < HashInteriorPage::kPointers && page->owner_of(end) == digit) ++end;
+  while (end < HashInteriorPage::kPointers && page->owner_of(end) == digit) {
+    FOEDUS_SYNC_POINT("hash:span");
+    ++end;
+  }
   return end - digit;
 }
+
+// A pointer whose volatile half is null, and what it is for, as that was seen (H10).
+struct ColdPointer {
+  page::DualPagePointer* pointer;
+  HashInteriorPage* holder;  // null: the root
+  page::DualPageIds ids;
+  std::uint32_t owner;  // its place
+  std::uint32_t span;   // digits that it owns
+
+  // Bits that the page below spreads behind, or that the bin below has.
+  unsigned bits() const {
+    if (holder == nullptr) return 0;
+    return holder->header.flags + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
+  }
+};
 
 // The pointer itself is not followed any more.
 void forget_followed(occ::TxnContext& ctx, const page::DualPagePointer* pointer,
@@ -75,23 +93,12 @@ class ColdSearch {
         page = source_.pool->resolve(ids.volatile_page);
       } else {
         if (control_->is_dropped()) return Step::kFailed;
-        // H10. Before anything is believed: pointer and owner may be of two moments.
-        const bool is_stable =
-            pointer->load() == ids && (holder == nullptr || holder->owner_of(digit) == owner);
-        if (!is_stable) return Step::kAgain;
+        const std::uint32_t span = holder == nullptr ? 0 : span_at(holder, owner);
+        const ColdPointer cold{pointer, holder, ids, owner, span};
+        if (!is_still(cold)) return Step::kAgain;
         if (holder == nullptr && ids.is_null()) return Step::kFailed;
-        if (intent == Intent::kRead && !ids.snapshot_page.is_null()) {
-          FOEDUS_SYNC_POINT("hash:cold_read");
-          ctx_.remember_pointer(pointer, holder == nullptr ? nullptr : &holder->header, ids,
-                                control_);
-          place->is_cold = true;
-          const bool is_found =
-              find_in_snapshot(ctx_, control_, ids.snapshot_page,
-                               holder == nullptr ? 0 : bits_below(*holder, owner), hash_,
-                               &place->bin);
-          return is_found ? Step::kDone : Step::kFailed;
-        }
-        const Step made = make_volatile(pointer, holder, ids, &page);
+        if (intent == Intent::kRead && !ids.snapshot_page.is_null()) return read(cold, place);
+        const Step made = make_volatile(cold, &page);
         if (made != Step::kDone) return made;
       }
       if (page->kind == page::PageKind::kHashInterior) {
@@ -107,25 +114,43 @@ class ColdSearch {
     }
   }
 
-  // H9. One of several sessions wins; kAgain: this one did not, or `holder` has gone.
-  Step make_volatile(page::DualPagePointer* pointer, HashInteriorPage* holder,
-                     const page::DualPageIds& ids, page::PageHeader** page) {
+  // H10. The second look: at the pointer, and at all that it owns. What is no power of two was seen
+  // while it changed.
+  bool is_still(const ColdPointer& cold) const {
+    if (cold.pointer->load() != cold.ids) return false;
+    if (cold.holder == nullptr) return true;
+    return std::has_single_bit(cold.span) &&
+           cold.holder->owner_of(cold.holder->digit_of(hash_)) == cold.owner &&
+           span_at(cold.holder, cold.owner) == cold.span;
+  }
+
+  Step read(const ColdPointer& cold, BinPlace* place) {
+    FOEDUS_SYNC_POINT("hash:cold_read");
+    ctx_.remember_pointer(cold.pointer, cold.holder == nullptr ? nullptr : &cold.holder->header,
+                          cold.ids, control_);
+    place->is_cold = true;
+    const bool is_found = find_in_snapshot(ctx_, control_, cold.ids.snapshot_page, cold.bits(),
+                                           hash_, &place->bin);
+    return is_found ? Step::kDone : Step::kFailed;
+  }
+
+  // H9. One of several sessions wins; kAgain: this one did not, or the holder has gone.
+  Step make_volatile(const ColdPointer& cold, page::PageHeader** page) {
     page::PageHeader* const made =
-        ids.snapshot_page.is_null() ? make_first(holder) : copy(holder, ids.snapshot_page);
+        cold.ids.snapshot_page.is_null() ? make_first(cold) : copy(cold);
     if (made == nullptr) return Step::kFailed;
     const std::size_t reads = ctx_.reads().size();
     const std::size_t pointers = ctx_.pointers().size();
-    const bool followed = ctx_.has_followed(pointer, ids);
+    const bool followed = ctx_.has_followed(cold.pointer, cold.ids);
     if (followed) take_over(made);
     FOEDUS_SYNC_POINT("hash:before_install");
-    const page::DualPageIds after{made->volatile_id(), ids.snapshot_page};
-    if (!install(pointer, holder, ids, after, made)) {
+    if (!install(cold, made)) {
       ctx_.forget_since(reads, pointers);
       release_page(source_, made);
       return Step::kAgain;
     }
     if (followed) {
-      forget_followed(ctx_, pointer, ids);
+      forget_followed(ctx_, cold.pointer, cold.ids);
       // Born with what it has; the version may have grown since.
       const bool is_bin = made->kind == page::PageKind::kHashBin;
       if (is_bin) ctx_.remember_page(made, page::PageVersion(made->birth_version), control_);
@@ -135,49 +160,44 @@ class ColdSearch {
   }
 
   // O10. That the pointer is as it was seen does not say that it was so all the time: another bin
-  // may have been installed, written to and dropped since `made` was made. So its birth is read
-  // under the lock that both took (H11).
-  bool install(page::DualPagePointer* pointer, HashInteriorPage* holder,
-               const page::DualPageIds& ids, const page::DualPageIds& after,
-               page::PageHeader* made) {
-    if (holder == nullptr) return pointer->compare_exchange(ids, after);
-    const occ::LockGuard guard(&holder->header.lock);
-    if (holder->header.load_version().is_gone()) return false;
+  // may have been installed, written to, spread and dropped since `made` was made. So its birth is
+  // read (H11), and what the pointer owns looked at (H10), under the lock that both took.
+  bool install(const ColdPointer& cold, page::PageHeader* made) {
+    const page::DualPageIds after{made->volatile_id(), cold.ids.snapshot_page};
+    if (cold.holder == nullptr) return cold.pointer->compare_exchange(cold.ids, after);
+    const occ::LockGuard guard(&cold.holder->header.lock);
+    if (cold.holder->header.load_version().is_gone()) return false;
+    if (!is_still(cold)) return false;
     if (made->kind == page::PageKind::kHashBin) give_birth(source_, bin_of(made));
-    return pointer->compare_exchange(ids, after);
+    return cold.pointer->compare_exchange(cold.ids, after);
   }
 
-  // Null: TxnContext::no_page() says why. The digits of a pointer whose volatile half is null stay
-  // as they are (H2).
-  page::PageHeader* copy(const HashInteriorPage* holder, page::SnapshotPageId id) {
-    const unsigned bits =
-        holder == nullptr ? 0 : bits_below(*holder, holder->owner_of(holder->digit_of(hash_)));
+  // Null: TxnContext::no_page() says why.
+  page::PageHeader* copy(const ColdPointer& cold) {
+    const unsigned bits = cold.bits();
     page::SnapshotPageId wrong;
     page::PageHeader* const made = copy_cold(
-        source_, id, &wrong, [this](page::SnapshotPageId cold) { return ctx_.cold_page(cold); },
-        [&](const page::PageHeader& cold) {
-          return is_interior_of(cold, control_->id(), bits) ||
-                 is_bin_of(cold, control_->id(), bits, hash_);
+        source_, cold.ids.snapshot_page, &wrong,
+        [this](page::SnapshotPageId id) { return ctx_.cold_page(id); },
+        [&](const page::PageHeader& page) {
+          return is_interior_of(page, control_->id(), bits) ||
+                 is_bin_of(page, control_->id(), bits, hash_);
         });
     if (!wrong.is_null()) return ctx_.not_that_page(wrong);
     return made;
   }
 
   // The page of a null pointer: an interior page where those that create() made are not all there.
-  page::PageHeader* make_first(HashInteriorPage* parent) {
+  page::PageHeader* make_first(const ColdPointer& cold) {
     const FirstLevels first = first_levels_of(control_);
-    const std::uint32_t digit = parent->owner_of(parent->digit_of(hash_));
-    const std::uint32_t span = span_at(parent, digit);
-    const unsigned bits_above = parent->header.flags;
-    if (parent->header.level > 1 && span == 1) {
-      const std::uint32_t level = parent->header.level - 1u;
-      HashInteriorPage* const made = make_interior(source_, level, bits_above + kDigitBits,
+    const page::PageHeader& parent = cold.holder->header;
+    if (parent.level > 1 && cold.span == 1) {
+      const std::uint32_t level = parent.level - 1u;
+      HashInteriorPage* const made = make_interior(source_, level, parent.flags + kDigitBits,
                                                    level > 1 ? kDigitBits : first.lowest_bits);
       return made == nullptr ? nullptr : &made->header;
     }
-    // H7: what the pointer owns decides.
-    FOEDUS_INVARIANT(std::has_single_bit(span), span, digit);
-    const unsigned bits = bits_above + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
+    const unsigned bits = cold.bits();  // H7: what the pointer owns decides
     HashBinPage* const made = make_bin_page(source_, prefix_of(hash_, bits), bits, nullptr);
     if (made == nullptr) return nullptr;
     give_birth(source_, made);

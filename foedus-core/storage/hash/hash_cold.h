@@ -10,9 +10,12 @@
 //        it: the pointers of an interior page; all records of a bin, and its version; from its
 //        copy, before others can change that. The entry of the pointer itself goes: it would see
 //        spreads, rebuilds and gleans, and nothing else that what was taken over does not see.
-//   H10  A null volatile half is believed only after a second look, at the pointer and at the owner
-//        of the digit: both may be of an earlier shape. While it is null neither the owners of its
-//        digits nor the interior page change but by who holds that page's lock (O10).
+//   H10  A null volatile half is believed only after a second look, at the pointer and at all
+//        digits that it owns: they may be of earlier shapes. While it is null neither the owners of
+//        its digits nor the interior page change but by who holds that page's lock (O10); once a
+//        bin was made there they do, and a drop may have left it null again. So the pointer is for
+//        what it was seen to own at both looks, not for what the owners say later; and who installs
+//        a page looks once more, under the lock.
 //   H11  A bin that is copied or made at first touch is born in the epoch in which pages of the
 //        storage were last dropped, by nobody (H5): a transaction that is older may have addresses
 //        in the page that was there before. Where the search ends in a snapshot page there is no

@@ -23,8 +23,8 @@
 //       at its version. An interior page is never split or grown; it is retired by who holds the
 //       locks of all its bins (H6), and dropped when it leads to no volatile page. So P5 asks for
 //       the lock of the interior page only where the volatile half is null (O10). owners[] of a
-//       bin's digits are changed under the bin's lock too, those of a null pointer never; who comes
-//       by old owners to a bin that does not cover its hash looks again.
+//       bin's digits are changed under the bin's lock too, those of a pointer never while it is
+//       null (H10); who comes by old owners to a bin that does not cover its hash looks again.
 //   H3  All of a bin is guarded by the lock of its head, the first page of the chain: who adds a
 //       record, links a page, rebuilds or spreads holds it. The version of the head counts the keys
 //       of all pages of the bin. A page is chained only when the bin cannot spread now.
@@ -46,7 +46,8 @@
 //       SnapshotPageIds, the records of a bin are in the order of hash and key, none is deleted or
 //       moved, and the version of the head counts them. A pointer of which both halves are null is
 //       an empty bin of all digits that owners[] gives it: these may be fewer than a first touch
-//       takes in a new storage, never more. (H8 to H11: hash_cold.h; H12 to H14: hash_install.h)
+//       takes in a new storage, never more. (H8 to H11, H16: hash_cold.h; H12 to H14:
+//       hash_install.h)
 //   H15 A new key's record is found before the version counts it. Who inserts it holds its lock
 //       from before the one until after the other, and waits for nothing meanwhile: others may
 //       find it, and write to it, but none of them gets to its serialization point while a

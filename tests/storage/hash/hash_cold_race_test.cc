@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "foedus-core/storage/hash/hash_function.h"
@@ -14,7 +15,20 @@ namespace {
 
 using testing::AtSyncPoint;
 
-using HashColdRaceTest = HashColdTest;
+class HashColdRaceTest : public HashColdTest {
+ protected:
+  HashInteriorPage* root() {
+    return reinterpret_cast<HashInteriorPage*>(
+        all_.all().pool().resolve(all_.control()->root.load_volatile()));
+  }
+  std::uint32_t owner_of(const std::string& key) {
+    return root()->owner_of(root()->digit_of(hash_of(key)));
+  }
+  // So many rows that all bins spread.
+  void spread_all(unsigned rows = 20'000) {
+    for (unsigned i = 0; i < rows; ++i) put_alone(2, "new" + std::to_string(i), payload_of(i));
+  }
+};
 
 // Goal: a key that was read as absent and has come since is not lost sight of where its bin is
 // being dropped. Method: the deleted record that was read is left behind by a spread; another
@@ -52,6 +66,81 @@ TEST_F(HashColdRaceTest, WhatCameToASuccessorIsNotAbsentWhereThatIsDropped) {
     EXPECT_EQ(at.runs(), 1u);
   }
   EXPECT_EQ(status.code(), ErrorCode::kConflict) << "it has seen half of a transaction";
+}
+
+// Goal: what a pointer owned when it was null counts, and not what it owns when its page is read: a
+// sound page is not refused. Method: the bin is made volatile and spread between the two.
+TEST_F(HashColdRaceTest, ASpreadBehindAColdReadIsNoCorruption) {
+  load();
+  all_.glean();
+  put_alone(0, "something", "x");
+  unsigned row = 0;
+  for (; row < kRows; ++row) {
+    const std::uint32_t owner = owner_of(key_of(row));
+    const bool is_cold = root()->pointers[owner].load_volatile().is_null();
+    const bool is_last = owner + 1 == HashInteriorPage::kPointers;
+    if (is_cold && !is_last && root()->owner_of(owner + 1) == owner) break;
+  }
+  ASSERT_LT(row, kRows);
+  begin(1);
+  {
+    const AtSyncPoint at("hash:cold_read", [&] { spread_all(); });
+    EXPECT_EQ(get(1, key_of(row)), payload_of(row));
+    EXPECT_EQ(at.runs(), 1u);
+  }
+  EXPECT_EQ(commit(1).code(), ErrorCode::kConflict);
+}
+
+// Goal: what a pointer owns is not believed if it changed while it was looked at. Method: its bin
+// is made, filled and spread in the middle of the look.
+TEST_F(HashColdRaceTest, ASpreadBehindAFirstTouchIsSeen) {
+  begin(1);
+  unsigned looks = 0;
+  {
+    const AtSyncPoint at(
+        "hash:span",
+        [&] {
+          if (++looks == 21) spread_all();
+        },
+        true);
+    EXPECT_TRUE(put(1, key_of(5), "x").is_ok());
+    EXPECT_GE(looks, 21u);
+  }
+  EXPECT_TRUE(commit(1).is_ok());
+  EXPECT_EQ(get_alone(3, key_of(5)), "x");
+}
+
+// Goal: no two bins of one prefix. Method: between making a first bin and its installation others
+// fill, spread and empty that bin, and a glean drops what is left, so that the pointer is as it was
+// seen, but has half of its digits.
+TEST_F(HashColdRaceTest, AGleanBetweenMakingAFirstBinAndItsInstallationIsSeen) {
+  put_alone(0, "stays", "x");
+  unsigned row = 0;
+  while (owner_of(key_of(row)) == owner_of("stays")) ++row;
+  const std::uint32_t mine = owner_of(key_of(row));
+  begin(1);
+  {
+    const AtSyncPoint at("hash:before_install", [&] {
+      for (const bool erases : {false, true}) {
+        for (unsigned i = 0; i < 2'000; ++i) {
+          const std::string key = "new" + std::to_string(i);
+          if (hash_of(key) >> 62 != hash_of(key_of(row)) >> 62) continue;
+          erases ? erase_alone(2, key) : put_alone(2, key, payload_of(i));
+        }
+      }
+      all_.compose();
+      put_alone(0, "stays", "hot");
+      all_.install();
+      ASSERT_TRUE(root()->pointers[mine].load().is_null());
+    });
+    EXPECT_TRUE(put(1, key_of(row), "x").is_ok());
+    EXPECT_EQ(at.runs(), 1u);
+  }
+  EXPECT_TRUE(commit(1).is_ok());
+  verify_trie(all_.all().pool(), all_.control());
+  for (unsigned i = 0; i < 4'000; ++i) put_alone(3, "more" + std::to_string(i), payload_of(i));
+  EXPECT_EQ(get_alone(3, key_of(row)), "x");
+  for (unsigned i = 0; i < 4'000; ++i) EXPECT_TRUE(get_alone(3, "more" + std::to_string(i)));
 }
 
 }  // namespace
