@@ -72,12 +72,13 @@ TEST(LogRoom, a_sync_without_room_is_tried_again_in_the_same_segment) {
 // Goal: what is left of frames that were taken back confuses no reader. Method: there are several,
 // and the file has grown for them; the second attempt has other content; the power fails at each
 // call of it, and any sectors of either survive.
+constexpr std::uint64_t kProcessEnds = 1;
 TEST(LogRoom, what_was_taken_back_may_be_torn_like_a_first_attempt) {
   for (std::uint64_t failing = 0; failing < 3; ++failing) {
     for (std::uint64_t skip = 0; skip < 12; ++skip) {
       for (const std::uint64_t seed :
-           {FailingDevice::kDropAll, FailingDevice::kKeepAll, std::uint64_t{7}, std::uint64_t{8},
-            std::uint64_t{9}, std::uint64_t{10}}) {
+           {FailingDevice::kDropAll, FailingDevice::kKeepAll, kProcessEnds, std::uint64_t{7},
+            std::uint64_t{8}, std::uint64_t{9}}) {
         SCOPED_TRACE("sync " + std::to_string(failing) + " skip " + std::to_string(skip) +
                      " seed " + std::to_string(seed));
         FailingDevice device;
@@ -87,18 +88,23 @@ TEST(LogRoom, what_was_taken_back_may_be_torn_like_a_first_attempt) {
           LogRun run(&device, 1, 64u << 10);
           ASSERT_OK(run.open_and_start());
           TestSession* const session = run.session(0, 512u << 10);
-          TestSession* const small = run.session(0);
-          ASSERT_OK(run.commit_durably(small, 1, 1'000));
-          ASSERT_OK(small->commit(2, 1'000));
+          TestSession* const first = run.session(0);  // in a frame of both
+          TestSession* const second = run.session(0);
+          ASSERT_OK(run.commit_durably(second, 1, 1'000));
+          ASSERT_OK(second->commit(2, 2'600));
           ASSERT_OK(session->commit(3, 100'000));
           device.fail(Call::kSync, failing, ENOSPC);
           run.runtime.run_for(30'000);
-          ASSERT_OK(small->commit(4, 1'000));
+          ASSERT_OK(first->commit(4, 1'000));
           device.lose_power_after(skip);
           run.runtime.run_for(300'000);
           all = run.history(1);
           announced = run.log->durability().durable();
-          device.crash_power(seed);
+          if (seed == kProcessEnds) {
+            device.crash_process();  // what the failed sync gave up is there to be read
+          } else {
+            device.crash_power(seed);
+          }
         }
         LogRun run(&device);
         ASSERT_OK(run.open());
