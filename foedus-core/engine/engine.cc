@@ -78,14 +78,14 @@ Status Engine::make_memory() {
   options_.socs = topology_->socs();
   if (options_.memory_bytes == 0) options_.memory_bytes = default_memory_bytes();
   budget_ = std::make_unique<base::MemoryBudget>(options_.memory_bytes);
-  pool_bytes_max_ = options_.memory_bytes;
   if (options_.logging == Logging::kFiles) {
     FOEDUS_CHECK(fill_in_glean(&options_));
     const bool reserved = budget_->try_take(options_.glean.memory_bytes);
     FOEDUS_INVARIANT(reserved, options_.memory_bytes, options_.glean.memory_bytes);
-    pool_bytes_max_ -= options_.glean.memory_bytes + options_.glean.cache_bytes;
   }
-  FOEDUS_TRY(pool_, page::PagePool::make(topology_.get(), budget_.get(), pool_bytes_max_,
+  FOEDUS_TRY(shares_, share_memory(options_));
+  rings_max_ = shares_.sessions;
+  FOEDUS_TRY(pool_, page::PagePool::make(topology_.get(), budget_.get(), shares_.page_bytes,
                                          options_.huge_pages, options_.numa_binding));
   warmer_ = std::make_unique<page::PoolWarmer>(runtime_, pool_.get());
   effective_.huge_pages = pool_->huge_pages();
@@ -124,7 +124,7 @@ Status Engine::open_log() {
     FOEDUS_CHECK(gleaning_->make_cache());
     brake_ = std::make_unique<WriterBrake>(this);
   }
-  FOEDUS_TRY(own_session_, make_session(options_.sessions_max));
+  FOEDUS_TRY(own_session_, make_session(options_.sessions_max, kOwnRingBytes));
   if (log_ == nullptr) {
     no_waits_->set_clock(clock_.get());
     return {};
@@ -194,17 +194,31 @@ Status Engine::close() {
   return status;
 }
 
-Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number) {
-  const std::uint32_t soc = topology_->soc_of_session(number);
-  if (!budget_->try_take(options_.log_buffer_bytes)) {
-    return Status::error(ErrorCode::kOutOfMemory, "no room for a log buffer of " +
-                                                      std::to_string(options_.log_buffer_bytes) +
-                                                      " bytes in memory_bytes");
+// E29. One that is made room for and then cannot be made leaves it to the next.
+Status Engine::make_room_for_session() {
+  if (sessions_.size() < rings_max_) return {};
+  if (!pool_->try_give_up(options_.log_buffer_bytes, shares_.page_bytes_left)) {
+    return Status::error(
+        ErrorCode::kOutOfMemory,
+        "no room for a session's log buffer: " + std::to_string(sessions_.size()) +
+            " sessions have one, for " + std::to_string(shares_.sessions) +
+            " there is memory in any case, and volatile pages have what is left of memory_bytes (" +
+            std::to_string(options_.memory_bytes) + "); lower log_buffer_bytes (" +
+            std::to_string(options_.log_buffer_bytes) + "), or use fewer sessions");
   }
-  Result<numa::SocMemory> ring = numa::SocMemory::allocate_ring(
-      *topology_, soc, options_.log_buffer_bytes, options_.numa_binding);
+  ++rings_max_;
+  return {};
+}
+
+Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number,
+                                                            std::uint64_t ring_bytes) {
+  const std::uint32_t soc = topology_->soc_of_session(number);
+  const bool is_room = budget_->try_take(ring_bytes);
+  FOEDUS_INVARIANT(is_room, ring_bytes, budget_->remaining());  // E29
+  Result<numa::SocMemory> ring =
+      numa::SocMemory::allocate_ring(*topology_, soc, ring_bytes, options_.numa_binding);
   if (!ring.is_ok()) {
-    budget_->give_back(options_.log_buffer_bytes);
+    budget_->give_back(ring_bytes);
     return ring.status();
   }
   const EngineSession::Parts parts{.engine = this,
@@ -214,13 +228,13 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number
                                    .cache = cache(),
                                    .number = number,
                                    .soc = soc,
-                                   .log_buffer_bytes = options_.log_buffer_bytes};
+                                   .log_buffer_bytes = ring_bytes};
   try {
     auto session = std::make_unique<EngineSession>(parts, std::move(ring).value());
     if (log_ != nullptr) log_->attach(soc, &session->log());
     return session;
   } catch (const std::bad_alloc&) {
-    budget_->give_back(options_.log_buffer_bytes);
+    budget_->give_back(ring_bytes);
     throw;
   }
 }
@@ -241,7 +255,9 @@ Result<EngineSession*> Engine::take_session() {
   // What is attached to the log stays, and can be given back: all memory first.
   base::reserve_more(&sessions_, 1);
   free_sessions_.reserve(sessions_.capacity());
-  FOEDUS_TRY(auto session, make_session(static_cast<std::uint32_t>(sessions_.size())));
+  FOEDUS_CHECK(make_room_for_session());
+  FOEDUS_TRY(auto session, make_session(static_cast<std::uint32_t>(sessions_.size()),
+                                        options_.log_buffer_bytes));
   sessions_.push_back(std::move(session));
   return sessions_.back().get();
 }
@@ -342,7 +358,7 @@ Stats Engine::stats() const {
         stats.conflicts[i] += counters.conflicts[i].load_relaxed();
       }
     }
-    stats.log_buffer_bytes = (sessions_.size() + 1) * options_.log_buffer_bytes;
+    stats.log_buffer_bytes = sessions_.size() * options_.log_buffer_bytes + kOwnRingBytes;
   }
   if (log_ != nullptr) {
     stats.log_bytes = log_->bytes_written();

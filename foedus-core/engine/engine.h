@@ -27,6 +27,7 @@
 #include "foedus-core/device/device.h"
 #include "foedus-core/engine/catalog.h"
 #include "foedus-core/engine/gleaning.h"
+#include "foedus-core/engine/memory_shares.h"
 #include "foedus-core/engine/recovery.h"
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/snapshots.h"
@@ -107,7 +108,6 @@ class Engine {
   internal::DurabilityWaits& durability() { return *durability_; }
   const EffectiveOptions& effective_options() const { return effective_; }
   const Options& options() const { return options_; }  // zeroes replaced
-  std::uint64_t pool_bytes_max() const { return pool_bytes_max_; }
   log::Log* log() { return log_.get(); }  // null: Logging::kNone
   // Null: Logging::kNone.
   Gleaning* gleaning() { return gleaning_.get(); }
@@ -152,7 +152,9 @@ class Engine {
   Status open_log();
   void stop_tasks();
   Status why_not_open() const;
-  Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number);
+  Status make_room_for_session();
+  Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number,
+                                                      std::uint64_t ring_bytes);
 
   // Constant after open(). Later ones use earlier ones.
   Options options_;
@@ -162,9 +164,9 @@ class Engine {
   std::unique_ptr<device::Device> own_device_;
   device::Device* device_ = nullptr;
   std::unique_ptr<numa::Topology> topology_;
+  MemoryShares shares_;
   std::unique_ptr<base::MemoryBudget> budget_;
   std::unique_ptr<page::PagePool> pool_;
-  std::uint64_t pool_bytes_max_ = 0;
   std::unique_ptr<page::PoolWarmer> warmer_;
   std::unique_ptr<epoch::EpochClock> clock_;
   std::unique_ptr<log::Log> log_;  // null: Logging::kNone
@@ -188,6 +190,7 @@ class Engine {
   alignas(64) mutable std::mutex sessions_mutex_;
   std::vector<std::unique_ptr<EngineSession>> sessions_;  // guarded by sessions_mutex_
   std::vector<EngineSession*> free_sessions_;             // guarded by sessions_mutex_
+  std::uint64_t rings_max_ = 0;  // guarded by sessions_mutex_: sessions that have room (E29)
 };
 
 }  // namespace foedus::engine

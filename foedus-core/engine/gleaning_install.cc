@@ -23,7 +23,7 @@ std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
   if (drop == Drop::kNone) return 0;
   const std::uint32_t percent = engine_->options().glean.volatile_percent;
   if (drop == Drop::kAll || percent == 0) return kAll;
-  const std::uint64_t target = engine_->pool_bytes_max() / page::kPageBytes / 100 * percent;
+  const std::uint64_t target = engine_->pool().bytes_max() / page::kPageBytes / 100 * percent;
   const std::uint64_t waiting = pages_->retired_count();
   const std::uint64_t in_use = engine_->pool().pages_in_use();
   return in_use > target + waiting ? in_use - target - waiting : 0;
@@ -41,7 +41,7 @@ Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanRep
     report->pages_spared = 0;
     const bool spares = drop == Drop::kAsNeeded && round == 1;
     FOEDUS_CHECK(install_once(manifest, spares ? Drop::kUnused : drop, report));
-    const std::uint64_t pages_max = engine_->pool_bytes_max() / page::kPageBytes;
+    const std::uint64_t pages_max = engine_->pool().bytes_max() / page::kPageBytes;
     const bool is_short = engine_->pool().pages_in_use() > pages_max / 8 * 7;
     const bool did_some = report->pages_dropped != dropped_before || report->pages_spared != 0;
     const bool goes_on =

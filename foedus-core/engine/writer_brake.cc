@@ -34,7 +34,7 @@ double WriterBrake::log_pressure() const {
 
 double WriterBrake::memory_pressure() const {
   const double share = static_cast<double>(engine_->pool().pages_in_use() * page::kPageBytes) /
-                       static_cast<double>(engine_->pool_bytes_max());
+                       static_cast<double>(engine_->pool().bytes_max());
   return (share - kMemoryFree) / (1 - kMemoryFree);
 }
 

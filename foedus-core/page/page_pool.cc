@@ -79,7 +79,7 @@ PagePool::PagePool(std::uint32_t soc_count, unsigned slice_shift, base::MemoryBu
   }
 }
 
-PagePool::~PagePool() { budget_->give_back(own_budget_.taken()); }
+PagePool::~PagePool() { budget_->give_back(bytes_taken()); }
 
 base::AtomicWord<std::uint64_t>& PagePool::link_of(std::uint64_t number) const {
   static_assert(kExtentPages * sizeof(base::AtomicWord<std::uint64_t>) == kPageBytes);
@@ -201,6 +201,15 @@ void PagePool::discharge(std::uint64_t bytes) {
   own_budget_.give_back(bytes);
 }
 
+bool PagePool::try_give_up(std::uint64_t bytes, std::uint64_t bytes_left) {
+  const std::uint64_t bound = bytes_max();
+  if (bytes > bound || bound - bytes < bytes_left) return false;
+  if (!own_budget_.try_take(bytes)) return false;
+  // order: relaxed, read for estimates only.
+  given_up_.fetch_add_relaxed(bytes);
+  return true;
+}
+
 // ---- sessions --------------------------------------------------------------------------------
 
 std::uint32_t PagePool::take(std::uint32_t soc, VolatilePageId* ids, std::uint32_t count) {
@@ -286,7 +295,7 @@ bool PagePool::warm(std::uint32_t soc, std::uint64_t pages) {
   if (from >= target) return false;
   if (from >= committed) {
     // What is committed ahead is missing elsewhere: not from the last quarter of either budget.
-    if (own_budget_.remaining() < own_budget_.limit() / 4) return false;
+    if (own_budget_.remaining() < bytes_max() / 4) return false;
     if (budget_->remaining() < budget_->limit() / 4) return false;
     return grow(&at, committed);
   }

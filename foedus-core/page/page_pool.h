@@ -12,7 +12,7 @@
 //        words and is never handed out, so number 0 never is.
 //   P10  Memory is committed by extents of 2 MiB (less when the budget runs out), under one lock
 //        per SOC, charged to the budget before, and given back when the pool is destroyed. Nothing
-//        is unmapped before that.
+//        is unmapped before that. The pool's bound only falls, by what it has not committed.
 //   P11  Free pages are stacked in batches. The ids of a batch stand in its first page, written
 //        before the push and read after the pop that won, both by the only owner. The link to the
 //        next batch stands in the link word of that page, because the loser of a pop may read it at
@@ -105,7 +105,19 @@ class PagePool {
   std::uint64_t pages_in_use() const;
   // Pages of committed memory that take() could hand out.
   std::uint64_t pages_free() const;
-  std::uint64_t bytes_taken() const { return own_budget_.taken(); }
+  std::uint64_t bytes_taken() const {
+    // order: relaxed, a sum over two moments: what is given up is counted there first.
+    const std::uint64_t given_up = given_up_.load_relaxed();
+    return own_budget_.taken() - given_up;
+  }
+  // What bytes_taken() can grow to.
+  std::uint64_t bytes_max() const {
+    return own_budget_.limit() - given_up_.load_relaxed();  // order: relaxed, an estimate
+  }
+  // Lowers the bound for good: the bytes are the caller's, in the budget that all share. False
+  // changes nothing: they were taken, or less than `bytes_left` would be left of the bound. One
+  // thread at a time.
+  bool try_give_up(std::uint64_t bytes, std::uint64_t bytes_left);
   bool huge_pages() const { return memory_.has_huge_pages(); }
   bool numa_binding() const { return memory_.is_bound(); }
 
@@ -158,7 +170,8 @@ class PagePool {
   base::Task* growth_listener_ = nullptr;
 
   // Own synchronization.
-  base::MemoryBudget own_budget_;
+  base::MemoryBudget own_budget_;  // what was given up counts as taken
+  base::AtomicWord<std::uint64_t> given_up_;
   numa::SocMemory memory_;
   std::unique_ptr<Soc[]> socs_;  // after memory_: orphans lie in it
 };

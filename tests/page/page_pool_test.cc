@@ -106,6 +106,25 @@ TEST(PagePool, HandsOutEveryPageOfTheBudgetOnceAndThenNone) {
   EXPECT_EQ(words(test.take_all(0)), words(all));
 }
 
+// The bound falls by what was not taken yet, and no further; pages that there are stay.
+TEST(PagePool, GivesUpWhatItHasNotGrownInto) {
+  TestPool test(1, 16 * kMiB);
+  ASSERT_FALSE(test.take(0, 1).empty());
+  EXPECT_FALSE(test.pool->try_give_up(13 * kMiB, 4 * kMiB)) << "less would be left";
+  EXPECT_FALSE(test.pool->try_give_up(17 * kMiB, 0));
+  EXPECT_FALSE(test.pool->try_give_up(15 * kMiB, 0)) << "the first extent is in use";
+  EXPECT_EQ(test.pool->bytes_max(), 16 * kMiB);
+  ASSERT_TRUE(test.pool->try_give_up(8 * kMiB, 4 * kMiB));
+  EXPECT_EQ(test.pool->bytes_max(), 8 * kMiB);
+  EXPECT_EQ(test.pool->bytes_taken(), PagePool::kExtentBytes);
+  ASSERT_TRUE(test.budget.try_take(8 * kMiB)) << "it is the caller's";
+  EXPECT_EQ(1 + test.take_all(0).size(), 4 * kUsable);
+  EXPECT_EQ(test.pool->bytes_taken(), 8 * kMiB);
+  EXPECT_FALSE(test.pool->try_give_up(1, 0));
+  test.pool.reset();
+  EXPECT_EQ(test.budget.taken(), 8 * kMiB);
+}
+
 // What is left of the budget is less than an extent, no multiple of anything, or one page only,
 // of which nothing but links could be made.
 TEST(PagePool, UsesARestOfTheBudgetThatIsSmallerThanAnExtent) {

@@ -86,8 +86,8 @@ LineOwners::LineOwners(Database& database, const std::vector<engine::EngineSessi
   add(&socs_behind(pool)[0], pool.socs() * sizeof(socs_behind(pool)[0]),
       "page pool, free pages of a SOC");
   pages_begin_ = reinterpret_cast<std::uintptr_t>(pool.resolve(page::VolatilePageId(0, 0)));
-  pages_end_ =
-      pages_begin_ + pool.socs() * std::bit_ceil(engine.effective_options().options.memory_bytes);
+  const std::uint64_t bytes_max = engine::share_memory(engine.options()).value().page_bytes;
+  pages_end_ = pages_begin_ + pool.socs() * std::bit_ceil(bytes_max);
   for (const ThreadUse& thread : threads) {
     regions_.push_back({thread.stack_begin, thread.stack_end, "stack and variables of a thread"});
   }

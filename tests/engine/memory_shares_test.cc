@@ -1,0 +1,145 @@
+// E29: each part of memory_bytes gets all of its share whatever the others take. Log buffers take
+// nothing from what the fill of volatile pages is measured against, and nothing takes theirs.
+#include "foedus-core/engine/memory_shares.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using engine::MemoryShares;
+using testing::must;
+using testing::TestDatabase;
+
+constexpr std::uint64_t kMiB = 1u << 20;
+
+Options options_for(std::uint64_t memory_bytes) {
+  Options options;
+  options.dir = "/none";
+  options.memory_bytes = memory_bytes;
+  options.glean.memory_bytes = std::max(memory_bytes / 8, 16 * kMiB);
+  options.glean.cache_bytes = memory_bytes / 4;
+  return options;
+}
+
+// Goal: there is room for some sessions, and for pages, however little or much memory there is.
+// Method: by default an eighth of memory is the gleaner's, and a quarter the cache's.
+TEST(MemorySharesTest, all_parts_are_memory_bytes) {
+  const struct {
+    std::uint64_t memory_bytes;
+    std::uint32_t sessions;
+  } cases[] = {{64 * kMiB, 1},    {128 * kMiB, 2},   {256 * kMiB, 5},     {512 * kMiB, 5},
+               {1024 * kMiB, 10}, {4096 * kMiB, 40}, {16'384 * kMiB, 128}};
+  for (const auto& [memory_bytes, sessions] : cases) {
+    const Options options = options_for(memory_bytes);
+    const MemoryShares shares = must(engine::share_memory(options));
+    EXPECT_EQ(shares.sessions, sessions) << memory_bytes;
+    EXPECT_EQ(shares.page_bytes + shares.sessions * options.log_buffer_bytes +
+                  engine::kOwnRingBytes + options.glean.memory_bytes + options.glean.cache_bytes,
+              memory_bytes);
+    EXPECT_LE(shares.page_bytes_left, shares.page_bytes);
+    EXPECT_GE(shares.page_bytes, memory_bytes / 5);
+  }
+}
+
+TEST(MemorySharesTest, what_is_not_used_is_the_pages) {
+  Options options = options_for(256 * kMiB);
+  options.sessions_max = 2;
+  EXPECT_EQ(must(engine::share_memory(options)).sessions, 2u);
+  options.sessions_max = 128;
+  options.logging = Logging::kNone;
+  const MemoryShares shares = must(engine::share_memory(options));
+  EXPECT_EQ(shares.page_bytes + 5 * options.log_buffer_bytes + engine::kOwnRingBytes, 256 * kMiB);
+}
+
+TEST(MemorySharesTest, memory_for_no_session_is_refused_by_name) {
+  Options options = options_for(64 * kMiB);
+  options.log_buffer_bytes = 32 * kMiB;
+  const Result<MemoryShares> shares = engine::share_memory(options);
+  EXPECT_EQ(shares.code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(shares.status().message().find("log_buffer_bytes"), std::string::npos);
+}
+
+// Goal: gleans make room for volatile pages also where log buffers have most of memory: a writer
+// who finds none does so for a while only. Method: eight sessions, of which one writes four times
+// what there is memory for; it asks for no glean, and tries again.
+TEST(MemorySharesTest, an_explicit_session_writes_more_than_there_is_memory_for) {
+  Options options;
+  options.memory_bytes = 256 * kMiB;
+  options.glean.interval_us = 500'000;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  std::vector<Session> sessions;
+  for (int i = 0; i < 8; ++i) sessions.push_back(must(db->new_session()));
+  const std::string row(1'000, 'r');
+  constexpr int kTriesMax = 6'000;
+  int tries = 0;
+  for (std::uint32_t i = 0; i < 100'000;) {
+    Txn txn = must(sessions[0].begin());
+    const Status put = txn.put(tree, key(i), row);
+    if (put.is_ok()) {
+      must(txn.commit().status());
+      tries = 0;
+      ++i;
+      continue;
+    }
+    ASSERT_EQ(put.code(), ErrorCode::kOutOfMemory) << put.message();
+    txn.rollback();
+    ASSERT_LT(++tries, kTriesMax) << "row " << i << ": " << put.message();
+    base::system_sleep_us(10'000);
+  }
+}
+
+// Goal: a thread that comes late gets its session. Method: volatile pages and the cache grow as far
+// as they can, then the other sessions that memory is set aside for are made, and one more.
+TEST(MemorySharesTest, sessions_have_their_memory_however_much_pages_have_taken) {
+  Options options;
+  options.memory_bytes = 256 * kMiB;
+  options.glean.volatile_percent = 90;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  constexpr std::uint32_t kRows = 140'000;
+  const std::string row(1'000, 'r');
+  for (std::uint32_t i = 0; i < kRows; i += 20) {
+    must(db->transact([&](Txn& txn) -> Status {
+      for (std::uint32_t j = i; j < i + 20; ++j) FOEDUS_CHECK(txn.put(tree, key(j), row));
+      return {};
+    }));
+  }
+  must(db->glean());
+  for (std::uint32_t i = 0; i < kRows; i += 1'000) {
+    must(db->snapshot([&](Txn& txn) -> Status {
+      std::uint32_t rows_read = 0;
+      auto rows = txn.scan(tree, key(i), key(i + 1'000));
+      for ([[maybe_unused]] const auto& row_read : rows) ++rows_read;
+      EXPECT_EQ(rows_read, 1'000u);
+      return {};
+    }));
+  }
+  std::thread([&] {
+    must(db->transact([&](Txn& txn) { return txn.put(tree, key(1u), row); }));
+  }).join();
+  const std::uint32_t sure =
+      must(engine::share_memory(db->effective_options().options)).sessions;
+  EXPECT_EQ(sure, 5u);
+  std::vector<Session> sessions;
+  for (std::uint32_t i = 1; i < sure; ++i) sessions.push_back(must(db->new_session()));
+  const Result<Session> more = db->new_session();
+  ASSERT_EQ(more.code(), ErrorCode::kOutOfMemory);
+  for (const char* const name : {"memory_bytes", "log_buffer_bytes"}) {
+    EXPECT_NE(more.status().message().find(name), std::string::npos) << more.status().message();
+  }
+  sessions.pop_back();
+  must(db->new_session());
+}
+
+}  // namespace
+}  // namespace foedus
