@@ -91,7 +91,9 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   GleanOrder tail = order_of_found(log, previous);
   // Else those who open the database again and again would have nothing but copies of one snapshot.
   if (previous != nullptr && !found->has_news) return {};
-  if (found->storages.empty()) return {};
+  // Of nothing there is a snapshot where one stands for storages that were all dropped: it alone
+  // lets go of their files.
+  if (previous == nullptr && found->storages.empty()) return {};
   GleanOrder order = engine_->gleaning()->base_order(kReducersMin);
   order.memory = nullptr;  // the gleans to come have other sizes
   order.reads_ahead = true;

@@ -3,6 +3,7 @@
 // their transactions, DDL in its place between them; and logs that no engine writes.
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <string_view>
 #include <thread>
 
@@ -87,6 +88,33 @@ TEST(RecoveryTest, an_id_is_used_once_also_after_its_storage_was_dropped) {
   EXPECT_EQ(must(db->transact([&](Txn& txn) { return txn.get_as<unsigned>(again, key(1u)); })),
             5u);
   EXPECT_EQ(must(db->open_masstree("newest")).id(), 4u);
+}
+
+std::size_t snapshot_files(const std::string& dir) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    if (entry.path().filename().string().starts_with("snapshot-")) ++count;
+  }
+  return count;
+}
+
+// Goal: what was dropped takes no room on the device for good. Method: the only storage has a
+// snapshot; it is dropped, and no glean follows before the database is closed.
+TEST(RecoveryTest, files_of_the_last_storage_go_at_the_next_open) {
+  Options options = testing::small_options("");
+  options.snapshots_kept = 1;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  must(db->transact([&](Txn& txn) { return txn.put(tree, key(1u), 5u); }));
+  must(db->glean());
+  must(db->drop_storage("tree"));
+  ASSERT_NE(snapshot_files(db.options().dir), 0u);
+  db.reopen();
+  EXPECT_EQ(snapshot_files(db.options().dir), 0u);
+  EXPECT_TRUE(db->storages().empty());
+  EXPECT_EQ(must(db->open_masstree("new")).id(), 2u);
+  db.reopen();
+  EXPECT_EQ(must(db->open_masstree("new")).id(), 2u);
 }
 
 // Goal: the order of transactions is that of their TIDs and not that of loggers or segments.
