@@ -103,7 +103,11 @@ struct Options {
   // the log.
   std::uint64_t log_segment_bytes = 32u << 20;
 
-  // Sessions that may exist at the same time. 1 .. kMaxSessions.
+  // Sessions that may exist at the same time. 1 .. kMaxSessions. Memory is set aside for those
+  // whose log buffers take a quarter of what the gleaner and the cache leave of memory_bytes; for
+  // five at least if these take no more than half of it, but for one in any case. One more is made
+  // while volatile pages have not taken the memory for its log buffer, else it fails with
+  // kOutOfMemory.
   std::uint32_t sessions_max = 128;
 
   // How often the clock starts a new epoch while there are commits, in microseconds; a synchronous
