@@ -29,7 +29,8 @@ constexpr std::uint64_t kLookUs = 500;
 Status Gleaning::restore_lost() {
   const std::optional<snapshot::Manifest> known = manifest();
   if (!known.has_value()) return {};
-  if (!snapshot::is_lost(snapshot::read_newest_manifest(engine_->device()), *known)) return {};
+  const Result<snapshot::Manifest> newest = snapshot::read_newest_manifest(engine_->device());
+  if (!snapshot::is_lost(newest, *known)) return newest.status();
   report_trouble(LogLevel::kWarning,
                  Status::error(ErrorCode::kCorruption,
                                snapshot::manifest_name(known->number) +
