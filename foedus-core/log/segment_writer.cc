@@ -100,7 +100,6 @@ Status SegmentWriter::make_room(std::uint64_t frame_bytes) {
     FOEDUS_TRY(const std::uint64_t grown, grow(end_bytes));
     if (is_size_lost_) FOEDUS_CHECK(write_size(grown));
     FOEDUS_CHECK(sync_file());  // L27
-    is_size_lost_ = false;
     grown_bytes_ = grown;
   }
   FOEDUS_CHECK(append_growth(grown_bytes_));
@@ -110,7 +109,7 @@ Status SegmentWriter::make_room(std::uint64_t frame_bytes) {
 
 // If there is no room, whoever needs it will say so.
 void SegmentWriter::grow_ahead() {
-  if (grown_bytes_ >= segment_bytes_) return;
+  if (is_size_lost_ || grown_bytes_ >= segment_bytes_) return;
   if (position_ + piece_bytes() / 2 <= grown_bytes_) return;
   const std::uint64_t wanted = grown_bytes_ + piece_bytes();
   if (file_->preallocate(wanted).is_ok()) grown_bytes_ = wanted;
@@ -132,7 +131,8 @@ Status SegmentWriter::clear_remnants() {
 }
 
 // A size that a failed sync has lost counts only if something was written since (V2): zeroes, to
-// the file's last block, where no frame is.
+// the file's last block, where no frame is. The file may be longer than anything that is said: so
+// it is with each growth to come.
 Status SegmentWriter::write_size(std::uint64_t file_bytes) {
   std::memset(leading_->bytes, 0, kBlockBytes);
   const device::ConstBytes part{leading_->bytes, kBlockBytes};

@@ -144,7 +144,7 @@ class SegmentWriter {
   std::uint32_t synced_crc_ = 0;
   bool is_poisoned_ = false;
   bool lacks_space_ = false;   // is why
-  bool is_size_lost_ = false;  // beyond synced_file_bytes_: the file's size is to be written again
+  bool is_size_lost_ = false;  // once, by a failed sync: each growth needs a write of its own
   std::uint64_t remnants_end_ = 0;  // of frames that did not fit, from position_ on; 0: none
   FrameEpochs epochs_;
   FrameEpochs synced_epochs_;

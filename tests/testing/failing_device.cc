@@ -174,10 +174,12 @@ void FailingDevice::Content::sync() {
     for (Write& old : given_up) old.take_over(write);
   }
   unsynced.clear();
-  synced.resize(visible.size());
+  if (visible.size() != size_given_up) synced.resize(visible.size());
+  if (visible.size() == synced.size()) size_given_up = kNoSize;
   std::erase_if(given_up, [this](const Write& old) {
     const std::uint64_t end = old.offset + old.bytes->size();
-    if (end > synced.size()) return true;  // it was cut since
+    if (end > visible.size()) return true;  // it was cut since
+    if (end > synced.size()) return false;
     std::vector<char> now(old.bytes->size());
     synced.read(old.offset, now.data(), now.size());
     return now == *old.bytes;
@@ -185,6 +187,7 @@ void FailingDevice::Content::sync() {
 }
 
 void FailingDevice::Content::give_up() {
+  if (visible.size() != synced.size()) size_given_up = visible.size();
   for (const Write& write : unsynced) {
     const std::uint64_t end = write.offset + write.bytes->size();
     for (std::uint64_t at = write.offset; at < end;) {

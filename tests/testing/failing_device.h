@@ -6,8 +6,9 @@
 // list of writes in between. A failed sync gives that list up: a later successful sync does not
 // bring the bytes to the device, each sector of them is there after a power failure or is not, and
 // reads see them as before, as with kernels that call such pages clean. With reread_after_failed_
-// sync() it is decided at once, and reads see what there is, as if the pages had been dropped.
-// Names have a second, synced table.
+// sync() it is decided at once, and reads see what there is, as if the pages had been dropped. A
+// size that was given up is the file's again once something is written to its end, or once it is
+// another one. Names have a second, synced table.
 
 #include <cstdint>
 #include <functional>
@@ -134,6 +135,10 @@ class FailingDevice : public device::Device {
     std::vector<Write> unsynced;
     // Each of one sector, of failed syncs, with the bytes that were synced since.
     std::vector<Write> given_up;
+    // The same of the file's size: a sync makes it durable once it is another one, or once
+    // something that is written since lies at its end.
+    static constexpr std::uint64_t kNoSize = ~std::uint64_t{0};
+    std::uint64_t size_given_up = kNoSize;
     void write_unsynced(std::uint64_t offset, const char* bytes, std::size_t count);
     void sync();
     void give_up();

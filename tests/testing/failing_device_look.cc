@@ -100,6 +100,7 @@ void FailingDevice::set_size(const std::string& name, std::uint64_t bytes) {
   names_.at(name)->synced.resize(bytes);
   names_.at(name)->unsynced.clear();
   names_.at(name)->given_up.clear();
+  names_.at(name)->size_given_up = Content::kNoSize;
 }
 
 void FailingDevice::drop_file(const std::string& name) {
