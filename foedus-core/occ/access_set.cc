@@ -114,4 +114,21 @@ void PageSet::repoint(PageEntry* entry, page::PageHeader* page, page::PageVersio
   index_.set(page, number);
 }
 
+void HeldLocks::add(page::RecordHeader* record, LockWaiter* waiter) {
+  reserve(1);
+  index_.set(record, static_cast<std::uint32_t>(entries_.size()));
+  entries_.push_back({record, waiter});
+  highest_ = std::max(highest_, address_of(record));
+}
+
+LockWaiter* HeldLocks::move(const page::RecordHeader* from, page::RecordHeader* to,
+                            LockWaiter* waiter) {
+  const std::uint32_t i = find(from);
+  FOEDUS_INVARIANT(i != WriteEntry::kNone, from, to);
+  index_.set(to, i);
+  highest_ = std::max(highest_, address_of(to));
+  entries_[i].record = to;
+  return std::exchange(entries_[i].waiter, waiter);
+}
+
 }  // namespace foedus::occ

@@ -219,6 +219,48 @@ struct HeldLock {
   LockWaiter* waiter;
 };
 
+// All of them. O(1), however many.
+class HeldLocks {
+ public:
+  bool is_empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+  const base::LineVector<HeldLock>& entries() const { return entries_; }
+  bool contains(const page::RecordHeader* record) const {
+    return !entries_.empty() && find(record) != WriteEntry::kNone;
+  }
+  // Whether all lie at lower addresses: then `record` may be waited for (O1). May be false though
+  // they do, once the highest one has moved.
+  bool are_below(const page::RecordHeader* record) const { return highest_ < address_of(record); }
+  void add(page::RecordHeader* record, LockWaiter* waiter);
+  // So many more take no memory.
+  void reserve(std::size_t count) {
+    base::reserve_more(&entries_, count);
+    index_.reserve(count);
+  }
+  // In place of `from`, `to` is held by `waiter`: returns who holds `from`.
+  // REQUIRES: contains(from).
+  LockWaiter* move(const page::RecordHeader* from, page::RecordHeader* to, LockWaiter* waiter);
+  void clear() {
+    entries_.clear();
+    index_.clear();
+    highest_ = 0;
+  }
+
+ private:
+  static std::uintptr_t address_of(const page::RecordHeader* record) {
+    return reinterpret_cast<std::uintptr_t>(record);
+  }
+  // An address from which a lock has moved away stays in the index.
+  std::uint32_t find(const page::RecordHeader* record) const {
+    const std::uint32_t i = index_.find(record);
+    return i == WriteEntry::kNone || entries_[i].record != record ? WriteEntry::kNone : i;
+  }
+
+  base::LineVector<HeldLock> entries_;
+  AddressIndex index_;  // record -> entries_
+  std::uintptr_t highest_ = 0;
+};
+
 // LockWaiters that stay where they are (O2); their room is kept.
 class WaiterPool {
  public:

@@ -52,7 +52,7 @@ TxnContext::TxnContext(const Resources& resources)
 
 void TxnContext::begin(const TxnOptions& options) {
   FOEDUS_INVARIANT(!open_);
-  FOEDUS_INVARIANT(write_set_.is_empty() && held_.empty(), write_set_.size(), held_.size());
+  FOEDUS_INVARIANT(write_set_.is_empty() && held_.is_empty(), write_set_.size(), held_.size());
   open_ = true;
   doomed_ = ConflictReason::kNone;
   is_out_of_memory_ = false;
@@ -74,8 +74,9 @@ void TxnContext::begin(const TxnOptions& options) {
 // Waits for each, by ascending address (O1). A record that has moved meanwhile is held in vain.
 void TxnContext::hold_again() {
   for (page::RecordHeader* const record : to_hold_) {
-    held_.push_back({record, waiters_.take()});
-    lock(&record->lock, held_.back().waiter);
+    LockWaiter* const waiter = waiters_.take();
+    held_.add(record, waiter);
+    lock(&record->lock, waiter);
   }
   to_hold_.clear();
 }
@@ -115,7 +116,7 @@ void TxnContext::mark_use(const page::RecordHeader* record) {
 }
 
 void TxnContext::release_held() {
-  for (const HeldLock& held : held_) {
+  for (const HeldLock& held : held_.entries()) {
     hold_in_retry(held.record);
     unlock(&held.record->lock, held.waiter);
   }
@@ -124,7 +125,7 @@ void TxnContext::release_held() {
 
 void TxnContext::forget_sets() {
   FOEDUS_INVARIANT(open_);
-  FOEDUS_INVARIANT(held_.empty(), held_.size());
+  FOEDUS_INVARIANT(held_.is_empty(), held_.size());
   reads_.clear();
   pointers_.clear();
   write_set_.clear();
@@ -154,7 +155,7 @@ void TxnContext::reserve_moves(std::size_t records) {
   const std::size_t held = std::min(records, held_.size());
   write_set_.reserve_moves(std::min(records, write_set_.size()));
   waiters_.reserve(held);
-  base::reserve_more(&held_, held);
+  held_.reserve(held);
   if (!page_set_.is_empty()) page_set_.reserve(kPageMovesMax);
 }
 
@@ -322,25 +323,18 @@ Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
   return {};
 }
 
-bool TxnContext::holds(const page::RecordHeader* record) const {
-  return std::any_of(held_.begin(), held_.end(),
-                     [record](const HeldLock& held) { return held.record == record; });
-}
-
 Status TxnContext::hold(StorageControl* storage, page::RecordHeader* record, std::string_view key) {
   FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15
   if (isolation_ != Isolation::kSerializable || holds(record)) return {};
-  const bool ascending = std::all_of(
-      held_.begin(), held_.end(), [record](const HeldLock& held) { return held.record < record; });
   LockWaiter* const waiter = waiters_.take();
-  base::reserve_more(&held_, 1);
-  if (ascending) {
+  held_.reserve(1);
+  if (held_.are_below(record)) {
     lock(&record->lock, waiter);
   } else if (!try_lock_for(&record->lock, waiter, kHoldSpins)) {
     hold_in_retry(record);  // the retry takes it in its turn
     return conflict(ConflictReason::kRecordLocked, storage, key);
   }
-  held_.push_back({record, waiter});
+  held_.add(record, waiter);
   return {};
 }
 

@@ -202,7 +202,7 @@ class TxnContext {
   // Takes the record's lock until the transaction ends (get_for_update). kConflict: it could only
   // be waited for in a circle.
   Status hold(StorageControl* storage, page::RecordHeader* record, std::string_view key);
-  bool holds(const page::RecordHeader* record) const;
+  bool holds(const page::RecordHeader* record) const { return held_.contains(record); }
   // Releases what hold() took: the last step of a transaction.
   void release_held();
 
@@ -269,7 +269,7 @@ class TxnContext {
     reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(reads), reads_.end());
     pointers_.erase(pointers_.begin() + static_cast<std::ptrdiff_t>(pointers), pointers_.end());
   }
-  base::LineVector<HeldLock>& held() { return held_; }
+  HeldLocks& held() { return held_; }
   WaiterPool& waiters() { return waiters_; }
 
   // ---- counters, for statistics; read by others while the session runs -----------------------
@@ -330,7 +330,7 @@ class TxnContext {
   base::LineVector<PointerEntry> pointers_;
   WriteSet write_set_;
   PageSet page_set_;
-  base::LineVector<HeldLock> held_;
+  HeldLocks held_;
   // By the retry. Not empty between two transactions: the pin is lent, or they are none any more.
   base::LineVector<page::RecordHeader*> to_hold_;
   WaiterPool waiters_;

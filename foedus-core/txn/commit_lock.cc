@@ -40,10 +40,7 @@ Status resolve_moved(occ::TxnContext* txn) {
 
 bool try_lock_one(occ::TxnContext* txn, occ::WriteEntry* entry) {
   entry->waiter = txn->waiters().take();
-  const bool in_order =
-      std::all_of(txn->held().begin(), txn->held().end(),
-                  [entry](const occ::HeldLock& held) { return held.record < entry->record; });
-  if (in_order) {
+  if (txn->held().are_below(entry->record)) {
     occ::lock(&entry->record->lock, entry->waiter);
     return true;
   }
@@ -58,7 +55,7 @@ Status lock_sorted(occ::TxnContext* txn) {
   for (const auto& [record, entry] : txn->write_set().sorted()) {
     if (record == last) continue;
     last = record;
-    if (!txn->held().empty() && txn->holds(record)) continue;
+    if (txn->holds(record)) continue;
     if (!try_lock_one(txn, entry)) {
       unlock_write_set(txn);
       return txn->conflict(ConflictReason::kRecordLocked, entry->storage, entry->log->key());

@@ -160,5 +160,29 @@ TEST(TxnCallsTest, a_payload_that_grows_while_it_is_read_is_whole) {
   }
 }
 
+// Goal: who locks all that it reads may read much. Method: records of an array, both ways, some of
+// them twice; another session finds them free behind it.
+TEST(TxnCallsTest, a_transaction_may_hold_very_many_locks) {
+  constexpr std::uint64_t kRecords = 60'000;
+  TestDatabase db;
+  const Array array = must(db->open_array("array", kRecords, 8));
+  Session session = must(db->new_session());
+  Session other = must(db->new_session());
+  for (const bool ascends : {true, false}) {
+    Txn txn = must(session.begin());
+    std::uint64_t value;
+    for (std::uint64_t i = 0; i < kRecords + 10; ++i) {
+      const std::uint64_t index = i % kRecords;
+      must(txn.get_for_update(array, ascends ? index : kRecords - 1 - index,
+                              std::as_writable_bytes(std::span(&value, 1))));
+    }
+    must(txn.put(array, kRecords / 2, std::uint64_t{7}));
+    must(txn.commit());
+    Txn next = must(other.begin());
+    must(next.put(array, 5, std::uint64_t{ascends}));
+    must(next.commit());
+  }
+}
+
 }  // namespace
 }  // namespace foedus

@@ -13,11 +13,14 @@
 namespace foedus::occ {
 namespace {
 
+std::uint64_t given_seed() {
+  const char* const given = std::getenv("FOEDUS_TEST_SEED");
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : base::system_seed();
+}
+
 // Goal: the index agrees with a map through growth, replacement and clearing.
 TEST(AddressIndexTest, AgreesWithAMap) {
-  const char* const given = std::getenv("FOEDUS_TEST_SEED");
-  const std::uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : base::system_seed();
+  const std::uint64_t seed = given_seed();
   SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
   base::Random random(seed);
   AddressIndex index;
@@ -157,6 +160,46 @@ TEST(PageSetTest, OwnChangesAreFollowedOnlyFromWhatWasTrue) {
   EXPECT_EQ(set.find(twin.get())->page, twin.get());
   set.clear();
   EXPECT_EQ(set.find(twin.get()), nullptr);
+}
+
+// Goal: what is held is known by its place, through moves, and may be waited for in no circle.
+TEST(HeldLocksTest, AgreesWithAMap) {
+  const std::uint64_t seed = given_seed();
+  SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
+  base::Random random(seed);
+  std::vector<page::RecordHeader> records(10'000);
+  std::vector<LockWaiter> waiters(records.size());
+  HeldLocks held;
+  for (int round = 0; round < 30; ++round) {
+    std::map<page::RecordHeader*, LockWaiter*> model;
+    page::RecordHeader* highest = nullptr;  // that was ever held
+    const std::uint64_t range = round % 3 == 0 ? records.size() : 30;
+    for (std::uint64_t i = 0; i < range; ++i) {
+      page::RecordHeader* const record = &records[random.below(range)];
+      LockWaiter* const waiter = &waiters[i];
+      ASSERT_EQ(held.contains(record), model.contains(record));
+      if (model.contains(record)) continue;
+      if (!model.empty() && random.below(4) == 0) {
+        const auto from = model.size() > 1 ? std::next(model.begin()) : model.begin();
+        ASSERT_EQ(held.move(from->first, record, waiter), from->second);
+        model.erase(from);
+      } else {
+        held.add(record, waiter);
+      }
+      model[record] = waiter;
+      highest = std::max(highest, record);
+      page::RecordHeader* const other = &records[random.below(range)];
+      ASSERT_EQ(held.are_below(other), highest < other);
+    }
+    std::map<page::RecordHeader*, LockWaiter*> found;
+    for (const HeldLock& lock : held.entries()) found[lock.record] = lock.waiter;
+    ASSERT_EQ(found, model);
+    ASSERT_EQ(held.size(), model.size());
+    held.clear();
+    EXPECT_TRUE(held.is_empty());
+    EXPECT_FALSE(held.contains(&records[0]));
+    EXPECT_TRUE(held.are_below(&records[0]));
+  }
 }
 
 TEST(WaiterPoolTest, WaitersStayWhereTheyAre) {

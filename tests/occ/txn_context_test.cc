@@ -28,7 +28,7 @@ class TxnContextTest : public ::testing::Test {
   }
   std::vector<const page::RecordHeader*> held() {
     std::vector<const page::RecordHeader*> records;
-    for (const HeldLock& held : ctx().held()) records.push_back(held.record);
+    for (const HeldLock& held : ctx().held().entries()) records.push_back(held.record);
     return records;
   }
 

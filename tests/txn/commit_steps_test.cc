@@ -244,7 +244,7 @@ TEST_F(CommitStepsTest, a_conflict_at_commit_keeps_what_was_held_for_the_retry) 
   EXPECT_FALSE(is_locked("held"));
   rig_.session(0).begin({.is_retry = true});
   ASSERT_EQ(ctx(0).held().size(), 1u);
-  EXPECT_EQ(ctx(0).held()[0].record, record_of("held"));
+  EXPECT_EQ(ctx(0).held().entries()[0].record, record_of("held"));
   rig_.session(0).rollback();
 }
 

@@ -297,7 +297,7 @@ void follow_record(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordH
   occ::LockWaiter* const waiter = ctx.waiters().take();
   const bool locked = occ::try_lock(&to->lock, waiter);
   FOEDUS_INVARIANT(locked, from, to);
-  ctx.held().push_back({to, waiter});
+  ctx.held().add(to, waiter);
 }
 
 BinBirth birth_now(occ::TxnContext& ctx, const HashBinPage* bin, const HashBinPage* buddy) {

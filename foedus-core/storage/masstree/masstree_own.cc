@@ -71,16 +71,11 @@ bool follow_entry(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
 occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
                           std::uint32_t place) {
   if (ctx.write_set().contains(from)) ctx.write_set().move(from, to, place);
-  for (occ::HeldLock& held : ctx.held()) {
-    if (held.record != from) continue;
-    occ::LockWaiter* const old_waiter = held.waiter;
-    held.record = to;
-    held.waiter = ctx.waiters().take();  // of those reserved
-    const bool locked = occ::try_lock(&to->lock, held.waiter);
-    FOEDUS_INVARIANT(locked, from, to);
-    return old_waiter;
-  }
-  return nullptr;
+  if (!ctx.holds(from)) return nullptr;
+  occ::LockWaiter* const waiter = ctx.waiters().take();  // of those reserved
+  const bool locked = occ::try_lock(&to->lock, waiter);
+  FOEDUS_INVARIANT(locked, from, to);
+  return ctx.held().move(from, to, waiter);
 }
 
 bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page) {

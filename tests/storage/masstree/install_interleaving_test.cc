@@ -170,7 +170,7 @@ TEST_F(MasstreeInstallTest, AWriteToAPageThatIsGoneFailsWithoutMemory) {
   while (page::PageHeader* const page = pages.allocate()) taken.push_back(page);
   const Status status = commit(1);
   EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
-  EXPECT_TRUE(all_.session(1).ctx().held().empty());
+  EXPECT_TRUE(all_.session(1).ctx().held().is_empty());
   for (page::PageHeader* const page : taken) pages.release(page);
   check();
   put(key_of(100), "changed", 1);

@@ -55,9 +55,9 @@ struct PageEntry {
   StorageControl* storage;
 };
 
-struct HeldLock {
-  page::RecordHeader* record;
-  LockWaiter* waiter;
+// Nothing is held before its commit.
+struct HeldLocks {
+  bool are_below(const page::RecordHeader*) const { return true; }
 };
 
 class WriteSet {
@@ -140,6 +140,7 @@ class TxnContext {
     return ErrorCode::kConflict;
   }
   bool holds(const page::RecordHeader*) const { return false; }
+  HeldLocks held() const { return {}; }
   void release_held() {}
   void end() {}
   void end_for_retry() {}
@@ -148,7 +149,6 @@ class TxnContext {
   PageSet& page_set() { return page_set_; }
   std::vector<ReadEntry>& reads() { return reads_; }
   std::vector<PointerEntry>& pointers() { return pointers_; }
-  std::vector<HeldLock>& held() { return held_; }
   WaiterPool& waiters() { return waiters_; }
   Counters& counters() { return counters_; }
   page::Tid last_tid() const { return last_tid_; }
@@ -163,7 +163,6 @@ class TxnContext {
   PageSet page_set_;
   std::vector<ReadEntry> reads_;
   std::vector<PointerEntry> pointers_;
-  std::vector<HeldLock> held_;
   WaiterPool waiters_;
   Counters counters_{};
   page::Tid last_tid_;
