@@ -1,5 +1,5 @@
 // The epoch clock: epoch/epoch_clock.{h,cc} themselves, against a session that commits (E2), and
-// against one that reads a page which another unlinks and wants to use again (E3, E20).
+// against one that reads a page which another unlinks and wants to use again (E3, E20, E26).
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "tests/models/runtime.h"
 
@@ -9,9 +9,22 @@ using namespace foedus;
 
 constexpr Epoch kFirst(10);
 
+// Time in which kLentUsMax passes between two looks, or does not.
+struct Runtime : model::Runtime<> {
+  std::uint64_t now_us() override {
+    if (passes && rl::rand(2) != 0) now_us_ += 2 * kLentUsMax;
+    return now_us_;
+  }
+  bool passes = false;
+
+ private:
+  static constexpr std::uint64_t kLentUsMax = 100'000;
+  std::uint64_t now_us_ = 0;
+};
+
 template <typename Scenario, rl::thread_id_t kThreads>
 struct Clock : model::Suite<Scenario, kThreads> {
-  model::Runtime<> runtime;
+  Runtime runtime;
   epoch::EpochClock clock{&runtime, kFirst, 1, 0};
 };
 
@@ -55,9 +68,9 @@ struct Publishing : Clock<Publishing<kThreads, kCommits>, kThreads> {
   }
 };
 
-// What a session reads under: a pin; two, one after the other; and the same of the cache, where the
-// second renews the first.
-enum class Pin { kPage, kPageTwice, kCache, kCacheRenewed };
+// What a session reads under: a pin; two, one after the other; one that it lends in between; and
+// the same of the cache, where the second renews the first.
+enum class Pin { kPage, kPageTwice, kPageLent, kCache, kCacheRenewed };
 
 // Thread 0 reads the page while it is linked. The last one unlinks it as SessionPages::retire() and
 // PageCache::leave_locked() do, and writes to it when it may be used again.
@@ -79,14 +92,26 @@ struct Reclaiming : Clock<Reclaiming<kPin, kThreads>, kThreads> {
       this->clock.unpin_cache(0);
       return;
     }
+    if (kPin == Pin::kPageLent) return read_twice_lending();
     for (int i = 0; i < (kPin == Pin::kPageTwice ? 2 : 1); ++i) {
       this->clock.pin(0);
       look();
       this->clock.unpin(0);
     }
   }
+  // E26. The second time by the address that it found the first time, if it still has its pin.
+  void read_twice_lending() {
+    this->clock.pin(0);
+    const bool has_found = link.load_relaxed() != 0;
+    if (has_found) look_at_page();
+    this->clock.lend_pin(0);
+    if (!this->clock.take_pin_back(0)) return;
+    if (has_found) look_at_page();
+    this->clock.unpin(0);
+  }
+  void look_at_page() { model::require(page.get() == 1, "the page is as it was"); }
   void look() {
-    if (link.load_relaxed() != 0) model::require(page.get() == 1, "the page is as it was");
+    if (link.load_relaxed() != 0) look_at_page();
   }
   void retire_and_use() {
     link.store_relaxed(0);
@@ -103,6 +128,7 @@ struct Reclaiming : Clock<Reclaiming<kPin, kThreads>, kThreads> {
         kIsOfCache ? this->clock.cache_reclaimable() : this->clock.reclaimable();
     if (reclaimable >= stamp) page.set(2);
   }
+  void before() { this->runtime.passes = kPin == Pin::kPageLent; }
   void thread(unsigned index) {
     if (index == 0) return read();
     if (index == kThreads - 1) return retire_and_use();
@@ -121,6 +147,8 @@ int main(int argc, char** argv) {
        model::scenario<Reclaiming<Pin::kPage, 2>>("pages", 3),
        model::scenario<Reclaiming<Pin::kPage, 3>>("pages, clock apart", 2),
        model::scenario<Reclaiming<Pin::kPageTwice, 2>>("pages, two pins", 3),
+       model::scenario<Reclaiming<Pin::kPageLent, 2>>("pages, a pin that is lent", 2),
+       model::scenario<Reclaiming<Pin::kPageLent, 3>>("pages, lent, clock apart", 1),
        model::scenario<Reclaiming<Pin::kCache, 2>>("cached pages", 3),
        model::scenario<Reclaiming<Pin::kCacheRenewed, 2>>("cached pages, renewed pin", 3),
        model::scenario<Reclaiming<Pin::kCache, 3>>("cached pages, clock apart", 2),
@@ -131,6 +159,10 @@ int main(int argc, char** argv) {
        {"epoch_clock.cc step store_seq_cst", rl::mo_release,
         "the fence behind it is what E2 needs"},
        {"epoch_clock.cc step store_seq_cst", rl::mo_relaxed, "as above"},
+       {"epoch_clock.h take_pin_back compare_exchange_acq_rel", rl::mo_relaxed,
+        "it decides between session and clock, and hands nothing over; there is one kind"},
+       {"epoch_clock.cc look_at_pin compare_exchange_acq_rel", rl::mo_relaxed,
+        "as above; the load before it acquires"},
        {"epoch_clock.h current load_acquire", rl::mo_relaxed,
         "E1 to E3 need none; it is for who concludes from the epoch what was stored before it"}}};
   return protocol.check(argc, argv);
