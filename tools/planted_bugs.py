@@ -4,8 +4,9 @@
 The rules stand beside this file: durability.lines for what is on the way to the device,
 planted.lines for the rest. The tree is copied, the tests that the rules name are built and run
 once as they are, and then once for each rule with its lines replaced. At least one test of the
-rule has to fail (a crash or, twice, a time-out is a failure). Prints what became of each rule and
-exits with 1 if a line was not missed, or if its replacement did not compile.
+rule has to fail (a crash, more work than usual or, twice, a time-out is a failure). Prints what
+became of each rule and exits with 1 if a line was not missed, or if its replacement did not
+compile.
 
   planted_bugs.py [--rule PATTERN]...   all rules, or those whose name or file matches
   planted_bugs.py --times 10            a test counts only if it fails that often, one run after
@@ -18,7 +19,9 @@ import argparse
 import fnmatch
 import os
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,8 +30,10 @@ import time
 CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
              "-DFOEDUS_WERROR=OFF")
 RULE_FILES = ("durability.lines", "planted.lines")
-# A test may take this much longer than it did before anything was taken away.
+# A test may take this much longer than it did before anything was taken away, and so much more of a
+# processor, whatever else the machine has to do.
 SLACK_FACTOR, SLACK_S = 5, 20
+CPU_FACTOR, CPU_SLACK_S = 3, 4
 
 
 class RuleError(Exception):
@@ -182,7 +187,7 @@ class Copy:
 
     def __init__(self, root, folder, jobs):
         self.source, self.build = os.path.join(folder, "source"), os.path.join(folder, "build")
-        self.jobs, self.usual_s, self.binaries = jobs, {}, {}
+        self.jobs, self.usual_s, self.usual_cpu_s = jobs, {}, {}
         files = tree_files(root)
         self._remove_others(set(files))
         for path in files:
@@ -237,17 +242,33 @@ class Copy:
         if case:
             command.append(f"--gtest_filter={case}")
         limit_s = self.usual_s.get(test, 600) * SLACK_FACTOR + SLACK_S
-        begin = time.monotonic()
+        cpu_limit_s = int(self.usual_cpu_s.get(test, 600) * CPU_FACTOR + CPU_SLACK_S)
+        begin, cpu_begin = time.monotonic(), cpu_of_children()
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
-                                  timeout=limit_s, check=False)
+                                  timeout=limit_s, check=False,
+                                  preexec_fn=lambda: limit_cpu(cpu_limit_s))
         except subprocess.TimeoutExpired:
             return "time-out"
         self.usual_s.setdefault(test, time.monotonic() - begin)
+        self.usual_cpu_s.setdefault(test, cpu_of_children() - cpu_begin)
         if done.returncode == 0:
             return ""
+        if done.returncode == -signal.SIGXCPU:
+            return "too much work"
         cases = re.findall(rb"^\[  FAILED  \] (\w+\.\w+)", done.stdout, re.MULTILINE)
         return cases[0].decode() if cases else f"status {done.returncode}"
+
+
+def cpu_of_children():
+    """Seconds of a processor that those took who have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def limit_cpu(seconds):
+    """In a child that will be a test: SIGXCPU ends it."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 60))
 
 
 def try_rule(copy, rule, original, times):

@@ -59,6 +59,13 @@ IDLE = """rule idle
   - return result;
   + return result;
 """
+ENDLESS = """rule endless
+  file core/value.cc
+  tests log/value_test
+  - int result = 1;
+  + volatile int result = 1;
+  + while (result == 1) {}
+"""
 LUCKY = """rule lucky
   file core/value.cc
   tests log/luck_test
@@ -141,6 +148,12 @@ class PlantedBugsTest(unittest.TestCase):
         self.assertIn("survived: idle (core/value.cc)", output)
         status, output = run(NEEDED + IDLE, "--rule", "need*")
         self.assertEqual(status, 0, output)
+
+    @unittest.skipUnless(shutil.which("ninja") and shutil.which("cmake"), "no cmake or no ninja")
+    def test_who_never_ends_has_failed(self):
+        status, output = run(ENDLESS)
+        self.assertEqual(status, 0, output)
+        self.assertIn("endless: killed by log/value_test, too much work", output)
 
     @unittest.skipUnless(shutil.which("ninja") and shutil.which("cmake"), "no cmake or no ninja")
     def test_a_failure_counts_if_it_comes_each_time(self):
