@@ -2,6 +2,7 @@
 // What the tests of the log share: a log on a FailingDevice under a ManualRuntime, sessions that
 // commit records which carry their own checksum, and the history to compare recovery with.
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -19,6 +20,13 @@
 #include "foedus-core/log/log_record.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/manual_runtime.h"
+
+#define ASSERT_OK(expression)                                                  \
+  do {                                                                         \
+    const ::foedus::Status asserted_status =                                   \
+        ::foedus::internal::take_status(expression);                          \
+    ASSERT_TRUE(asserted_status.is_ok()) << asserted_status.message();         \
+  } while (false)
 
 namespace foedus::log::testing {
 
@@ -227,11 +235,23 @@ inline History cut_at(const History& all, Epoch cut) {
   return left;
 }
 
-#define ASSERT_OK(expression)                                                  \
-  do {                                                                         \
-    const ::foedus::Status asserted_status =                                   \
-        ::foedus::internal::take_status(expression);                          \
-    ASSERT_TRUE(asserted_status.is_ok()) << asserted_status.message();         \
-  } while (false)
+// What a run committed, and what it was told to be durable.
+struct Committed {
+  History all;
+  Epoch announced;
+};
+
+// After a crash: all up to the cut, whole, and nothing that was announced lies behind it; and a new
+// run can begin.
+inline void expect_kept(FailingDevice* device, const Committed& before) {
+  LogRun run(device);
+  ASSERT_OK(run.open());
+  const Epoch cut = run.log->durable_epoch_found();
+  ASSERT_EQ(cut_at(before.all, std::max(cut, before.announced)), cut_at(before.all, cut));
+  History found;
+  ASSERT_OK(read_all(*run.log, &found));
+  ASSERT_EQ(found, cut_at(before.all, cut));
+  ASSERT_OK(run.start());
+}
 
 }  // namespace foedus::log::testing
