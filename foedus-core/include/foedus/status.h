@@ -65,8 +65,8 @@ enum class ConflictReason : std::uint8_t {
   kPageGained = 3,     // a range or a miss: keys were added to a page that was searched
   kPageInstalled = 4,  // a snapshot page that was read has a volatile page now
   kPageDropped = 5,    // a volatile page that was read or searched was dropped
-  kLogFull = 6,        // the log cannot take more now; the device is behind
-  kPoolFull = 7,       // no free page now, but reclamation is at work
+  kLogFull = 6,        // never: a log that is behind is waited for, a full device is kOutOfSpace
+  kPoolFull = 7,       // never: no free page is kOutOfMemory, and transact() asks for a glean
   kRetryBound = 8,     // an optimistic read did not settle within its bound
 };
 inline constexpr std::size_t kConflictReasonCount = 9;
