@@ -14,7 +14,9 @@ LogRecord* LogBuffer::reserve_slowly(std::size_t bytes, Status* status) {
   const std::uint64_t in_ring = tail_ & (capacity_ - 1);
   const std::uint64_t gap = in_ring + bytes > capacity_ ? capacity_ - in_ring : 0;  // L6
   const std::uint64_t end = tail_ + gap + bytes;
-  if (end - begin > capacity_ / 2) {
+  const bool has_filler = ring_end_ > begin && ring_end_ <= tail_;
+  const std::uint64_t filler = gap + (has_filler ? filler_ : 0);
+  if (end - begin - filler > capacity_ / 2) {
     *status = Status::error(ErrorCode::kTooLarge,
                             "the transaction's log records are over half of log_buffer_bytes (" +
                                 std::to_string(capacity_) + ")");
@@ -29,6 +31,10 @@ LogRecord* LogBuffer::reserve_slowly(std::size_t bytes, Status* status) {
   if (gap != 0) LogRecord::fill(memory_ + in_ring, gap);
   LogRecord* const record =
       reinterpret_cast<LogRecord*>(memory_ + ((tail_ + gap) & (capacity_ - 1)));
+  if (in_ring + gap + bytes >= capacity_) {
+    ring_end_ = tail_ - in_ring + capacity_;
+    filler_ = gap;
+  }
   tail_ = end;
   // Up to both bounds: the ring's free room, and half of the ring for one transaction. The next
   // transaction begins at or after `begin`, so the bound stays right, if early.

@@ -17,6 +17,9 @@
 //       session's start; the place in the ring is the offset modulo capacity. (The architecture's
 //       `head` is `durable`: no one else reads a ring yet.)
 //   L6  A record lies in one piece; the room before the ring's end that is too small is filler.
+//   L28 The records of a transaction take at most half of the ring, filler aside: whether they fit
+//       does not depend on where the ring stands. They never need more than all of it: the filler
+//       is smaller than the record behind it, which is at most half, and there is one at most.
 
 #include <cstddef>
 #include <cstdint>
@@ -107,6 +110,8 @@ class LogBuffer {
   // Written by the session.
   alignas(64) std::uint64_t tail_ = 0;
   std::uint64_t limit_ = 0;  // reserve() up to here needs no look at durable_
+  std::uint64_t ring_end_ = 0;  // the last end of the ring that a record reached: its offset,
+  std::uint64_t filler_ = 0;    // and the filler before it
   base::AtomicWord<std::uint64_t> committed_;
 
   // Written by the logger.

@@ -180,6 +180,18 @@ TEST(DatabaseTest, transaction_over_half_of_the_ring_is_too_large) {
   EXPECT_FALSE(must(db->transact([&](Txn& txn) { return txn.contains(tree, key(0u)); })));
 }
 
+// Whether a transaction fits does not depend on what the session has logged before.
+TEST(DatabaseTest, transactions_of_less_than_half_of_the_ring_fit_one_after_the_other) {
+  Options options = small_options("");
+  options.log_buffer_bytes = 64u << 10;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  const std::string payload(25'000, 'x');
+  for (unsigned i = 0; i < 20; ++i) {
+    must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), payload); }));
+  }
+}
+
 TEST(DatabaseTest, nested_transact_is_refused) {
   TestDatabase db;
   must(db->transact([&](Txn&) -> Status {
