@@ -4,7 +4,8 @@
 //
 //   E9  A thread that ends gives its session back through the home, under its mutex, if the
 //       engine is still there; an engine that closes empties the home first. So neither touches a
-//       dead other.
+//       dead other. Destructors that run at the end of a thread, or of the process, may run
+//       transactions also behind that: they are given a session anew, as by a first call.
 
 #include <memory>
 #include <mutex>
