@@ -191,6 +191,9 @@ Status Engine::close() {
     FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
   }
   stop_tasks();
+  // Who opens the directory next need not wait until this object goes.
+  own_device_.reset();
+  device_ = nullptr;
   return status;
 }
 

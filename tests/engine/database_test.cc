@@ -361,6 +361,24 @@ TEST(DatabaseTest, logs_and_snapshots_are_not_ignored) {
   EXPECT_EQ(must(db.transact([&](Txn& txn) { return txn.get(tree, "key"); })), "row");
 }
 
+// Who closes gives up the directory then and there, not when the object goes.
+TEST(DatabaseTest, a_directory_can_be_opened_once_it_is_closed) {
+  TestDirectory directory;
+  Database first = must(Database::open(small_options(directory.path())));
+  const Masstree before = must(first.open_masstree("tree"));
+  must(first.transact([&](Txn& txn) { return txn.put(before, "key", "row"); }));
+  must(first.glean());
+  EXPECT_EQ(Database::open(small_options(directory.path())).code(), ErrorCode::kBusy);
+  must(first.close());
+  Database second = must(Database::open(small_options(directory.path())));
+  EXPECT_EQ(first.close().code(), ErrorCode::kClosed);
+  EXPECT_EQ(first.glean().code(), ErrorCode::kClosed);
+  { const Database gone = std::move(first); }
+  EXPECT_EQ(Database::open(small_options(directory.path())).code(), ErrorCode::kBusy);
+  const Masstree tree = must(second.open_masstree("tree"));
+  EXPECT_EQ(must(second.transact([&](Txn& txn) { return txn.get(tree, "key"); })), "row");
+}
+
 TEST(DatabaseTest, threads_come_and_go_around_close) {
   std::thread late;
   std::atomic<bool> closed{false};
