@@ -27,6 +27,8 @@ Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
   manifest_ = std::move(newest);
   if (!manifest_.has_value()) return {};
   FOEDUS_CHECK(publish_found());
+  // The log's cut may be before that: of epochs without a record it has no mark (L18).
+  engine_->durability().announce(manifest_->covered);
   for (const snapshot::ManifestStorage& one : manifest_->storages) {
     engine_->catalog().announce_found(
         {one.id, one.kind, one.name, one.records, one.payload_bytes, one.fan_out_bits});
