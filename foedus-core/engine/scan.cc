@@ -140,11 +140,15 @@ Scan Txn::scan(const Sequential& storage, ScanOptions options) {
   return Scan(cursor, {});
 }
 
-StorageKind Storage::kind() const { return control_->meta.kind; }
+StorageKind Storage::kind() const {
+  return control_ == nullptr ? StorageKind() : control_->meta.kind;
+}
 std::string_view Storage::name() const {
   return control_ == nullptr ? std::string_view() : control_->meta.name;
 }
-std::uint32_t Storage::id() const { return static_cast<std::uint32_t>(control_->meta.id); }
+std::uint32_t Storage::id() const {
+  return control_ == nullptr ? 0 : static_cast<std::uint32_t>(control_->meta.id);
+}
 std::uint64_t Array::records() const { return control_ == nullptr ? 0 : control_->meta.records; }
 std::uint32_t Array::payload_bytes() const {
   return control_ == nullptr ? 0 : control_->meta.payload_bytes;

@@ -24,6 +24,9 @@ TEST(TxnCallsTest, a_handle_of_no_storage_is_refused_by_all) {
     EXPECT_NE(status.message().find("handle of no storage"), std::string::npos)
         << status.message();
   };
+  EXPECT_EQ(Storage().id(), 0u);  // of no storage
+  EXPECT_EQ(Masstree().kind(), StorageKind());
+  EXPECT_EQ(Masstree().name(), "");
   for (const KeyedStorage& none : {KeyedStorage(Masstree()), KeyedStorage(Hash())}) {
     refused(txn.get(none, "k", out).status());
     refused(txn.get(none, "k").status());
