@@ -1,6 +1,7 @@
 #include "foedus-core/log/durability.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
@@ -43,8 +44,11 @@ Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
     }
     const std::uint64_t spent_us = runtime_->now_us() - begin_us;
     if (spent_us >= timeout_us) {
-      return Status::error(ErrorCode::kTimeout,
-                           "epoch " + std::to_string(epoch.number()) + " is not durable yet");
+      std::string text;  // the code says what counts, if there is no memory for it
+      base::trying([&] {
+        text.append("epoch ").append(std::to_string(epoch.number())).append(" is not durable yet");
+      });
+      return Status::error(ErrorCode::kTimeout, std::move(text));
     }
     FOEDUS_INVARIANT(clock_ != nullptr);
     const auto ready = [&] { return is_durable(epoch) || !is_well(); };

@@ -160,6 +160,22 @@ TEST(CallbackTest, one_for_which_there_is_no_memory_is_called_with_that) {
   EXPECT_GE(call, 2u);  // an epoch, and its list
 }
 
+TEST(TicketTest, a_wait_that_times_out_needs_no_memory) {
+  const testing::TestDirectory directory;
+  Options options = life_options(directory.path());
+  options.epoch_interval_us = 1'000'000;
+  Database db = testing::must(Database::open(options));
+  const Masstree tree = testing::must(db.open_masstree("tree"));
+  Ticket ticket;
+  testing::must(
+      db.transact([&](Txn& txn) { return txn.put(tree, "k", "v"); }, {.ticket = &ticket}));
+  ASSERT_FALSE(ticket.is_durable());
+  arm(Source::kHeap, 0, true);
+  const Status status = ticket.wait_durable(0);
+  disarm();
+  EXPECT_EQ(status.code(), ErrorCode::kTimeout) << status.message();
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Sources, MemoryTest,
     ::testing::ValuesIn(FOEDUS_FAULTS_OF_THE_SYSTEM
