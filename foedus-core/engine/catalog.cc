@@ -38,7 +38,11 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
   }
   const std::lock_guard lock(mutex_);
   free_dropped();
-  const auto found = by_name_.find(wanted.name);
+  auto found = by_name_.find(wanted.name);
+  if (found != by_name_.end() && found->second->is_dropped()) {  // as far as the device had room
+    FOEDUS_CHECK(drop_found(found));
+    found = by_name_.end();
+  }
   const bool is_announced = found != by_name_.end();
   if (!is_announced && !unannounced_.contains(wanted.name)) FOEDUS_CHECK(create(wanted));
   const storage_meta::StorageMeta& meta =
@@ -101,7 +105,7 @@ Result<occ::StorageControl*> Catalog::announce(const std::string& name) {
   Status durable = engine_->durability().wait(found->second.epoch, Ticket::kForever);
   if (!durable.is_ok()) return std::move(durable.at_table(name));
   occ::StorageControl* const created = found->second.control.get();
-  std::map<std::string, occ::StorageControl*, std::less<>> named;
+  StorageMap named;
   named.emplace(name, created);
   base::reserve_more(&controls_, 1);
   const std::lock_guard lock(ids_mutex_);
@@ -120,6 +124,10 @@ Status Catalog::drop(std::string_view name) {
     Status status(ErrorCode::kNotFound);
     return std::move(status.at_table(name));
   }
+  return drop_found(found);
+}
+
+Status Catalog::drop_found(StorageMap::iterator found) {
   occ::StorageControl* const control = found->second;
   base::reserve_more(&dropped_, 1);
   log::LogRecord* record = nullptr;
@@ -225,7 +233,7 @@ Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* new
   const std::lock_guard lock(mutex_);
   std::map<page::StorageId, occ::StorageControl*> known;
   for (const auto& [name, control] : by_name_) known.emplace(control->id(), control);
-  std::map<std::string, occ::StorageControl*, std::less<>> by_name;
+  StorageMap by_name;
   for (const storage_meta::StorageMeta& meta : found.storages) {
     occ::StorageControl*& control = known[meta.id];
     if (control == nullptr) {

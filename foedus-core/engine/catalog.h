@@ -9,8 +9,9 @@
 //       waits until every commit that did not see the flag is published, then logs the drop: no
 //       record of the storage is newer than its drop. It is logged once: a call that comes after
 //       one which ran into a full device waits for the record of that one, for a snapshot may have
-//       left the storage out by then, and must not have it again. The log has room for the record
-//       before commits are refused: a drop that finds none leaves the storage as it was.
+//       left the storage out by then, and must not have it again. So does open() of its name, and
+//       then makes a new one. The log has room for the record before commits are refused: a drop
+//       that finds none leaves the storage as it was.
 //   E6  Ids count upwards and are never used again.
 //   E19 Life and death of a storage are noted under the lock under which their record is published:
 //       who asks later which storages a durable epoch has knows all of them. Nobody waits for the
@@ -68,6 +69,8 @@ class Catalog {
   occ::StorageControl* find(page::StorageId id) const;
 
  private:
+  using StorageMap = std::map<std::string, occ::StorageControl*, std::less<>>;
+
   struct Dropped {
     occ::StorageControl* control;
     Epoch epoch;  // transactions that began up to here may still be inside
@@ -93,6 +96,7 @@ class Catalog {
   Status set_root(occ::StorageControl* control, page::SnapshotPageId root);
   // E4. REQUIRES: unannounced_ has the name.
   Result<occ::StorageControl*> announce(const std::string& name);
+  Status drop_found(StorageMap::iterator found);
   bool is_drop_logged(const occ::StorageControl& control) const;
   Epoch publish_drop(const occ::StorageControl& control, log::LogRecord* record);
   void free_dropped();
@@ -102,7 +106,7 @@ class Catalog {
 
   // Guarded by mutex_.
   std::vector<std::unique_ptr<occ::StorageControl>> controls_;  // all, dropped ones too
-  std::map<std::string, occ::StorageControl*, std::less<>> by_name_;
+  StorageMap by_name_;
   std::map<std::string, Unannounced> unannounced_;
   std::vector<Dropped> dropped_;  // whose pages were not retired yet
 

@@ -206,6 +206,39 @@ TEST(DeviceFailureTest, a_drop_that_found_no_room_is_finished_by_the_next_one) {
   }
 }
 
+// Goal: who opens a name whose drop was told of a full device gets a storage that can be used, and
+// not the one that is gone for all but its name.
+TEST(DeviceFailureTest, a_drop_that_found_no_room_is_finished_by_the_next_open_of_its_name) {
+  FailingDevice device;
+  storage_meta::StorageMeta meta;
+  meta.name = "second";
+  const auto read = [](Small* db, const Masstree& second) {
+    Txn txn = must(engine::begin_txn(db->session, {}));
+    return txn.get(second, "key");
+  };
+  const auto open = [&meta](Small* db) {
+    return internal::StorageAccess::make<Masstree>(must(db->engine->catalog().open(meta)));
+  };
+  {
+    Small db(&device);
+    const Masstree before = open(&db);
+    device.fail(Call::kWrite, 0, ENOSPC, true);
+    EXPECT_EQ(db.engine->catalog().drop("second").code(), ErrorCode::kOutOfSpace);
+    EXPECT_EQ(db.engine->catalog().open(meta).code(), ErrorCode::kOutOfSpace);
+    device.clear_faults();
+    db.runtime.run_for(1'000'000);
+    const Masstree after = open(&db);
+    EXPECT_NE(after.id(), before.id());
+    Txn txn = must(engine::begin_txn(db.session, {}));
+    must(txn.put(after, "key", "row"));
+    must(txn.commit());
+    EXPECT_EQ(db.engine->catalog().list().size(), 2u);
+    must(db.engine->close());
+  }
+  Small db(&device);
+  EXPECT_EQ(must(read(&db, open(&db))), "row");
+}
+
 // Goal: a drop that cannot be logged leaves the storage as it was. Method: the log has failed.
 TEST(DeviceFailureTest, a_drop_that_the_log_does_not_take_drops_nothing) {
   FailingDevice device;
