@@ -108,7 +108,9 @@ Status sync_parent(const std::string& directory, int directory_fd) {
   const std::string parent = directory + "/..";
   const int fd = open_directory(parent);
   if (fd < 0 && errno != EACCES) return failed("cannot open the parent of", directory, errno);
-  const int synced = fd < 0 ? ::syncfs(directory_fd) : ::fsync(fd);
+  int synced = fd < 0 ? ::syncfs(directory_fd) : ::fsync(fd);
+  // Of a file system that cannot be written to, with a mount in it: there is nothing to sync.
+  if (synced != 0 && errno == EINVAL) synced = ::syncfs(directory_fd);
   const int error_number = synced == 0 ? 0 : errno;
   if (fd >= 0) ::close(fd);
   if (error_number != 0) return failed("cannot sync the parent of", directory, error_number);

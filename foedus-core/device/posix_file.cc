@@ -13,6 +13,12 @@
 
 namespace foedus::device {
 
+namespace {
+
+constexpr int kIdleWritesMax = 2;
+
+}  // namespace
+
 bool exceeds_file_size_limit(std::uint64_t end_bytes) {
   rlimit limit;
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
@@ -86,11 +92,15 @@ Status PosixFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts, 
   if (exceeds_file_size_limit(end)) return failed("write", offset, EFBIG);
   iovec* next = left;
   iovec* const stop = left + n;
+  int idle = 0;
   while (next != stop) {
     ssize_t written = ::pwritev(fd_, next, static_cast<int>(stop - next),
                                 static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return failed("write", offset, errno);
+    // Direct I/O goes on at a block or not at all; the device may be full in the midst of one.
+    if (is_direct_) written -= written % static_cast<ssize_t>(kBlockBytes);
+    if (written == 0 && ++idle < kIdleWritesMax) continue;  // the next one says why
     if (written == 0) return failed("write", offset, EIO);  // no progress and no reason
     offset += static_cast<std::uint64_t>(written);
     while (next != stop && static_cast<std::size_t>(written) >= next->iov_len) {

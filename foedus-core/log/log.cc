@@ -143,8 +143,16 @@ void Log::stop_loggers() {
 
 Status Log::close() {
   if (!is_running_) return {};
-  Status status = base::catching(
-      [this] { return durability_.wait(clock_->current(), base::Runtime::kForever); });
+  const auto make_durable = [this] {
+    return base::catching(
+        [this] { return durability_.wait(clock_->current(), base::Runtime::kForever); });
+  };
+  Status status = make_durable();
+  // There may be room again, and no logger has tried since.
+  if (Logger::is_waited_out(status)) {
+    runtime_->pause(2 * Logger::kTryAgainUs);
+    status = make_durable();
+  }
   stop_loggers();
   try {
     for (const auto& logger : loggers_) {

@@ -11,17 +11,11 @@ namespace foedus::log {
 
 namespace {
 
-constexpr std::uint64_t kTryAgainUs = 100'000;  // while the device is full
 // A segment that failed is followed by this many more before the log gives up.
 constexpr std::uint32_t kMoreSegments = 1;
 // A ring with at least this much to write gets frames of its own.
 constexpr std::size_t kDirectBytesMin = 3584;
 static_assert(kDirectBytesMin <= PackedFrame::kPieceBytesMax);
-
-// L24, L25
-bool is_waited_out(const Status& status) {
-  return status.code() == ErrorCode::kOutOfSpace || status.code() == ErrorCode::kOutOfMemory;
-}
 
 }  // namespace
 

@@ -47,6 +47,12 @@ namespace foedus::log {
 
 class Logger : public base::Task, public LogRoom {
  public:
+  // L24, L25. And how long until it tries again.
+  static bool is_waited_out(const Status& status) {
+    return status.code() == ErrorCode::kOutOfSpace || status.code() == ErrorCode::kOutOfMemory;
+  }
+  static constexpr std::uint64_t kTryAgainUs = 100'000;
+
   Logger(base::Runtime* runtime, std::uint32_t soc, std::uint64_t segment_bytes,
          LogDirectory* directory, LogProgress* progress, internal::DurabilityWaits* waits,
          const LogSink* sink);

@@ -31,6 +31,7 @@ struct Answer {
   int times = 0;              // so often
   std::size_t bytes_max = 0;  // not 0: it reads or writes no more than that
   int zeroes = 0;             // so often it does nothing and says so
+  int off_blocks = 0;         // of its offsets are in the midst of a block
   int calls = 0;
 
   bool fails() {
@@ -74,6 +75,7 @@ int fsync(int fd) {
 }
 
 ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
+  if (offset % static_cast<off_t>(foedus::device::kBlockBytes) != 0) ++calls.pwritev.off_blocks;
   if (calls.pwritev.fails()) return -1;
   if (calls.pwritev.zeroes > 0) {
     --calls.pwritev.zeroes;
@@ -225,6 +227,12 @@ TEST_F(FileDeviceCallsTest, a_parent_that_may_not_be_read_is_synced_with_its_fil
   EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).status().error_number(), EMFILE);
 }
 
+TEST_F(FileDeviceCallsTest, a_parent_that_knows_no_sync_needs_none) {
+  calls.fsync = {.error_number = EINVAL, .times = 1};
+  ASSERT_TRUE(FileDevice::open(dir_, Facility::kOff).is_ok());
+  EXPECT_EQ(calls.fsync.times, 0);
+}
+
 TEST_F(FileDeviceCallsTest, short_and_interrupted_writes_are_finished) {
   make_file();
   const ConstBytes parts[] = {{"abc", 3}, {"defgh", 5}, {"ij", 2}};
@@ -242,8 +250,26 @@ TEST_F(FileDeviceCallsTest, a_write_that_fails_or_stands_still_is_an_error) {
   EXPECT_EQ(file_->write_at(0, "abc", 3).code(), ErrorCode::kOutOfSpace);
   calls.pwritev = {.error_number = EIO, .times = 1};
   EXPECT_EQ(file_->write_at(0, "abc", 3).error_number(), EIO);
-  calls.pwritev = {.zeroes = 1};
+  calls.pwritev = {.zeroes = 2};
   EXPECT_EQ(file_->write_at(0, "abc", 3).error_number(), EIO);
+}
+
+// Goal: a device that is full in the midst of a block is full, not broken.
+TEST_F(FileDeviceCallsTest, a_direct_write_goes_on_where_a_block_begins) {
+  const auto device = FileDevice::open(dir_, Facility::kTry);
+  ASSERT_TRUE(device.is_ok());
+  auto file = (*device)->open("direct", Access::kCreateDirect);
+  ASSERT_TRUE(file.is_ok());
+  if (!(*file)->is_direct()) GTEST_SKIP() << "no direct I/O in " << dir_;
+  alignas(kBlockBytes) static char blocks[3 * kBlockBytes];
+  std::fill(std::begin(blocks), std::end(blocks), 'x');
+  calls.pwritev = {.bytes_max = kBlockBytes + 512};
+  ASSERT_TRUE((*file)->write_at(0, blocks, sizeof(blocks)).is_ok());
+  EXPECT_EQ(calls.pwritev.off_blocks, 0);
+  EXPECT_EQ(*(*file)->size(), sizeof(blocks));
+  calls.pwritev = {.bytes_max = 512};
+  EXPECT_EQ((*file)->write_at(0, blocks, sizeof(blocks)).error_number(), EIO);
+  EXPECT_EQ(calls.pwritev.off_blocks, 0);
 }
 
 TEST_F(FileDeviceCallsTest, short_and_interrupted_reads_are_finished_and_an_error_is_told) {

@@ -215,6 +215,31 @@ TEST(LogRoom, a_savepoint_that_cannot_be_written_costs_one_segment) {
   }
 }
 
+// Goal: who closes a log as soon as there is room loses nothing by it; who has none is told.
+TEST(LogRoom, a_log_that_is_closed_tries_again_first) {
+  for (const bool has_room : {true, false}) {
+    FailingDevice device;
+    History expected;
+    {
+      LogRun run(&device);
+      bool is_full = false;
+      fill_up_at_sync(&device, &is_full);
+      ASSERT_OK(run.open_and_start());
+      TestSession* const session = run.session(0);
+      ASSERT_OK(run.commit_durably(session, 1, 1'000));
+      is_full = true;
+      ASSERT_OK(session->commit(2, 1'000));
+      EXPECT_EQ(run.wait(run.clock->current()).code(), ErrorCode::kOutOfSpace);
+      is_full = !has_room;
+      EXPECT_EQ(run.log->close().code(), has_room ? ErrorCode::kOk : ErrorCode::kOutOfSpace);
+      expected = run.history(1);
+      device.set_observer({});
+    }
+    device.crash_power(FailingDevice::kDropAll);
+    EXPECT_EQ(found_in(&device) == expected, has_room);
+  }
+}
+
 // Goal: covered segments go once they can. Method: first the savepoint that no longer counts them
 // cannot be written, then one of them cannot be removed.
 TEST(LogRoom, covered_segments_that_could_not_be_removed_are_removed_the_next_time) {

@@ -182,8 +182,9 @@ class Database {
   // and a snapshot of at_least wait.
   Status wait_recovered(std::uint64_t timeout_us = Ticket::kForever);
 
-  // Makes all commits durable and returns all memory. Later calls return kClosed. Recovery that has
-  // not ended is left to the next open().
+  // Makes all commits durable and gives up the directory; memory goes with the object. Later calls
+  // return kClosed. Recovery that has not ended is left to the next open(). On failure commits that
+  // no ticket said to be durable may be lost.
   Status close();
 
   // ---- storages ------------------------------------------------------------------------------
@@ -235,9 +236,9 @@ class Database {
   // Makes a snapshot that covers all commits so far, and gives back the memory of all volatile
   // pages that did not change since: they are read from the snapshot from then on. Transactions go
   // on meanwhile. `progress` is called now and then, by the thread that makes the snapshot: it may
-  // ask for facts, but must neither run a transaction nor wait for a glean. The engine does this by
-  // itself, see GleanOptions. kNotSupported: Logging::kNone. kIoError, kOutOfSpace, kCorruption,
-  // kOutOfMemory: the database is what it was, and its newest snapshot the one before.
+  // ask for facts, but must neither run a transaction, wait for a glean, nor throw. The engine does
+  // this by itself, see GleanOptions. kNotSupported: Logging::kNone. kIoError, kOutOfSpace,
+  // kCorruption, kOutOfMemory: the database is what it was, and its newest snapshot the one before.
   Result<GleanReport> glean(const GleanProgressSink& progress = {});
   // Backs room for `bytes` more bytes of volatile pages with memory now, so that no later
   // transaction and no background thread has to wait for the system to clear it (0.5 ms a MiB on

@@ -43,8 +43,8 @@ enum class OpenUntil : std::uint8_t {
 
 enum class LogLevel : std::uint8_t { kInfo, kWarning, kError };
 
-// Receives what the engine has to say to an operator, one line a call, from any thread. Must not
-// call into the database.
+// Receives what the engine has to say to an operator, one line a call, from any thread. Must
+// neither call into the database nor throw.
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
 // When the log gleaner makes a snapshot, and what it may use. Read at open.

@@ -36,7 +36,8 @@ class Ticket {
 
   // Calls `callback` once, with success or the error of wait_durable(), from a thread of the engine
   // or, if it is durable already, from this one; also if there is no memory to keep it, with
-  // kOutOfMemory. It must not block. REQUIRES: the database is open; close() calls what is left.
+  // kOutOfMemory. It must neither block nor throw. REQUIRES: the database is open; close() calls
+  // what is left.
   void on_durable(std::function<void(const Status&)> callback) const;
 
  private:
