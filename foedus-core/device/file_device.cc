@@ -123,11 +123,12 @@ FileDevice::FileDevice(std::string path, int directory_fd)
     : path_(std::move(path)), directory_fd_(directory_fd) {}
 
 FileDevice::~FileDevice() {
-  if (lock_fd_ >= 0) {
-    if (base::check_process(generation_).is_ok()) ::flock(lock_fd_, LOCK_UN);  // V6
-    ::close(lock_fd_);
+  const bool is_own = base::check_process(generation_).is_ok();  // V6
+  for (const int fd : {lock_fd_, directory_fd_}) {
+    if (fd < 0) continue;
+    if (is_own) ::flock(fd, LOCK_UN);
+    ::close(fd);
   }
-  ::close(directory_fd_);
 }
 
 Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& directory,
@@ -177,12 +178,22 @@ Status FileDevice::take_lock() {
     if (is_read) return Status::error(ErrorCode::kBusy, "directory " + path_ + " is being read");
     return busy();
   }
+  if (!try_lock_directory(LOCK_EX)) return busy();
   // The number is for messages only; a failure to write it changes nothing.
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (!exceeds_file_size_limit(pid.size()) && ::ftruncate(lock_fd_, 0) == 0) {
     [[maybe_unused]] const ssize_t written = ::pwrite(lock_fd_, pid.data(), pid.size(), 0);
   }
   return {};
+}
+
+// V6. A file system that does not lock directories has the lock file alone.
+bool FileDevice::try_lock_directory(int operation) const {
+  while (::flock(directory_fd_, operation | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    return errno != EWOULDBLOCK;
+  }
+  return true;
 }
 
 // A user has the directory: who, as far as its lock file tells.
@@ -202,14 +213,15 @@ Status FileDevice::busy() const {
 Status FileDevice::take_shared_lock() {
   const std::string name(kLockName);
   lock_fd_ = open_below(directory_fd_, name, O_RDONLY);
-  if (lock_fd_ < 0 && errno == ENOENT) return {};  // V8
-  if (lock_fd_ < 0) return failed("cannot open lock file", path_of(name), errno);
-  FOEDUS_CHECK(check_entry(lock_fd_, path_of(name), false));
-  while (::flock(lock_fd_, LOCK_SH | LOCK_NB) != 0) {
+  if (lock_fd_ < 0 && errno != ENOENT) {  // V8
+    return failed("cannot open lock file", path_of(name), errno);
+  }
+  if (lock_fd_ >= 0) FOEDUS_CHECK(check_entry(lock_fd_, path_of(name), false));
+  while (lock_fd_ >= 0 && ::flock(lock_fd_, LOCK_SH | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return busy();
     if (errno != EINTR) return failed("cannot lock", path_of(name), errno);
   }
-  return {};
+  return try_lock_directory(LOCK_SH) ? Status() : busy();
 }
 
 Status FileDevice::probe_direct_io(Facility direct_io) {

@@ -8,7 +8,8 @@
 //       belongs to the open file, so a second FileDevice of the same process is refused too; the
 //       kernel drops it when the process dies, so a leftover file means nothing. A child of fork()
 //       shares the open file: the destructor in the parent gives the lock up for both, the one in
-//       the child only closes.
+//       the child only closes. The directory itself is locked as well: the file may be removed by
+//       whoever tidies up.
 //   V7  A write beyond RLIMIT_FSIZE is refused with EFBIG before the kernel can raise SIGXFSZ.
 //   V8  open_to_read() takes the same lock shared and changes nothing: no byte, no name, no time of
 //       the directory or of a file in it. So readers meet neither a user nor what one leaves
@@ -60,6 +61,7 @@ class FileDevice : public Device {
  private:
   FileDevice(std::string path, int directory_fd);
   Status take_lock();
+  bool try_lock_directory(int operation) const;
   Status take_shared_lock();
   Status busy() const;
   Status check_may_change() const;

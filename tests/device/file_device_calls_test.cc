@@ -47,6 +47,7 @@ struct System {
   Answer fdatasync, fsync, pwritev, pread, preadv, fallocate, ftruncate, fstat, flock, readdir,
       open;
   std::vector<ino_t> synced_directories;
+  bool directories_have_no_locks = false;
 } calls;
 
 ino_t inode_of(const std::string& path) {
@@ -124,6 +125,13 @@ int fstat(int fd, struct stat* about) noexcept {
 }
 
 int flock(int fd, int operation) noexcept {
+  struct stat about;
+  const bool is_directory = ::syscall(SYS_newfstatat, fd, "", &about, AT_EMPTY_PATH) == 0 &&
+                            S_ISDIR(about.st_mode);
+  if (is_directory && calls.directories_have_no_locks) {
+    errno = EBADF;
+    return -1;
+  }
   return calls.flock.fails() ? -1 : static_cast<int>(::syscall(SYS_flock, fd, operation));
 }
 
@@ -348,6 +356,20 @@ TEST_F(FileDeviceCallsTest, a_lock_that_cannot_be_asked_for_is_not_taken_for_one
   EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).status().error_number(), ENOLCK);
   calls.flock = {.error_number = EINTR, .times = 1};
   EXPECT_TRUE(FileDevice::open(dir_, Facility::kOff).is_ok());
+}
+
+TEST_F(FileDeviceCallsTest, where_directories_have_no_locks_the_lock_file_is_enough) {
+  calls.directories_have_no_locks = true;
+  {
+    const auto user = FileDevice::open(dir_, Facility::kOff);
+    ASSERT_TRUE(user.is_ok());
+    EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).code(), ErrorCode::kBusy);
+    EXPECT_EQ(FileDevice::open_to_read(dir_).code(), ErrorCode::kBusy);
+  }
+  const auto reader = FileDevice::open_to_read(dir_);
+  ASSERT_TRUE(reader.is_ok());
+  EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).code(), ErrorCode::kBusy);
+  EXPECT_TRUE(FileDevice::open_to_read(dir_).is_ok());
 }
 
 }  // namespace

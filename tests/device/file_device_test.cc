@@ -180,6 +180,20 @@ TEST_F(FileDeviceTest, readers_share_a_directory_and_keep_users_out_and_change_n
   open();
 }
 
+// Goal: as above, after somebody who tidies up has removed the lock file.
+TEST_F(FileDeviceTest, a_directory_is_locked_without_its_lock_file) {
+  for (const bool is_read : {false, true}) {
+    auto first = is_read ? FileDevice::open_to_read(dir_) : FileDevice::open(dir_, Facility::kOff);
+    ASSERT_TRUE(first.is_ok());
+    std::filesystem::remove(dir_ + "/foedus.lock");
+    EXPECT_EQ(FileDevice::open(dir_, Facility::kOff).code(), ErrorCode::kBusy);
+    EXPECT_EQ(FileDevice::open_to_read(dir_).code(),
+              is_read ? ErrorCode::kOk : ErrorCode::kBusy);
+    first = ErrorCode::kClosed;
+    ASSERT_TRUE(FileDevice::open(dir_, Facility::kOff).is_ok());
+  }
+}
+
 TEST_F(FileDeviceTest, a_directory_that_was_never_opened_is_read_without_a_lock) {
   std::filesystem::create_directory(dir_);
   const auto reader = FileDevice::open_to_read(dir_);
