@@ -46,9 +46,11 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
     return Change::kNoRoom;
   }
 
+  // First, for it may take memory: a record that is laid out has to be counted, or the page says of
+  // the next one, which lies in its place, that the keys are in order up to there.
+  own_change(ctx, control, page, before, before.plus_key());
   spot->slot = lay_record(page, keys, record);
   spot->index = keys;
-  own_change(ctx, control, page, before, before.plus_key());
   page->header.store_version(before.plus_key());
   spot->at.version = before.plus_key();
   return Change::kDone;

@@ -1,0 +1,40 @@
+// Memory that is spent in the midst of a change: the page stays as it was.
+#include "tests/faults/memory_faults.h"
+#include "tests/storage/masstree/masstree_fixture.h"
+
+namespace foedus::testing {
+namespace {
+
+using MasstreeMemory = MasstreeTest;
+
+// Goal: an insert that cannot remember what it does to its own transaction's scan leaves nothing
+// behind in the page: others insert there and find their rows. Method: the scanned page, which is
+// full, moves to twins, of which both are remembered before the insert: the second one takes
+// memory.
+TEST_F(MasstreeMemory, an_insert_that_cannot_follow_its_scan_leaves_the_page_as_it_was) {
+  fill(0, 0, 640, 10);
+  begin(2);
+  EXPECT_EQ(scan(2, "", "").size(), 64u);
+  fill(1, 640, 670, 10);
+  faults::arm(faults::Source::kHeap, 0, true);
+  bool is_spent = false;
+  try {
+    const Status status = write(2, WriteMode::kInsert, key_of(999), "x");
+    ADD_FAILURE() << status.message();
+  } catch (const std::bad_alloc&) {
+    is_spent = true;
+  }
+  faults::disarm();
+  EXPECT_TRUE(is_spent);
+  rig_.session(2).rollback();
+  fill(1, 645, 646, 1);
+  begin(0);
+  for (unsigned i = 0; i < 670; i += 10) EXPECT_EQ(get(0, key_of(i)), "x") << i;
+  EXPECT_EQ(get(0, key_of(645)), "x");
+  EXPECT_EQ(scan(0, "", "").size(), 68u);
+  expect_commit(0);
+  EXPECT_EQ(verify().records, 68u);
+}
+
+}  // namespace
+}  // namespace foedus::testing
