@@ -1,6 +1,7 @@
 #include "foedus-core/storage/array/array_find.h"
 
 #include <cstddef>
+#include <new>
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
@@ -85,11 +86,19 @@ class ColdSearch {
     }
     const std::size_t reads = ctx_.reads().size();
     const std::size_t pointers = ctx_.pointers().size();
-    if (ctx_.has_followed(pointer, ids)) take_over(made);
-    FOEDUS_SYNC_POINT("array:before_install");
-    if (!occ::change_pointer(pointer, holder, ids, {id, ids.snapshot_page})) {
+    const auto give_back = [&] {
       ctx_.forget_since(reads, pointers);
       release_page(source, made);
+    };
+    try {
+      if (ctx_.has_followed(pointer, ids)) take_over(made);
+    } catch (const std::bad_alloc&) {
+      give_back();
+      throw;
+    }
+    FOEDUS_SYNC_POINT("array:before_install");
+    if (!occ::change_pointer(pointer, holder, ids, {id, ids.snapshot_page})) {
+      give_back();
       return Made::kAgain;
     }
     ctx_.own_install(pointer, ids, {id, ids.snapshot_page});

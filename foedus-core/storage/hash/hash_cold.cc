@@ -1,6 +1,7 @@
 #include "foedus-core/storage/hash/hash_cold.h"
 
 #include <bit>
+#include <new>
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/sync_point.h"
@@ -142,11 +143,19 @@ class ColdSearch {
     const std::size_t reads = ctx_.reads().size();
     const std::size_t pointers = ctx_.pointers().size();
     const bool followed = ctx_.has_followed(cold.pointer, cold.ids);
-    if (followed) take_over(made);
-    FOEDUS_SYNC_POINT("hash:before_install");
-    if (!install(cold, made)) {
+    const auto give_back = [&] {
       ctx_.forget_since(reads, pointers);
       release_page(source_, made);
+    };
+    try {
+      if (followed) take_over(made);
+    } catch (const std::bad_alloc&) {
+      give_back();
+      throw;
+    }
+    FOEDUS_SYNC_POINT("hash:before_install");
+    if (!install(cold, made)) {
+      give_back();
       return Step::kAgain;
     }
     if (followed) {
