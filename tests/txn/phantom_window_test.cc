@@ -3,6 +3,7 @@
 // there meanwhile must not be missed by who has remembered the count. One session looked for a key
 // and misses it, one is held in an insert, and one commits the key by way of that insert.
 #include <chrono>
+#include <cstdio>
 #include <future>
 #include <string>
 #include <vector>
@@ -83,6 +84,42 @@ TEST_F(PhantomWindowTest, a_new_layer_counts_when_it_can_gain_keys) {
   const Masstree tree = must(db_->open_masstree("tree"));
   must(db_->transact([&](Txn& txn) -> Status { return txn.put(tree, "slice 00first", 1); }));
   expect_no_skew_at("masstree:layer_marked", tree, "slice 00third", "slice 00second");
+}
+
+// Goal: of two pages that become one, the second one does not gain a key by way of the first, which
+// says sooner that it has moved. Method: pages of erased rows are joined by an insert; who commits
+// meanwhile comes to the new page by a key of the first page, and stays there with one of the
+// second, which was missed.
+TEST_F(PhantomWindowTest, a_joined_page_gains_keys_when_both_pages_have_moved) {
+  const Masstree tree = must(db_->open_masstree("tree"));
+  const std::string payload(100, 'x');
+  constexpr int kKeysPerPage = 27;
+  const auto key_in = [](int page, int number) {
+    char key[9];
+    std::snprintf(key, sizeof(key), "%08d", (page * kKeysPerPage) * 10 + number);
+    return std::string(key);
+  };
+  const auto fill = [&](Txn& txn) -> Status {
+    for (int i = 0; i < 4 * kKeysPerPage; ++i) {
+      FOEDUS_CHECK(txn.put(tree, key_in(0, i * 10), payload));
+    }
+    return {};
+  };
+  must(db_->transact(fill));
+  for (int i = 0; i < 4 * kKeysPerPage; ++i) {
+    if (i % 9 == 8) continue;
+    must(db_->transact([&](Txn& txn) -> Status { return txn.erase(tree, key_in(0, i * 10)); }));
+  }
+  expect_no_skew(
+      "masstree:join_half_moved",
+      [&](Txn& txn) {
+        EXPECT_EQ(txn.get(tree, key_in(2, 205)).status().code(), ErrorCode::kNotFound);
+      },
+      [&](Txn& txn) { return txn.put(tree, key_in(1, 5), payload); },
+      [&](Txn& txn) -> Status {
+        FOEDUS_CHECK(txn.get(tree, key_in(1, 80)).status());
+        return txn.put(tree, key_in(2, 205), payload);
+      });
 }
 
 // The first append of a session that shares its heads page with the one that makes it.

@@ -98,6 +98,16 @@ TEST_F(HashMergeTest, RandomInsertsAndErasuresKeepTheNumberOfBins) {
   check(1, 1);
 }
 
+// The two bins that have all of the root: they have no bit in common that a bin of both would have.
+TEST_F(HashMergeTest, TheLastTwoBinsStay) {
+  for (unsigned i = 0; i < 4000 && !HasFailure(); ++i) {
+    put_now(0, key_number(i), "row");
+    erase_now(0, key_number(i));
+    if (i % 16 == 0) all_.pass_epochs();
+  }
+  EXPECT_EQ(statistics().bins, 2u);
+}
+
 HashMergeTest* running = nullptr;
 
 // Goal: readers find everything at every step of a merge, and what they read and miss verifies.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 
@@ -56,7 +57,55 @@ TEST_F(MasstreeInstallTest, WhatChangesBehindTheLookStays) {
   EXPECT_EQ(volatile_pages(), 0u);
 }
 
-// A transaction of which a record is in a page that became part of another one commits.
+// Goal: a cold page that a session makes volatile behind the look keeps what was written there.
+// Method: all pages of the snapshot are new, so that cold ones would be exchanged, too.
+TEST_F(MasstreeInstallTest, AColdPageThatIsWrittenBehindTheLookKeepsWhatWasWritten) {
+  load(0, 5'000);
+  all_.glean();
+  put(key_of(10), "volatile");
+  all_.compose_anew();
+  {
+    const AtSyncPoint writing("masstree:install_searched",
+                              [&] { put(key_of(4'000), "new", 1); });
+    all_.install();
+    EXPECT_EQ(writing.runs(), 1u);
+  }
+  check();
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+// Goal: an interior page that has split behind the look is not exchanged, although what is above
+// still leads to it. Method: one that is full.
+TEST_F(MasstreeInstallTest, AnInteriorPageThatSplitsBehindTheLookStays) {
+  const auto root = [&] {
+    const page::VolatilePageId id = all_.control()->root.load_volatile();
+    return TreePage::of(all_.all().pool().resolve(id));
+  };
+  for (unsigned i = 0; root()->is_border() ||
+                       root()->header.load_version().keys() < InteriorPage::kSeparatorsMax;
+       ++i) {
+    put(key_of(i), payload_of(i));
+  }
+  all_.compose();
+  {
+    const AtSyncPoint splitting("masstree:install_searched", [&] {
+      begin(1);
+      const Change change =
+          split_interior(all_.session(1).ctx(), all_.control(), InteriorPage::of(root()), 1);
+      EXPECT_EQ(change, Change::kDone);
+      ASSERT_TRUE(commit(1).is_ok());
+    });
+    all_.install();
+    EXPECT_EQ(splitting.runs(), 1u);
+  }
+  check();
+  glean_and_check();
+  EXPECT_EQ(volatile_pages(), 0u);
+}
+
+// A transaction of which a record is in a page that became part of another one commits, unless a
+// key that it missed there comes to that one.
 TEST_F(MasstreeInstallTest, AMergeOfPagesAbortsNobody) {
   load(0, 20'000);
   for (unsigned i = 0; i < 20'000; ++i) {
@@ -70,6 +119,10 @@ TEST_F(MasstreeInstallTest, AMergeOfPagesAbortsNobody) {
   occ::ReadRange range{bytes, sizeof(bytes), 0, 0};
   ASSERT_TRUE(get(all_.session(1).ctx(), all_.control(), key_of(10'000), &range).is_ok());
   ASSERT_TRUE(write(1, key_of(10'500), "changed").is_ok());
+  begin(2);
+  const std::string missed = key_of(10'000) + ".";
+  ASSERT_EQ(get(all_.session(2).ctx(), all_.control(), missed, &range).code(),
+            ErrorCode::kNotFound);
   const std::uint64_t before = volatile_pages();
   all_.install();
   EXPECT_LT(volatile_pages(), before / 2);
@@ -77,6 +130,8 @@ TEST_F(MasstreeInstallTest, AMergeOfPagesAbortsNobody) {
   rows_[key_of(10'500)] = "changed";
   const Status status = commit(1);
   EXPECT_TRUE(status.is_ok()) << status.message();
+  put(missed, "added");
+  EXPECT_EQ(commit(2).conflict_reason(), ConflictReason::kPageGained);
   check();
 }
 

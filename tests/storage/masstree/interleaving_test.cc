@@ -338,6 +338,64 @@ TEST_F(MasstreeInterleaving, a_drop_stops_the_changes_of_older_transactions) {
   EXPECT_EQ(rig_.control()->volatile_pages.load_relaxed(), 0u);
 }
 
+// Goal: the same of a tree whose root has moved, and which would grow now.
+TEST_F(MasstreeInterleaving, a_drop_stops_the_growth_that_an_older_transaction_has_begun) {
+  fill(0, 0, 640, 10);
+  ASSERT_EQ(verify().border_pages, 1u);
+  const page::DualPageIds root = rig_.control()->root.load();
+  begin(0);
+  const AtSyncPoint dropping("masstree:split_done", [&] {
+    rig_.control()->dropped.store_release(1);
+    masstree::drop(&rig_.pool(), &rig_.session(1).pages(), rig_.control());
+  });
+  const Status status = write(0, WriteMode::kPut, key_of(1), "x");
+  EXPECT_EQ(dropping.runs(), 1u);
+  EXPECT_EQ(status.conflict_reason(), ConflictReason::kPageDropped) << status.message();
+  EXPECT_TRUE(rig_.control()->root.load() == root);
+  rig_.session(0).rollback();
+  EXPECT_EQ(rig_.control()->volatile_pages.load_relaxed(), 0u);
+}
+
+// Goal: one of two twins that their parent has not adopted does not become one with its neighbour,
+// or the other twin would be lost (M17). Method: of four pages the second is nearly empty, and a
+// row of it is locked, so that the third one splits; before the twins are adopted another session
+// erases the rows of the first.
+TEST_F(MasstreeInterleaving, a_twin_that_is_not_adopted_is_not_joined) {
+  constexpr unsigned kKeysPerPage = 27;
+  constexpr unsigned kFirst = 2 * kKeysPerPage;  // row of the page that splits
+  constexpr unsigned kErased = 21;
+  constexpr unsigned kLeft = 3 * kKeysPerPage - kErased + 3 + 1;
+  const std::string payload(100, 'x');
+  const auto erase_row = [&](unsigned i) {
+    begin(0);
+    erase(0, key_of(i * 10));
+    expect_commit(0);
+  };
+  fill(0, 0, 4 * kKeysPerPage * 10, 10, payload);
+  for (unsigned i = kKeysPerPage; i < kFirst; ++i) {
+    if (i % 9 != 8) erase_row(i);
+  }
+  ASSERT_EQ(verify().border_pages, 4u);
+  begin(2);
+  occ::ReadRange range;
+  const std::string locked = key_of((kKeysPerPage + 8) * 10);
+  ASSERT_TRUE(masstree::get_for_update(ctx(2), rig_.control(), locked, &range).is_ok());
+  {
+    const AtSyncPoint split("masstree:split_done", [&] {
+      rig_.session(2).rollback();
+      for (unsigned i = kFirst; i < kFirst + kErased; ++i) erase_row(i);
+    });
+    begin(1);
+    insert(1, key_of((kFirst + 24) * 10 + 5), payload);
+    expect_commit(1);
+    EXPECT_EQ(split.runs(), 1u);
+  }
+  EXPECT_EQ(verify().records, kLeft);
+  begin(0);
+  EXPECT_EQ(scan(0, "", "").size(), kLeft);
+  expect_commit(0);
+}
+
 // Goal: a part of a record that goes is missing, not outside of what is left of it. Method: the
 // record is erased, or becomes long enough, between the look at its length and the one that counts.
 TEST_F(MasstreeInterleaving, a_part_of_a_record_that_changes_is_looked_for_again) {
