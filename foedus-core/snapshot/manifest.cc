@@ -75,8 +75,14 @@ bool is_lost(const Result<Manifest>& newest, const Manifest& known) {
 }
 
 Result<Manifest> restore_manifest(device::Device* device, const Manifest& known) {
+  FOEDUS_TRY(const auto numbers, find_manifests(device));
+  const auto newest = numbers.empty() ? known.number : std::max(known.number, numbers.back());
+  if (static_cast<std::uint32_t>(newest) >= kSnapshotNumberMax) {
+    return Status::error(ErrorCode::kTooLarge, device->path() + "/" + manifest_name(newest) +
+                                                   " has the last number of a snapshot");
+  }
   Manifest again = known;
-  again.number = page::SnapshotNumber{static_cast<std::uint32_t>(known.number) + 1};
+  again.number = page::SnapshotNumber{static_cast<std::uint32_t>(newest) + 1};
   FOEDUS_CHECK(write_manifest(device, again));
   return again;
 }

@@ -85,8 +85,9 @@ Result<Manifest> read_manifest(device::Device* device, page::SnapshotNumber numb
 Result<Manifest> read_newest_manifest(device::Device* device);
 // What read_newest_manifest() gave is not `known`, which is durable, nor a newer one.
 bool is_lost(const Result<Manifest>& newest, const Manifest& known);
-// Writes a manifest that is lost again, under the next number: there is no other copy of what it
-// said. Errors as of write_manifest().
+// Writes a manifest that is lost again, under a number above its own and those of all others that
+// are there, damaged ones included: there is no other copy of what it said. Errors as of
+// write_manifest().
 Result<Manifest> restore_manifest(device::Device* device, const Manifest& known);
 
 // Removes one that is not the newest; its files become leftovers (leftovers.h) unless another

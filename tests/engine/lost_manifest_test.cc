@@ -1,0 +1,85 @@
+// ctest-labels: crash
+// The newest manifest is lost while a database that knows it is open, at one place of a glean after
+// the other: what it lists is in no other manifest, and stays until it is written again (E27). One
+// thread and a simulated device.
+#include <functional>
+#include <string>
+
+#include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/snapshot_format.h"
+#include "tests/engine/tree_life.h"
+#include "tests/testing/at_sync_point.h"
+
+namespace foedus {
+namespace {
+
+using testing::AtSyncPoint;
+using testing::Call;
+using testing::CallSeen;
+using testing::FailingDevice;
+using testing::must;
+using Life = testing::TreeLife;
+
+class LostManifest : public testing::SupersededTest {
+ protected:
+  static std::string newest_name(Life* life) { return snapshot::manifest_name(life->newest()); }
+  // Once, before that call of which `is_it` holds.
+  void at_call(std::function<bool(const CallSeen&)> is_it, std::function<void()> action) {
+    calls_seen_ = 0;
+    prepared_.set_observer([this, is_it, action](const CallSeen& call) {
+      if (calls_seen_ != 0 || !is_it(call)) return;
+      ++calls_seen_;
+      action();
+    });
+  }
+  // Nothing is missing, now and in the next life.
+  void expect_all_in_two_lives(std::unique_ptr<Life> life) {
+    prepared_.set_observer(nullptr);
+    ASSERT_NO_FATAL_FAILURE(expect_all(life.get()));
+    life.reset();
+    prepared_.crash_power(FailingDevice::kDropAll);
+    Life next(&prepared_);
+    ASSERT_NO_FATAL_FAILURE(expect_all(&next));
+  }
+
+  unsigned calls_seen_ = 0;
+};
+
+TEST_F(LostManifest, before_pages_are_moved_stops_nothing) {
+  auto life = std::make_unique<Life>(&prepared_);
+  const auto found = static_cast<std::uint32_t>(life->newest());
+  {
+    const AtSyncPoint at("gleaning:recovered",
+                         [&] { prepared_.drop_file(newest_name(life.get())); });
+    life->runtime.run_for(kLongUs);
+    ASSERT_EQ(at.runs(), 1u);
+  }
+  // Once for the one that is written again, once for the pages.
+  EXPECT_EQ(life->newest(), page::SnapshotNumber{found + 2});
+  EXPECT_FALSE(life->engine->gleaning()->has_failed());
+  expect_all_in_two_lives(std::move(life));
+}
+
+// Goal: a manifest that a glean left as it failed, and that was damaged before anybody relied on
+// it, is in no later one's way. Method: the last sync of the directory fails.
+TEST_F(LostManifest, of_a_glean_that_failed_is_made_up_for_by_the_one_before) {
+  auto life = std::make_unique<Life>(&prepared_);
+  life->runtime.run_for(kLongUs);
+  const auto before = static_cast<std::uint32_t>(life->newest());
+  const std::string next = snapshot::manifest_name(page::SnapshotNumber{before + 1});
+  life->write(30, 'd', &rows_);
+  at_call([&](const CallSeen& call) {
+            return call.kind == Call::kSyncDirectory && prepared_.exists(next);
+          },
+          [this] { prepared_.fail(Call::kSyncDirectory, 0, EIO); });
+  EXPECT_EQ(life->engine->gleaning()->glean({}).code(), ErrorCode::kIoError);
+  ASSERT_EQ(calls_seen_, 1u);
+  ASSERT_TRUE(prepared_.exists(next));
+  prepared_.set_size(next, 40);
+  must(life->engine->gleaning()->glean({}));
+  EXPECT_GT(life->newest(), page::SnapshotNumber{before + 2});
+  expect_all_in_two_lives(std::move(life));
+}
+
+}  // namespace
+}  // namespace foedus
