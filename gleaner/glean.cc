@@ -43,7 +43,7 @@ class Glean {
   }
 
   Status run() {
-    FOEDUS_CHECK(snapshot::remove_leftovers(input_.device));
+    FOEDUS_CHECK(snapshot::remove_leftovers(input_.device, input_.previous));
     FOEDUS_CHECK(remove_leftover_runs(input_.device));
     FOEDUS_CHECK(partition());
     const std::uint64_t begin_us = input_.runtime->now_us();
@@ -316,8 +316,8 @@ Result<snapshot::Manifest> glean(const GleanInput& input, GleanCounts* counts) {
     }
   }
   // G41. What cannot be removed now, the next glean removes; the first error is the one to report.
-  const Status ignored =
-      base::catching([&input] { return snapshot::remove_leftovers(input.device); });
+  const Status ignored = base::catching(
+      [&input] { return snapshot::remove_leftovers(input.device, input.previous); });
   static_cast<void>(ignored.is_ok());
   return status;
 }

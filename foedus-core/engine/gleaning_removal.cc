@@ -24,8 +24,8 @@ constexpr std::uint64_t kLookUs = 500;
 // ---- the newest manifest
 // ---------------------------------------------------------------------------------------
 
-// E27. Before anything is taken for a leftover. What is lost after this look and before the removal
-// is lost.
+// E27. Before anything is taken for a leftover. Gleans and moves, which last, look again and remove
+// nothing where it was lost meanwhile; behind remove_superseded()'s look it is lost.
 Status Gleaning::restore_lost() {
   const std::optional<snapshot::Manifest> known = manifest();
   if (!known.has_value()) return {};

@@ -40,7 +40,19 @@ Result<std::vector<std::string>> find_leftovers(device::Device* device) {
   return leftovers;
 }
 
-Status remove_leftovers(device::Device* device) {
+namespace {
+
+Status look_for(device::Device* device, const Manifest& known) {
+  const Result<Manifest> newest = read_newest_manifest(device);
+  if (!is_lost(newest, known)) return newest.status();
+  return Status::error(ErrorCode::kCorruption, device->path() + "/" + manifest_name(known.number) +
+                                                   " is damaged or gone: nothing is removed");
+}
+
+}  // namespace
+
+Status remove_leftovers(device::Device* device, const Manifest* known) {
+  if (known != nullptr) FOEDUS_CHECK(look_for(device, *known));
   FOEDUS_TRY(const auto leftovers, find_leftovers(device));
   if (leftovers.empty()) return {};
   FOEDUS_CHECK(device->sync_directory());  // F4: else a removed manifest could lead to them again

@@ -17,6 +17,8 @@
 
 namespace foedus::snapshot {
 
+struct Manifest;
+
 // Names of the snapshot files that no manifest lists, and of a manifest that never got its name, in
 // ascending order. Names that this folder does not give are none of its business.
 // What a manifest needs that is damaged, or of another version, and not the newest, is not known:
@@ -38,7 +40,9 @@ struct ListedFiles {
 // Errors as of find_leftovers().
 Result<ListedFiles> find_listed(device::Device* device);
 
-// Removes all of them, durably. Without leftovers it changes nothing.
-Status remove_leftovers(device::Device* device);
+// Removes all of them, durably. Without leftovers it changes nothing. `known`: the newest manifest,
+// of who knows it; null: nobody does. kCorruption, and nothing is removed, if it is lost: its files
+// are in no other manifest, and it can be written again as long as they are there.
+Status remove_leftovers(device::Device* device, const Manifest* known = nullptr);
 
 }  // namespace foedus::snapshot

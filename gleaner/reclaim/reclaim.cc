@@ -74,12 +74,13 @@ Result<snapshot::Manifest> move_all(device::Device* device, const snapshot::Mani
 Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manifest& manifest,
                                    const std::vector<snapshot::ManifestFile>& victims,
                                    ReclaimCounts* counts) {
-  FOEDUS_CHECK(snapshot::remove_leftovers(device));
+  FOEDUS_CHECK(snapshot::remove_leftovers(device, &manifest));
   Result<snapshot::Manifest> moved =
       base::catching([&] { return move_all(device, manifest, victims, counts); });
   if (moved.is_ok()) return moved;
   // The first error is the one to report.
-  const Status ignored = base::catching([device] { return snapshot::remove_leftovers(device); });
+  const Status ignored =
+      base::catching([&] { return snapshot::remove_leftovers(device, &manifest); });
   static_cast<void>(ignored.is_ok());
   return moved;
 }

@@ -32,6 +32,13 @@ class LostManifest : public testing::SupersededTest {
       action();
     });
   }
+  // Files of the next snapshot are made: what is left over of one before has been removed.
+  void lose_when_files_are_made(Life* life) {
+    at_call([](const CallSeen& call) {
+              return call.kind == Call::kCreate && call.name.starts_with("snapshot-");
+            },
+            [this, life] { prepared_.drop_file(newest_name(life)); });
+  }
   // Nothing is missing, now and in the next life.
   void expect_all_in_two_lives(std::unique_ptr<Life> life) {
     prepared_.set_observer(nullptr);
@@ -44,6 +51,41 @@ class LostManifest : public testing::SupersededTest {
 
   unsigned calls_seen_ = 0;
 };
+
+TEST_F(LostManifest, before_a_glean_removes_leftovers_costs_that_glean_alone) {
+  auto life = std::make_unique<Life>(&prepared_);
+  life->runtime.run_for(kLongUs);
+  life->write(30, 'd', &rows_);
+  {
+    const AtSyncPoint at("gleaning:covered",
+                         [&] { prepared_.drop_file(newest_name(life.get())); });
+    EXPECT_EQ(life->engine->gleaning()->glean({}).code(), ErrorCode::kCorruption);
+    ASSERT_EQ(at.runs(), 1u);
+  }
+  expect_all_in_two_lives(std::move(life));
+}
+
+TEST_F(LostManifest, during_a_glean_that_fails_leaves_its_files) {
+  auto life = std::make_unique<Life>(&prepared_);
+  life->runtime.run_for(kLongUs);
+  life->write(30, 'd', &rows_);
+  lose_when_files_are_made(life.get());
+  prepared_.fail(Call::kRename, 0, EIO);
+  EXPECT_EQ(life->engine->gleaning()->glean({}).code(), ErrorCode::kIoError);
+  ASSERT_EQ(calls_seen_, 1u);
+  expect_all_in_two_lives(std::move(life));
+}
+
+TEST_F(LostManifest, while_pages_are_moved_leaves_its_files_if_that_fails) {
+  auto life = std::make_unique<Life>(&prepared_);
+  const page::SnapshotNumber found = life->newest();
+  lose_when_files_are_made(life.get());
+  prepared_.fail(Call::kRename, 0, EIO);
+  life->runtime.run_for(kLongUs);
+  ASSERT_EQ(calls_seen_, 1u);
+  EXPECT_EQ(life->newest(), found);
+  expect_all_in_two_lives(std::move(life));
+}
 
 TEST_F(LostManifest, before_pages_are_moved_stops_nothing) {
   auto life = std::make_unique<Life>(&prepared_);

@@ -319,5 +319,29 @@ TEST(Leftovers, beside_a_damaged_manifest_nothing_is_removed_that_it_may_need) {
   EXPECT_EQ(device.names().size(), names - 1);
 }
 
+// Goal: the files of the newest manifest are no leftovers of who knows it, though no manifest lists
+// them any more. Method: it is damaged, or gone, beside an older one or without.
+TEST(Leftovers, of_a_lost_manifest_there_are_none_for_who_knows_it) {
+  FailingDevice device;
+  for (std::uint32_t number = 1; number <= 2; ++number) ASSERT_OK(make_snapshot(&device, number));
+  ASSERT_OK(write_file(&device, 3, 0, 1));
+  const Manifest known = manifest_of(2);
+  const auto expect_nothing_goes = [&] {
+    const auto names = device.names();
+    EXPECT_EQ(remove_leftovers(&device, &known).code(), ErrorCode::kCorruption);
+    EXPECT_EQ(device.names(), names);
+  };
+  device.set_size("manifest-00000002", 40);
+  expect_nothing_goes();
+  device.drop_file("manifest-00000002");
+  expect_nothing_goes();
+  device.drop_file("manifest-00000001");
+  expect_nothing_goes();
+  ASSERT_OK(restore_manifest(&device, known));
+  ASSERT_OK(remove_leftovers(&device, &known));
+  EXPECT_FALSE(device.exists("snapshot-00000003-0"));
+  ASSERT_OK(check_snapshot(&device, known));
+}
+
 }  // namespace
 }  // namespace foedus::snapshot::testing
