@@ -75,7 +75,8 @@ Reducer::Reducer(base::Runtime* runtime, base::WaitPoint* finished, device::Devi
       finished_(finished),
       device_(device),
       options_(options),
-      inbox_(runtime, options.memory, options.memory_bytes, options.mappers),
+      inbox_(runtime, options.memory, std::min(options.memory_bytes, 2 * Inbox::kHalfBytesMax),
+             options.mappers),
       chunk_bytes_(chunk_bytes_for(inbox_.half_bytes())) {
   FOEDUS_INVARIANT(options.memory_bytes >= ReducerOptions::kMemoryBytesMin, options.memory_bytes);
   inbox_.set_consumer(this);

@@ -41,7 +41,8 @@ struct ReducerOptions {
   std::uint32_t soc = 0;
   std::uint32_t mappers = 1;
   char* memory = nullptr;          // at a multiple of 64
-  std::uint64_t memory_bytes = 0;  // at least kMemoryBytesMin; half of it must hold any record
+  // At least kMemoryBytesMin; half of it must hold any record. Bytes beyond 128 GiB are not used.
+  std::uint64_t memory_bytes = 0;
   static constexpr std::uint64_t kMemoryBytesMin = 2 * 64 * 1024;
 };
 

@@ -2,6 +2,7 @@
 #include "gleaner/reduce/reducer.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cerrno>
 
@@ -69,6 +70,25 @@ TEST(Reducer, a_half_is_spilled_only_if_the_next_one_needs_it) {
       EXPECT_TRUE(*glean.read() == *expected) << tenths << ", " << flow.seed;
     }
   }
+}
+
+// What an inbox can count is less than what a large machine may be told to give to gleans.
+TEST(Reducer, memory_beyond_what_an_inbox_can_count_is_not_used) {
+  const std::uint64_t bytes = 2 * Inbox::kHalfBytesMax + (1u << 20);
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  {
+    foedus::testing::FailingDevice device;
+    foedus::testing::ManualRuntime runtime;
+    base::WaitPoint finished;
+    ReducerOptions options;
+    options.memory = static_cast<char*>(memory);
+    options.memory_bytes = bytes;
+    Reducer reducer(&runtime, &finished, &device, options);
+    EXPECT_EQ(reducer.inbox()->half_bytes(), Inbox::kHalfBytesMax);
+  }
+  EXPECT_EQ(::munmap(memory, bytes), 0);
 }
 
 TEST(Reducer, runs_are_gone_when_it_is) {
