@@ -246,7 +246,10 @@ std::uint64_t Gleaning::step() {
   reclaim();
   if (!engine_->snapshots().expire().empty()) stamp_removal();
   const Status removed = remove_if_unread();
-  if (!removed.is_ok()) report_trouble(LogLevel::kWarning, removed);
+  if (!removed.is_ok()) {
+    report_trouble(LogLevel::kWarning, removed);
+    has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again
+  }
   Drop drop;
   if (!is_due(&drop)) {
     const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
