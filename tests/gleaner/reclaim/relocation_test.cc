@@ -213,6 +213,22 @@ TEST(Relocation, WhatCannotLeadToVictimsIsNotRead) {
   EXPECT_LE(moved.pages_written, live[1].pages + 1u);
 }
 
+// The same of an array: of pages of records, victims alone are read. Method: newer ones come first.
+TEST(Relocation, OfAnArrayNoPageOfRecordsIsReadThatIsNoVictim) {
+  ArrayRig array(5'000, 200);
+  for (const std::uint64_t end : {5'000u, 2'500u}) {
+    for (std::uint64_t i = 0; i < end; ++i) array.write(i, std::string(200, 'x'));
+    ASSERT_TRUE(array.glean().is_ok());
+  }
+  const std::vector<snapshot::LivePages> live = array.live().live();
+  ASSERT_EQ(live.size(), 2u);
+  ASSERT_GT(live[0].pages, 100u);
+  ASSERT_GT(live[1].pages, 100u);
+  Moved moved{array.meta(), array.root(), array.live(), array.pages()};
+  moved.reclaim({{SnapshotNumber{1}, 0, 0, 0}}, array.snapshot() + 1);
+  EXPECT_LE(moved.pages_read, live[0].pages + 5u) << "what is above them";
+}
+
 TEST(Relocation, TheSameInputGivesTheSameBytes) {
   std::string bytes[2];
   for (std::string& one : bytes) {
