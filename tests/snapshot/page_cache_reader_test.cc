@@ -137,7 +137,8 @@ TEST_F(PageCacheReaderTest, ReadAheadKeepsThePagesBeforeAWrongOne) {
     pages_.id_error = id.page() == 52 ? 1 : 0;
     return Status();
   };
-  for (int i = 0; i < 200; ++i) EXPECT_EQ(cache_->read_ahead(0, page_of(50), 4), 2u);
+  // More often than there are frames: those that were of no use are not lost.
+  for (int i = 0; i < 1200; ++i) ASSERT_EQ(cache_->read_ahead(0, page_of(50), 4), 2u);
   EXPECT_EQ(cache_->statistics().pages, 2u);
   pages_.before_read = nullptr;
   pages_.id_error = 0;
