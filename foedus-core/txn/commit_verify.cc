@@ -136,9 +136,6 @@ Status read_premises(occ::TxnContext* txn) {
     page::RecordHeader* record = nullptr;
     page::Tid now;
     const bool is_found = current_tid(txn, {entry.record, {}, entry.storage}, &record, &now);
-    if (!is_found && may_be_cold(txn, entry.storage)) {
-      return txn->conflict(ConflictReason::kPageDropped, entry.storage, entry.log->key());
-    }
     const bool is_there = is_found && !now.is_deleted();
     const bool wanted = entry.premise == occ::Premise::kPresent;
     if (is_there != wanted) {

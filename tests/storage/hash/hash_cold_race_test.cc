@@ -24,6 +24,17 @@ class HashColdRaceTest : public HashColdTest {
   std::uint32_t owner_of(const std::string& key) {
     return root()->owner_of(root()->digit_of(hash_of(key)));
   }
+  // Of a cold pointer that owns more than one digit.
+  unsigned row_of_shared_pointer() {
+    for (unsigned row = 0; row < kRows; ++row) {
+      const std::uint32_t owner = owner_of(key_of(row));
+      const bool is_cold = root()->pointers[owner].load_volatile().is_null();
+      const bool is_last = owner + 1 == HashInteriorPage::kPointers;
+      if (is_cold && !is_last && root()->owner_of(owner + 1) == owner) return row;
+    }
+    ADD_FAILURE() << "each cold pointer owns one digit";
+    return 0;
+  }
   // So many rows that all bins spread.
   void spread_all(unsigned rows = 20'000) {
     for (unsigned i = 0; i < rows; ++i) put_alone(2, "new" + std::to_string(i), payload_of(i));
@@ -74,14 +85,7 @@ TEST_F(HashColdRaceTest, ASpreadBehindAColdReadIsNoCorruption) {
   load();
   all_.glean();
   put_alone(0, "something", "x");
-  unsigned row = 0;
-  for (; row < kRows; ++row) {
-    const std::uint32_t owner = owner_of(key_of(row));
-    const bool is_cold = root()->pointers[owner].load_volatile().is_null();
-    const bool is_last = owner + 1 == HashInteriorPage::kPointers;
-    if (is_cold && !is_last && root()->owner_of(owner + 1) == owner) break;
-  }
-  ASSERT_LT(row, kRows);
+  const unsigned row = row_of_shared_pointer();
   begin(1);
   {
     const AtSyncPoint at("hash:cold_read", [&] { spread_all(); });
@@ -89,6 +93,27 @@ TEST_F(HashColdRaceTest, ASpreadBehindAColdReadIsNoCorruption) {
     EXPECT_EQ(at.runs(), 1u);
   }
   EXPECT_EQ(commit(1).code(), ErrorCode::kConflict);
+}
+
+// The same, in the middle of the look.
+TEST_F(HashColdRaceTest, ASpreadWithinTheLookBeforeAColdReadIsSeen) {
+  load();
+  all_.glean();
+  put_alone(0, "something", "x");
+  const unsigned row = row_of_shared_pointer();
+  begin(1);
+  unsigned looks = 0;
+  {
+    const AtSyncPoint at(
+        "hash:span",
+        [&] {
+          if (++looks == 2) spread_all();
+        },
+        true);
+    EXPECT_EQ(get(1, key_of(row)), payload_of(row));
+    EXPECT_GE(looks, 2u);
+  }
+  EXPECT_TRUE(commit(1).is_ok());
 }
 
 // Goal: what a pointer owns is not believed if it changed while it was looked at. Method: its bin
