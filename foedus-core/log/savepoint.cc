@@ -53,6 +53,16 @@ Status write_next(device::File* file, Savepoint* savepoint) {
   return {};
 }
 
+// L29. The next sync makes it durable.
+Status clear_torn(device::File* file, std::uint64_t offset) {
+  Slot slot;
+  FOEDUS_TRY(const std::size_t read, file->read_at(offset, slot.bytes, kBlockBytes));
+  Savepoint savepoint;
+  if (read == kBlockBytes && decode(slot, &savepoint) == SlotState::kValid) return {};
+  std::memset(slot.bytes, 0, sizeof(slot.bytes));
+  return file->write_at(offset, slot.bytes, sizeof(slot.bytes));
+}
+
 }  // namespace
 
 Savepoint empty_savepoint() {
@@ -104,6 +114,7 @@ Status write_savepoint(device::Device* device, Savepoint* savepoint) {
 
 Status rewrite_savepoint(device::Device* device, const Savepoint& savepoint) {
   FOEDUS_TRY(const auto file, device->open(kSavepointName, device::Access::kReadWrite));
+  FOEDUS_CHECK(clear_torn(file.get(), (savepoint.sequence + 1) % 2 * kBlockBytes));
   return write_slot(file.get(), savepoint);
 }
 

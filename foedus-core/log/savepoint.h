@@ -8,6 +8,9 @@
 //       segment's header and its directory entry are. A segment is removed only after a savepoint
 //       that does not count it is synced. So every segment that is counted must be there, and one
 //       that is not counted holds no frame.
+//   L29 A savepoint that a crash has torn is never there again: its slot is cleared, and this is
+//       synced, before anything relies on the older one. Else the next write to the slot, torn
+//       itself, might bring just what it lacked, for most sectors of all savepoints are alike.
 
 #include <cstdint>
 #include <string_view>
@@ -59,7 +62,7 @@ Status create_savepoint(device::Device* device, Savepoint* savepoint);
 // failure: what a failed sync gave up is written again (V2).
 Status write_savepoint(device::Device* device, Savepoint* savepoint);
 // Makes one that was read durable in its own slot: so far it may be in the system's cache only, and
-// the next one goes to the slot of its predecessor.
+// the next one goes to the slot of its predecessor, which is cleared if it is not valid (L29).
 Status rewrite_savepoint(device::Device* device, const Savepoint& savepoint);
 
 }  // namespace foedus::log

@@ -1,0 +1,78 @@
+// ctest-labels: crash
+// The two slots of the savepoint under crashes that tear them, one after the other.
+#include "foedus-core/log/savepoint.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "tests/log/log_harness.h"
+
+namespace foedus::log::testing {
+namespace {
+
+constexpr std::size_t kSlotBytesOfSavepoint = 4096;
+const std::string kName{kSavepointName};
+
+// The `loggers` of its incarnation have a segment each.
+Savepoint next_of(const Savepoint& last, std::uint32_t loggers) {
+  Savepoint next = last;
+  ++next.incarnation;
+  next.logger_count = loggers;
+  for (std::uint32_t soc = 0; soc < loggers; ++soc) next.loggers[soc].newest = 1;
+  return next;
+}
+
+// Written, and torn by a crash.
+void write_and_crash(FailingDevice* device, Savepoint savepoint, std::uint64_t seed) {
+  device->fail(Call::kSync, 0, EIO, true);
+  ASSERT_EQ(write_savepoint(device, &savepoint).error_number(), EIO);
+  device->crash_power(seed);
+}
+
+// Goal: L29. Method: of the second savepoint some sectors reached the device; a start goes on by
+// the first one, and power fails while it writes a third, of which some sectors do.
+TEST(SavepointSlots, what_a_crash_has_torn_is_not_made_whole_by_the_next_one) {
+  constexpr std::uint64_t kSeeds = 32;
+  int torn_twice = 0;
+  for (std::uint64_t first = 2; first < 2 + kSeeds; ++first) {
+    FailingDevice device;
+    Savepoint empty = empty_savepoint();
+    ASSERT_OK(create_savepoint(&device, &empty));
+    write_and_crash(&device, next_of(empty, 4), first);
+    const auto found = read_savepoint(&device);
+    ASSERT_OK(found.status());
+    if (found->sequence != empty.sequence) continue;  // it is all there
+    for (std::uint64_t second = 2; second < 2 + kSeeds; ++second) {
+      const auto next_device = device.copy();
+      ASSERT_OK(rewrite_savepoint(next_device.get(), *found));
+      write_and_crash(next_device.get(), next_of(*found, 1), second);
+      const auto last = read_savepoint(next_device.get());
+      ASSERT_OK(last.status());
+      ASSERT_NE(last->logger_count, 4u) << "seeds " << first << " " << second;
+      torn_twice += last->logger_count == 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(torn_twice, 100);
+}
+
+// Goal: the older one of two that are whole stays, for the newer one is its slot's next.
+TEST(SavepointSlots, a_predecessor_that_is_whole_stays_and_one_that_is_not_goes) {
+  FailingDevice device;
+  Savepoint savepoint = empty_savepoint();
+  ASSERT_OK(create_savepoint(&device, &savepoint));
+  ASSERT_OK(write_savepoint(&device, &savepoint));
+  std::vector<char> bytes = device.bytes_of(kName);
+  ASSERT_OK(rewrite_savepoint(&device, savepoint));
+  EXPECT_EQ(device.bytes_of(kName), bytes);
+  device.overwrite(kName, kSlotBytesOfSavepoint + 512, "torn");
+  ASSERT_OK(rewrite_savepoint(&device, savepoint));
+  std::fill(bytes.begin() + kSlotBytesOfSavepoint, bytes.end(), '\0');
+  EXPECT_EQ(device.bytes_of(kName), bytes);
+  device.crash_power(FailingDevice::kDropAll);
+  EXPECT_EQ(device.bytes_of(kName), bytes);
+}
+
+}  // namespace
+}  // namespace foedus::log::testing
