@@ -1,3 +1,4 @@
+// ctest-labels: memory
 // Memory that is spent in the midst of a change: no page is lost.
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"

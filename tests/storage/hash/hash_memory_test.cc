@@ -1,3 +1,4 @@
+// ctest-labels: memory
 // Memory that is spent in the midst of a change: no page is lost.
 #include "tests/faults/memory_faults.h"
 #include "tests/storage/hash/hash_cold_fixture.h"

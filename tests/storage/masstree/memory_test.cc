@@ -1,3 +1,4 @@
+// ctest-labels: memory
 // Memory that is spent in the midst of a change: the page stays as it was.
 #include "tests/faults/memory_faults.h"
 #include "tests/storage/masstree/masstree_fixture.h"
