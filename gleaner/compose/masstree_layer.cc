@@ -1,5 +1,6 @@
 #include "gleaner/compose/masstree_layer.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "foedus-core/base/invariant.h"
@@ -22,13 +23,12 @@ MasstreeLayer::MasstreeLayer(const Composition& composition, std::uint8_t depth,
       fences_(fences),
       levels_(composition, depth, range.begin) {
   FOEDUS_INVARIANT(std::is_sorted(fences.begin(), fences.end()), composition.meta->name);
-  restart(Tid());
+  restart();
 }
 
-void MasstreeLayer::restart(Tid newest) {
+void MasstreeLayer::restart() {
   low_ = range_.begin;
   is_ended_ = false;
-  newest_ = newest;
   next_fence_ = static_cast<std::size_t>(
       std::upper_bound(fences_.begin(), fences_.end(), low_) - fences_.begin());
   group_.begin(0);
@@ -61,7 +61,6 @@ Status MasstreeLayer::begin_group(std::uint64_t slice) {
 }
 
 Status MasstreeLayer::add(std::string_view rest, const MasstreeRecord& record) {
-  note(record.tid);
   FOEDUS_CHECK(begin_group(storage::masstree::slice_of(rest)));
   const unsigned key_class = storage::masstree::class_of(rest.size());
   if (key_class == kRemainderClass) return add_long(rest, record);
@@ -86,14 +85,13 @@ Status MasstreeLayer::add_long(std::string_view rest, const MasstreeRecord& reco
   if (!is_next_open_) {
     MasstreeGroup::Entry& first = group_.last();
     FOEDUS_INVARIANT(first.layer.is_null(), first.layer.word());
-    MasstreeLayer* const next = start_next_layer(first.tid);
+    MasstreeLayer* const next = start_next_layer();
     FOEDUS_CHECK(next->add(first.remainder, {first.tid, first.payload, first.chain}));
   }
   return next_layer_->add(rest.substr(8), record);
 }
 
 Status MasstreeLayer::add_layer(std::uint64_t slice, SnapshotPageId root, Tid tid) {
-  note(tid);
   FOEDUS_CHECK(begin_group(slice));
   MasstreeGroup::Entry& entry = group_.add(kRemainderClass);
   entry.layer = root;
@@ -103,17 +101,17 @@ Status MasstreeLayer::add_layer(std::uint64_t slice, SnapshotPageId root, Tid ti
 
 Result<MasstreeLayer*> MasstreeLayer::open_layer(std::uint64_t slice, Tid tid) {
   FOEDUS_CHECK(begin_group(slice));
-  group_.add(kRemainderClass);
-  return start_next_layer(tid);
+  group_.add(kRemainderClass).tid = tid;
+  return start_next_layer();
 }
 
-MasstreeLayer* MasstreeLayer::start_next_layer(Tid newest) {
+MasstreeLayer* MasstreeLayer::start_next_layer() {
   if (next_layer_ == nullptr) {
     const auto depth = static_cast<std::uint8_t>(depth_ + 1);
     next_layer_ = std::make_unique<MasstreeLayer>(composition_, depth, PositionRange{},
                                                   std::span<const std::uint64_t>());
   }
-  next_layer_->restart(newest);
+  next_layer_->restart();
   is_next_open_ = true;
   return next_layer_.get();
 }
@@ -122,7 +120,6 @@ Status MasstreeLayer::place_group() {
   if (is_next_open_) {
     is_next_open_ = false;
     FOEDUS_TRY(const bool is_left, next_layer_->finish_into(&group_.last()));
-    note(next_layer_->newest_);
     if (!is_left) group_.drop_last();
   }
   if (group_.is_empty()) return {};
@@ -269,7 +266,6 @@ Result<bool> MasstreeLayer::finish_into(MasstreeGroup::Entry* entry) {
   FOEDUS_CHECK(finish_pages());
   FOEDUS_TRY(const Subtree root, levels_.finish_root());
   entry->layer = root.page;
-  entry->tid = newest_;
   return true;
 }
 

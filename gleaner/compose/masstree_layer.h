@@ -13,7 +13,6 @@
 //        run of changed pages comes to nothing, the page behind it, else the one before, is made
 //        anew although no record touches it: its fences cannot change.
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,12 +42,11 @@ class MasstreeLayer {
   // ---- what comes, in the order of keys. `rest`: of the key, in this layer.
 
   Status add(std::string_view rest, const MasstreeRecord& record);
-  // A next layer of the snapshot before, as it is. `tid`: of its record.
+  // A next layer of the snapshot before, as it is. `tid`: of its record, which keeps it: it says
+  // nothing of what is in the layer (M31).
   Status add_layer(std::uint64_t slice, page::SnapshotPageId root, page::Tid tid);
   // The same, to be made anew: the caller fills it before it adds anything here.
   Result<MasstreeLayer*> open_layer(std::uint64_t slice, page::Tid tid);
-  // A record with this TID was folded in, of which nothing is left.
-  void note(page::Tid tid) { newest_ = page::Tid(std::max(newest_.word(), tid.word())); }
 
   // ---- pages of the snapshot before
 
@@ -75,9 +73,9 @@ class MasstreeLayer {
     return next_fence_ < fences_.size() && fences_[next_fence_] <= slice;
   }
 
-  void restart(page::Tid newest);
+  void restart();
   void restart_page();
-  MasstreeLayer* start_next_layer(page::Tid newest);
+  MasstreeLayer* start_next_layer();
 
   Status begin_group(std::uint64_t slice);
   Status place_group();
@@ -107,7 +105,6 @@ class MasstreeLayer {
   std::size_t next_fence_ = 0;
   std::uint64_t low_ = 0;    // of the open page
   bool is_ended_ = false;    // all of the range is in pages: there is no open one
-  page::Tid newest_;         // of all that came
   MasstreeGroup group_;
   page::PageBytes block_;    // the open page
   page::PageBytes spilled_;  // the full one before it

@@ -156,7 +156,6 @@ Status MasstreeMerge::take_key(MasstreeLayer* layer, const MasstreeRecord* old) 
   if (old != nullptr && !old->chain.is_null()) {
     FOEDUS_CHECK(supersede_chain(composition_, old->chain));
   }
-  layer->note(input_->folded().tid);
   if (!input_->is_present()) return {};
   const std::string_view key = input_->folded_key();
   return layer->add(key.substr(prefix_.size()), input_->folded());
