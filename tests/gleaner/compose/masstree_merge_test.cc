@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <iterator>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -180,6 +182,48 @@ TEST(MasstreeMerge, SparseInsertsLeavePagesMoreThanHalfFull) {
   EXPECT_LE(table.seen->interior_pages, table.seen->border_pages / 60);
 }
 
+// Goal: a page of level 1 that has one child too many becomes two halves, not a full page and one
+// of next to nothing. Method: one row more in the middle of a tree of full pages.
+TEST(MasstreeMerge, AFullPageAboveRecordsIsSplitIntoHalves) {
+  MasstreeTable table;
+  for (std::uint64_t i = 0; i < 10 * kRowsOfLevel1; ++i) {
+    table.put(key_of(2 * i), payload_of(1000, i));
+  }
+  table.glean_and_check();
+  ASSERT_EQ(table.seen->level_1_lows.size(), 10u);
+  table.put(key_of(2 * (4 * kRowsOfLevel1 + 100) + 1), payload_of(1000, 1));
+  table.glean_and_check();
+  EXPECT_EQ(table.seen->border_pages, 10 * kRowsOfLevel1 / 3 + 1);
+  const std::set<std::uint64_t>& lows = table.seen->level_1_lows;
+  EXPECT_EQ(lows.size(), 11u);
+  std::map<std::uint64_t, unsigned> children;  // of the page of level 1 that begins there
+  for (const auto& border : table.seen->borders) ++children[*--lows.upper_bound(border.low)];
+  for (const auto& [low, count] : children) EXPECT_GE(count, kRowsOfLevel1 / 3 / 2) << low;
+}
+
+// Goal: M5, where the last two pages share their keys. Method: each slice has a key with more bytes
+// than the one behind it, so that the middle falls between the two, and the page of one slice more
+// than fits is followed by one that is reused. The walk looks where keys are.
+TEST(MasstreeMerge, PagesThatShareKeysDivideNoSlice) {
+  for (std::size_t bytes = 60; bytes < 260; bytes += 20) {
+    SCOPED_TRACE(bytes);
+    MasstreeTable table;
+    const auto put = [&](std::uint64_t number) {
+      table.put(key_of(number), payload_of(bytes, number));
+      table.put(key_of(number) + "longer", payload_of(bytes / 2, number));
+    };
+    for (std::uint64_t i = 0; i < 100; ++i) put(2 * i);
+    table.glean_and_check();
+    ASSERT_FALSE(HasFailure());
+    const std::uint64_t border_pages = table.seen->border_pages;
+    const unsigned keys = table.seen->borders[0].keys;
+    put(1);
+    table.glean_and_check();
+    EXPECT_EQ(table.seen->border_pages, border_pages + 1);
+    EXPECT_GE(table.seen->borders[1].keys, keys / 2 - 2) << "they share";
+  }
+}
+
 // Rows that come behind those of one key prefix, in front of others: what is full stays full.
 TEST(MasstreeMerge, AscendingInsertsLeaveFullPages) {
   MasstreeTable table;
@@ -258,6 +302,25 @@ TEST(MasstreeMerge, RandomErasuresLeaveNoEmptyPages) {
       ASSERT_FALSE(testing::Test::HasFailure()) << seed << " " << glean;
       EXPECT_EQ(table.seen->empty_pages, table.model.empty() ? 1u : 0u);
     }
+  }
+}
+
+// Goal: G8. An erasure that comes first may find nothing, because the put before it was superseded.
+// Method: such erasures, of keys beside others and in layers that are there and are not.
+TEST(MasstreeMerge, AnErasureOfWhatIsNotThereLeavesNothing) {
+  MasstreeTable table;
+  for (unsigned glean = 0; glean < 2; ++glean) {
+    for (const char* key : {"a", "absent", "12345678", "12345678 absent", "12345678 absent, too"}) {
+      table.log(log::LogRecordType::kErase, key, {});
+    }
+    table.log(log::LogRecordType::kErase, "again", {});
+    table.put("again", "there");
+    table.put("ab", payload_of(20, glean));
+    table.put("12345678 one", payload_of(20, glean));
+    table.put("12345678 two", payload_of(20, glean));
+    table.glean_and_check();
+    ASSERT_FALSE(HasFailure());
+    EXPECT_EQ(table.seen->layers_max, 1u);
   }
 }
 

@@ -130,6 +130,24 @@ TEST(MasstreeRanges, BoundariesThatMoveOnWithTheKeysLeaveNoThinPagesAbove) {
   }
 }
 
+// Goal: G69, where a boundary is in what the snapshot before has. Method: it divides the children
+// of a page of level 1, each time of another one, where a page of records begins, so that none of
+// these is split.
+TEST(MasstreeRanges, ABoundaryInAPageOfLevel1MakesNoPageMore) {
+  MasstreeTable table;
+  load(&table, 5000, 1000);
+  table.glean_and_check();
+  const std::uint64_t interior_pages = table.seen->interior_pages;
+  ASSERT_EQ(interior_pages, 12u);
+  for (std::uint64_t boundary = 720; boundary < 4800; boundary += 480) {
+    table.put(key_of(boundary - 1), payload_of(1000, 1));
+    table.put(key_of(boundary), payload_of(1000, 2));
+    table.glean_and_check({boundary});
+    EXPECT_EQ(table.seen->border_pages, 1667u);
+    EXPECT_EQ(table.seen->interior_pages, interior_pages) << boundary;
+  }
+}
+
 // ---- fences
 
 bool is_low(const MasstreeTable& table, std::uint64_t slice) {

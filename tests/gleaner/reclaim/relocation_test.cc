@@ -246,6 +246,34 @@ TEST(Relocation, TheSameInputGivesTheSameBytes) {
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
+// Goal: a page of an array that is not of the level at which the walk comes to it is no guide to
+// what is below it. Method: all is as it should be, but for the level of one interior page.
+TEST(Relocation, PagesOfAnArrayOfAnotherLevelAreCorruption) {
+  ArrayRig array(100'000, 200);
+  ASSERT_EQ(array.levels(), 2u);
+  array.write(0, std::string(200, 'x'));
+  array.write(99'999, std::string(200, 'x'));
+  ASSERT_TRUE(array.glean().is_ok());
+  const Victims victims({{SnapshotNumber{1}, 0, 0, 0}});
+  const snapshot::ManifestStorage storage =
+      Moved{array.meta(), array.root(), array.live(), array.pages()}.storage();
+  array.pages().forge = [](page::PageHeader* page) {
+    page->level = static_cast<std::uint8_t>(3 - page->level);
+  };
+  // The root, and the one below it on the way to either record.
+  std::uint32_t number = array.snapshot();
+  for (const std::uint64_t reads : {0u, 1u, 3u}) {
+    array.pages().forge_read_after(reads);
+    MemoryWriter writer(&array.pages(), ++number);
+    Relocation relocation(storage, victims, &array.pages(), &writer);
+    const Result<SnapshotPageId> moved = move(&relocation);
+    EXPECT_EQ(moved.code(), ErrorCode::kCorruption) << reads;
+    EXPECT_EQ(moved.status().table(), "accounts");
+    EXPECT_EQ(relocation.pages_read(), reads + 1);
+    array.pages().finish();
+  }
+}
+
 // Goal: counts that are not those of the pages are found out. Method: one page more, and one less.
 TEST(Relocation, WrongCountsAreCorruption) {
   ArrayRig array(5'000, 200);
