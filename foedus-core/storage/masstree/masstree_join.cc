@@ -199,6 +199,7 @@ BorderPage* neighbour_for(page::PagePool& pool, InteriorPage* parent, BorderPage
 
 bool join(occ::TxnContext& ctx, occ::StorageControl* control, MovingPage* page,
           BorderPage* neighbour, const Need& need, BorderPage* minor, BorderPage* major) {
+  FOEDUS_SYNC_POINT("masstree:join_searched");
   {
     const TriedLock lock(neighbour);
     if (!lock.held()) return false;

@@ -1,0 +1,219 @@
+// ctest-labels: concurrency
+// What others do to two neighbours and to their parent while a join is under way (M16, M17), and
+// what a parent says of joins.
+#include <atomic>
+#include <thread>
+
+#include "tests/storage/masstree/masstree_fixture.h"
+
+namespace foedus::testing {
+namespace {
+
+constexpr unsigned kStep = 10;
+constexpr unsigned kKeysPerPage = 27;  // of payloads of 100 bytes
+const std::string kPayload(100, 'x');
+
+class MasstreeJoinWindow : public MasstreeTest {
+ protected:
+  // Of full pages of ascending keys.
+  static std::string row(unsigned page, unsigned index) {
+    return key_of((page * kKeysPerPage + index) * kStep);
+  }
+  static std::string behind_row(unsigned page, unsigned index) {
+    return key_of((page * kKeysPerPage + index) * kStep + 5);
+  }
+  void make_full(unsigned pages) {
+    fill(0, 0, pages * kKeysPerPage * kStep, kStep, kPayload);
+    ASSERT_EQ(verify().border_pages, pages);
+  }
+  // Leaves the 9th, 18th and last row.
+  void thin_page(unsigned page) {
+    for (unsigned i = 0; i < kKeysPerPage; ++i) {
+      if (i % 9 == 8) continue;
+      begin(0);
+      erase(0, row(page, i));
+      expect_commit(0);
+    }
+  }
+  masstree::InteriorPage* root() {
+    masstree::TreePage* const page =
+        masstree::root_page(rig_.pool(), {&rig_.control()->root, nullptr});
+    return page->is_border() ? nullptr : masstree::InteriorPage::of(page);
+  }
+};
+
+// Goal: a neighbour that has moved is not moved once more, or its records would be copied as the
+// marks that they are. Method: it moves after the look at it and before its lock, by a session that
+// does not come to the adoption.
+TEST_F(MasstreeJoinWindow, a_neighbour_that_moves_behind_the_look_is_not_joined) {
+  make_full(2);
+  thin_page(0);
+  thin_page(1);
+  begin(0);
+  const AtSyncPoint searched("masstree:join_searched", [&] {
+    masstree::BorderPage* const neighbour = find(row(1, 8)).at.page;
+    masstree::Need need;
+    need.slice = masstree::slice_of(behind_row(1, 0));
+    need.bytes = masstree::footprint(0, masstree::capacity_for(kPayload.size()));
+    begin(1);
+    EXPECT_EQ(masstree::reorganize(ctx(1), rig_.control(), neighbour, need),
+              masstree::Change::kDone);
+    EXPECT_TRUE(neighbour->header.load_version().is_moved());
+  });
+  insert(0, behind_row(0, 0), kPayload);
+  EXPECT_EQ(searched.runs(), 1u);
+  expect_commit(0);
+  insert(1, behind_row(1, 0), kPayload);
+  expect_commit(1);
+  begin(2);
+  EXPECT_EQ(scan(2, "", "").size(), 8u);
+  for (const unsigned page : {0u, 1u}) {
+    for (const unsigned index : {8u, 17u, 26u}) EXPECT_EQ(get(2, row(page, index)), kPayload);
+  }
+  expect_commit(2);
+  verify();
+}
+
+// Goal: what two pages have together is added up when nobody can add to it any more. Method: the
+// erased rows of the neighbour come back behind the look at it, and both do not fit into one page.
+TEST_F(MasstreeJoinWindow, a_neighbour_that_fills_behind_the_look_is_not_joined) {
+  make_full(2);
+  thin_page(0);
+  thin_page(1);
+  begin(0);
+  const AtSyncPoint searched("masstree:join_searched", [&] {
+    begin(1);
+    for (unsigned i = 0; i < kKeysPerPage; ++i) put(1, row(1, i), kPayload);
+    expect_commit(1);
+  });
+  insert(0, behind_row(0, 0), kPayload);
+  EXPECT_EQ(searched.runs(), 1u);
+  expect_commit(0);
+  EXPECT_EQ(verify().border_pages, 2u);
+  begin(2);
+  EXPECT_EQ(scan(2, "", "").size(), 3u + 1 + kKeysPerPage);
+  expect_commit(2);
+}
+
+// Goal: no write skew over a boundary that moves: of two new pages the second one gains no key by
+// way of the left page, which says sooner that it has moved, before the right one says so, too.
+// Method: of a full page and a nearly empty one the boundary moves to the left. When the left one
+// alone says moved, session 1 reads X, comes to the second new page by a row of the left page, and
+// adds a key of the right one, which session 2 has missed, to write X. When session 2 commits,
+// session 1 waits for the page, and so is at no sync point, or has committed.
+TEST_F(MasstreeJoinWindow, the_second_page_of_a_moved_boundary_gains_keys_when_both_have_moved) {
+  make_full(4);
+  thin_page(1);
+  const std::string added = behind_row(1, 10);
+  const std::string way = row(0, kKeysPerPage - 1);
+  const std::string other = row(3, 10);
+  begin(2);
+  EXPECT_EQ(get(2, added), "not_found");
+  put(2, other, "by 2");
+  std::atomic<bool> is_done = false;
+  Status of_1;
+  std::thread session_1;
+  const AtSyncPoint half_moved("masstree:join_half_moved", [&] {
+    occ::LockWord& lock = find(way).at.page->header.lock;
+    const std::uint64_t before = lock.load_acquire();
+    begin(1);
+    EXPECT_EQ(get(1, other), kPayload);
+    EXPECT_EQ(get(1, way), kPayload);
+    session_1 = std::thread([&] {
+      of_1 = write(1, WriteMode::kInsert, added, kPayload);
+      if (of_1.is_ok()) of_1 = commit(1);
+      is_done.store(true);
+    });
+    // The lock's word names the last one who waits.
+    while (!is_done.load() && (before == 0 || lock.load_acquire() == before)) {
+      std::this_thread::yield();
+    }
+    expect_commit(2);
+  });
+  begin(0);
+  insert(0, behind_row(0, 3), kPayload);
+  expect_commit(0);
+  EXPECT_EQ(half_moved.runs(), 1u);
+  ASSERT_TRUE(session_1.joinable());
+  session_1.join();
+  EXPECT_EQ(of_1.conflict_reason(), ConflictReason::kRecordChanged) << of_1.message();
+  EXPECT_EQ(verify().border_pages, 4u);
+}
+
+// Goal: a parent that has split is left alone: its twins lead to the two pages now. Method: the
+// parent is full; after the look at the neighbour another session splits a page far away, and with
+// it the parent.
+TEST_F(MasstreeJoinWindow, pages_whose_parent_splits_behind_the_look_are_not_joined) {
+  constexpr unsigned kPages = masstree::InteriorPage::kSeparatorsMax + 1;
+  constexpr unsigned kRows = 3;  // of a page
+  const std::string payload(1200, 'x');
+  fill(0, 0, kPages * kRows * kStep, kStep, payload);
+  ASSERT_EQ(verify().border_pages, kPages);
+  ASSERT_EQ(verify().interior_pages, 1u);
+  for (const unsigned erased : {0u, 1u, kRows, kRows + 1}) {  // the last one of both pages is left
+    begin(0);
+    erase(0, key_of(erased * kStep));
+    expect_commit(0);
+  }
+  ASSERT_EQ(verify().border_pages, kPages);
+  begin(0);
+  const AtSyncPoint searched("masstree:join_searched", [&] {
+    const masstree::InteriorPage* const parent = root();
+    begin(1);
+    insert(1, key_of(100 * kRows * kStep + 5), payload);
+    expect_commit(1);
+    EXPECT_TRUE(parent->header.load_version().is_moved());
+  });
+  insert(0, key_of(5), std::string(400, 'y'));
+  expect_commit(0);
+  EXPECT_EQ(searched.runs(), 1u);
+  EXPECT_EQ(verify().records, kPages * kRows - 4 + 2);
+  begin(2);
+  EXPECT_EQ(scan(2, "", "").size(), kPages * kRows - 4 + 2);
+  expect_commit(2);
+}
+
+class MasstreeJoinCount : public MasstreeJoinWindow {
+ protected:
+  void join_first_two() {
+    const std::uint64_t before = verify().border_pages;
+    begin(1);
+    insert(1, behind_row(0, 0), kPayload);
+    expect_commit(1);
+    ASSERT_EQ(verify().border_pages, before - 1);
+  }
+};
+
+// Goal: who looks at a parent twice, once before an adoption and a join and once behind both, sees
+// two versions (look_again()), though the number of children is the same. What would be missed else
+// tests/models/shift_model.cc shows: it takes shifts between the two loads of one pointer.
+TEST_F(MasstreeJoinCount, a_parent_that_gains_and_loses_a_child_has_another_version) {
+  make_full(4);
+  thin_page(0);
+  thin_page(1);
+  const page::PageVersion before = root()->header.load_version();
+  begin(2);
+  insert(2, behind_row(3, 10), kPayload);  // splits a full page
+  expect_commit(2);
+  const page::PageVersion between = root()->header.load_version();
+  EXPECT_EQ(between, before.plus_key());
+  join_first_two();
+  const page::PageVersion after = root()->header.load_version();
+  EXPECT_EQ(after.keys(), before.keys());
+  EXPECT_FALSE(after == before);
+}
+
+// Goal: there is no end to joins. Method: a parent that has seen as many as it can count.
+TEST_F(MasstreeJoinCount, a_parent_counts_on_from_zero) {
+  make_full(4);
+  thin_page(0);
+  thin_page(1);
+  page::PageHeader& header = root()->header;
+  const std::uint32_t keys = header.load_version().keys();
+  header.store_version(page::PageVersion(keys, 0xffff));
+  join_first_two();
+  EXPECT_EQ(header.load_version(), page::PageVersion(keys - 1, 0));
+}
+
+}  // namespace
+}  // namespace foedus::testing
