@@ -1,0 +1,108 @@
+// Erased records stay behind when their pages move (M11): what the new pages still say of them, and
+// which ones have to go along.
+#include "tests/storage/masstree/masstree_fixture.h"
+
+namespace foedus::testing {
+namespace {
+
+constexpr unsigned kStep = 10;
+const std::string kPayload(100, 'x');
+
+class MasstreePurge : public MasstreeTest {
+ protected:
+  // Erases a row under a TID that no other row has come near to, and returns that.
+  page::Tid erase_late(unsigned session, const std::string& key) {
+    for (int i = 0; i < 300; ++i) {  // ordinals grow within the epoch
+      begin(session);
+      put(session, key, "again");
+      expect_commit(session);
+    }
+    begin(session);
+    erase(session, key);
+    expect_commit(session);
+    return find(key).record()->load_tid();
+  }
+  // Inserts it again, by a session that has done nothing before. Replay sorts by version.
+  void expect_back_above(unsigned session, const std::string& key, page::Tid erased) {
+    ASSERT_TRUE(erased.is_deleted());
+    ASSERT_FALSE(find(key).found());
+    begin(session);
+    insert(session, key, "back");
+    expect_commit(session);
+    EXPECT_GT(find(key).record()->load_tid().version(), erased.version());
+  }
+};
+
+// Goal: P7 over several moves: the page that purged a record hands on what it noted. Method: pages
+// split once, with the erased record, and then again, with nothing to purge.
+TEST_F(MasstreePurge, a_key_that_was_purged_two_moves_ago_comes_back_above_its_erasure) {
+  fill(0, 0, 640, kStep);
+  const std::string key = key_of(100);
+  const page::Tid erased = erase_late(0, key);
+  fill(1, 1, 640, kStep);
+  const masstree::BorderPage* const first = find(key).at.page;
+  ASSERT_FALSE(find(key).found());
+  fill(2, 2, 640, kStep);
+  fill(2, 3, 640, kStep);
+  EXPECT_NE(find(key).at.page, first);
+  expect_back_above(3, key, erased);
+  verify();
+}
+
+// Whose erased record has the highest TID of two pages that are joined: the right one's?
+class MasstreePurgeOfTwo : public MasstreePurge, public ::testing::WithParamInterface<bool> {};
+
+// Goal: a page that takes over two notes the higher one of what they purged, whichever that is.
+TEST_P(MasstreePurgeOfTwo, a_key_that_a_join_purged_comes_back_above_its_erasure) {
+  constexpr unsigned kKeysPerPage = 27;
+  fill(0, 0, 2 * kKeysPerPage * kStep, kStep, kPayload);
+  ASSERT_EQ(verify().border_pages, 2u);
+  for (unsigned i = 0; i < 2 * kKeysPerPage; ++i) {
+    if (i % 9 == 8) continue;
+    begin(0);
+    erase(0, key_of(i * kStep));
+    expect_commit(0);
+  }
+  const std::string key = key_of((GetParam() ? kKeysPerPage + 8 : 8) * kStep);
+  const page::Tid erased = erase_late(0, key);
+  begin(1);
+  insert(1, key_of(5), kPayload);
+  expect_commit(1);
+  ASSERT_EQ(verify().border_pages, 1u);
+  expect_back_above(2, key, erased);
+  verify();
+}
+
+INSTANTIATE_TEST_SUITE_P(RightOne, MasstreePurgeOfTwo, ::testing::Bool());
+
+// Goal: who looked for an erased row to change it has its lock, and keeps it when own inserts move
+// the page: else another could insert the row meanwhile. Method: the row's erased record, purged
+// otherwise, goes along; its lock is that of the transaction, and the row is its to insert.
+TEST_F(MasstreePurge, the_lock_of_an_erased_record_moves_with_it) {
+  fill(0, 0, 640, kStep);
+  begin(0);
+  erase(0, key_of(100));
+  erase(0, key_of(110));
+  expect_commit(0);
+  begin(0);
+  occ::ReadRange range;
+  const Status status = masstree::get_for_update(ctx(0), rig_.control(), key_of(100), &range);
+  EXPECT_EQ(status.code(), ErrorCode::kNotFound) << status.message();
+  ASSERT_TRUE(ctx(0).holds(find(key_of(100)).record()));
+  for (unsigned i = 1; i < 640; i += kStep) insert(0, key_of(i), "own");
+  EXPECT_FALSE(find(key_of(110)).found());
+  const masstree::Spot spot = find(key_of(100));
+  ASSERT_TRUE(spot.found());
+  EXPECT_TRUE(ctx(0).holds(spot.record()));
+  EXPECT_NE(spot.record()->lock.load_relaxed(), 0u);
+  insert(0, key_of(100), "back");
+  expect_commit(0);
+  EXPECT_EQ(spot.record()->lock.load_relaxed(), 0u);
+  begin(1);
+  EXPECT_EQ(get(1, key_of(100)), "back");
+  expect_commit(1);
+  verify();
+}
+
+}  // namespace
+}  // namespace foedus::testing
