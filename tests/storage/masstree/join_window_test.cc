@@ -173,6 +173,37 @@ TEST_F(MasstreeJoinWindow, pages_whose_parent_splits_behind_the_look_are_not_joi
   expect_commit(2);
 }
 
+// Goal: a join only tries its second page's lock and that of the parent (O1), and lets both pages
+// be without it. Method: another session is at work there; the page moves alone.
+class MasstreeJoinLocked : public MasstreeJoinWindow, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(MasstreeJoinLocked, two_pages_one_of_which_or_whose_parent_is_locked_are_not_joined) {
+  make_full(4);
+  thin_page(0);
+  thin_page(1);
+  masstree::BorderPage* const page = find(row(0, 8)).at.page;
+  masstree::BorderPage* const neighbour = find(row(1, 8)).at.page;
+  masstree::Need need;
+  need.slice = masstree::slice_of(behind_row(0, 0));
+  need.bytes = masstree::footprint(0, masstree::capacity_for(kPayload.size()));
+  need.parent = root();
+  need.layer = {&rig_.control()->root, nullptr};
+  begin(0);
+  {
+    masstree::TreePage* locked = neighbour;
+    if (GetParam()) locked = need.parent;
+    const occ::LockGuard guard(&locked->header.lock);
+    EXPECT_EQ(masstree::reorganize(ctx(0), rig_.control(), page, need), masstree::Change::kDone);
+    EXPECT_TRUE(page->header.load_version().is_moved());
+    EXPECT_FALSE(neighbour->header.load_version().is_moved());
+  }
+  insert(0, behind_row(0, 0), kPayload);
+  expect_commit(0);
+  EXPECT_EQ(verify().border_pages, 4u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Parent, MasstreeJoinLocked, ::testing::Bool());
+
 class MasstreeJoinCount : public MasstreeJoinWindow {
  protected:
   void join_first_two() {
