@@ -46,7 +46,7 @@ TreePage* neighbour_of(page::PagePool& pool, InteriorPage* parent, const TreePag
 // The parent of two pages, locked.
 class LockedParent {
  public:
-  // REQUIRES: the locks of both pages, neither of which is moved.
+  // REQUIRES: the locks of both pages, of which neither is moved if it is theirs.
   LockedParent(InteriorPage* parent, const TreePage* left, const TreePage* right);
   // Whether it is locked, and leads to both pages, one beside the other.
   bool is_theirs() const { return is_theirs_; }

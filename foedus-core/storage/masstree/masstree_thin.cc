@@ -14,6 +14,7 @@ constexpr unsigned kChildrenMax = InteriorPage::kSeparatorsMax + 1;
 constexpr unsigned kFewChildren = kChildrenMax / 4;
 // What a page that takes over two may have.
 constexpr unsigned kJoinedChildren = kChildrenMax / 4 * 3;
+static_assert(kJoinedChildren < kChildrenMax);  // a page that splits has more
 
 // The page above, or null: a guess.
 InteriorPage* parent_of(page::PagePool& pool, TreePage* root, const TreePage* page) {
@@ -64,19 +65,21 @@ void move_to(InteriorPage* from, const TreePage* to) {
 }
 
 // M16, without records. REQUIRES: `joined` is not reachable.
+//
+// The flags of the two pages need no look: the page above is open and leads to both. Whoever joins,
+// exchanges or drops one of them changes or closes that page before it lets go of the locks, or, to
+// drop the storage, before it comes to them (M15). One that has split, and whose twins are not
+// adopted yet, had as many children as there is room for.
 bool join_locked(InteriorPage* parent, InteriorPage* left, InteriorPage* right,
                  InteriorPage* joined) {
   const TriedLock left_lock(left);
   if (!left_lock.held()) return false;
   const TriedLock right_lock(right);
-  Change closed;
-  if (!right_lock.held() || is_closed(left->header.load_version(), &closed) ||
-      is_closed(right->header.load_version(), &closed) ||
-      children_of(left) + children_of(right) > kJoinedChildren) {
-    return false;
-  }
+  if (!right_lock.held() || children_of(left) + children_of(right) > kJoinedChildren) return false;
   LockedParent above(parent, left, right);
   if (!above.is_theirs()) return false;
+  FOEDUS_INVARIANT(!left->header.load_version().is_gone(), left->header.page_id);
+  FOEDUS_INVARIANT(!right->header.load_version().is_gone(), right->header.page_id);
   const occ::LockGuard guard(&joined->header.lock);
   set_range(joined, left->low, right->last);
   append_children(left, joined, 0);
