@@ -100,6 +100,7 @@ bool join_interior(occ::TxnContext& ctx, occ::StorageControl* control, InteriorP
   InteriorPage* const joined =
       make_interior(ctx, control, page->header.layer, page->header.level);
   if (joined == nullptr) return false;
+  FOEDUS_SYNC_POINT("masstree:thin_searched");
   const bool is_left = page->low < neighbour->low;
   if (!join_locked(parent, is_left ? page : neighbour, is_left ? neighbour : page, joined)) {
     discard(ctx, control, joined);
@@ -148,6 +149,7 @@ void thin_out(occ::TxnContext& ctx, occ::StorageControl* control, const LayerRoo
     TreePage* const root = root_page(pool, layer);
     if (root == page) {
       if (version.keys() != 0) return;
+      FOEDUS_SYNC_POINT("masstree:shrink_searched");
       TreePage* const child = shrink(pool, layer, page);
       if (child == nullptr) return;
       FOEDUS_SYNC_POINT("masstree:shrunk");
