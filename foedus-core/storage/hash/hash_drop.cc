@@ -83,6 +83,7 @@ bool Subtree::collect_bin(HashBinPage* bin) {
 // that are locked stay: as many children as before are the same ones.
 bool Subtree::lock_interiors() {
   for (const Interior& interior : interiors_) {
+    FOEDUS_SYNC_POINT("hash:drop_collected");
     occ::LockWaiter* const waiter = waiters_.take();
     base::reserve_more(&locks_, 1);
     occ::lock(&interior.page->header.lock, waiter);

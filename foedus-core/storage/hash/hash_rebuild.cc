@@ -140,6 +140,7 @@ void Replacement::include_buddy(std::uint32_t space) {
   if (bytes_ > kMergedBytesMax || kept_ > kMergedRecordsMax) return;
   HashBinPage* const buddy = buddy_of(source_, bin_);
   if (buddy == nullptr) return;
+  FOEDUS_SYNC_POINT("hash:buddy_found");
   if (!occ::try_lock_for(&buddy->header.lock, &buddy_waiter_, kBinSpins)) return;
   buddy_ = buddy;
   const std::uint32_t own = count_;
