@@ -230,9 +230,7 @@ Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string
 }
 
 bool has_no_tree(const occ::StorageControl* control) {
-  if (control->is_dropped()) return true;
-  // The first look's halves may be of two moments; the second one's snapshot half is of the later.
-  return control->root.load().is_null() && control->root.load().is_null();
+  return control->is_dropped() || control->root.load().is_null();
 }
 
 Status no_tree(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
