@@ -66,6 +66,7 @@ class ColdSearch {
   Step follow_root(const page::DualPageIds& ids, std::uint64_t place) {
     BorderPage* const owner = spot_->layer.owner;
     if (owner == nullptr && has_no_tree(control_)) return Step::kNoTree;
+    FOEDUS_SYNC_POINT("masstree:cold_seen");
     if (ids.is_null() || spot_->layer.pointer->load() != ids) return Step::kAgain;
     return follow({spot_->layer.pointer, owner == nullptr ? nullptr : &owner->header, ids, place});
   }
@@ -102,13 +103,17 @@ class ColdSearch {
         if ((*child)->contains(spot_->slice)) return Step::kDown;
         continue;
       }
+      FOEDUS_SYNC_POINT("masstree:cold_seen");
       if (ids.snapshot_page.is_null() || pointer->load() != ids) return Step::kAgain;  // M19
       const page::PageHeader* const cold = ctx_.cold_page(ids.snapshot_page);
-      if (cold == nullptr) return Step::kNoPage;
-      const ColdPlace guess = ColdPlace::below(*page, i, keys);
-      if (!guess.is_of(*cold) || !tree_page(cold)->contains(spot_->slice)) {
+      if (cold == nullptr || !ColdPlace::below(*page, i, keys).is_of(*cold) ||
+          !tree_page(cold)->contains(spot_->slice)) {
         const std::optional<ColdPlace> place = place_of(page, spot_->slice, ids);
-        if (!place.has_value()) continue;
+        if (!place.has_value()) {  // halves of two pointers, whose page need not be there (M38)
+          ctx_.forget_page_failure();
+          continue;
+        }
+        if (cold == nullptr) return Step::kNoPage;
         if (!place->is_of(*cold)) {
           ctx_.not_that_page(ids.snapshot_page);
           return Step::kNoPage;

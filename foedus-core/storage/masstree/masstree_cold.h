@@ -5,7 +5,9 @@
 //        the pointer, once: all below it never changes, layers and missing keys included. That it
 //        is the right page its fences say, as those of a volatile child do. Snapshot and volatile
 //        half are two loads: while children are shifted they may be of two pages. So a pointer is
-//        believed after a second look; what slips through that fails in verify, by M20.
+//        believed after a second look; what slips through that fails in verify, by M20. And that
+//        there is no such page is believed under the lock of the pointer's page: one that is
+//        volatile may keep the name of a page that has gone (M38).
 //   M20  Children are shifted within their page, and children and layers go along when their page
 //        moves (P5). So a followed pointer is remembered by the page that it was in and a slice:
 //        the least one of the child, or that of the layer's record. Verify goes from that page

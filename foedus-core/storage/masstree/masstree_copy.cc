@@ -137,16 +137,18 @@ Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control, InteriorPa
   const page::DualPageIds before = parent->child(parent->child_of(slice, version.keys())).load();
   if (!before.volatile_page.is_null() || before.is_null()) return Change::kAgain;
   const page::PageHeader* const cold = ctx.cold_page(before.snapshot_page);
-  if (cold == nullptr) return Change::kNoPage;
-  const TreePage* const page = TreePage::of(const_cast<page::PageHeader*>(cold));
   const std::optional<ColdPlace> place = place_of(parent, slice, before);
-  if (!place.has_value()) return Change::kAgain;  // shifts
+  if (!place.has_value()) {  // shifts: halves of two pointers, whose page need not be there (M38)
+    ctx.forget_page_failure();
+    return Change::kAgain;
+  }
+  if (cold == nullptr) return Change::kNoPage;
   if (!place->is_of(*cold)) {
     ctx.not_that_page(before.snapshot_page);
     return Change::kNoPage;
   }
   return install_copy(ctx, control, before, cold, [&](const page::DualPageIds& after) {
-    return exchange_child(parent, page->low, before, after);
+    return exchange_child(parent, place->low, before, after);
   });
 }
 

@@ -1,0 +1,137 @@
+// Pointers of a Master-Tree that lead to snapshot pages, and change while they are looked at.
+// ctest-labels: concurrency
+
+#include "foedus-core/storage/masstree/masstree_install.h"
+#include "tests/storage/masstree/masstree_cold_fixture.h"
+
+namespace foedus::storage::masstree {
+namespace {
+
+class MasstreeColdLooksTest : public MasstreeColdTest {
+ protected:
+  static constexpr unsigned kFew = 2'000;
+
+  explicit MasstreeColdLooksTest(Gleaned::Install install = SimpleInstall::install)
+      : MasstreeColdTest(std::move(install)) {}
+
+  // The pointer to the border page of a key. REQUIRES: the root is volatile, one level above.
+  page::DualPagePointer& pointer_to(const std::string& key) {
+    InteriorPage* const root = volatile_root();
+    const unsigned keys = root->header.load_version().keys();
+    return root->child(root->child_of(slice_of(key), keys));
+  }
+  InteriorPage* volatile_root() {
+    const page::VolatilePageId id = all_.control()->root.load_volatile();
+    TreePage* const root = TreePage::of(all_.all().pool().resolve(id));
+    EXPECT_EQ(root->header.level, 1u);
+    return InteriorPage::of(root);
+  }
+  // Of the snapshot with that root.
+  page::SnapshotPageId cold_page_of(page::SnapshotPageId root, const std::string& key) {
+    auto* const page = const_cast<InteriorPage*>(all_.pages().as<InteriorPage>(root));
+    EXPECT_EQ(page->header.level, 1u);
+    const unsigned keys = page->header.load_version().keys();
+    return page->child(page->child_of(slice_of(key), keys)).load().snapshot_page;
+  }
+};
+
+// Goal: a page that others make volatile between two looks at its pointer is read where it is now,
+// and nobody conflicts. Method: the pointer of the root, of a child, and of a layer.
+TEST_F(MasstreeColdLooksTest, APointerThatChangesBehindTheFirstLookIsNotBelieved) {
+  const auto changes = [&](const std::string& key) {
+    begin(0);
+    const AtSyncPoint other("masstree:cold_seen", [&] { put_alone(1, key, "changed"); });
+    EXPECT_EQ(get(0, key), "changed");
+    EXPECT_EQ(other.runs(), 1u);
+    ASSERT_TRUE(put(0, key_of(kFew), "x").is_ok());
+    expect_commit(0);
+  };
+  load(10, key_of);
+  glean_all();
+  changes(key_of(3));
+  load(kFew, key_of);
+  glean_all();
+  put_alone(1, key_of(14), "its path is volatile now");
+  changes(key_of(1'500));
+  load(kFew, deep_key);
+  glean_all();
+  put_alone(1, key_of(1) + "?", "the page above is volatile now");
+  changes(deep_key(60));
+}
+
+// Goal: a page of a snapshot that its pointer is not for is not taken for it, though it has the
+// slice: rows would be missed. Method: the pointer to a page leads to what an earlier snapshot had
+// there.
+TEST_F(MasstreeColdLooksTest, APageWithOtherFencesIsNotTakenForTheOneOfItsPointer) {
+  load(kFew, key_of);
+  glean_all();
+  const page::SnapshotPageId before = all_.root();
+  const std::string added = key_of(1'500) + "new";
+  put_alone(0, added, "in the new one only");
+  for (unsigned i = 1'460; i < 1'540; ++i) put_alone(0, key_of(i) + "more", payload_of(i));
+  glean_all();
+  put_alone(1, key_of(3), "its path is volatile now");
+  page::DualPagePointer& pointer = pointer_to(added);
+  const page::DualPageIds right = pointer.load();
+  ASSERT_TRUE(right.volatile_page.is_null());
+  const page::SnapshotPageId wrong = cold_page_of(before, added);
+  const auto* const page = all_.pages().as<TreePage>(wrong);
+  const auto* const right_page = all_.pages().as<TreePage>(right.snapshot_page);
+  ASSERT_TRUE(page->contains(slice_of(added)));
+  ASSERT_TRUE(page->low != right_page->low || page->last != right_page->last);
+  pointer.store({{}, wrong});
+  begin(0);
+  const WholeRead got = read(0, added);
+  EXPECT_EQ(got.status.code(), ErrorCode::kCorruption) << got.status.message();
+  pointer.store(right);
+  EXPECT_EQ(get(0, added), "in the new one only");
+  expect_commit(0);
+}
+
+// Installations that exchange runs of pages.
+class MasstreeShiftedLooksTest : public MasstreeColdLooksTest {
+ protected:
+  MasstreeShiftedLooksTest() : MasstreeColdLooksTest(install) {}
+};
+
+// Goal: who sees the halves of two pointers, for children are being shifted, does not fail because
+// the page of one of them cannot be read. Method: a page that is volatile keeps the name of one
+// whose file has gone (M38); beside the null of its cold neighbour that stands in the neighbour's
+// place, as in the midst of a store, until the page was asked for.
+TEST_F(MasstreeShiftedLooksTest, APageThatNoPointerLeadsToNeedNotBeReadable) {
+  const std::string hot = key_of(1'000);
+  load(kFew, key_of);
+  glean_all();
+  // As long as it was, so that pages of the snapshot end where they did.
+  put_alone(1, hot, std::string(payload_of(1'000).size(), '1'));
+  all_.compose_anew();
+  put_alone(1, hot, "hot");
+  EXPECT_FALSE(all_.install().may_need_earlier);
+  all_.check_leads();
+  all_.remove_old_files();
+  const page::DualPageIds shifted = pointer_to(hot).load();
+  ASSERT_FALSE(shifted.volatile_page.is_null());
+  ASSERT_NE(shifted.snapshot_page.snapshot(), all_.root().snapshot());
+  const TreePage* const page = TreePage::of(all_.all().pool().resolve(shifted.volatile_page));
+  const unsigned beside = static_cast<unsigned>(page->last / 16 + 1);
+  page::DualPagePointer& pointer = pointer_to(key_of(beside));
+  const page::DualPageIds whole = pointer.load();
+  ASSERT_TRUE(whole.volatile_page.is_null());
+  for (const bool writes : {false, true}) {
+    begin(0);
+    pointer.store({{}, shifted.snapshot_page});
+    const AtSyncPoint stored("cache:before_publish", [&] { pointer.store(whole); });
+    if (writes) {
+      const Status status = put(0, key_of(beside), "mine");
+      EXPECT_TRUE(status.is_ok()) << status.message();
+    } else {
+      EXPECT_EQ(get(0, key_of(beside)), payload_of(beside));
+    }
+    EXPECT_EQ(stored.runs(), 1u);
+    expect_commit(0);
+  }
+  EXPECT_EQ(get_alone(1, key_of(beside)), "mine");
+}
+
+}  // namespace
+}  // namespace foedus::storage::masstree
