@@ -95,6 +95,7 @@ Change split_interior(occ::TxnContext& ctx, occ::StorageControl* control, Interi
     return change;
   };
   if (minor == nullptr || major == nullptr) return give_up(Change::kNoPage);
+  FOEDUS_SYNC_POINT("masstree:interior_searched");
   occ::LockGuard guard(&page->header.lock);
   const page::PageVersion version = page->header.load_version();
   const unsigned keys = version.keys();

@@ -183,6 +183,7 @@ void Subtree::mark_moved() {
     if (member.heir == nullptr) continue;
     page::PageHeader& header = member.page->header;
     header.store_version(header.load_version().with(page::PageVersion::kMoved));
+    FOEDUS_SYNC_POINT("masstree:exchange_half_moved");
   }
 }
 

@@ -1,0 +1,66 @@
+// Interior pages that split, and layers that grow, by two sessions at once: what one of them does
+// between the other one's look and its lock is not done again (M12).
+
+#include <string>
+
+#include "tests/storage/masstree/masstree_fixture.h"
+
+namespace foedus::testing {
+namespace {
+
+using MasstreeAdoption = MasstreeTest;
+
+// Goal: a full interior page splits once. Method: an inserter that has found it full meets another
+// one, which splits it and adds to its twins, before it has the lock.
+TEST_F(MasstreeAdoption, an_interior_page_that_two_find_full_splits_once) {
+  const std::string payload(900, 'x');
+  unsigned rows = 0;
+  const auto insert_next = [&](unsigned session) {
+    begin(session);
+    insert(session, key_of(rows++ * 7919u % 100'000), payload);
+    expect_commit(session);
+  };
+  const AtSyncPoint full("masstree:interior_searched", [&] {
+    for (unsigned i = 0; i < 100; ++i) insert_next(1);
+  });
+  while (full.runs() == 0) {
+    ASSERT_LT(rows, 5'000u);
+    insert_next(0);
+  }
+  begin(2);
+  for (unsigned i = 0; i < rows; ++i) ASSERT_EQ(get(2, key_of(i * 7919u % 100'000)), payload) << i;
+  expect_commit(2);
+  EXPECT_EQ(verify().records, rows);
+}
+
+// Goal: a layer does not grow where its pointer was, but has moved from. Method: when its root is
+// about to be replaced another session lets the page above split.
+TEST_F(MasstreeAdoption, a_layer_grows_where_its_pointer_is) {
+  const std::string slice = key_of(5);
+  const auto insert_row = [&](unsigned session, const std::string& key) {
+    begin(session);
+    insert(session, key, "x");
+    expect_commit(session);
+  };
+  unsigned rows = 0;
+  const AtSyncPoint growing("masstree:grow_searched", [&] {
+    const masstree::BorderPage* const above = find(slice + key_of(0)).layer.owner;
+    ASSERT_NE(above, nullptr);
+    for (unsigned i = 10; !above->header.load_version().is_moved(); ++i) insert_row(1, key_of(i));
+  });
+  for (; growing.runs() == 0; ++rows) {
+    ASSERT_LT(rows, 200u);
+    insert_row(0, slice + key_of(rows));
+  }
+  const masstree::LayerRoot layer = find(slice + key_of(0)).layer;
+  EXPECT_FALSE(layer.owner->header.load_version().is_moved());
+  EXPECT_FALSE(masstree::root_page(rig_.pool(), layer)->header.load_version().is_retired());
+  insert_row(0, slice + "next");
+  begin(2);
+  for (unsigned i = 0; i < rows; ++i) ASSERT_EQ(get(2, slice + key_of(i)), "x") << i;
+  expect_commit(2);
+  verify();
+}
+
+}  // namespace
+}  // namespace foedus::testing
