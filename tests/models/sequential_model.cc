@@ -61,11 +61,13 @@ struct Dropping : model::Suite<Dropping<kAppends>, 2> {
     //     FOEDUS_SYNC_POINT("sequential:tail_taken");
     //     base::fence_seq_cst();
     //     const bool idle = pin_of(page) == 0;
-    //     const bool drops = idle && tail == id.word() && is_quiet(page, Appenders::kOver);
+    //     const bool is_last = tail == id.word() && !page->header.load_version().is_moved();
+    //     const bool drops = idle && is_last && is_quiet(page, Appenders::kOver);
     const std::uint64_t before = tail.exchange_acq_rel(0);
     base::fence_seq_cst();
     const bool idle = pin() == 0;
-    is_dropped = idle && before == kPage && is_quiet();
+    const bool is_last = before == kPage && !page.load_version().is_moved();
+    is_dropped = idle && is_last && is_quiet();
     if (!is_dropped) {
       // from foedus-core/storage/sequential/sequential_install.cc:
       //     std::uint64_t expected = 0;

@@ -90,18 +90,20 @@ class Installer {
     {
       const occ::LockGuard guard(&heads->header.lock);
       if (pin_of(page) != 0) return;  // spares an owner at work the way to the lock
+      FOEDUS_SYNC_POINT("sequential:pin_looked");
       const std::uint64_t tail = chain->tail.exchange_acq_rel(0);
       FOEDUS_SYNC_POINT("sequential:tail_taken");
       base::fence_seq_cst();  // order: S10, pairs with the fence of EpochClock::pin()
       const bool idle = pin_of(page) == 0;
-      // One page: the owner may have been at work since the first look, so that others follow.
-      const bool drops = idle && tail == id.word() && is_quiet(page, Appenders::kOver);
+      // The owner may have been at work since the first look: then others follow, and it has put
+      // its tail before the exchange, or behind it and marked this page before.
+      const bool is_last = tail == id.word() && !page->header.load_version().is_moved();
+      const bool drops = idle && is_last && is_quiet(page, Appenders::kOver);
       if (!drops) {
         std::uint64_t expected = 0;
         chain->tail.compare_exchange_acq_rel(expected, tail);  // else the owner has stored another
         return;
       }
-      FOEDUS_INVARIANT(!page->header.load_version().is_moved(), id.word(), page->session);
       mark(&page->header);
       // P4; the lock of O10 is held.
       const bool taken = chain->head.compare_exchange({id, {}}, {});

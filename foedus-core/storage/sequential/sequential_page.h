@@ -44,8 +44,9 @@
 //       back; or a later 0 is, and that transaction is over, its appends in sight. Meanwhile an
 //       owner that had loaded the tail may append, which changes no word of ours, or store another
 //       tail: if before the exchange, that one is what we put back; if after it, the
-//       compare-and-swap that puts back fails. The owner pays nothing: no word of its own, no fence
-//       that it does not have anyway.
+//       compare-and-swap that puts back fails. That one may also be over by the second look, and
+//       all be quiet: then the page has moved, and is not the last. The owner pays nothing: no word
+//       of its own, no fence that it does not have anyway.
 //   S11 Heads pages are dropped when they have no chain, under their lock; the root when it has no
 //       heads pages, under its own. Who makes a chain or heads page does so under that lock after a
 //       look at the version. The counts of S2 do not go down: a chain that was dropped and begun

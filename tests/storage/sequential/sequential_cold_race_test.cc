@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "foedus-core/base/sync_point.h"
@@ -37,6 +39,48 @@ class AtSyncPoint {
   static inline std::string place_;
   static inline std::function<void()> act_;
 };
+
+// An owner and an install that wait for each other at named places, in the order of `step`.
+std::atomic<int> step{0};
+
+void wait_for(int wanted) {
+  while (step.load() < wanted) std::this_thread::yield();
+}
+
+void take_turns(const char* name) {
+  const std::string place = name;
+  if (place == "sequential:pin_looked" && step.load() == 0) {
+    step = 1;  // the owner begins, and loads the tail
+    wait_for(2);
+  } else if (place == "sequential:linked" && step.load() == 1) {
+    step = 2;  // it has a next page, and goes on when its tail is taken
+    wait_for(3);
+  } else if (place == "sequential:tail_taken" && step.load() == 2) {
+    step = 3;
+    wait_for(4);
+  }
+}
+
+// Goal: S10, a page that got a next one between two looks at the pin is not the last one, if the
+// tail that was taken said so and all is quiet, too. Method: the owner loads the tail before it is
+// taken, and stores another one and commits behind that.
+TEST_F(SequentialColdTest, AnOwnerThatLinksAPageBehindTheExchangeKeepsIt) {
+  append_expected(0, std::string(3000, 'a'));
+  all_.compose();
+  all_.all().pass_epochs();
+  step = 0;
+  base::set_sync_point_hook(&take_turns);
+  std::thread owner([this] {
+    wait_for(1);
+    all_.append_now(0, std::string(3000, 'b'));
+    step = 4;
+  });
+  all_.install();
+  owner.join();
+  base::set_sync_point_hook(nullptr);
+  expected_.emplace_back(std::string(3000, 'b'));
+  EXPECT_EQ(all_.scan_now(), expected_);
+}
 
 // The owner's transaction begins when the tail is taken, before the look at its pin.
 TEST_F(SequentialColdTest, AnOwnerThatBeginsMeanwhileFindsItsTailAgain) {
