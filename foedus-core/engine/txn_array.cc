@@ -93,7 +93,10 @@ void Txn::prefetch(const Array& storage, std::uint64_t index) {
 
 Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payload) {
   if (payload.size() == storage.payload_bytes()) return write_at(storage, index, 0, payload);
-  return wrong_size(storage, storage.payload_bytes(), payload.size());
+  return engine::operation(session_, [&]() -> Status {
+    FOEDUS_CHECK(Call(session_, storage).check_index(index, true));
+    return wrong_size(storage, storage.payload_bytes(), payload.size());
+  });
 }
 
 Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,

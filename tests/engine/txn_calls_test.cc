@@ -60,6 +60,20 @@ TEST(TxnCallsTest, a_handle_of_no_storage_is_refused_by_all) {
   must(txn.commit());  // it goes on
 }
 
+// Goal: what is wrong with the transaction or the index is said before what is wrong with the size.
+TEST(TxnCallsTest, a_payload_of_the_wrong_size_is_looked_at_last) {
+  TestDatabase db;
+  const Array array = must(db->open_array("a", 10, 8));
+  Session session = must(db->new_session());
+  Txn txn = must(session.begin());
+  EXPECT_EQ(txn.put(array, 3, "short").code(), ErrorCode::kInvalidArgument);
+  const Status status = txn.put(array, 10, "short");
+  EXPECT_EQ(status.code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("index 10 of"), std::string::npos) << status.message();
+  must(txn.commit());
+  EXPECT_EQ(txn.put(array, 3, "short").code(), ErrorCode::kClosed);
+}
+
 // Rows of a doomed transaction would be of no state that ever was.
 TEST(TxnCallsTest, a_scan_ends_where_its_transaction_does) {
   TestDatabase db;

@@ -73,6 +73,25 @@ void expect_frame_refused(std::size_t field, T value, const std::string& why) {
   expect_refused(&device, why);
 }
 
+// Goal: a frame whose first sector is whole and that belongs elsewhere is not taken for one that was
+// torn. Method: the last frame of a log that was not closed, which no successor knows to be synced.
+TEST(LogForged, a_last_frame_of_another_place_is_refused) {
+  for (const std::size_t field :
+       {offsetof(FrameHeader, number), offsetof(FrameHeader, offset),
+        offsetof(FrameHeader, previous_crc), offsetof(FrameHeader, version)}) {
+    FailingDevice device;
+    make_log(&device, false, 1);
+    const std::vector<char> all = device.bytes_of(kFirst);
+    const std::string log(all.data(), all.size());
+    const std::uint64_t last = log.rfind("FRME") / kBlockBytes * kBlockBytes;
+    poke(&device, kFirst, last + field, std::uint32_t{0x55AA55AA});
+    const std::uint32_t sector_crc = crc_of_first_sector(device.bytes_of(kFirst).data() + last);
+    poke(&device, kFirst, last + offsetof(FrameHeader, sector_crc), sector_crc);
+    reseal(&device, kFirst, last, kBlockBytes, offsetof(FrameHeader, crc));
+    expect_refused(&device, "though no sector of it is missing");
+  }
+}
+
 // What a clock that begins above it would count to.
 TEST(LogForged, an_epoch_beyond_all_others_is_refused) {
   for (const std::uint64_t epoch : {Epoch::kMax + 1, ~std::uint64_t{0}}) {

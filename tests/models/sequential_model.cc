@@ -10,15 +10,21 @@ namespace {
 using namespace foedus;
 
 constexpr std::uint64_t kPage = 1;
+constexpr std::uint64_t kNext = 2;
 
-template <int kAppends>
-struct Dropping : model::Suite<Dropping<kAppends>, 2> {
+enum class Room { kForAll, kForNone };
+
+// The page has room for all that is appended, or is full and gets a next one. (To begin a chain takes
+// the lock that the drop holds, and is not here: an append without a tail is left out.)
+template <int kAppends, Room kRoom>
+struct Dropping : model::Suite<Dropping<kAppends, kRoom>, 2> {
   model::Runtime<> runtime;
   epoch::EpochClock clock{&runtime, Epoch(10), 1, 0};
   page::PageHeader page{};
   model::Plain<int> records[kAppends];
   base::AtomicWord<std::uint64_t> tail{kPage};
   int appended = 0;
+  bool is_linked = false;
   bool is_dropped = false;
 
   // A transaction of the session that owns the chain, from its begin to its end.
@@ -28,7 +34,10 @@ struct Dropping : model::Suite<Dropping<kAppends>, 2> {
     //     const std::uint64_t tail_id = chain->tail.load_acquire();
     //     if (tail_id == 0) [[unlikely]] {
     const std::uint64_t tail_id = tail.load_acquire();
-    if (tail_id != 0) {
+    if (tail_id != 0 && kRoom == Room::kForNone) {
+      model::require(!is_linked || tail_id == kNext, "the owner finds its newest page, or none");
+      if (!is_linked) link();
+    } else if (tail_id != 0) {
       records[number].set(1);
       // from foedus-core/storage/sequential/sequential_tail.h:
       //     const page::PageVersion before = page->load_version();
@@ -37,6 +46,16 @@ struct Dropping : model::Suite<Dropping<kAppends>, 2> {
       ++appended;
     }
     clock.unpin(0);
+  }
+
+  void link() {
+    // from foedus-core/storage/sequential/sequential_tail.cc:
+    //     last->header.store_version(version.with(page::PageVersion::kMoved));
+    //     FOEDUS_SYNC_POINT("sequential:moved");
+    //     chain->tail.store_release(page->header.page_id);
+    page.store_version(page.load_version().with(page::PageVersion::kMoved));
+    tail.store_release(kNext);
+    is_linked = true;
   }
 
   std::uint64_t pin() {
@@ -80,7 +99,11 @@ struct Dropping : model::Suite<Dropping<kAppends>, 2> {
     if (index == 1) return drop();
     for (int i = 0; i < kAppends; ++i) append(i);
   }
-  void after() { model::require(!is_dropped || appended == 0, "no record goes with its page"); }
+  void after() {
+    model::require(!is_dropped || appended == 0, "no record goes with its page");
+    model::require(!is_linked || tail.load_relaxed() == kNext, "a next page stays the last one");
+    model::require(!is_linked || !is_dropped, "a page that has a next one is not the last one");
+  }
 };
 
 }  // namespace
@@ -88,12 +111,15 @@ struct Dropping : model::Suite<Dropping<kAppends>, 2> {
 int main(int argc, char** argv) {
   model::Protocol protocol{
       "last page of a chain",
-      {model::scenario<Dropping<1>>("an append", model::kExhaustive),
-       model::scenario<Dropping<2>>("two appends", model::kExhaustive)},
+      {model::scenario<Dropping<1, Room::kForAll>>("an append", model::kExhaustive),
+       model::scenario<Dropping<2, Room::kForAll>>("two appends", model::kExhaustive),
+       model::scenario<Dropping<2, Room::kForNone>>("a next page", model::kExhaustive)},
       {{"epoch_clock.h pin store_release", rl::mo_relaxed,
         "E4 is for who goes on when it sees a later pin; here any pin ends the drop"},
        {"sequential_model.cc append load_acquire", rl::mo_relaxed,
         "for a session's number that had another owner before"},
+       {"sequential_model.cc link store_release", rl::mo_relaxed,
+        "for who takes a page before the tail for one that has moved (S9), and for scans (S1)"},
        {"sequential_model.cc drop exchange_acq_rel", rl::mo_relaxed,
         "the fence behind it is what S10 needs"},
        {"sequential_model.cc drop compare_exchange_acq_rel", rl::mo_relaxed,

@@ -269,11 +269,13 @@ class Txn {
 
   // ---- sequential ----------------------------------------------------------------------------
 
-  // Appends never conflict.
+  // Two appends never conflict with each other. commit() can still return kConflict: where the
+  // storage is being dropped, or what else the transaction read has changed.
   Status append(const Sequential& storage, std::string_view payload);
   // All records by epoch and ordinal, ties broken by session: a serial order for records of which
   // one transaction saw the other. Registers every session's end: a later append by another
-  // transaction is a conflict, this transaction's own are seen.
+  // transaction is a conflict, this transaction's own are seen. So is the installation of a snapshot
+  // that has records of the storage: under steady appends, scan with Isolation::kSnapshot.
   Scan scan(const Sequential& storage, ScanOptions options = {});
 
   // ---- end -----------------------------------------------------------------------------------
