@@ -1,0 +1,150 @@
+// Deleted records that a rebuilt bin leaves behind, or must not.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/storage/hash/hash_moves_fixture.h"
+#include "tests/testing/at_sync_point.h"
+
+namespace foedus::storage::hash {
+namespace {
+
+using testing::AtSyncPoint;
+
+class HashPurgeTest : public HashMovesTest {
+ protected:
+  // A record that says that the key is not there, and that nobody can have read.
+  void make_absent(const std::string& key) {
+    put_alone(0, key, "old");
+    erase_alone(0, key);
+    all_.all().pass_epochs();
+  }
+
+  const std::string key_ = key_in(0, 0);
+  const std::string row_ = key_in(0, 1);  // in the same bin
+  const std::string row_of_buddy_ = key_in(1, 0);
+  const std::string far_ = key_in(2, 0);
+  const std::string farther_ = key_in(3, 0);
+};
+
+// Goal: who read a key as absent and has its record left behind learns that the key came and went:
+// an erasure of its own time is not purged. Method: the key comes together with `farther_`, which
+// the transaction sees; while it is verified, and has found `far_` as it was, the key goes together
+// with that. There never was a state with the old `far_`, the new `farther_` and without the key.
+// If `far_` does not change, there is one.
+TEST_F(HashPurgeTest, AKeyThatCameAndWentWasNotAbsentAllTheTime) {
+  for (const bool changes : {true, false}) {
+    SCOPED_TRACE(changes);
+    for (const std::string& row : {row_, far_, farther_}) put_alone(0, row, "0");
+    make_absent(key_);
+    begin(1);
+    ASSERT_EQ(get(1, far_), "0");
+    ASSERT_EQ(get(1, key_), std::nullopt);
+    rebuild_bin_of(row_);
+    ASSERT_EQ(statistics().deleted_records, 0u);
+    begin(2);
+    ASSERT_TRUE(put(2, key_, "there").is_ok());
+    ASSERT_TRUE(put(2, farther_, "1").is_ok());
+    ASSERT_TRUE(commit(2).is_ok());
+    ASSERT_EQ(get(1, farther_), "1");
+    Status status;
+    {
+      const AtSyncPoint verified("commit:read_moved", [&] {
+        begin(2);
+        ASSERT_TRUE(erase(2, key_).is_ok());
+        ASSERT_TRUE(put(2, changes ? far_ : row_, "1").is_ok());
+        ASSERT_TRUE(commit(2).is_ok());
+        all_.all().pass_epochs();
+        rebuild_bin_of(row_);
+      });
+      status = commit(1);
+      EXPECT_EQ(verified.runs(), 1u);
+    }
+    EXPECT_EQ(status.is_ok(), !changes) << status.message();
+  }
+}
+
+// Goal: a record that was made for a write is not purged before the transaction ends: it would be
+// inserted once more, behind what the transaction knows of the bin, and look like a phantom.
+TEST_F(HashPurgeTest, ARebuildBehindAnOpenInsertIsNoPhantom) {
+  put_alone(0, row_, "row");
+  begin(1);
+  ASSERT_EQ(get(1, key_), std::nullopt);
+  ASSERT_TRUE(put(1, key_, "mine").is_ok());
+  rebuild_bin_of(row_);
+  const Status status = commit(1);
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(get_alone(0, key_), "mine");
+}
+
+// Goal: a deleted record that the transaction writes to is not left behind when it rebuilds the bin
+// itself, however old it is.
+TEST_F(HashPurgeTest, AnOwnWriteToAnErasedRecordSurvivesAnOwnRebuild) {
+  put_alone(0, row_, "row");
+  make_absent(key_);
+  begin(1);
+  ASSERT_TRUE(put(1, key_, "mine").is_ok());
+  fill_bin_of(1, row_);
+  EXPECT_EQ(get(1, key_), "mine");
+  const Status status = commit(1);
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(get_alone(0, key_), "mine");
+}
+
+// The same for one that it holds: nobody inserts the key until it ends.
+TEST_F(HashPurgeTest, AnOwnLockOfAnErasedRecordSurvivesAnOwnRebuild) {
+  put_alone(0, row_, "row");
+  make_absent(key_);
+  begin(1);
+  ASSERT_EQ(hold(1, key_).code(), ErrorCode::kNotFound);
+  fill_bin_of(1, row_);
+  begin(2);
+  EXPECT_EQ(put(2, key_, std::string(400, 'x')).conflict_reason(), ConflictReason::kRecordLocked);
+  all_.session(2).rollback();
+  ASSERT_TRUE(put(1, key_, "mine").is_ok());
+  const Status status = commit(1);
+  ASSERT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(get_alone(0, key_), "mine");
+}
+
+// ---- a bin whose snapshot still has what was purged is not dropped ------------------------------
+
+// Goal: what was purged counts as a change (H12) through later rebuilds, which purge nothing.
+// Method: a row that the snapshot has is erased and purged before the snapshot is installed; no
+// record of the bin is newer than the snapshot.
+TEST_F(HashPurgeTest, AnErasureThatWasPurgedIsNotForgottenByTheNextRebuild) {
+  for (const std::string& key : {key_, row_}) put_alone(0, key, "row");
+  all_.compose();
+  erase_alone(0, key_);
+  all_.all().pass_epochs();
+  rebuild_bin_of(row_);
+  ASSERT_EQ(statistics().deleted_records, 0u);
+  rebuild_bin_of(row_);
+  all_.install();
+  EXPECT_EQ(get_alone(1, key_), std::nullopt);
+  EXPECT_EQ(get_alone(1, row_), "row");
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get_alone(1, key_), std::nullopt);
+}
+
+// The same where the bin that purged it is merged into another one, which purged nothing.
+TEST_F(HashPurgeTest, AnErasureThatWasPurgedIsNotForgottenByAMerge) {
+  for (const std::string& key : {key_, row_, row_of_buddy_}) put_alone(0, key, "row");
+  all_.compose();
+  erase_alone(0, key_);
+  all_.all().pass_epochs();
+  rebuild_bin_alone(row_, row_of_buddy_);
+  ASSERT_EQ(statistics().deleted_records, 0u);
+  rebuild_bin_of(row_of_buddy_);
+  ASSERT_EQ(bin_of(row_), bin_of(row_of_buddy_));
+  all_.install();
+  EXPECT_EQ(get_alone(1, key_), std::nullopt);
+  EXPECT_EQ(get_alone(1, row_), "row");
+  all_.glean();
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(get_alone(1, key_), std::nullopt);
+}
+
+}  // namespace
+}  // namespace foedus::storage::hash
