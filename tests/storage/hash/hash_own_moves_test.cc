@@ -1,0 +1,101 @@
+// Own writes and misses where a transaction moves itself what others have moved behind its back.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/storage/hash/hash_moves_fixture.h"
+#include "tests/testing/at_sync_point.h"
+
+namespace foedus::storage::hash {
+namespace {
+
+using testing::AtSyncPoint;
+
+class HashOwnMovesTest : public HashMovesTest {
+ protected:
+  HashOwnMovesTest() {
+    for (const std::string& key : {row_, mine_, row_of_buddy_}) put_alone(0, key, "old");
+    all_.all().pass_epochs();  // these bins are older than the transactions to come
+  }
+  void expect_commit(std::uint32_t session) {
+    const Status status = commit(session);
+    ASSERT_TRUE(status.is_ok()) << status.message();
+  }
+
+  const std::string row_ = key_in(0, 0);
+  const std::string mine_ = key_in(0, 1);  // in the same bin
+  const std::string missed_ = key_in(0, 2);
+  const std::string row_of_buddy_ = key_in(1, 0);
+};
+
+// Goal: H5, a bin of several. Method: the transaction writes to a record that another session moves
+// within its bin when the transaction has looked that bin up, to move another record in it.
+TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMoveBehindOneOfOthers) {
+  begin(1);
+  ASSERT_TRUE(put(1, mine_, "mine").is_ok());
+  {
+    const AtSyncPoint placed("hash:write_placed", [&] {
+      begin(2);
+      ASSERT_TRUE(put(2, mine_, std::string(100, 'x')).is_ok());
+      all_.session(2).rollback();
+    });
+    ASSERT_TRUE(put(1, row_, std::string(200, 'r')).is_ok());
+    EXPECT_EQ(placed.runs(), 1u);
+  }
+  EXPECT_EQ(get(1, mine_), "mine");
+  expect_commit(1);
+}
+
+// The same where the bin that others have moved is the buddy of one that the transaction fills.
+TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMergeBehindAMoveOfOthers) {
+  begin(1);
+  ASSERT_TRUE(put(1, mine_, "mine").is_ok());
+  rebuild_bin_alone(row_, row_of_buddy_);
+  fill_bin_of(1, row_of_buddy_);
+  ASSERT_EQ(bin_of(mine_), bin_of(row_of_buddy_));
+  EXPECT_EQ(get(1, mine_), "mine");
+  expect_commit(1);
+}
+
+// Goal: a miss in the buddy is one in the merged bin from then on, so that an own insert is no
+// phantom.
+TEST_F(HashOwnMovesTest, AnOwnInsertBehindAnOwnMergeIsNoPhantom) {
+  begin(1);
+  ASSERT_EQ(get(1, missed_), std::nullopt);
+  fill_bin_of(1, row_of_buddy_);
+  ASSERT_EQ(bin_of(missed_), bin_of(row_of_buddy_));
+  ASSERT_TRUE(put(1, missed_, "mine").is_ok());
+  expect_commit(1);
+}
+
+// The same where others have moved the bin before, which the transaction has not noticed yet.
+TEST_F(HashOwnMovesTest, AnOwnInsertBehindAnOwnMergeAndAMoveOfOthersIsNoPhantom) {
+  begin(1);
+  ASSERT_EQ(get(1, missed_), std::nullopt);
+  rebuild_bin_alone(row_, row_of_buddy_);
+  fill_bin_of(1, row_of_buddy_);
+  ASSERT_EQ(bin_of(missed_), bin_of(row_of_buddy_));
+  ASSERT_TRUE(put(1, missed_, "mine").is_ok());
+  expect_commit(1);
+}
+
+// Goal: one of others is a phantom, be it behind the own merge or before it.
+TEST_F(HashOwnMovesTest, AnInsertOfOthersBehindAnOwnMergeIsAPhantom) {
+  begin(1);
+  ASSERT_EQ(get(1, missed_), std::nullopt);
+  fill_bin_of(1, row_of_buddy_);
+  put_alone(2, missed_, "theirs");
+  EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
+}
+
+TEST_F(HashOwnMovesTest, AnInsertOfOthersBeforeAnOwnMergeIsAPhantom) {
+  begin(1);
+  ASSERT_EQ(get(1, missed_), std::nullopt);
+  put_alone(2, missed_, "theirs");
+  fill_bin_of(1, row_of_buddy_);
+  ASSERT_EQ(bin_of(missed_), bin_of(row_of_buddy_));
+  EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
+}
+
+}  // namespace
+}  // namespace foedus::storage::hash
