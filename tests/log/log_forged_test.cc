@@ -73,8 +73,8 @@ void expect_frame_refused(std::size_t field, T value, const std::string& why) {
   expect_refused(&device, why);
 }
 
-// Goal: a frame whose first sector is whole and that belongs elsewhere is not taken for one that was
-// torn. Method: the last frame of a log that was not closed, which no successor knows to be synced.
+// Goal: a frame whose first sector is whole and that belongs elsewhere is not taken for a torn one.
+// Method: the last frame of a log that was not closed, which no successor knows to be synced.
 TEST(LogForged, a_last_frame_of_another_place_is_refused) {
   for (const std::size_t field :
        {offsetof(FrameHeader, number), offsetof(FrameHeader, offset),

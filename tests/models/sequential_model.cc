@@ -14,8 +14,8 @@ constexpr std::uint64_t kNext = 2;
 
 enum class Room { kForAll, kForNone };
 
-// The page has room for all that is appended, or is full and gets a next one. (To begin a chain takes
-// the lock that the drop holds, and is not here: an append without a tail is left out.)
+// The page has room for all that is appended, or is full and gets a next one. (To begin a chain
+// takes the lock that the drop holds, and is not here: an append without a tail is left out.)
 template <int kAppends, Room kRoom>
 struct Dropping : model::Suite<Dropping<kAppends, kRoom>, 2> {
   model::Runtime<> runtime;

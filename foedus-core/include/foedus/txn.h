@@ -274,8 +274,8 @@ class Txn {
   Status append(const Sequential& storage, std::string_view payload);
   // All records by epoch and ordinal, ties broken by session: a serial order for records of which
   // one transaction saw the other. Registers every session's end: a later append by another
-  // transaction is a conflict, this transaction's own are seen. So is the installation of a snapshot
-  // that has records of the storage: under steady appends, scan with Isolation::kSnapshot.
+  // transaction is a conflict, this transaction's own are seen. A conflict is also a snapshot that
+  // is installed and has records of the storage. Under steady appends scan in a snapshot.
   Scan scan(const Sequential& storage, ScanOptions options = {});
 
   // ---- end -----------------------------------------------------------------------------------
