@@ -71,39 +71,47 @@ class ColdSearch {
     const PageSource source{&ctx_.pool(), &ctx_.pages(), control_, ctx_.soc()};
     page::PageHeader* const made = make_page(source, level, first);
     if (made == nullptr) return Made::kFailed;
-    const page::VolatilePageId id = made->volatile_id();
-    if (!ids.snapshot_page.is_null()) {
-      const page::PageHeader* cold = ctx_.cold_page(ids.snapshot_page);
-      if (cold != nullptr && !may_be_volatile(*cold, level, first)) {
-        cold = ctx_.not_that_page(ids.snapshot_page);
-      }
-      if (cold == nullptr) {
-        release_page(source, made);
-        return Made::kFailed;
-      }
-      occ::copy_snapshot_page(cold, id, ctx_.soc(), made);
-      if (level != 0) clear_hints(made);
-    }
     const std::size_t reads = ctx_.reads().size();
     const std::size_t pointers = ctx_.pointers().size();
     const auto give_back = [&] {
       ctx_.forget_since(reads, pointers);
       release_page(source, made);
     };
+    bool is_filled = false;
     try {
-      if (ctx_.has_followed(pointer, ids)) take_over(made);
+      is_filled = ids.snapshot_page.is_null() || copy(ids.snapshot_page, level, first, made);
+      if (is_filled && ctx_.has_followed(pointer, ids)) take_over(made);
     } catch (const std::bad_alloc&) {
       give_back();
       throw;
     }
+    if (!is_filled) {
+      give_back();
+      return Made::kFailed;
+    }
     FOEDUS_SYNC_POINT("array:before_install");
-    if (!occ::change_pointer(pointer, holder, ids, {id, ids.snapshot_page})) {
+    const page::DualPageIds after{made->volatile_id(), ids.snapshot_page};
+    if (!occ::change_pointer(pointer, holder, ids, after)) {
       give_back();
       return Made::kAgain;
     }
-    ctx_.own_install(pointer, ids, {id, ids.snapshot_page});
+    ctx_.own_install(pointer, ids, after);
     *page = made;
     return Made::kDone;
+  }
+
+  // `made` as the snapshot has it. False: no_page() says why.
+  bool copy(page::SnapshotPageId from, std::uint32_t level, std::uint64_t first,
+            page::PageHeader* made) {
+    const page::PageHeader* const cold = ctx_.cold_page(from);
+    if (cold == nullptr) return false;
+    if (!may_be_volatile(*cold, level, first)) {
+      ctx_.not_that_page(from);
+      return false;
+    }
+    occ::copy_snapshot_page(cold, made->volatile_id(), ctx_.soc(), made);
+    if (level != 0) clear_hints(made);
+    return true;
   }
 
   static void clear_hints(page::PageHeader* page) {

@@ -61,5 +61,40 @@ TEST(ArrayMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
   EXPECT_TRUE(all.session(0).commit().is_ok());
 }
 
+// The same where the page of the snapshot cannot be read, or is another one than is wanted, and
+// there is no memory for what is needed to say so.
+TEST(ArrayMemoryTest, APageThatCannotBeFilledIsGivenBack) {
+  for (const bool is_forged : {false, true}) {
+    unsigned spent = 0;
+    for (unsigned calls = 0; calls < 4; ++calls) {
+      Gleaned all(meta_of_test(), compose, install);
+      const auto put = [&](std::uint64_t value) {
+        return write_at(all.session(0).ctx(), all.control(), 7, 0,
+                        {reinterpret_cast<const char*>(&value), sizeof(value)});
+      };
+      all.session(0).begin();
+      ASSERT_TRUE(put(1).is_ok());
+      ASSERT_TRUE(all.session(0).commit().is_ok());
+      all.glean();
+      all.session(0).begin();
+      if (is_forged) {
+        all.pages().forge_read_after(0);
+      } else {
+        all.pages().fail_read_after(0);
+      }
+      faults::arm(faults::Source::kHeap, calls, true);
+      try {
+        EXPECT_FALSE(put(2).is_ok());
+      } catch (const std::bad_alloc&) {
+        ++spent;
+      }
+      faults::disarm();
+      all.pages().read_well();
+      all.session(0).rollback();
+    }
+    EXPECT_GT(spent, 0u) << is_forged;
+  }
+}
+
 }  // namespace
 }  // namespace foedus::storage::array
