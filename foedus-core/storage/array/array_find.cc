@@ -227,28 +227,38 @@ Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
 
 namespace {
 
-// False: no_record() says why, once.
-bool try_find_again(occ::TxnContext& ctx, occ::WriteEntry* entry) {
-  page::RecordHeader* const from = entry->record;
-  const Place place =
-      locate_cold(ctx, entry->storage, entry->log->index(), Intent::kWrite, nullptr);
-  if (place.record == nullptr) return false;
-  ctx.write_set().move(from, place.record, 0);
-  return true;
+// Where the write's record is now. Null: no_record() says why, once.
+page::RecordHeader* look_for(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
+  return locate_cold(ctx, entry.storage, entry.log->index(), Intent::kWrite, nullptr).record;
 }
 
 }  // namespace
 
+// A record that is found where it was is marked, but its page has not lost its pointer yet: the
+// installer may be without a processor, and nobody waits for it here. The write stays there, for
+// no search of the transaction can have missed it: from when the write was added until this look
+// the pointer has led to that page and to no other, since a page is not used again while a
+// transaction may have its address. So who came for this index found this record, with the write,
+// or in what a prefetch left behind an older one, which is marked, too (A8); and who comes later
+// sees the drop again, for the write does not count as settled.
 Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped) {
   Settled result = Settled::kNone;
+  bool is_left = false;
   occ::WriteSet& set = ctx.write_set();
   const auto settled = ctx.begin_settling(control->id(), dropped);
   for (std::uint32_t i = settled.count; i < set.size(); ++i) {
-    if (set[i].storage != control || !set[i].record->load_tid().is_moved()) continue;
-    if (!try_find_again(ctx, &set[i])) return Settled::kFailed;
+    page::RecordHeader* const from = set[i].record;
+    if (set[i].storage != control || !from->load_tid().is_moved()) continue;
+    page::RecordHeader* const to = look_for(ctx, set[i]);
+    if (to == nullptr) return Settled::kFailed;
+    if (to == from) {
+      is_left = true;
+      continue;
+    }
+    set.move(from, to, 0);
     result = Settled::kSome;
   }
-  if (result == Settled::kNone) ctx.end_settling(settled);
+  if (result == Settled::kNone && !is_left) ctx.end_settling(settled);
   return result;
 }
 
@@ -259,7 +269,10 @@ Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {
 }
 
 Status find_again(occ::TxnContext& ctx, occ::WriteEntry* entry) {
-  return try_find_again(ctx, entry) ? Status() : no_record(ctx, entry->storage);
+  page::RecordHeader* const to = look_for(ctx, *entry);
+  if (to == nullptr) return no_record(ctx, entry->storage);
+  ctx.write_set().move(entry->record, to, 0);
+  return {};
 }
 
 }  // namespace foedus::storage::array

@@ -11,13 +11,14 @@
 //       what it read; from its copy, before others can change that. For later changes of others its
 //       pointer entry is blind.
 //   A8  A record that is marked moved lies in a page that was dropped. Who comes to it looks again
-//       from the root; a write that waits for its commit finds its record by the index in its log
-//       record; what was read there conflicts.
+//       from the root, as long as the pointer leads there for a bounded time; a write that waits
+//       for its commit finds its record by the index in its log record; what was read there
+//       conflicts.
 //   A9  Before a transaction uses what it found after a drop, its own writes follow to where their
 //       records are now: else it would not see them. A drop says so in the control
 //       (StorageControl::drop_epoch) after it has marked all records, so that who began later has
-//       none of them, and before the pointer loses the page, so before the place where the record
-//       is next can be found.
+//       none of them, for no write is added to a record that is marked; and before the pointer
+//       loses the page, so before the place where the record is next can be found.
 
 #include <cstdint>
 
@@ -58,7 +59,8 @@ inline void copy_wanted(page::RecordHeader* record, std::uint32_t payload_bytes,
   if (bytes != 0) base::racy_read(wanted->out, payload_of(record) + wanted->offset, bytes);
 }
 
-// A9, O17. `dropped`: the control's drop_epoch. kFailed: no_record() says why.
+// A9, O17. `dropped`: the control's drop_epoch. kNone: the transaction may use what it found before
+// the call; kSome: it looks again; kFailed: no_record() says why.
 enum class Settled : std::uint8_t { kNone, kSome, kFailed };
 [[gnu::cold]] Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped);
 

@@ -49,28 +49,30 @@ inline Place locate_from_root(occ::TxnContext& ctx, occ::StorageControl* control
   return {record_at(page, index - number * shape.records_per_page, shape), false};
 }
 
-// The same, from where a prefetch of the record has gone, if that was in this transaction.
+// The same, from where a prefetch of the record has gone, if that was in this transaction. The
+// record may be marked moved, see A8.
 Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index, Intent intent,
              occ::ReadRange* range = nullptr) {
-  const occ::BegunSearch& begun = ctx.begun(control, index);
-  Place place;
-  if (begun.number == index && begun.txn == ctx.number() && begun.storage == control) {
-    if (begun.record != nullptr) {
-      place = {begun.record, false};
-    } else if (intent == Intent::kRead) {
-      place = read_begun_cold(ctx, control, begun, range);
+  for (;;) {
+    const occ::BegunSearch& begun = ctx.begun(control, index);
+    Place place;
+    if (begun.number == index && begun.txn == ctx.number() && begun.storage == control) {
+      if (begun.record != nullptr) {
+        place = {begun.record, false};
+      } else if (intent == Intent::kRead) {
+        place = read_begun_cold(ctx, control, begun, range);
+      }
     }
-  }
-  const bool has_begun = place.record != nullptr || place.is_cold;
-  if (!has_begun) place = locate_from_root(ctx, control, index, intent, range);
-  // order: relaxed, after the acquire of the pointer that led here, or the prefetch (A9).
-  const Epoch dropped(control->drop_epoch.load_relaxed());
-  if (dropped >= ctx.begin_epoch()) [[unlikely]] {
+    const bool has_begun = place.record != nullptr || place.is_cold;
+    if (!has_begun) place = locate_from_root(ctx, control, index, intent, range);
+    // order: relaxed, after the acquire of the pointer that led here, or the prefetch (A9).
+    const Epoch dropped(control->drop_epoch.load_relaxed());
+    if (dropped < ctx.begin_epoch()) [[likely]]
+      return place;
     const Settled settled = settle_own(ctx, control, dropped);
-    if (settled == Settled::kSome) return locate(ctx, control, index, intent, range);
+    if (settled == Settled::kNone) return place;
     if (settled == Settled::kFailed) return {};
   }
-  return place;
 }
 
 // A8.
@@ -146,10 +148,17 @@ Status write(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType t
       offset > control->meta.payload_bytes - payload.size()) {
     return part_out_of_range(control, offset, payload.size());
   }
-  RecordHeader* const record = locate(ctx, control, index, Intent::kWrite).record;
-  if (record == nullptr) return no_record(ctx, control);
-  base::prefetch_line(page::PageHeader::of(record));  // for note_soc(), at commit
-  return ctx.write(type, control, record, 0, key_of(index), offset, payload, occ::Premise::kNone);
+  for (Searches searches; searches.next();) {
+    RecordHeader* const record = locate(ctx, control, index, Intent::kWrite).record;
+    if (record == nullptr) return no_record(ctx, control);
+    base::prefetch_line(page::PageHeader::of(record));  // for note_soc(), at commit
+    if (!record->load_tid().is_moved()) [[likely]] {    // A9
+      return ctx.write(type, control, record, 0, key_of(index), offset, payload,
+                       occ::Premise::kNone);
+    }
+    forget_begun(ctx, control, index);
+  }
+  return answer(ctx, control, occ::Found::kMoved, index);
 }
 
 }  // namespace

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
+#include <future>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "foedus-core/base/clock.h"
@@ -15,6 +18,7 @@
 #include "tests/base/test_seed.h"
 #include "tests/storage/gleaned.h"
 #include "tests/testing/at_sync_point.h"
+#include "tests/testing/hold.h"
 
 namespace foedus::storage::array {
 namespace {
@@ -276,6 +280,60 @@ TEST_F(ArrayColdTest, ADropIsAConflictForWhoReadThere) {
   ASSERT_TRUE(put(0, 30'003, 1).is_ok());
   EXPECT_EQ(all_.session(0).commit().code(), ErrorCode::kConflict);
 }
+// Goal: who has written to a page that is being dropped goes on while the installer is without a
+// processor, and sees what it wrote then and later. Method: the installer stops before the pointer
+// loses the page, until the other thread is through or its time is.
+TEST_F(ArrayColdTest, AWriterOfAPageThatIsBeingDroppedNeedNotWaitForTheInstaller) {
+  load();
+  all_.compose();
+  all_.session(0).begin();
+  ASSERT_TRUE(put(0, 14, 300).is_ok());
+  testing::Hold hold("array:dropped");
+  std::thread installer([this] { all_.install(1); });
+  hold.wait_until_held();
+  all_.all().pass_epochs();
+  std::promise<void> done;
+  std::thread user([this, &done] {
+    EXPECT_EQ(*get(0, 7000), 7001u);
+    EXPECT_TRUE(put(0, 30'000, 301).is_ok());
+    EXPECT_EQ(*get(0, 14), 300u);
+    done.set_value();
+  });
+  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  hold.release();
+  installer.join();
+  user.join();
+  EXPECT_EQ(*get(0, 14), 300u);
+  EXPECT_TRUE(all_.session(0).commit().is_ok());
+  EXPECT_EQ(get_alone(1, 14), 300u);
+  EXPECT_EQ(get_alone(1, 30'000), 301u);
+}
+
+// Goal: a transaction that begins when the drop has been announced, whose own writes no drop asks
+// it to follow, adds none to a record of that page. Method: it has its turn between the
+// announcement and the change of the pointer, which it waits for in vain.
+TEST_F(ArrayColdTest, NoWriteIsAddedToAPageThatIsBeingDropped) {
+  load();
+  all_.compose();
+  Status status;
+  {
+    const testing::AtSyncPoint hook("array:dropped", [&] {
+      all_.all().pass_epochs();
+      all_.session(0).begin();
+      prefetch(all_.session(0).ctx(), all_.control(), 14);
+      status = put(0, 14, 300);
+    });
+    all_.install(1);
+  }
+  if (status.is_ok()) {
+    EXPECT_EQ(*get(0, 14), 300u);
+  }
+  EXPECT_EQ(status.code(), ErrorCode::kConflict);
+  EXPECT_EQ(status.conflict_reason(), ConflictReason::kRetryBound);
+  all_.session(0).rollback();
+  EXPECT_EQ(get_alone(1, 14), 15u);
+}
+
 // null -> installed -> gleaned -> dropped -> null again, between a read and its verify.
 TEST_F(ArrayColdTest, APointerThatIsNullAgainHasChanged) {
   load();
