@@ -74,5 +74,22 @@ TEST(SavepointSlots, a_predecessor_that_is_whole_stays_and_one_that_is_not_goes)
   EXPECT_EQ(device.bytes_of(kName), bytes);
 }
 
+// Goal: one that a device has cut behind its first slot is complete again, and serves.
+TEST(SavepointSlots, a_slot_that_is_not_there_is_made) {
+  FailingDevice device;
+  Savepoint savepoint = empty_savepoint();
+  ASSERT_OK(create_savepoint(&device, &savepoint));
+  ASSERT_OK(write_savepoint(&device, &savepoint));
+  std::vector<char> bytes = device.bytes_of(kName);
+  std::fill(bytes.begin() + kSlotBytesOfSavepoint, bytes.end(), '\0');
+  for (const std::size_t kept : {kSlotBytesOfSavepoint, kSlotBytesOfSavepoint + 100}) {
+    device.set_size(kName, kept);
+    const auto found = read_savepoint(&device);
+    ASSERT_OK(found.status());
+    ASSERT_OK(rewrite_savepoint(&device, *found));
+    EXPECT_EQ(device.bytes_of(kName), bytes);
+  }
+}
+
 }  // namespace
 }  // namespace foedus::log::testing

@@ -364,6 +364,8 @@ TEST(Manifest, one_that_is_lost_is_known_and_written_again) {
   EXPECT_FALSE(is_lost(read_newest_manifest(&device), known));
   device.set_size("manifest-00000002", 40);
   EXPECT_TRUE(is_lost(read_newest_manifest(&device), known));
+  device.fail(Call::kList, 0, EIO);
+  EXPECT_EQ(restore_manifest(&device, known).status().error_number(), EIO);
   const auto again = restore_manifest(&device, known);
   ASSERT_OK(again);
   Manifest expected = known;
