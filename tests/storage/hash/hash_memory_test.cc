@@ -1,5 +1,10 @@
 // ctest-labels: memory
 // Memory that is spent in the midst of a change: no page is lost.
+#include <cstring>
+
+#include "foedus-core/storage/hash/hash_cold.h"
+#include "foedus-core/storage/hash/hash_copy.h"
+#include "foedus-core/storage/hash/hash_function.h"
 #include "tests/faults/memory_faults.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 
@@ -36,6 +41,44 @@ TEST_F(HashMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
   put_alone(1, key_of(2), payload_of(2));
   put_alone(1, key_of(1), payload_of(1));
   check(1);
+}
+
+// Goal: what was copied of a bin is given back where there is no memory to look at its next page.
+// Method: all keys have one hash (wyhash's first factor is 0), so their bin is a chain of pages.
+TEST_F(HashMemoryTest, TheFirstPagesOfABinThatIsNotReadToItsEndAreGivenBack) {
+  std::string stem(8, '\0');
+  std::memcpy(stem.data(), &internal::kMix2, 8);
+  const auto key = [&](unsigned i) { return stem + std::to_string(10'000'000 + i); };
+  const std::uint64_t hash = hash_of(key(0));
+  for (unsigned i = 0; i < 20; ++i) {
+    ASSERT_EQ(hash_of(key(i)), hash);
+    put_alone(0, key(i), std::string(1000, 'x'));
+  }
+  all_.glean();
+  ASSERT_EQ(volatile_pages(), 0u);
+  begin(0);
+  occ::TxnContext& ctx = all_.session(0).ctx();
+  const occ::ColdReads reads(&ctx.cold_pages());
+  page::SnapshotPageId bin = all_.root();
+  for (;;) {
+    const page::PageHeader* const page = ctx.cold_page(bin);
+    ASSERT_NE(page, nullptr);
+    if (page->kind != page::PageKind::kHashInterior) break;
+    const auto* const interior = reinterpret_cast<const HashInteriorPage*>(page);
+    bin = interior->pointers[interior->owner_of(interior->digit_of(hash))].load().snapshot_page;
+  }
+  for (int looks = 0; looks < 5; ++looks) {
+    int left = looks;
+    const auto read = [&](page::SnapshotPageId id) {
+      if (left-- == 0) throw std::bad_alloc();
+      return ctx.cold_page(id);
+    };
+    page::SnapshotPageId wrong;
+    EXPECT_THROW(copy_cold(source_of(ctx, all_.control()), bin, &wrong, read,
+                           [](const page::PageHeader&) { return true; }),
+                 std::bad_alloc);
+    EXPECT_EQ(volatile_pages(), 0u) << looks;
+  }
 }
 
 }  // namespace
