@@ -302,14 +302,16 @@ Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
                          std::uint32_t payload_offset, std::string_view payload, Premise premise,
                          std::uint64_t overflow) {
   FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15: it may wait for room in the log
-  FOEDUS_CHECK(base::catching([this] {
+  // What the caller has prepared for the write it gives back if this fails: nothing may be thrown.
+  log::LogRecord* log_record = nullptr;
+  Status status = base::catching([&] {
     write_set_.reserve_one();
-    return Status();
-  }));
-  Status status;
-  log::LogRecord* const log_record =
-      resources_.log->reserve(log::LogRecord::size_of(key.size(), payload.size()), &status);
-  if (log_record == nullptr) return std::move(status.at_table(storage->meta.name));
+    Status reserved;
+    log_record =
+        resources_.log->reserve(log::LogRecord::size_of(key.size(), payload.size()), &reserved);
+    return reserved;
+  });
+  if (!status.is_ok()) return std::move(status.at_table(storage->meta.name));
   note_use(record);
   log_record->prepare(type, storage->id(), key.size(), payload.size(), payload_offset);
   // An empty view may have no address.

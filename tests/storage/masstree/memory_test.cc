@@ -37,5 +37,31 @@ TEST_F(MasstreeMemory, an_insert_that_cannot_follow_its_scan_leaves_the_page_as_
   EXPECT_EQ(verify().records, 68u);
 }
 
+// Goal: the pages of a large payload are given back if its write is refused, and there is no memory
+// to say why. Method: its log record does not fit into what the transaction has left of the ring.
+TEST(MasstreeMemoryOfLog, a_chain_whose_write_is_refused_is_given_back) {
+  Rig rig(StorageKind::kMasstree, 1, 64u << 20, 64u << 10);
+  occ::TxnContext& ctx = rig.session(0).begin();
+  const std::string payload(20'000, 'x');
+  const auto put = [&] {
+    return masstree::write_whole(ctx, rig.control(), WriteMode::kPut, "key", payload);
+  };
+  ASSERT_TRUE(put().is_ok());
+  const std::uint64_t before = rig.control()->volatile_pages.load_relaxed();
+  EXPECT_EQ(put().code(), ErrorCode::kTooLarge);
+  EXPECT_EQ(rig.control()->volatile_pages.load_relaxed(), before);
+  faults::arm(faults::Source::kHeap, 0, true);
+  ErrorCode code = ErrorCode::kOk;
+  try {
+    code = put().code();
+  } catch (const std::bad_alloc&) {
+    code = ErrorCode::kOutOfMemory;
+  }
+  faults::disarm();
+  EXPECT_EQ(code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(rig.control()->volatile_pages.load_relaxed(), before);
+  EXPECT_TRUE(rig.session(0).commit().is_ok());
+}
+
 }  // namespace
 }  // namespace foedus::testing
