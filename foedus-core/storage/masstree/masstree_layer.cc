@@ -45,6 +45,7 @@ void become_layer(occ::TxnContext& ctx, BorderPage* page, unsigned index, Slot s
   record->tid.store_release(tid.with(page::Tid::kNextLayer).word());
   base::fence_writer();
   root->header.kind_word = birth_now(ctx, may_hide_own(ctx, page)).word();
+  FOEDUS_SYNC_POINT("masstree:layer_born");
   page->layer_pointer(slot)->store({root->header.volatile_id(), page::SnapshotPageId()});
   const std::uint32_t ordinal = version.layers() + 1;
   // order: release, pairs with slot(): the pointer is there.

@@ -6,6 +6,8 @@
 //        since the transaction began, or by this one out of such a page, or when a record of own
 //        writes turns out to have moved after it was found: only there could a lookup miss one. Own
 //        writes that were seen where they are since the page was born need no other look (O17).
+//        No write is added to a record that has moved already: the page that has it now may have
+//        been born before the transaction began, though its old page does not say so yet.
 //   M10  Entries of the page-version set are re-pointed late: before an own insert into a page made
 //        since the transaction began, all entries of moved pages become entries of their twins and
 //        new layers, at birth counts, if they were true to the end. Then the insert moves the

@@ -197,6 +197,7 @@ void Reorganization::publish(bool one_page) {
   const BirthStamp stamp = birth_now(ctx_, from_.hides_own());
   minor_->header.kind_word = stamp.word();
   if (!one_page) major_->header.kind_word = stamp.word();
+  FOEDUS_SYNC_POINT("masstree:split_born");
   from_.mark_page();
   FOEDUS_SYNC_POINT("masstree:split_page_moved");
 }

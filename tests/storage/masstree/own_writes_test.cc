@@ -329,5 +329,46 @@ TEST_F(MasstreeOwn, an_increment_of_a_record_that_others_made_shorter_conflicts)
   expect_conflict(0, ConflictReason::kRetryBound);
 }
 
+// Goal: a transaction sees its own put, though it began when what its row is moved to had been born
+// already, so that it need not look there for its writes. Method: its turn comes between that birth
+// and the change by which others find what was born: to a record that is marked it adds no write.
+class MasstreeBirth : public MasstreeOwn {
+ protected:
+  void expect_no_put(const char* place, const std::string& row, const std::string& mover) {
+    Status status;
+    {
+      AtSyncPoint birth(place, [&] {
+        for (int i = 0; i < 3; ++i) rig_.tick();
+        begin(2);
+        status = write(2, WriteMode::kPut, row, "own");
+      });
+      begin(0);
+      insert(0, mover, "x");
+      EXPECT_EQ(birth.runs(), 1u);
+    }
+    expect_commit(0);
+    if (status.is_ok()) {
+      EXPECT_EQ(get(2, row), "own");
+    }
+    EXPECT_EQ(status.conflict_reason(), ConflictReason::kRetryBound) << status.message();
+    rig_.session(2).rollback();
+    begin(1);
+    EXPECT_EQ(get(1, row), "x");
+    expect_commit(1);
+  }
+};
+
+TEST_F(MasstreeBirth, a_put_is_not_added_to_a_page_whose_twins_are_born) {
+  fill(0, 0, 640, 10);
+  expect_no_put("masstree:split_born", key_of(100), key_of(105));
+}
+
+TEST_F(MasstreeBirth, a_put_is_not_added_to_a_record_whose_layer_is_born) {
+  begin(0);
+  put(0, "samesliceA", "x");
+  expect_commit(0);
+  expect_no_put("masstree:layer_born", "samesliceA", "samesliceC");
+}
+
 }  // namespace
 }  // namespace foedus::testing
