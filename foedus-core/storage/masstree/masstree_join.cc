@@ -224,6 +224,7 @@ BorderPage* join_once_emptied(occ::TxnContext& ctx, occ::StorageControl* control
   ctx.reserve_moves(2 * BorderPage::kKeysMax);
   BorderPage* const joined = make_border(ctx.pool(), ctx.pages(), control, page->header.layer);
   if (joined == nullptr) return nullptr;
+  FOEDUS_SYNC_POINT("masstree:emptied_searched");
   bool done = false;
   {
     const TriedLock lock(page);

@@ -132,7 +132,6 @@ void MovingPage::copy_whole(BorderPage* to) {
 }
 
 void MovingPage::complete(BorderPage* to) const {
-  to->header.layer = page_->header.layer;
   to->header.purged_tid = std::max(to->header.purged_tid, purged_tid_);
   to->header.last_soc.store_relaxed(page_->header.last_soc.load_relaxed());  // order: statistics
   to->header.store_version(to->birth());

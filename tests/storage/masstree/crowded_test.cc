@@ -92,5 +92,30 @@ TEST_F(MasstreeCrowded, parts_of_a_put_that_has_become_a_chain_are_not_written_o
   EXPECT_EQ(verify().records, 5u);
 }
 
+// Goal: a record that is to grow where no boundary makes room for it comes to a page as it is, and
+// grows in a page of its own half. Method: three slices, of which the middle one, grown, fits into
+// one page with neither of the others.
+TEST_F(MasstreeCrowded, a_record_that_no_boundary_makes_room_for_grows_after_the_split) {
+  const std::string largest(page::kInlinePayloadBytesMax, 'l');
+  const std::string side(400, 's');
+  const std::string longer = "m-slice." + std::string(800, 'r');
+  begin(0);
+  put(0, "a", side);
+  put(0, "m-slice.", "small");
+  put(0, longer, largest);
+  put(0, "z", side);
+  expect_commit(0);
+  ASSERT_EQ(verify().border_pages, 1u);
+  begin(0);
+  put(0, "m-slice.", largest);
+  expect_commit(0);
+  begin(0);
+  for (const char* const key : {"a", "z"}) EXPECT_EQ(get(0, key), side) << key;
+  EXPECT_EQ(get(0, "m-slice."), largest);
+  EXPECT_EQ(get(0, longer), largest);
+  expect_commit(0);
+  EXPECT_EQ(verify().border_pages, 3u);
+}
+
 }  // namespace
 }  // namespace foedus::testing

@@ -95,6 +95,57 @@ TEST_F(MasstreeJoinWindow, a_neighbour_that_fills_behind_the_look_is_not_joined)
   expect_commit(2);
 }
 
+// As good as empty pages side by side: the erasure of the last row of the first one joins them.
+class MasstreeEmptied : public MasstreeJoinWindow {
+ protected:
+  void SetUp() override {
+    make_full(2);
+    thin_page(1);
+    thin_page(0);
+    begin(0);
+  }
+  void expect_rows_of_two_pages() {
+    expect_commit(0);
+    begin(2);
+    EXPECT_EQ(scan(2, "", "").size(), 5u);
+    for (const unsigned index : {8u, 17u}) EXPECT_EQ(get(2, row(0, index)), kPayload);
+    EXPECT_EQ(get(2, row(0, 26)), "not_found");
+    for (const unsigned index : {8u, 17u, 26u}) EXPECT_EQ(get(2, row(1, index)), kPayload);
+    expect_commit(2);
+    verify();
+  }
+};
+
+// Goal: the same of the emptied page itself, which moves between its erasure and its lock.
+TEST_F(MasstreeEmptied, a_page_that_moves_behind_the_look_is_not_joined) {
+  masstree::BorderPage* const page = find(row(0, 26)).at.page;
+  const AtSyncPoint searched("masstree:emptied_searched", [&] {
+    masstree::Need need;
+    need.slice = masstree::slice_of(behind_row(0, 0));
+    need.bytes = masstree::footprint(0, masstree::capacity_for(kPayload.size()));
+    begin(1);
+    EXPECT_EQ(masstree::reorganize(ctx(1), rig_.control(), page, need), masstree::Change::kDone);
+    EXPECT_TRUE(page->header.load_version().is_moved());
+    expect_commit(1);
+  });
+  erase(0, row(0, 26));
+  EXPECT_EQ(searched.runs(), 1u);
+  expect_rows_of_two_pages();
+}
+
+// Goal: nothing is moved without the page's lock, which another has for longer than it is tried.
+TEST_F(MasstreeEmptied, a_page_that_another_has_the_lock_of_stays) {
+  masstree::BorderPage* const page = find(row(0, 26)).at.page;
+  occ::LockWaiter waiter;
+  const AtSyncPoint searched("masstree:emptied_searched",
+                             [&] { occ::lock(&page->header.lock, &waiter); });
+  erase(0, row(0, 26));
+  EXPECT_EQ(searched.runs(), 1u);
+  EXPECT_FALSE(page->header.load_version().is_moved());
+  occ::unlock(&page->header.lock, &waiter);
+  expect_rows_of_two_pages();
+}
+
 // Goal: no write skew over a boundary that moves: of two new pages the second one gains no key by
 // way of the left page, which says sooner that it has moved, before the right one says so, too.
 // Method: of a full page and a nearly empty one the boundary moves to the left. When the left one

@@ -59,6 +59,15 @@ TEST_F(MasstreeColdTest, AWriteMakesItsPathVolatileAndNoMore) {
   EXPECT_EQ(get_alone(2, key_of(15'000)), payload_of(15'000));
   EXPECT_EQ(volatile_pages(), 3u);
 }
+// P3: the snapshot's root is the past of whatever root there is.
+TEST_F(MasstreeColdTest, ATreeThatGrowsKeepsTheSnapshotsRoot) {
+  load(20, key_of);
+  glean_all();
+  for (unsigned i = 20; i < 400; ++i) put_alone(1, key_of(i), payload_of(i));
+  const page::DualPageIds root = all_.control()->root.load();
+  EXPECT_GT(all_.all().pool().resolve(root.volatile_page)->level, 0u);
+  EXPECT_EQ(root.snapshot_page, all_.root());
+}
 // Goal: each operation finds what the snapshot has, and does to it what it does to volatile pages.
 TEST_F(MasstreeColdTest, EveryOperationOnAColdRecord) {
   for (const bool deep : {false, true}) {

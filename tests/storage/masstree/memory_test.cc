@@ -63,5 +63,44 @@ TEST(MasstreeMemoryOfLog, a_chain_whose_write_is_refused_is_given_back) {
   EXPECT_TRUE(rig.session(0).commit().is_ok());
 }
 
+// Goal: an erasure that joins pages with rows of its transaction asks for the memory that the moves
+// take before it locks or makes anything. Method: six such rows, and so many elsewhere that the
+// index of what the transaction writes has room for some of the six where they come to, not for
+// all.
+TEST_F(MasstreeMemory, an_erasure_that_has_no_memory_for_moves_leaves_the_pages) {
+  constexpr unsigned kKeys = 2 * 27;  // of two full pages
+  constexpr unsigned kOthers = 247;
+  const std::string payload(100, 'x');
+  fill(0, 0, kKeys + kOthers, 1, payload);
+  const auto is_left = [](unsigned i) { return i % 9 == 8; };
+  for (unsigned i = 0; i < kKeys; ++i) {
+    if (is_left(i)) continue;
+    begin(1);
+    erase(1, key_of(i));
+    expect_commit(1);
+  }
+  const auto pages = [this] { return rig_.control()->volatile_pages.load_relaxed(); };
+  const std::uint64_t before = pages();
+  begin(0);
+  for (unsigned i = 0; i < kKeys + kOthers; ++i) {
+    if (i >= kKeys || is_left(i)) put(0, key_of(i), payload);
+  }
+  bool is_spent = false;
+  faults::arm(faults::Source::kHeap, 0, true);
+  try {
+    erase(0, key_of(26));
+  } catch (const std::bad_alloc&) {
+    is_spent = true;
+  }
+  faults::disarm();
+  EXPECT_TRUE(is_spent);
+  EXPECT_EQ(pages(), before);
+  rig_.session(0).rollback();
+  ASSERT_EQ(verify().records, kOthers + 6);
+  begin(1);
+  for (unsigned i = 8; i < kKeys; i += 9) put(1, key_of(i), "new");
+  expect_commit(1);
+}
+
 }  // namespace
 }  // namespace foedus::testing

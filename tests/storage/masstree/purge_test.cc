@@ -104,5 +104,23 @@ TEST_F(MasstreePurge, the_lock_of_an_erased_record_moves_with_it) {
   verify();
 }
 
+// An erased row that comes back larger grows with its page, and is not inserted once more.
+TEST_F(MasstreePurge, an_erased_record_that_is_to_grow_goes_along) {
+  fill(0, 0, 100, kStep);
+  const std::string key = key_of(50);
+  begin(0);
+  erase(0, key);
+  expect_commit(0);
+  begin(0);
+  const AtSyncPoint placed("masstree:place_searched", [] {}, true);
+  put(0, key, kPayload);
+  EXPECT_EQ(placed.runs(), 0u);
+  expect_commit(0);
+  begin(0);
+  EXPECT_EQ(get(0, key), kPayload);
+  expect_commit(0);
+  EXPECT_EQ(verify().records, 10u);
+}
+
 }  // namespace
 }  // namespace foedus::testing
