@@ -43,7 +43,7 @@ struct GleanInput {
   // reducers and aligned as its composer asks. Empty: all of it in the first partition.
   std::vector<std::vector<std::uint64_t>> boundaries;
   std::uint32_t reducers = 1;           // and composers, and files: 1..kMaxSocs
-  std::uint64_t mapper_bytes = 16u << 20;   // memory of each
+  std::uint64_t mapper_bytes = 16u << 20;   // memory of each; what is beside it: README.md, G20
   std::uint64_t reducer_bytes = 64u << 20;
   std::vector<numa::SocMemory>* memory = nullptr;  // as in GleanOrder
 

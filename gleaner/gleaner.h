@@ -17,7 +17,9 @@ struct DirectoryGleanOptions {
   std::uint32_t mappers = 0;               // 1..64; 0: one for each SOC
   std::uint64_t mapper_bytes = 16u << 20;  // memory of each mapper; at least 4096
   std::uint32_t reducers = 0;              // and composers, and files; the same
-  std::uint64_t reducer_bytes = 128u << 20;  // of each, at least 131072; what is more is spilled
+  // Of each, at least 131072; what is more is spilled. Half of it must hold any row. With less than
+  // 10 MiB a reducer may take room for one row beside it.
+  std::uint64_t reducer_bytes = 128u << 20;
   std::uint32_t snapshots_kept = 1;          // the newest ones, of different epochs; at least 1
   ReclaimOptions reclaim = {};
   LogSink sink;                            // what an operator should know; may be empty

@@ -3,9 +3,7 @@
 namespace foedus::gleaner {
 
 Status CompactedStream::look_ahead() {
-  FOEDUS_TRY(const StreamRecord* const record, merge_->next());
-  has_ahead_ = record != nullptr;
-  if (has_ahead_) ahead_ = *record;
+  FOEDUS_TRY(ahead_, merge_->next());
   return {};
 }
 
@@ -15,11 +13,12 @@ Result<const StreamRecord*> CompactedStream::next() {
     has_begun_ = true;
     FOEDUS_CHECK(look_ahead());
   }
-  if (!has_ahead_) return nullptr;
-  current_ = ahead_;
+  if (ahead_ == nullptr) return nullptr;
+  FOEDUS_CHECK(merge_->fetch());
+  current_ = *ahead_;
   FOEDUS_CHECK(look_ahead());
   // Most keys have one record, which is passed on where it lies.
-  if (!has_ahead_ || !have_same_key(current_, ahead_)) return &current_;
+  if (ahead_ == nullptr || !have_same_key(current_, *ahead_)) return &current_;
   return fold();
 }
 
@@ -27,9 +26,10 @@ Result<const StreamRecord*> CompactedStream::fold() {
   history_.clear();
   history_.add(current_);
   do {
-    history_.add(ahead_);
+    FOEDUS_CHECK(merge_->fetch());  // in the place of the one before, which was copied
+    history_.add(*ahead_);
     FOEDUS_CHECK(look_ahead());
-  } while (has_ahead_ && history_.is_about_key_of(ahead_));
+  } while (ahead_ != nullptr && history_.is_about_key_of(*ahead_));
   history_.finish();
   history_next_ = 1;
   return &history_.record(0);

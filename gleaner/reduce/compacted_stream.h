@@ -20,9 +20,8 @@ class CompactedStream : public RecordStream {
 
   Merge* const merge_;
   bool has_begun_ = false;
-  bool has_ahead_ = false;
-  StreamRecord ahead_{};    // the record behind those that were returned or folded
-  StreamRecord current_{};  // returned as it is
+  const StreamRecord* ahead_ = nullptr;  // behind those that were returned or folded; not fetched
+  StreamRecord current_{};               // returned as it is
   KeyHistory history_;
   std::size_t history_next_ = 0;
 };

@@ -20,8 +20,12 @@ class Merge {
   // returned null since.
   page::StorageId begin_storage();
   // The next record of that storage, null at its end. Valid until the next call; the log record
-  // that it points to, until the call after that.
+  // that it points to, until the call after that. One that is larger than a chunk of its run is
+  // there up to its key only, until fetch().
   Result<const StreamRecord*> next();
+  // Makes the record that next() has returned whole, in its place. Of those that were not, one is
+  // whole at a time: the last one that was fetched. REQUIRES: next() was not null.
+  Status fetch() { return taking_part_[tree_[0].source]->fetch(); }
 
  private:
   // Two whole words, so that copies of a player that was just written do not wait for its parts.

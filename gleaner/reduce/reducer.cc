@@ -155,7 +155,7 @@ Result<Reducer::State> Reducer::hold() {
     const std::optional<Inbox::Half> last = inbox_.take();
     FOEDUS_INVARIANT(last.has_value() && last->is_last);
     const std::uint64_t left = inbox_.half_bytes() - last->bytes;
-    if (runs_.size() <= left / (2 * chunk_bytes_)) {
+    if (runs_.size() <= runs_that_fit(left)) {
       take_last(*last, last->begin + last->bytes, left);
       return begin_join_or_finish();
     }
@@ -173,7 +173,7 @@ void Reducer::take_last(const Inbox::Half& half, char* chunks, std::uint64_t chu
 }
 
 Result<Reducer::State> Reducer::begin_join_or_finish() {
-  const std::size_t runs_max = chunks_bytes_ / (2 * chunk_bytes_);
+  const std::size_t runs_max = divide_chunks();
   if (runs_.size() <= runs_max) {
     FOEDUS_CHECK(finish());
     return State::kDone;
@@ -189,9 +189,33 @@ Result<Reducer::State> Reducer::begin_join_or_finish() {
   return State::kJoining;
 }
 
-// `place`: which two chunks of chunks_ it may use.
-Result<std::unique_ptr<RunReader>> Reducer::open_run(const RunId& run, std::size_t place) {
-  return RunReader::open(device_, run, chunks_ + place * 2 * chunk_bytes_, chunk_bytes_);
+// What the largest record of all runs takes; 0: none is larger than a chunk.
+std::uint64_t Reducer::large_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Run& run : runs_) bytes = std::max(bytes, run.large_bytes);
+  return bytes;
+}
+
+std::size_t Reducer::runs_that_fit(std::uint64_t bytes) const {
+  const std::uint64_t large = large_bytes();
+  return bytes < large ? 0 : (bytes - large) / (2 * chunk_bytes_);
+}
+
+// G20. Returns how many runs can be read at once.
+std::size_t Reducer::divide_chunks() {
+  const std::size_t runs = runs_that_fit(chunks_bytes_);
+  large_ = {chunks_, large_bytes()};
+  large_memory_ = IoMemory();
+  if (runs >= 2 || runs >= runs_.size()) return runs;
+  large_memory_ = IoMemory(large_.bytes);
+  large_.memory = large_memory_.get();
+  return chunks_bytes_ / (2 * chunk_bytes_);
+}
+
+// `place`: which two chunks it may use of those that divide_chunks() has found.
+Result<std::unique_ptr<RunReader>> Reducer::open_run(const Run& run, std::size_t place) {
+  char* const begin = large_.memory == chunks_ ? chunks_ + large_.bytes : chunks_;
+  return RunReader::open(device_, run.id, begin + place * 2 * chunk_bytes_, chunk_bytes_, large_);
 }
 
 Status Reducer::begin_spill(std::vector<std::unique_ptr<SortedSource>> sources, bool of_blocks) {
@@ -208,6 +232,7 @@ Result<bool> Reducer::go_on_spilling() {
   for (unsigned i = 0; i < kRecordsPerStep; ++i) {
     FOEDUS_TRY(const StreamRecord* const record, spill.merge.next());
     if (record != nullptr && !spill.of_blocks) {
+      FOEDUS_CHECK(spill.merge.fetch());
       FOEDUS_CHECK(spill.writer->append(*record));
       continue;
     }
@@ -230,11 +255,11 @@ Result<bool> Reducer::go_on_spilling() {
 Status Reducer::end_spill() {
   ++counts_.runs;
   counts_.run_bytes += spill_->writer->bytes_written();
-  runs_.push_back(spill_->run);
+  runs_.push_back({spill_->run, spill_->writer->large_bytes()});
   const auto joined_end = runs_.begin() + static_cast<std::ptrdiff_t>(spill_->joined_runs);
   spill_.reset();
   for (auto run = runs_.begin(); run != joined_end; ++run) {
-    FOEDUS_CHECK(device_->remove(run_name(*run)));
+    FOEDUS_CHECK(device_->remove(run_name(run->id)));
   }
   runs_.erase(runs_.begin(), joined_end);
   return {};
@@ -280,14 +305,14 @@ Status Reducer::remove_runs() {
   stream_.reset();
   merge_.reset();
   sources_.clear();
-  std::vector<RunId> runs = std::exchange(runs_, {});
+  std::vector<Run> runs = std::exchange(runs_, {});
   if (spill_ != nullptr) {
-    if (spill_->writer != nullptr) runs.push_back(spill_->run);
+    if (spill_->writer != nullptr) runs.push_back({spill_->run, 0});
     spill_.reset();
   }
   Status first;
-  for (const RunId& run : runs) {
-    Status status = device_->remove(run_name(run));
+  for (const Run& run : runs) {
+    Status status = device_->remove(run_name(run.id));
     if (first.is_ok()) first = std::move(status);
   }
   return first;

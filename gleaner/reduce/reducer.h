@@ -12,8 +12,10 @@
 //   G19  While a half of the memory is merged into a run, mappers fill the other one. Not before
 //        they need it: if the log ends first, both halves stay, and runs are read into what the
 //        last one has left. The last half is never spilled: its blocks are merged with the runs.
-//   G20  Memory is what was given, one chunk for the run that is written, and room for records that
-//        are larger than a chunk: two for each run that has some.
+//   G20  Memory is what was given, and one chunk for the run that is written. A record that is
+//        larger than a chunk takes a place in there while a merge of runs gives it out, one at a
+//        time, however many runs have some; only if half the memory has no room for it and four
+//        chunks, it is beside. Not counted: copies of one key's history that is folded.
 //   G21  Runs go when the reducer does, and when it fails. What a crash leaves is taken away by
 //        remove_leftover_runs() before the next glean.
 //   G22  The same records give the same streams, whoever shipped them, in whatever blocks, spilled
@@ -93,6 +95,10 @@ class Reducer : public base::Task {
  private:
   enum class State : std::uint8_t { kReceiving, kHolding, kSpilling, kJoining, kDone };
   struct Spill;
+  struct Run {
+    RunId id;
+    std::uint64_t large_bytes;  // as RunWriter has it
+  };
 
   Result<State> step_once();
   Result<State> receive();
@@ -103,7 +109,10 @@ class Reducer : public base::Task {
   // False: there is more to write.
   Result<bool> go_on_spilling();
   Status end_spill();
-  Result<std::unique_ptr<RunReader>> open_run(const RunId& run, std::size_t place);
+  std::uint64_t large_bytes() const;
+  std::size_t runs_that_fit(std::uint64_t bytes) const;
+  std::size_t divide_chunks();
+  Result<std::unique_ptr<RunReader>> open_run(const Run& run, std::size_t place);
   Status finish();
   Status remove_runs();
   void give_up_runs();
@@ -122,8 +131,10 @@ class Reducer : public base::Task {
   std::optional<Inbox::Half> last_half_;
   char* chunks_ = nullptr;           // memory for runs that are read, beside the last half
   std::uint64_t chunks_bytes_ = 0;
+  LargeRoom large_;                  // at their begin, or in large_memory_
+  IoMemory large_memory_;
   std::unique_ptr<Spill> spill_;
-  std::vector<RunId> runs_;  // that are complete
+  std::vector<Run> runs_;  // that are complete
   std::uint32_t next_run_ = 0;
   std::vector<std::unique_ptr<SortedSource>> sources_;  // of merge_
   std::unique_ptr<Merge> merge_;

@@ -16,14 +16,18 @@ constexpr std::string_view kPrefix = "run-";
 
 }  // namespace
 
-std::uint32_t checksum_of_chunk(char* chunk, std::uint64_t bytes) {
-  char* const field = chunk + offsetof(RunChunkHeader, crc);
+std::uint32_t checksum_of_first_block(char* block) {
+  char* const field = block + offsetof(RunChunkHeader, crc);
   std::uint32_t kept;
   std::memcpy(&kept, field, sizeof(kept));
   std::memset(field, 0, sizeof(kept));
-  const std::uint32_t crc = base::crc32c(chunk, bytes);
+  const std::uint32_t crc = base::crc32c(block, device::kBlockBytes);
   std::memcpy(field, &kept, sizeof(kept));
   return crc;
+}
+
+std::uint32_t checksum_of_rest(const char* chunk, std::uint64_t chunk_bytes) {
+  return base::crc32c(chunk + device::kBlockBytes, chunk_bytes - device::kBlockBytes);
 }
 
 std::string run_name(const RunId& id) {

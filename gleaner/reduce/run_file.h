@@ -13,7 +13,7 @@
 namespace foedus::gleaner {
 
 inline constexpr std::uint32_t kRunMagic = 0x4e555246;  // "FRUN"
-inline constexpr std::uint32_t kRunVersion = 1;
+inline constexpr std::uint32_t kRunVersion = 2;
 inline constexpr std::uint32_t kLastChunk = 1;  // flags
 
 struct RunId {
@@ -25,7 +25,7 @@ struct RunId {
 
 struct RunChunkHeader {
   std::uint32_t magic;        // +4 -> 4
-  std::uint32_t crc;          // +4 -> 8   of the whole chunk
+  std::uint32_t crc;          // +4 -> 8   of the chunk's first block
   std::uint32_t version;      // +4 -> 12
   std::uint32_t flags;        // +4 -> 16
   std::uint64_t chunk_bytes;  // +8 -> 24  a multiple of the device's block
@@ -34,13 +34,15 @@ struct RunChunkHeader {
   std::uint32_t snapshot;     // +4 -> 44
   std::uint32_t soc;          // +4 -> 48
   std::uint32_t run;          // +4 -> 52
-  std::uint32_t zero;         // +4 -> 56
+  std::uint32_t rest_crc;     // +4 -> 56  of the blocks behind it; 0: there are none
 };
 static_assert(sizeof(RunChunkHeader) == 56);
 static_assert(std::has_unique_object_representations_v<RunChunkHeader>);
 
-// Of a chunk whose own checksum counts as zero. `chunk` is as it was after.
-std::uint32_t checksum_of_chunk(char* chunk, std::uint64_t bytes);
+// Of a chunk's first block, whose own checksum counts as zero. `block` is as it was after.
+std::uint32_t checksum_of_first_block(char* block);
+// Of the blocks behind it.
+std::uint32_t checksum_of_rest(const char* chunk, std::uint64_t chunk_bytes);
 
 std::string run_name(const RunId& id);
 std::optional<RunId> parse_run_name(std::string_view name);

@@ -1,15 +1,24 @@
 #include "gleaner/reduce/run_reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "foedus/options.h"
+
 namespace foedus::gleaner {
 
+// What is there of a record that is cut has all by which a merge compares.
+static_assert(sizeof(RunChunkHeader) + sizeof(RecordEntry) +
+                  log::LogRecord::size_of(kMaxKeyBytes, 0) <=
+              device::kBlockBytes);
+
 Result<std::unique_ptr<RunReader>> RunReader::open(device::Device* device, const RunId& id,
-                                                   char* memory, std::uint64_t chunk_bytes) {
+                                                   char* memory, std::uint64_t chunk_bytes,
+                                                   const LargeRoom& large) {
   FOEDUS_TRY(auto file, device->open(run_name(id), device::Access::kRead));
-  std::unique_ptr<RunReader> reader(new RunReader(std::move(file), id, memory, chunk_bytes));
+  std::unique_ptr<RunReader> reader(new RunReader(std::move(file), id, memory, chunk_bytes, large));
   FOEDUS_CHECK(reader->advance());
   return reader;
 }
@@ -19,45 +28,63 @@ Status RunReader::next_piece() {
   return {};
 }
 
-Status RunReader::corrupt(const char* what) const {
+Status RunReader::corrupt(std::uint64_t offset, const char* what) const {
   return Status::error(ErrorCode::kCorruption, "sorted run " + file_->path() + ", chunk at " +
-                                                   std::to_string(offset_) + ": " + what);
+                                                   std::to_string(offset) + ": " + what);
 }
 
 Status RunReader::check(const RunChunkHeader& header, std::uint64_t file_bytes) const {
-  if (header.magic != kRunMagic || header.version != kRunVersion) return corrupt("no chunk");
+  const bool is_chunk = header.magic == kRunMagic && header.version == kRunVersion;
+  if (!is_chunk) return corrupt(offset_, "no chunk");
   const RunId id{page::SnapshotNumber{header.snapshot}, header.soc, header.run};
-  if (id != id_ || header.offset != offset_) return corrupt("a chunk of another place");
+  if (id != id_ || header.offset != offset_) return corrupt(offset_, "a chunk of another place");
   const bool is_inside = header.chunk_bytes <= file_bytes - offset_ &&
-                         header.chunk_bytes >= sizeof(header) &&
+                         header.chunk_bytes >= device::kBlockBytes &&
+                         header.chunk_bytes <= std::max(chunk_bytes_, large_.bytes) &&
                          header.entry_bytes <= header.chunk_bytes - sizeof(header);
-  return is_inside ? Status() : corrupt("its lengths are impossible");
+  return is_inside ? Status() : corrupt(offset_, "its lengths are impossible");
 }
 
 Status RunReader::load_chunk() {
   half_ ^= 1;
-  large_[half_] = IoMemory();
-  char* chunk = memory_ + half_ * chunk_bytes_;
+  char* const chunk = memory_ + half_ * chunk_bytes_;
   FOEDUS_TRY(const std::uint64_t file_bytes, file_->size());
   FOEDUS_TRY(const std::size_t bytes, file_->read_at(offset_, chunk, chunk_bytes_));
-  if (bytes < sizeof(RunChunkHeader)) return corrupt("the file ends before");
-  RunChunkHeader header;
-  std::memcpy(&header, chunk, sizeof(header));
-  FOEDUS_CHECK(check(header, file_bytes));
-  if (header.chunk_bytes > bytes) {
-    large_[half_] = IoMemory(header.chunk_bytes);
-    chunk = large_[half_].get();
-    FOEDUS_TRY(const std::size_t all, file_->read_at(offset_, chunk, header.chunk_bytes));
-    if (all != header.chunk_bytes) return corrupt("the file ends in it");
+  if (bytes < device::kBlockBytes) return corrupt(offset_, "the file ends before");
+  std::memcpy(&header_, chunk, sizeof(header_));
+  FOEDUS_CHECK(check(header_, file_bytes));
+  if (checksum_of_first_block(chunk) != header_.crc) {
+    return corrupt(offset_, "the checksum differs");
   }
-  if (checksum_of_chunk(chunk, header.chunk_bytes) != header.crc) {
-    return corrupt("the checksum differs");
+  const bool is_large = header_.chunk_bytes > chunk_bytes_;
+  at_ = chunk + sizeof(header_);
+  if (is_large) {
+    end_ = chunk + device::kBlockBytes;  // the rest is not checked yet
+    const bool is_one = RecordEntry::at(at_)->bytes() == header_.entry_bytes;
+    if (!is_one) return corrupt(offset_, "it is larger than others, and not of one record");
+  } else {
+    end_ = at_ + header_.entry_bytes;
+    FOEDUS_CHECK(check_rest(chunk));
   }
-  at_ = chunk + sizeof(header);
-  end_ = at_ + header.entry_bytes;
-  offset_ += header.chunk_bytes;
-  is_last_ = (header.flags & kLastChunk) != 0;
+  offset_ += header_.chunk_bytes;
+  is_last_ = (header_.flags & kLastChunk) != 0;
   return {};
+}
+
+Status RunReader::check_rest(const char* chunk) const {
+  const bool is_same = checksum_of_rest(chunk, header_.chunk_bytes) == header_.rest_crc;
+  return is_same ? Status() : corrupt(header_.offset, "the checksum of its rest differs");
+}
+
+// The first bytes of the chunk are in memory already.
+Result<const log::LogRecord*> RunReader::fetch_cut() {
+  const std::uint64_t rest_bytes = header_.chunk_bytes - chunk_bytes_;
+  std::memcpy(large_.memory, memory_ + half_ * chunk_bytes_, chunk_bytes_);
+  FOEDUS_TRY(const std::size_t bytes, file_->read_at(header_.offset + chunk_bytes_,
+                                                     large_.memory + chunk_bytes_, rest_bytes));
+  if (bytes != rest_bytes) return corrupt(header_.offset, "the file ends in it");
+  FOEDUS_CHECK(check_rest(large_.memory));
+  return RecordEntry::at(large_.memory + sizeof(header_))->log();
 }
 
 }  // namespace foedus::gleaner

@@ -1,9 +1,11 @@
 #include "gleaner/reduce/run_writer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "foedus-core/base/crc32c.h"
 #include "foedus-core/base/invariant.h"
 #include "gleaner/handoff/bucket.h"
 
@@ -20,7 +22,13 @@ std::uint64_t blocks_of(std::uint64_t bytes) {
 void put_entry(const StreamRecord& record, char* to) {
   const RecordEntry entry{record.position, record.sequence, record.session, 0};
   std::memcpy(to, &entry, sizeof(entry));
-  std::memcpy(to + sizeof(entry), record.log, record.log->record_bytes);
+}
+
+// The rest of the first block is there.
+void put_header(RunChunkHeader header, char* to) {
+  std::memcpy(to, &header, sizeof(header));
+  header.crc = checksum_of_first_block(to);
+  std::memcpy(to, &header, sizeof(header));
 }
 
 }  // namespace
@@ -44,38 +52,68 @@ RunWriter::RunWriter(std::unique_ptr<device::File> file, const RunId& id,
 Status RunWriter::append(const StreamRecord& record) {
   const std::uint64_t bytes = sizeof(RecordEntry) + record.log->record_bytes;
   if (sizeof(RunChunkHeader) + entry_bytes_ + bytes > chunk_bytes_) {
-    if (entry_bytes_ != 0) {
-      FOEDUS_CHECK(write_chunk(chunk_.get(), std::exchange(entry_bytes_, 0), 0));
-    }
-    if (sizeof(RunChunkHeader) + bytes > chunk_bytes_) {
-      const IoMemory large(blocks_of(sizeof(RunChunkHeader) + bytes));
-      put_entry(record, large.get() + sizeof(RunChunkHeader));
-      return write_chunk(large.get(), bytes, 0);
-    }
+    if (entry_bytes_ != 0) FOEDUS_CHECK(write_chunk(0));
+    if (sizeof(RunChunkHeader) + bytes > chunk_bytes_) return write_large(record);
   }
-  put_entry(record, chunk_.get() + sizeof(RunChunkHeader) + entry_bytes_);
+  char* const to = chunk_.get() + sizeof(RunChunkHeader) + entry_bytes_;
+  put_entry(record, to);
+  std::memcpy(to + sizeof(RecordEntry), record.log, record.log->record_bytes);
   entry_bytes_ += bytes;
   return {};
 }
 
-Status RunWriter::close() {
-  return write_chunk(chunk_.get(), std::exchange(entry_bytes_, 0), kLastChunk);
+Status RunWriter::close() { return write_chunk(kLastChunk); }
+
+RunChunkHeader RunWriter::header_of(std::uint64_t entry_bytes, std::uint32_t flags) const {
+  return {kRunMagic, 0,       kRunVersion,
+          flags,     blocks_of(sizeof(RunChunkHeader) + entry_bytes), entry_bytes,
+          offset_,   static_cast<std::uint32_t>(id_.snapshot),
+          id_.soc,   id_.run, 0};
 }
 
-// Of `chunk`, the entries are there; header and the zeroes behind are made here.
-Status RunWriter::write_chunk(char* chunk, std::uint64_t entry_bytes, std::uint32_t flags) {
-  const std::uint64_t used_bytes = sizeof(RunChunkHeader) + entry_bytes;
-  const std::uint64_t chunk_bytes = blocks_of(used_bytes);
-  std::memset(chunk + used_bytes, 0, chunk_bytes - used_bytes);
-  RunChunkHeader header{kRunMagic,   0,       kRunVersion,
-                        flags,       chunk_bytes, entry_bytes,
-                        offset_,     static_cast<std::uint32_t>(id_.snapshot),
-                        id_.soc,     id_.run, 0};
-  std::memcpy(chunk, &header, sizeof(header));
-  header.crc = checksum_of_chunk(chunk, chunk_bytes);
-  std::memcpy(chunk, &header, sizeof(header));
-  FOEDUS_CHECK(file_->write_at(offset_, chunk, chunk_bytes));
-  offset_ += chunk_bytes;
+// The entries are in memory; header and the zeroes behind are made here.
+Status RunWriter::write_chunk(std::uint32_t flags) {
+  char* const chunk = chunk_.get();
+  RunChunkHeader header = header_of(std::exchange(entry_bytes_, 0), flags);
+  const std::uint64_t used_bytes = sizeof(header) + header.entry_bytes;
+  std::memset(chunk + used_bytes, 0, header.chunk_bytes - used_bytes);
+  header.rest_crc = checksum_of_rest(chunk, header.chunk_bytes);
+  put_header(header, chunk);
+  return write_piece(header.chunk_bytes);
+}
+
+// A chunk of that record alone, in pieces as long as the memory is.
+Status RunWriter::write_large(const StreamRecord& record) {
+  char* const piece = chunk_.get();
+  const char* from = reinterpret_cast<const char*>(record.log);
+  std::uint64_t left = record.log->record_bytes;
+  RunChunkHeader header = header_of(sizeof(RecordEntry) + left, 0);
+  std::uint64_t used_bytes = sizeof(header) + sizeof(RecordEntry);
+  const std::uint64_t in_first_block = device::kBlockBytes - used_bytes;
+  const std::uint64_t zeroes = header.chunk_bytes - used_bytes - left;
+  std::memset(piece, 0, zeroes);
+  header.rest_crc = base::crc32c(from + in_first_block, left - in_first_block);
+  header.rest_crc = base::crc32c(piece, zeroes, header.rest_crc);
+  put_entry(record, piece + sizeof(header));
+  while (left != 0) {
+    const std::uint64_t bytes = std::min(left, chunk_bytes_ - used_bytes);
+    std::memcpy(piece + used_bytes, from, bytes);
+    from += bytes;
+    left -= bytes;
+    const std::uint64_t piece_bytes = blocks_of(used_bytes + bytes);
+    std::memset(piece + used_bytes + bytes, 0, piece_bytes - used_bytes - bytes);
+    if (offset_ == header.offset) put_header(header, piece);
+    FOEDUS_CHECK(write_piece(piece_bytes));
+    used_bytes = 0;
+  }
+  FOEDUS_INVARIANT(offset_ == header.offset + header.chunk_bytes, offset_, header.chunk_bytes);
+  large_bytes_ = std::max(large_bytes_, header.chunk_bytes);
+  return {};
+}
+
+Status RunWriter::write_piece(std::uint64_t bytes) {
+  FOEDUS_CHECK(file_->write_at(offset_, chunk_.get(), bytes));
+  offset_ += bytes;
   return {};
 }
 

@@ -35,17 +35,22 @@ class RunWriter {
                                                    std::uint64_t chunk_bytes);
 
   // In the order of storage and G2. A record that does not fit into a chunk gets a larger one of
-  // its own, for which there is memory meanwhile. On failure (kOutOfSpace, kIoError) the file is of
-  // no use any more.
+  // its own, which goes through the writer's memory in parts. On failure (kOutOfSpace, kIoError)
+  // the file is of no use any more.
   Status append(const StreamRecord& record);
   // Writes what is left. Nothing is appended afterwards.
   Status close();
 
   std::uint64_t bytes_written() const { return offset_; }
+  // Of the largest of those chunks that have one large record; 0: none.
+  std::uint64_t large_bytes() const { return large_bytes_; }
 
  private:
   RunWriter(std::unique_ptr<device::File> file, const RunId& id, std::uint64_t chunk_bytes);
-  Status write_chunk(char* chunk, std::uint64_t entry_bytes, std::uint32_t flags);
+  RunChunkHeader header_of(std::uint64_t entry_bytes, std::uint32_t flags) const;
+  Status write_chunk(std::uint32_t flags);
+  Status write_large(const StreamRecord& record);
+  Status write_piece(std::uint64_t bytes);
 
   const std::unique_ptr<device::File> file_;
   const RunId id_;
@@ -53,6 +58,7 @@ class RunWriter {
   const IoMemory chunk_;
   std::uint64_t entry_bytes_ = 0;
   std::uint64_t offset_ = 0;
+  std::uint64_t large_bytes_ = 0;
 };
 
 }  // namespace foedus::gleaner

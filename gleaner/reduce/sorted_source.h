@@ -1,10 +1,12 @@
 #pragma once
 // SortedSource: records in the order of storage and G2, one of several that are merged. They come
-// in pieces of memory, entry behind entry; only a new piece takes a virtual call.
+// in pieces of memory, entry behind entry; only a new piece takes a virtual call. The last record
+// of a piece may be cut: up to its key it is there, the rest when it is asked for.
 
 #include <memory>
 
 #include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/invariant.h"
 #include "foedus/status.h"
 #include "gleaner/handoff/bucket.h"
 
@@ -22,6 +24,14 @@ class SortedSource {
     take_entry();
     return {};
   }
+  // Makes the record at hand whole: head()->log is another one then, which may lie where the last
+  // one did that any source of the merge has fetched.
+  Status fetch() {
+    if (!is_cut_) return {};
+    FOEDUS_TRY(head_.log, fetch_cut());
+    is_cut_ = false;
+    return {};
+  }
   // The same within a piece, which cannot fail. False: it ends, and advance() has to be called.
   bool try_advance() {
     if (at_ == end_) return false;
@@ -32,6 +42,8 @@ class SortedSource {
  protected:
   // Entries [at_, end_), none at the end. The piece before stays as it is until the next call.
   virtual Status next_piece() = 0;
+  // The record at hand, whole.
+  virtual Result<const log::LogRecord*> fetch_cut() = 0;
 
   // The next entry of the piece, or none.
   void take_entry() {
@@ -39,7 +51,10 @@ class SortedSource {
     if (!has_head_) return;
     const RecordEntry* const entry = RecordEntry::at(at_);
     head_ = entry->record();
-    const char* const next = at_ + entry->bytes();
+    const std::uint64_t bytes = entry->bytes();
+    const auto left = static_cast<std::uint64_t>(end_ - at_);
+    is_cut_ = bytes > left;
+    const char* const next = at_ + (is_cut_ ? left : bytes);
     // A merge comes back to each of its sources in no order that the processor could foresee: so
     // the lines of a piece are asked for one by one, as far ahead as some records are long.
     constexpr std::size_t kAheadBytes = 512;
@@ -53,6 +68,7 @@ class SortedSource {
  private:
   StreamRecord head_{};
   bool has_head_ = false;
+  bool is_cut_ = false;
 };
 
 // Of a block in memory, which stays as it is.
@@ -66,6 +82,7 @@ class BlockSource final : public SortedSource {
 
  private:
   Status next_piece() override { return {}; }
+  Result<const log::LogRecord*> fetch_cut() override { FOEDUS_INVARIANT(false, at_); }
 };
 
 }  // namespace foedus::gleaner

@@ -14,7 +14,8 @@ namespace {
 
 using foedus::testing::FailingDevice;
 
-constexpr std::uint64_t kChunkBytes = 4'096;
+constexpr std::uint64_t kChunkBytes = 2 * 4'096;
+constexpr std::uint64_t kLargeBytes = 3 * 4'096;  // what a record of 9,000 bytes takes
 const RunId kRun{page::SnapshotNumber{12}, 3, 4};
 constexpr const char* kName = "run-00000012-3-4";
 
@@ -42,12 +43,15 @@ Status write_run(device::Device* device, const std::vector<LoggedRecord>& record
 Result<std::size_t> read_run(device::Device* device, const std::vector<LoggedRecord>& records,
                              const RunId& run = kRun) {
   base::LineVector<char> memory(2 * kChunkBytes);
-  FOEDUS_TRY(const auto reader, RunReader::open(device, run, memory.data(), kChunkBytes));
+  base::LineVector<char> large(kLargeBytes);
+  FOEDUS_TRY(const auto reader, RunReader::open(device, run, memory.data(), kChunkBytes,
+                                                {large.data(), kLargeBytes}));
   std::size_t same = 0;
   StreamRecord before{};
   for (std::size_t i = 0; reader->head() != nullptr; ++i) {
     // The record before must still be what it was.
     if (i != 0 && before.log->index() != i - 1) return same;
+    FOEDUS_CHECK(reader->fetch());
     const StreamRecord& head = *reader->head();
     const LoggedRecord& record = records[i];
     if (head.position == i && head.session == record.session && head.sequence == i &&
@@ -83,7 +87,7 @@ TEST(RunFile, the_first_bytes_are_those_of_the_format) {
   };
   ASSERT_EQ(bytes.size(), 4'096u);
   EXPECT_EQ(text(0, 4), "FRUN");
-  EXPECT_EQ(text(8, 8), std::string("\1\0\0\0\1\0\0\0", 8));
+  EXPECT_EQ(text(8, 8), std::string("\2\0\0\0\1\0\0\0", 8));
   EXPECT_EQ(text(16, 8), std::string("\0\x10\0\0\0\0\0\0", 8));
   EXPECT_EQ(text(24, 8), std::string("\x40\0\0\0\0\0\0\0", 8));
   EXPECT_EQ(text(40, 16), std::string("\x0c\0\0\0\3\0\0\0\4\0\0\0\0\0\0\0", 16));
