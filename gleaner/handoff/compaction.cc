@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
@@ -36,9 +38,29 @@ void KeyHistory::Change::increment(const Part& newer) {
   std::memcpy(at, &value, sizeof(value));
 }
 
+// `before` is under it, and touches it.
+void KeyHistory::Change::join(Change before) {
+  const std::uint64_t joined_end = std::max(before.end(), end());
+  if (begin < before.begin) {
+    before.bytes.insert(0, before.begin - begin, '\0');
+    before.begin = begin;
+  }
+  before.bytes.resize(joined_end - before.begin);
+  before.overwrite(part());
+  before.become_as_new_as(*this);
+  *this = std::move(before);
+}
+
 void KeyHistory::clear() {
-  count_ = 0;
+  forget();
   made_.clear();
+}
+
+void KeyHistory::forget() {
+  count_ = 0;
+  index_.clear();
+  is_indexed_ = false;
+  is_tangled_ = false;
 }
 
 KeyHistory::Change* KeyHistory::push() {
@@ -54,12 +76,17 @@ void KeyHistory::add(const StreamRecord& record) {
     storage_id_ = record.log->storage_id;
   }
   if (is_whole(type)) {
-    count_ = 0;
+    forget();
     push()->become(record);
     return;
   }
   FOEDUS_INVARIANT(type == LogRecordType::kWriteAt || type == LogRecordType::kIncrement, type);
   if (fold_into_only(record)) return;
+  if (is_indexed_ || try_index()) {
+    if (type == LogRecordType::kWriteAt ? try_write(record) : try_increment(record)) return;
+    drop_index();
+    is_tangled_ = true;
+  }
   Change change;
   change.become(record);
   if (type == LogRecordType::kWriteAt) {
@@ -86,8 +113,9 @@ bool KeyHistory::fold_into_only(const StreamRecord& record) {
 }
 
 // True if no change behind `index` overlaps that one, which could then as well have come last.
-bool KeyHistory::is_free_after(std::size_t index, const Change& change) const {
+bool KeyHistory::is_free_after(std::size_t index, const Change& change) {
   for (std::size_t i = index + 1; i < count_; ++i) {
+    ++looks_;
     if (changes_[i].overlaps(change)) return false;
   }
   return true;
@@ -102,6 +130,7 @@ void KeyHistory::erase_change(std::size_t index) {
 void KeyHistory::add_write(Change write) {
   const Change given = write;
   for (std::size_t i = count_; i-- != 0;) {
+    ++looks_;
     Change& before = changes_[i];
     if (is_whole(before.type)) break;
     if (before.type == LogRecordType::kIncrement) {
@@ -113,23 +142,15 @@ void KeyHistory::add_write(Change write) {
       continue;
     }
     if (!write.touches(before) || !is_free_after(i, before)) continue;
-    Change joined = std::move(before);
+    write.join(std::move(before));
     erase_change(i);
-    const std::uint64_t end = std::max(joined.end(), write.end());
-    if (write.begin < joined.begin) {
-      joined.bytes.insert(0, joined.begin - write.begin, '\0');
-      joined.begin = write.begin;
-    }
-    joined.bytes.resize(end - joined.begin);
-    joined.overwrite(write.part());
-    joined.become_as_new_as(write);
-    write = std::move(joined);
   }
   *push() = std::move(write);
 }
 
 void KeyHistory::add_increment(Change increment) {
   for (std::size_t i = count_; i-- != 0;) {
+    ++looks_;
     Change& before = changes_[i];
     if (is_whole(before.type)) break;
     if (!before.overlaps(increment)) continue;
@@ -143,6 +164,114 @@ void KeyHistory::add_increment(Change increment) {
     return;
   }
   *push() = std::move(increment);
+}
+
+// True if the changes are many, and none of them overlaps another; from then on they have no order.
+bool KeyHistory::try_index() {
+  if (count_ < indexed_from_ || is_tangled_) return false;
+  looks_ += count_;
+  for (std::size_t i = is_whole(changes_[0].type) ? 1 : 0; i < count_ && !is_tangled_; ++i) {
+    const bool is_new = index_.emplace(changes_[i].begin, i).second;
+    is_tangled_ = !is_new || changes_[i].bytes.empty();
+  }
+  const Change* before = nullptr;
+  for (const auto& [begin, place] : index_) {
+    const Change& change = changes_[place];
+    if (before != nullptr) {
+      const bool are_one = before->is_write() && change.is_write() && before->touches(change);
+      is_tangled_ = is_tangled_ || are_one || before->overlaps(change);
+    }
+    before = &change;
+  }
+  if (is_tangled_) index_.clear();
+  is_indexed_ = !is_tangled_;
+  return is_indexed_;
+}
+
+// Back to the order of TIDs.
+void KeyHistory::drop_index() {
+  if (!is_indexed_) return;
+  is_indexed_ = false;
+  index_.clear();
+  std::sort(changes().begin(), changes().end(), [](const Change& a, const Change& b) {
+    return std::tie(a.tid, a.session, a.sequence) < std::tie(b.tid, b.session, b.sequence);
+  });
+}
+
+// All before it end before `begin`.
+KeyHistory::Index::iterator KeyHistory::first_touching(std::uint64_t begin) {
+  const auto at = index_.lower_bound(begin);
+  if (at == index_.begin()) return at;
+  ++looks_;
+  const auto before = std::prev(at);
+  return changes_[before->second].end() < begin ? at : before;
+}
+
+// The last one takes its place.
+KeyHistory::Index::iterator KeyHistory::erase_indexed(Index::iterator at) {
+  const std::size_t place = at->second;
+  at = index_.erase(at);
+  if (place != --count_) {
+    std::swap(changes_[place], changes_[count_]);
+    index_.find(changes_[place].begin)->second = place;
+  }
+  return at;
+}
+
+void KeyHistory::push_indexed(Change change) {
+  index_.emplace(change.begin, count_);
+  *push() = std::move(change);
+}
+
+// False: it overlaps one into which it cannot be folded.
+bool KeyHistory::try_increment(const StreamRecord& record) {
+  const Part part{record.log->payload_offset, record.log->payload()};
+  for (auto at = first_touching(part.begin); at != index_.end(); ++at) {
+    ++looks_;
+    Change& before = changes_[at->second];
+    if (before.begin >= part.end()) break;
+    if (!before.overlaps(part)) continue;
+    if (before.is_write() ? !before.contains(part) : before.begin != part.begin) return false;
+    before.increment(part);
+    before.become_as_new_as(record.log->tid, record);
+    return true;
+  }
+  Change change;
+  change.become(record);
+  push_indexed(std::move(change));
+  return true;
+}
+
+// False: it overlaps an increment, but in part.
+bool KeyHistory::try_write(const StreamRecord& record) {
+  const Part part{record.log->payload_offset, record.log->payload()};
+  if (part.bytes.empty()) return false;
+  const auto first = first_touching(part.begin);
+  for (auto at = first; at != index_.end() && at->first <= part.end(); ++at) {
+    ++looks_;
+    Change& before = changes_[at->second];
+    if (!before.is_write()) {
+      const bool is_inside = part.begin <= before.begin && before.end() <= part.end();
+      if (before.overlaps(part) && !is_inside) return false;
+    } else if (before.contains(part)) {
+      before.overwrite(part);
+      before.become_as_new_as(record.log->tid, record);
+      return true;
+    }
+  }
+  Change write;
+  write.become(record);
+  for (auto at = first; at != index_.end() && at->first <= part.end();) {
+    Change& before = changes_[at->second];
+    if (!before.is_write() && !before.overlaps(part)) {
+      ++at;
+      continue;
+    }
+    if (before.is_write()) write.join(std::move(before));
+    at = erase_indexed(at);
+  }
+  push_indexed(std::move(write));
+  return true;
 }
 
 std::uint64_t* KeyHistory::make(const Change& change, std::uint64_t* to) {
@@ -159,6 +288,7 @@ std::uint64_t* KeyHistory::make(const Change& change, std::uint64_t* to) {
 
 void KeyHistory::finish() {
   FOEDUS_INVARIANT(made_.empty(), made_.size());
+  drop_index();
   std::size_t words = 0;
   for (const Change& change : changes()) {
     words += log::LogRecord::size_of(key_.size(), change.bytes.size()) / 8;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <deque>
 
 #include "tests/gleaner/reduce/random_log.h"
 
@@ -177,6 +178,107 @@ TEST(Compaction, a_folded_history_does_what_the_history_did) {
     }
     ASSERT_EQ(history.record(history.record_count() - 1).log->tid, count);
     ASSERT_TRUE(folded == expected) << round;
+  }
+}
+
+// A row of many parts, and what records do to it: most add to a counter, some write it or two of
+// them, and now and then one overlaps a part of a counter, or is put or empty.
+struct RowOptions {
+  std::uint32_t counters = 40;
+  std::uint64_t odd_one_in = 0;  // 0: none overlaps another in part
+  std::uint64_t put_one_in = 0;
+};
+
+class RandomRow {
+ public:
+  RandomRow(std::uint64_t seed, const RowOptions& options) : options_(options), random_(seed) {}
+
+  StreamRecord next() {
+    ++count_;
+    auto offset = static_cast<std::uint32_t>(random_.below(options_.counters) * 8);
+    auto type = log::LogRecordType::kIncrement;
+    std::string bytes = number(random_.next());
+    const auto one_in = [this](std::uint64_t n) { return n != 0 && random_.below(n) == 0; };
+    if (one_in(options_.put_one_in)) {
+      type = random_.below(2) == 0 ? log::LogRecordType::kPut : log::LogRecordType::kErase;
+      bytes = type == log::LogRecordType::kPut ? std::string(random_.below(100), 'p') : "";
+      offset = 0;
+    } else if (one_in(options_.odd_one_in)) {
+      offset += static_cast<std::uint32_t>(random_.below(8));
+      if (random_.below(2) == 0) {
+        type = log::LogRecordType::kWriteAt;
+        bytes.resize(random_.below(9));
+      }
+    } else if (random_.below(3) == 0) {
+      type = log::LogRecordType::kWriteAt;
+      bytes += std::string(random_.below(3) * 8, static_cast<char>('a' + count_ % 26));
+    }
+    records_.push_back(make_record(type, kId, count_, "key", offset, bytes));
+    return {5, reinterpret_cast<const log::LogRecord*>(records_.back().data()), 1, count_};
+  }
+
+ private:
+  const RowOptions options_;
+  base::Random random_;
+  std::uint64_t count_ = 0;
+  std::deque<std::string> records_;
+};
+
+std::vector<std::string> made_by(const KeyHistory& history) {
+  std::vector<std::string> made;
+  for (std::size_t i = 0; i < history.record_count(); ++i) {
+    const log::LogRecord& log = *history.record(i).log;
+    made.emplace_back(reinterpret_cast<const char*>(&log), log.record_bytes);
+    made.back() += std::to_string(history.record(i).sequence);
+  }
+  return made;
+}
+
+// Goal: an index over the parts of a row changes nothing. Method: the same records with an index
+// from the first part on, from the usual one, and with none, for several keys one after the other.
+TEST(Compaction, what_is_made_of_a_row_is_the_same_with_an_index_and_without) {
+  KeyHistory early(1);
+  KeyHistory usual;
+  KeyHistory never(~std::size_t{0});
+  std::size_t made = 0;
+  for (std::uint64_t seed = 1; seed <= 3'000; ++seed) {
+    RowOptions options;
+    options.counters = 1 + static_cast<std::uint32_t>(seed % 60);
+    options.odd_one_in = seed % 4 == 0 ? 0 : 1 + seed * seed % 200;
+    options.put_one_in = seed % 3 == 0 ? 60 : 0;
+    RandomRow row(seed, options);
+    for (KeyHistory* const history : {&early, &usual, &never}) history->clear();
+    for (std::uint64_t i = 0; i < 1 + seed % 150; ++i) {
+      const StreamRecord record = row.next();
+      for (KeyHistory* const history : {&early, &usual, &never}) history->add(record);
+    }
+    for (KeyHistory* const history : {&early, &usual, &never}) history->finish();
+    ASSERT_EQ(made_by(usual), made_by(never)) << seed;
+    ASSERT_EQ(made_by(early), made_by(never)) << seed;
+    made += never.record_count();
+  }
+  EXPECT_GT(made, 20'000u);
+}
+
+// Goal: a record costs the same however many parts its row has. Method: parts that were looked at,
+// for each record; without an index they are half of the row's.
+TEST(Compaction, a_record_of_a_row_with_many_parts_meets_few_of_them) {
+  for (const std::uint32_t counters : {250u, 2'000u}) {
+    KeyHistory history;
+    KeyHistory writes;
+    base::Random random(counters);
+    const std::uint64_t count = 10 * counters;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto offset = static_cast<std::uint32_t>(random.below(counters) * 16);
+      const std::string add =
+          make_record(log::LogRecordType::kIncrement, kId, i + 1, "key", offset, number(1));
+      const std::string write =
+          make_record(log::LogRecordType::kWriteAt, kId, i + 1, "key", offset, number(i));
+      history.add({5, reinterpret_cast<const log::LogRecord*>(add.data()), 1, i});
+      writes.add({5, reinterpret_cast<const log::LogRecord*>(write.data()), 1, i});
+    }
+    EXPECT_LT(history.looks(), 4 * count);
+    EXPECT_LT(writes.looks(), 4 * count);
   }
 }
 
