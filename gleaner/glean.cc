@@ -261,10 +261,10 @@ class Glean {
 
   const snapshot::ManifestStorage* find_before(page::StorageId id) const {
     if (input_.previous == nullptr) return nullptr;
-    for (const snapshot::ManifestStorage& storage : input_.previous->storages) {
-      if (storage.id == id) return &storage;
-    }
-    return nullptr;
+    const auto& storages = input_.previous->storages;  // ascending by id
+    const auto found =
+        std::ranges::lower_bound(storages, id, {}, &snapshot::ManifestStorage::id);
+    return found != storages.end() && found->id == id ? &*found : nullptr;
   }
 
   // G41.

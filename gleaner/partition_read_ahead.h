@@ -36,9 +36,10 @@ class PartitionReadAhead final : public base::Task {
 
     std::uint64_t position() const { return RecordEntry::at(at)->position; }
   };
+  static bool is_later(const Cursor& a, const Cursor& b);
 
   PartitionComposer* const composer_;
-  std::vector<Cursor> cursors_;  // that are not at their ends
+  std::vector<Cursor> cursors_;  // that are not at their ends; a heap, the earliest one first
   std::vector<StreamRecord> window_;
 };
 

@@ -7,21 +7,43 @@
 
 namespace foedus::gleaner {
 
+Merge::Merge(std::vector<SortedSource*> sources) : sources_(std::move(sources)) {
+  for (std::uint32_t i = 0; i < sources_.size(); ++i) wait(i);
+}
+
+// Those of one storage in the order of sources.
+bool Merge::is_later(const Waiting& a, const Waiting& b) {
+  ++storages_compared_;
+  return a.storage != b.storage ? a.storage > b.storage : a.source > b.source;
+}
+
+void Merge::wait(std::uint32_t source) {
+  const StreamRecord* const head = sources_[source]->head();
+  if (head == nullptr) return;
+  waiting_.push_back({head->log->storage_id, source});
+  std::push_heap(waiting_.begin(), waiting_.end(),
+                 [this](const Waiting& a, const Waiting& b) { return is_later(a, b); });
+}
+
+std::uint32_t Merge::end_wait() {
+  std::pop_heap(waiting_.begin(), waiting_.end(),
+                [this](const Waiting& a, const Waiting& b) { return is_later(a, b); });
+  const std::uint32_t source = waiting_.back().source;
+  waiting_.pop_back();
+  return source;
+}
+
 page::StorageId Merge::begin_storage() {
   FOEDUS_INVARIANT(tree_.empty() || tree_[0].has_ended(), storage_);
-  bool found = false;
-  for (const SortedSource* const source : sources_) {
-    if (source->head() == nullptr) continue;
-    const page::StorageId id = source->head()->log->storage_id;
-    if (!found || id < storage_) storage_ = id;
-    found = true;
-  }
+  for (const std::uint32_t source : places_) wait(source);
+  places_.clear();
   taking_part_.clear();
   tree_.clear();
-  if (!found) return page::StorageId{0};
-  for (SortedSource* const source : sources_) {
-    if (source->head() == nullptr || source->head()->log->storage_id != storage_) continue;
-    taking_part_.push_back(source);
+  if (waiting_.empty()) return page::StorageId{0};
+  storage_ = waiting_.front().storage;
+  while (!waiting_.empty() && waiting_.front().storage == storage_) {
+    places_.push_back(end_wait());
+    taking_part_.push_back(sources_[places_.back()]);
   }
   tree_.resize(taking_part_.size());
   tree_[0] = build(1);

@@ -1,7 +1,8 @@
 #pragma once
 // Merge: several sorted sources as one, storage by storage, by a tree of losers: one comparison for
 // each level, most of them of two positions that stand in the tree. A source that wins again and
-// again, as those do whose keys ascend with time, is compared with one position only.
+// again, as those do whose keys ascend with time, is compared with one position only. Sources
+// without records of a storage take no part in it, and cost it nothing: they wait in a heap.
 
 #include <cstdint>
 #include <vector>
@@ -14,7 +15,7 @@ namespace foedus::gleaner {
 class Merge {
  public:
   // The sources outlive the merge.
-  explicit Merge(std::vector<SortedSource*> sources) : sources_(std::move(sources)) {}
+  explicit Merge(std::vector<SortedSource*> sources);
 
   // Begins the storage with the lowest id that has records; 0: none has. REQUIRES: next() has
   // returned null since.
@@ -27,7 +28,15 @@ class Merge {
   // whole at a time: the last one that was fetched. REQUIRES: next() was not null.
   Status fetch() { return taking_part_[tree_[0].source]->fetch(); }
 
+  // How often the storages of two sources were compared, so far.
+  std::uint64_t storages_compared() const { return storages_compared_; }
+
  private:
+  // A source whose next record is of a storage that has not begun.
+  struct Waiting {
+    page::StorageId storage;
+    std::uint32_t source;  // in sources_
+  };
   // Two whole words, so that copies of a player that was just written do not wait for its parts.
   struct Player {
     std::uint64_t position;  // of one that has ended: the last one
@@ -40,9 +49,15 @@ class Merge {
   bool beats(const Player& a, const Player& b) const;
   Player build(std::size_t node);
   void replay();
+  void wait(std::uint32_t source);
+  std::uint32_t end_wait();
+  bool is_later(const Waiting& a, const Waiting& b);
 
   const std::vector<SortedSource*> sources_;
+  std::vector<Waiting> waiting_;  // a heap; the first one is that of the lowest storage
+  std::uint64_t storages_compared_ = 0;
   page::StorageId storage_{};
+  std::vector<std::uint32_t> places_;       // of taking_part_, in sources_
   std::vector<SortedSource*> taking_part_;  // those with records of storage_
   std::vector<Player> tree_;                // [0]: the winner, then who lost at each node
   // All others are at this position or above it. Known when a source won twice; 0: not known.
