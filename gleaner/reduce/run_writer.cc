@@ -41,13 +41,11 @@ Result<std::unique_ptr<RunWriter>> RunWriter::create(device::Device* device, con
                                                      std::uint64_t chunk_bytes) {
   FOEDUS_INVARIANT(chunk_bytes % device::kBlockBytes == 0, chunk_bytes);
   FOEDUS_INVARIANT(chunk_bytes != 0);
-  FOEDUS_TRY(auto file, device->open(run_name(id), device::Access::kCreateDirect));
-  return std::unique_ptr<RunWriter>(new RunWriter(std::move(file), id, chunk_bytes));
+  // All memory first: who gets none leaves no file behind.
+  std::unique_ptr<RunWriter> writer(new RunWriter(id, chunk_bytes));
+  FOEDUS_TRY(writer->file_, device->open(run_name(id), device::Access::kCreateDirect));
+  return writer;
 }
-
-RunWriter::RunWriter(std::unique_ptr<device::File> file, const RunId& id,
-                     std::uint64_t chunk_bytes)
-    : file_(std::move(file)), id_(id), chunk_bytes_(chunk_bytes), chunk_(chunk_bytes) {}
 
 Status RunWriter::append(const StreamRecord& record) {
   const std::uint64_t bytes = sizeof(RecordEntry) + record.log->record_bytes;

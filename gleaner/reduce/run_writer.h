@@ -46,13 +46,14 @@ class RunWriter {
   std::uint64_t large_bytes() const { return large_bytes_; }
 
  private:
-  RunWriter(std::unique_ptr<device::File> file, const RunId& id, std::uint64_t chunk_bytes);
+  RunWriter(const RunId& id, std::uint64_t chunk_bytes)
+      : id_(id), chunk_bytes_(chunk_bytes), chunk_(chunk_bytes) {}
   RunChunkHeader header_of(std::uint64_t entry_bytes, std::uint32_t flags) const;
   Status write_chunk(std::uint32_t flags);
   Status write_large(const StreamRecord& record);
   Status write_piece(std::uint64_t bytes);
 
-  const std::unique_ptr<device::File> file_;
+  std::unique_ptr<device::File> file_;
   const RunId id_;
   const std::uint64_t chunk_bytes_;
   const IoMemory chunk_;
