@@ -73,7 +73,8 @@ struct GleanOptions {
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
   // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 1 GiB. At
-  // least 16 MiB.
+  // least 16 MiB. What does not fit is spilled, however large rows are. Beside it each reducer has
+  // up to 1 MiB, and while pages are written up to three copies of the row at hand.
   std::uint64_t memory_bytes = 0;
   // Memory of the cache of snapshot pages, part of memory_bytes. 0: a quarter of it. At least
   // 512 KiB for each SOC.

@@ -95,7 +95,7 @@ TEST(RunFile, the_first_bytes_are_those_of_the_format) {
 
 TEST(RunFile, any_flipped_bit_is_found) {
   FailingDevice device;
-  const std::vector<LoggedRecord> records = records_of(60, 100);
+  const std::vector<LoggedRecord> records = records_of(60, 400);  // of one block and more
   ASSERT_TRUE(write_run(&device, records).is_ok());
   const std::size_t bytes = device.bytes_of(kName).size();
   base::Random random(5);
