@@ -131,12 +131,18 @@ Status find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::st
 // it is not held. REQUIRES: nobody can reach `to` yet.
 occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
                           std::uint32_t place);
-// The BirthStamp of a border page. Whoever makes a copy of a snapshot page changes it once more
-// when others can reach it (M23); else it is constant.
+// The BirthStamp of a border page: kNotBorn, later than any transaction, until nobody finds the
+// pages that it takes the place of as they were any more; then it is given, once (M9, M23).
+inline constexpr BirthStamp kNotBorn(Epoch(std::uint64_t{1} << (Epoch::kBits - 1)),
+                                     BirthStamp::kSeveral);
 inline base::AtomicWord<std::uint64_t>& birth_word(const TreePage* page) {
   static_assert(sizeof(base::AtomicWord<std::uint64_t>) == sizeof(page->header.kind_word));
   return *reinterpret_cast<base::AtomicWord<std::uint64_t>*>(
       const_cast<std::uint64_t*>(&page->header.kind_word));
+}
+inline void give_birth(const TreePage* page, BirthStamp stamp) {
+  // order: relaxed: a later birth than it has only makes others look once more.
+  birth_word(page).store_relaxed(stamp.word());
 }
 // True if records that this transaction wrote may have come to `page` without its doing.
 bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page);

@@ -47,11 +47,8 @@ void take_over(occ::TxnContext& ctx, occ::StorageControl* control, TreePage* pag
 // may have been installed, written to and dropped since ours was made. So its birth is read behind
 // the install: the drop was announced before the pointer lost the other copy. Until then it is
 // later than any transaction.
-constexpr std::uint64_t kNotBorn = std::uint64_t{1} << (Epoch::kBits - 1);
-void give_birth(TreePage* page, Epoch epoch) {
-  // order: relaxed: a later birth than it has only makes others look once more.
-  if (!page->is_border()) return;
-  birth_word(page).store_relaxed(BirthStamp(epoch, BirthStamp::kSeveral).word());
+void give_birth_to(TreePage* page, BirthStamp stamp) {
+  if (page->is_border()) give_birth(page, stamp);
 }
 
 // Installs a copy. install(ids) changes the pointer, if it is as it was seen.
@@ -61,14 +58,15 @@ Change install_copy(occ::TxnContext& ctx, occ::StorageControl* control,
                     Install&& install) {
   TreePage* const made = copy_page(ctx.pool(), ctx.pages(), control, ctx.soc(), cold);
   if (made == nullptr) return Change::kNoPage;
-  give_birth(made, Epoch(kNotBorn));
+  give_birth_to(made, kNotBorn);
   FOEDUS_SYNC_POINT("masstree:before_install");
   if (!install(page::DualPageIds{made->header.volatile_id(), before.snapshot_page})) {
     discard(ctx, control, made);
     return Change::kAgain;
   }
   // order: relaxed, behind the full fence of the exchange.
-  give_birth(made, Epoch(control->drop_epoch.load_relaxed()));
+  const Epoch dropped(control->drop_epoch.load_relaxed());
+  give_birth_to(made, BirthStamp(dropped, BirthStamp::kSeveral));
   if (ctx.forget_pointer(control, before)) take_over(ctx, control, made, cold);
   return Change::kDone;
 }

@@ -38,7 +38,7 @@ class Exchanger {
   bool fill_interior(InteriorPage* to, const SliceRange& kept);
   void add_child(const page::DualPageIds& ids, std::uint64_t low);
   void fill_copy(const Rests& rests);
-  void stamp(TreePage* rest);
+  void stamp(const Rests& rests);
   void publish();
   TreePage* resolve(const Child& child) const {
     return TreePage::of(installation_.pool->resolve(child.ids.volatile_page));
@@ -230,12 +230,14 @@ void Exchanger::fill_copy(const Rests& rests) {
   copy_->header.store_version(birth);
 }
 
-// Records of transactions at work may have come there. After the marks: who began in a later epoch
-// has no address of a record that they come from.
-void Exchanger::stamp(TreePage* rest) {
-  if (rest == nullptr) return;
+// Records of transactions at work may have come there. When the pages that they come from say so:
+// as birth_now().
+void Exchanger::stamp(const Rests& rests) {
+  base::fence_seq_cst();  // order: as in birth_now()
   const BirthStamp birth(installation_.clock->current(), BirthStamp::kSeveral);
-  rest->header.kind_word = birth.word();
+  for (const TreePage* const rest : {rests.left, rests.right}) {
+    if (rest != nullptr) give_birth(rest, birth);
+  }
 }
 
 void Exchanger::publish() {
@@ -279,6 +281,7 @@ InteriorPage* Exchanger::run(Rests* rests, std::uint64_t* dropped) {
   for (TreePage* const rest : {rests->left, rests->right}) {
     if (rest == nullptr) continue;
     ++made;
+    give_birth(rest, kNotBorn);
     for (const Child& child : exchange_.out) {
       if (rest->contains(child.low) && rest->contains(child.last)) {
         subtree_.set_heir(resolve(child), rest);
@@ -288,9 +291,8 @@ InteriorPage* Exchanger::run(Rests* rests, std::uint64_t* dropped) {
   FOEDUS_SYNC_POINT("masstree:before_drop");
   subtree_.mark();
   FOEDUS_SYNC_POINT("masstree:dropped");
-  stamp(rests->left);
-  stamp(rests->right);
   subtree_.mark_moved();
+  stamp(*rests);
   publish();
   subtree_.release();
   FOEDUS_SYNC_POINT("masstree:exchanged");

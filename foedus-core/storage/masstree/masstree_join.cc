@@ -125,8 +125,10 @@ void Join::set_successors(MovingPage* page) {
   }
 }
 
-// M16.
+// M16, M9.
 void Join::publish() {
+  give_birth(minor_, kNotBorn);
+  if (major_ != nullptr) give_birth(major_, kNotBorn);
   set_successors(left_);
   set_successors(right_);
   FOEDUS_SYNC_POINT("masstree:join_successors_set");
@@ -134,13 +136,13 @@ void Join::publish() {
   FOEDUS_SYNC_POINT("masstree:join_half_marked");
   right_->mark_records();
   FOEDUS_SYNC_POINT("masstree:join_records_moved");
-  const BirthStamp stamp = birth_now(ctx_, left_->hides_own() || right_->hides_own());
-  minor_->header.kind_word = stamp.word();
-  if (major_ != nullptr) major_->header.kind_word = stamp.word();
   left_->mark_page();
   FOEDUS_SYNC_POINT("masstree:join_half_moved");
   right_->mark_page();
   FOEDUS_SYNC_POINT("masstree:join_moved");
+  const BirthStamp stamp = birth_now(ctx_, left_->hides_own() || right_->hides_own());
+  give_birth(minor_, stamp);
+  if (major_ != nullptr) give_birth(major_, stamp);
 }
 
 bool Join::run(BorderPage* minor, BorderPage* major) {

@@ -40,16 +40,17 @@ void become_layer(occ::TxnContext& ctx, BorderPage* page, unsigned index, Slot s
                   BorderPage* root) {
   page::RecordHeader* const record = page->record(slot);
   const page::PageVersion version = page->header.load_version();
+  give_birth(root, kNotBorn);
   // order: release, then the writer's fence: a reader in the middle of its copy sees the flag in
   // its second look if it sees any of the bytes that follow.
   record->tid.store_release(tid.with(page::Tid::kNextLayer).word());
   base::fence_writer();
-  root->header.kind_word = birth_now(ctx, may_hide_own(ctx, page)).word();
-  FOEDUS_SYNC_POINT("masstree:layer_born");
+  FOEDUS_SYNC_POINT("masstree:layer_marked");
   page->layer_pointer(slot)->store({root->header.volatile_id(), page::SnapshotPageId()});
   const std::uint32_t ordinal = version.layers() + 1;
   // order: release, pairs with slot(): the pointer is there.
   page->slot_word(index).store_release(slot.with_payload(Slot::kLayer | ordinal).word());
+  give_birth(root, birth_now(ctx, may_hide_own(ctx, page)));  // M9: the slot says so
 }
 
 }  // namespace

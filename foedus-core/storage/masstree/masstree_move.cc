@@ -7,6 +7,7 @@
 #include <new>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/sync_point.h"
 
 namespace foedus::storage::masstree {
 
@@ -157,9 +158,11 @@ void MovingPage::mark_page() {
 
 BirthStamp birth_now(occ::TxnContext& ctx, bool hides_own) {
   // order: with the fence of the pin (epoch/epoch_clock.h): a transaction that saw one of the
-  // records unmarked fenced before this, so the epoch in which it began is not above ours.
+  // pages unmarked fenced before this, so the epoch in which it began is not above ours.
   base::fence_seq_cst();
-  return BirthStamp(ctx.clock().current(), hides_own ? BirthStamp::kSeveral : ctx.session());
+  const BirthStamp stamp(ctx.clock().current(), hides_own ? BirthStamp::kSeveral : ctx.session());
+  FOEDUS_SYNC_POINT("masstree:birth_read");
+  return stamp;
 }
 
 }  // namespace foedus::storage::masstree

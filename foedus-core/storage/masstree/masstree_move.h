@@ -96,9 +96,11 @@ class MovingPage {
   alignas(occ::LockWaiter) std::byte waiters_[BorderPage::kKeysMax * sizeof(occ::LockWaiter)];
 };
 
-// For pages that took over records: to be called when those are marked moved, and before the pages
-// they come from are. So who began in a later epoch has no address of them. `hides_own`: of one of
-// those pages, may_hide_own() says true.
+// For pages that took over records: to be called when those are marked moved, and so are the pages
+// they come from. Who begins in a later epoch finds none of them there, nor misses a key. (The
+// records' marks alone would not do: a blind write does not look at them, and the clock may have
+// moved on for long before the pages say moved.) `hides_own`: of one of those pages, may_hide_own()
+// says true.
 BirthStamp birth_now(occ::TxnContext& ctx, bool hides_own);
 
 // How two neighbours come to fill pages better.

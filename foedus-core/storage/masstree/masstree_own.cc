@@ -5,9 +5,10 @@
 //        others moved are found when an operation lands on a page that was made by another session
 //        since the transaction began, or by this one out of such a page, or when a record of own
 //        writes turns out to have moved after it was found: only there could a lookup miss one. Own
-//        writes that were seen where they are since the page was born need no other look (O17).
-//        No write is added to a record that has moved already: the page that has it now may have
-//        been born before the transaction began, though its old page does not say so yet.
+//        writes that were seen where they are since the page was born need no other look (O17). A
+//        page is born when those that it takes the place of say moved, or a record of theirs that
+//        it is a layer, and is later than any transaction until then: who begins in a later epoch
+//        finds nothing where it was.
 //   M10  Entries of the page-version set are re-pointed late: before an own insert into a page made
 //        since the transaction began, all entries of moved pages become entries of their twins and
 //        new layers, at birth counts, if they were true to the end. Then the insert moves the
@@ -82,7 +83,7 @@ occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::
 
 bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page) {
   if (ctx.write_set().is_empty()) return false;
-  // order: relaxed; which session it names is constant.
+  // order: relaxed; once it names this session, it did so before this session's search.
   const BirthStamp birth(birth_word(page).load_relaxed());
   return birth.session() != ctx.session() && is_recent(ctx, page) &&
          !ctx.has_settled(page->header.storage_id, birth.epoch());

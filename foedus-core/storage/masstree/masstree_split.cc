@@ -188,18 +188,19 @@ void Reorganization::fill_twins(const Boundary& boundary) {
   from_.complete(major_);
 }
 
-// M4.
+// M4, M9.
 void Reorganization::publish(bool one_page) {
+  give_birth(minor_, kNotBorn);
+  if (!one_page) give_birth(major_, kNotBorn);
   from_.set_successors(minor_, one_page ? nullptr : major_);
   FOEDUS_SYNC_POINT("masstree:split_twins_set");
   from_.mark_records();
   FOEDUS_SYNC_POINT("masstree:split_records_moved");
-  const BirthStamp stamp = birth_now(ctx_, from_.hides_own());
-  minor_->header.kind_word = stamp.word();
-  if (!one_page) major_->header.kind_word = stamp.word();
-  FOEDUS_SYNC_POINT("masstree:split_born");
   from_.mark_page();
   FOEDUS_SYNC_POINT("masstree:split_page_moved");
+  const BirthStamp stamp = birth_now(ctx_, from_.hides_own());
+  give_birth(minor_, stamp);
+  if (!one_page) give_birth(major_, stamp);
 }
 
 Change Reorganization::run() {

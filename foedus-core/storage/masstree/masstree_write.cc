@@ -63,11 +63,6 @@ Found read_spot(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& 
   return ctx.no_page(control);
 }
 
-bool has_moved(const Spot& spot) {
-  const page::Tid tid = spot.record()->load_tid();
-  return tid.is_moved() || tid.is_next_layer();
-}
-
 Premise premise_of(WriteMode mode) {
   if (mode == WriteMode::kPut) return Premise::kNone;
   return mode == WriteMode::kInsert ? Premise::kAbsent : Premise::kPresent;
@@ -200,8 +195,6 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
         return ErrorCode::kAlreadyExists;
       }
       if (mode == WriteMode::kUpdate && found == Found::kAbsent) return ErrorCode::kNotFound;
-    } else if (has_moved(spot)) [[unlikely]] {
-      continue;  // M9
     }
     if (!chain && spot.slot.capacity() < payload.size()) {
       bool again = false;

@@ -135,6 +135,54 @@ TEST_F(MasstreeInstallTest, AMergeOfPagesAbortsNobody) {
   check();
 }
 
+// Goal: who begins some epochs after an exchange has marked the records of its pages, and writes to
+// one of a page that does not say moved yet, sees the write when that does.
+// Who has written to all of them before reads that then, too. Method: many pages become one; both
+// have their turn when the first of them says moved.
+TEST_F(MasstreeInstallTest, AWriteToAPageThatIsAboutToMoveIsSeen) {
+  load(0, 20'000);
+  for (unsigned i = 0; i < 20'000; ++i) {
+    if (i % 500 != 0) erase(key_of(i));
+  }
+  all_.compose();
+  put(key_of(3), "hot");
+  put(key_of(19'999), "hot");
+  std::string written;
+  begin(2);
+  for (const auto& [key, payload] : rows_) ASSERT_TRUE(write(2, key, "older").is_ok());
+  const auto read_by = [&](std::uint32_t session, const std::string& key) {
+    return read_whole([&](occ::ReadRange* range) {
+      return get(all_.session(session).ctx(), all_.control(), key, range);
+    });
+  };
+  {
+    const AtSyncPoint window("masstree:exchange_half_moved", [&] {
+      for (const auto& [key, payload] : rows_) {
+        const WholeRead read = read_by(2, key);
+        EXPECT_TRUE(!read.status.is_ok() || read.payload == "older") << key;
+      }
+      for (int i = 0; i < 3; ++i) all_.all().pass_epochs();
+      begin(1);
+      for (const auto& [key, payload] : rows_) {
+        const Spot spot =
+            find_below(all_.all().pool(), {&all_.control()->root, nullptr}, key);
+        if (spot.is_cut_short() || !spot.found() || !spot.record()->load_tid().is_moved()) continue;
+        written = key;
+        break;
+      }
+      ASSERT_FALSE(written.empty());
+      ASSERT_TRUE(write(1, written, "own").is_ok());
+    });
+    all_.install();
+    EXPECT_EQ(window.runs(), 1u);
+  }
+  EXPECT_EQ(read_by(1, written).payload, "own");
+  const Status status = commit(1);
+  EXPECT_TRUE(status.is_ok()) << status.message();
+  rows_[written] = "own";
+  check();
+}
+
 // Goal: whatever step an installation is at, who reads sees every row or conflicts. Method: reads
 // of all parts of the tree at each step, in transactions of their own, and one that was begun
 // before.

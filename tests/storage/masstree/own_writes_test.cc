@@ -282,6 +282,86 @@ TEST_F(MasstreeOwn, partial_writes_and_increments_add_up) {
   expect_commit(0);
 }
 
+// Session 3 has written before others move its record, and reads that in the midst of it. Session 1
+// begins then, some epochs after they have marked their records or read the clock for the birth of
+// the page where these will be, and writes to one.
+class MasstreeOwnWindow : public MasstreeTest {
+ protected:
+  void write_before(std::string_view key) {
+    begin(3);
+    put(3, key, "older");
+  }
+  void write_in_window(std::string_view key, std::string_view older) {
+    EXPECT_EQ(get(3, older), "older");
+    for (int i = 0; i < 3; ++i) rig_.tick();
+    begin(1);
+    status_ = write(1, WriteMode::kPut, key, "own");
+  }
+  // It has not written, or sees what it wrote.
+  void check(std::string_view key, std::string_view before) {
+    if (status_.is_ok()) {
+      EXPECT_EQ(get(1, key), "own");
+      expect_commit(1);
+    } else {
+      EXPECT_EQ(status_.conflict_reason(), ConflictReason::kRetryBound) << status_.message();
+      rig_.session(1).rollback();
+    }
+    begin(2);
+    EXPECT_EQ(get(2, key), status_.is_ok() ? "own" : before);
+    expect_commit(2);
+    rig_.session(3).rollback();
+    verify();
+  }
+  Status status_;
+};
+
+TEST_F(MasstreeOwnWindow, a_write_to_a_page_that_is_split_is_seen) {
+  fill(0, 0, 40, 1, "before");
+  write_before(key_of(7));
+  begin(0);
+  const AtSyncPoint window("masstree:birth_read",
+                           [&] { write_in_window(key_of(5), key_of(7)); });
+  put(0, key_of(6), std::string(900, 'o'));
+  EXPECT_EQ(window.runs(), 1u);
+  expect_commit(0);
+  check(key_of(5), "before");
+}
+
+TEST_F(MasstreeOwnWindow, a_write_to_a_record_that_becomes_a_layer_is_seen) {
+  begin(0);
+  put(0, "samesliceM", "before");
+  expect_commit(0);
+  write_before("samesliceM");
+  begin(0);
+  const AtSyncPoint window("masstree:birth_read",
+                           [&] { write_in_window("samesliceM", "samesliceM"); });
+  insert(0, "samesliceN", "new");
+  EXPECT_EQ(window.runs(), 1u);
+  expect_commit(0);
+  check("samesliceM", "before");
+}
+
+// Method: when one of the two pages says moved, and the other one, of the record, does not.
+TEST_F(MasstreeOwnWindow, a_write_to_a_page_that_is_joined_is_seen) {
+  const std::string payload(100, 'x');
+  fill(0, 0, 54 * 10, 10, payload);
+  ASSERT_EQ(verify().border_pages, 2u);
+  for (unsigned i = 0; i < 54; ++i) {
+    if (i % 9 == 8) continue;
+    begin(0);
+    erase(0, key_of(i * 10));
+    expect_commit(0);
+  }
+  write_before(key_of(8 * 10));
+  begin(0);
+  const AtSyncPoint window("masstree:join_half_moved",
+                           [&] { write_in_window(key_of(35 * 10), key_of(8 * 10)); });
+  insert(0, key_of(5), payload);
+  EXPECT_EQ(window.runs(), 1u);
+  expect_commit(0);
+  check(key_of(35 * 10), payload);
+}
+
 // Bytes [offset, offset + count) of the payload, as it is read in part.
 std::string part_of(occ::TxnContext& ctx, internal::StorageControl* control, std::string_view key,
                     std::uint32_t offset, std::uint32_t count, Status* status) {
@@ -329,45 +409,36 @@ TEST_F(MasstreeOwn, an_increment_of_a_record_that_others_made_shorter_conflicts)
   expect_conflict(0, ConflictReason::kRetryBound);
 }
 
-// Goal: a transaction sees its own put, though it began when what its row is moved to had been born
-// already, so that it need not look there for its writes. Method: its turn comes between that birth
-// and the change by which others find what was born: to a record that is marked it adds no write.
+// Goal: a transaction sees its own put, though it began when the records of the page that it finds
+// were marked. Method: its turn comes between the marks and the change by which others find where
+// its row is now.
 class MasstreeBirth : public MasstreeOwn {
  protected:
-  void expect_no_put(const char* place, const std::string& row, const std::string& mover) {
-    Status status;
-    {
-      AtSyncPoint birth(place, [&] {
-        for (int i = 0; i < 3; ++i) rig_.tick();
-        begin(2);
-        status = write(2, WriteMode::kPut, row, "own");
-      });
-      begin(0);
-      insert(0, mover, "x");
-      EXPECT_EQ(birth.runs(), 1u);
-    }
+  void expect_seen(const char* place, const std::string& row, const std::string& mover) {
+    AtSyncPoint marked(place, [&] {
+      for (int i = 0; i < 3; ++i) rig_.tick();
+      begin(2);
+      put(2, row, "own");
+    });
+    begin(0);
+    insert(0, mover, "x");
+    EXPECT_EQ(marked.runs(), 1u);
     expect_commit(0);
-    if (status.is_ok()) {
-      EXPECT_EQ(get(2, row), "own");
-    }
-    EXPECT_EQ(status.conflict_reason(), ConflictReason::kRetryBound) << status.message();
-    rig_.session(2).rollback();
-    begin(1);
-    EXPECT_EQ(get(1, row), "x");
-    expect_commit(1);
+    EXPECT_EQ(get(2, row), "own");
+    expect_commit(2);
   }
 };
 
-TEST_F(MasstreeBirth, a_put_is_not_added_to_a_page_whose_twins_are_born) {
+TEST_F(MasstreeBirth, a_put_to_a_page_whose_records_are_marked_is_seen) {
   fill(0, 0, 640, 10);
-  expect_no_put("masstree:split_born", key_of(100), key_of(105));
+  expect_seen("masstree:split_records_moved", key_of(100), key_of(105));
 }
 
-TEST_F(MasstreeBirth, a_put_is_not_added_to_a_record_whose_layer_is_born) {
+TEST_F(MasstreeBirth, a_put_to_a_record_that_is_marked_for_its_layer_is_seen) {
   begin(0);
   put(0, "samesliceA", "x");
   expect_commit(0);
-  expect_no_put("masstree:layer_born", "samesliceA", "samesliceC");
+  expect_seen("masstree:layer_marked", "samesliceA", "samesliceC");
 }
 
 }  // namespace
