@@ -65,6 +65,14 @@ void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first,
   set.add(&second->header, page::PageVersion(second->header.birth_version), control);
 }
 
+void follow_pages(occ::TxnContext& ctx, occ::StorageControl* control) {
+  // Entries that are added on the way are looked at in their turn.
+  for (std::size_t i = 0; i < ctx.page_set().entries().size(); ++i) {
+    while (follow_page(ctx, control, i)) {
+    }
+  }
+}
+
 Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control) {
   const bool is_there = !control->is_dropped() && !control->root.load().is_null();
   if (is_there) return ctx.no_page(control);
@@ -162,11 +170,7 @@ Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth,
     }
   }
   if (!*moved) ctx.end_settling(settled);
-  // Entries that are added on the way are looked at in their turn.
-  for (std::size_t i = 0; i < ctx.page_set().entries().size(); ++i) {
-    while (follow_page(ctx, control, i)) {
-    }
-  }
+  follow_pages(ctx, control);
   return {};
 }
 

@@ -39,6 +39,10 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
 // was found before may not be so.
 Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
 
+// The page-versions alone: also before the transaction itself inserts into a bin to which records
+// came since it began. It may take memory.
+void follow_pages(occ::TxnContext& ctx, occ::StorageControl* control);
+
 // Entry `i` of the page-version set, which was true to the end of its bin, becomes one of the bin's
 // successors at their birth. If there is one of the first already, because a bin that was merged
 // into it was remembered as well, they become one: the places of others behind `i` may change.

@@ -70,6 +70,10 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   const auto key_bytes = static_cast<std::uint32_t>(key.size());
   HashBinPage* const page = page_with_room(ctx, control, bin, key_bytes, room, replaced);
   if (page == nullptr) return *replaced ? Attempt::kAgain : Attempt::kNoPage;
+  // First, for it may take memory. A write that is made again because its record was purged comes
+  // here before anything has caught up. order: relaxed, under the bin's lock.
+  const BinBirth birth(bin->birth.load_relaxed());
+  if (birth.is_since(ctx.begin_epoch())) follow_pages(ctx, control);
   found->version = before.plus_key();
   found->is_inserted = true;
   found->page = page;

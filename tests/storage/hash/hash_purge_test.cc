@@ -107,6 +107,52 @@ TEST_F(HashPurgeTest, AnOwnLockOfAnErasedRecordSurvivesAnOwnRebuild) {
   EXPECT_EQ(get_alone(0, key_), "mine");
 }
 
+// Goal: where others purge an erased record that the transaction writes to, its own insert of the
+// key is no phantom to a miss in the same bin. Method: the insert is made when the transaction
+// notices, in a look-up or when it commits.
+TEST_F(HashPurgeTest, AnOwnInsertInPlaceOfAPurgedRecordIsNoPhantom) {
+  const std::string missed = key_in(0, 2);
+  for (const bool looks : {true, false}) {
+    SCOPED_TRACE(looks);
+    put_alone(0, row_, "row");
+    make_absent(key_);
+    begin(1);
+    ASSERT_EQ(get(1, missed), std::nullopt);
+    ASSERT_TRUE(put(1, key_, "mine").is_ok());
+    const std::uint64_t deleted = statistics().deleted_records;
+    rebuild_bin_of(row_);
+    ASSERT_EQ(statistics().deleted_records, deleted - 1);
+    if (looks) {
+      EXPECT_EQ(get(1, row_), "row");
+      EXPECT_EQ(get(1, key_), "mine");
+    }
+    const Status status = commit(1);
+    EXPECT_TRUE(status.is_ok()) << status.message();
+    EXPECT_EQ(get_alone(0, key_), "mine");
+  }
+}
+
+// Goal: one of others is.
+TEST_F(HashPurgeTest, AnInsertOfOthersBehindAPurgedRecordIsAPhantom) {
+  const std::string missed = key_in(0, 2);
+  for (const bool is_before : {true, false}) {
+    SCOPED_TRACE(is_before);
+    put_alone(0, row_, "row");
+    make_absent(key_);
+    make_absent(missed);
+    rebuild_bin_of(row_);
+    make_absent(key_);
+    begin(1);
+    ASSERT_EQ(get(1, missed), std::nullopt);
+    ASSERT_TRUE(put(1, key_, "mine").is_ok());
+    if (is_before) put_alone(2, missed, "theirs");
+    rebuild_bin_of(row_);
+    if (!is_before) put_alone(2, missed, "theirs");
+    EXPECT_EQ(get(1, key_), "mine");
+    EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
+  }
+}
+
 // ---- a bin whose snapshot still has what was purged is not dropped ------------------------------
 
 // Goal: what was purged counts as a change (H12) through later rebuilds, which purge nothing.
