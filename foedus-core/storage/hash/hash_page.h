@@ -32,8 +32,9 @@
 //       live records of one key never exist. Who meets a moved record looks again until the copy or
 //       the successor is there.
 //   H5  birth: session and epoch of whoever last moved records into this bin. The epoch is read
-//       after the records were marked, before the bin is reachable: who began later has no
-//       address of them. Of copies of snapshot pages: H11.
+//       after the records were marked, and the bins that they come from say moved (until then the
+//       birth is later than any transaction): who began later has no address of them, nor missed
+//       a key there. Of copies of snapshot pages: H11.
 //   H6  Two bins whose prefixes differ in the last bit may become one again. All is done under the
 //       locks of both, of all their records, and of the new bin: who comes to it by one of them can
 //       add nothing before the other says moved. The pointer of the first digit leads to it, then

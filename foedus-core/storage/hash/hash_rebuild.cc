@@ -29,6 +29,9 @@ constexpr std::uint32_t kRebuiltRecordsMax = HashBinPage::kRecordsMax / 8 * 7;
 constexpr std::uint32_t kMergedBytesMax = HashBinPage::kDataBytes / 8 * 5;
 constexpr std::uint32_t kMergedRecordsMax = HashBinPage::kRecordsMax / 8 * 5;
 constexpr unsigned kBinSpins = 100;
+// Later than any transaction: of a bin that others can reach, while one whose place it takes does
+// not say moved (H5).
+constexpr BinBirth kNotBorn(Epoch(std::uint64_t{1} << (Epoch::kBits - 1)), BinBirth::kSeveral);
 
 // One record of the bin that is replaced.
 struct Member {
@@ -71,6 +74,7 @@ class Replacement {
   void move_members();
   void follow_page_version(const HashBinPage* bin);
   void mark_moved(HashBinPage* bin);
+  void give_birth();
   void unlock_from(std::uint32_t begin);
 
   occ::TxnContext& ctx_;
@@ -254,15 +258,23 @@ void Replacement::mark_moved(HashBinPage* bin) {
   bin->header.store_version(version.with(page::PageVersion::kMoved));
 }
 
+// REQUIRES: what is replaced says moved; the locks of the successors, so that they still have the
+// bins' records.
+void Replacement::give_birth() {
+  const BinBirth birth = birth_now(ctx_, bin_, buddy_);
+  // order: release, pairs with the acquire in needs_catch_up().
+  successors_.first->birth.store_release(birth.word());
+  if (successors_.second != nullptr) successors_.second->birth.store_release(birth.word());
+}
+
 void Replacement::publish() {
   FOEDUS_SYNC_POINT("hash:before_move");
   move_members();
-  const BinBirth birth = birth_now(ctx_, bin_, buddy_);
   for (HashBinPage* bin : {successors_.first, successors_.second}) {
     if (bin == nullptr) continue;
     bin->header.purged_tid = purged_tid_;
     bin->header.store_version(page::PageVersion(bin->header.birth_version));
-    bin->birth.store_release(birth.word());  // order: not reachable by others yet
+    bin->birth.store_release(kNotBorn.word());  // order: not reachable by others yet
   }
   follow_page_version(bin_);
   if (buddy_ == nullptr) {
@@ -271,6 +283,7 @@ void Replacement::publish() {
     std::optional<occ::LockGuard> second;
     if (successors_.second != nullptr) second.emplace(&successors_.second->header.lock);
     mark_moved(bin_);
+    give_birth();
     FOEDUS_SYNC_POINT("hash:moved");
     return replace_bin(source_, bin_, successors_);
   }
@@ -279,6 +292,7 @@ void Replacement::publish() {
   mark_moved(bin_);
   FOEDUS_SYNC_POINT("hash:half_moved");
   mark_moved(buddy_);
+  give_birth();
   FOEDUS_SYNC_POINT("hash:moved");
   merge_bins(source_, bin_, successors_.first);
 }

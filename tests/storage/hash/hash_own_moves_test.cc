@@ -97,5 +97,25 @@ TEST_F(HashOwnMovesTest, AnInsertOfOthersBeforeAnOwnMergeIsAPhantom) {
   EXPECT_EQ(commit(1).conflict_reason(), ConflictReason::kPageGained);
 }
 
+// Goal: the same of a miss by who began some epochs after the records of both bins were marked, in
+// the one that does not say moved yet. Who began before and has written to the other one sees that.
+TEST_F(HashOwnMovesTest, AnOwnInsertBehindAMissInABinThatIsAboutToMoveIsNoPhantom) {
+  begin(2);
+  ASSERT_TRUE(put(2, row_of_buddy_, "older").is_ok());
+  {
+    const AtSyncPoint window("hash:half_moved", [&] {
+      EXPECT_EQ(get(2, row_of_buddy_), "older");
+      for (int i = 0; i < 3; ++i) all_.all().pass_epochs();
+      begin(1);
+      EXPECT_EQ(get(1, missed_), std::nullopt);
+    });
+    rebuild_bin_of(row_of_buddy_);
+    EXPECT_EQ(window.runs(), 1u);
+  }
+  ASSERT_EQ(bin_of(missed_), bin_of(row_of_buddy_));
+  ASSERT_TRUE(put(1, missed_, "mine").is_ok());
+  expect_commit(1);
+}
+
 }  // namespace
 }  // namespace foedus::storage::hash
