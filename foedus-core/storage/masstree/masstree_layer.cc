@@ -45,7 +45,7 @@ void become_layer(occ::TxnContext& ctx, BorderPage* page, unsigned index, Slot s
   // its second look if it sees any of the bytes that follow.
   record->tid.store_release(tid.with(page::Tid::kNextLayer).word());
   base::fence_writer();
-  FOEDUS_SYNC_POINT("masstree:layer_marked");
+  FOEDUS_SYNC_POINT("masstree:layer_record_marked");
   page->layer_pointer(slot)->store({root->header.volatile_id(), page::SnapshotPageId()});
   const std::uint32_t ordinal = version.layers() + 1;
   // order: release, pairs with slot(): the pointer is there.
