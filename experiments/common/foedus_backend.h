@@ -122,7 +122,9 @@ class FoedusWorker {
   // Reads the newest snapshot.
   template <typename F>
   foedus::Status snapshot(F&& f) {
-    return run(f, {.isolation = foedus::Isolation::kSnapshot, .durability = durability_});
+    return run(f, {.isolation = foedus::Isolation::kSnapshot,
+                   .durability = durability_,
+                   .newest_existing = true});
   }
 
   Counters counters() const;

@@ -22,4 +22,10 @@ void invariant_failed(const char* file, int line, const char* condition, const c
   std::abort();
 }
 
+void end_program(std::string_view sentence) {
+  std::fprintf(stderr, "foedus: %.*s\n", static_cast<int>(sentence.size()), sentence.data());
+  std::fflush(stderr);
+  std::abort();
+}
+
 }  // namespace foedus::base

@@ -33,6 +33,10 @@ class InvariantValue {
                                    const char* names, const InvariantValue* values,
                                    unsigned value_count);
 
+// For a mistake of the program that the engine cannot survive: prints the sentence, which says what
+// the program did and what it should do, and aborts.
+[[noreturn, gnu::cold]] void end_program(std::string_view sentence);
+
 template <typename... Values>
 [[noreturn, gnu::cold, gnu::noinline]] void invariant_failed_with(const char* file, int line,
                                                                   const char* condition,

@@ -27,6 +27,22 @@ inline std::uint64_t process_generation() {
   return internal::process_generation.load_relaxed();
 }
 
+namespace internal {
+extern thread_local constinit std::uint32_t thread_id;
+std::uint32_t find_thread_id();
+}  // namespace internal
+
+// From now on fork() calls `before` in the parent, and `after` in both processes, so that a child
+// finds whole what all databases of a process share. Does nothing if there is no memory for it.
+void at_fork(void (*before)(), void (*after)());
+
+// The system's number of the calling thread, as debuggers and /proc show it. A system call at the
+// first call in a thread.
+inline std::uint32_t thread_id() {
+  const std::uint32_t known = internal::thread_id;
+  return known != 0 ? known : internal::find_thread_id();
+}
+
 // kForked, with a text for the user.
 [[gnu::cold]] Status forked_error();
 

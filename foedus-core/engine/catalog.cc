@@ -71,7 +71,7 @@ Status Catalog::create(const storage_meta::StorageMeta& wanted) {
     const std::lock_guard lock(ids_mutex_);
     meta.id = page::StorageId{next_id_++};
   }
-  auto control = std::make_unique<occ::StorageControl>(meta);
+  auto control = std::make_unique<occ::StorageControl>(meta, engine_->number());
   occ::StorageControl* const made = control.get();
   // Once its record is published it has to be known: all memory for that first.
   std::map<std::string, Unannounced> unannounced;
@@ -211,7 +211,7 @@ void Catalog::add_stats(Stats* stats) const {
 
 void Catalog::announce_found(const storage_meta::StorageMeta& meta) {
   const std::lock_guard lock(mutex_);
-  controls_.push_back(std::make_unique<occ::StorageControl>(meta));
+  controls_.push_back(std::make_unique<occ::StorageControl>(meta, engine_->number()));
   by_name_.emplace(meta.name, controls_.back().get());
 }
 
@@ -237,7 +237,7 @@ Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* new
   for (const storage_meta::StorageMeta& meta : found.storages) {
     occ::StorageControl*& control = known[meta.id];
     if (control == nullptr) {
-      controls_.push_back(std::make_unique<occ::StorageControl>(meta));
+      controls_.push_back(std::make_unique<occ::StorageControl>(meta, engine_->number()));
       control = controls_.back().get();
     }
     FOEDUS_INVARIANT(control->meta.name == meta.name, static_cast<std::uint32_t>(meta.id));

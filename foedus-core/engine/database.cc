@@ -162,6 +162,78 @@ Stats Database::stats() const {
   return list_of(engine_.get(), [this] { return engine_->stats(); });
 }
 
+// The calls of transact() that the thread is in, the innermost first.
+struct Database::TransactFrame {
+  explicit TransactFrame(engine::EngineSession* session);
+  // Ends the transaction also when the function throws.
+  ~TransactFrame();
+  TransactFrame(const TransactFrame&) = delete;
+  TransactFrame& operator=(const TransactFrame&) = delete;
+  static bool is_in(const engine::Engine& engine);
+
+  engine::EngineSession* const session;
+  const TransactFrame* const outer;
+  static thread_local constinit const TransactFrame* innermost;
+};
+
+thread_local constinit const Database::TransactFrame* Database::TransactFrame::innermost = nullptr;
+
+Database::TransactFrame::TransactFrame(engine::EngineSession* in) : session(in), outer(innermost) {
+  innermost = this;
+  in->set_in_transact(true);
+}
+
+Database::TransactFrame::~TransactFrame() {
+  innermost = outer;
+  session->rollback();
+  session->forget_retry();
+  session->set_in_transact(false);
+  session->engine().sessions().release(session);
+}
+
+bool Database::TransactFrame::is_in(const engine::Engine& engine) {
+  for (const TransactFrame* frame = innermost; frame != nullptr; frame = frame->outer) {
+    if (&frame->session->engine() == &engine) return true;
+  }
+  return false;
+}
+
+// One try: begins the transaction, calls the function, and commits or rolls back.
+Status Database::try_once(engine::EngineSession* session, TxnFunction function, void* argument,
+                          const TxnOptions& options, std::uint32_t tries, Epoch covered) {
+  Status begun = base::catching([&] { return session->begin(options, covered); });
+  if (!begun.is_ok()) {
+    session->rollback();  // it may have begun, and not held again all that the last try held
+    return begun;
+  }
+  // Optimism has failed often enough: lock what is read, so that this transaction gets through.
+  session->context().set_locks_reads(tries > 1 && tries * std::uint64_t{2} > options.tries_max);
+  Status status;
+  bool is_moved_out = false;
+  {
+    Txn txn(session);
+    status = function(argument, txn);
+    is_moved_out = txn.turn_ == Txn::kNoTurn;
+    txn.turn_ = Txn::kNoTurn;
+  }
+  if (status.is_ok() && session->wants_rollback()) {
+    status = Status::rolled_back();
+  } else if (status.is_ok() && is_moved_out) {
+    status = Status::error(ErrorCode::kInvalidArgument,
+                           "the Txn was moved out of the function that transact() runs; the "
+                           "transaction was rolled back");
+  }
+  if (status.is_ok()) {
+    Result<Ticket> ticket = base::catching([session] { return session->commit(); });
+    if (ticket.is_ok() && options.ticket != nullptr) *options.ticket = *ticket;
+    return ticket.status();
+  }
+  // An error that rests on reads which no longer hold is none: the reads are the conflict.
+  Status reads = base::catching([session] { return session->verify(); });
+  session->rollback();
+  return reads.is_ok() ? status : reads;
+}
+
 // The loop of transact().
 Status Database::run(TxnFunction function, void* argument, const TxnOptions& options) {
   if (engine_ == nullptr) return moved_from();
@@ -169,22 +241,14 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   if (options.tries_max == 0 || options.tries_max > 1'000'000) {
     return Status::error(ErrorCode::kInvalidArgument, "tries_max must be 1 .. 1,000,000");
   }
-  FOEDUS_TRY(engine::EngineSession* const session,
-             base::catching([this] { return engine_->session_of_thread(); }));
-  if (session->is_in_transact()) {
+  if (TransactFrame::is_in(*engine_)) {
     return Status::error(ErrorCode::kInvalidArgument,
                          "transact() within a transaction of the same thread");
   }
-  // Ends the transaction also when the function throws.
-  struct InTransact {
-    explicit InTransact(engine::EngineSession* in) : session(in) { in->set_in_transact(true); }
-    ~InTransact() {
-      session->rollback();
-      session->forget_retry();
-      session->set_in_transact(false);
-    }
-    engine::EngineSession* session;
-  } const in_transact(session);
+  FOEDUS_TRY(Epoch covered, base::catching([&] { return engine_->wait_to_begin(options); }));
+  FOEDUS_TRY(engine::EngineSession* const session,
+             base::catching([&] { return engine_->sessions().claim(options.timeout_us); }));
+  const TransactFrame frame(session);
 
   TxnOptions try_options = options;
   // Others take no volatile page: there is nothing that a glean could do for them.
@@ -192,27 +256,13 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   std::uint32_t tries_for_room =
       may_take_pages && engine_->gleaning() != nullptr ? kTriesForRoom : 0;
   for (std::uint32_t tries = 1;; ++tries) {
-    try_options.is_retry = tries > 1;
-    FOEDUS_CHECK(base::catching([&] { return session->begin(try_options); }));
-    // Optimism has failed often enough: lock what is read, so that this transaction gets through.
-    session->context().set_locks_reads(tries > 1 && tries * std::uint64_t{2} > options.tries_max);
-    Status status;
-    {
-      Txn txn(session);
-      status = function(argument, txn);
-      txn.session_ = nullptr;
+    if (tries > 1) {
+      try_options.is_retry = true;
+      FOEDUS_TRY(covered, base::catching([&] { return engine_->wait_to_begin(try_options); }));
     }
-    if (status.is_ok()) {
-      Result<Ticket> ticket = base::catching([session] { return session->commit(); });
-      if (ticket.is_ok() && options.ticket != nullptr) *options.ticket = *ticket;
-      status = ticket.status();
-      if (session->has_committed()) return status;
-    } else {
-      // An error that rests on reads which no longer hold is none: the reads are the conflict.
-      Status reads = base::catching([session] { return session->verify(); });
-      if (!reads.is_ok()) status = std::move(reads);
-      session->rollback();
-    }
+    session->clear_has_committed();
+    const Status status = try_once(session, function, argument, try_options, tries, covered);
+    if (status.is_ok() || session->has_committed()) return status;
     if (status.code() == ErrorCode::kOutOfMemory && tries_for_room != 0) {
       --tries_for_room;
       session->forget_retry();
@@ -226,29 +276,48 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   }
 }
 
-Session::Session(Session&& other) noexcept : session_(std::exchange(other.session_, nullptr)) {}
+Session::Session(Session&& other) noexcept
+    : slot_(other.slot_), database_(std::exchange(other.database_, 0)) {}
+
+Session::Session(engine::EngineSession* session)
+    : slot_(&session->slot()), database_(session->engine().number()) {}
 
 Session::~Session() {
-  if (session_ != nullptr) session_->engine().give_session(session_);
+  // order: acquire, pairs with the lease: the session of that database is there.
+  if (database_ == 0 || slot_->database.load_acquire() != database_) return;
+  engine::EngineSession* const session = slot_->session.load_relaxed();  // order: as above
+  session->engine().give_session(session);
 }
 
 Result<Txn> Session::begin(const TxnOptions& options) {
-  return engine::begin_txn(session_, options);
+  if (database_ == 0) return Status::error(ErrorCode::kClosed, "the session was moved from");
+  if (slot_->database.load_acquire() != database_) {  // order: acquire, as in the destructor
+    return Status::error(ErrorCode::kClosed, "the database was closed");
+  }
+  return engine::begin_txn(slot_->session.load_relaxed(), options);  // order: as above
 }
 
 Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options) {
-  if (session == nullptr || session->context().is_open()) {
-    if (session != nullptr) FOEDUS_CHECK(session->engine().check_process());
+  Engine& engine = session->engine();
+  FOEDUS_CHECK(engine.check_process());
+  SessionSlot& slot = session->slot();
+  const auto not_ended = [] {
     return Status::error(ErrorCode::kInvalidArgument,
                          "the session's transaction before has not ended");
+  };
+  // order: relaxed, a look ahead of the claim.
+  if (slot.state.load_relaxed() == SessionState::kBusy) return not_ended();
+  FOEDUS_TRY(const Epoch covered, base::catching([&] { return engine.wait_to_begin(options); }));
+  if (!slot.try_change(SessionState::kHeld, SessionState::kBusy)) {
+    FOEDUS_CHECK(engine.check_open());
+    return not_ended();
   }
-  Status begun = base::catching([&] { return session->begin(options); });
-  if (begun.code() == ErrorCode::kOutOfMemory) {
-    session->rollback();  // it may have begun, and not held again all that its first try held
-    session->forget_retry();
-  }
-  FOEDUS_CHECK(std::move(begun));
-  return Txn(session);
+  Status begun = base::catching([&] { return session->begin(options, covered); });
+  if (begun.is_ok()) return Txn(session);
+  session->rollback();  // it may have begun, and not held again all that its first try held
+  if (begun.code() == ErrorCode::kOutOfMemory) session->forget_retry();
+  slot.release(SessionState::kHeld);
+  return begun;
 }
 
 }  // namespace foedus

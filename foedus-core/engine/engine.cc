@@ -10,7 +10,9 @@
 #include "foedus-core/base/line_allocator.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/user_call.h"
 #include "foedus-core/device/file_device.h"
+#include "foedus-core/engine/open_databases.h"
 #include "foedus-core/engine/options_check.h"
 
 namespace foedus::engine {
@@ -24,9 +26,20 @@ constexpr Epoch kFirstEpochMax(Epoch::kMax - (std::uint64_t{1} << 20));
 // Engines of the parent in a child of fork(): kept in sight, so that they are no leaks.
 base::AtomicWord<Engine*> abandoned{nullptr};
 
+// What an operator's sink throws has nowhere to go.
+LogSink without_exceptions(LogSink sink) {
+  if (!sink) return sink;
+  return [sink = std::move(sink)](LogLevel level, std::string_view line) {
+    base::call_user(
+        &sink, [&] { sink(level, line); }, [](const std::string&) {});
+  };
+}
+
 }  // namespace
 
-Engine::Engine(Options options) : options_(std::move(options)), catalog_(this), recovery_(this) {}
+Engine::Engine(Options options) : options_(std::move(options)), catalog_(this), recovery_(this) {
+  options_.log_sink = without_exceptions(std::move(options_.log_sink));
+}
 
 Result<std::unique_ptr<Engine>> Engine::open(Options options, const Environment& environment) {
   return base::catching([&]() -> Result<std::unique_ptr<Engine>> {
@@ -41,10 +54,9 @@ Status Engine::start(const Environment& environment) {
   if (environment.runtime == nullptr) own_runtime_ = base::make_thread_runtime();
   runtime_ = environment.runtime == nullptr ? own_runtime_.get() : environment.runtime;
   FOEDUS_CHECK(open_device(environment));
+  number_ = enter_database(options_.dir);
   FOEDUS_CHECK(make_memory());
   FOEDUS_CHECK(open_log());
-  home_ = std::make_shared<SessionHome>();
-  home_->engine = this;
   effective_.options = options_;
   runtime_->start(clock_.get());
   runtime_->start(warmer_.get());
@@ -102,6 +114,7 @@ Status Engine::open_log() {
                                       .segment_bytes = options_.log_segment_bytes};
     FOEDUS_TRY(log_, log::Log::open(device_, runtime_, log_options, options_.log_sink));
     durability_ = &log_->durability();
+    durability_->set_sink(options_.log_sink);
     first = std::max(first, log_->first_new_epoch());
     FOEDUS_TRY(manifest, find_newest_manifest(device_));
     FOEDUS_CHECK(check_together(device_, *log_, manifest));
@@ -115,6 +128,7 @@ Status Engine::open_log() {
     FOEDUS_CHECK(refuse_files(device_));
     no_waits_ = std::make_unique<internal::DurabilityWaits>(runtime_, true);
     durability_ = no_waits_.get();
+    durability_->set_sink(options_.log_sink);
   }
   clock_ = std::make_unique<epoch::EpochClock>(runtime_, first, slots, options_.epoch_interval_us);
   clock_->set_sink(options_.log_sink);
@@ -124,6 +138,13 @@ Status Engine::open_log() {
     FOEDUS_CHECK(gleaning_->make_cache());
     brake_ = std::make_unique<WriterBrake>(this);
   }
+  session_pool_ = std::make_unique<SessionPool>(
+      this,
+      [](Engine* engine, std::uint32_t number) -> Result<std::unique_ptr<EngineSession>> {
+        FOEDUS_CHECK(engine->make_room_for_session(number));
+        return engine->make_session(number, engine->options_.log_buffer_bytes);
+      },
+      options_.sessions_max, number_);
   FOEDUS_TRY(own_session_, make_session(options_.sessions_max, kOwnRingBytes));
   if (log_ == nullptr) {
     no_waits_->set_clock(clock_.get());
@@ -134,11 +155,15 @@ Status Engine::open_log() {
 }
 
 Engine::~Engine() {
-  static_cast<void>(close().is_ok());
+  const Status closed = close();
+  if (closed.code() == ErrorCode::kBusy) {
+    base::end_program("a Database is destroyed while it is in use; " + closed.message());
+  }
   // Of an open that failed; else they were stopped.
   if (!base::check_process(generation_).is_ok()) return;
   if (gleaning_ != nullptr) recovery_.give_up();
   stop_tasks();
+  leave_database(number_);
 }
 
 void Engine::stop_tasks() {
@@ -169,11 +194,12 @@ Status Engine::wait_recovered(std::uint64_t timeout_us) {
 
 Status Engine::close() {
   FOEDUS_CHECK(check_open());
-  opened_in_.store_release(0);  // order: release, as in start(); calls that follow are refused
-  {
-    const std::lock_guard lock(home_->mutex);
-    home_->engine = nullptr;
+  if (base::UserCall::is_inside(durability_) || base::UserCall::is_inside(gleaning_.get())) {
+    return Status::error(ErrorCode::kBusy, "close() is called by a callback of the database");
   }
+  FOEDUS_CHECK(base::catching([this] { return close_sessions(); }));
+  opened_in_.store_release(0);  // order: release, as in start(); calls that follow are refused
+  leave_database(number_);
   if (gleaning_ != nullptr) {
     snapshots_->set_gleaner(nullptr);
     recovery_.give_up();
@@ -186,10 +212,6 @@ Status Engine::close() {
   Status status;
   if (log_ != nullptr) status = base::catching([this] { return log_->close(); });
   if (!may_have_commits) status = {};
-  // Behind the last callback (L26), which may have run a transaction.
-  for (const auto& session : sessions_) {
-    FOEDUS_INVARIANT(!session->context().is_open(), session->context().session());
-  }
   stop_tasks();
   // Who opens the directory next need not wait until this object goes.
   own_device_.reset();
@@ -197,13 +219,28 @@ Status Engine::close() {
   return status;
 }
 
+// From here on no transaction begins.
+Status Engine::close_sessions() {
+  const Status closed = session_pool_->close();
+  if (closed.code() != ErrorCode::kBusy) return closed;
+  const std::vector<OpenTransaction> open = session_pool_->open_transactions();
+  std::string text = std::to_string(open.size()) +
+                     (open.size() == 1 ? " transaction is open" : " transactions are open");
+  constexpr std::size_t kNamed = 4;
+  for (std::size_t i = 0; i < std::min(open.size(), kNamed); ++i) {
+    text += (i == 0 ? ": " : "; ") + SessionPool::describe(open[i]);
+  }
+  if (open.size() > kNamed) text += "; ...";
+  return Status::error(ErrorCode::kBusy, text + "; end them first");
+}
+
 // E29. One that is made room for and then cannot be made leaves it to the next.
-Status Engine::make_room_for_session() {
-  if (sessions_.size() < rings_max_) return {};
+Status Engine::make_room_for_session(std::uint32_t number) {
+  if (number < rings_max_) return {};
   if (!pool_->try_give_up(options_.log_buffer_bytes, shares_.page_bytes_left)) {
     return Status::error(
         ErrorCode::kOutOfMemory,
-        "no room for a session's log buffer: " + std::to_string(sessions_.size()) +
+        "no room for a session's log buffer: " + std::to_string(number) +
             " sessions have one, for " + std::to_string(shares_.sessions) +
             " there is memory in any case, and volatile pages have what is left of memory_bytes (" +
             std::to_string(options_.memory_bytes) + "); lower log_buffer_bytes (" +
@@ -231,7 +268,8 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number
                                    .cache = cache(),
                                    .number = number,
                                    .soc = soc,
-                                   .log_buffer_bytes = ring_bytes};
+                                   .log_buffer_bytes = ring_bytes,
+                                   .database = number_};
   try {
     auto session = std::make_unique<EngineSession>(parts, std::move(ring).value());
     if (log_ != nullptr) log_->attach(soc, &session->log());
@@ -242,49 +280,52 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number
   }
 }
 
-Result<EngineSession*> Engine::take_session() {
+// ---- transactions
+// ----------------------------------------------------------------------------------
+
+Result<Epoch> Engine::wait_to_begin(const TxnOptions& options) {
+  const bool of_snapshot = options.isolation == Isolation::kSnapshot;
+  const bool asks_for_one =
+      options.as_of.is_valid() || options.at_least.is_valid() || options.newest_existing;
+  if (of_snapshot || asks_for_one) [[unlikely]]
+    return wait_for_snapshot(options);
+  FOEDUS_CHECK(check_recovered());  // E8
+  if (!options.read_only && options.isolation == Isolation::kSerializable) hold_up_writer();
+  return Epoch();
+}
+
+Result<Epoch> Engine::wait_for_snapshot(const TxnOptions& options) {
   FOEDUS_CHECK(check_open());
-  const std::lock_guard lock(sessions_mutex_);
-  if (!free_sessions_.empty()) {
-    EngineSession* const session = free_sessions_.back();
-    free_sessions_.pop_back();
-    return session;
-  }
-  if (sessions_.size() == options_.sessions_max) {
+  const int asked = static_cast<int>(options.as_of.is_valid()) +
+                    static_cast<int>(options.at_least.is_valid()) +
+                    static_cast<int>(options.newest_existing);
+  if (options.isolation != Isolation::kSnapshot || asked > 1) {
     return Status::error(
-        ErrorCode::kTooLarge,
-        "all of sessions_max (" + std::to_string(options_.sessions_max) + ") sessions are in use");
+        ErrorCode::kInvalidArgument,
+        "as_of, at_least and newest_existing belong to snapshot isolation, one at a time");
   }
-  // What is attached to the log stays, and can be given back: all memory first.
-  base::reserve_more(&sessions_, 1);
-  free_sessions_.reserve(sessions_.capacity());
-  FOEDUS_CHECK(make_room_for_session());
-  FOEDUS_TRY(auto session, make_session(static_cast<std::uint32_t>(sessions_.size()),
-                                        options_.log_buffer_bytes));
-  sessions_.push_back(std::move(session));
-  return sessions_.back().get();
+  if (log_ == nullptr) {
+    return Status::error(ErrorCode::kNotSupported, "with Logging::kNone there are no snapshots");
+  }
+  if (options.as_of.is_valid() || options.newest_existing) return Epoch();
+  const std::uint64_t begin_us = runtime_->now_us();
+  Epoch wanted = options.at_least;
+  if (!wanted.is_valid()) {
+    FOEDUS_CHECK(wait_recovered(options.timeout_us));  // what recovery finds is of it
+    wanted = newest_commit();
+  }
+  if (!wanted.is_valid()) return wanted;
+  const std::uint64_t spent_us = runtime_->now_us() - begin_us;
+  FOEDUS_CHECK(wait_covered(wanted, options.timeout_us - std::min(options.timeout_us, spent_us)));
+  return wanted;
 }
 
-void Engine::give_session(EngineSession* session) {
-  if (!check_process().is_ok()) return;  // E12
-  session->rollback();
-  session->forget_retry();
-  const std::lock_guard lock(sessions_mutex_);
-  free_sessions_.push_back(session);
-}
-
-Result<EngineSession*> Engine::session_of_thread() {
-  EngineSession* const attached = attached_session(home_.get());
-  if (attached != nullptr) [[likely]]
-    return attached;
-  FOEDUS_TRY(EngineSession* const session, take_session());
-  try {
-    attach_session(home_, session);
-  } catch (const std::bad_alloc&) {
-    give_session(session);
-    throw;
-  }
-  return session;
+Epoch Engine::newest_commit() const {
+  Epoch newest = own_session_->context().last_tid().epoch();
+  session_pool_->for_each([&](EngineSession& session) {
+    newest = std::max(newest, session.context().last_tid().epoch());
+  });
+  return newest;
 }
 
 Result<log::LogRecord*> Engine::prepare_ddl(log::LogRecordType type, page::StorageId id,
@@ -351,17 +392,18 @@ Stats Engine::stats() const {
   Stats stats;
   if (!check_process().is_ok()) return stats;  // E12
   {
-    const std::lock_guard lock(sessions_mutex_);
-    for (const auto& session : sessions_) {
-      const occ::TxnContext::Counters& counters = session->context().counters();
+    std::uint64_t sessions = 0;
+    session_pool_->for_each([&](EngineSession& session) {
+      const occ::TxnContext::Counters& counters = session.context().counters();
       // order: relaxed, statistics.
       stats.commits += counters.commits.load_relaxed();
       stats.rollbacks += counters.rollbacks.load_relaxed();
       for (std::size_t i = 0; i < kConflictReasonCount; ++i) {
         stats.conflicts[i] += counters.conflicts[i].load_relaxed();
       }
-    }
-    stats.log_buffer_bytes = sessions_.size() * options_.log_buffer_bytes + kOwnRingBytes;
+      ++sessions;
+    });
+    stats.log_buffer_bytes = sessions * options_.log_buffer_bytes + kOwnRingBytes;
   }
   if (log_ != nullptr) {
     stats.log_bytes = log_->bytes_written();

@@ -30,8 +30,8 @@
 #include "foedus-core/engine/memory_shares.h"
 #include "foedus-core/engine/recovery.h"
 #include "foedus-core/engine/session.h"
+#include "foedus-core/engine/session_pool.h"
 #include "foedus-core/engine/snapshots.h"
-#include "foedus-core/engine/thread_sessions.h"
 #include "foedus-core/engine/writer_brake.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/durability.h"
@@ -58,7 +58,7 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // REQUIRES: no transaction is open, all explicit sessions were given back.
+  // kBusy: transactions are open, which the text names; nothing has changed.
   Status close();
   Status check_open() const {
     // order: acquire, pairs with start(): all that it made is there.
@@ -73,14 +73,6 @@ class Engine {
       return {};
     return wait_recovered(base::Runtime::kForever);
   }
-  // The same for a transaction that is to begin: one of a snapshot does not wait.
-  Status check_ready(Isolation isolation) {
-    // order: as check_recovered(); snapshots have what they need since check_open().
-    if (recovered_in_.load_acquire() == base::process_generation()) [[likely]]
-      return {};
-    return isolation == Isolation::kSnapshot ? check_open()
-                                             : wait_recovered(base::Runtime::kForever);
-  }
   // kTimeout: it goes on.
   Status wait_recovered(std::uint64_t timeout_us);
   bool is_recovered() const {
@@ -92,12 +84,22 @@ class Engine {
   static void abandon(std::unique_ptr<Engine> engine);
 
   // ---- sessions ------------------------------------------------------------------------------
-  Result<EngineSession*> take_session();
-  void give_session(EngineSession* session);
-  // The calling thread's own, attached on first use.
-  Result<EngineSession*> session_of_thread();
+  SessionPool& sessions() { return *session_pool_; }
+  Result<EngineSession*> take_session() {
+    FOEDUS_CHECK(check_open());
+    return session_pool_->take();
+  }
+  void give_session(EngineSession* session) {
+    if (check_process().is_ok()) session_pool_->give(session);  // E12
+  }
+  // All that a transaction waits for before it begins: it has no session, or none that others wait
+  // for. Returns the epoch that its snapshot has to cover; none: any will do. What
+  // foedus::Session::begin() reports.
+  Result<Epoch> wait_to_begin(const TxnOptions& options);
 
   // ---- parts ---------------------------------------------------------------------------------
+  // E32
+  std::uint64_t number() const { return number_; }
   base::Runtime& runtime() { return *runtime_; }
   device::Device* device() { return device_; }
   const numa::Topology& topology() const { return *topology_; }
@@ -138,6 +140,9 @@ class Engine {
   // Returns once a snapshot covers `epoch`. kInvalidArgument: it has not begun. kNotSupported:
   // nothing is logged. kTimeout; what durability() and the gleaner report.
   Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
+  // The newest epoch of all commits that have returned, DDL included, and of all whose records the
+  // calling thread has seen (C7); none: nothing was committed since open.
+  Epoch newest_commit() const;
   // Returns when every commit of `epoch` and before is published.
   void wait_published(Epoch epoch);
 
@@ -151,8 +156,10 @@ class Engine {
   Status make_memory();
   Status open_log();
   void stop_tasks();
+  Status close_sessions();
   Status why_not_open() const;
-  Status make_room_for_session();
+  Status make_room_for_session(std::uint32_t number);
+  Result<Epoch> wait_for_snapshot(const TxnOptions& options);
   Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number,
                                                       std::uint64_t ring_bytes);
 
@@ -178,7 +185,8 @@ class Engine {
   std::unique_ptr<EngineSession> own_session_;
   Catalog catalog_;
   Recovery recovery_;
-  std::shared_ptr<SessionHome> home_;
+  std::unique_ptr<SessionPool> session_pool_;
+  std::uint64_t number_ = 0;
   const std::uint64_t generation_ = base::process_generation();
   Engine* next_abandoned_ = nullptr;
 
@@ -187,10 +195,7 @@ class Engine {
   alignas(64) base::AtomicWord<std::uint64_t> opened_in_;  // generation of the process; 0: closed
   base::AtomicWord<std::uint64_t> recovered_in_;           // the same; 0: not yet
 
-  alignas(64) mutable std::mutex sessions_mutex_;
-  std::vector<std::unique_ptr<EngineSession>> sessions_;  // guarded by sessions_mutex_
-  std::vector<EngineSession*> free_sessions_;             // guarded by sessions_mutex_
-  std::uint64_t rings_max_ = 0;  // guarded by sessions_mutex_: sessions that have room (E29)
+  std::uint64_t rings_max_ = 0;  // guarded by session_pool_: sessions that have room (E29)
 };
 
 }  // namespace foedus::engine

@@ -8,6 +8,7 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/user_call.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/occ/installation.h"
 #include "foedus-core/snapshot/snapshot_format.h"
@@ -358,7 +359,12 @@ void Gleaning::tell(const GleanProgress& progress) {
     const std::lock_guard lock(mutex_);
     sink = progress_;
   }
-  if (sink != nullptr) (*sink)(progress);
+  if (sink == nullptr) return;
+  base::call_user(
+      this, [&] { (*sink)(progress); },
+      [this](const std::string& what) {
+        engine_->say(LogLevel::kError, "the progress sink of a glean has thrown: " + what);
+      });
 }
 
 // ---- the newest manifest

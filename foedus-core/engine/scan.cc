@@ -1,4 +1,4 @@
-// foedus/txn.h: scans; and foedus/storage.h: what handles tell.
+// foedus/txn.h: scans.
 #include "foedus-core/engine/txn_calls.h"
 #include "foedus/txn.h"
 
@@ -7,13 +7,10 @@ namespace foedus {
 namespace {
 
 // As every operation: the transaction goes on, and is not doomed.
-Status check_open(engine::EngineSession* session) {
-  FOEDUS_CHECK(session->engine().check_process());
-  occ::TxnContext& txn = session->context();
-  if (txn.is_open() && !txn.is_doomed()) [[likely]]
-    return {};
-  if (txn.is_open()) return txn.conflict(ConflictReason::kNone, nullptr);
-  return Status::error(ErrorCode::kClosed, "the transaction has ended");
+Status check_open(engine::SessionSlot* slot, std::uint64_t turn) {
+  FOEDUS_CHECK(engine::check_txn(slot, turn));
+  occ::TxnContext& txn = slot->session.load_relaxed()->context();  // order: relaxed: E30
+  return txn.is_doomed() ? txn.conflict(ConflictReason::kNone, nullptr) : Status();
 }
 
 }  // namespace
@@ -23,13 +20,17 @@ Status engine::ScanCursor::open_sequential() {
                          : sequential_.open(session_->context(), control_);
 }
 
-Scan::Scan(engine::ScanCursor* cursor, Status failure)
-    : cursor_(cursor),
+Scan::Scan(const Txn& txn, engine::ScanCursor* cursor, Status failure)
+    : slot_(txn.slot_),
+      turn_(txn.turn_),
+      cursor_(cursor),
       at_end_(cursor == nullptr || !failure.is_ok()),
       failure_(std::move(failure)) {}
 
 Scan::Scan(Scan&& other) noexcept
-    : cursor_(std::exchange(other.cursor_, nullptr)),
+    : slot_(other.slot_),
+      turn_(other.turn_),
+      cursor_(std::exchange(other.cursor_, nullptr)),
       started_(other.started_),
       at_end_(std::exchange(other.at_end_, true)),
       row_(other.row_),
@@ -37,6 +38,11 @@ Scan::Scan(Scan&& other) noexcept
 
 Scan::~Scan() {
   if (cursor_ == nullptr) return;
+  // The session is another transaction's by now, or is gone.
+  if (!engine::is_txn_open(slot_, turn_)) {
+    delete cursor_;
+    return;
+  }
   if (cursor_->kind_ == StorageKind::kMasstree) {
     cursor_->masstree_.close();
     cursor_->masstree_snapshot_.close();
@@ -56,7 +62,7 @@ Scan::iterator Scan::begin() {
 
 void Scan::next() {
   if (at_end_) return;
-  Status moved = engine::operation(cursor_->session_, [this] {
+  Status moved = engine::operation(slot_, turn_, [this] {
     move();
     return Status();
   });
@@ -66,7 +72,7 @@ void Scan::next() {
 }
 
 void Scan::move() {
-  failure_ = check_open(cursor_->session_);
+  failure_ = check_open(slot_, turn_);
   if (!failure_.is_ok()) {
     at_end_ = true;
     return;
@@ -95,15 +101,15 @@ void Scan::move() {
 
 Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view high,
                ScanOptions options) {
-  const engine::Call call(session_, storage);
+  const engine::Call call(slot_, turn_, storage);
   Status status = base::catching([&]() -> Status {
     FOEDUS_CHECK(call.check_key(low, false));
     return call.check_key(high, false);
   });
-  if (!status.is_ok()) return Scan(nullptr, std::move(status));
+  if (!status.is_ok()) return Scan(*this, nullptr, std::move(status));
   engine::ScanCursor* cursor = nullptr;
-  status = engine::operation(session_, [&] {
-    cursor = session_->take_cursor();
+  status = engine::operation(slot_, turn_, [&] {
+    cursor = call.session()->take_cursor();
     cursor->kind_ = StorageKind::kMasstree;
     cursor->rows_left_ = options.limit;
     cursor->is_of_snapshot_ = call.is_of_snapshot();
@@ -115,43 +121,29 @@ Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view h
     }
     return Status();
   });
-  return Scan(cursor, std::move(status));
+  return Scan(*this, cursor, std::move(status));
 }
 
 Scan Txn::scan(const Sequential& storage, ScanOptions options) {
-  const engine::Call call(session_, storage);
+  const engine::Call call(slot_, turn_, storage);
   Status status = base::catching([&] { return call.check(false); });
   if (status.is_ok() && options.reverse) {
     status = Status::error(ErrorCode::kInvalidArgument, "a sequential storage has no reverse scan");
   }
-  if (!status.is_ok()) return Scan(nullptr, std::move(status));
+  if (!status.is_ok()) return Scan(*this, nullptr, std::move(status));
   engine::ScanCursor* cursor = nullptr;
-  status = engine::operation(session_, [&] {
-    cursor = session_->take_cursor();
+  status = engine::operation(slot_, turn_, [&] {
+    cursor = call.session()->take_cursor();
     return Status();
   });
-  if (!status.is_ok()) return Scan(nullptr, std::move(status));
+  if (!status.is_ok()) return Scan(*this, nullptr, std::move(status));
   cursor->kind_ = StorageKind::kSequential;
   cursor->rows_left_ = options.limit;
   cursor->is_positioned_ = false;
   cursor->control_ = call.control();
   cursor->is_of_snapshot_ = call.is_of_snapshot();
   if (cursor->is_of_snapshot_) cursor->root_ = call.root_in_snapshot();
-  return Scan(cursor, {});
-}
-
-StorageKind Storage::kind() const {
-  return control_ == nullptr ? StorageKind() : control_->meta.kind;
-}
-std::string_view Storage::name() const {
-  return control_ == nullptr ? std::string_view() : control_->meta.name;
-}
-std::uint32_t Storage::id() const {
-  return control_ == nullptr ? 0 : static_cast<std::uint32_t>(control_->meta.id);
-}
-std::uint64_t Array::records() const { return control_ == nullptr ? 0 : control_->meta.records; }
-std::uint32_t Array::payload_bytes() const {
-  return control_ == nullptr ? 0 : control_->meta.payload_bytes;
+  return Scan(*this, cursor, {});
 }
 
 }  // namespace foedus

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/process.h"
 #include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/open_databases.h"
 #include "foedus-core/txn/commit.h"
 
 namespace foedus::engine {
@@ -15,8 +17,14 @@ constexpr unsigned kBackOffPauses = 64;
 
 }  // namespace
 
+EngineSession::SlotLease::SlotLease(std::uint64_t database, EngineSession* session)
+    : slot(lease_slot(database, session)) {}
+EngineSession::SlotLease::~SlotLease() { return_slot(slot); }
+
 EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
     : engine_(parts.engine),
+      slot_lease_(parts.database, this),
+      slot_(slot_lease_.slot),
       ring_(std::move(ring)),
       pages_(parts.pool, parts.clock, parts.soc),
       log_(ring_.begin(), parts.log_buffer_bytes, parts.number, parts.room),
@@ -26,41 +34,38 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
                 .log = &log_,
                 .session = parts.number,
                 .soc = parts.soc,
-                .cache = parts.cache}),
+                .cache = parts.cache,
+                .turn = &slot_->turn}),
       random_(parts.number + 1) {}
 
 EngineSession::~EngineSession() = default;
 
-Status EngineSession::begin(const TxnOptions& options) {
-  FOEDUS_CHECK(engine_->check_ready(options.isolation));  // E8
-  if (!options.read_only && options.isolation == Isolation::kSerializable) {
-    engine_->hold_up_writer();
+Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
+  if (options.isolation == Isolation::kSnapshot) [[unlikely]] {
+    FOEDUS_CHECK(enter_snapshot(options, covered));
   }
-  const bool of_snapshot = options.isolation == Isolation::kSnapshot;
-  if (of_snapshot || options.as_of.is_valid() || options.at_least.is_valid()) [[unlikely]] {
-    FOEDUS_CHECK(enter_snapshot(options));
-  }
-  durability_ = options.durability;
+  durability_ = options.durability.value_or(engine_->options().durability);
+  wants_rollback_ = false;
+  // order: relaxed twice, for people.
+  slot_->thread.store_relaxed(base::thread_id());
+  slot_->since_us.store_relaxed(context_.clock().stepped_us());
   context_.begin(options);
   return {};
 }
 
-// The waiting is done before anything is announced or pinned: it holds nobody up.
-Status EngineSession::enter_snapshot(const TxnOptions& options) {
-  const bool waits = options.at_least.is_valid();
-  if (options.isolation != Isolation::kSnapshot || (waits && options.as_of.is_valid())) {
-    return Status::error(ErrorCode::kInvalidArgument,
-                         "as_of and at_least belong to snapshot isolation, one at a time");
-  }
+Status EngineSession::enter_snapshot(const TxnOptions& options, Epoch covered) {
   context_.forget_retry();
   Snapshots& snapshots = engine_->snapshots();
-  if (waits) FOEDUS_CHECK(engine_->wait_covered(options.at_least, options.timeout_us));
   if (options.as_of.is_valid()) {
     FOEDUS_TRY(snapshot_, snapshots.enter_as_of(context_.session(), options.as_of));
-  } else {
-    snapshot_ = snapshots.enter(context_.session());
+    return {};
   }
-  return {};
+  snapshot_ = snapshots.enter(context_.session());
+  const Epoch found = snapshot_ == nullptr ? Epoch() : snapshot_->covered();
+  FOEDUS_INVARIANT(found >= covered, found.number(), covered.number());
+  if (snapshot_ != nullptr || !options.newest_existing) return {};
+  return Status::error(ErrorCode::kNotFound,
+                       "there is no snapshot yet; call glean(), or leave newest_existing out");
 }
 
 void EngineSession::leave_snapshot() {
@@ -92,8 +97,8 @@ Result<Ticket> EngineSession::commit() {
 }
 
 void EngineSession::rollback() {
-  if (!context_.is_open() || !engine_->check_process().is_ok()) return;
-  txn::rollback(&context_, context_.is_doomed());
+  if (!engine_->check_process().is_ok()) return;  // E12
+  if (context_.is_open()) txn::rollback(&context_, context_.is_doomed());
   leave_snapshot();
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 // EngineSession: what one thread at a time runs transactions with: context, ring, stock of pages,
-// scans. Made once, used again by later threads; its ring stays attached to its SOC's logger.
+// scans. Made once, used by one thread after the other (E31); its ring stays attached to its SOC's
+// logger.
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/engine/session_slot.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/occ/txn_context.h"
@@ -52,6 +54,7 @@ class EngineSession {
     std::uint32_t number;
     std::uint32_t soc;
     std::uint64_t log_buffer_bytes;
+    std::uint64_t database;
   };
   EngineSession(const Parts& parts, numa::SocMemory ring);
   ~EngineSession();
@@ -59,20 +62,24 @@ class EngineSession {
   EngineSession& operator=(const EngineSession&) = delete;
 
   Engine& engine() { return *engine_; }
+  SessionSlot& slot() { return *slot_; }
   occ::TxnContext& context() { return context_; }
   log::LogBuffer& log() { return log_; }
   page::SessionPages& pages() { return pages_; }
   std::uint32_t soc() const { return context_.soc(); }
 
   // ---- transactions --------------------------------------------------------------------------
-  // What foedus::Session::begin() reports: nothing has begun.
-  Status begin(const TxnOptions& options);
+  // Begins one. What foedus::Session::begin() reports of snapshots: nothing has begun. REQUIRES:
+  // the calling thread has claimed the session; Engine::wait_to_begin() has succeeded, and
+  // `covered` is what it returned.
+  Status begin(const TxnOptions& options, Epoch covered);
   // What the transaction of Isolation::kSnapshot reads; null: the empty database.
   const ReadableSnapshot* snapshot() const { return snapshot_; }
   // Ends the transaction. Waits for durability if it was begun with Durability::kSync.
   Result<Ticket> commit();
   // Whether the last commit() took effect, also if it reported that this is not durable.
   bool has_committed() const { return has_committed_; }
+  void clear_has_committed() { has_committed_ = false; }
   void rollback();
   // The last transaction will not be retried.
   void forget_retry();
@@ -82,6 +89,9 @@ class EngineSession {
   // Database::transact() is at work in this session: it alone ends the transaction.
   bool is_in_transact() const { return in_transact_; }
   void set_in_transact(bool in_transact) { in_transact_ = in_transact; }
+  // The function that transact() runs has called Txn::rollback() in this try.
+  bool wants_rollback() const { return wants_rollback_; }
+  void set_wants_rollback() { wants_rollback_ = true; }
   // Waits a little, longer with each try.
   void back_off(std::uint32_t try_number);
 
@@ -89,11 +99,22 @@ class EngineSession {
   void give_cursor(ScanCursor* cursor);
 
  private:
-  Status enter_snapshot(const TxnOptions& options);
+  Status enter_snapshot(const TxnOptions& options, Epoch covered);
   // REQUIRES: no transaction is open.
   void leave_snapshot();
 
+  // The slot, leased for as long as the session is there.
+  struct SlotLease {
+    SlotLease(std::uint64_t database, EngineSession* session);
+    ~SlotLease();
+    SlotLease(const SlotLease&) = delete;
+    SlotLease& operator=(const SlotLease&) = delete;
+    SessionSlot* const slot;
+  };
+
   Engine* const engine_;
+  const SlotLease slot_lease_;
+  SessionSlot* const slot_;
   numa::SocMemory ring_;
   page::SessionPages pages_;
   log::LogBuffer log_;
@@ -103,6 +124,7 @@ class EngineSession {
   Durability durability_ = Durability::kAsync;
   bool has_committed_ = false;
   bool in_transact_ = false;
+  bool wants_rollback_ = false;
   std::vector<std::unique_ptr<ScanCursor>> free_cursors_;
 };
 

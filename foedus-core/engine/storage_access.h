@@ -1,19 +1,40 @@
 #pragma once
 // The way between the handles that users have and the controls behind them.
 
+#include <cstring>
+
+#include "foedus-core/base/invariant.h"
 #include "foedus-core/occ/storage_control.h"
+#include "foedus/options.h"
 #include "foedus/storage.h"
 
 namespace foedus::internal {
 
 struct StorageAccess {
+  static constexpr std::size_t kNameBytes = Storage::kNameBytes;
+
+  // REQUIRES: the database of that number is open.
   static StorageControl* control_of(const Storage& storage) { return storage.control_; }
+  // Number of the database that made the handle; 0: none did.
+  static std::uint64_t database_of(const Storage& storage) { return storage.database_; }
+
   template <typename Handle>
   static Handle make(StorageControl* control) {
+    const storage_meta::StorageMeta& meta = control->meta;
+    FOEDUS_INVARIANT(meta.name.size() <= kNameBytes, meta.name.size());
     Handle handle;
-    static_cast<Storage&>(handle).control_ = control;
+    Storage& storage = handle;
+    storage.control_ = control;
+    storage.database_ = control->database;
+    storage.records_ = meta.records;
+    storage.payload_bytes_ = meta.payload_bytes;
+    storage.id_ = static_cast<std::uint32_t>(meta.id);
+    storage.kind_ = meta.kind;
+    storage.name_bytes_ = static_cast<std::uint8_t>(meta.name.size());
+    std::memcpy(storage.name_, meta.name.data(), meta.name.size());
     return handle;
   }
 };
+static_assert(StorageAccess::kNameBytes == kMaxStorageNameBytes);
 
 }  // namespace foedus::internal

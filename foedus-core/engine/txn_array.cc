@@ -46,16 +46,16 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
 
 }  // namespace
 
-Txn::Txn(Txn&& other) noexcept : session_(std::exchange(other.session_, nullptr)) {}
+Txn::Txn(engine::EngineSession* session)
+    : slot_(&session->slot()), turn_(session->context().turn()) {}
 
-Txn::~Txn() {
-  // Within transact() the loop ends the transaction, whatever becomes of this object.
-  if (session_ != nullptr && !session_->is_in_transact()) session_->rollback();
-}
+Txn::Txn(Txn&& other) noexcept : slot_(other.slot_), turn_(std::exchange(other.turn_, kNoTurn)) {}
 
-Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t expected) {
+Txn::~Txn() { rollback(); }
+
+Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t expected) const {
   return base::catching([&]() -> Status {
-    if (internal::StorageAccess::control_of(storage) == nullptr) return engine::no_storage();
+    FOEDUS_CHECK(Call(slot_, turn_, storage).check(false));
     Status status = Status::error(ErrorCode::kInvalidArgument,
                                   "the payload has " + std::to_string(found) +
                                       " bytes, the type " + std::to_string(expected));
@@ -64,26 +64,26 @@ Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t ex
 }
 
 Status Txn::get(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
-  return engine::operation(session_, [&]() -> Status {
-    return read(Call(session_, storage), index, false, 0, out);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    return read(Call(slot_, turn_, storage), index, false, 0, out);
   });
 }
 
 Status Txn::read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                     std::span<std::byte> out) {
-  return engine::operation(session_, [&]() -> Status {
-    return read(Call(session_, storage), index, false, offset, out);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    return read(Call(slot_, turn_, storage), index, false, offset, out);
   });
 }
 
 Status Txn::get_for_update(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
-  return engine::operation(session_, [&]() -> Status {
-    return read(Call(session_, storage), index, true, 0, out);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    return read(Call(slot_, turn_, storage), index, true, 0, out);
   });
 }
 
 void Txn::prefetch(const Array& storage, std::uint64_t index) {
-  const Call call(session_, storage);
+  const Call call(slot_, turn_, storage);
   base::trying([&] {
     if (call.check_index(index, false).is_ok() && !call.is_of_snapshot()) {
       array::prefetch(call.context(), call.control(), index);
@@ -93,16 +93,16 @@ void Txn::prefetch(const Array& storage, std::uint64_t index) {
 
 Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payload) {
   if (payload.size() == storage.payload_bytes()) return write_at(storage, index, 0, payload);
-  return engine::operation(session_, [&]() -> Status {
-    FOEDUS_CHECK(Call(session_, storage).check_index(index, true));
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    FOEDUS_CHECK(Call(slot_, turn_, storage).check_index(index, true));
     return wrong_size(storage, storage.payload_bytes(), payload.size());
   });
 }
 
 Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                      std::string_view part) {
-  return engine::operation(session_, [&]() -> Status {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_index(index, true));
     FOEDUS_CHECK(call.check_part(offset, part.size()));
     return call.explain(array::write_at(call.context(), call.control(), index, offset, part),
@@ -112,8 +112,8 @@ Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t of
 
 Status Txn::increment(const Array& storage, std::uint64_t index, std::uint32_t offset,
                       std::int64_t delta) {
-  return engine::operation(session_, [&]() -> Status {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_index(index, true));
     FOEDUS_CHECK(call.check_part(offset, sizeof(delta)));
     return call.explain(array::increment(call.context(), call.control(), index, offset, delta),
@@ -122,8 +122,8 @@ Status Txn::increment(const Array& storage, std::uint64_t index, std::uint32_t o
 }
 
 Status Txn::append(const Sequential& storage, std::string_view payload) {
-  return engine::operation(session_, [&]() -> Status {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(true));
     FOEDUS_CHECK(call.check_payload(payload, kMaxSequentialPayloadBytes));
     return call.explain(storage::sequential::append(call.context(), call.control(), payload), {});
@@ -131,26 +131,32 @@ Status Txn::append(const Sequential& storage, std::string_view payload) {
 }
 
 Result<Ticket> Txn::commit() {
-  if (session_ == nullptr || !session_->context().is_open()) {
-    return Status::error(ErrorCode::kClosed, "the transaction has ended");
-  }
-  if (session_->is_in_transact()) {
+  FOEDUS_CHECK(engine::check_txn(slot_, turn_));
+  engine::EngineSession* const session = slot_->session.load_relaxed();  // order: E30
+  if (session->is_in_transact()) {
     return Status::error(ErrorCode::kInvalidArgument, "transact() commits; return success instead");
   }
-  engine::EngineSession* const session = std::exchange(session_, nullptr);
-  return base::catching([session] { return session->commit(); });
+  turn_ = kNoTurn;
+  Result<Ticket> ticket = base::catching([session] { return session->commit(); });
+  slot_->release(engine::SessionState::kHeld);
+  return ticket;
 }
 
 void Txn::rollback() {
-  if (session_ == nullptr || session_->is_in_transact()) return;
-  std::exchange(session_, nullptr)->rollback();
+  const std::uint64_t turn = std::exchange(turn_, kNoTurn);
+  if (!engine::is_txn_open(slot_, turn)) return;
+  engine::EngineSession* const session = slot_->session.load_relaxed();  // order: E30
+  // Within transact() the loop ends the transaction.
+  if (session->is_in_transact()) return session->set_wants_rollback();
+  session->rollback();
+  slot_->release(engine::SessionState::kHeld);
 }
 
 Status Txn::verify() {
-  if (session_ == nullptr || !session_->context().is_open()) {
-    return Status::error(ErrorCode::kClosed, "the transaction has ended");
-  }
-  return engine::operation(session_, [this] { return session_->verify(); });
+  FOEDUS_CHECK(engine::check_txn(slot_, turn_));
+  // order: relaxed: E30
+  return engine::operation(slot_, turn_,
+                           [this] { return slot_->session.load_relaxed()->verify(); });
 }
 
 }  // namespace foedus

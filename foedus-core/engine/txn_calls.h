@@ -2,40 +2,64 @@
 // What every operation of a Txn checks before it calls a storage, and what it adds to an error
 // after.
 
+#include <cstdint>
 #include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/process.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/session.h"
+#include "foedus-core/engine/session_slot.h"
 #include "foedus-core/engine/storage_access.h"
 #include "foedus/options.h"
 
 namespace foedus::engine {
 
-// An operation: what `function` returns. Where the heap is spent in it, kOutOfMemory, and the
-// transaction can only end (T4).
-template <typename Function>
-auto operation(EngineSession* session, Function&& function) -> std::invoke_result_t<Function&> {
-  try {
-    return function();
-  } catch (const std::bad_alloc& thrown) {
-    if (session != nullptr) session->context().set_out_of_memory();
-    return base::out_of_memory(thrown);
-  }
-}
-
 [[gnu::cold]] inline Status no_storage() {
   return Status::error(ErrorCode::kInvalidArgument, "a handle of no storage");
 }
 
-// The checks of an operation. On success `context` and `control` are set.
+// Why the transaction that began as `turn` in the session of `slot` cannot be used.
+[[gnu::cold]] Status why_no_txn(const SessionSlot* slot, std::uint64_t turn);
+
+// Whether the transaction that began as `turn` in the session of `slot` is open, and of this
+// process.
+inline bool is_txn_open(const SessionSlot* slot, std::uint64_t turn) {
+  // order: relaxed, as in Call.
+  return slot->is_in(turn) && slot->generation.load_relaxed() == base::process_generation();
+}
+inline Status check_txn(const SessionSlot* slot, std::uint64_t turn) {
+  if (is_txn_open(slot, turn)) [[likely]]
+    return {};
+  return why_no_txn(slot, turn);
+}
+
+// An operation of that transaction: what `function` returns. Where the heap is spent in it,
+// kOutOfMemory, and the transaction can only end (T4).
+template <typename Function>
+auto operation(SessionSlot* slot, std::uint64_t turn, Function&& function)
+    -> std::invoke_result_t<Function&> {
+  try {
+    return function();
+  } catch (const std::bad_alloc& thrown) {
+    // order: relaxed: E30
+    if (is_txn_open(slot, turn)) slot->session.load_relaxed()->context().set_out_of_memory();
+    return base::out_of_memory(thrown);
+  }
+}
+
+// The checks of an operation. Once they have passed, session and storage may be followed.
 class Call {
  public:
-  Call(EngineSession* session, const Storage& storage)
-      : session_(session), control_(internal::StorageAccess::control_of(storage)) {}
+  Call(SessionSlot* slot, std::uint64_t turn, const Storage& storage)
+      : slot_(slot),
+        turn_(turn),
+        storage_(storage),
+        session_(slot->session.load_relaxed()),  // order: relaxed, followed only if E30 holds
+        control_(internal::StorageAccess::control_of(storage)) {}
 
   Status check(bool is_write) const {
     if (is_ready(is_write)) [[likely]]
@@ -46,31 +70,16 @@ class Call {
  private:
   // All that refusal() asks, in one expression.
   bool is_ready(bool is_write) const {
-    if (session_ == nullptr || control_ == nullptr) return false;
+    // order: relaxed thrice: E30, and what does not change while a transaction is open.
+    if (!slot_->is_in(turn_) ||
+        slot_->database.load_relaxed() != internal::StorageAccess::database_of(storage_) ||
+        slot_->generation.load_relaxed() != base::process_generation()) {
+      return false;
+    }
     const occ::TxnContext& txn = session_->context();
-    return txn.is_open() && !txn.is_doomed() && !control_->is_dropped() &&
-           !(is_write && txn.is_read_only()) && session_->engine().check_process().is_ok();
+    return !txn.is_doomed() && !control_->is_dropped() && !(is_write && txn.is_read_only());
   }
-  [[gnu::cold, gnu::noinline]] Status refusal(bool is_write) const {
-    if (session_ == nullptr || !session_->context().is_open()) [[unlikely]] {
-      return Status::error(ErrorCode::kClosed, "the transaction has ended");
-    }
-    FOEDUS_CHECK(session_->engine().check_process());
-    if (control_ == nullptr) [[unlikely]]
-      return no_storage();
-    if (context().is_doomed()) [[unlikely]] {
-      return context().conflict(ConflictReason::kNone, nullptr);
-    }
-    if (control_->is_dropped()) [[unlikely]] {
-      return Status::error(ErrorCode::kNotFound, "the storage was dropped")
-          .at_table(control_->meta.name);
-    }
-    if (is_write && context().is_read_only()) [[unlikely]] {
-      return Status::error(ErrorCode::kInvalidArgument, "a write in a read-only transaction")
-          .at_table(control_->meta.name);
-    }
-    return {};
-  }
+  [[gnu::cold, gnu::noinline]] Status refusal(bool is_write) const;
 
  public:
   // In line are only the tests: Status objects of what went well cost more than they.
@@ -136,6 +145,7 @@ class Call {
     return std::move(status.at_table(control_->meta.name).at_key(key.data(), key.size()));
   }
 
+  EngineSession* session() const { return session_; }
   occ::TxnContext& context() const { return session_->context(); }
   occ::StorageControl* control() const { return control_; }
   bool is_of_snapshot() const { return context().read_mode() == occ::ReadMode::kSnapshot; }
@@ -151,6 +161,9 @@ class Call {
   bool is_masstree() const { return control_->meta.kind == StorageKind::kMasstree; }
 
  private:
+  SessionSlot* const slot_;
+  const std::uint64_t turn_;
+  const Storage& storage_;
   EngineSession* const session_;
   occ::StorageControl* const control_;
 };

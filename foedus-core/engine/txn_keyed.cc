@@ -78,8 +78,8 @@ static_assert(static_cast<int>(Mode::kInsert) == static_cast<int>(hash::WriteMod
 
 Result<std::size_t> Txn::get(const KeyedStorage& storage, std::string_view key,
                              std::span<std::byte> out) {
-  return engine::operation(session_, [&]() -> Result<std::size_t> {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Result<std::size_t> {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, false));
     occ::ReadRange range = range_of(out);
     FOEDUS_CHECK(read(call, key, false, &range));
@@ -88,7 +88,7 @@ Result<std::size_t> Txn::get(const KeyedStorage& storage, std::string_view key,
 }
 
 Result<std::string> Txn::get(const KeyedStorage& storage, std::string_view key) {
-  return engine::operation(session_, [&]() -> Result<std::string> {
+  return engine::operation(slot_, turn_, [&]() -> Result<std::string> {
     constexpr std::size_t kFirstGuess = 512;
     std::string payload(kFirstGuess, '\0');
     for (;;) {
@@ -105,8 +105,8 @@ Result<std::string> Txn::get(const KeyedStorage& storage, std::string_view key) 
 
 Status Txn::read_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                     std::span<std::byte> out) {
-  return engine::operation(session_, [&]() -> Status {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, false));
     occ::ReadRange range = range_of(out);
     range.offset = offset;
@@ -121,8 +121,8 @@ Status Txn::read_at(const KeyedStorage& storage, std::string_view key, std::uint
 
 Result<std::size_t> Txn::get_for_update(const KeyedStorage& storage, std::string_view key,
                                         std::span<std::byte> out) {
-  return engine::operation(session_, [&]() -> Result<std::size_t> {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Result<std::size_t> {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, false));
     occ::ReadRange range = range_of(out);
     FOEDUS_CHECK(read(call, key, true, &range));
@@ -131,8 +131,8 @@ Result<std::size_t> Txn::get_for_update(const KeyedStorage& storage, std::string
 }
 
 Result<bool> Txn::contains(const KeyedStorage& storage, std::string_view key) {
-  return engine::operation(session_, [&]() -> Result<bool> {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Result<bool> {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, false));
     occ::ReadRange range;
     Status status = read(call, key, false, &range);
@@ -143,8 +143,8 @@ Result<bool> Txn::contains(const KeyedStorage& storage, std::string_view key) {
 }
 
 Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> requests) {
-  return engine::operation(session_, [&]() -> Status {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(false));
     const std::size_t ahead = std::min(kPrefetchDistance, requests.size());
     for (std::size_t i = 0; i < ahead; ++i) prefetch(storage, requests[i].key);
@@ -163,7 +163,7 @@ Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> request
 }
 
 void Txn::prefetch(const KeyedStorage& storage, std::string_view key) {
-  const Call call(session_, storage);
+  const Call call(slot_, turn_, storage);
   base::trying([&] {
     if (!call.check_key(key, false).is_ok() || call.is_of_snapshot()) return;
     if (call.is_masstree()) {
@@ -175,27 +175,27 @@ void Txn::prefetch(const KeyedStorage& storage, std::string_view key) {
 }
 
 Status Txn::put(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
-  return engine::operation(session_, [&]() -> Status {
-    return write_whole(Call(session_, storage), Mode::kPut, key, payload);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    return write_whole(Call(slot_, turn_, storage), Mode::kPut, key, payload);
   });
 }
 
 Status Txn::insert(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
-  return engine::operation(session_, [&]() -> Status {
-    return write_whole(Call(session_, storage), Mode::kInsert, key, payload);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    return write_whole(Call(slot_, turn_, storage), Mode::kInsert, key, payload);
   });
 }
 
 Status Txn::update(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
-  return engine::operation(session_, [&]() -> Status {
-    return write_whole(Call(session_, storage), Mode::kUpdate, key, payload);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    return write_whole(Call(slot_, turn_, storage), Mode::kUpdate, key, payload);
   });
 }
 
 Status Txn::write_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                      std::string_view part) {
-  return engine::operation(session_, [&]() -> Status {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, true));
     FOEDUS_CHECK(call.check_payload(part, kMaxPayloadBytes));
     Status status = call.is_masstree()
@@ -207,8 +207,8 @@ Status Txn::write_at(const KeyedStorage& storage, std::string_view key, std::uin
 
 Status Txn::increment(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                       std::int64_t delta) {
-  return engine::operation(session_, [&]() -> Status {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, true));
     Status status = call.is_masstree()
                         ? masstree::increment(call.context(), call.control(), key, offset, delta)
@@ -218,8 +218,8 @@ Status Txn::increment(const KeyedStorage& storage, std::string_view key, std::ui
 }
 
 Status Txn::erase(const KeyedStorage& storage, std::string_view key) {
-  return engine::operation(session_, [&]() -> Status {
-    const Call call(session_, storage);
+  return engine::operation(slot_, turn_, [&]() -> Status {
+    const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, true));
     Status status = call.is_masstree() ? masstree::erase(call.context(), call.control(), key)
                                        : hash::erase(call.context(), call.control(), key);

@@ -40,6 +40,7 @@ EpochClock::EpochClock(base::Runtime* runtime, Epoch first, std::uint32_t sessio
   published_.store_relaxed(first.number() - 1);
   reclaimable_.store_relaxed(first.number() - 1);
   cache_reclaimable_.store_relaxed(first.number() - 1);
+  stepped_us_.store_relaxed(runtime->now_us());
 }
 
 Status epochs_used_up() {
@@ -162,6 +163,7 @@ std::uint64_t EpochClock::step() {
   if (age_us < due_us) return rest_us(due_us - age_us);
   if (current == Epoch::kMax) return interval_us_;  // E28
 
+  stepped_us_.store_relaxed(now_us);  // order: relaxed, a time
   // order: seq_cst store and fence: E2, the clock's half of the argument.
   current_.store_seq_cst(current + 1);
   base::fence_seq_cst();

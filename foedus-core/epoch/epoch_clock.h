@@ -107,6 +107,12 @@ class EpochClock : public base::Task {
     return Epoch(cache_reclaimable_.load_acquire());
   }
 
+  // When the clock stepped last, in microseconds of its runtime: about an interval ago at most. For
+  // the ages of transactions, which must not cost a look at the system's clock.
+  std::uint64_t stepped_us() const {
+    return stepped_us_.load_relaxed();  // order: relaxed, a time
+  }
+
   SessionEpochs& slot(std::uint32_t session) { return slots_[session]; }
 
   // ---- sessions ------------------------------------------------------------------------------
@@ -221,6 +227,7 @@ class EpochClock : public base::Task {
   base::AtomicWord<std::uint64_t> published_;
   base::AtomicWord<std::uint64_t> reclaimable_;
   base::AtomicWord<std::uint64_t> cache_reclaimable_;
+  base::AtomicWord<std::uint64_t> stepped_us_;
   base::AtomicWord<std::int64_t> stuck_session_{-1};
 
   // Written by waiters.

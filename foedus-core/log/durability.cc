@@ -7,6 +7,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/base/user_call.h"
 
 namespace foedus::internal {
 
@@ -61,6 +62,7 @@ Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
 }
 
 void DurabilityWaits::on_durable(Epoch epoch, Callback callback) {
+  if (!callback) return;
   Status status = base::check_process(generation_);
   if (status.is_ok()) {
     const std::lock_guard lock(mutex_);
@@ -76,7 +78,7 @@ void DurabilityWaits::on_durable(Epoch epoch, Callback callback) {
       }
     }
   }
-  callback(status);
+  call(callback, status);
 }
 
 // ---- callbacks
@@ -123,8 +125,16 @@ void DurabilityWaits::call_due() {
       if (from.empty()) return;
       next = from.extract(from.begin());
     }
-    for (const Callback& callback : next.mapped()) base::trying([&] { callback(status); });
+    for (const Callback& callback : next.mapped()) call(callback, status);
   }
+}
+
+void DurabilityWaits::call(const Callback& callback, const Status& status) noexcept {
+  base::call_user(
+      this, [&] { callback(status); },
+      [this](const std::string& what) {
+        if (sink_) sink_(LogLevel::kError, "a callback of on_durable() has thrown: " + what);
+      });
 }
 
 // ---- log

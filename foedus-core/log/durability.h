@@ -23,6 +23,7 @@
 #include "foedus-core/base/task.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus/epoch.h"
+#include "foedus/options.h"
 #include "foedus/status.h"
 
 namespace foedus::internal {
@@ -37,6 +38,8 @@ class DurabilityWaits {
   DurabilityWaits(const DurabilityWaits&) = delete;
   DurabilityWaits& operator=(const DurabilityWaits&) = delete;
 
+  // Receives what callbacks throw, in words. Before the first callback.
+  void set_sink(LogSink sink) { sink_ = std::move(sink); }
   // The clock that wait() asks to hurry, and the logger if there is one only, both before the
   // first wait. Then a waiter does the work of both in its own thread, see Runtime::help(); several
   // loggers had better write at the same time.
@@ -103,12 +106,14 @@ class DurabilityWaits {
   // By the teller, if it runs, else in this thread.
   void tell();
   void call_due();
+  void call(const Callback& callback, const Status& status) noexcept;
 
   // Constant after set_clock().
   base::Runtime* const runtime_;
   const std::uint64_t generation_ = base::process_generation();
   epoch::EpochClock* clock_ = nullptr;
   std::vector<base::Task*> helped_;
+  LogSink sink_;
   Teller teller_{this};
 
   // Own synchronization.

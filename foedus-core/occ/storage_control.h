@@ -15,10 +15,12 @@
 namespace foedus::internal {
 
 struct StorageControl {
-  explicit StorageControl(storage_meta::StorageMeta storage) : meta(std::move(storage)) {}
+  explicit StorageControl(storage_meta::StorageMeta storage, std::uint64_t of_database = 0)
+      : meta(std::move(storage)), database(of_database) {}
 
   // Constant after construction.
   const storage_meta::StorageMeta meta;
+  const std::uint64_t database;  // number of the open database (engine/open_databases.h)
 
   // 1 once the storage was dropped; the control stays until the database is closed.
   base::AtomicWord<std::uint32_t> dropped;

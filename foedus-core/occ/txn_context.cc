@@ -45,15 +45,16 @@ void overlay_increment(std::uint32_t at, std::uint64_t delta, ReadRange* range) 
 
 TxnContext::TxnContext(const Resources& resources)
     : resources_(resources),
-      cold_pages_(resources.cache, resources.clock, resources.session, resources.soc) {
+      cold_pages_(resources.cache, resources.clock, resources.session, resources.soc),
+      turn_(resources.turn == nullptr ? &own_turn_ : resources.turn) {
   reads_.reserve(kReadsReserved);
   pointers_.reserve(kPointersReserved);
 }
 
 void TxnContext::begin(const TxnOptions& options) {
-  FOEDUS_INVARIANT(!open_);
+  FOEDUS_INVARIANT(!is_open(), turn());
   FOEDUS_INVARIANT(write_set_.is_empty() && held_.is_empty(), write_set_.size(), held_.size());
-  open_ = true;
+  turn_->store_relaxed(turn() + 1);  // order: relaxed, as turn()
   doomed_ = ConflictReason::kNone;
   is_out_of_memory_ = false;
   page_failure_ = {};  // of a page that nobody asked about
@@ -124,15 +125,14 @@ void TxnContext::release_held() {
 }
 
 void TxnContext::forget_sets() {
-  FOEDUS_INVARIANT(open_);
+  FOEDUS_INVARIANT(is_open(), turn());
   FOEDUS_INVARIANT(held_.is_empty(), held_.size());
   reads_.clear();
   pointers_.clear();
   write_set_.clear();
   page_set_.clear();
   waiters_.clear();
-  ++number_;
-  open_ = false;
+  turn_->store_relaxed(turn() + 1);  // order: relaxed, as turn()
 }
 
 Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std::string_view key) {
@@ -224,9 +224,9 @@ bool TxnContext::forget_pointer(const StorageControl* storage, const page::DualP
 
 TxnContext::SettledWrites TxnContext::begin_settling(page::StorageId storage, Epoch birth) const {
   const SettledWrites& last = settled_[static_cast<std::size_t>(storage) % kLastPages];
-  const bool goes_on = last.txn == number_ && last.storage == storage && birth < last.since;
+  const bool goes_on = last.txn == turn() && last.storage == storage && birth < last.since;
   if (goes_on) return last;
-  const SettledWrites first{number_, storage, resources_.clock->current(), 0};
+  const SettledWrites first{turn(), storage, resources_.clock->current(), 0};
   base::fence_seq_cst();  // order: O17: the clock before the looks at the records
   return first;
 }

@@ -77,6 +77,7 @@ class TxnContext {
     std::uint32_t session = 0;
     std::uint32_t soc = 0;
     snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
+    base::AtomicWord<std::uint64_t>* turn = nullptr;  // null: a word of its own
   };
 
   explicit TxnContext(const Resources& resources);
@@ -101,7 +102,12 @@ class TxnContext {
   void end_for_retry();
   // Gives up what end_for_retry() kept.
   void forget_retry();
-  bool is_open() const { return open_; }
+  bool is_open() const { return turn() % 2 != 0; }
+  // Counts the beginnings and ends of the session's transactions: odd while one is open. What
+  // another transaction left behind is told by it.
+  std::uint64_t turn() const {
+    return turn_->load_relaxed();  // order: relaxed, written by this session's thread
+  }
   bool is_doomed() const { return doomed_ != ConflictReason::kNone || is_out_of_memory_; }
   Isolation isolation() const { return isolation_; }
   bool is_read_only() const { return read_only_; }
@@ -213,9 +219,6 @@ class TxnContext {
       mark_use(record);
   }
 
-  // Counts the session's transactions; what another one left behind is not to be used.
-  std::uint64_t number() const { return number_; }
-
   // A page of `storage` that transaction `txn` has reached, neither moved nor dropped then, and the
   // page above: where the storage's next search may begin.
   struct LastPage {
@@ -246,7 +249,7 @@ class TxnContext {
   // There would be nothing to look at.
   bool has_settled(page::StorageId storage, Epoch birth) const {
     const SettledWrites& settled = settled_[static_cast<std::size_t>(storage) % kLastPages];
-    return settled.txn == number_ && settled.storage == storage && birth < settled.since &&
+    return settled.txn == turn() && settled.storage == storage && birth < settled.since &&
            settled.count == write_set_.size();
   }
 
@@ -257,7 +260,7 @@ class TxnContext {
   }
   // The one that was begun kBegunAhead calls ago, which this one takes the turn of.
   BegunSearch* exchange_turn(BegunSearch* begun) {
-    return std::exchange(turns_[turn_++ % kBegunAhead], begun);
+    return std::exchange(turns_[begun_count_++ % kBegunAhead], begun);
   }
 
   WriteSet& write_set() { return write_set_; }
@@ -286,8 +289,11 @@ class TxnContext {
   Counters& counters() { return counters_; }
 
   // The TID of this session's last commit: the next one is above it.
-  page::Tid last_tid() const { return last_tid_; }
-  void set_last_tid(page::Tid tid) { last_tid_ = tid; }
+  page::Tid last_tid() const {
+    return page::Tid(last_tid_.load_relaxed());  // order: relaxed, see set_last_tid()
+  }
+  // order: relaxed: the session alone needs it, or a thread that has seen the commit otherwise.
+  void set_last_tid(page::Tid tid) { last_tid_.store_relaxed(tid.word()); }
 
  private:
   // Copies what own writes beginning at `own` say of range over what is there. Returns whether the
@@ -340,17 +346,17 @@ class TxnContext {
   std::array<SettledWrites, kLastPages> settled_{};
   std::array<BegunSearch, std::size_t{1} << kBegunBits> begun_{};
   std::array<BegunSearch*, kBegunAhead> turns_{};
-  std::size_t turn_ = 0;
+  std::size_t begun_count_ = 0;
   std::uint64_t installs_ = 0;
-  std::uint64_t number_ = 1;
+  base::AtomicWord<std::uint64_t> own_turn_;
+  base::AtomicWord<std::uint64_t>* const turn_;
   std::uint32_t uses_to_mark_ = kUsesPerMark;
   std::uint32_t use_steps_ = 0;  // decides the next distance
-  page::Tid last_tid_;
+  base::AtomicWord<std::uint64_t> last_tid_;
   Epoch begin_epoch_;
   Isolation isolation_ = Isolation::kSerializable;
   ConflictReason doomed_ = ConflictReason::kNone;
   bool is_out_of_memory_ = false;
-  bool open_ = false;
   bool read_only_ = false;
   ReadMode read_mode_ = ReadMode::kOptimistic;
   alignas(64) Counters counters_;

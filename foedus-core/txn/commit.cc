@@ -59,8 +59,8 @@ Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
     apply_writes(txn, tid);
     txn->log().publish();  // C4
     FOEDUS_SYNC_POINT("commit:published");
+    txn->set_last_tid(tid);  // C7: before the records show it
     publish_records(txn, tid);
-    txn->set_last_tid(tid);
   } else {
     unmark_being_written(txn);
     unlock_write_set(txn);

@@ -9,6 +9,8 @@
 //       has no smaller epoch (epoch/epoch_clock.h, E1).
 //   C3  The TID is above all TIDs that were read or are overwritten, and above the session's last.
 //   C4  The log is published before the being-written flags go away and the locks are released.
+//   C7  The session's last TID is set before a record shows the new one: a thread that has seen a
+//       commit finds its epoch among those of the sessions (Engine::newest_commit()).
 //   C5  A page split, an adoption or a new layer changes no TID and no count that is verified: it
 //       never makes a transaction conflict.
 

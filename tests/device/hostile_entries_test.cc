@@ -108,7 +108,7 @@ class HostileEntries : public ::testing::Test {
             for (int i = 0; i < kKeys; ++i) FOEDUS_CHECK(txn.get(table, key(i)).status());
             return {};
           },
-          {.isolation = isolation}));
+          {.isolation = isolation, .newest_existing = isolation == Isolation::kSnapshot}));
     }
     return database.close();
   }

@@ -165,7 +165,9 @@ inline Status Life::step(std::uint64_t number, ModelTxn* change, Ticket* ticket)
 
 inline Result<Model> Life::read_as(Isolation isolation) {
   Model model;
-  FOEDUS_TRY(Txn txn, engine::begin_txn(session_, {.isolation = isolation}));
+  const bool of_snapshot = isolation == Isolation::kSnapshot;
+  FOEDUS_TRY(Txn txn,
+             engine::begin_txn(session_, {.isolation = isolation, .newest_existing = of_snapshot}));
   for (std::uint64_t k = 0; k < kKeys; ++k) {
     const auto read_one = [&](const KeyedStorage& storage, auto* map) -> Status {
       Result<std::string> payload = txn.get(storage, key(k));

@@ -78,7 +78,9 @@ class EarlyOpenTest : public ::testing::Test {
     second_ = ticket.epoch();
     must(db.close());
   }
-  static unsigned version_in_snapshot(Database& db, const SnapshotOptions& options = {}) {
+  // By default that of the newest snapshot that there is.
+  static unsigned version_in_snapshot(Database& db,
+                                      const SnapshotOptions& options = {.newest_existing = true}) {
     const Masstree tree = must(db.open_masstree("tree"));
     return must(db.snapshot([&](Txn& txn) { return version_of(txn, tree); }, options));
   }
@@ -109,16 +111,20 @@ TEST_F(EarlyOpenTest, a_snapshot_is_read_while_recovery_is_held) {
   const auto nothing = [](Txn&) { return Status(); };
   const SnapshotOptions newer{.at_least = second_, .timeout_us = 1'000};
   EXPECT_EQ(db.snapshot(nothing, newer).code(), ErrorCode::kTimeout);
+  EXPECT_EQ(db.snapshot(nothing, {.timeout_us = 1'000}).code(), ErrorCode::kTimeout)
+      << "it would hold what recovery is about to find";
 
   // What it tells must be durable, and is: nobody waits for the log, which does not run yet.
   const Masstree tree = must(db.open_masstree("tree"));
   Session session = must(db.new_session());
-  Txn txn =
-      must(session.begin({.isolation = Isolation::kSnapshot, .durability = Durability::kSync}));
+  Txn txn = must(session.begin({.isolation = Isolation::kSnapshot,
+                                .durability = Durability::kSync,
+                                .newest_existing = true}));
   EXPECT_EQ(must(version_of(txn, tree)), 1u);
   EXPECT_EQ(must(txn.commit()).epoch(), covered_);
 
   hold.release();
+  EXPECT_EQ(version_in_snapshot(db, {}), 2u);  // waits for recovery
   must(db.wait_recovered());
   EXPECT_EQ(version_in_snapshot(db), 2u);
   EXPECT_EQ(version_now(db), 2u);
@@ -148,7 +154,7 @@ TEST_F(EarlyOpenTest, what_a_snapshot_covers_is_durable_before_recovery) {
   Database db = must(Database::open(options));
   hold.wait_until_held();
   Ticket ticket;
-  EXPECT_EQ(version_in_snapshot(db, {.ticket = &ticket}), 1u);
+  EXPECT_EQ(version_in_snapshot(db, {.newest_existing = true, .ticket = &ticket}), 1u);
   EXPECT_EQ(ticket.epoch(), covered_);
   EXPECT_TRUE(ticket.is_durable());
   EXPECT_GE(db.durable_epoch(), covered_);
@@ -200,7 +206,8 @@ TEST_F(EarlyOpenTest, a_directory_without_a_snapshot_is_the_empty_database_at_fi
   hold.wait_until_held();
   EXPECT_TRUE(db.snapshots().empty());
   EXPECT_TRUE(db.storages().empty());
-  must(db.snapshot([](Txn&) { return Status(); }));
+  EXPECT_EQ(db.snapshot([](Txn&) { return Status(); }, {.newest_existing = true}).code(),
+            ErrorCode::kNotFound);
   {
     const Waiting opened([&] { EXPECT_EQ(version_now(db), 7u); });
     give_time();
@@ -239,7 +246,7 @@ TEST_F(EarlyOpenTest, storages_that_the_log_drops_and_creates) {
   const Masstree remade = must(db.open_masstree("remade"));
   EXPECT_LT(remade.id(), remade_id);
   Session session = must(db.new_session());
-  Txn long_txn = must(session.begin({.isolation = Isolation::kSnapshot}));
+  Txn long_txn = must(session.begin({.isolation = Isolation::kSnapshot, .newest_existing = true}));
   EXPECT_EQ(must(long_txn.get_as<unsigned>(dropped, key(1u))), 5u);
   EXPECT_EQ(must(long_txn.get_as<unsigned>(remade, key(1u))), 6u);
   {
@@ -273,7 +280,8 @@ TEST_F(EarlyOpenTest, readers_see_one_version_each_over_the_switch_to_the_new_sn
     Database db = open_early();
     const Masstree tree = must(db.open_masstree("tree"));
     Session session = must(db.new_session());
-    std::optional<Txn> old_txn = must(session.begin({.isolation = Isolation::kSnapshot}));
+    std::optional<Txn> old_txn =
+        must(session.begin({.isolation = Isolation::kSnapshot, .newest_existing = true}));
     // It may have begun before or after the switch, but stays with what it is.
     const unsigned version = must(version_of(*old_txn, tree));
     std::atomic<bool> stop{false};

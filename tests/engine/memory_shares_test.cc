@@ -131,7 +131,7 @@ TEST(MemorySharesTest, sessions_have_their_memory_however_much_pages_have_taken)
       must(engine::share_memory(db->effective_options().options)).sessions;
   EXPECT_EQ(sure, 5u);
   std::vector<Session> sessions;
-  for (std::uint32_t i = 1; i < sure; ++i) sessions.push_back(must(db->new_session()));
+  for (std::uint32_t i = 0; i < sure; ++i) sessions.push_back(must(db->new_session()));
   const Result<Session> more = db->new_session();
   ASSERT_EQ(more.code(), ErrorCode::kOutOfMemory);
   for (const char* const name : {"memory_bytes", "log_buffer_bytes"}) {

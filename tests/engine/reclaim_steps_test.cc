@@ -54,13 +54,15 @@ TEST_F(ReclaimSteps, transactions_go_on_while_pages_move) {
     const page::SnapshotNumber found = life.newest();
     {
       Txn before = begin_reading(&life, {}, rows_);
-      Txn of_snapshot = begin_reading(&life, {.isolation = Isolation::kSnapshot}, rows_);
+      Txn of_snapshot =
+          begin_reading(&life, {.isolation = Isolation::kSnapshot, .newest_existing = true}, rows_);
       AtSyncPoint at(place, [&] {
         life.expect_in(before, rows, 0, kTreeRows);
         life.expect_in(of_snapshot, rows, kHalf, kHalf + 100);
         life.expect(rows_);
         write_one(&life, kTreeRows - 1, 'w');
-        Txn newer = begin_reading(&life, {.isolation = Isolation::kSnapshot}, rows);
+        Txn newer = begin_reading(
+            &life, {.isolation = Isolation::kSnapshot, .newest_existing = true}, rows);
         life.expect_in(newer, rows, kHalf, kTreeRows);
         must(newer.commit());
       });
@@ -121,8 +123,8 @@ TEST_F(ReclaimSteps, transactions_go_on_while_files_go) {
       life.expect_in(of_snapshot, rows, kHalf, kHalf + 100);
       write_one(&life, 7, 'w');
       newer.emplace(begin_reading(&life, {}, rows_));
-      newer_of_snapshot.emplace(
-          must(engine::begin_txn(life.session, {.isolation = Isolation::kSnapshot})));
+      newer_of_snapshot.emplace(must(engine::begin_txn(
+          life.session, {.isolation = Isolation::kSnapshot, .newest_existing = true})));
       life.expect_in(*newer_of_snapshot, rows, 0, 100);
     });
     life.runtime.run_for(kLongUs);
@@ -149,11 +151,13 @@ TEST_F(ReclaimSteps, readers_of_an_early_open_go_on_while_recovery_moves_pages) 
   for (char letter = 'd'; letter < 'p' && !HasFatalFailure(); ++letter) {
     {
       Life life(&prepared_, 256u << 20, 60, OpenUntil::kSnapshotReadable);
-      Txn before = begin_reading(&life, {.isolation = Isolation::kSnapshot}, in_snapshot_);
+      Txn before = begin_reading(
+          &life, {.isolation = Isolation::kSnapshot, .newest_existing = true}, in_snapshot_);
       std::optional<Txn> newer;
       const AtSyncPoint at("recovery:moved", [&] {
         life.expect_in(before, in_snapshot_, kHalf, kHalf + 100);
-        newer.emplace(begin_reading(&life, {.isolation = Isolation::kSnapshot}, rows_));
+        newer.emplace(begin_reading(
+            &life, {.isolation = Isolation::kSnapshot, .newest_existing = true}, rows_));
       });
       must(life.engine->wait_recovered(base::Runtime::kForever));
       life.runtime.starve("foedus-gleaner");

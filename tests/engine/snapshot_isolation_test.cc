@@ -158,24 +158,45 @@ Options options_of(std::uint32_t kept) {
   return options;
 }
 
-TEST(SnapshotIsolationTest, before_the_first_glean_the_database_is_empty) {
+TEST(SnapshotIsolationTest, before_the_first_glean_no_snapshot_is_found) {
   TestDatabase db;
   const Storages in(*db);
   State state;
   base::Random random(1);
   change(*db, in, &state, &random, 50);
-  Ticket ticket;
-  must(db->snapshot(
-      [&](Txn& txn) -> Status {
-        expect_state(txn, in, State());
-        return {};
-      },
-      {.ticket = &ticket}));
-  EXPECT_FALSE(ticket.epoch().is_valid());
-  EXPECT_TRUE(ticket.is_durable());
   EXPECT_TRUE(db->snapshots().empty());
-  EXPECT_EQ(db->snapshot([](Txn&) { return Status(); }, {.as_of = Epoch(1'000'000)}).code(),
-            ErrorCode::kNotFound);
+  const auto none = [](Txn&) { return Status(); };
+  EXPECT_EQ(db->snapshot(none, {.as_of = Epoch(1'000'000)}).code(), ErrorCode::kNotFound);
+  const Status status = db->snapshot(none, {.newest_existing = true});
+  EXPECT_EQ(status.code(), ErrorCode::kNotFound);
+  EXPECT_NE(status.message().find("no snapshot yet"), std::string::npos) << status.message();
+}
+
+// Goal: without any option a snapshot holds what was committed, in all kinds of storages, however
+// many were made before; and one that does is used again. Method: the engine gleans for those who
+// wait alone.
+TEST(SnapshotIsolationTest, by_default_a_snapshot_holds_all_that_was_committed) {
+  Options options = options_of(2);
+  options.glean.log_bytes = 0;
+  TestDatabase db(options);
+  must(db->snapshot([](Txn&) { return Status(); }));  // of a new database, which is empty
+  const Storages in(*db);
+  State state;
+  base::Random random(testing::test_seed(1));
+  for (int round = 0; round < 5; ++round) {
+    change(*db, in, &state, &random, 50);
+    for (int times = 0; times < 3; ++times) {
+      Ticket ticket;
+      must(db->snapshot(
+          [&](Txn& txn) -> Status {
+            expect_state(txn, in, state);
+            return {};
+          },
+          {.ticket = &ticket}));
+      EXPECT_TRUE(ticket.is_durable());
+    }
+    EXPECT_EQ(db->stats().gleans, static_cast<std::uint64_t>(round) + 1);
+  }
 }
 
 // Goal: every snapshot that is kept is the state at its epoch, read again and again, while the
@@ -212,10 +233,12 @@ TEST(SnapshotIsolationTest, each_kept_snapshot_is_the_state_at_its_epoch) {
       EXPECT_EQ(ticket.epoch(), covered);
       EXPECT_TRUE(ticket.is_durable());
     }
-    must(db->snapshot([&](Txn& txn) -> Status {
-      expect_state(txn, in, states.back().second);
-      return {};
-    }));
+    must(db->snapshot(
+        [&](Txn& txn) -> Status {
+          expect_state(txn, in, states.back().second);
+          return {};
+        },
+        {.newest_existing = true}));
   }
   const std::vector<SnapshotInfo> kept = db->snapshots();
   for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -300,15 +323,24 @@ TEST(SnapshotIsolationTest, what_does_not_belong_to_it_is_refused) {
   Session session = must(db->new_session());
   EXPECT_EQ(session.begin({.as_of = Epoch(1)}).code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(session.begin({.at_least = Epoch(1)}).code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(session.begin({.newest_existing = true}).code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(
       session.begin({.isolation = Isolation::kSnapshot, .as_of = Epoch(1), .at_least = Epoch(1)})
+          .code(),
+      ErrorCode::kInvalidArgument);
+  EXPECT_EQ(
+      session
+          .begin({.isolation = Isolation::kSnapshot, .at_least = Epoch(1), .newest_existing = true})
           .code(),
       ErrorCode::kInvalidArgument);
   Options none = small_options("");
   none.logging = Logging::kNone;
   TestDatabase unlogged(none);
-  EXPECT_EQ(unlogged->snapshot([](Txn&) { return Status(); }, {.at_least = Epoch(1)}).code(),
-            ErrorCode::kNotSupported);
+  for (const SnapshotOptions& asked :
+       {SnapshotOptions{}, {.at_least = Epoch(1)}, {.newest_existing = true}}) {
+    EXPECT_EQ(unlogged->snapshot([](Txn&) { return Status(); }, asked).code(),
+              ErrorCode::kNotSupported);
+  }
 }
 
 TEST(SnapshotIsolationTest, storages_that_are_not_in_the_snapshot_are_empty) {
@@ -321,7 +353,7 @@ TEST(SnapshotIsolationTest, storages_that_are_not_in_the_snapshot_are_empty) {
   base::Random random(3);
   change(*db, in, &state, &random, 50);
   Session session = must(db->new_session());
-  Txn txn = must(session.begin({.isolation = Isolation::kSnapshot}));
+  Txn txn = must(session.begin({.isolation = Isolation::kSnapshot, .newest_existing = true}));
   expect_state(txn, in, State());
   EXPECT_EQ(must(txn.get(old, "a")), "1");
   must(db->drop_storage("old"));

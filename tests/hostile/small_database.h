@@ -36,6 +36,11 @@ struct Contents {
 };
 
 // One engine, from open to close or to the end of this object.
+// A snapshot transaction reads what there is: what damage has left.
+inline TxnOptions options_of(Isolation isolation) {
+  return {.isolation = isolation, .newest_existing = isolation == Isolation::kSnapshot};
+}
+
 class SmallDatabase {
  public:
   explicit SmallDatabase(testing::FailingDevice* device) : device_(device) {}
@@ -236,7 +241,7 @@ inline Status SmallDatabase::read_points(Isolation isolation, const Contents& ex
   // A transaction each: one that failed says nothing of the others.
   const auto one = [&](auto&& look) {
     Status status = [&]() -> Status {
-      FOEDUS_TRY(Txn txn, engine::begin_txn(session_, {.isolation = isolation}));
+      FOEDUS_TRY(Txn txn, engine::begin_txn(session_, options_of(isolation)));
       FOEDUS_CHECK(look(txn));
       return txn.commit().status();
     }();
@@ -262,7 +267,7 @@ inline Status SmallDatabase::read_points(Isolation isolation, const Contents& ex
 }
 
 inline Status SmallDatabase::read_scans(Isolation isolation, bool reverse, Contents* contents) {
-  FOEDUS_TRY(Txn txn, engine::begin_txn(session_, {.isolation = isolation}));
+  FOEDUS_TRY(Txn txn, engine::begin_txn(session_, options_of(isolation)));
   Status first;
   {
     Scan rows = txn.scan(handle<Masstree>(tree_), "", "", {.reverse = reverse});

@@ -13,13 +13,13 @@ namespace {
 // instantiation may name a private member.
 engine::EngineSession* engine_session_of(const Session& session);
 
-template <engine::EngineSession* Session::*kMember>
+template <engine::SessionSlot* Session::*kMember>
 struct SessionMember {
   friend engine::EngineSession* engine_session_of(const Session& session) {
-    return session.*kMember;
+    return (session.*kMember)->session.load_relaxed();
   }
 };
-template struct SessionMember<&Session::session_>;
+template struct SessionMember<&Session::slot_>;
 
 thread_local SessionWorker* at_work = nullptr;
 
@@ -80,6 +80,10 @@ SessionWorker::Plan SessionWorker::make_plan() {
       const std::uint64_t horizon = space_.shared->horizon.load();
       plan.options.as_of = Epoch(std::max(epoch.number(), horizon));
     }
+  }
+  if (plan.kind == TxnKind::kSnapshot) {
+    plan.options.newest_existing = random_.below(10) != 0;
+    if (!plan.options.newest_existing) plan.covers = space_.shared->newest_commit.load();
   }
   if (random_.below(50) == 0) plan.options.durability = Durability::kSync;
   return plan;
@@ -148,10 +152,23 @@ void SessionWorker::note_commit(const Plan& plan, Result<Ticket> ticket) {
     fail(Status::error(ErrorCode::kCorruption, "a ticket of epoch " + std::to_string(epoch) +
                                                    " for a TID of " + std::to_string(tid_epoch)));
   }
+  if (tid_epoch != 0) raise_newest_commit(tid_epoch);
+  if (epoch < plan.covers) {
+    fail(Status::error(ErrorCode::kCorruption, "a snapshot of epoch " + std::to_string(epoch) +
+                                                   " lacks a commit of epoch " +
+                                                   std::to_string(plan.covers)));
+  }
   const bool is_durable =
       plan.options.durability == Durability::kSync && plan.kind == TxnKind::kSerializable;
   tape_.note_end(Outcome::kCommitted, epoch, end_ns, is_durable ? end_ns : 0,
                  space_.db->durable_epoch().number());
+}
+
+void SessionWorker::raise_newest_commit(std::uint64_t epoch) {
+  std::atomic<std::uint64_t>& newest = space_.shared->newest_commit;
+  std::uint64_t seen = newest.load();
+  while (seen < epoch && !newest.compare_exchange_weak(seen, epoch)) {
+  }
 }
 
 // ---- what transactions do

@@ -19,6 +19,7 @@ struct SharedState {
   std::atomic<std::uint64_t> current[kStores][kSlotsMax];
   std::atomic<std::uint64_t> sequence_values;  // of the current sequence, about
   std::atomic<std::uint64_t> horizon;          // no snapshot that is asked for is older
+  std::atomic<std::uint64_t> newest_commit;    // epoch of a commit that has returned
   std::atomic<bool> stops;                     // an operating error
 };
 
@@ -55,12 +56,14 @@ class SessionWorker {
     TxnKind kind = TxnKind::kSerializable;
     bool reads_only = false;
     bool rolls_back = false;
+    std::uint64_t covers = 0;  // the epoch that its snapshot has to cover; 0: any will do
     TxnOptions options;
   };
   Plan make_plan();
   // False: it conflicted, and is to be tried again.
   template <typename Body>
   bool attempt(const Plan& plan, Body&& body);
+  void raise_newest_commit(std::uint64_t epoch);
   Status random_body(Txn& txn, const Plan& plan);
   Status random_operation(Txn& txn, bool reads_only);
   Status random_register_write(Txn& txn, const Store& store);

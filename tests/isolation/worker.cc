@@ -57,6 +57,7 @@ class Worker {
           std::make_unique<SessionWorker>(&space_, std::move(session), parts_.tapes[i],
                                           run.seed * 1'000'003 + parts_.process * 101 + i + 1));
     }
+    parts_.shared->newest_commit.store(0);  // a crash may have undone it
     bool goes_on = true;
     if (parts_.process > 1) {
       FOEDUS_TRY(goes_on, window([&](SessionWorker& session, std::uint32_t i) {

@@ -2,6 +2,7 @@
 // log/durability.{h,cc} themselves. Plain variables stand for what the announcer did before.
 #include "tests/models/threads.h"
 
+#include "foedus-core/base/user_call.cc"
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "foedus-core/log/durability.cc"
 #include "tests/models/runtime.h"

@@ -105,7 +105,10 @@ std::string StateCheck::open_early(Life* life, Options options, const std::vecto
   Epoch newest;
   const auto read = [&] {
     if (!wrong.empty()) return;
-    const Reading reading = life->read(keys_, {.isolation = Isolation::kSnapshot});
+    const Reading reading =
+        life->read(keys_, {.isolation = Isolation::kSnapshot, .newest_existing = true});
+    const bool is_missing = reading.status.code() == ErrorCode::kNotFound && !newest.is_valid();
+    if (is_missing) return;  // none was made
     if (!reading.status.is_ok()) {
       wrong = "an early read: " + reading.status.message();
     } else if (reading.covered < newest) {

@@ -32,6 +32,7 @@ bool Simulation::begin(Open* open) {
   const std::uint64_t what = random_.below(20);
   if (what == 0) open->options.isolation = Isolation::kDirtyRead;
   if (what <= 2 && what > 0) open->options.isolation = Isolation::kSnapshot;
+  open->options.newest_existing = what == 1;
   open->options.read_only = what < 4;
   if (what == 2) open->options.as_of = Epoch(1 + random_.below(open_life_->current().number()));
   return begin_with_options(open);
@@ -45,8 +46,9 @@ bool Simulation::begin_writes(Open* open) {
 bool Simulation::begin_with_options(Open* open) {
   open->operations.clear();
   Result<Txn> txn = engine::begin_txn(open->session, open->options);
-  const bool is_of_past = open->options.as_of.is_valid();
-  if (txn.code() == ErrorCode::kNotFound && is_of_past) return false;  // not kept
+  // Not kept, or not made yet.
+  const bool may_be_missing = open->options.as_of.is_valid() || open->options.newest_existing;
+  if (txn.code() == ErrorCode::kNotFound && may_be_missing) return false;
   if (!is_expected(txn.status(), "begin") || !txn.is_ok()) return false;
   open->txn = std::make_unique<Txn>(std::move(*txn));
   return true;
@@ -241,18 +243,24 @@ void Simulation::check_all() {
 void Simulation::read_snapshot() {
   TxnOptions options{.isolation = Isolation::kSnapshot};
   const std::uint64_t what = random_.below(3);
+  const bool can_glean = plan_.gleans && history_.newest() >= floor_;
+  const bool wants_all = what == 2 && can_glean && history_.newest().number() % 2 == 0;
   if (what == 1) {
     options.as_of = Epoch(1 + random_.below(open_life_->current().number()));
-  } else if (what == 2 && plan_.gleans && history_.newest() >= floor_) {
+  } else if (what == 2 && can_glean && !wants_all) {
     options.at_least = history_.newest();
     if (!options.at_least.is_valid()) options.at_least = Epoch(1);
+  } else {
+    options.newest_existing = !wants_all;
   }
   const Reading reading = open_life_->read(keys_, options);
-  if (reading.status.code() == ErrorCode::kNotFound && what == 1) return;
+  const bool may_be_missing = options.as_of.is_valid() || options.newest_existing;
+  if (reading.status.code() == ErrorCode::kNotFound && may_be_missing) return;
   if (!is_expected_reading(reading.status, "a read of a snapshot")) return;
   if (!reading.status.is_ok()) return;
   if (options.as_of.is_valid() && reading.covered > options.as_of) fail("a snapshot is too new");
   if (reading.covered < options.at_least) fail("a snapshot is too old");
+  if (wants_all && reading.covered < history_.newest()) fail("a snapshot lacks a commit");
   const std::string wrong = check_->compare_snapshot(reading, {history_.newest()});
   if (!wrong.empty()) fail(wrong);
 }

@@ -124,7 +124,7 @@ Status Pool::look(base::Random* random) const {
     return {};
   };
   if (random->below(4) != 0) return db_->transact(look_at_some, {.read_only = true});
-  const Status status = db_->snapshot(look_at_some);
+  const Status status = db_->snapshot(look_at_some, {.newest_existing = true});
   return status.code() == ErrorCode::kNotFound ? Status() : status;  // there is none yet
 }
 

@@ -96,6 +96,7 @@ TEST_F(CommitStepsTest, a_record_is_released_once_when_its_tid_is_set) {
         EXPECT_TRUE(is_locked(key)) << key;
         EXPECT_FALSE(tid_of(key).is_being_written()) << key;
         EXPECT_EQ(tid_of(key).is_deleted(), key == "erased") << key;
+        EXPECT_EQ(ctx(0).last_tid().version(), tid_of(key).version()) << "C7";
       },
       true);
   expect_commit(0);

@@ -1,8 +1,13 @@
 #pragma once
 // Database: a directory, opened. Two concepts before the first write: open, transact.
 //
-// Threads: everything here may be called from any thread at the same time, but close() and the
-// destructor, which must come after all other calls have returned.
+// Threads: everything here may be called from any thread at the same time. close() beside
+// transactions of other threads is kBusy, or they are kClosed from then on; all other calls must
+// have returned before close() and the destructor.
+//
+// Lifetime: a Txn, Scan or Session that outlives the database is kClosed. A transaction that is
+// still open when the destructor runs ends the program, with a sentence that names it: its thread
+// may be about to use what the destructor frees.
 //
 // fork(): a child cannot use what its parent has opened, nor a Session, Txn, Scan or Ticket of it.
 // Its calls return kForked and do nothing; storages(), snapshots() and stats() are empty, and of
@@ -32,6 +37,7 @@ namespace foedus {
 namespace engine {
 class Engine;
 class EngineSession;
+struct SessionSlot;
 }  // namespace engine
 
 struct StorageInfo {
@@ -50,10 +56,12 @@ struct SnapshotInfo {
   std::uint64_t live_pages = 0;  // of these, pages that its roots lead to
 };
 
-// As in TxnOptions.
+// As in TxnOptions. With none of the first three: a snapshot that holds all that was committed when
+// snapshot() was called.
 struct SnapshotOptions {
   Epoch as_of = {};
   Epoch at_least = {};
+  bool newest_existing = false;
   std::uint64_t timeout_us = TxnOptions().timeout_us;
   Ticket* ticket = nullptr;  // its epoch is the one that the snapshot covers
 };
@@ -138,24 +146,26 @@ struct GleanReport {
 };
 
 // What a thread uses to run explicit transactions, one at a time. Several may be used by one
-// thread. Must be destroyed before the database is closed. Not for use by two threads at the same
-// time.
+// thread. Not for use by two threads at the same time. Its destruction rolls back a transaction
+// that is open; one of a database that was closed begins no transaction any more (kClosed).
 class Session {
  public:
   Session(Session&& other) noexcept;
   Session& operator=(Session&&) = delete;
   ~Session();
 
-  // REQUIRES: the transaction before has ended. kInvalidArgument: as_of or at_least in another
-  // isolation than kSnapshot, or both, or at_least above the current epoch. kNotFound: no snapshot
-  // that is kept is as old as as_of. kTimeout: at_least is not covered yet. What wait_durable()
-  // reports, and why no snapshot can be made: the same.
+  // kInvalidArgument: the transaction before has not ended; as_of, at_least or newest_existing in
+  // another isolation than kSnapshot, or two of them, or at_least above the current epoch.
+  // kNotFound: no snapshot that is kept is as old as as_of, or there is none at all
+  // (newest_existing). kTimeout: no snapshot covers what was asked for yet. kClosed. What
+  // wait_durable() reports, and why no snapshot can be made: the same.
   Result<Txn> begin(const TxnOptions& options = {});
 
  private:
   friend class Database;
-  explicit Session(engine::EngineSession* session) : session_(session) {}
-  engine::EngineSession* session_ = nullptr;
+  explicit Session(engine::EngineSession* session);
+  engine::SessionSlot* slot_;  // outlives the session
+  std::uint64_t database_;     // number of its database; 0: moved from
 };
 
 class Database {
@@ -168,23 +178,25 @@ class Database {
 
   Database(Database&& other) noexcept;  // calls of `other` return kClosed from then on, or nothing
   Database& operator=(Database&&) = delete;
-  ~Database();  // close(), its error ignored
+  ~Database();  // close(), its error ignored but for kBusy: see "Lifetime"
 
   // With OpenUntil::kSnapshotReadable: returns when what was committed before is recovered, else at
   // once. Any thread. On failure what open() would have returned, and for good: the database goes
   // on for transactions of snapshot isolation, all else returns the same. kTimeout: recovery goes
   // on.
   //
-  // Before recovery has ended: snapshot() reads the newest snapshot of the directory, which does
-  // not hold the commits since, or nothing if there is none. A storage that this snapshot has is
-  // opened at once; if it was dropped afterwards, its handle is found to be one of a dropped
-  // storage when recovery ends. All other transactions, the creation and drop of storages, glean()
-  // and a snapshot of at_least wait.
+  // Before recovery has ended: snapshot() with newest_existing reads the newest snapshot of the
+  // directory, which does not hold the commits since; kNotFound if there is none. A storage that
+  // this snapshot has is opened at once; if it was dropped afterwards, its handle is found to be
+  // one of a dropped storage when recovery ends. All other transactions, the creation and drop of
+  // storages, glean() and other snapshots wait.
   Status wait_recovered(std::uint64_t timeout_us = Ticket::kForever);
 
   // Makes all commits durable and gives up the directory; memory goes with the object. Later calls
-  // return kClosed. Recovery that has not ended is left to the next open(). On failure commits that
-  // no ticket said to be durable may be lost.
+  // return kClosed. Recovery that has not ended is left to the next open(). kBusy: transactions are
+  // open, which the text names with session, thread and age, or a call of transact() is at work, of
+  // this thread or another one, or this is a callback of the database; nothing has changed. On any
+  // other failure commits that no ticket said to be durable may be lost.
   Status close();
 
   // ---- storages ------------------------------------------------------------------------------
@@ -207,15 +219,23 @@ class Database {
   // returned. A success commits. A conflict runs it again, after a back-off, up to
   // options.tries_max times: it must have no effect outside the transaction that may not be
   // repeated. Any other error rolls back and is handed out, but only if all that was read still
-  // holds: else it is a conflict, too. An exception of `function` rolls back and goes on to the
-  // caller. kInvalidArgument: called within another transact() of this thread and database.
+  // holds: else it is a conflict, too. After Txn::rollback() it returns kRolledBack, and never
+  // commits. An exception of `function` rolls back and goes on to the caller. By default a success
+  // survives a crash only some milliseconds later, see Durability::kAsync: choose kSync for one
+  // that does when transact() returns, or look at the ticket.
+  // kInvalidArgument: called within another transact() of this thread and database, or `function`
+  // moved its Txn away. kTimeout: all sessions were at work for options.timeout_us, and there was
+  // no memory for another one.
   template <typename Function>
   auto transact(Function&& function, const TxnOptions& options = {})
       -> std::invoke_result_t<Function&, Txn&>;
 
   // Runs `function` once on a snapshot, with Isolation::kSnapshot: it reads the state at the end of
-  // one epoch while others write, and never conflicts. Ends as transact() does; what begin()
-  // reports is reported without a call of `function`.
+  // one epoch while others write, and never conflicts. By default that state holds all that was
+  // committed when snapshot() was called. It waits for the snapshot that does, and has the gleaner
+  // make it. After many writes that takes a second for some hundred megabytes that have changed.
+  // Where an older state will do, SnapshotOptions::newest_existing takes the newest one at once.
+  // Ends as transact() does; what begin() reports is reported without a call of `function`.
   template <typename Function>
   auto snapshot(Function&& function, const SnapshotOptions& options = {})
       -> std::invoke_result_t<Function&, Txn&>;
@@ -223,8 +243,8 @@ class Database {
   // older one has gone perhaps that, too.
   std::vector<SnapshotInfo> snapshots() const;
 
-  // An explicit session. kTooLarge: options.sessions_max are in use. kOutOfMemory: no room for its
-  // log buffer.
+  // An explicit session, the caller's until it is destroyed. kTooLarge: options.sessions_max are in
+  // use. kOutOfMemory: no room for its log buffer.
   Result<Session> new_session();
 
   // ---- epochs and facts ----------------------------------------------------------------------
@@ -251,8 +271,11 @@ class Database {
 
  private:
   using TxnFunction = Status (*)(void* argument, Txn& txn);
+  struct TransactFrame;
   explicit Database(std::unique_ptr<engine::Engine> engine);
   Status run(TxnFunction function, void* argument, const TxnOptions& options);
+  static Status try_once(engine::EngineSession* session, TxnFunction function, void* argument,
+                         const TxnOptions& options, std::uint32_t tries, Epoch covered);
 
   std::unique_ptr<engine::Engine> engine_;
 };
@@ -292,6 +315,7 @@ auto Database::snapshot(Function&& function, const SnapshotOptions& options)
   txn_options.tries_max = 1;
   txn_options.as_of = options.as_of;
   txn_options.at_least = options.at_least;
+  txn_options.newest_existing = options.newest_existing;
   txn_options.timeout_us = options.timeout_us;
   txn_options.ticket = options.ticket;
   return transact(std::forward<Function>(function), txn_options);

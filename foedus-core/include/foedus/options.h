@@ -33,6 +33,19 @@ enum class Logging : std::uint8_t {
            // has logs or snapshots. For measurements.
 };
 
+// When a commit returns, and what a crash may undo afterwards. Whatever is chosen, a transaction is
+// undone as a whole or not at all, and none that another one built on without the other one.
+enum class Durability : std::uint8_t {
+  // Commit returns as soon as the transaction is serializable and visible. A crash of the process,
+  // not only of the machine, may undo the commits of the last moments: some epochs (see
+  // epoch_interval_us) and a sync of the device, 10 to 30 ms by default. The ticket of the commit
+  // says when that is over: Ticket::wait_durable(), on_durable().
+  kAsync,
+  // Commit returns when no crash of process or machine can undo it any more: a sync of the device
+  // later. Concurrent commits share one.
+  kSync,
+};
+
 // What Database::open() waits for.
 enum class OpenUntil : std::uint8_t {
   kRecovered,         // all that was committed before is there; its errors are those of open()
@@ -124,6 +137,9 @@ struct Options {
       Facility::kTry;                   // memory of a SOC on its NUMA node, sessions pinned to it
   Facility direct_io = Facility::kTry;  // O_DIRECT for log segments
   Logging logging = Logging::kFiles;
+  // Of transactions that do not choose for themselves (TxnOptions::durability). By default a crash
+  // of the process may undo the commits of the last moments, see Durability::kAsync.
+  Durability durability = Durability::kAsync;
   OpenUntil open_until = OpenUntil::kRecovered;
 
   GleanOptions glean;

@@ -36,8 +36,9 @@ class Ticket {
 
   // Calls `callback` once, with success or the error of wait_durable(), from a thread of the engine
   // or, if it is durable already, from this one; also if there is no memory to keep it, with
-  // kOutOfMemory. It must neither block nor throw. REQUIRES: the database is open; close() calls
-  // what is left.
+  // kOutOfMemory. It must not block: callbacks of later commits wait for it. What it throws is
+  // caught, and told to Options::log_sink. An empty one is not called. REQUIRES: the database is
+  // open; close() calls what is left, and is kBusy within a callback.
   void on_durable(std::function<void(const Status&)> callback) const;
 
  private:

@@ -6,8 +6,9 @@
 //   kConflict          another transaction got in the way. This one is doomed: every later
 //                      operation and commit() return the same. transact() runs it again. Never in
 //                      a transaction of Isolation::kSnapshot
-//   kInvalidArgument   a handle of no storage, an index out of range, a write in a read-only
-//                      transaction, get_for_update() in a snapshot; the transaction goes on
+//   kInvalidArgument   a handle of no storage, or of another database; an index out of range; a
+//                      write in a read-only transaction; get_for_update() in a snapshot. The
+//                      transaction goes on
 //   kNotFound          also: the storage was dropped
 //   kTooLarge          a key or payload over its limit, or a transaction over half of the log
 //                      buffer
@@ -17,7 +18,15 @@
 //   kIoError, kCorruption   a page of a snapshot cannot be read, or is damaged
 // A transaction of Isolation::kSnapshot reads what was committed up to the end of one epoch: a
 // storage that was made later is empty (an array: zeroes), one that was dropped since is kNotFound.
-//   kClosed            the transaction has ended
+//   kClosed            the transaction has ended, or the handle's database was closed
+//
+// Doomed transactions. Reads are not protected while a transaction runs: they are verified at its
+// end. Until then a transaction that will conflict may see two records of different times, a sum
+// that never was, or miss a key that was always there. So act on nothing outside the transaction
+// before its commit; let transact() hand out errors, which verifies first; and where a loop depends
+// on what was read, or an invariant of yours seems to be broken, ask Txn::verify(). A transaction
+// of Isolation::kSnapshot never sees such a state.
+//
 // Keys and payloads passed in are copied; what is handed out by reference is valid as stated.
 
 #include <cstddef>
@@ -31,6 +40,7 @@
 
 #include "foedus/epoch.h"
 #include "foedus/key.h"
+#include "foedus/options.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"
 #include "foedus/ticket.h"
@@ -42,24 +52,21 @@ struct TxnOptions;
 namespace engine {
 class EngineSession;
 class ScanCursor;
+struct SessionSlot;
 Result<Txn> begin_txn(EngineSession* session, const TxnOptions& options);
 }  // namespace engine
 
 enum class Isolation : std::uint8_t {
   kSerializable,  // as if transactions ran one after the other
   kSnapshot,      // read-only, of one stratified snapshot: the state at the end of its epoch.
-                  // Nothing is remembered, nothing conflicts. Before the first one: empty
+                  // Nothing is remembered, nothing conflicts
   kDirtyRead,     // read-only, each record as it is now, nothing verified; for statistics
-};
-
-enum class Durability : std::uint8_t {
-  kAsync,  // commit returns at the serialization point; ask the ticket about durability
-  kSync,   // commit returns when a crash can no longer undo it
 };
 
 struct TxnOptions {
   Isolation isolation = Isolation::kSerializable;
-  Durability durability = Durability::kAsync;
+  // Empty: Options::durability.
+  std::optional<Durability> durability = {};
   // Refuse writes with kInvalidArgument.
   bool read_only = false;
   // transact(): how often a conflict is retried before it is handed out. The second half of the
@@ -72,14 +79,22 @@ struct TxnOptions {
   // transact(): receives the ticket of the commit. May be null.
   Ticket* ticket = nullptr;
 
-  // Of Isolation::kSnapshot alone; with neither of the first two the newest snapshot is read.
+  // Which snapshot a transaction of Isolation::kSnapshot reads; one of these at most. With none it
+  // is one that holds all that was committed when the transaction began: where the newest snapshot
+  // does not, the call asks for another one and waits for it.
+  //
   // The snapshot that covers the newest epoch not above this one. "No epoch": not asked for.
   Epoch as_of = {};
   // Waits for a snapshot that covers this epoch, and asks for it to be made: at_least =
   // ticket.epoch() reads what that commit wrote. Not above the current epoch. "No epoch": not asked
   // for.
   Epoch at_least = {};
-  // How long that may take, in microseconds.
+  // The newest snapshot that there is, without waiting: it lacks the commits since, of minutes if
+  // little is written. kNotFound: there is none yet.
+  bool newest_existing = false;
+
+  // How long the transaction may wait before it begins, in microseconds: for a snapshot, or for a
+  // session where there are more threads than sessions.
   std::uint64_t timeout_us = 60'000'000;
 };
 
@@ -95,9 +110,9 @@ struct ScanOptions {
 };
 
 // The rows of a range, an input range for range-for. Ends early if the transaction meets a
-// conflict: look at failure() after the loop. Must not outlive its transaction. While it is open
-// the transaction may do anything else, also to the records of the range: a scan sees its
-// transaction's writes ahead of its position.
+// conflict: look at failure() after the loop; it is kClosed once the transaction has ended. While
+// the scan is open the transaction may do anything else, also to the records of the range: a scan
+// sees its transaction's writes ahead of its position.
 class Scan {
  public:
   class iterator {
@@ -136,11 +151,13 @@ class Scan {
 
  private:
   friend class Txn;
-  Scan(engine::ScanCursor* cursor, Status failure);
+  Scan(const Txn& txn, engine::ScanCursor* cursor, Status failure);
   void next();
   void move();
 
-  engine::ScanCursor* cursor_ = nullptr;  // owned by the session, borrowed until destruction
+  engine::SessionSlot* slot_;             // as the transaction's
+  std::uint64_t turn_;                    // of the transaction
+  engine::ScanCursor* cursor_ = nullptr;  // lent by the session
   bool started_ = false;
   bool at_end_ = false;
   Row row_;
@@ -159,7 +176,7 @@ class Txn {
  public:
   Txn(Txn&& other) noexcept;
   Txn& operator=(Txn&&) = delete;
-  ~Txn();  // rolls back if neither commit() nor rollback() was called
+  ~Txn();  // rollback()
 
   // ---- keyed storages: Master-Tree and hash --------------------------------------------------
 
@@ -282,8 +299,9 @@ class Txn {
 
   // REQUIRES: made by Session::begin(). kConflict: nothing was done.
   Result<Ticket> commit();
-  // Undoes everything. Does nothing if the transaction has ended. REQUIRES: made by
-  // Session::begin().
+  // Undoes everything. Does nothing if the transaction has ended. In the function that transact()
+  // runs: transact() undoes everything when the function returns, whatever that returns, and
+  // reports kRolledBack instead of a success.
   void rollback();
   // True if all that was read so far is still as it was read: for loops that depend on read values.
   // kConflict if not.
@@ -291,16 +309,21 @@ class Txn {
 
  private:
   friend class Database;
+  friend class Scan;
   friend Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options);
-  explicit Txn(engine::EngineSession* session) : session_(session) {}
+  static constexpr std::uint64_t kNoTurn = ~std::uint64_t{0};
+  // Of the transaction that is open in the session.
+  explicit Txn(engine::EngineSession* session);
 
   template <PlainRow T>
   static std::span<std::byte> bytes_of(T& value) {
     return std::as_writable_bytes(std::span<T, 1>(&value, 1));
   }
-  static Status wrong_size(const Storage& storage, std::size_t found, std::size_t expected);
+  Status wrong_size(const Storage& storage, std::size_t found, std::size_t expected) const;
 
-  engine::EngineSession* session_ = nullptr;  // null once it has ended or was moved from
+  engine::SessionSlot* slot_;  // of the session; outlives it
+  std::uint64_t turn_;         // of the session, in which the transaction is open; kNoTurn: it has
+                               // ended, or this object was moved from
 };
 
 }  // namespace foedus

@@ -191,7 +191,7 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
   if (id.is_null()) return;
   const std::uint64_t place = index - number * shape.records_per_page;
   ctx.cold_pages().prefetch(id, part_of_record(place, shape));
-  ctx.begun(control, index) = {.txn = ctx.number(),
+  ctx.begun(control, index) = {.txn = ctx.turn(),
                                .storage = control,
                                .number = index,
                                .page = holder,

@@ -56,7 +56,7 @@ Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t i
   for (;;) {
     const occ::BegunSearch& begun = ctx.begun(control, index);
     Place place;
-    if (begun.number == index && begun.txn == ctx.number() && begun.storage == control) {
+    if (begun.number == index && begun.txn == ctx.turn() && begun.storage == control) {
       if (begun.record != nullptr) {
         place = {begun.record, false};
       } else if (intent == Intent::kRead) {
@@ -250,7 +250,7 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t 
   const char* const bytes = reinterpret_cast<const char*>(record);
   base::prefetch_lines(bytes, shape.record_bytes);
   base::prefetch_line(bytes + shape.record_bytes - 1);  // of records that cross a line more
-  ctx.begun(control, index) = {ctx.number(), control, index, page, nullptr, record};
+  ctx.begun(control, index) = {ctx.turn(), control, index, page, nullptr, record};
 }
 
 bool track_moved(page::PagePool&, occ::StorageControl*, RecordHeader* record, RecordHeader** to,

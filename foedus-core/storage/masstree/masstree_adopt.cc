@@ -223,7 +223,7 @@ Status find_adopting(occ::TxnContext& ctx, occ::StorageControl* control, std::st
       change = find_border_adopting(ctx, control, spot->layer, spot->slice, &spot->at);
       if (change != Change::kDone) break;
       if (spot->layer.owner == nullptr) {
-        ctx.last_page(control) = {ctx.number(), control, &spot->at.page->header, spot->at.parent};
+        ctx.last_page(control) = {ctx.turn(), control, &spot->at.page->header, spot->at.parent};
       }
       if (find_in_page(spot)) return {};
       spot->rest.remove_prefix(8);

@@ -83,19 +83,19 @@ bool land_at(page::PageHeader* page, void* parent, std::uint64_t slice, Landing*
 Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice) {
   Landing near;
   occ::TxnContext::LastPage& last = ctx.last_page(control);
-  const bool is_known = last.storage == control && last.txn == ctx.number();
+  const bool is_known = last.storage == control && last.txn == ctx.turn();
   if (is_known && land_at(last.page, last.parent, slice, &near)) return near;
   const occ::BegunSearch& begun = ctx.begun(control, slice);
-  if (begun.number == slice && begun.txn == ctx.number() && begun.storage == control &&
+  if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control &&
       land_at(begun.page, begun.parent, slice, &near)) {
-    last = {ctx.number(), control, begun.page, begun.parent};
+    last = {ctx.turn(), control, begun.page, begun.parent};
     return near;
   }
   const Landing at =
       find_border(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice);
   if (at.page == nullptr) [[unlikely]]
     return at;
-  last = {ctx.number(), control, &at.page->header, at.parent};
+  last = {ctx.turn(), control, &at.page->header, at.parent};
   return at;
 }
 

@@ -50,17 +50,17 @@ void finish_search(page::PagePool* pool, const occ::BegunSearch& begun) {
 void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   const std::uint64_t slice = slice_of(key);
   occ::BegunSearch& begun = ctx.begun(control, slice);
-  if (begun.number == slice && begun.txn == ctx.number() && begun.storage == control) {
+  if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control) {
     return finish_search(&ctx.pool(), begun);
   }
   InteriorPage* parent = nullptr;
   TreePage* const page =
       begin_search(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice, &parent);
   if (page == nullptr) return;
-  begun = {ctx.number(), control, slice, &page->header, parent, nullptr};
+  begun = {ctx.turn(), control, slice, &page->header, parent, nullptr};
   const occ::BegunSearch* const earlier = ctx.exchange_turn(&begun);
   // It may have given way to this one.
-  if (earlier == nullptr || earlier == &begun || earlier->txn != ctx.number()) return;
+  if (earlier == nullptr || earlier == &begun || earlier->txn != ctx.turn()) return;
   // Or to one of another kind of storage, which begins with more than a page.
   if (earlier->record != nullptr || !earlier->cold_page.is_null()) return;
   finish_search(&ctx.pool(), *earlier);

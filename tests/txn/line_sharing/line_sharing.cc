@@ -124,7 +124,7 @@ Status growing_txn(Txn& txn, const Tables& tables, std::uint64_t session, std::u
 
 // What a session says to the main thread: a line of its own, which nobody else writes.
 struct alignas(64) Progress {
-  std::atomic<int> stage{0};
+  std::atomic<int> stage{-1};  // has no session yet
 };
 
 class Trial {
@@ -160,13 +160,15 @@ class Trial {
     options.log_buffer_bytes = 16u << 20;  // never full: a session that waits is another matter
     return options;
   }
-  std::vector<engine::EngineSession*> sessions() const {
-    return {sessions_, sessions_ + kSessions};
-  }
+  std::vector<engine::EngineSession*> sessions() const { return {sessions_, std::end(sessions_)}; }
 
   void run_session(std::uint32_t i) {
     pthread_setname_np(pthread_self(), ("session-" + std::to_string(i)).c_str());
-    sessions_[i] = must(engine_of(*database_).session_of_thread());
+    engine::SessionPool& pool = engine_of(*database_).sessions();
+    sessions_[i] = must(pool.claim(0));
+    progress_[i].stage.store(0);
+    wait_for_all(0);  // so that each thread has, and remembers, one of its own
+    pool.release(sessions_[i]);
     run_txns(i, 0, kWarmUp);
     progress_[i].stage.store(1);
     while (stage_.load() < 1) base::cpu_pause();
@@ -188,9 +190,7 @@ class Trial {
 
   void wait_for_all(int stage) {
     for (const Progress& progress : progress_) {
-      while (progress.stage.load() < stage) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+      while (progress.stage.load() < stage) base::system_sleep_us(1'000);
     }
   }
 

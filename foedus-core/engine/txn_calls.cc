@@ -1,0 +1,52 @@
+#include "foedus-core/engine/txn_calls.h"
+
+#include <optional>
+
+#include "foedus-core/engine/open_databases.h"
+
+namespace foedus::engine {
+
+namespace {
+
+// Of a handle that is not of the transaction's database.
+Status other_database(const Storage& storage, const std::string& own_path) {
+  const std::uint64_t number = internal::StorageAccess::database_of(storage);
+  if (number == 0) return no_storage();
+  const std::optional<std::string> path = path_of_database(number);
+  Status status =
+      path.has_value()
+          ? Status::error(ErrorCode::kInvalidArgument, "the handle is of the database in " + *path +
+                                                           ", the transaction of the one in " +
+                                                           own_path)
+          : Status::error(ErrorCode::kClosed,
+                          "the handle is of a database that was closed; get one of the database "
+                          "that is open, by open_masstree() and its like");
+  return std::move(status.at_table(storage.name()));
+}
+
+}  // namespace
+
+Status why_no_txn(const SessionSlot* slot, std::uint64_t turn) {
+  if (slot->is_in(turn)) FOEDUS_CHECK(base::check_process(slot->generation.load_relaxed()));
+  return Status::error(ErrorCode::kClosed, "the transaction has ended");
+}
+
+Status Call::refusal(bool is_write) const {
+  FOEDUS_CHECK(check_txn(slot_, turn_));
+  // order: relaxed, as in is_ready().
+  if (slot_->database.load_relaxed() != internal::StorageAccess::database_of(storage_)) {
+    return other_database(storage_, session_->engine().options().dir);
+  }
+  if (context().is_doomed()) return context().conflict(ConflictReason::kNone, nullptr);
+  if (control_->is_dropped()) {
+    return Status::error(ErrorCode::kNotFound, "the storage was dropped")
+        .at_table(control_->meta.name);
+  }
+  if (is_write && context().is_read_only()) {
+    return Status::error(ErrorCode::kInvalidArgument, "a write in a read-only transaction")
+        .at_table(control_->meta.name);
+  }
+  return {};
+}
+
+}  // namespace foedus::engine
