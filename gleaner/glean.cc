@@ -254,7 +254,7 @@ class Glean {
     snapshot::PageLedger ledger;
     for (const auto& composer : composers_) ledger.add(composer->ledger(index));
     Status counted = ledger.apply_to(&storage.live);
-    if (!counted.is_ok()) return std::move(counted.at_table(meta.name));
+    if (!counted.is_ok()) return std::move(counted.at_storage(meta.name));
     manifest_.storages.push_back(std::move(storage));
     return {};
   }

@@ -30,7 +30,7 @@ foedus::Status FoedusTxn::wrong_size(const Table& table, std::size_t found, std:
   return foedus::Status::error(
              foedus::ErrorCode::kCorruption,
              "a row of " + std::to_string(found) + " bytes, not " + std::to_string(expected))
-      .at_table(table.keyed.name());
+      .at_storage(table.keyed.name());
 }
 
 Counters FoedusWorker::counters() const {

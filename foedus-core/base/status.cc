@@ -111,7 +111,7 @@ std::string Status::message() const {
   std::string out(to_string(code_));
   if (is_ok()) return out;
   if (reason_ != ConflictReason::kNone) out.append(" (").append(to_string(reason_)).append(")");
-  if (table_bytes_ != 0) out.append(" in table '").append(table()).append("'");
+  if (storage_bytes_ != 0) out.append(" in storage '").append(storage()).append("'");
   if (preview_bytes_ != 0) {
     out.append(" at key ");
     append_preview(key_preview(), &out);
@@ -122,10 +122,10 @@ std::string Status::message() const {
   return out;
 }
 
-Status& Status::at_table(std::string_view name) {
-  if (is_ok() || table_bytes_ != 0) return *this;
-  table_bytes_ = static_cast<std::uint8_t>(std::min(name.size(), kTableBytes));
-  if (table_bytes_ != 0) std::memcpy(table_, name.data(), table_bytes_);
+Status& Status::at_storage(std::string_view name) {
+  if (is_ok() || storage_bytes_ != 0) return *this;
+  storage_bytes_ = static_cast<std::uint8_t>(std::min(name.size(), kStorageBytes));
+  if (storage_bytes_ != 0) std::memcpy(storage_, name.data(), storage_bytes_);
   return *this;
 }
 
@@ -145,9 +145,9 @@ void Status::copy_from(const Status& other) noexcept {
   if (other.is_ok()) return;
   reason_ = other.reason_;
   error_number_ = other.error_number_;
-  table_bytes_ = other.table_bytes_;
+  storage_bytes_ = other.storage_bytes_;
   preview_bytes_ = other.preview_bytes_;
-  std::memcpy(table_, other.table_, table_bytes_);
+  std::memcpy(storage_, other.storage_, storage_bytes_);
   std::memcpy(preview_, other.preview_, preview_bytes_);
 }
 
@@ -157,9 +157,9 @@ void Status::move_from(Status& other) noexcept {
   if (other.is_ok()) return;
   reason_ = other.reason_;
   error_number_ = other.error_number_;
-  table_bytes_ = other.table_bytes_;
+  storage_bytes_ = other.storage_bytes_;
   preview_bytes_ = other.preview_bytes_;
-  std::memcpy(table_, other.table_, table_bytes_);
+  std::memcpy(storage_, other.storage_, storage_bytes_);
   std::memcpy(preview_, other.preview_, preview_bytes_);
 }
 

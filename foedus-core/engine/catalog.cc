@@ -53,7 +53,7 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
   Status status =
       Status::error(ErrorCode::kInvalidArgument,
                     "the storage exists with another kind, number of records or payload");
-  return std::move(status.at_table(wanted.name));
+  return std::move(status.at_storage(wanted.name));
 }
 
 // What recovery drops is found until then: as if the drop came after the call. One of another shape
@@ -93,7 +93,7 @@ Status Catalog::create(const storage_meta::StorageMeta& wanted) {
   });
   if (!epoch.is_ok()) {
     storage::drop(&engine_->pool(), &engine_->own_session().pages(), made);
-    return std::move(Status(epoch.status()).at_table(meta.name));
+    return std::move(Status(epoch.status()).at_storage(meta.name));
   }
   unannounced.begin()->second.epoch = *epoch;
   unannounced_.merge(unannounced);
@@ -103,7 +103,7 @@ Status Catalog::create(const storage_meta::StorageMeta& wanted) {
 Result<occ::StorageControl*> Catalog::announce(const std::string& name) {
   const auto found = unannounced_.find(name);
   Status durable = engine_->durability().wait(found->second.epoch, Ticket::kForever);
-  if (!durable.is_ok()) return std::move(durable.at_table(name));
+  if (!durable.is_ok()) return std::move(durable.at_storage(name));
   occ::StorageControl* const created = found->second.control.get();
   StorageMap named;
   named.emplace(name, created);
@@ -122,7 +122,7 @@ Status Catalog::drop(std::string_view name) {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
     Status status(ErrorCode::kNotFound);
-    return std::move(status.at_table(name));
+    return std::move(status.at_storage(name));
   }
   return drop_found(found);
 }

@@ -112,7 +112,7 @@ class CatalogReader {
 
   static Status created_twice(std::string_view name) {
     Status status = Status::error(ErrorCode::kCorruption, "the log creates a storage twice");
-    return std::move(status.at_table(name));
+    return std::move(status.at_storage(name));
   }
 
   // A record of something else that became a drop would take a whole storage with it.
@@ -124,7 +124,7 @@ class CatalogReader {
           ErrorCode::kCorruption, "the log drops storage " +
                                       std::to_string(static_cast<std::uint32_t>(id)) +
                                       ", which is not there, or has another name");
-      return std::move(status.at_table(name));
+      return std::move(status.at_storage(name));
     }
     return {};
   }

@@ -86,7 +86,7 @@ Result<Array> Database::open_array(std::string_view name, std::uint64_t records,
           ErrorCode::kInvalidArgument,
           "an array has 1 .. 2^40 records of 1 .. " + std::to_string(kMaxArrayPayloadBytes) +
               " bytes, not " + std::to_string(records) + " of " + std::to_string(payload_bytes));
-      return std::move(status.at_table(name));
+      return std::move(status.at_storage(name));
     });
   }
   storage_meta::StorageMeta shape;

@@ -104,7 +104,7 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
                                          .files = files};
     counts = storage::install(installation, storage.root);
   }
-  if (!counts.is_ok()) return std::move(Status(counts.status()).at_table(storage.name));
+  if (!counts.is_ok()) return std::move(Status(counts.status()).at_storage(storage.name));
   report->pages_dropped += counts->pages_dropped;
   report->pages_kept += counts->pages_kept;
   report->pages_spared += counts->pages_spared;

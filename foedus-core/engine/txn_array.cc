@@ -59,7 +59,7 @@ Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t ex
     Status status = Status::error(ErrorCode::kInvalidArgument,
                                   "the payload has " + std::to_string(found) +
                                       " bytes, the type " + std::to_string(expected));
-    return std::move(status.at_table(storage.name()));
+    return std::move(status.at_storage(storage.name()));
   });
 }
 

@@ -21,7 +21,7 @@ Status other_database(const Storage& storage, const std::string& own_path) {
           : Status::error(ErrorCode::kClosed,
                           "the handle is of a database that was closed; get one of the database "
                           "that is open, by open_masstree() and its like");
-  return std::move(status.at_table(storage.name()));
+  return std::move(status.at_storage(storage.name()));
 }
 
 }  // namespace
@@ -40,11 +40,11 @@ Status Call::refusal(bool is_write) const {
   if (context().is_doomed()) return context().conflict(ConflictReason::kNone, nullptr);
   if (control_->is_dropped()) {
     return Status::error(ErrorCode::kNotFound, "the storage was dropped")
-        .at_table(control_->meta.name);
+        .at_storage(control_->meta.name);
   }
   if (is_write && context().is_read_only()) {
     return Status::error(ErrorCode::kInvalidArgument, "a write in a read-only transaction")
-        .at_table(control_->meta.name);
+        .at_storage(control_->meta.name);
   }
   return {};
 }

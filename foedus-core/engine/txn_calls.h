@@ -112,21 +112,21 @@ class Call {
     return Status::error(ErrorCode::kTooLarge, "a key of " + std::to_string(key.size()) +
                                                    " bytes; at most " +
                                                    std::to_string(kMaxKeyBytes))
-        .at_table(control_->meta.name)
+        .at_storage(control_->meta.name)
         .at_key(key.data(), key.size());
   }
   [[gnu::cold, gnu::noinline]] Status refusal_of_payload(std::string_view payload,
                                                          std::size_t bytes_max) const {
     return Status::error(ErrorCode::kTooLarge, "a payload of " + std::to_string(payload.size()) +
                                                    " bytes; at most " + std::to_string(bytes_max))
-        .at_table(control_->meta.name);
+        .at_storage(control_->meta.name);
   }
   [[gnu::cold, gnu::noinline]] Status refusal_of_index(std::uint64_t index, bool is_write) const {
     FOEDUS_CHECK(refusal(is_write));
     return Status::error(ErrorCode::kInvalidArgument,
                          "index " + std::to_string(index) + " of an array of " +
                              std::to_string(control_->meta.records) + " records")
-        .at_table(control_->meta.name);
+        .at_storage(control_->meta.name);
   }
   [[gnu::cold, gnu::noinline]] Status refusal_of_part(std::uint32_t offset,
                                                       std::size_t bytes) const {
@@ -134,15 +134,15 @@ class Call {
                          "bytes " + std::to_string(offset) + " to " +
                              std::to_string(offset + bytes) + " of a payload of " +
                              std::to_string(control_->meta.payload_bytes))
-        .at_table(control_->meta.name);
+        .at_storage(control_->meta.name);
   }
 
  public:
-  // Adds table and key to an error of the storage.
+  // Adds storage and key to an error of the storage.
   Status explain(Status status, std::string_view key) const {
     if (status.is_ok()) [[likely]]
       return status;
-    return std::move(status.at_table(control_->meta.name).at_key(key.data(), key.size()));
+    return std::move(status.at_storage(control_->meta.name).at_key(key.data(), key.size()));
   }
 
   EngineSession* session() const { return session_; }
@@ -156,7 +156,7 @@ class Call {
   }
   [[gnu::cold]] Status no_lock_in_snapshot() const {
     Status status = Status::error(ErrorCode::kInvalidArgument, "get_for_update() in a snapshot");
-    return std::move(status.at_table(control_->meta.name));
+    return std::move(status.at_storage(control_->meta.name));
   }
   bool is_masstree() const { return control_->meta.kind == StorageKind::kMasstree; }
 

@@ -147,7 +147,7 @@ Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std:
     if (storage != nullptr) storage->conflicts[i].fetch_add_relaxed(1);
   }
   Status status = Status::conflict(doomed_);
-  if (storage != nullptr) status.at_table(storage->meta.name);
+  if (storage != nullptr) status.at_storage(storage->meta.name);
   return std::move(status.at_key(key.data(), key.size()));
 }
 
@@ -161,7 +161,7 @@ void TxnContext::reserve_moves(std::size_t records) {
 
 Status TxnContext::out_of_pages(StorageControl* storage) {
   Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
-  return std::move(status.at_table(storage->meta.name));
+  return std::move(status.at_storage(storage->meta.name));
 }
 
 const page::PageHeader* TxnContext::cold_page(page::SnapshotPageId id, page::PagePart wanted) {
@@ -189,7 +189,7 @@ void TxnContext::read_cold_ahead(page::SnapshotPageId id, std::uint32_t count) {
 Status TxnContext::no_page(StorageControl* storage) {
   if (page_failure_.is_ok()) return out_of_pages(storage);
   Status status = std::exchange(page_failure_, {});
-  return std::move(status.at_table(storage->meta.name));
+  return std::move(status.at_storage(storage->meta.name));
 }
 
 bool TxnContext::has_followed(const page::DualPagePointer* pointer,
@@ -311,7 +311,7 @@ Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
         resources_.log->reserve(log::LogRecord::size_of(key.size(), payload.size()), &reserved);
     return reserved;
   });
-  if (!status.is_ok()) return std::move(status.at_table(storage->meta.name));
+  if (!status.is_ok()) return std::move(status.at_storage(storage->meta.name));
   note_use(record);
   log_record->prepare(type, storage->id(), key.size(), payload.size(), payload_offset);
   // An empty view may have no address.

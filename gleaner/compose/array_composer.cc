@@ -129,7 +129,7 @@ class OpenPages {
         Status::error(ErrorCode::kCorruption,
                       "snapshot page " + std::to_string(old.word()) + " is not the page of level " +
                           std::to_string(level) + " from index " + std::to_string(first_index));
-    return std::move(status.at_table(meta_.name));
+    return std::move(status.at_storage(meta_.name));
   }
 
   Status close_up_to(std::uint32_t highest) {
@@ -163,7 +163,7 @@ class OpenPages {
                                    const std::string& what) {
   Status status = Status::error(ErrorCode::kCorruption,
                                 "log record of index " + std::to_string(index) + ": " + what);
-  status.at_table(meta.name);
+  status.at_storage(meta.name);
   return std::move(status.at_key(&index, sizeof(index)));
 }
 

@@ -27,7 +27,7 @@ std::uint64_t align_array_boundary(const storage_meta::StorageMeta& meta, std::u
 // The pages that records of `range` touch: a subtree for each page whose parent is not of this
 // range alone, in their order; so the fewest that there can be, and just the root if the range is
 // all. Empty if there are no records. kCorruption: a record that no array can have logged (names
-// table and index), or a page of the snapshot before that is not the one that its parent names;
+// storage and index), or a page of the snapshot before that is not the one that its parent names;
 // else what stream, reader and writer report. What was appended then is of no use.
 // REQUIRES: begin of the range, and of the one behind it, are aligned or behind the last record.
 Result<std::vector<Subtree>> compose_array(const Composition& composition,

@@ -7,7 +7,7 @@
 //       the new snapshot points to the old page.
 //   G7  The same records, range, previous root and fences give the same bytes.
 //   G8  A record that contradicts what is there (a partial write or a second erasure of nothing, a
-//       payload outside of its bounds) is kCorruption with table and key, never a guess. Only the
+//       payload outside of its bounds) is kCorruption with storage and key, never a guess. Only the
 //       first erasure of a key may find nothing: the put before it was superseded (G14).
 //   G63 Every page that is appended is one that the new root leads to, and every page of the
 //       snapshot before that it leads to no more is superseded once: pages that are made anew,

@@ -257,7 +257,7 @@ Status HashMerge::finish() {
 
 Status HashMerge::contradiction(const char* what) const {
   Status status = Status::error(ErrorCode::kCorruption, what);
-  status.at_table(composition_.meta->name);
+  status.at_storage(composition_.meta->name);
   return std::move(status.at_key(record_.key.data(), record_.key.size()));
 }
 

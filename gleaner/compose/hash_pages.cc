@@ -91,7 +91,7 @@ HashPrefix HashPrefix::below(std::uint32_t digit, std::uint32_t span) const {
 Status corrupt_page(const Composition& composition, SnapshotPageId id, const char* what) {
   Status status = Status::error(
       ErrorCode::kCorruption, "snapshot page " + std::to_string(id.word()) + ": " + what);
-  return std::move(status.at_table(composition.meta->name));
+  return std::move(status.at_storage(composition.meta->name));
 }
 
 Status read_hash_page(const Composition& composition, SnapshotPageId id, page::PageBytes* to) {

@@ -25,8 +25,8 @@ namespace foedus::gleaner {
 // `fences`: ascending slices of the first layer at which pages are to begin, and those of level 1
 // above them, where pages are written; what is reused stays as it is.
 //
-// kCorruption: G8, names table and key; or a page of the snapshot before is not what its pointer is
-// for. Failures of stream, reader and writer.
+// kCorruption: G8, names storage and key; or a page of the snapshot before is not what its
+// pointer is for. Failures of stream, reader and writer.
 Result<std::vector<Subtree>> compose_masstree(const Composition& composition,
                                               const PositionRange& range, RecordStream* records,
                                               const std::vector<std::uint64_t>& fences = {});

@@ -7,7 +7,7 @@ namespace foedus::gleaner {
 Status masstree_corruption(const Composition& composition, std::string_view key,
                            std::string what) {
   Status status = Status::error(ErrorCode::kCorruption, std::move(what));
-  status.at_table(composition.meta->name);
+  status.at_storage(composition.meta->name);
   return std::move(status.at_key(key.data(), key.size()));
 }
 

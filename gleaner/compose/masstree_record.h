@@ -19,7 +19,7 @@ struct MasstreeRecord {
   page::SnapshotPageId chain;  // the first page; null: none
 };
 
-// G8. kCorruption with the table's name and, if it is not empty, the key.
+// G8. kCorruption with the storage's name and, if it is not empty, the key.
 Status masstree_corruption(const Composition& composition, std::string_view key, std::string what);
 
 }  // namespace foedus::gleaner

@@ -41,7 +41,7 @@ Status broken(const Composition& composition, SnapshotPageId id, std::uint32_t p
   Status status = Status::error(ErrorCode::kCorruption,
                                 "snapshot page " + std::to_string(id.word()) + " is not part " +
                                     std::to_string(part) + " of a payload");
-  return std::move(status.at_table(composition.meta->name));
+  return std::move(status.at_storage(composition.meta->name));
 }
 
 Status read_part(const Composition& composition, SnapshotPageId id, std::uint32_t part,

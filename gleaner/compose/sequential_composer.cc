@@ -93,7 +93,7 @@ Status load_runs(const Composition& composition, page::PageBytes* block) {
   Status status =
       Status::error(ErrorCode::kCorruption, "snapshot page " + std::to_string(old.word()) +
                                                 " is not the root of the storage");
-  return std::move(status.at_table(meta.name));
+  return std::move(status.at_storage(meta.name));
 }
 
 // S6. REQUIRES: `block` is as load_runs() left it.
@@ -136,7 +136,7 @@ Status check(const storage_meta::StorageMeta& meta, const StreamRecord& record,
       ErrorCode::kCorruption, "log record of session " + std::to_string(record.session) +
                                   ", epoch " + std::to_string(tid.epoch().number()) + ", ordinal " +
                                   std::to_string(tid.ordinal()) + ": " + what);
-  return std::move(status.at_table(meta.name));
+  return std::move(status.at_storage(meta.name));
 }
 
 }  // namespace

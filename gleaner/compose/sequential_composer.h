@@ -15,9 +15,9 @@ namespace foedus::gleaner {
 
 // The new root, as the only subtree, of level 1. Empty if there are no records. There is one
 // composer for a storage and `range` says nothing: all positions are 0. kCorruption: a record that
-// no append can have logged, or of an epoch that the snapshot before has (names table, session and
-// TID), or the root before is not of this storage; else what stream, reader and writer report. What
-// was appended then is of no use. REQUIRES: nobody else uses the writer meanwhile.
+// no append can have logged, or of an epoch that the snapshot before has (names storage, session
+// and TID), or the root before is not of this storage; else what stream, reader and writer report.
+// What was appended then is of no use. REQUIRES: nobody else uses the writer meanwhile.
 Result<std::vector<Subtree>> compose_sequential(const Composition& composition,
                                                 const PositionRange& range, RecordStream* records);
 

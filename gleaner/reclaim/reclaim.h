@@ -26,7 +26,7 @@ struct ReclaimCounts {
 
 // Returns the new manifest, which is durable; no victim is in it. Whoever follows page ids of the
 // old one, in volatile pages too, has to be given those of the new one before victims are removed.
-// kCorruption: a page, or a count, is not what it should be (names the table). Failures of the
+// kCorruption: a page, or a count, is not what it should be (names the storage). Failures of the
 // device: the newest snapshot is the one before.
 // REQUIRES: `manifest` is the newest one of the directory; no snapshot is being made meanwhile;
 // `victims` are files of its list, at least one.

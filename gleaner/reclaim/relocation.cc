@@ -32,7 +32,7 @@ Relocation::Relocation(const snapshot::ManifestStorage& storage, const Victims& 
 Status Relocation::corrupt(SnapshotPageId id, const std::string& what) const {
   Status status = Status::error(ErrorCode::kCorruption,
                                 "snapshot page " + std::to_string(id.word()) + ": " + what);
-  return std::move(status.at_table(storage_.name));
+  return std::move(status.at_storage(storage_.name));
 }
 
 Status Relocation::read(SnapshotPageId id, PageKind kind, PageKind or_kind, page::PageBytes* to) {
@@ -87,14 +87,14 @@ Result<SnapshotPageId> Relocation::move_chain(SnapshotPageId first) {
 Result<std::vector<LivePages>> Relocation::finish() const {
   std::vector<LivePages> live = storage_.live;
   Status status = ledger_.apply_to(&live);
-  if (!status.is_ok()) return std::move(status.at_table(storage_.name));
+  if (!status.is_ok()) return std::move(status.at_storage(storage_.name));
   for (const LivePages& file : live) {
     if (!victims_.contains(file.snapshot, file.soc)) continue;
     status = Status::error(ErrorCode::kCorruption,
                            "the manifest counts " + std::to_string(file.pages) + " pages of " +
                                snapshot::snapshot_name(file.snapshot, file.soc) +
                                " more than the root leads to");
-    return std::move(status.at_table(storage_.name));
+    return std::move(status.at_storage(storage_.name));
   }
   return live;
 }

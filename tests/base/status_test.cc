@@ -26,7 +26,7 @@ TEST(Status, TheDefaultIsASuccessWithNothingToSay) {
   EXPECT_EQ(status.message(), "ok");
   EXPECT_EQ(status.conflict_reason(), ConflictReason::kNone);
   EXPECT_EQ(status.error_number(), 0);
-  EXPECT_TRUE(status.table().empty());
+  EXPECT_TRUE(status.storage().empty());
   EXPECT_TRUE(status.key_preview().empty());
 }
 
@@ -56,33 +56,33 @@ TEST(Status, CodesKeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(ErrorCode::kForked), 16);
 }
 
-TEST(Status, AConflictSaysReasonTableAndKey) {
+TEST(Status, AConflictSaysReasonStorageAndKey) {
   Status status = Status::conflict(ConflictReason::kRecordChanged);
-  status.at_table("account").at_key("alice", 5);
+  status.at_storage("account").at_key("alice", 5);
   EXPECT_EQ(status.code(), ErrorCode::kConflict);
   EXPECT_EQ(status.conflict_reason(), ConflictReason::kRecordChanged);
-  EXPECT_EQ(status.table(), "account");
+  EXPECT_EQ(status.storage(), "account");
   EXPECT_EQ(status.key_preview(), "alice");
   EXPECT_EQ(status.message(),
-            "conflict (record_changed) in table 'account' at key \"alice\"; "
+            "conflict (record_changed) in storage 'account' at key \"alice\"; "
             "run the transaction again");
 }
 
 TEST(Status, WhatAnInnerCallSaidStays) {
   Status status = ErrorCode::kNotFound;
-  status.at_table("inner").at_key("a", 1);
-  status.at_table("outer").at_key("b", 1);
-  EXPECT_EQ(status.table(), "inner");
+  status.at_storage("inner").at_key("a", 1);
+  status.at_storage("outer").at_key("b", 1);
+  EXPECT_EQ(status.storage(), "inner");
   EXPECT_EQ(status.key_preview(), "a");
   Status success;
-  success.at_table("outer").at_key("b", 1);
+  success.at_storage("outer").at_key("b", 1);
   EXPECT_EQ(success.message(), "ok");
 }
 
 TEST(Status, LongNamesAndKeysAreCutAndBinaryKeysShownAsDigits) {
   Status status = ErrorCode::kAlreadyExists;
-  status.at_table(std::string(100, 't')).at_key(std::string(100, 'k').data(), 100);
-  EXPECT_EQ(status.table(), std::string(Status::kTableBytes, 't'));
+  status.at_storage(std::string(100, 't')).at_key(std::string(100, 'k').data(), 100);
+  EXPECT_EQ(status.storage(), std::string(Status::kStorageBytes, 't'));
   EXPECT_EQ(status.key_preview(), std::string(Status::kPreviewBytes, 'k'));
   Status binary = ErrorCode::kNotFound;
   binary.at_key("\x00\xff\x41", 3);
@@ -115,7 +115,7 @@ void expect_equal(const Status& a, const Status& b) {
 
 TEST(Status, CopiesAreEqualAndIndependent) {
   Status original = Status::system_error(ErrorCode::kIoError, "detail", EIO);
-  original.at_table("t").at_key("k", 1);
+  original.at_storage("t").at_key("k", 1);
   auto source = std::make_unique<Status>(original);
   const Status copy(*source);
   Status assigned = Status::error(ErrorCode::kCorruption, "something else");

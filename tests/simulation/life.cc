@@ -137,7 +137,7 @@ Status Life::read_storages(Txn* txn, const std::vector<std::string>& keys, Readi
     if (control == nullptr) continue;
     const Status read = read_storage(txn, keys, control, &storage, &reading->wrong);
     if (read.code() == ErrorCode::kNotFound && find(info.id) == nullptr) continue;
-    if (!read.is_ok()) return Status(read).at_table(info.name);
+    if (!read.is_ok()) return Status(read).at_storage(info.name);
     reading->content.emplace(info.id, std::move(storage));
   }
   return {};

@@ -2,7 +2,7 @@
 // Status and Result<T>: the only way in which the engine reports that something did not happen. No
 // exception crosses the interface. Both are [[nodiscard]]; a success costs two stores and no
 // allocation, and neither does any error that a transaction meets (conflict, not_found, ...). An
-// error keeps what it needs to explain itself: table name, key preview, errno, and for errors of
+// error keeps what it needs to explain itself: storage name, key preview, errno, and for errors of
 // files a text, unless there is no memory for it. Copyable, movable, not tied to the lifetime of
 // a database.
 
@@ -57,7 +57,7 @@ enum class ErrorCode : std::uint16_t {
   kForked = 16,
 };
 
-// Why a transaction conflicted. Each has its own counter per table.
+// Why a transaction conflicted. Each has its own counter per storage.
 enum class ConflictReason : std::uint8_t {
   kNone = 0,
   kRecordChanged = 1,  // a record that was read has another TID now
@@ -77,7 +77,7 @@ std::string_view to_string(ConflictReason reason);
 
 class [[nodiscard]] Status {
  public:
-  static constexpr std::size_t kTableBytes = 24;
+  static constexpr std::size_t kStorageBytes = 24;
   static constexpr std::size_t kPreviewBytes = 24;
 
   Status() = default;
@@ -122,19 +122,19 @@ class [[nodiscard]] Status {
   ConflictReason conflict_reason() const { return is_ok() ? ConflictReason::kNone : reason_; }
   // errno of the system call behind this error, 0 if there is none.
   int error_number() const { return is_ok() ? 0 : error_number_; }
-  // Name of the storage that it is about, cut to kTableBytes; empty if there is none.
-  std::string_view table() const {
-    return is_ok() ? std::string_view() : std::string_view(table_, table_bytes_);
+  // Name of the storage that it is about, cut to kStorageBytes; empty if there is none.
+  std::string_view storage() const {
+    return is_ok() ? std::string_view() : std::string_view(storage_, storage_bytes_);
   }
   // The first kPreviewBytes bytes of the key that it is about; empty if there is none.
   std::string_view key_preview() const {
     return is_ok() ? std::string_view() : std::string_view(preview_, preview_bytes_);
   }
-  // One line for a log or a person: code, reason, table, key, text, hint.
+  // One line for a log or a person: code, reason, storage, key, text, hint.
   std::string message() const;
 
   // Adds where it happened. Keeps what an inner call has already said. Does nothing on success.
-  Status& at_table(std::string_view name);
+  Status& at_storage(std::string_view name);
   Status& at_key(const void* key, std::size_t key_bytes);
 
  private:
@@ -144,11 +144,11 @@ class [[nodiscard]] Status {
   ErrorCode code_ = ErrorCode::kOk;
   // All below are meaningful only if code_ is not kOk, detail_ excepted.
   ConflictReason reason_ = ConflictReason::kNone;
-  std::uint8_t table_bytes_ = 0;
+  std::uint8_t storage_bytes_ = 0;
   std::uint8_t preview_bytes_ = 0;
   std::int32_t error_number_ = 0;
   const std::string* detail_ = nullptr;  // owned; null unless made by error() or system_error()
-  char table_[kTableBytes];              // uninitialized beyond table_bytes_, on purpose
+  char storage_[kStorageBytes];          // uninitialized beyond storage_bytes_, on purpose
   char preview_[kPreviewBytes];
 };
 

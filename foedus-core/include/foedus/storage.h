@@ -1,5 +1,5 @@
 #pragma once
-// Handles of storages: small values to copy around, made by Database::open_…(). One table is one or
+// Handles of storages: small values to copy around, made by Database::open_…(). A table is one or
 // more storages (a primary index and secondary indexes, say).
 //
 // A handle knows its database. In a transaction of another one, every operation through it does

@@ -265,7 +265,7 @@ Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dro
 Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {
   if (!control->is_dropped()) return ctx.no_page(control);
   ctx.forget_page_failure();
-  return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
+  return std::move(Status(ErrorCode::kNotFound).at_storage(control->meta.name));
 }
 
 Status find_again(occ::TxnContext& ctx, occ::WriteEntry* entry) {

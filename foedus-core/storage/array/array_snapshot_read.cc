@@ -45,7 +45,7 @@ Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
     Status status = Status::error(
         ErrorCode::kInvalidArgument,
         "index " + std::to_string(index) + " is not below " + std::to_string(meta.records));
-    return std::move(status.at_table(meta.name));
+    return std::move(status.at_storage(meta.name));
   }
   const ArrayShape& shape = shape_of(meta.payload_bytes);
   const std::uint64_t number = shape.page_of(index);

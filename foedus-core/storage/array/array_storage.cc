@@ -20,7 +20,7 @@ std::string_view key_of(const std::uint64_t& index) {
 
 [[gnu::cold]] Status out_of_range(const occ::StorageControl* control, const std::string& what) {
   Status status = Status::error(ErrorCode::kInvalidArgument, what);
-  return std::move(status.at_table(control->meta.name));
+  return std::move(status.at_storage(control->meta.name));
 }
 [[gnu::cold]] Status index_out_of_range(const occ::StorageControl* control, std::uint64_t index) {
   return out_of_range(control, "index " + std::to_string(index) + " is not below " +
@@ -175,7 +175,7 @@ Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageContr
   page::PageHeader* const root = make_page({pool, pages, control, 0}, levels, 0);
   if (root == nullptr) {
     Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
-    return std::move(status.at_table(meta.name));
+    return std::move(status.at_storage(meta.name));
   }
   control->root.store({root->volatile_id(), page::SnapshotPageId()});
   return {};

@@ -77,7 +77,7 @@ Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control) {
   const bool is_there = !control->is_dropped() && !control->root.load().is_null();
   if (is_there) return ctx.no_page(control);
   ctx.forget_page_failure();
-  return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
+  return std::move(Status(ErrorCode::kNotFound).at_storage(control->meta.name));
 }
 
 Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {

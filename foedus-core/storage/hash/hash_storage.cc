@@ -104,7 +104,7 @@ Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageContr
       make_interior(source, first.levels, 0, first.levels > 1 ? kDigitBits : first.lowest_bits);
   if (root == nullptr) {
     Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
-    return std::move(status.at_table(control->meta.name));
+    return std::move(status.at_storage(control->meta.name));
   }
   control->root.store({root->header.volatile_id(), page::SnapshotPageId()});
   return {};

@@ -40,7 +40,7 @@ Premise premise_of(occ::TxnContext& ctx, const page::RecordHeader* record) {
 [[gnu::cold]] Status error_of(occ::StorageControl* control, ErrorCode code, std::string_view key,
                               const std::string& text) {
   Status status = Status::error(code, text);
-  status.at_table(control->meta.name);
+  status.at_storage(control->meta.name);
   return std::move(status.at_key(key.data(), key.size()));
 }
 

@@ -241,7 +241,7 @@ bool has_no_tree(const occ::StorageControl* control) {
 Status no_tree(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   ctx.forget_page_failure();
   if (control->is_dropped()) return ctx.conflict(ConflictReason::kPageDropped, control, key);
-  return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
+  return std::move(Status(ErrorCode::kNotFound).at_storage(control->meta.name));
 }
 
 // `spot`: what find() gave.

@@ -152,7 +152,7 @@ Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageContr
   BorderPage* const page = make_border(*pool, *pages, control, 0);
   if (page == nullptr) {
     Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
-    return std::move(status.at_table(control->meta.name));
+    return std::move(status.at_storage(control->meta.name));
   }
   control->root.store({page->header.volatile_id(), page::SnapshotPageId()});
   return {};

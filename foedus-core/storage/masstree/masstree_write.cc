@@ -38,7 +38,7 @@ Status outside(occ::StorageControl* control, std::string_view key, std::uint32_t
       ErrorCode::kInvalidArgument,
       "bytes [" + std::to_string(offset) + ", " + std::to_string(offset + bytes) +
           ") are not all inside of the payload of " + std::to_string(payload_bytes) + " bytes");
-  status.at_table(control->meta.name);
+  status.at_storage(control->meta.name);
   return std::move(status.at_key(key.data(), key.size()));
 }
 

@@ -89,7 +89,7 @@ Status SnapshotScan::next_page() {
   FOEDUS_CHECK(copy(id, &pages_->records.header));
   const SequentialSnapshotPage& records = pages_->records;
   if (!records.is_of(control_->id(), run_page_) || !has_whole_records(records)) {
-    return std::move(not_that_page(id).at_table(control_->meta.name));
+    return std::move(not_that_page(id).at_storage(control_->meta.name));
   }
   has_records_ = true;
   offset_ = 0;

@@ -34,7 +34,7 @@ SequentialRecord* append_deleted(occ::TxnContext& ctx, occ::StorageControl* cont
 
 [[gnu::cold]] Status no_record(occ::TxnContext& ctx, occ::StorageControl* control) {
   if (!control->is_dropped()) return ctx.out_of_pages(control);
-  return std::move(Status(ErrorCode::kNotFound).at_table(control->meta.name));
+  return std::move(Status(ErrorCode::kNotFound).at_storage(control->meta.name));
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageContr
       make_page(pool, pages, control, page::PageKind::kSequentialHeads, 1);
   if (root == nullptr) {
     Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
-    return std::move(status.at_table(control->meta.name));
+    return std::move(status.at_storage(control->meta.name));
   }
   control->root.store({root->volatile_id(), page::SnapshotPageId()});
   return {};
@@ -79,7 +79,7 @@ Status append(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
     Status status = Status::error(
         ErrorCode::kTooLarge, "a payload of " + std::to_string(payload.size()) +
                                   " bytes; at most " + std::to_string(kMaxSequentialPayloadBytes));
-    return std::move(status.at_table(control->meta.name));
+    return std::move(status.at_storage(control->meta.name));
   }
   SequentialRecord* const record = append_deleted(ctx, control, payload);
   if (record == nullptr) [[unlikely]] return no_record(ctx, control);

@@ -26,7 +26,7 @@ Status glean_with(LogRecordType type, std::uint64_t index, std::size_t bytes,
 
 void expect_corruption(const Status& status, std::uint64_t index, std::string_view words) {
   EXPECT_EQ(status.code(), ErrorCode::kCorruption);
-  EXPECT_EQ(status.table(), "accounts");
+  EXPECT_EQ(status.storage(), "accounts");
   EXPECT_EQ(status.key_preview(),
             std::string_view(reinterpret_cast<const char*>(&index), sizeof(index)));
   EXPECT_NE(status.message().find("index " + std::to_string(index)), std::string::npos);
@@ -94,7 +94,7 @@ TEST(ArrayErrorsTest, APageThatIsNotWhatItsParentNamesIsCorruption) {
     rig.stream().rewind();
     const auto result = compose_array(composition, {}, &rig.stream());
     EXPECT_EQ(result.code(), ErrorCode::kCorruption);
-    EXPECT_EQ(result.status().table(), "accounts");
+    EXPECT_EQ(result.status().storage(), "accounts");
     EXPECT_NE(result.status().message().find(std::to_string(wrong_root.word())), std::string::npos);
   }
 }

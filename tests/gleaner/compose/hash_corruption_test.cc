@@ -62,7 +62,7 @@ class HashCorruption : public ::testing::Test {
   void expect_corruption_now() {
     const Status status = gleans_.glean();
     EXPECT_EQ(status.code(), ErrorCode::kCorruption);
-    EXPECT_EQ(status.table(), "orders");
+    EXPECT_EQ(status.storage(), "orders");
     gleans_.snapshot_ += 1;
   }
   void expect_bad_bin(const std::function<void(HashBinPage*)>& change) {

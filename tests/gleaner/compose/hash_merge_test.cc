@@ -145,7 +145,7 @@ class HashContradiction : public ::testing::Test {
     const page::SnapshotPageId root = gleans_.root_;
     const Status status = gleans_.glean();
     EXPECT_EQ(status.code(), ErrorCode::kCorruption) << status.message();
-    EXPECT_EQ(status.table(), "orders");
+    EXPECT_EQ(status.storage(), "orders");
     EXPECT_EQ(status.key_preview(), key.substr(0, Status::kPreviewBytes));
     EXPECT_EQ(gleans_.root_, root);
   }

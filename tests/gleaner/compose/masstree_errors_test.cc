@@ -31,7 +31,7 @@ void load(MasstreeTable* table) {
 void expect_refused(MasstreeTable* table, const std::string& key) {
   const Status status = table->glean();
   EXPECT_EQ(status.code(), ErrorCode::kCorruption) << status.message();
-  EXPECT_EQ(status.table(), "orders");
+  EXPECT_EQ(status.storage(), "orders");
   EXPECT_EQ(status.key_preview(), key.substr(0, Status::kPreviewBytes)) << status.message();
 }
 
@@ -182,7 +182,7 @@ void expect_page_refused(const char* what, const std::function<void(BorderPage*)
   table.log(LogRecordType::kWriteAt, "b", "1");
   const Status status = table.glean();
   EXPECT_EQ(status.code(), ErrorCode::kCorruption) << status.message();
-  EXPECT_EQ(status.table(), "orders");
+  EXPECT_EQ(status.storage(), "orders");
 }
 
 void set_slot(BorderPage* page, unsigned index, Slot slot) {
@@ -260,7 +260,7 @@ TEST(MasstreeErrors, InteriorPagesWithImpossibleChildren) {
     table.put(key_of(0), "1");
     const Status status = table.glean();
     EXPECT_EQ(status.code(), ErrorCode::kCorruption) << &change - changes;
-    EXPECT_EQ(status.table(), "orders");
+    EXPECT_EQ(status.storage(), "orders");
   }
 }
 

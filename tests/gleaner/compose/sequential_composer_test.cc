@@ -173,7 +173,7 @@ Status glean_with(LogRecordType type, page::Tid tid, std::string_view key, std::
 
 void expect_corruption(const Status& status, std::string_view words) {
   EXPECT_EQ(status.code(), ErrorCode::kCorruption);
-  EXPECT_EQ(status.table(), "history");
+  EXPECT_EQ(status.storage(), "history");
   EXPECT_NE(status.message().find("session 77"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
 }

@@ -207,7 +207,7 @@ TEST_F(ReclaimTest, DamagedPagesAreCorruption) {
   std::swap(other.storages[1].live, other.storages[2].live);
   const auto mixed = reclaim(&full_, other, other.files, &counts);
   EXPECT_EQ(mixed.code(), ErrorCode::kCorruption);
-  EXPECT_EQ(mixed.status().table(), other.storages[1].name);
+  EXPECT_EQ(mixed.status().storage(), other.storages[1].name);
 }
 
 }  // namespace

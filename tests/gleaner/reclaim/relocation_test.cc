@@ -268,7 +268,7 @@ TEST(Relocation, PagesOfAnArrayOfAnotherLevelAreCorruption) {
     Relocation relocation(storage, victims, &array.pages(), &writer);
     const Result<SnapshotPageId> moved = move(&relocation);
     EXPECT_EQ(moved.code(), ErrorCode::kCorruption) << reads;
-    EXPECT_EQ(moved.status().table(), "accounts");
+    EXPECT_EQ(moved.status().storage(), "accounts");
     EXPECT_EQ(relocation.pages_read(), reads + 1);
     array.pages().finish();
   }
@@ -289,7 +289,7 @@ TEST(Relocation, WrongCountsAreCorruption) {
     ASSERT_TRUE(move(&relocation).is_ok());
     const auto counted = relocation.finish();
     EXPECT_EQ(counted.code(), ErrorCode::kCorruption) << wrong;
-    EXPECT_EQ(counted.status().table(), "accounts");
+    EXPECT_EQ(counted.status().storage(), "accounts");
     array.pages().finish();
   }
 }
