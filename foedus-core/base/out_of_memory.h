@@ -17,7 +17,10 @@ namespace foedus::base {
 
 class NoThread : public std::bad_alloc {
  public:
-  const char* what() const noexcept override { return "the system gives no more threads"; }
+  const char* what() const noexcept override {
+    return "the system gave the process no thread; raise its limits of threads (ulimit -u, "
+           "pids.max) and memory";
+  }
 };
 
 // `thrown` as a status; takes memory for its text if there is some.

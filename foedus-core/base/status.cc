@@ -49,18 +49,27 @@ std::string_view to_string(ConflictReason reason) {
 
 namespace {
 
-// What to do about it, in half a sentence.
+// What to do about it, in half a sentence: for codes that have one cure, wherever they come from.
+// Errors of all other codes bring theirs along.
 std::string_view hint_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kConflict: return "run the transaction again";
-    case ErrorCode::kTooLarge: return "see the limits in foedus/options.h";
-    case ErrorCode::kOutOfMemory:
-      return "raise Options::memory_bytes or erase data, or give the process more memory";
-    case ErrorCode::kOutOfSpace: return "free space on the file system; commits then go on";
-    case ErrorCode::kIoError: return "check the device; reads go on, commits do not";
     case ErrorCode::kCorruption: return "restore the directory from a copy";
     case ErrorCode::kWrongVersion: return "open it with the version that wrote it";
-    case ErrorCode::kBusy: return "close the other user of the directory first";
+    default: return {};
+  }
+}
+
+// Returns the cure of a failed system call that is the same for every call and file.
+std::string_view hint_of_errno(int error_number) {
+  switch (error_number) {
+    case ENOSPC: return "free space on the file system; commits then go on";
+    case EDQUOT: return "free space or raise the quota; commits then go on";
+    case EFBIG: return "raise the limit of file sizes (ulimit -f); commits then go on";
+    case EMFILE: return "raise the process's limit of open files (ulimit -n, RLIMIT_NOFILE)";
+    case ENFILE: return "raise the system's limit of open files (sysctl fs.file-max)";
+    case EROFS: return "mount the file system for writing";
+    case EIO: return "check the device";
     default: return {};
   }
 }
@@ -95,12 +104,15 @@ Status Status::error(ErrorCode code, const char* detail) noexcept {
   return status;
 }
 
-Status Status::system_error(ErrorCode code, std::string detail, int error_number) noexcept {
+Status Status::system_error(ErrorCode code, std::string detail, int error_number,
+                            std::string_view hint) noexcept {
   const bool full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
+  if (hint.empty()) hint = hint_of_errno(error_number);
   char text[128] = "";
   base::trying([&] {
     detail.append(": ").append(strerror_r(error_number, text, sizeof(text)));
     detail.append(" (errno ").append(std::to_string(error_number)).append(")");
+    if (!hint.empty()) detail.append("; ").append(hint);
   });
   Status status = error(full ? ErrorCode::kOutOfSpace : code, std::move(detail));
   status.error_number_ = error_number;
@@ -120,6 +132,17 @@ std::string Status::message() const {
   const std::string_view hint = hint_of(code_);
   if (!hint.empty()) out.append("; ").append(hint);
   return out;
+}
+
+Status& Status::with_hint(std::string_view what_to_do) noexcept {
+  if (is_ok()) return *this;
+  base::trying([&] {
+    std::string text = detail_ == nullptr ? std::string() : *detail_ + "; ";
+    text.append(what_to_do);
+    const std::string* const hinted = new std::string(std::move(text));
+    delete std::exchange(detail_, hinted);
+  });
+  return *this;
 }
 
 Status& Status::at_storage(std::string_view name) {
@@ -164,7 +187,11 @@ void Status::move_from(Status& other) noexcept {
 }
 
 Status base::out_of_memory(const std::bad_alloc& thrown) noexcept {
-  return Status::error(ErrorCode::kOutOfMemory, thrown.what());
+  const bool is_thread = dynamic_cast<const NoThread*>(&thrown) != nullptr;
+  return Status::error(ErrorCode::kOutOfMemory,
+                       is_thread ? thrown.what()
+                                 : "the system gave the process no memory; give it more, or lower "
+                                   "Options::memory_bytes");
 }
 
 }  // namespace foedus

@@ -27,7 +27,27 @@ Status failed(const char* what, std::string_view path, int error_number,
               ErrorCode code = ErrorCode::kIoError) {
   std::string text;
   base::trying([&] { text.append(what).append(" ").append(path); });
-  return Status::system_error(code, std::move(text), error_number);
+  const bool is_refused = error_number == EACCES || error_number == EPERM;
+  return Status::system_error(code, std::move(text), error_number,
+                              is_refused ? "let the user of this process read and write it" : "");
+}
+
+// Returns the error of the directory that was named by the user and cannot be made or opened.
+Status failed_directory(const char* what, const std::string& path, int error_number) {
+  std::string text;
+  std::string hint;
+  base::trying([&] {
+    text.append(what).append(" ").append(path);
+    const std::size_t name = path.find_last_of('/', path.find_last_not_of('/'));
+    const std::string parent = name == path.npos ? "." : name == 0 ? "/" : path.substr(0, name);
+    switch (error_number) {
+      case ENOENT: hint = "make " + parent + " first"; break;
+      case ENOTDIR: hint = "choose another directory: a part of this path is a file"; break;
+      case EACCES: hint = "let the user of this process write to " + parent; break;
+      default: break;
+    }
+  });
+  return Status::system_error(ErrorCode::kIoError, std::move(text), error_number, hint);
 }
 
 // A descriptor until somebody else owns it.
@@ -91,7 +111,8 @@ Status check_entry(int fd, const std::string& path, bool is_to_write) {
     return failed("cannot look at", path, errno);
   }
   if (!S_ISREG(about.st_mode)) {
-    return Status::error(ErrorCode::kIoError, path + " is not a regular file");
+    return Status::error(ErrorCode::kIoError,
+                         path + " is not a regular file; move it out of the directory");
   }
   if (is_to_write && about.st_nlink > 1) {
     return Status::error(ErrorCode::kIoError, path + " has another name, perhaps outside of the " +
@@ -134,8 +155,11 @@ FileDevice::~FileDevice() {
 Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& directory,
                                                      Facility direct_io) {
   const bool made = uninterrupted([&] { return ::mkdir(directory.c_str(), 0755); }) == 0;
-  if (!made && errno != EEXIST) return failed("cannot make directory", directory, errno);
+  if (!made && errno != EEXIST) return failed_directory("cannot make directory", directory, errno);
   Descriptor fd(open_directory(directory));
+  if (fd.get() < 0 && errno == ENOTDIR) {
+    return failed_directory("cannot open directory", directory, errno);
+  }
   if (fd.get() < 0) return failed("cannot open directory", directory, errno);
   std::unique_ptr<FileDevice> device(new FileDevice(directory, fd.get()));
   fd.release();
@@ -175,7 +199,10 @@ Status FileDevice::take_lock() {
   if (error_number == EWOULDBLOCK) {
     // No user has it if the lock can be shared: the number in the file means nothing then (V8).
     const bool is_read = ::flock(lock_fd_, LOCK_SH | LOCK_NB) == 0;
-    if (is_read) return Status::error(ErrorCode::kBusy, "directory " + path_ + " is being read");
+    if (is_read) {
+      return Status::error(ErrorCode::kBusy, "directory " + path_ +
+                                                 " is being read; wait until its reader has ended");
+    }
     return busy();
   }
   if (!try_lock_directory(LOCK_EX)) return busy();
@@ -203,9 +230,11 @@ Status FileDevice::busy() const {
   const long pid = read > 0 ? std::strtol(holder, nullptr, 10) : 0;
   std::string text = "directory " + path_ + " is in use";
   if (pid == ::getpid()) {
-    text += " by this process";
+    text += " by this process; use the Database that has it, or close that first";
   } else if (pid > 0) {
-    text += " by process " + std::to_string(pid);
+    text += " by process " + std::to_string(pid) + "; close it there first";
+  } else {
+    text += "; close its other user first";
   }
   return Status::error(ErrorCode::kBusy, text);
 }

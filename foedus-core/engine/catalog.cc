@@ -23,6 +23,29 @@ bool is_same_shape(const storage_meta::StorageMeta& a, const storage_meta::Stora
   return a.kind == b.kind && a.records == b.records && a.payload_bytes == b.payload_bytes;
 }
 
+std::string in_words(const storage_meta::StorageMeta& meta) {
+  return std::to_string(meta.records) + " records of " + std::to_string(meta.payload_bytes) +
+         " bytes";
+}
+
+std::string in_words(StorageKind kind) {
+  const std::string name(storage_meta::name_of(kind));
+  if (kind == StorageKind::kSequential) return "a " + name + " storage";
+  return (kind == StorageKind::kArray ? "an " : "a ") + name;
+}
+
+// Returns the error of a storage that `wanted` does not describe.
+Status other_shape(const storage_meta::StorageMeta& meta, const storage_meta::StorageMeta& wanted) {
+  std::string text;
+  if (meta.kind == wanted.kind) {
+    text = "it has " + in_words(meta) + "; " + in_words(wanted) + " were asked for";
+  } else {
+    text = "it is " + in_words(meta.kind) + "; " + in_words(wanted.kind) + " was asked for";
+  }
+  Status status = Status::error(ErrorCode::kInvalidArgument, std::move(text));
+  return std::move(status.at_storage(wanted.name));
+}
+
 }  // namespace
 
 Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& wanted) {
@@ -50,10 +73,7 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
   if (is_same_shape(meta, wanted)) {
     return is_announced ? Result(found->second) : announce(wanted.name);
   }
-  Status status =
-      Status::error(ErrorCode::kInvalidArgument,
-                    "the storage exists with another kind, number of records or payload");
-  return std::move(status.at_storage(wanted.name));
+  return other_shape(meta, wanted);
 }
 
 // What recovery drops is found until then: as if the drop came after the call. One of another shape
@@ -121,8 +141,7 @@ Status Catalog::drop(std::string_view name) {
   const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
-    Status status(ErrorCode::kNotFound);
-    return std::move(status.at_storage(name));
+    return Status::error(ErrorCode::kNotFound, "there is no storage '" + std::string(name) + "'");
   }
   return drop_found(found);
 }

@@ -243,7 +243,8 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   }
   if (TransactFrame::is_in(*engine_)) {
     return Status::error(ErrorCode::kInvalidArgument,
-                         "transact() within a transaction of the same thread");
+                         "transact() within a transaction of the same thread; pass the Txn down to "
+                         "what runs within it");
   }
   FOEDUS_TRY(Epoch covered, base::catching([&] { return engine_->wait_to_begin(options); }));
   FOEDUS_TRY(engine::EngineSession* const session,

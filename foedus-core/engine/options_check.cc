@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <string>
 
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/numa/topology.h"
+#include "foedus-core/page/page_pool.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 
 namespace foedus::engine {
@@ -15,30 +17,55 @@ namespace {
 
 constexpr std::uint64_t kMemoryBytesMin = 64u << 20;
 constexpr std::uint64_t kCacheBytesPerSocMin = 512u << 10;
+constexpr std::uint64_t kCacheBytesPerSocMax = std::uint64_t{512} << 30;  // numbers of frames
+
+constexpr std::uint64_t kAny = ~std::uint64_t{0};
+
+Status refused(const char* name, std::uint64_t value, const std::string& what_it_must_be) {
+  return Status::error(ErrorCode::kInvalidArgument, std::string("option ") + name + " is " +
+                                                        std::to_string(value) + ", must be " +
+                                                        what_it_must_be);
+}
 
 Status in_range(const char* name, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
   if (value >= low && value <= high) return {};
-  return Status::error(ErrorCode::kInvalidArgument,
-                       std::string("option ") + name + " is " + std::to_string(value) +
-                           ", must be " + std::to_string(low) + " .. " + std::to_string(high));
+  if (high == kAny) return refused(name, value, "at least " + std::to_string(low));
+  return refused(name, value, std::to_string(low) + " .. " + std::to_string(high));
+}
+
+// "64 MiB", in the largest unit of which it is a whole number.
+std::string in_words(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {" bytes", " KiB", " MiB", " GiB", " TiB"};
+  std::size_t unit = 0;
+  for (; unit + 1 < std::size(kUnits) && bytes % 1024 == 0; ++unit) bytes >>= 10;
+  return std::to_string(bytes) + kUnits[unit];
+}
+
+// Of a number of bytes, whose bounds are given in the unit that a person would use.
+Status bytes_in_range(const char* name, std::uint64_t value, std::uint64_t low,
+                      std::uint64_t high) {
+  if (value >= low && value <= high) return {};
+  const bool is_below = value < low;
+  return refused(name, value,
+                 (is_below ? "at least " : "at most ") + in_words(is_below ? low : high));
 }
 
 Status check_glean(const Options& options) {
-  constexpr std::uint64_t kAny = ~std::uint64_t{0};
   const GleanOptions& glean = options.glean;
   if (glean.log_bytes != 0) {
-    FOEDUS_CHECK(in_range("glean.log_bytes", glean.log_bytes, 1u << 20, kAny / 16));
+    FOEDUS_CHECK(
+        bytes_in_range("glean.log_bytes", glean.log_bytes, 1u << 20, std::uint64_t{1} << 59));
   }
   if (glean.log_bytes_max != 0) {
-    FOEDUS_CHECK(in_range("glean.log_bytes_max", glean.log_bytes_max,
-                          std::max<std::uint64_t>(2 * glean.log_bytes, 2u << 20), kAny));
+    FOEDUS_CHECK(bytes_in_range("glean.log_bytes_max", glean.log_bytes_max,
+                                std::max<std::uint64_t>(2 * glean.log_bytes, 2u << 20), kAny));
   }
   if (glean.pages != 0) FOEDUS_CHECK(in_range("glean.pages", glean.pages, 1024, kAny));
   FOEDUS_CHECK(in_range("glean.volatile_percent", glean.volatile_percent, 0, 90));
   FOEDUS_CHECK(in_range("glean.mappers", glean.mappers, 0, kMaxSocs));
   FOEDUS_CHECK(in_range("glean.reducers", glean.reducers, 0, kMaxSocs));
   if (glean.memory_bytes != 0) {
-    FOEDUS_CHECK(in_range("glean.memory_bytes", glean.memory_bytes, 16u << 20, kAny));
+    FOEDUS_CHECK(bytes_in_range("glean.memory_bytes", glean.memory_bytes, 16u << 20, kAny));
   }
   return {};
 }
@@ -46,22 +73,22 @@ Status check_glean(const Options& options) {
 }  // namespace
 
 Status check_options(const Options& options) {
-  constexpr std::uint64_t kAny = ~std::uint64_t{0};
   if (options.dir.empty()) {
     return Status::error(ErrorCode::kInvalidArgument, "option dir is empty");
   }
   FOEDUS_CHECK(in_range("socs", options.socs, 0, kMaxSocs));
   if (options.memory_bytes != 0) {
-    FOEDUS_CHECK(in_range("memory_bytes", options.memory_bytes, kMemoryBytesMin, kAny));
+    FOEDUS_CHECK(bytes_in_range("memory_bytes", options.memory_bytes, kMemoryBytesMin,
+                                page::PagePool::kBytesMax));
   }
-  FOEDUS_CHECK(in_range("log_buffer_bytes", options.log_buffer_bytes, 64u << 10, 1u << 30));
+  FOEDUS_CHECK(bytes_in_range("log_buffer_bytes", options.log_buffer_bytes, 64u << 10, 1u << 30));
   if (!std::has_single_bit(options.log_buffer_bytes)) {
-    return Status::error(ErrorCode::kInvalidArgument, "option log_buffer_bytes is " +
-                                                          std::to_string(options.log_buffer_bytes) +
-                                                          ", must be a power of two");
+    return refused("log_buffer_bytes", options.log_buffer_bytes,
+                   "a power of two; the next one is " +
+                       std::to_string(std::bit_ceil(options.log_buffer_bytes)));
   }
-  FOEDUS_CHECK(
-      in_range("log_segment_bytes", options.log_segment_bytes, 1u << 20, std::uint64_t{4} << 30));
+  FOEDUS_CHECK(bytes_in_range("log_segment_bytes", options.log_segment_bytes, 1u << 20,
+                              std::uint64_t{4} << 30));
   FOEDUS_CHECK(in_range("sessions_max", options.sessions_max, 1, kMaxSessions));
   FOEDUS_CHECK(in_range("snapshots_kept", options.snapshots_kept, 1, 1000));
   FOEDUS_CHECK(in_range("epoch_interval_us", options.epoch_interval_us, 100, 1'000'000));
@@ -69,7 +96,7 @@ Status check_options(const Options& options) {
 }
 
 std::uint64_t default_memory_bytes() {
-  return std::max(kMemoryBytesMin, numa::physical_memory_bytes() / 2);
+  return std::clamp(numa::physical_memory_bytes() / 2, kMemoryBytesMin, page::PagePool::kBytesMax);
 }
 
 Status fill_in_glean(Options* options) {
@@ -80,10 +107,12 @@ Status fill_in_glean(Options* options) {
     glean.memory_bytes = std::clamp<std::uint64_t>(all / 8, 16u << 20, 1u << 30);
   }
   const std::uint64_t cache_min = options->socs * kCacheBytesPerSocMin;
-  if (glean.cache_bytes == 0) glean.cache_bytes = std::max(all / 4, cache_min);
+  const std::uint64_t cache_max = options->socs * kCacheBytesPerSocMax;
+  if (glean.cache_bytes == 0) glean.cache_bytes = std::clamp(all / 4, cache_min, cache_max);
   if (glean.mappers == 0) glean.mappers = options->socs;
   if (glean.reducers == 0) glean.reducers = std::max(options->socs, 2u);
-  FOEDUS_CHECK(in_range("glean.cache_bytes", glean.cache_bytes, cache_min, all));
+  FOEDUS_CHECK(
+      bytes_in_range("glean.cache_bytes", glean.cache_bytes, cache_min, std::min(all, cache_max)));
   const std::uint64_t most = all / 4 * 3;
   if (glean.memory_bytes > most || glean.cache_bytes > most - glean.memory_bytes) {
     return Status::error(ErrorCode::kInvalidArgument,

@@ -36,7 +36,8 @@ Result<EngineSession*> SessionPool::make_locked() {
   if (sessions_.size() == sessions_max_) {
     return Status::error(
         ErrorCode::kTooLarge,
-        "all of sessions_max (" + std::to_string(sessions_max_) + ") sessions are in use");
+        "all of sessions_max (" + std::to_string(sessions_max_) +
+            ") sessions are in use; use fewer threads and sessions, or raise sessions_max");
   }
   base::reserve_more(&sessions_, 1);  // what is attached to the log stays: all memory first
   FOEDUS_TRY(auto session, maker_(engine_, static_cast<std::uint32_t>(sessions_.size())));

@@ -18,6 +18,9 @@
 
 namespace foedus::engine {
 
+// Behind a size that is above its limit.
+inline constexpr const char* kSeeLimits = "; see the limits in foedus/options.h";
+
 [[gnu::cold]] inline Status no_storage() {
   return Status::error(ErrorCode::kInvalidArgument, "a handle of no storage");
 }
@@ -111,14 +114,15 @@ class Call {
     FOEDUS_CHECK(refusal(is_write));
     return Status::error(ErrorCode::kTooLarge, "a key of " + std::to_string(key.size()) +
                                                    " bytes; at most " +
-                                                   std::to_string(kMaxKeyBytes))
+                                                   std::to_string(kMaxKeyBytes) + kSeeLimits)
         .at_storage(control_->meta.name)
         .at_key(key.data(), key.size());
   }
   [[gnu::cold, gnu::noinline]] Status refusal_of_payload(std::string_view payload,
                                                          std::size_t bytes_max) const {
     return Status::error(ErrorCode::kTooLarge, "a payload of " + std::to_string(payload.size()) +
-                                                   " bytes; at most " + std::to_string(bytes_max))
+                                                   " bytes; at most " + std::to_string(bytes_max) +
+                                                   kSeeLimits)
         .at_storage(control_->meta.name);
   }
   [[gnu::cold, gnu::noinline]] Status refusal_of_index(std::uint64_t index, bool is_write) const {

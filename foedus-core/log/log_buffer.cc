@@ -19,7 +19,8 @@ LogRecord* LogBuffer::reserve_slowly(std::size_t bytes, Status* status) {
   if (end - begin - filler > capacity_ / 2) {
     *status = Status::error(ErrorCode::kTooLarge,
                             "the transaction's log records are over half of log_buffer_bytes (" +
-                                std::to_string(capacity_) + ")");
+                                std::to_string(capacity_) +
+                                "); commit in batches, or raise log_buffer_bytes");
     return nullptr;
   }
   if (end > durable() + capacity_) {

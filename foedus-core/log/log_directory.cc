@@ -152,7 +152,7 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment(std::uint32_t s
   const std::uint32_t number = savepoint_.loggers[soc].newest + (unsure_[soc] == nullptr ? 1 : 0);
   return Status::system_error(ErrorCode::kOutOfMemory,
                               "cannot begin " + device_->path() + "/" + segment_name(soc, number),
-                              error);
+                              error, error == ENOMEM ? "give the process more memory" : "");
 }
 
 // If the savepoint fails, the segment stays for the next attempt.

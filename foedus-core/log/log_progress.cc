@@ -55,8 +55,9 @@ void LogProgress::report_space(std::uint32_t soc, const Status& status) {
   waits_->set_out_of_space(any);  // under the mutex, so that the last one to tell is right
 }
 
-void LogProgress::report_failure(const Status& status) {
-  waits_->fail(status);
+void LogProgress::report_failure(Status failure) {
+  failure.with_hint("reads go on, commits do not until the database is opened again");
+  waits_->fail(failure);
   for (base::Task* const task : tasks_) runtime_->notify(task);
 }
 

@@ -42,8 +42,8 @@ class LogProgress {
 
   // Logger `soc` has no room on the device, or has room again (ok).
   void report_space(std::uint32_t soc, const Status& status);
-  // The log has failed: tells the waiters and all loggers.
-  void report_failure(const Status& status);
+  // The log has failed: tells the waiters and all loggers, and the waiters what still works.
+  void report_failure(Status failure);
 
  private:
   struct PerLogger {

@@ -17,12 +17,20 @@ constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-Status out_of_memory(const char* what, std::uint64_t bytes, int error_number) {
+Status out_of_memory(const char* what, std::uint64_t bytes, int error_number,
+                     std::string_view hint) {
   return Status::system_error(
       ErrorCode::kOutOfMemory,
       "cannot " + std::string(what) + " " + std::to_string(bytes) + " bytes of memory",
-      error_number);
+      error_number, hint);
 }
+
+// A reservation has a power of two for each SOC, and is refused where it exceeds the addresses that
+// the process may have: a larger memory_bytes would be refused all the more.
+constexpr std::string_view kLessAddresses =
+    "lower Options::memory_bytes, or raise the process's limit of addresses (ulimit -v)";
+constexpr std::string_view kMoreMemory =
+    "give the process more memory (ulimit -v, ulimit -d), or lower Options::memory_bytes";
 
 // Brings the page of `address` into memory and changes nothing. Inline assembly: the byte may be
 // somebody's data by now, and an atomic "or" of nothing is correct beside any access of theirs.
@@ -70,12 +78,16 @@ SocMemory& SocMemory::operator=(SocMemory&& other) noexcept {
 
 Result<SocMemory> SocMemory::reserve(std::uint64_t bytes, Facility huge_pages) {
   constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 47;  // user addresses have 47 bits
-  if (bytes > kBytesMax) return out_of_memory("reserve", bytes, ENOMEM);
+  if (bytes > kBytesMax) {
+    return out_of_memory("reserve addresses for", bytes, ENOMEM, kLessAddresses);
+  }
   bytes = round_up(bytes, kHugePageBytes);
   const std::uint64_t bytes_mapped = bytes + kHugePageBytes;
   void* const mapped = mmap(nullptr, bytes_mapped, PROT_NONE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) return out_of_memory("reserve addresses for", bytes, errno);
+  if (mapped == MAP_FAILED) {
+    return out_of_memory("reserve addresses for", bytes, errno, kLessAddresses);
+  }
 
   // Cut the range to alignment.
   char* const mapped_begin = static_cast<char*>(mapped);
@@ -108,7 +120,7 @@ Result<SocMemory> SocMemory::allocate_ring(const Topology& topology, std::uint32
   bytes = round_up(bytes, kSmallPageBytes);
   void* const mapped =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return out_of_memory("map", bytes, errno);
+  if (mapped == MAP_FAILED) return out_of_memory("map", bytes, errno, kMoreMemory);
   SocMemory memory;
   memory.begin_ = static_cast<char*>(mapped);
   memory.bytes_ = bytes;
@@ -144,7 +156,7 @@ Status SocMemory::commit(std::uint64_t offset, std::uint64_t bytes) {
   FOEDUS_INVARIANT(offset % kSmallPageBytes == 0, offset);
   FOEDUS_INVARIANT(offset + bytes <= bytes_, offset, bytes, bytes_);
   if (mprotect(begin_ + offset, bytes, PROT_READ | PROT_WRITE) == 0) return {};
-  return out_of_memory("commit", bytes, errno);
+  return out_of_memory("commit", bytes, errno, kMoreMemory);
 }
 
 void SocMemory::prefault(std::uint64_t offset, std::uint64_t bytes) {

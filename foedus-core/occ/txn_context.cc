@@ -137,7 +137,9 @@ void TxnContext::forget_sets() {
 
 Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std::string_view key) {
   if (is_out_of_memory_) {
-    return Status::error(ErrorCode::kOutOfMemory, "the transaction ran out of memory");
+    return Status::error(ErrorCode::kOutOfMemory,
+                         "the system gave the transaction no memory; give the process more, or "
+                         "lower Options::memory_bytes");
   }
   if (!is_doomed()) {
     doomed_ = reason;
@@ -160,7 +162,7 @@ void TxnContext::reserve_moves(std::size_t records) {
 }
 
 Status TxnContext::out_of_pages(StorageControl* storage) {
-  Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
+  Status status = page::no_free_page();
   return std::move(status.at_storage(storage->meta.name));
 }
 

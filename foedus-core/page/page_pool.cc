@@ -13,7 +13,7 @@ namespace foedus::page {
 namespace {
 
 // P12: the word of a stack's head.
-constexpr unsigned kNumberBits = 36;
+constexpr unsigned kNumberBits = PagePool::kNumberBits;
 constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
 
 constexpr std::uint64_t next_head(std::uint64_t head, std::uint64_t number) {
@@ -29,6 +29,12 @@ constexpr std::uint64_t extent_end(std::uint64_t number) {
 
 }  // namespace
 
+Status no_free_page() {
+  return Status::error(
+      ErrorCode::kOutOfMemory,
+      "no free page within memory_bytes; raise Options::memory_bytes or erase data");
+}
+
 // What the first page of a free batch holds (P11).
 struct PagePool::Batch {
   std::uint32_t count;
@@ -40,12 +46,7 @@ Result<std::unique_ptr<PagePool>> PagePool::make(const numa::Topology* topology,
                                                  std::uint64_t bytes_max, Facility huge_pages,
                                                  Facility numa_binding) {
   const std::uint32_t soc_count = topology->socs();
-  constexpr std::uint64_t kBytesLimit = (kNumberMask + 1) / kMaxSocs * kPageBytes;
-  if (bytes_max > kBytesLimit) {
-    return Status::error(ErrorCode::kInvalidArgument,
-                         "page pool of " + std::to_string(bytes_max) + " bytes, more than " +
-                             std::to_string(kBytesLimit));
-  }
+  FOEDUS_INVARIANT(bytes_max <= kBytesMax, bytes_max);
   FOEDUS_CHECK(topology->check_binding(numa_binding));
   const std::uint64_t slice_bytes = std::bit_ceil(std::max(bytes_max, kExtentBytes));
   FOEDUS_TRY(numa::SocMemory memory,

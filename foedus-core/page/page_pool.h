@@ -40,14 +40,23 @@
 
 namespace foedus::page {
 
+// kOutOfMemory: the pool has no page for a storage.
+Status no_free_page();
+
 class PagePool {
  public:
   static constexpr std::uint32_t kBatchPages = 64;
   static constexpr std::uint64_t kExtentBytes = numa::SocMemory::kHugePageBytes;
   static constexpr std::uint64_t kExtentPages = kExtentBytes / kPageBytes;
 
+  // A page number of any SOC fits into so many bits.
+  static constexpr unsigned kNumberBits = 36;
+  static constexpr std::uint64_t kBytesMax =
+      (std::uint64_t{1} << kNumberBits) / kMaxSocs * kPageBytes;
+
   // Uses at most `bytes_max` of `budget`. `budget` must outlive the pool. Fails with kOutOfMemory
   // if the address range cannot be reserved, kNotSupported if a required facility does not work.
+  // REQUIRES: bytes_max <= kBytesMax.
   static Result<std::unique_ptr<PagePool>> make(const numa::Topology* topology,
                                                 base::MemoryBudget* budget,
                                                 std::uint64_t bytes_max, Facility huge_pages,

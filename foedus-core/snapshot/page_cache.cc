@@ -26,7 +26,7 @@ Status no_frame(const CacheFrames& frames, std::uint32_t soc) {
       "none of the " + std::to_string(frames.committed()) + " frames of SOC " +
           std::to_string(soc) + "'s page cache can be used again: others may still look at the " +
           "pages of " + std::to_string(frames.leaving()) + ", and the rest is cached or being " +
-          "read; give the cache more bytes if more sessions than it has frames use it");
+          "read; raise glean.cache_bytes, or use fewer sessions");
 }
 
 // Checks no more than what look-ups depend on.

@@ -58,9 +58,9 @@ CacheFrames::CacheFrames(numa::SocMemory memory, const Layout& layout, base::Mem
 Status CacheFrames::commit_first() {
   const std::uint64_t bytes = layout_.frames_offset + kFramesMin * page::kPageBytes;
   if (!budget_->try_take(bytes)) {
-    return Status::error(ErrorCode::kOutOfMemory, "no room for the first " +
-                                                      std::to_string(bytes) +
-                                                      " bytes of a page cache");
+    return Status::error(ErrorCode::kOutOfMemory, "no room for the first " + std::to_string(bytes) +
+                                                      " bytes of a page cache; raise "
+                                                      "Options::memory_bytes");
   }
   bytes_taken_ = bytes;
   FOEDUS_CHECK(memory_.commit(0, bytes));

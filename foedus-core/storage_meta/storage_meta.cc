@@ -12,6 +12,20 @@ constexpr std::uint64_t kArrayRecordsMax = std::uint64_t{1} << 48;  // of storag
 
 }  // namespace
 
+std::string_view name_of(StorageKind kind) {
+  switch (kind) {
+    case StorageKind::kArray:
+      return "array";
+    case StorageKind::kHash:
+      return "hash";
+    case StorageKind::kMasstree:
+      return "masstree";
+    case StorageKind::kSequential:
+      return "sequential";
+  }
+  return "unknown";
+}
+
 StorageParameters parameters_of(const StorageMeta& meta) {
   StorageParameters parameters{};
   parameters.records = meta.records;

@@ -33,6 +33,9 @@ struct StorageParameters {
 };
 static_assert(sizeof(StorageParameters) == 16);
 
+// "array", "hash", "masstree", "sequential"; static lifetime.
+std::string_view name_of(StorageKind kind);
+
 StorageParameters parameters_of(const StorageMeta& meta);
 // kCorruption: not what parameters_of() can have written.
 Result<StorageMeta> parse(page::StorageId id, std::string_view name, std::string_view parameters);

@@ -97,6 +97,36 @@ TEST(Status, ASystemErrorAddsErrno) {
       << status.message();
 }
 
+// What to do depends on the cause: a place that knows it says so, a system error of a limit names
+// the limit, and a code alone says nothing but for those with one cure.
+TEST(Status, AHintIsOfTheCauseAndNotOfTheCode) {
+  EXPECT_EQ(Status::error(ErrorCode::kIoError, "text").message(), "io_error: text");
+  EXPECT_EQ(Status::error(ErrorCode::kOutOfMemory, "text").message(), "out_of_memory: text");
+  EXPECT_EQ(Status::error(ErrorCode::kTooLarge, "text").message(), "too_large: text");
+  EXPECT_EQ(Status::error(ErrorCode::kBusy, "text").message(), "busy: text");
+  EXPECT_EQ(Status::error(ErrorCode::kCorruption, "text").message(),
+            "corruption: text; restore the directory from a copy");
+  EXPECT_EQ(Status::system_error(ErrorCode::kIoError, "cannot open x", ENOENT, "make y").message(),
+            "io_error: cannot open x: No such file or directory (errno 2); make y");
+  for (const int error_number : {EMFILE, ENFILE}) {
+    const Status status = Status::system_error(ErrorCode::kOutOfMemory, "cannot", error_number);
+    EXPECT_TRUE(contains(status, "limit of open files")) << status.message();
+  }
+  EXPECT_TRUE(contains(Status::system_error(ErrorCode::kIoError, "cannot", EFBIG), "ulimit -f"));
+  EXPECT_TRUE(contains(Status::system_error(ErrorCode::kIoError, "cannot", EDQUOT), "quota"));
+}
+
+TEST(Status, AHintIsAddedBehindTheTextAndKeptByCopies) {
+  Status status = Status::error(ErrorCode::kIoError, "text");
+  status.with_hint("do this").with_hint("and that");
+  const Status copy = status;
+  EXPECT_EQ(copy.message(), "io_error: text; do this; and that");
+  Status bare = ErrorCode::kClosed;
+  EXPECT_EQ(bare.with_hint("open it again").message(), "closed: open it again");
+  Status success;
+  EXPECT_EQ(success.with_hint("nothing").message(), "ok");
+}
+
 TEST(Status, AFullDiskIsOutOfSpaceWhateverTheCallerSaid) {
   for (const int error_number : {ENOSPC, EDQUOT}) {
     const Status status = Status::system_error(ErrorCode::kIoError, "cannot append", error_number);

@@ -59,6 +59,9 @@ TEST(DeviceFailureTest, commits_stop_with_the_error_and_reads_go_on) {
     EXPECT_EQ(failed.error_number(), EIO);
     const Status after = db.put("after", "x", Durability::kAsync);
     EXPECT_EQ(after.code(), ErrorCode::kIoError) << after.message();
+    const std::string_view hint =
+        "; check the device; reads go on, commits do not until the database is opened again";
+    EXPECT_TRUE(after.message().ends_with(hint)) << after.message();
     EXPECT_EQ(must(db.get("before")), "kept");
     EXPECT_EQ(db.get("after").code(), ErrorCode::kNotFound);
     EXPECT_FALSE(db.engine->close().is_ok());

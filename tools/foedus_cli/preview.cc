@@ -19,20 +19,6 @@ std::string preview(std::string_view bytes, std::size_t bytes_max) {
   return shown;
 }
 
-std::string_view name_of(StorageKind kind) {
-  switch (kind) {
-    case StorageKind::kArray:
-      return "array";
-    case StorageKind::kHash:
-      return "hash";
-    case StorageKind::kMasstree:
-      return "masstree";
-    case StorageKind::kSequential:
-      return "sequential";
-  }
-  return "unknown";
-}
-
 std::string size_of(std::uint64_t bytes) {
   constexpr std::string_view kUnits[] = {" KiB", " MiB", " GiB", " TiB"};
   if (bytes < 10 * 1024) return count_of(bytes, "byte");

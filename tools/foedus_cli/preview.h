@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "foedus-core/page/page_id.h"
-#include "foedus/storage.h"
+#include "foedus-core/storage_meta/storage_meta.h"
 
 namespace foedus::cli {
 
@@ -14,8 +14,7 @@ namespace foedus::cli {
 // `bytes_max` bytes of it, then "…".
 std::string preview(std::string_view bytes, std::size_t bytes_max = 64);
 
-// "array", "hash", "masstree", "sequential"
-std::string_view name_of(StorageKind kind);
+using storage_meta::name_of;  // of a StorageKind
 
 // "12.3 MiB"; below 10 KiB "1234 bytes".
 std::string size_of(std::uint64_t bytes);

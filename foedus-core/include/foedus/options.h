@@ -89,8 +89,8 @@ struct GleanOptions {
   // least 16 MiB. What does not fit is spilled, however large rows are. Beside it each reducer has
   // up to 1 MiB, and while pages are written up to three copies of the row at hand.
   std::uint64_t memory_bytes = 0;
-  // Memory of the cache of snapshot pages, part of memory_bytes. 0: a quarter of it. At least
-  // 512 KiB for each SOC.
+  // Memory of the cache of snapshot pages, part of memory_bytes. 0: a quarter of it. For
+  // each SOC 512 KiB .. 512 GiB.
   std::uint64_t cache_bytes = 0;
 };
 
@@ -104,7 +104,7 @@ struct Options {
   std::uint32_t socs = 0;
 
   // Bound of volatile pages, cached snapshot pages, log buffers and the gleaner's memory together,
-  // in bytes. 0: half of the physical memory. At least 64 MiB. Address space is reserved at open,
+  // in bytes. 0: half of the physical memory. 64 MiB .. 4 TiB. Address space is reserved at open,
   // memory is taken as it is used.
   std::uint64_t memory_bytes = 0;
 

@@ -31,8 +31,8 @@ enum class ErrorCode : std::uint16_t {
   kInvalidArgument = 4,
   // A key or value above its limit, or a transaction above the size of its log buffer.
   kTooLarge = 5,
-  // Options::memory_bytes is spent, or the system gave no memory, mapping or thread to the process.
-  // Reads that need none go on; writers may try again after memory came back.
+  // Options::memory_bytes is spent, or the system gave no memory, mapping, thread or descriptor to
+  // the process. Reads that need none go on; writers may try again after it came back.
   kOutOfMemory = 6,
   // The file system is full, or a file would exceed the process's limit of its size (RLIMIT_FSIZE).
   // Reads go on; commits work again once there is room.
@@ -102,12 +102,15 @@ class [[nodiscard]] Status {
     return *this;
   }
 
-  // An error with a text that says what happened, to which file or option, and what to do.
+  // An error with a text that says what happened, to which file or option, and after a semicolon
+  // what to do.
   static Status error(ErrorCode code, std::string detail) noexcept;
   static Status error(ErrorCode code, const char* detail) noexcept;
-  // The same for a failed system call: adds errno's number and text. ENOSPC, EDQUOT and EFBIG
-  // become kOutOfSpace, whatever `code` says.
-  static Status system_error(ErrorCode code, std::string detail, int error_number) noexcept;
+  // The same for a failed system call: adds errno's number and text, then `hint`, which says what
+  // to do; without one that of the error number, if it has any. ENOSPC, EDQUOT and EFBIG become
+  // kOutOfSpace, whatever `code` says.
+  static Status system_error(ErrorCode code, std::string detail, int error_number,
+                             std::string_view hint = {}) noexcept;
   static Status conflict(ConflictReason reason) {
     Status status(ErrorCode::kConflict);
     status.reason_ = reason;
@@ -136,6 +139,9 @@ class [[nodiscard]] Status {
   // Adds where it happened. Keeps what an inner call has already said. Does nothing on success.
   Status& at_storage(std::string_view name);
   Status& at_key(const void* key, std::size_t key_bytes);
+  // Adds what to do about it, in half a sentence that begins with a verb, behind what the text
+  // already says. Does nothing on success.
+  Status& with_hint(std::string_view what_to_do) noexcept;
 
  private:
   void copy_from(const Status& other) noexcept;

@@ -174,7 +174,7 @@ Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageContr
   FOEDUS_INVARIANT(levels <= kLevelsMax, levels, meta.records);
   page::PageHeader* const root = make_page({pool, pages, control, 0}, levels, 0);
   if (root == nullptr) {
-    Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
+    Status status = page::no_free_page();
     return std::move(status.at_storage(meta.name));
   }
   control->root.store({root->volatile_id(), page::SnapshotPageId()});

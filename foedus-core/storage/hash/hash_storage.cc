@@ -103,7 +103,7 @@ Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageContr
   HashInteriorPage* const root =
       make_interior(source, first.levels, 0, first.levels > 1 ? kDigitBits : first.lowest_bits);
   if (root == nullptr) {
-    Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
+    Status status = page::no_free_page();
     return std::move(status.at_storage(control->meta.name));
   }
   control->root.store({root->header.volatile_id(), page::SnapshotPageId()});

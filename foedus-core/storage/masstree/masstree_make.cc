@@ -151,7 +151,7 @@ std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t sl
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
   BorderPage* const page = make_border(*pool, *pages, control, 0);
   if (page == nullptr) {
-    Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
+    Status status = page::no_free_page();
     return std::move(status.at_storage(control->meta.name));
   }
   control->root.store({page->header.volatile_id(), page::SnapshotPageId()});

@@ -43,7 +43,7 @@ Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageContr
   page::PageHeader* const root =
       make_page(pool, pages, control, page::PageKind::kSequentialHeads, 1);
   if (root == nullptr) {
-    Status status = Status::error(ErrorCode::kOutOfMemory, "no free page within memory_bytes");
+    Status status = page::no_free_page();
     return std::move(status.at_storage(control->meta.name));
   }
   control->root.store({root->volatile_id(), page::SnapshotPageId()});
@@ -78,7 +78,8 @@ Status append(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   if (payload.size() > kMaxSequentialPayloadBytes) [[unlikely]] {
     Status status = Status::error(
         ErrorCode::kTooLarge, "a payload of " + std::to_string(payload.size()) +
-                                  " bytes; at most " + std::to_string(kMaxSequentialPayloadBytes));
+                                  " bytes; at most " + std::to_string(kMaxSequentialPayloadBytes) +
+                                  "; see the limits in foedus/options.h");
     return std::move(status.at_storage(control->meta.name));
   }
   SequentialRecord* const record = append_deleted(ctx, control, payload);
