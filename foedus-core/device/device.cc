@@ -1,6 +1,7 @@
 #include "foedus-core/device/device.h"
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 
 namespace foedus::device {
 
@@ -14,6 +15,20 @@ Result<std::size_t> File::read_parts_at(std::uint64_t offset, const Bytes* parts
     if (read < parts[i].bytes) break;
   }
   return done;
+}
+
+Result<std::unique_ptr<File>> open_existing(Device* device, std::string_view name, Access access) {
+  auto file = device->open(name, access);
+  if (file.code() != ErrorCode::kNotFound) return file;
+  std::string text;
+  base::trying(
+      [&] { text.append(device->path()).append("/").append(name).append(" has vanished"); });
+  return Status::system_error(ErrorCode::kIoError, std::move(text), file.status().error_number(),
+                              "let no other program remove files of an open database");
+}
+
+Status unless_gone(Status removed) {
+  return removed.code() == ErrorCode::kNotFound ? Status() : removed;
 }
 
 }  // namespace foedus::device

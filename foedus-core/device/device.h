@@ -100,10 +100,17 @@ class Device {
   virtual Result<std::vector<std::string>> list() const = 0;
   // kNotFound: there is none.
   virtual Status remove(std::string_view name) = 0;
-  // Replaces `to` if it exists.
+  // Replaces `to` if it exists. kIoError: also, there is no `from`.
   virtual Status rename(std::string_view from, std::string_view to) = 0;
   // V3.
   virtual Status sync_directory() = 0;
 };
+
+// Opens a file that was there before, for Access::kRead or kReadWrite. kIoError: it has vanished.
+// The code kNotFound would say to a program that a key or a storage is not there.
+Result<std::unique_ptr<File>> open_existing(Device* device, std::string_view name, Access access);
+
+// `removed`, but a success where the file was gone already.
+Status unless_gone(Status removed);
 
 }  // namespace foedus::device

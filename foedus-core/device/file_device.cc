@@ -281,11 +281,11 @@ std::string FileDevice::path_of(std::string_view name) const {
   return path_ + "/" + std::string(name);
 }
 
-Status FileDevice::failed_name(const char* what, std::string_view name, int error_number) const {
+Status FileDevice::failed_name(const char* what, std::string_view name, int error_number,
+                               ErrorCode code) const {
   std::string path;
   base::trying([&] { path = path_of(name); });
-  return failed(what, path, error_number,
-                error_number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError);
+  return failed(what, path, error_number, code);
 }
 
 Status FileDevice::check_name(std::string_view name) const {
@@ -309,7 +309,8 @@ Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access acc
   const int flags = flags_of(access) | (direct ? O_DIRECT : 0);
   Descriptor fd(open_below(directory_fd_, std::string(name), flags));
   if (fd.get() < 0) {
-    if (errno == ENOENT) return failed("no file", path, errno, ErrorCode::kNotFound);
+    const bool is_new = access == Access::kCreate || access == Access::kCreateDirect;
+    if (errno == ENOENT && !is_new) return failed("no file", path, errno, ErrorCode::kNotFound);
     const ErrorCode code = errno == EEXIST ? ErrorCode::kAlreadyExists : ErrorCode::kIoError;
     return failed("cannot open", path, errno, code);
   }
@@ -342,7 +343,8 @@ Status FileDevice::remove(std::string_view name) {
   const std::string path(name);
   const auto unlink = [&] { return ::unlinkat(directory_fd_, path.c_str(), 0); };
   if (uninterrupted_removal(unlink) == 0) return {};
-  return failed_name("cannot remove", name, errno);
+  return failed_name("cannot remove", name, errno,
+                     errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError);
 }
 
 Status FileDevice::rename(std::string_view from, std::string_view to) {
@@ -355,7 +357,7 @@ Status FileDevice::rename(std::string_view from, std::string_view to) {
     return ::renameat(directory_fd_, old_path.c_str(), directory_fd_, new_path.c_str());
   };
   if (uninterrupted_removal(move) == 0) return {};
-  return failed_name("cannot rename", from, errno);
+  return failed_name("cannot rename", from, errno, ErrorCode::kIoError);
 }
 
 Status FileDevice::sync_directory() {

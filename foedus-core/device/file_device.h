@@ -67,7 +67,8 @@ class FileDevice : public Device {
   Status check_may_change() const;
   Status probe_direct_io(Facility direct_io);
   std::string path_of(std::string_view name) const;
-  Status failed_name(const char* what, std::string_view name, int error_number) const;
+  Status failed_name(const char* what, std::string_view name, int error_number,
+                     ErrorCode code) const;
   // Why `name` is no plain file name; ok if it is one.
   Status check_name(std::string_view name) const;
 

@@ -46,7 +46,7 @@ Status Recovery::publish_found() {
     if (snapshot::is_damage(manifest.code()) && number != numbers.back()) {
       engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
       // Beside it no glean would tell which older files may go.
-      FOEDUS_CHECK(snapshot::remove_manifest(engine_->device(), number));
+      FOEDUS_CHECK(device::unless_gone(snapshot::remove_manifest(engine_->device(), number)));
       continue;
     }
     if (!manifest.is_ok()) return manifest.status();

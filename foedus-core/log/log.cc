@@ -86,7 +86,7 @@ Status Log::read_segment(std::size_t index, const RecordVisitor& visit) const {
 
 Result<std::unique_ptr<SegmentRecords>> Log::open_segment(std::size_t index) const {
   const FoundSegment& segment = directory_->found().segments.at(index);
-  FOEDUS_TRY(auto file, device_->open(segment.name(), device::Access::kRead));
+  FOEDUS_TRY(auto file, device::open_existing(device_, segment.name(), device::Access::kRead));
   return std::make_unique<SegmentRecords>(std::move(file), segment.header,
                                           segment.seal.valid_bytes,
                                           Epoch(segment.seal.cut_epoch));
@@ -201,8 +201,8 @@ struct OpenedSegment {
 
 Result<OpenedSegment> open_file(device::Device* device, const LogSegment& segment) {
   OpenedSegment opened;
-  FOEDUS_TRY(opened.file,
-             device->open(segment_name(segment.soc, segment.number), device::Access::kRead));
+  FOEDUS_TRY(opened.file, device::open_existing(device, segment_name(segment.soc, segment.number),
+                                                device::Access::kRead));
   SegmentBlock block;
   FOEDUS_TRY(const std::size_t read, opened.file->read_at(0, block.bytes(), kBlockBytes));
   if (read != kBlockBytes || block.header_state() != SegmentBlock::State::kValid) {

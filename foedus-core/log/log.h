@@ -129,7 +129,7 @@ class Log {
   // durable, all its records are in them. After start(). Any thread.
   std::vector<LogSegment> segments() const;
   // As read_segment(), for records up to `newest` in what was synced when segments() was called.
-  // Any thread. kNotFound: it was removed since.
+  // Any thread. kIoError: it was removed since.
   Status read(const LogSegment& segment, Epoch newest, const RecordVisitor& visit) const;
   // The same records one at a time.
   Result<std::unique_ptr<SegmentRecords>> open_segment(const LogSegment& segment,

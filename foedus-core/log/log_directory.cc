@@ -28,7 +28,8 @@ LogDirectory::LogDirectory(device::Device* device, FoundLog found, std::uint64_t
 // ---------------------------------------------------------------------------------------
 
 Status LogDirectory::make_tail_durable(const FoundSegment& segment) {
-  FOEDUS_TRY(const auto file, device_->open(segment.name(), device::Access::kReadWrite));
+  FOEDUS_TRY(const auto file,
+             device::open_existing(device_, segment.name(), device::Access::kReadWrite));
   struct alignas(kBlockBytes) Block {
     char bytes[16 * kBlockBytes];
   };
@@ -49,7 +50,8 @@ Status LogDirectory::make_tail_durable(const FoundSegment& segment) {
 }
 
 Status LogDirectory::seal_one(FoundSegment* segment) {
-  FOEDUS_TRY(const auto file, device_->open(segment->name(), device::Access::kReadWrite));
+  FOEDUS_TRY(const auto file,
+             device::open_existing(device_, segment->name(), device::Access::kReadWrite));
   SegmentBlock block;
   FOEDUS_TRY(const std::size_t read, file->read_at(0, block.bytes(), kBlockBytes));
   if (read != kBlockBytes || block.header_state() != SegmentBlock::State::kValid) {

@@ -14,7 +14,7 @@ using SegmentKey = std::pair<std::uint32_t, std::uint32_t>;  // SOC, number
 Status corrupt(const std::string& what) { return Status::error(ErrorCode::kCorruption, what); }
 
 Status read_block(device::Device* device, const std::string& name, SegmentBlock* block) {
-  FOEDUS_TRY(const auto file, device->open(name, device::Access::kRead));
+  FOEDUS_TRY(const auto file, device::open_existing(device, name, device::Access::kRead));
   FOEDUS_TRY(const std::size_t read, file->read_at(0, block->bytes(), kBlockBytes));
   if (read < kBlockBytes) return corrupt(file->path() + " ends at offset " + std::to_string(read));
   switch (block->header_state()) {
@@ -34,7 +34,7 @@ Status read_block(device::Device* device, const std::string& name, SegmentBlock*
 
 // A file that no savepoint counts may go, unless it holds a frame: then the savepoint is wrong.
 Status check_leftover(device::Device* device, const std::string& name) {
-  FOEDUS_TRY(const auto file, device->open(name, device::Access::kRead));
+  FOEDUS_TRY(const auto file, device::open_existing(device, name, device::Access::kRead));
   SegmentBlock block;
   FOEDUS_TRY(const std::size_t read, file->read_at(0, block.bytes(), kBlockBytes));
   if (read < kBlockBytes || block.header_state() != SegmentBlock::State::kValid) return {};
@@ -113,7 +113,8 @@ Status scan_unsealed(device::Device* device, FoundLog* log) {
         return corrupt(device->path() + "/" + segment.name() + " has no valid successor");
       }
     }
-    FOEDUS_TRY(const auto file, device->open(segment.name(), device::Access::kRead));
+    FOEDUS_TRY(const auto file,
+               device::open_existing(device, segment.name(), device::Access::kRead));
     FOEDUS_TRY(segment.tail, scan_tail(*file, segment.header,
                                        has_anchor ? logger.anchor_bytes : 0, exact_bytes));
     segment.seal.flags = kSealedByRecovery;

@@ -106,14 +106,16 @@ Status create_savepoint(device::Device* device, Savepoint* savepoint) {
 }
 
 Status write_savepoint(device::Device* device, Savepoint* savepoint) {
-  FOEDUS_TRY(const auto file, device->open(kSavepointName, device::Access::kReadWrite));
+  FOEDUS_TRY(const auto file,
+             device::open_existing(device, kSavepointName, device::Access::kReadWrite));
   const Status first = write_next(file.get(), savepoint);
   if (first.is_ok()) return first;
   return write_next(file.get(), savepoint);
 }
 
 Status rewrite_savepoint(device::Device* device, const Savepoint& savepoint) {
-  FOEDUS_TRY(const auto file, device->open(kSavepointName, device::Access::kReadWrite));
+  FOEDUS_TRY(const auto file,
+             device::open_existing(device, kSavepointName, device::Access::kReadWrite));
   FOEDUS_CHECK(clear_torn(file.get(), (savepoint.sequence + 1) % 2 * kBlockBytes));
   return write_slot(file.get(), savepoint);
 }

@@ -46,7 +46,8 @@ Result<std::vector<page::SnapshotNumber>> find_manifests(device::Device* device)
 }
 
 Result<Manifest> read_manifest(device::Device* device, page::SnapshotNumber number) {
-  FOEDUS_TRY(const auto file, device->open(manifest_name(number), device::Access::kRead));
+  FOEDUS_TRY(const auto file,
+             device::open_existing(device, manifest_name(number), device::Access::kRead));
   FOEDUS_TRY(const std::uint64_t size, file->size());
   if (size > kManifestBytesMax) {
     return Status::error(ErrorCode::kCorruption, file->path() + ": a manifest cannot be " +

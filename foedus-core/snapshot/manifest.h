@@ -79,7 +79,7 @@ Result<std::vector<page::SnapshotNumber>> find_manifests(device::Device* device)
 constexpr bool is_damage(ErrorCode code) {
   return code == ErrorCode::kCorruption || code == ErrorCode::kWrongVersion;
 }
-// kNotFound: no such file. kCorruption, kWrongVersion.
+// kIoError: also, there is no such file. kCorruption, kWrongVersion.
 Result<Manifest> read_manifest(device::Device* device, page::SnapshotNumber number);
 // kNotFound: there is no manifest; the database has no snapshot yet.
 Result<Manifest> read_newest_manifest(device::Device* device);

@@ -16,7 +16,7 @@ Status remove_manifests(device::Device* device, const std::vector<page::Snapshot
   FOEDUS_TRY(const auto numbers, find_manifests(device));
   for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
     if (std::find(keep.begin(), keep.end(), numbers[i]) != keep.end()) continue;
-    FOEDUS_CHECK(remove_manifest(device, numbers[i]));
+    FOEDUS_CHECK(device::unless_gone(remove_manifest(device, numbers[i])));
   }
   return {};
 }

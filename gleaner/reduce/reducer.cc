@@ -259,7 +259,7 @@ Status Reducer::end_spill() {
   const auto joined_end = runs_.begin() + static_cast<std::ptrdiff_t>(spill_->joined_runs);
   spill_.reset();
   for (auto run = runs_.begin(); run != joined_end; ++run) {
-    FOEDUS_CHECK(device_->remove(run_name(run->id)));
+    FOEDUS_CHECK(device::unless_gone(device_->remove(run_name(run->id))));
   }
   runs_.erase(runs_.begin(), joined_end);
   return {};
@@ -312,7 +312,7 @@ Status Reducer::remove_runs() {
   }
   Status first;
   for (const Run& run : runs) {
-    Status status = device_->remove(run_name(run.id));
+    Status status = device::unless_gone(device_->remove(run_name(run.id)));
     if (first.is_ok()) first = std::move(status);
   }
   return first;

@@ -62,7 +62,7 @@ Status remove_leftover_runs(device::Device* device, std::optional<std::uint32_t>
   for (const std::string& name : names) {
     const std::optional<RunId> id = parse_run_name(name);
     if (!id.has_value() || (soc.has_value() && id->soc != *soc)) continue;
-    FOEDUS_CHECK(device->remove(name));
+    FOEDUS_CHECK(device::unless_gone(device->remove(name)));
   }
   return {};
 }

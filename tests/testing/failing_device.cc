@@ -394,7 +394,7 @@ Status FailingDevice::rename(std::string_view from, std::string_view to) {
   if (const int error = count_locked(Call::kRename)) return failed("cannot rename " + key, error);
   const auto found = names_.find(key);
   if (found == names_.end()) {
-    return Status::system_error(ErrorCode::kNotFound, "cannot rename " + key, ENOENT);
+    return Status::system_error(ErrorCode::kIoError, "cannot rename " + key, ENOENT);
   }
   names_[std::string(to)] = found->second;
   names_.erase(key);
