@@ -7,6 +7,7 @@
 
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/options_check.h"
 #include "foedus-core/engine/storage_access.h"
 #include "foedus-core/storage/hash/hash_storage.h"
 
@@ -238,9 +239,7 @@ Status Database::try_once(engine::EngineSession* session, TxnFunction function, 
 Status Database::run(TxnFunction function, void* argument, const TxnOptions& options) {
   if (engine_ == nullptr) return moved_from();
   FOEDUS_CHECK(engine_->check_open());
-  if (options.tries_max == 0 || options.tries_max > 1'000'000) {
-    return Status::error(ErrorCode::kInvalidArgument, "tries_max must be 1 .. 1,000,000");
-  }
+  if (!engine::is_possible(options.tries_max)) return engine::refusal_of(options);
   if (TransactFrame::is_in(*engine_)) {
     return Status::error(ErrorCode::kInvalidArgument,
                          "transact() within a transaction of the same thread; pass the Txn down to "

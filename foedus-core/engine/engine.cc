@@ -284,6 +284,8 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number
 // ----------------------------------------------------------------------------------
 
 Result<Epoch> Engine::wait_to_begin(const TxnOptions& options) {
+  if (!are_known(options.isolation, options.durability.value_or(Durability::kAsync))) [[unlikely]]
+    return refusal_of(options);
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;
   const bool asks_for_one =
       options.as_of.is_valid() || options.at_least.is_valid() || options.newest_existing;

@@ -50,6 +50,21 @@ Status bytes_in_range(const char* name, std::uint64_t value, std::uint64_t low,
                  (is_below ? "at least " : "at most ") + in_words(is_below ? low : high));
 }
 
+// Of an enumerator, which a cast may have made of anything.
+template <typename Enum>
+Status is_enumerator(const char* name, Enum value, Enum last) {
+  return in_range(name, static_cast<std::uint64_t>(value), 0, static_cast<std::uint64_t>(last));
+}
+
+Status check_facilities(const Options& options) {
+  FOEDUS_CHECK(is_enumerator("huge_pages", options.huge_pages, Facility::kRequire));
+  FOEDUS_CHECK(is_enumerator("numa_binding", options.numa_binding, Facility::kRequire));
+  FOEDUS_CHECK(is_enumerator("direct_io", options.direct_io, Facility::kRequire));
+  FOEDUS_CHECK(is_enumerator("logging", options.logging, Logging::kNone));
+  FOEDUS_CHECK(is_enumerator("durability", options.durability, kDurabilityLast));
+  return is_enumerator("open_until", options.open_until, OpenUntil::kSnapshotReadable);
+}
+
 Status check_glean(const Options& options) {
   const GleanOptions& glean = options.glean;
   if (glean.log_bytes != 0) {
@@ -76,6 +91,11 @@ Status check_options(const Options& options) {
   if (options.dir.empty()) {
     return Status::error(ErrorCode::kInvalidArgument, "option dir is empty");
   }
+  if (const std::size_t zero = options.dir.find('\0'); zero != options.dir.npos) {
+    return Status::error(ErrorCode::kInvalidArgument, "option dir has a zero byte at " +
+                                                          std::to_string(zero) +
+                                                          ", where the system would end the path");
+  }
   FOEDUS_CHECK(in_range("socs", options.socs, 0, kMaxSocs));
   if (options.memory_bytes != 0) {
     FOEDUS_CHECK(bytes_in_range("memory_bytes", options.memory_bytes, kMemoryBytesMin,
@@ -92,7 +112,15 @@ Status check_options(const Options& options) {
   FOEDUS_CHECK(in_range("sessions_max", options.sessions_max, 1, kMaxSessions));
   FOEDUS_CHECK(in_range("snapshots_kept", options.snapshots_kept, 1, 1000));
   FOEDUS_CHECK(in_range("epoch_interval_us", options.epoch_interval_us, 100, 1'000'000));
+  FOEDUS_CHECK(check_facilities(options));
   return check_glean(options);
+}
+
+Status refusal_of(const TxnOptions& options) {
+  FOEDUS_CHECK(is_enumerator("isolation", options.isolation, kIsolationLast));
+  FOEDUS_CHECK(is_enumerator("durability", options.durability.value_or(Durability::kAsync),
+                             kDurabilityLast));
+  return in_range("tries_max", options.tries_max, 1, kTriesBound);
 }
 
 std::uint64_t default_memory_bytes() {

@@ -4,11 +4,24 @@
 #include "foedus-core/device/device.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
+#include "foedus/txn.h"
 
 namespace foedus::engine {
 
 // kInvalidArgument: names the option, its value and its range.
 Status check_options(const Options& options);
+
+// Of a transaction: the tests are in line, for every begin makes them.
+inline constexpr Isolation kIsolationLast = Isolation::kDirtyRead;
+inline constexpr Durability kDurabilityLast = Durability::kSync;
+inline constexpr std::uint32_t kTriesBound = 1'000'000;
+
+constexpr bool are_known(Isolation isolation, Durability durability) {
+  return !((isolation > kIsolationLast) | (durability > kDurabilityLast));
+}
+constexpr bool is_possible(std::uint32_t tries_max) { return tries_max - 1 < kTriesBound; }
+// kInvalidArgument: names the option that is not known or not possible.
+[[gnu::cold]] Status refusal_of(const TxnOptions& options);
 
 // Replaces the zeroes of options.glean that stand for "a part of memory_bytes", which is known, as
 // is socs. kInvalidArgument: the parts are more than the whole.
