@@ -19,7 +19,7 @@ class NoThread : public std::bad_alloc {
  public:
   const char* what() const noexcept override {
     return "the system gave the process no thread; raise its limits of threads (ulimit -u, "
-           "pids.max) and memory";
+           "pids.max) or addresses (ulimit -v)";
   }
 };
 

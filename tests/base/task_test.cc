@@ -2,6 +2,7 @@
 #include "foedus-core/base/task.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <functional>
 #include <thread>
@@ -47,6 +48,26 @@ class ThreadRuntimeTest : public ::testing::Test {
   std::unique_ptr<Runtime> runtime_ = make_thread_runtime();
   CountingTask task_{runtime_.get()};
 };
+
+// T7: a process whose addresses are limited has room for the engine's threads.
+TEST_F(ThreadRuntimeTest, AThreadHasAStackOfTwoMiB) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "frames of sanitizers are larger";
+#endif
+  AtomicWord<std::uint64_t> stack_bytes;
+  task_.inside = [&] {
+    pthread_attr_t attributes;
+    ASSERT_EQ(pthread_getattr_np(pthread_self(), &attributes), 0);
+    std::size_t bytes = 0;
+    EXPECT_EQ(pthread_attr_getstacksize(&attributes, &bytes), 0);
+    pthread_attr_destroy(&attributes);
+    stack_bytes.store_release(bytes);
+  };
+  runtime_->start(&task_);
+  ASSERT_TRUE(task_.wait_for_steps(1));
+  runtime_->stop(&task_);
+  EXPECT_EQ(stack_bytes.load_acquire(), std::uint64_t{2} << 20);
+}
 
 TEST_F(ThreadRuntimeTest, AStartedTaskIsSteppedOnceAndThenWhenNotified) {
   runtime_->start(&task_);
