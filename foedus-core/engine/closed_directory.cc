@@ -15,25 +15,7 @@ namespace foedus::engine {
 
 namespace {
 
-// Every so many records of one storage are sampled: more of them while there are few.
-class Samples {
- public:
-  void add(StorageKind kind, const log::LogRecord& record, std::uint32_t soc) {
-    if ((++seen_ & (stride_ - 1)) != 0) return;
-    samples_.push_back({position_of(kind, record), soc});
-    if (samples_.size() < kSamplesMax) return;
-    stride_ *= 2;
-    for (std::size_t i = 0; i < samples_.size() / 2; ++i) samples_[i] = samples_[2 * i + 1];
-    samples_.resize(samples_.size() / 2);
-  }
-  std::vector<occ::PageSample> take() { return std::move(samples_); }
-
- private:
-  static constexpr std::size_t kSamplesMax = 8192;
-  std::uint64_t seen_ = 0;
-  std::uint64_t stride_ = 1;  // a power of two
-  std::vector<occ::PageSample> samples_;
-};
+constexpr std::size_t kRecordSamplesMax = 8192;
 
 class CatalogReader {
  public:
@@ -63,7 +45,8 @@ class CatalogReader {
       if (!is_covered) return create(record, records);
     } else if (const Known* const known = find(record.storage_id)) {
       if (is_covered) return {};
-      known->samples->add(known->kind, record, soc);
+      occ::PageSamples& samples = *known->samples;
+      if (samples.is_next_taken()) samples.add(position_of(known->kind, record), soc);
     } else if (id >= known_before_) {
       unknown_.insert(record.storage_id);  // its creation may be in another segment
     }
@@ -88,7 +71,7 @@ class CatalogReader {
       if (dropped_.contains(id)) continue;
       if (!names.insert(meta.name).second) return created_twice(meta.name);
       found.storages.push_back(std::move(meta));
-      found.samples.push_back(samples_[id].take());
+      found.samples.push_back(samples_of(id).take());
     }
     return found;
   }
@@ -97,8 +80,12 @@ class CatalogReader {
   struct Known {
     page::StorageId id{};
     StorageKind kind{};
-    Samples* samples = nullptr;
+    occ::PageSamples* samples = nullptr;
   };
+
+  occ::PageSamples& samples_of(page::StorageId id) {
+    return samples_.try_emplace(id, kRecordSamplesMax).first->second;
+  }
 
   // Null: nothing has created it so far. Every record asks, and few storages have most of them.
   const Known* find(page::StorageId id) {
@@ -106,7 +93,7 @@ class CatalogReader {
     if (lately.samples != nullptr && lately.id == id) return &lately;
     const auto found = storages_.find(id);
     if (found == storages_.end()) return nullptr;
-    lately = {id, found->second.kind, &samples_[id]};  // which stay where they are
+    lately = {id, found->second.kind, &samples_of(id)};  // which stay where they are
     return &lately;
   }
 
@@ -143,7 +130,7 @@ class CatalogReader {
   std::uint32_t next_id_ = 1;
   bool has_news_ = false;
   std::map<page::StorageId, storage_meta::StorageMeta> storages_;
-  std::map<page::StorageId, Samples> samples_;
+  std::map<page::StorageId, occ::PageSamples> samples_;
   std::array<Known, 64> lately_;  // that were found, by id
   std::set<page::StorageId> dropped_;
   std::vector<std::pair<page::StorageId, std::string>> drops_;  // behind the snapshot before

@@ -33,6 +33,17 @@ constexpr std::uint64_t kMapperBytesMax = 16u << 20;
 // Twice the largest block: a record and what is around it.
 constexpr std::uint64_t kReducerBytesMin = 10u << 20;
 
+// Pages that a glean looks at to divide storages among reducers: of one storage, where some of each
+// of the 512 groups that it is divided by are enough, and of all, 16 bytes each.
+constexpr std::size_t kPageSamplesMax = 64u << 10;
+constexpr std::size_t kPageSamplesMin = 1u << 10;
+constexpr std::size_t kAllPageSamplesMax = 1u << 20;
+
+std::size_t samples_for_each(std::size_t storages) {
+  const std::size_t share = kAllPageSamplesMax / std::max<std::size_t>(storages, 1);
+  return std::clamp(share / 2 * 2, kPageSamplesMin, kPageSamplesMax);
+}
+
 }  // namespace
 
 // ---- open
@@ -343,12 +354,14 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
 void Gleaning::sample_pages(GleanOrder* order) {
   order->samples.resize(order->storages.size());
   if (order->reducers == 1) return;
+  const std::size_t samples_max = samples_for_each(order->storages.size());
   for (std::size_t i = 0; i < order->storages.size(); ++i) {
     const epoch::Pinned pinned(&engine_->clock(), session_);  // E17
     const occ::StorageControl* const control = engine_->catalog().find(order->storages[i].id);
-    if (control != nullptr && !control->is_dropped()) {
-      storage::sample_pages(engine_->pool(), *control, &order->samples[i]);
-    }
+    if (control == nullptr || control->is_dropped()) continue;
+    occ::PageSamples samples(samples_max);
+    storage::sample_pages(engine_->pool(), *control, &samples);
+    order->samples[i] = samples.take();
   }
 }
 

@@ -42,7 +42,7 @@ Result<occ::InstallCounts> install(const occ::Installation& installation,
 }
 
 void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
-                  std::vector<occ::PageSample>* samples) {
+                  occ::PageSamples* samples) {
   switch (control.meta.kind) {
     case StorageKind::kMasstree: return masstree::sample_pages(pool, control, samples);
     case StorageKind::kArray: return array::sample_pages(pool, control, samples);

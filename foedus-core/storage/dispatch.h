@@ -35,7 +35,7 @@ Result<occ::InstallCounts> install(const occ::Installation& installation,
 
 // Where the volatile pages with records are (occ/page_sample.h); nothing for sequential storages.
 void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
-                  std::vector<occ::PageSample>* samples);
+                  occ::PageSamples* samples);
 
 // Where a moved record is now, without locks. False: it is in no page any more; relocate() a write,
 // and a read of it conflicts, unless it was of an absent key. *to is what was left behind, with the

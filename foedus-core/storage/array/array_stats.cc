@@ -7,13 +7,13 @@ namespace foedus::storage::array {
 namespace {
 
 void sample_below(const page::PagePool& pool, const page::DualPagePointer& pointer,
-                  std::vector<occ::PageSample>* samples) {
+                  occ::PageSamples* samples) {
   const page::VolatilePageId id = pointer.load_volatile();
   if (id.is_null()) return;
   const page::PageHeader* const page = pool.resolve(id);
   if (page->level == 0) {
     // order: relaxed, statistics.
-    samples->push_back({page->kind_word, page->last_soc.load_relaxed()});
+    if (samples->is_next_taken()) samples->add(page->kind_word, page->last_soc.load_relaxed());
     return;
   }
   for (const page::DualPagePointer& child :
@@ -25,7 +25,7 @@ void sample_below(const page::PagePool& pool, const page::DualPagePointer& point
 }  // namespace
 
 void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
-                  std::vector<occ::PageSample>* samples) {
+                  occ::PageSamples* samples) {
   sample_below(pool, control.root, samples);
 }
 

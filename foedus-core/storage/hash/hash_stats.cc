@@ -6,13 +6,13 @@ namespace foedus::storage::hash {
 
 namespace {
 
-void sample_below(const page::PagePool& pool, page::VolatilePageId id,
-                  std::vector<occ::PageSample>* samples) {
+void sample_below(const page::PagePool& pool, page::VolatilePageId id, occ::PageSamples* samples) {
   const page::PageHeader* const page = pool.resolve(id);
   if (page->kind == page::PageKind::kHashBin) {
+    if (!samples->is_next_taken()) return;
     // order: relaxed, statistics.
-    samples->push_back(
-        {reinterpret_cast<const HashBinPage*>(page)->prefix, page->last_soc.load_relaxed()});
+    const std::uint32_t soc = page->last_soc.load_relaxed();
+    samples->add(reinterpret_cast<const HashBinPage*>(page)->prefix, soc);
     return;
   }
   const auto* const interior = reinterpret_cast<const HashInteriorPage*>(page);
@@ -27,7 +27,7 @@ void sample_below(const page::PagePool& pool, page::VolatilePageId id,
 }  // namespace
 
 void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
-                  std::vector<occ::PageSample>* samples) {
+                  occ::PageSamples* samples) {
   const page::VolatilePageId id = control.root.load_volatile();
   if (!id.is_null()) sample_below(pool, id, samples);
 }

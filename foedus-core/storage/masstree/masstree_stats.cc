@@ -6,8 +6,7 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-void sample_below(const page::PagePool& pool, page::VolatilePageId id,
-                  std::vector<occ::PageSample>* samples) {
+void sample_below(const page::PagePool& pool, page::VolatilePageId id, occ::PageSamples* samples) {
   if (id.is_null()) return;
   TreePage* const page = TreePage::of(pool.resolve(id));
   const page::PageVersion version = page->header.load_version();
@@ -19,7 +18,7 @@ void sample_below(const page::PagePool& pool, page::VolatilePageId id,
   }
   if (page->is_border()) {
     // order: relaxed, statistics.
-    samples->push_back({page->low, page->header.last_soc.load_relaxed()});
+    if (samples->is_next_taken()) samples->add(page->low, page->header.last_soc.load_relaxed());
     return;
   }
   InteriorPage* const interior = InteriorPage::of(page);
@@ -31,7 +30,7 @@ void sample_below(const page::PagePool& pool, page::VolatilePageId id,
 }  // namespace
 
 void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
-                  std::vector<occ::PageSample>* samples) {
+                  occ::PageSamples* samples) {
   sample_below(pool, control.root.load_volatile(), samples);
 }
 

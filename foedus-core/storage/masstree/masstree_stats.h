@@ -1,8 +1,6 @@
 #pragma once
 // Where the volatile pages of a Master-Tree lie, and who changed them last; see occ/page_sample.h.
 
-#include <vector>
-
 #include "foedus-core/occ/page_sample.h"
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/page/page_pool.h"
@@ -10,6 +8,6 @@
 namespace foedus::storage::masstree {
 
 void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
-                  std::vector<occ::PageSample>* samples);
+                  occ::PageSamples* samples);
 
 }  // namespace foedus::storage::masstree
