@@ -22,6 +22,13 @@ constexpr std::uint32_t kTriesForRoom = 3;
   return Status::error(ErrorCode::kClosed, "the database was moved from");
 }
 
+// Memory that gleans do not give back is spent for another reason than that of the writer.
+[[gnu::cold]] void add_last_trouble(engine::Engine* engine, Status* status) {
+  const Status failed = engine->snapshots().trouble();
+  if (failed.is_ok()) return;
+  base::trying([&] { status->with_hint("the last glean failed: " + failed.message()); });
+}
+
 // What open_…() have in common.
 template <typename Handle>
 Result<Handle> open_storage(engine::Engine* engine, StorageKind kind, std::string_view name,
@@ -261,7 +268,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
       FOEDUS_TRY(covered, base::catching([&] { return engine_->wait_to_begin(try_options); }));
     }
     session->clear_has_committed();
-    const Status status = try_once(session, function, argument, try_options, tries, covered);
+    Status status = try_once(session, function, argument, try_options, tries, covered);
     if (status.is_ok() || session->has_committed()) return status;
     if (status.code() == ErrorCode::kOutOfMemory && tries_for_room != 0) {
       --tries_for_room;
@@ -271,6 +278,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
       if (is_room) continue;
     }
     // Beyond it where tries that found no memory were made again.
+    if (status.code() == ErrorCode::kOutOfMemory) add_last_trouble(engine_.get(), &status);
     if (status.code() != ErrorCode::kConflict || tries >= options.tries_max) return status;
     session->back_off(tries);
   }

@@ -117,6 +117,8 @@ class Snapshots {
   bool is_awaited() const { return requested() > covered(); }
   // Why there will be no next snapshot for now, told to all who wait; or ok.
   void set_trouble(const Status& trouble);
+  // The same, as it was set last.
+  Status trouble() const;
   // There will be none any more: nobody waits from now on.
   void end();
 
@@ -142,7 +144,6 @@ class Snapshots {
   void set_list_locked(std::unique_ptr<List> list);
   void pass_over_locked();
   Readers look_at_readers() const;
-  Status trouble() const;
   Status not_covered(Epoch epoch) const;
 
   // Constant after construction.

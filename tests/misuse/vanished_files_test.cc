@@ -107,6 +107,29 @@ TEST(VanishedFilesTest, a_synchronous_commit_names_the_file_of_the_log_that_vani
   }
 }
 
+// Without a segment no glean succeeds, and none gives memory back: the transaction that finds no
+// page says why.
+TEST(VanishedFilesTest, a_memory_that_no_glean_gives_back_names_the_file_that_it_needs) {
+  Options options = options_of_small_segments();
+  options.memory_bytes = 64u << 20;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  std::string vanished;
+  Status status;
+  for (std::uint32_t i = 0; status.is_ok() && i < 5000; ++i) {
+    status = db->transact([&](Txn& txn) { return txn.put(tree, key(i), std::string(50'000, 'x')); },
+                          {.durability = Durability::kSync});
+    if (i != 10) continue;
+    vanished = db.options().dir + "/log-0-00000001";
+    ASSERT_TRUE(std::filesystem::remove(vanished));
+  }
+  EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory);
+  EXPECT_NE(status.message().find("; the last glean failed: io_error: " + vanished +
+                                  " has vanished: No such file or directory"),
+            std::string::npos)
+      << status.message();
+}
+
 // What open() needs and does not find is damage.
 TEST(VanishedFilesTest, a_directory_without_a_segment_of_its_log_is_damaged) {
   TestDatabase db(options_of_small_segments());
