@@ -12,6 +12,7 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/base/user_call.h"
 #include "foedus-core/device/file_device.h"
+#include "foedus-core/engine/granted_memory.h"
 #include "foedus-core/engine/open_databases.h"
 #include "foedus-core/engine/options_check.h"
 
@@ -84,11 +85,24 @@ Status Engine::open_device(const Environment& environment) {
   return {};
 }
 
+void Engine::choose_memory_bytes() {
+  MemoryGrants grants = read_memory_grants("");
+  grants.physical_bytes = numa::physical_memory_bytes();
+  const MemoryDefault chosen = choose_memory(grants);
+  options_.memory_bytes = chosen.bytes;
+  const std::string words = "memory_bytes: " + size_in_words(chosen.bytes);
+  if (chosen.is_least) {
+    say(LogLevel::kWarning, words + ", the least that works; " + chosen.reason + " is less");
+  } else {
+    say(LogLevel::kInfo, words + ", " + chosen.reason);
+  }
+}
+
 Status Engine::make_memory() {
   FOEDUS_TRY(numa::Topology topology, numa::Topology::make(options_.socs));
   topology_ = std::make_unique<numa::Topology>(std::move(topology));
   options_.socs = topology_->socs();
-  if (options_.memory_bytes == 0) options_.memory_bytes = default_memory_bytes();
+  if (options_.memory_bytes == 0) choose_memory_bytes();
   budget_ = std::make_unique<base::MemoryBudget>(options_.memory_bytes);
   if (options_.logging == Logging::kFiles) {
     FOEDUS_CHECK(fill_in_glean(&options_));

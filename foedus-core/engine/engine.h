@@ -153,6 +153,7 @@ class Engine {
   explicit Engine(Options options);
   Status start(const Environment& environment);
   Status open_device(const Environment& environment);
+  void choose_memory_bytes();
   Status make_memory();
   Status open_log();
   void stop_tasks();

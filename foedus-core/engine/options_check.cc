@@ -5,9 +5,9 @@
 #include <iterator>
 #include <string>
 
+#include "foedus-core/engine/granted_memory.h"
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
-#include "foedus-core/numa/topology.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 
@@ -15,7 +15,6 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kMemoryBytesMin = 64u << 20;
 constexpr std::uint64_t kCacheBytesPerSocMin = 512u << 10;
 constexpr std::uint64_t kCacheBytesPerSocMax = std::uint64_t{512} << 30;  // numbers of frames
 
@@ -121,10 +120,6 @@ Status refusal_of(const TxnOptions& options) {
   FOEDUS_CHECK(is_enumerator("durability", options.durability.value_or(Durability::kAsync),
                              kDurabilityLast));
   return in_range("tries_max", options.tries_max, 1, kTriesBound);
-}
-
-std::uint64_t default_memory_bytes() {
-  return std::clamp(numa::physical_memory_bytes() / 2, kMemoryBytesMin, page::PagePool::kBytesMax);
 }
 
 Status fill_in_glean(Options* options) {

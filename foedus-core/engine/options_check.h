@@ -27,9 +27,6 @@ constexpr bool is_possible(std::uint32_t tries_max) { return tries_max - 1 < kTr
 // is socs. kInvalidArgument: the parts are more than the whole.
 Status fill_in_glean(Options* options);
 
-// Half of the physical memory.
-std::uint64_t default_memory_bytes();
-
 // kInvalidArgument if the directory has a log or snapshots: without logging they would be ignored.
 Status refuse_files(device::Device* device);
 

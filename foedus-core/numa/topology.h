@@ -47,7 +47,7 @@ class Topology {
   std::vector<int> nodes_;  // by SOC; empty: emulated
 };
 
-// Memory of the machine, in bytes.
+// Memory of the machine, in bytes; the process may be granted less.
 std::uint64_t physical_memory_bytes();
 
 }  // namespace foedus::numa

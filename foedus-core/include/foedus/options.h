@@ -104,8 +104,10 @@ struct Options {
   std::uint32_t socs = 0;
 
   // Bound of volatile pages, cached snapshot pages, log buffers and the gleaner's memory together,
-  // in bytes. 0: half of the physical memory. 64 MiB .. 4 TiB. Address space is reserved at open,
-  // memory is taken as it is used.
+  // in bytes. 64 MiB .. 4 TiB. 0: half of the machine's memory or of what the process's cgroup
+  // grants, or a quarter of the addresses that RLIMIT_AS leaves, whichever is least, but no less
+  // than 64 MiB; the log sink is told which. Address space is reserved at open, memory is taken as
+  // it is used.
   std::uint64_t memory_bytes = 0;
 
   // Size of one session's log buffer in bytes; a power of two, 64 KiB .. 1 GiB. A transaction's log
