@@ -40,8 +40,6 @@ std::string_view to_string(ConflictReason reason) {
     case ConflictReason::kPageGained: return "page_gained";
     case ConflictReason::kPageInstalled: return "page_installed";
     case ConflictReason::kPageDropped: return "page_dropped";
-    case ConflictReason::kLogFull: return "log_full";
-    case ConflictReason::kPoolFull: return "pool_full";
     case ConflictReason::kRetryBound: return "retry_bound";
   }
   return "unknown_reason";

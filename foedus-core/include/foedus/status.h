@@ -65,9 +65,9 @@ enum class ConflictReason : std::uint8_t {
   kPageGained = 3,     // a range or a miss: keys were added to a page that was searched
   kPageInstalled = 4,  // a snapshot page that was read has a volatile page now
   kPageDropped = 5,    // a volatile page that was read or searched was dropped
-  kLogFull = 6,        // never: a log that is behind is waited for, a full device is kOutOfSpace
-  kPoolFull = 7,       // never: no free page is kOutOfMemory, and transact() asks for a glean
-  kRetryBound = 8,     // an optimistic read did not settle within its bound
+  // 6 and 7 are reserved: they meant a full log and a full pool, which are waited for or end in
+  // kOutOfSpace and kOutOfMemory.
+  kRetryBound = 8,  // an optimistic read did not settle within its bound
 };
 inline constexpr std::size_t kConflictReasonCount = 9;
 
