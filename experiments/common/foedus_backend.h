@@ -77,10 +77,11 @@ class FoedusTxn {
 
   template <typename Visit>
   foedus::Status scan(const Table& table, const ScanRange& range, Visit&& visit) {
-    const foedus::ScanOptions options{.limit = range.limit, .reverse = range.reverse};
     if (table.kind == TableKind::kAppend) {
-      return drain(txn_->scan(table.sequential, options), visit);
+      if (range.reverse) return foedus::ErrorCode::kInvalidArgument;
+      return drain(txn_->scan(table.sequential, {.limit = range.limit}), visit);
     }
+    const foedus::ScanOptions options{.limit = range.limit, .reverse = range.reverse};
     return drain(txn_->scan(table.tree, range.low, range.high, options), visit);
   }
 

@@ -124,12 +124,9 @@ Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view h
   return Scan(*this, cursor, std::move(status));
 }
 
-Scan Txn::scan(const Sequential& storage, ScanOptions options) {
+Scan Txn::scan(const Sequential& storage, SequentialScanOptions options) {
   const engine::Call call(slot_, turn_, storage);
   Status status = base::catching([&] { return call.check(false); });
-  if (status.is_ok() && options.reverse) {
-    status = Status::error(ErrorCode::kInvalidArgument, "a sequential storage has no reverse scan");
-  }
   if (!status.is_ok()) return Scan(*this, nullptr, std::move(status));
   engine::ScanCursor* cursor = nullptr;
   status = engine::operation(slot_, turn_, [&] {

@@ -134,6 +134,11 @@ class Scan {
     friend class Scan;
     explicit iterator(Scan* scan) : scan_(scan) {}
     Scan* scan_ = nullptr;
+// Of a sequential storage, which is read in one direction only.
+struct SequentialScanOptions {
+  std::uint64_t limit = ~std::uint64_t{0};  // records, at most
+};
+
   };
 
   Scan(Scan&& other) noexcept;
@@ -293,7 +298,7 @@ class Txn {
   // one transaction saw the other. Registers every session's end: a later append by another
   // transaction is a conflict, this transaction's own are seen. A conflict is also a snapshot that
   // is installed and has records of the storage. Under steady appends scan in a snapshot.
-  Scan scan(const Sequential& storage, ScanOptions options = {});
+  Scan scan(const Sequential& storage, SequentialScanOptions options = {});
 
   // ---- end -----------------------------------------------------------------------------------
 
