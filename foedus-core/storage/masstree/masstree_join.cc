@@ -48,10 +48,8 @@ bool could_join(const Load& both, Joint joint) {
 
 class Join {
  public:
-  Join(occ::TxnContext& ctx, occ::StorageControl* control, MovingPage* page, BorderPage* neighbour,
-       const Need& need)
+  Join(occ::TxnContext& ctx, MovingPage* page, BorderPage* neighbour, const Need& need)
       : ctx_(ctx),
-        control_(control),
         need_(need),
         other_(ctx, neighbour),
         left_(page->page()->low < neighbour->low ? page : &other_),
@@ -72,7 +70,6 @@ class Join {
   void publish();
 
   occ::TxnContext& ctx_;
-  occ::StorageControl* const control_;
   const Need& need_;
   MovingPage other_;
   MovingPage* const left_;
@@ -205,7 +202,7 @@ bool join(occ::TxnContext& ctx, occ::StorageControl* control, MovingPage* page,
   {
     const TriedLock lock(neighbour);
     if (!lock.held()) return false;
-    if (!Join(ctx, control, page, neighbour, need).run(minor, major)) return false;
+    if (!Join(ctx, page, neighbour, need).run(minor, major)) return false;
   }
   retire(ctx, control, page->page());
   retire(ctx, control, neighbour);
