@@ -28,8 +28,8 @@ def readme_program():
         return file.read().split("```cpp\n")[1].split("```")[0]
 
 
-def run(*command, **environment):
-    done = subprocess.run(command, capture_output=True, text=True, check=False,
+def run(*command, folder=None, **environment):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder,
                           env={**os.environ, **environment})
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
@@ -52,6 +52,7 @@ class InstallTest(unittest.TestCase):
             run("cmake", "-S", user, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
             run("cmake", "--build", build)
             self.check_output(run(os.path.join(build, "user"), os.path.join(root, "bank1")))
+            self.check_output(run(os.path.join(build, "user"), folder=root))  # without argument
 
             flags = run("pkg-config", "--cflags", "--libs", "foedus",
                         PKG_CONFIG_PATH=os.path.join(prefix, "lib", "pkgconfig")).split()

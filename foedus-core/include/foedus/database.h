@@ -40,6 +40,49 @@ class EngineSession;
 struct SessionSlot;
 }  // namespace engine
 
+namespace internal {
+
+// What Function returns for a Txn&, if that is a Status or a Result<T>; else Status, and check()
+// says in one line what is wrong with it.
+template <typename Function>
+struct TransactFunction {
+  static constexpr bool kTakesTxn = std::is_invocable_v<Function&, Txn&>;
+  // Only looked at where it does not take a Txn&.
+  static constexpr bool kTakesCopy = std::is_invocable_v<Function&, Txn>;
+
+  static auto returned() {
+    if constexpr (kTakesTxn) {
+      using Type = std::invoke_result_t<Function&, Txn&>;
+      if constexpr (std::is_same_v<Type, Status> || kIsResult<Type>) {
+        return std::type_identity<Type>();
+      } else {
+        return std::type_identity<void>();
+      }
+    } else {
+      return std::type_identity<void>();
+    }
+  }
+  static constexpr bool kIsValid = !std::is_void_v<typename decltype(returned())::type>;
+  using Returned = std::conditional_t<kIsValid, typename decltype(returned())::type, Status>;
+
+  static constexpr void check() {
+    static_assert(kTakesTxn || !kTakesCopy,
+                  "foedus: the function of transact() and snapshot() takes its Txn by reference: "
+                  "[&](foedus::Txn& txn) -> foedus::Status { ... }");
+    static_assert(kTakesTxn || kTakesCopy,
+                  "foedus: transact() and snapshot() take a function of a Txn&: "
+                  "[&](foedus::Txn& txn) -> foedus::Status { ... }");
+    static_assert(!kTakesTxn || kIsValid,
+                  "foedus: the function of transact() and snapshot() returns foedus::Status or "
+                  "foedus::Result<T>: [&](foedus::Txn& txn) -> foedus::Status { ... return {}; }");
+  }
+};
+
+template <typename Function>
+using Transacted = typename TransactFunction<Function>::Returned;
+
+}  // namespace internal
+
 struct StorageInfo {
   std::uint32_t id = 0;
   StorageKind kind = StorageKind::kMasstree;
@@ -228,7 +271,7 @@ class Database {
   // no memory for another one.
   template <typename Function>
   auto transact(Function&& function, const TxnOptions& options = {})
-      -> std::invoke_result_t<Function&, Txn&>;
+      -> internal::Transacted<Function>;
 
   // Runs `function` once on a snapshot, with Isolation::kSnapshot: it reads the state at the end of
   // one epoch while others write, and never conflicts. By default that state holds all that was
@@ -238,7 +281,7 @@ class Database {
   // Ends as transact() does; what begin() reports is reported without a call of `function`.
   template <typename Function>
   auto snapshot(Function&& function, const SnapshotOptions& options = {})
-      -> std::invoke_result_t<Function&, Txn&>;
+      -> internal::Transacted<Function>;
   // Those that as_of can choose, oldest first: the newest Options::snapshots_kept, and before an
   // older one has gone perhaps that, too.
   std::vector<SnapshotInfo> snapshots() const;
@@ -282,14 +325,18 @@ class Database {
 
 template <typename Function>
 auto Database::transact(Function&& function, const TxnOptions& options)
-    -> std::invoke_result_t<Function&, Txn&> {
-  using Returned = std::invoke_result_t<Function&, Txn&>;
-  if constexpr (std::is_same_v<Returned, Status>) {
+    -> internal::Transacted<Function> {
+  using Returned = internal::Transacted<Function>;
+  internal::TransactFunction<Function>::check();
+  if constexpr (!internal::TransactFunction<Function>::kIsValid) {
+    return ErrorCode::kInvalidArgument;  // it does not compile
+  } else if constexpr (std::is_same_v<Returned, Status>) {
+    std::remove_reference_t<Function>* call = &function;  // also of a plain function
     return run(
         [](void* argument, Txn& txn) -> Status {
-          return (*static_cast<std::remove_reference_t<Function>*>(argument))(txn);
+          return (**static_cast<std::remove_reference_t<Function>**>(argument))(txn);
         },
-        const_cast<void*>(static_cast<const void*>(&function)), options);
+        &call, options);
   } else {
     struct Call {
       std::remove_reference_t<Function>* function;
@@ -309,7 +356,7 @@ auto Database::transact(Function&& function, const TxnOptions& options)
 
 template <typename Function>
 auto Database::snapshot(Function&& function, const SnapshotOptions& options)
-    -> std::invoke_result_t<Function&, Txn&> {
+    -> internal::Transacted<Function> {
   TxnOptions txn_options;
   txn_options.isolation = Isolation::kSnapshot;
   txn_options.tries_max = 1;

@@ -3,6 +3,8 @@
 // durable together. Epoch 0 is "no epoch"; a running database counts from 1 upwards and never comes
 // back to a number that any of its files has seen.
 
+#include "foedus/cxx20.h"
+
 #include <compare>
 #include <cstdint>
 

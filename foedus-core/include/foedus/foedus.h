@@ -1,6 +1,9 @@
 #pragma once
 // Everything that a program needs of the engine.
 
+#include "foedus/cxx20.h"
+
+#if FOEDUS_HAS_CXX20
 #include "foedus/database.h"
 #include "foedus/epoch.h"
 #include "foedus/key.h"
@@ -9,3 +12,4 @@
 #include "foedus/storage.h"
 #include "foedus/ticket.h"
 #include "foedus/txn.h"
+#endif

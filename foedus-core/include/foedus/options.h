@@ -3,6 +3,8 @@
 // that works on a laptop and in a container without privileges. None can be changed while the
 // database is open; Database::effective_options() tells what was really obtained.
 
+#include "foedus/cxx20.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -144,9 +146,9 @@ struct Options {
   Durability durability = Durability::kAsync;
   OpenUntil open_until = OpenUntil::kRecovered;
 
-  GleanOptions glean;
+  GleanOptions glean = {};
 
-  LogSink log_sink;  // empty: silent
+  LogSink log_sink = {};  // empty: silent
 };
 
 // What the options became on this machine.

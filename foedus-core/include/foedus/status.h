@@ -6,6 +6,8 @@
 // files a text, unless there is no memory for it. Copyable, movable, not tied to the lifetime of
 // a database.
 
+#include "foedus/cxx20.h"
+
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -171,7 +173,14 @@ class [[nodiscard]] Result {
   Result(ErrorCode code) : status_(code) {}              // NOLINT: implicit on purpose
 
   bool is_ok() const { return value_.has_value(); }
-  explicit operator bool() const { return is_ok(); }
+  // The same. Not of a Result<bool>, where it would be taken for the value.
+  explicit operator bool() const {
+    static_assert(
+        !std::is_same_v<T, bool>,
+        "foedus: a Result<bool> is asked for success by is_ok(), for its bool by value(); "
+        "or use FOEDUS_TRY(const bool found, ...)");
+    return is_ok();
+  }
   const Status& status() const& { return status_; }
   Status status() && { return std::move(status_); }
   ErrorCode code() const { return status_.code(); }
@@ -212,6 +221,11 @@ class [[nodiscard]] Result<void> {
 };
 
 namespace internal {
+template <typename T>
+inline constexpr bool kIsResult = false;
+template <typename T>
+inline constexpr bool kIsResult<Result<T>> = true;
+
 inline Status&& take_status(Status& status) { return std::move(status); }
 inline const Status& take_status(const Status& status) { return status; }
 template <typename T>
@@ -224,20 +238,24 @@ const Status& take_status(const Result<T>& result) {
 
 #define FOEDUS_CONCAT_INNER(a, b) a##b
 #define FOEDUS_CONCAT(a, b) FOEDUS_CONCAT_INNER(a, b)
+// Names of their own for each use, also for several in one line.
+#define FOEDUS_UNIQUE(name) FOEDUS_CONCAT(name, __COUNTER__)
 
 // FOEDUS_TRY(auto x, expression): x becomes the value of a Result, or the enclosing function
 // returns its Status.
 #define FOEDUS_TRY(declaration, ...) \
-  FOEDUS_TRY_INNER(FOEDUS_CONCAT(foedus_result_, __LINE__), declaration, __VA_ARGS__)
-#define FOEDUS_TRY_INNER(result, declaration, ...) \
-  auto result = (__VA_ARGS__);                     \
-  if (!result.is_ok()) [[unlikely]]                \
-    return ::foedus::Status(result.status());      \
+  FOEDUS_TRY_INNER(FOEDUS_UNIQUE(foedus_result_), declaration, __VA_ARGS__)
+#define FOEDUS_TRY_INNER(result, declaration, ...)                                           \
+  auto result = (__VA_ARGS__);                                                               \
+  static_assert(::foedus::internal::kIsResult<decltype(result)>,                             \
+                "foedus: FOEDUS_TRY takes a Result<T>; for a Status there is FOEDUS_CHECK"); \
+  if (!result.is_ok()) [[unlikely]]                                                          \
+    return ::foedus::Status(result.status());                                                \
   declaration = *std::move(result)
 
 // FOEDUS_CHECK(expression): the enclosing function returns the Status of a Status or Result<void>
 // that is not a success.
-#define FOEDUS_CHECK(...) FOEDUS_CHECK_INNER(FOEDUS_CONCAT(foedus_checked_, __LINE__), __VA_ARGS__)
+#define FOEDUS_CHECK(...) FOEDUS_CHECK_INNER(FOEDUS_UNIQUE(foedus_checked_), __VA_ARGS__)
 #define FOEDUS_CHECK_INNER(checked, ...)                                 \
   do {                                                                   \
     auto checked = (__VA_ARGS__);                                        \

@@ -7,6 +7,8 @@
 // directory is open again. Operations through the handle of a dropped storage return kNotFound.
 // What a handle tells of itself is in the handle: it can be asked at any time, from any thread.
 
+#include "foedus/cxx20.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -49,6 +49,31 @@ namespace foedus {
 
 class Txn;
 struct TxnOptions;
+
+namespace internal {
+
+// Says in one line what is wrong with a type that is no PlainRow.
+template <typename T>
+constexpr void check_row() {
+  static_assert(std::is_trivially_copyable_v<T>,
+                "foedus: a row type must be trivially copyable: serialise it, or pass bytes");
+  static_assert(!std::is_trivially_copyable_v<T> || PlainRow<T>,
+                "foedus: a row type cannot be a pointer or a view, of which an address would be "
+                "stored: pass the bytes that it leads to");
+}
+
+template <typename T>
+std::string_view row_bytes(const T& value) {
+  check_row<T>();
+  if constexpr (PlainRow<T>) {
+    return as_payload(value);
+  } else {
+    return {};
+  }
+}
+
+}  // namespace internal
+
 namespace engine {
 class EngineSession;
 class ScanCursor;
@@ -109,6 +134,11 @@ struct ScanOptions {
   bool reverse = false;                     // from high to low
 };
 
+// Of a sequential storage, which is read in one direction only.
+struct SequentialScanOptions {
+  std::uint64_t limit = ~std::uint64_t{0};  // records, at most
+};
+
 // The rows of a range, an input range for range-for. Ends early if the transaction meets a
 // conflict: look at failure() after the loop; it is kClosed once the transaction has ended. While
 // the scan is open the transaction may do anything else, also to the records of the range: a scan
@@ -134,11 +164,6 @@ class Scan {
     friend class Scan;
     explicit iterator(Scan* scan) : scan_(scan) {}
     Scan* scan_ = nullptr;
-// Of a sequential storage, which is read in one direction only.
-struct SequentialScanOptions {
-  std::uint64_t limit = ~std::uint64_t{0};  // records, at most
-};
-
   };
 
   Scan(Scan&& other) noexcept;
@@ -193,10 +218,7 @@ class Txn {
   // The payload as a T. kNotFound; kInvalidArgument if its size is not sizeof(T).
   template <typename T>
   Result<T> get_as(const KeyedStorage& storage, std::string_view key) {
-    T value;
-    FOEDUS_TRY(const std::size_t size, get(storage, key, bytes_of(value)));
-    if (size != sizeof(T)) return wrong_size(storage, size, sizeof(T));
-    return value;
+    return read_as<T>(storage, [&](std::span<std::byte> out) { return get(storage, key, out); });
   }
   // Copies bytes [offset, offset + out.size()) of the payload. kNotFound; kInvalidArgument if the
   // payload ends before that.
@@ -209,12 +231,11 @@ class Txn {
                                      std::span<std::byte> out);
   template <typename T>
   Result<T> get_for_update_as(const KeyedStorage& storage, std::string_view key) {
-    T value;
-    FOEDUS_TRY(const std::size_t size, get_for_update(storage, key, bytes_of(value)));
-    if (size != sizeof(T)) return wrong_size(storage, size, sizeof(T));
-    return value;
+    return read_as<T>(storage,
+                      [&](std::span<std::byte> out) { return get_for_update(storage, key, out); });
   }
-  // True if the key is there. Never kNotFound.
+  // True if the key is there, false if not. kNotFound only if the storage was dropped. Success is
+  // asked for by is_ok(), the answer by value(): a Result<bool> is no condition.
   Result<bool> contains(const KeyedStorage& storage, std::string_view key);
 
   // Reads many known keys; their cache misses overlap. A missing key is not an error here.
@@ -243,17 +264,17 @@ class Txn {
   template <typename T>
   requires(!std::is_convertible_v<const T&, std::string_view>) Status
       put(const KeyedStorage& storage, std::string_view key, const T& value) {
-    return put(storage, key, as_payload(value));
+    return put(storage, key, internal::row_bytes(value));
   }
   template <typename T>
   requires(!std::is_convertible_v<const T&, std::string_view>) Status
       insert(const KeyedStorage& storage, std::string_view key, const T& value) {
-    return insert(storage, key, as_payload(value));
+    return insert(storage, key, internal::row_bytes(value));
   }
   template <typename T>
   requires(!std::is_convertible_v<const T&, std::string_view>) Status
       update(const KeyedStorage& storage, std::string_view key, const T& value) {
-    return update(storage, key, as_payload(value));
+    return update(storage, key, internal::row_bytes(value));
   }
 
   // Rows with low <= key < high. An empty `high` is above every key.
@@ -266,12 +287,17 @@ class Txn {
   Status get(const Array& storage, std::uint64_t index, std::span<std::byte> out);
   template <typename T>
   Result<T> get_as(const Array& storage, std::uint64_t index) {
-    T value;
-    if (sizeof(T) != storage.payload_bytes()) {
-      return wrong_size(storage, storage.payload_bytes(), sizeof(T));
+    internal::check_row<T>();
+    if constexpr (PlainRow<T>) {
+      const std::size_t size = storage.payload_bytes();
+      if (size != sizeof(T)) return wrong_size(storage, size, sizeof(T));
+      T value;
+      Status status = get(storage, index, bytes_of(value));
+      if (!status.is_ok()) return status;
+      return value;
+    } else {
+      return ErrorCode::kInvalidArgument;  // it does not compile
     }
-    FOEDUS_CHECK(get(storage, index, bytes_of(value)));
-    return value;
   }
   Status read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                  std::span<std::byte> out);
@@ -282,7 +308,7 @@ class Txn {
   template <typename T>
   requires(!std::is_convertible_v<const T&, std::string_view>) Status
       put(const Array& storage, std::uint64_t index, const T& value) {
-    return put(storage, index, as_payload(value));
+    return put(storage, index, internal::row_bytes(value));
   }
   Status write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                   std::string_view part);
@@ -323,6 +349,20 @@ class Txn {
   template <PlainRow T>
   static std::span<std::byte> bytes_of(T& value) {
     return std::as_writable_bytes(std::span<T, 1>(&value, 1));
+  }
+  // The row that `read` copies, which returns its whole size.
+  template <typename T, typename Read>
+  Result<T> read_as(const Storage& storage, const Read& read) const {
+    internal::check_row<T>();
+    if constexpr (PlainRow<T>) {
+      T value;
+      const Result<std::size_t> size = read(bytes_of(value));
+      if (!size.is_ok()) return size.status();
+      if (*size != sizeof(T)) return wrong_size(storage, *size, sizeof(T));
+      return value;
+    } else {
+      return ErrorCode::kInvalidArgument;  // it does not compile
+    }
   }
   Status wrong_size(const Storage& storage, std::size_t found, std::size_t expected) const;
 
