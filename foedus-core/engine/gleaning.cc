@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t kLookUs = 20'000;             // between two looks whether a glean is due
 constexpr std::uint64_t kKeepMemoryUs = 5'000'000;    // from the begin of the last glean
-constexpr std::uint64_t kAfterFailureUs = 2'000'000;  // before the next try
+constexpr std::uint64_t kNextTryUs = 2'000'000;       // after a glean that failed
 constexpr std::uint64_t kPaceBytesMin = 1u << 20;
 constexpr std::uint64_t kRoomWaitUs = 200'000;  // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
@@ -177,7 +177,7 @@ bool Gleaning::is_due(Drop* drop) {
       return true;
     }
   }
-  if (has_failed() && now_us - last_us_ < kAfterFailureUs) return false;
+  if (has_failed() && now_us - last_us_ < kNextTryUs) return false;
   if (engine_->snapshots().is_awaited()) return true;
   const std::uint64_t behind = log_behind();
   // What is written may take long to become durable; a snapshot covers an epoch.

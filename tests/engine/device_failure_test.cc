@@ -105,6 +105,34 @@ TEST(DeviceFailureTest, who_waits_for_a_snapshot_is_not_told_of_a_glean_that_fai
   must(db.engine->close());
 }
 
+// Goal: gleans that fail do not follow each other at once, with a line in the log each. Method: a
+// segment that they need is gone; ten seconds pass.
+TEST(DeviceFailureTest, a_glean_that_failed_is_tried_again_after_two_seconds) {
+  FailingDevice device;
+  ManualRuntime runtime;
+  std::size_t lines = 0;
+  Options options = testing::small_options("/failing");
+  options.glean.log_bytes = 1u << 20;
+  options.log_sink = [&](LogLevel level, std::string_view line) {
+    lines += static_cast<std::size_t>(level == LogLevel::kError && line.starts_with("gleaner: "));
+  };
+  auto engine = must(engine::Engine::open(options, {.runtime = &runtime, .device = &device}));
+  storage_meta::StorageMeta meta;
+  meta.name = "tree";
+  const auto tree = internal::StorageAccess::make<Masstree>(must(engine->catalog().open(meta)));
+  engine::EngineSession* const session = must(engine->take_session());
+  device.drop_file("log-0-00000001");
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    Txn txn = must(engine::begin_txn(session, {.durability = Durability::kSync}));
+    must(txn.put(tree, key(i), std::string(50'000, 'x')));
+    must(txn.commit());
+  }
+  const std::uint64_t begin_us = runtime.now_us();
+  while (runtime.now_us() - begin_us < 10'000'000) runtime.pause(10'000);
+  EXPECT_GE(lines, 4u);
+  EXPECT_LE(lines, 7u);
+}
+
 // Lets the first glean be made, a second after it was asked for, and asks for one that fails.
 class LateGlean final : public base::Task {
  public:
