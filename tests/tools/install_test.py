@@ -48,6 +48,10 @@ class InstallTest(unittest.TestCase):
                     file.write(text)
             run("cmake", "--install", BINARY, "--prefix", prefix)
 
+            for name in ("LICENSE", "README.md"):
+                path = os.path.join(prefix, "share", "doc", "foedus", name)
+                self.assertTrue(os.path.exists(path), path)
+
             build = os.path.join(user, "build")
             run("cmake", "-S", user, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
             run("cmake", "--build", build)

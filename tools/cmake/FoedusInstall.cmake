@@ -1,5 +1,5 @@
-# cmake --install: libfoedus.a, the public headers, find_package(foedus) and pkg-config files, and
-# the program `foedus` if it was built.
+# cmake --install: libfoedus.a, the public headers, find_package(foedus) and pkg-config files,
+# licence and README, and the program `foedus` if it was built.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -15,6 +15,8 @@ install(TARGETS foedus EXPORT foedusTargets ARCHIVE DESTINATION "${CMAKE_INSTALL
 if(TARGET foedus_cli)
   install(TARGETS foedus_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
 endif()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/foedus-core/include/foedus"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
 install(EXPORT foedusTargets NAMESPACE foedus:: DESTINATION "${FOEDUS_PACKAGE_DIR}")

@@ -39,6 +39,17 @@ function(foedus_read_test_header file result_labels result_timeout)
   set(${result_timeout} ${timeout} PARENT_SCOPE)
 endfunction()
 
+# foedus_without_unbuilt(<list>): takes away the tests of folders that need what is not built.
+function(foedus_without_unbuilt list)
+  if(NOT FOEDUS_BUILD_TOOLS)
+    list(FILTER ${list} EXCLUDE REGEX "^(tools|hostile|simulation)/")
+  endif()
+  if(NOT TARGET foedus_experiments_common)
+    list(FILTER ${list} EXCLUDE REGEX "^(experiments|kills|soak)/")
+  endif()
+  set(${list} "${${list}}" PARENT_SCOPE)
+endfunction()
+
 # foedus_cc_tests(): GoogleTest executables in bin/tests/, linked with tests/testing/*.cc. The
 # target `sanitized_tests` builds those that run under the sanitizer at hand, `covered_tests` those
 # of FOEDUS_COVERED_TESTS.
@@ -62,6 +73,7 @@ function(foedus_cc_tests)
   endif()
 
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "*_test.cc")
+  foedus_without_unbuilt(files)
   foreach(file IN LISTS files)
     string(REGEX REPLACE "\\.cc$" "" name "${file}")
     string(REPLACE "/" "_" target "${name}")
@@ -103,6 +115,7 @@ endfunction()
 function(foedus_python_tests)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "*_test.py")
+  foedus_without_unbuilt(files)
   foreach(file IN LISTS files)
     string(REGEX REPLACE "\\.py$" "" name "${file}")
     foedus_read_test_header("${file}" labels timeout)
