@@ -15,6 +15,15 @@
 // wait nor touch memory or files of the parent. The child may open other databases, and this
 // directory once the parent has closed it. A child of vfork(), _Fork() or clone() is not
 // recognized: it must call exec() or _exit() and nothing of this library.
+//
+// Errors: every call that returns a Status or Result may return, beside what stands at it,
+//   kClosed            the database was closed, or this object moved from
+//   kForked            see above
+//   kOutOfMemory       the system gave the process no memory, thread or descriptor
+// and what waits for recovery or writes to the log
+//   kIoError, kOutOfSpace, kCorruption, kWrongVersion   recovery failed (wait_recovered()), or the
+//                      log: commits stop at an I/O error, and go on once a full device has room
+//   kNotSupported      all epochs are used up, see Epoch::kBits
 
 #include <cstdint>
 #include <functional>
@@ -197,11 +206,13 @@ class Session {
   Session& operator=(Session&&) = delete;
   ~Session();
 
-  // kInvalidArgument: the transaction before has not ended; as_of, at_least or newest_existing in
-  // another isolation than kSnapshot, or two of them, or at_least above the current epoch.
-  // kNotFound: no snapshot that is kept is as old as as_of, or there is none at all
-  // (newest_existing). kTimeout: no snapshot covers what was asked for yet. kClosed. What
-  // wait_durable() reports, and why no snapshot can be made: the same.
+  // kInvalidArgument: the transaction before has not ended; isolation or durability is none of its
+  // enumerators; as_of, at_least or newest_existing in another isolation than kSnapshot, or two of
+  // them, or at_least above the current epoch. kOutOfMemory: also, a transaction that is_retry
+  // could not lock what it held before. Of snapshots: kNotFound: none that is kept is as old as
+  // as_of, or there is none at all (newest_existing). kTimeout: none covers what was asked for yet.
+  // kNotSupported: Logging::kNone. What glean() and wait_durable() report: so does a begin that
+  // waits for a snapshot.
   Result<Txn> begin(const TxnOptions& options = {});
 
  private:
@@ -213,10 +224,14 @@ class Session {
 
 class Database {
  public:
-  // Opens or makes the database in options.dir, and recovers it if it was not closed.
-  // kInvalidArgument: an option out of range. kBusy: the directory is in use. kWrongVersion,
-  // kCorruption, kIoError, kOutOfSpace, kOutOfMemory, kNotSupported (a required facility). With
-  // OpenUntil::kSnapshotReadable those of them that only recovery meets: see wait_recovered().
+  // Opens or makes the database in options.dir, and recovers it if it was not closed. On failure
+  // the directory holds what it held before.
+  // kInvalidArgument: an option out of range, options that do not go together, or Logging::kNone in
+  // a directory that has a log. kBusy: the directory is in use. kNotSupported: a required facility
+  // does not work here. kWrongVersion: other formats. kCorruption: what is there is damaged, or a
+  // file is missing. kIoError: also, the directory cannot be made or opened. kOutOfSpace.
+  // kOutOfMemory: also, memory_bytes cannot be reserved. kTooLarge: snapshots have used up their
+  // numbers. With OpenUntil::kSnapshotReadable what only recovery meets: see wait_recovered().
   static Result<Database> open(Options options);
 
   Database(Database&& other) noexcept;  // calls of `other` return kClosed from then on, or nothing
@@ -243,15 +258,17 @@ class Database {
   Status close();
 
   // ---- storages ------------------------------------------------------------------------------
-  // open_…: the storage of that name, created (durably) if it is missing. kInvalidArgument: the
-  // name is empty or too long, or it is of another kind or shape. Names are byte strings.
+  // open_…: the storage of that name, created (durably) if it is missing. Names are byte strings.
+  // kInvalidArgument: the name is empty or too long, the shape is none, or the storage is of
+  // another kind or shape. kOutOfMemory: also, there is no page for its root.
   Result<Masstree> open_masstree(std::string_view name);
   Result<Hash> open_hash(std::string_view name, const HashOptions& options = {});
   Result<Array> open_array(std::string_view name, std::uint64_t records,
                            std::uint32_t payload_bytes);
   Result<Sequential> open_sequential(std::string_view name);
-  // Removes the storage and all its records. kNotFound. Durable when it returns. Transactions that
-  // use it meanwhile get kNotFound or commit before it.
+  // Removes the storage and all its records. Durable when it returns. Transactions that use it
+  // meanwhile get kNotFound or commit before it. kNotFound: there is none of that name. On another
+  // failure the storage may be found to be dropped; the same call again makes that durable.
   Status drop_storage(std::string_view name);
   // Empty if there is no memory for it, as snapshots() and stats().
   std::vector<StorageInfo> storages() const;
@@ -266,9 +283,14 @@ class Database {
   // commits. An exception of `function` rolls back and goes on to the caller. By default a success
   // survives a crash only some milliseconds later, see Durability::kAsync: choose kSync for one
   // that does when transact() returns, or look at the ticket.
-  // kInvalidArgument: called within another transact() of this thread and database, or `function`
-  // moved its Txn away. kTimeout: all sessions were at work for options.timeout_us, and there was
-  // no memory for another one.
+  //
+  // Returns what `function` did, what begin() and commit() report (Session, Txn), and
+  // kConflict: options.tries_max tries have met others. kInvalidArgument: also, tries_max is out of
+  // its range, the call is within another transact() of this thread and database, or `function`
+  // moved its Txn away. kTimeout: also, all sessions were at work for options.timeout_us, and there
+  // was no memory for another one. kOutOfMemory: of memory_bytes, after three gleans that gave none
+  // back. An error of kSync's wait for the device comes from a transaction that was committed, and
+  // is seen by others: it is not undone, but a crash may undo it.
   template <typename Function>
   auto transact(Function&& function, const TxnOptions& options = {})
       -> internal::Transacted<Function>;
@@ -294,14 +316,17 @@ class Database {
 
   // The newest epoch whose commits all survive a crash. One atomic read.
   Epoch durable_epoch() const;
-  // Makes all commits so far durable.
+  // Makes all commits so far durable. kTimeout: they are not yet. kIoError, kOutOfSpace,
+  // kOutOfMemory: the log could not be written; commits that no ticket said to be durable may be
+  // lost in a crash. At a full device, and without memory, a later call may go well.
   Status wait_durable(std::uint64_t timeout_us = Ticket::kForever);
   // Makes a snapshot that covers all commits so far, and gives back the memory of all volatile
   // pages that did not change since: they are read from the snapshot from then on. Transactions go
   // on meanwhile. `progress` is called now and then, by the thread that makes the snapshot: it may
   // ask for facts, but must neither run a transaction, wait for a glean, nor throw. The engine does
   // this by itself, see GleanOptions. kNotSupported: Logging::kNone. kIoError, kOutOfSpace,
-  // kCorruption, kOutOfMemory: the database is what it was, and its newest snapshot the one before.
+  // kCorruption, kOutOfMemory, kTooLarge (snapshots have used up their numbers, or a file its
+  // pages): the database is what it was, and its newest snapshot the one before.
   Result<GleanReport> glean(const GleanProgressSink& progress = {});
   // Backs room for `bytes` more bytes of volatile pages with memory now, so that no later
   // transaction and no background thread has to wait for the system to clear it (0.5 ms a MiB on

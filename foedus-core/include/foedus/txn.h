@@ -16,6 +16,9 @@
 //                      the system gave the process no memory: the transaction can only end, and
 //                      all of its calls return this
 //   kIoError, kCorruption   a page of a snapshot cannot be read, or is damaged
+//   kIoError, kOutOfSpace   also, of writes: the log buffer is full, and the log has failed or its
+//                      device no room
+//   kForked            the transaction is of the process's parent
 // A transaction of Isolation::kSnapshot reads what was committed up to the end of one epoch: a
 // storage that was made later is empty (an array: zeroes), one that was dropped since is kNotFound.
 //   kClosed            the transaction has ended, or the handle's database was closed
@@ -328,7 +331,12 @@ class Txn {
 
   // ---- end -----------------------------------------------------------------------------------
 
-  // REQUIRES: made by Session::begin(). kConflict: nothing was done.
+  // Ends the transaction, whatever it returns but kInvalidArgument: transact() made it, and commits
+  // by itself. kConflict: nothing was done. Nor was it with kOutOfMemory, kNotSupported (all epochs
+  // are used up), kClosed and kForked, nor with kIoError and kCorruption of a page or of a log that
+  // has failed before. With Durability::kSync kIoError, kOutOfSpace and kOutOfMemory may come from
+  // the wait for the device: the transaction is committed, and others see it, but a crash may undo
+  // it; Ticket::wait_durable() of a later one tells.
   Result<Ticket> commit();
   // Undoes everything. Does nothing if the transaction has ended. In the function that transact()
   // runs: transact() undoes everything when the function returns, whatever that returns, and
