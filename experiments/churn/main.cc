@@ -84,7 +84,8 @@ class Churner {
   static bool is_queue() { return FLAGS_order == "queue"; }
   // At random they are spread over the key space, so that inserts and erasures meet every page.
   static foedus::Key key_of(std::uint64_t id) {
-    return foedus::key(is_queue() ? id : id * 0x9e3779b97f4a7c15u);
+    return foedus::key(
+        foedus::big_endian<std::uint64_t>(is_queue() ? id : id * 0x9e3779b97f4a7c15u));
   }
 
   std::uint64_t row_bytes() { return random_.uniform(8, FLAGS_row_bytes_max); }

@@ -108,7 +108,7 @@ class Orders {
                             return false;
                           }));
     OrderHead head{};
-    FOEDUS_CHECK(txn.get(orders_, {0, foedus::key(seen.order)}, bytes_of(head)));
+    FOEDUS_CHECK(txn.get(orders_, {0, order_key(seen.order)}, bytes_of(head)));
     const foedus::Key first = line_key(seen.order, 0);
     const foedus::Key end = line_key(seen.order + 1, 0);
     FOEDUS_CHECK(txn.scan(order_line_, {.low = first, .high = end},
@@ -134,11 +134,15 @@ class Orders {
  private:
   Orders() = default;
 
+  // Eight bytes, as wide as the keys of the other experiments.
+  static foedus::Key order_key(std::uint64_t number) {
+    return foedus::key(foedus::big_endian<std::uint64_t>(number));
+  }
   static foedus::Key by_customer_key(std::uint64_t customer, std::uint64_t order) {
-    return foedus::key(customer << 32 | order);
+    return order_key(customer << 32 | order);
   }
   static foedus::Key line_key(std::uint64_t order, std::uint64_t line) {
-    return foedus::key(order << 16 | line);
+    return order_key(order << 16 | line);
   }
   static std::uint64_t order_in(std::string_view by_customer) {
     std::uint64_t order = 0;
@@ -160,7 +164,7 @@ class Orders {
       head.total += line.amount;
       FOEDUS_CHECK(txn.insert(order_line_, {0, line_key(order, i)}, payload_of(line)));
     }
-    FOEDUS_CHECK(txn.insert(orders_, {0, foedus::key(order)}, payload_of(head)));
+    FOEDUS_CHECK(txn.insert(orders_, {0, order_key(order)}, payload_of(head)));
     return txn.insert(by_customer_, {0, by_customer_key(customer, order)}, {});
   }
 

@@ -24,7 +24,7 @@ foedus::Status load_range(FoedusBackend& backend, const FoedusTable& table, std:
     FOEDUS_CHECK(worker.transact([&](FoedusTxn& txn) -> foedus::Status {
       for (std::uint64_t id = first; id < batch_end; ++id) {
         const Row row = make_row(id);
-        FOEDUS_CHECK(txn.insert(table, {id, foedus::key(id)}, payload_of(row)));
+        FOEDUS_CHECK(txn.insert(table, {id, row_key(id)}, payload_of(row)));
       }
       return {};
     }));

@@ -19,13 +19,18 @@ namespace experiments::recovery {
 
 inline constexpr auto kWindow = std::chrono::milliseconds(100);
 
+// Eight bytes for every row.
+inline foedus::Key row_key(std::uint64_t id) {
+  return foedus::key(foedus::big_endian<std::uint64_t>(id));
+}
+
 inline foedus::Status read_row(FoedusTxn& txn, const FoedusTable& table, std::uint64_t id,
                                Row& row) {
-  return txn.get(table, {id, foedus::key(id)}, bytes_of(row));
+  return txn.get(table, {id, row_key(id)}, bytes_of(row));
 }
 
 inline foedus::Status write_field(FoedusTxn& txn, const FoedusTable& table, const Field& field) {
-  return txn.write_at(table, {field.row, foedus::key(field.row)},
+  return txn.write_at(table, {field.row, row_key(field.row)},
                       static_cast<std::uint32_t>(field.place * sizeof(Field)), payload_of(field));
 }
 

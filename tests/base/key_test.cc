@@ -6,7 +6,9 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -31,25 +33,124 @@ void expect_ascending(const std::vector<T>& values) {
   }
 }
 
-template <typename T>
-void expect_integers_ascend() {
-  using Limits = std::numeric_limits<T>;
-  std::vector<T> values = {Limits::min(), static_cast<T>(Limits::min() + 1)};
-  if constexpr (std::is_signed_v<T>) values.insert(values.end(), {T{-100}, T{-1}, T{0}});
-  values.insert(values.end(), {T{2}, T{100}, static_cast<T>(Limits::max() - 1), Limits::max()});
-  expect_ascending(values);
-  EXPECT_EQ(key(T{2}).size(), sizeof(T));
+// From INT64_MIN to UINT64_MAX.
+__extension__ using Wide = __int128;
+
+// Calls `use` with `value` as each integer type that holds it.
+template <typename Use>
+void in_every_type(Wide value, const Use& use) {
+  const auto in = [&]<typename T>(T) {
+    using Limits = std::numeric_limits<T>;
+    if (value >= Wide{Limits::min()} && value <= Wide{Limits::max()}) use(static_cast<T>(value));
+  };
+  in(bool{});
+  in(char{});
+  in(char8_t{});
+  in(wchar_t{});
+  in(std::int8_t{});
+  in(std::uint8_t{});
+  in(std::int16_t{});
+  in(std::uint16_t{});
+  in(std::int32_t{});
+  in(std::uint32_t{});
+  in(0L);
+  in(0UL);
+  in(0LL);
+  in(0ULL);
 }
 
-TEST(Key, IntegersOfEveryWidthAscend) {
-  expect_integers_ascend<std::uint8_t>();
-  expect_integers_ascend<std::uint16_t>();
-  expect_integers_ascend<std::uint32_t>();
-  expect_integers_ascend<std::uint64_t>();
-  expect_integers_ascend<std::int8_t>();
-  expect_integers_ascend<std::int16_t>();
-  expect_integers_ascend<std::int32_t>();
-  expect_integers_ascend<std::int64_t>();
+// The key of an integer, in the last of the types that hold it.
+std::string key_of(Wide value) {
+  std::string bytes;
+  in_every_type(value, [&](auto part) { bytes = key(part).view(); });
+  return bytes;
+}
+
+std::vector<std::string> keys_of(const std::vector<Wide>& values) {
+  std::vector<std::string> keys;
+  for (const Wide value : values) keys.push_back(key_of(value));
+  return keys;
+}
+
+// Every power of two and its neighbours, with both signs: all lengths, and their borders.
+std::vector<Wide> border_integers() {
+  std::set<Wide> values = {0};
+  for (int bit = 0; bit <= 64; ++bit) {
+    for (Wide near = -2; near <= 2; ++near) {
+      for (const Wide value : {(Wide{1} << bit) + near, -(Wide{1} << bit) + near}) {
+        if (value >= Wide{INT64_MIN} && value <= Wide{UINT64_MAX}) values.insert(value);
+      }
+    }
+  }
+  return {values.begin(), values.end()};
+}
+
+TEST(Key, AnIntegerIsOneKeyInEveryType) {
+  for (const Wide value : border_integers()) {
+    const std::string bytes = key_of(value);
+    in_every_type(value, [&](auto part) {
+      EXPECT_EQ(key(part).view(), bytes) << "in " << sizeof(part) << " bytes";
+    });
+  }
+  enum class Level : std::uint16_t { kOne = 1 };
+  enum Old { kOldOne = 1 };
+  EXPECT_TRUE(key(1) == key(1u) && key(1) == key(1ull) && key(1) == key(std::int8_t{1}));
+  EXPECT_TRUE(key(1) == key(true) && key(1) == key(Level::kOne) && key(1) == key(kOldOne));
+}
+
+TEST(Key, IntegersAscendFromTheLeastToTheLargestOfAllTypes) {
+  const std::vector<Wide> values = border_integers();
+  ASSERT_EQ(values.front(), Wide{INT64_MIN});
+  ASSERT_EQ(values.back(), Wide{UINT64_MAX});
+  const std::vector<std::string> keys = keys_of(values);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (std::size_t j = 0; j < keys.size(); ++j) {
+      ASSERT_EQ(keys[i] < keys[j], i < j) << i << " " << j;
+      ASSERT_EQ(keys[i] == keys[j], i == j) << i << " " << j;
+    }
+  }
+}
+
+// Otherwise what follows an integer could be taken for its end.
+TEST(Key, NoIntegerIsAPrefixOfAnother) {
+  const std::vector<std::string> keys = keys_of(border_integers());
+  for (const std::string& a : keys) {
+    for (const std::string& b : keys) ASSERT_EQ(b.starts_with(a), &a == &b);
+  }
+}
+
+// Property: random integers of all lengths compare as their values do.
+TEST(Key, RandomIntegersCompareAsTheirValuesDo) {
+  base::Random random(testing::test_seed(7));
+  const auto any = [&] {
+    const Wide value = static_cast<Wide>(random.next() >> random.below(64));
+    return random.below(2) == 0 && value <= Wide{INT64_MAX} ? -value : value;
+  };
+  for (int i = 0; i < 100'000; ++i) {
+    const Wide a = any();
+    const Wide b = any();
+    ASSERT_EQ(key_of(a) < key_of(b), a < b);
+    ASSERT_EQ(key_of(a) == key_of(b), a == b);
+  }
+}
+
+// The bytes are in databases: they may not change.
+TEST(Key, BytesAreThoseOfTheFormat) {
+  using namespace std::string_literals;
+  EXPECT_EQ(key(0).view(), "\x80"s);
+  EXPECT_EQ(key(1).view(), "\x81\x01"s);
+  EXPECT_EQ(key(255).view(), "\x81\xff"s);
+  EXPECT_EQ(key(256).view(), "\x82\x01\x00"s);
+  EXPECT_EQ(key(UINT64_MAX).view(), "\x88\xff\xff\xff\xff\xff\xff\xff\xff"s);
+  EXPECT_EQ(key(-1).view(), "\x7f\xfe"s);
+  EXPECT_EQ(key(-255).view(), "\x7f\x00"s);
+  EXPECT_EQ(key(-256).view(), "\x7e\xfe\xff"s);
+  EXPECT_EQ(key(INT64_MIN).view(), "\x78\x7f\xff\xff\xff\xff\xff\xff\xff"s);
+  EXPECT_EQ(key(1.0).view(), "\xbf\xf0\x00\x00\x00\x00\x00\x00"s);
+  EXPECT_EQ(key(-1.0).view(), "\x40\x0f\xff\xff\xff\xff\xff\xff"s);
+  EXPECT_EQ(key("a\0b"s).view(), "a\0\xff"s + "b\0\0"s);
+  EXPECT_EQ(key(big_endian<std::uint32_t>(0x01020304u)).view(), "\x01\x02\x03\x04"s);
+  EXPECT_EQ(key(-1, "a", BigEndian<std::uint16_t>{2}).view(), "\x7f\xfe"s + "a\0\0\0\x02"s);
 }
 
 // What would be taken for something else is no part of a key, and no row.
@@ -68,10 +169,14 @@ struct PlainPair {
 
 TEST(Key, PointersAndWiderIntegersAreNoParts) {
   EXPECT_TRUE(IsPart<bool> && IsPart<char> && IsPart<const char*> && IsPart<std::string>);
-  EXPECT_EQ(key(true).view(), std::string_view("\x01"));
   EXPECT_FALSE(IsPart<int*> || IsPart<const void*> || IsPart<std::nullptr_t>);
-  __extension__ using Wide = __int128;
   EXPECT_FALSE(IsPart<Wide> || IsPart<long double>);
+}
+
+// Its bytes would be encoded as a string.
+TEST(Key, AKeyIsNoPartOfAKey) {
+  EXPECT_FALSE(IsPart<Key> || IsPart<const Key&> || IsPart<std::tuple<Key>>);
+  EXPECT_TRUE((IsPart<std::tuple<int, std::string>>));
 }
 
 TEST(Key, PointersAndViewsAreNoRows) {
@@ -80,8 +185,38 @@ TEST(Key, PointersAndViewsAreNoRows) {
   EXPECT_FALSE(IsRow<std::string>);
 }
 
-TEST(Key, UnsignedIntegersAreBigEndian) {
-  EXPECT_EQ(key(0x01020304u).view(), std::string_view("\x01\x02\x03\x04"));
+template <typename T>
+void expect_fixed_width_ascends() {
+  using Limits = std::numeric_limits<T>;
+  expect_ascending(
+      std::vector<BigEndian<T>>{{0}, {1}, {100}, {Limits::max() / 2}, {Limits::max()}});
+  EXPECT_EQ(key(BigEndian<T>{1}, BigEndian<T>{0}).size(), 2 * sizeof(T));
+}
+
+TEST(Key, IntegersOfFixedWidthAscendInTheirWidth) {
+  expect_fixed_width_ascends<std::uint8_t>();
+  expect_fixed_width_ascends<std::uint16_t>();
+  expect_fixed_width_ascends<std::uint32_t>();
+  expect_fixed_width_ascends<std::uint64_t>();
+}
+
+template <typename Width, typename T>
+concept IsBigEndian = requires(T value) {
+  big_endian<Width>(value);
+};
+template <typename T>
+concept IsBigEndianOfItsOwnWidth = requires(T value) {
+  big_endian(value);
+};
+
+// What is cut off or has a sign would be another number, and a width that nobody wrote changes with
+// the type of a variable.
+TEST(Key, AFixedWidthIsNamedAndHoldsItsArgument) {
+  EXPECT_TRUE((IsBigEndian<std::uint32_t, std::uint8_t> && IsBigEndian<std::uint64_t, unsigned>));
+  EXPECT_EQ(key(big_endian<std::uint64_t>(7u)), key(big_endian<std::uint64_t>(7ull)));
+  EXPECT_FALSE((IsBigEndian<std::uint32_t, std::uint64_t> || IsBigEndian<std::uint32_t, int>));
+  EXPECT_FALSE((IsBigEndian<std::int32_t, std::uint8_t> || IsBigEndian<bool, bool>));
+  EXPECT_FALSE(IsBigEndianOfItsOwnWidth<std::uint32_t>);
 }
 
 template <typename T>
@@ -96,6 +231,17 @@ void expect_floats_ascend() {
 TEST(Key, DoublesAndFloatsAscendWithNanLast) {
   expect_floats_ascend<double>();
   expect_floats_ascend<float>();
+}
+
+TEST(Key, AFloatIsTheDoubleOfItsValue) {
+  EXPECT_EQ(key(1.0f), key(1.0));
+  EXPECT_EQ(key(0.1f), key(static_cast<double>(0.1f)));
+  EXPECT_EQ(key(std::numeric_limits<float>::denorm_min()), key(0x1p-149));
+  EXPECT_EQ(key(-std::numeric_limits<float>::infinity()),
+            key(-std::numeric_limits<double>::infinity()));
+  EXPECT_EQ(key(std::numeric_limits<float>::quiet_NaN()),
+            key(std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_NE(key(1.0), key(1)) << "another kind of part";
 }
 
 // Goal: the NaN of 0.0 / 0.0, which has its sign bit set on x86-64, is found at the same end and
@@ -128,7 +274,6 @@ TEST(Key, BoolsAndEnumsAscendAsTheirIntegers) {
   enum class Color : std::int16_t { kRed = -3, kGreen = 0, kBlue = 9 };
   expect_ascending(std::vector<Color>{Color::kRed, Color::kGreen, Color::kBlue});
   EXPECT_LT(key(false).view(), key(true).view());
-  EXPECT_EQ(key(true).size(), 1u);
 }
 
 TEST(Key, StringsAscendAlsoWithZerosInsideAndAsPrefixes) {
@@ -137,6 +282,7 @@ TEST(Key, StringsAscendAlsoWithZerosInsideAndAsPrefixes) {
                                             "a"s, "a\0"s, "a\0b"s, "a\x01"s, "ab"s, "b"s, "\xff"s,
                                             "\xff\xff"s});
   EXPECT_EQ(key("abc").view(), key(std::string("abc")).view());
+  EXPECT_EQ(key(std::string_view()), key("")) << "a view of nothing has no address";
 }
 
 // Whatever follows a string must not matter for how the string compares.
@@ -151,27 +297,40 @@ TEST(Key, PartsAreComparedOneAfterTheOther) {
   EXPECT_EQ(key(std::tuple(1u, "a")).view(), key(1u, "a").view());
 }
 
-using Row = std::tuple<std::string, std::int32_t, double, std::string, std::uint16_t>;
+using Row = std::tuple<std::string, std::int32_t, double, std::string, std::uint64_t, float,
+                       BigEndian<std::uint16_t>, std::tuple<std::string, bool>>;
 
-Row random_row(base::Random* random) {
-  const auto text = [&] {
-    std::string result(random->below(4), '\0');
-    for (char& c : result)
-      c = "\0\x01"
-          "ab\xff"[random->below(5)];
-    return result;
-  };
-  const auto number = [&] { return static_cast<std::int32_t>(random->below(5)) - 2; };
-  return {text(), number(), number() * 0.5 + 0.25, text(),
-          static_cast<std::uint16_t>(random->below(3) * 255)};
+std::string random_text(base::Random* random) {
+  std::string text(random->below(4), '\0');
+  for (char& c : text) {
+    c = "\0\x01"
+        "ab\xff"[random->below(5)];
+  }
+  return text;
 }
 
-// Property: keys of random rows from a small domain compare as std::tuple does.
+// From a small domain, so that the first columns are often equal.
+Row random_row(base::Random* random) {
+  const auto number = [&] { return static_cast<std::int32_t>(random->below(5)) - 2; };
+  return {random_text(random),
+          number() * 200,
+          number() * 0.5 + 0.25,
+          random_text(random),
+          std::uint64_t{1} << random->below(64),
+          static_cast<float>(number()) + 0.5f,
+          {static_cast<std::uint16_t>(random->below(3) * 255)},
+          {random_text(random), random->below(2) == 0}};
+}
+
+// Property: keys of random rows compare as std::tuple does.
 TEST(Key, RowsCompareAsStdTupleDoes) {
   base::Random random(testing::test_seed(4));
-  for (int i = 0; i < 100'000; ++i) {
-    const Row a = random_row(&random);
+  for (int i = 0; i < 200'000; ++i) {
+    Row a = random_row(&random);
     const Row b = random_row(&random);
+    if (random.below(2) == 0) std::get<0>(a) = std::get<0>(b);
+    if (random.below(2) == 0) std::get<1>(a) = std::get<1>(b);
+    if (random.below(2) == 0) std::get<3>(a) = std::get<3>(b);
     ASSERT_EQ(key(a).view() < key(b).view(), a < b);
     ASSERT_EQ(key(a).view() == key(b).view(), a == b);
   }
@@ -185,6 +344,24 @@ TEST(Key, OneThatIsTooLongKeepsOneByteMoreThanIsAllowed) {
   longer.append(std::uint64_t{1}).append("more");
   EXPECT_EQ(longer.size(), kMaxKeyBytes + 1);
   EXPECT_EQ(longer.view().substr(0, kMaxKeyBytes), exact.view());
+}
+
+// Parts of every kind are stored whole at the end of the room, and behind it.
+TEST(Key, PartsThatEndBeyondTheLimitAreCut) {
+  const auto append_all = [](Key* to) {
+    to->append(UINT64_MAX).append(INT64_MIN).append(-2.5).append("text");
+    to->append(big_endian<std::uint64_t>(UINT64_MAX)).append(std::string(3, '\0'));
+  };
+  Key parts;
+  append_all(&parts);
+  for (std::size_t room = 0; room <= parts.size() + 2; ++room) {
+    const std::string filling(kMaxKeyBytes - room, 'x');
+    Key cut;
+    cut.append_raw(filling.data(), filling.size());
+    append_all(&cut);
+    const std::string whole = filling + std::string(parts.view());
+    EXPECT_EQ(cut.view(), std::string_view(whole).substr(0, kMaxKeyBytes + 1)) << room;
+  }
 }
 
 TEST(Key, CopiesHaveTheSameBytes) {

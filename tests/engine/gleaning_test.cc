@@ -237,7 +237,7 @@ TEST(GleaningTest, what_is_cold_is_not_in_memory_before_it_is_read) {
               static_cast<unsigned long long>(stats.cache_bytes));
   tree = must(db->open_masstree("tree"));
   must(db->transact([&](Txn& txn) -> Status {
-    const Result<std::string> row = txn.get(tree, key(std::uint64_t{777}));
+    const Result<std::string> row = txn.get(tree, key(777));
     EXPECT_EQ(row.is_ok() ? *row : row.status().message(), payload);
     return {};
   }));

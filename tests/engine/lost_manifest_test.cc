@@ -130,7 +130,7 @@ TEST_F(LostManifest, before_files_go_costs_no_glean) {
   auto life = std::make_unique<Life>(&prepared_);
   life->runtime.run_for(kLongUs);
   Txn reader = must(engine::begin_txn(must(life->engine->take_session()), {}));
-  must(reader.get(life->tree, key(std::uint64_t{0})));
+  must(reader.get(life->tree, key(0)));
   life->write(100, 'd', &rows_);
   must(life->engine->gleaning()->glean({}));
   const auto newest = static_cast<std::uint32_t>(life->newest());

@@ -107,7 +107,7 @@ TEST_F(ReclaimAfterOpenTest, files_go_when_the_last_transaction_that_may_read_th
   life.runtime.run_for(kLongUs);
   engine::EngineSession* const other = must(life.engine->take_session());
   Txn reader = must(engine::begin_txn(other, {}));
-  must(reader.get(life.tree, key(std::uint64_t{0})));
+  must(reader.get(life.tree, key(0)));
   life.write(100, 'd', &rows_);
   const GleanReport report = must(life.engine->gleaning()->glean({}));
   const std::uint64_t bytes = snapshot_bytes(prepared_);

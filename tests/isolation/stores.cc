@@ -78,12 +78,14 @@ StorageLine Store::line() const {
 }
 
 Key Store::key(std::uint64_t number) const {
-  if (kind_ != Kind::kLayers) return foedus::key(number);
+  // number_of() reads the last eight bytes.
+  const BigEndian<std::uint64_t> last = big_endian<std::uint64_t>(number);
+  if (kind_ != Kind::kLayers) return foedus::key(last);
   Key key;
   key.append_raw(kPrefix.data(), kPrefix.size());
   // Sixteen layers below the shared one.
   const char layer = static_cast<char>('a' + std::min<std::uint64_t>(15, number * 16 / keys_));
-  return key.append_raw(&layer, 1).append_raw("12345678", 8).append(number);
+  return key.append_raw(&layer, 1).append_raw("12345678", 8).append(last);
 }
 
 std::uint64_t Store::number_of(std::string_view key) const {

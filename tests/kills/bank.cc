@@ -19,9 +19,7 @@ std::uint64_t mix_of(std::uint64_t seed, std::uint32_t teller, std::uint64_t num
 // Every other round over the slips writes them, the one between erases them.
 bool writes_slip(std::uint64_t number) { return number / kSlips % 2 == 0; }
 
-Key slip_key(std::uint32_t teller, std::uint64_t slip) {
-  return key(teller, static_cast<std::uint32_t>(slip));
-}
+Key slip_key(std::uint32_t teller, std::uint64_t slip) { return key(teller, slip); }
 
 std::string slip_of(std::uint64_t seed, std::uint32_t teller, std::uint64_t number) {
   base::Random random(mix_of(seed, teller, ~number));

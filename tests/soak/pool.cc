@@ -68,7 +68,7 @@ Status Pool::fill() const {
       for (std::uint32_t slot = begin; slot < slots_ && slot < begin + kFillAtOnce; ++slot) {
         FOEDUS_TRY(const auto changes, txn.get_as<std::uint64_t>(changes_, slot));
         if (changes != 0) continue;
-        FOEDUS_CHECK(txn.insert(storage_of(slot, 1), key(slot, std::uint64_t{1}), row_of(slot, 1)));
+        FOEDUS_CHECK(txn.insert(storage_of(slot, 1), key(slot, 1), row_of(slot, 1)));
         FOEDUS_CHECK(txn.put(changes_, slot, std::uint64_t{1}));
       }
       return {};

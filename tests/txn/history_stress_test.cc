@@ -54,12 +54,14 @@ struct Stress {
     array = must(db->open_array("array", kArrayKeys, sizeof(Value)));
   }
 
+  // Keys of one slice, and longer ones in layers.
   static Key tree_key(std::uint64_t number) {
-    if (number < kTreeKeys) return key(number);
+    const BigEndian<std::uint64_t> slice = big_endian<std::uint64_t>(number);
+    if (number < kTreeKeys) return key(slice);
     Key long_key;
     const std::string text = "shared_prefix_of_all_" + std::to_string(number % 7);
     long_key.append_raw(text.data(), text.size());
-    return long_key.append(number);
+    return long_key.append(slice);
   }
 
   // kNotFound becomes version 0.
@@ -100,7 +102,8 @@ struct Stress {
   // All tree registers of [begin, end): those that the scan does not return are not there.
   Status scan(Txn& txn, std::uint64_t begin, std::uint64_t end, bool reverse, HistoryTxn* history) {
     std::vector<Version> seen(end - begin, 0);
-    Scan rows = txn.scan(tree, key(begin), key(end), {.reverse = reverse});
+    Scan rows =
+        txn.scan(tree, tree_key(begin), key(big_endian<std::uint64_t>(end)), {.reverse = reverse});
     for (const Row& row : rows) {
       const auto value = view_as<Value>(row.payload);
       EXPECT_TRUE(value.key >= begin && value.key < end) << value.key;

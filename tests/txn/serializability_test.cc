@@ -346,7 +346,7 @@ TEST_F(SerializabilityTest, update_of_a_record_that_is_erased_meanwhile_is_a_con
 // An error that rests on reads of two different times is not handed out.
 TEST_F(SerializabilityTest, error_from_inconsistent_reads_is_retried) {
   put(tree_, "pointer", 1);
-  put(tree_, key(std::uint64_t{1}), 1);
+  put(tree_, key(1), 1);
   int runs = 0;
   const Status status = db_->transact([&](Txn& txn) -> Status {
     ++runs;
@@ -354,8 +354,8 @@ TEST_F(SerializabilityTest, error_from_inconsistent_reads_is_retried) {
     if (runs == 1) {
       commit_second([&](Txn& two) -> Status {
         FOEDUS_CHECK(two.put(tree_, "pointer", std::uint64_t{2}));
-        FOEDUS_CHECK(two.erase(tree_, key(std::uint64_t{1})));
-        return two.insert(tree_, key(std::uint64_t{2}), std::uint64_t{1});
+        FOEDUS_CHECK(two.erase(tree_, key(1)));
+        return two.insert(tree_, key(2), std::uint64_t{1});
       });
     }
     return txn.get_as<std::uint64_t>(tree_, key(target)).status();

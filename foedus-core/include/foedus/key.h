@@ -1,21 +1,39 @@
 #pragma once
-// key(parts…): builds a key whose byte order is the order of the parts, compared one after the
-// other.
+// key(parts…): builds a key. Keys compare, byte by byte, as their parts do, one after the other.
 //
-//   unsigned integers   big-endian, in the width of their type (key(3u) has 4 bytes)
-//   signed integers     the same with the sign bit flipped
-//   double, float       IEEE bits, sign-adjusted; -0.0 and 0.0 are two keys, -0.0 the lesser; all
-//                       NaNs, whatever their sign and payload, are one key, above infinity
-//   bool, enum          as their integer
-//   strings             0x00 becomes 0x00 0xff, and 0x00 0x00 ends the string, so that a prefix
-//                       sorts first and whatever follows it does not matter
-//   std::tuple          its elements
+//   integers, bool, enums   by value, whatever the type: key(1), key(1u), key(1ull), key(true) and
+//                           the key of an enumerator with value 1 are one key. From INT64_MIN to
+//                           UINT64_MAX, negative numbers first; 1 to 9 bytes, few for small ones
+//   double, float           by value; a float is the double of its value, so 0.1f is not 0.1. -0.0
+//                           and 0.0 are two keys, -0.0 the lesser. All NaNs, whatever their sign
+//                           and payload, are one key, above infinity. 8 bytes
+//   strings                 by their bytes, a prefix first, whatever part follows it
+//   big_endian<U>(x)        an unsigned integer in exactly sizeof(U) bytes
+//   std::tuple              its elements
 //
-// The type of a part is part of the encoding: use one type for one column. Raw byte strings may be
-// used as keys as they are (std::string_view); key() is a convenience, not a requirement.
+// Give one column one kind of part: integers, floating-point numbers, strings, or big_endian() of
+// one width. Parts of two kinds have no order, and a value has another key in each of them: key(1)
+// is not key(1.0), and not key(big_endian<std::uint32_t>(1u)). A look-up by the wrong one finds
+// nothing.
+//
+// The compiler refuses what would be another key than it looks like: pointers, integers over 8
+// bytes, long double, and a Key as a part of a key.
+//
+// Raw byte strings may be used as keys as they are (std::string_view): key() is a convenience, not
+// a requirement.
+//
+// The bytes are stored in databases, and do not change between versions:
+//   integer      one byte 0x80 + n, then the n significant bytes of the value, the most significant
+//                first; zero has none. Negative: one byte 0x80 - n, then the n significant bytes of
+//                the magnitude, inverted. (As FoundationDB's tuple layer, with another first byte.)
+//   double       IEEE 754 bits, the most significant byte first; the sign bit is inverted if it is
+//                clear, else all bits are. All NaNs are 7ff8000000000000 before that
+//   string       its bytes, of which 00 becomes 00 ff; then 00 00
+//   big_endian   its bytes, the most significant first
 
 #include <array>
 #include <bit>
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -28,103 +46,167 @@
 
 #include "foedus/options.h"
 
+// Lets clang warn where a view outlives the key that it is of.
+#if defined(__clang__)
+#define FOEDUS_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define FOEDUS_LIFETIMEBOUND
+#endif
+
 namespace foedus {
 
+template <typename T>
+concept FixedWidth = std::unsigned_integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8;
+
+// A part of a key that takes sizeof(T) bytes, whatever its value. Made by big_endian().
+template <FixedWidth T>
+struct BigEndian {
+  T value = 0;
+  friend auto operator<=>(const BigEndian&, const BigEndian&) = default;
+};
+
+// Makes a part that is as wide in all keys of a column: 1, 2, 4 or 8 bytes, raw and in order. Use
+// one width for one column: unlike other integers, equal values of two widths are two keys. The
+// width is written out, and the argument is unsigned and not wider:
+//     key(big_endian<std::uint64_t>(id))     // 8 bytes: one slice of a Master-Tree
+//     key(BigEndian<std::uint16_t>{7})       // a constant
+template <FixedWidth Width, FixedWidth T>
+requires(sizeof(T) <= sizeof(Width)) constexpr BigEndian<Width> big_endian(T value) {
+  return {value};
+}
+
 // A key under construction, and its bytes. Lives on the stack; copies only the bytes in use.
+// Each append() returns the key: Key().append(1).append("name") is key(1, "name").
 class Key {
  public:
   Key() = default;
-  Key(const Key& other) : bytes_(other.bytes_) { std::memcpy(data_, other.data_, stored()); }
+  Key(const Key& other) : bytes_(other.bytes_) { std::memcpy(data_, other.data_, bytes_); }
   Key& operator=(const Key& other) {
     bytes_ = other.bytes_;
-    std::memmove(data_, other.data_, stored());
+    std::memmove(data_, other.data_, bytes_);
     return *this;
   }
 
-  // The encoded bytes; valid while this object is. A key that grew beyond kMaxKeyBytes keeps its
-  // first bytes and one more than is allowed, so that the engine refuses it with kTooLarge.
-  std::string_view view() const { return {data_, stored()}; }
-  operator std::string_view() const { return view(); }  // NOLINT: implicit on purpose
-  std::size_t size() const { return stored(); }
+  // Returns the encoded bytes; valid while this object is, and until it changes. A key that grew
+  // beyond kMaxKeyBytes keeps its first bytes and one more than is allowed, so that the engine
+  // refuses it with kTooLarge.
+  std::string_view view() const FOEDUS_LIFETIMEBOUND { return {data_, bytes_}; }
+  operator std::string_view() const FOEDUS_LIFETIMEBOUND { return view(); }  // NOLINT: on purpose
+  std::size_t size() const { return bytes_; }
+  friend bool operator==(const Key& a, const Key& b) { return a.view() == b.view(); }
+  friend auto operator<=>(const Key& a, const Key& b) { return a.view() <=> b.view(); }
 
-  // bool, too: not a function for bool alone, which every pointer would convert to.
-  template <std::unsigned_integral T>
+  // bool, too: a function for bool alone would take every pointer.
+  template <std::integral T>
   requires(sizeof(T) <= 8) Key& append(T part) {
-    if constexpr (sizeof(T) > 1 && std::endian::native == std::endian::little) {
-      part = byte_swapped(part);
-    }
-    append_raw(&part, sizeof(part));
-    return *this;
+    std::uint64_t sign = 0;  // all ones if negative
+    if constexpr (std::is_signed_v<T>) sign = static_cast<std::uint64_t>(std::int64_t{part} >> 63);
+    const std::uint64_t magnitude = (static_cast<std::uint64_t>(part) ^ sign) - sign;
+    const unsigned highest_bit = 63u ^ static_cast<unsigned>(std::countl_zero(magnitude | 1));
+    const unsigned significant = highest_bit / 8 + (magnitude != 0 ? 1 : 0);
+    const auto sign_of_tag = static_cast<unsigned>(sign);
+    data_[bytes_] = static_cast<char>(0x80 + ((significant ^ sign_of_tag) - sign_of_tag));
+    // Stores eight bytes; the next part overwrites those that are not significant.
+    store(bytes_ + 1, (magnitude ^ sign) << (56 - (highest_bit & 56)));
+    return grow(1 + significant);
   }
-  template <std::signed_integral T>
-  requires(sizeof(T) <= 8) Key& append(T part) {
-    using Unsigned = std::make_unsigned_t<T>;
-    constexpr Unsigned kSign = Unsigned{1} << (sizeof(T) * 8 - 1);
-    return append(static_cast<Unsigned>(static_cast<Unsigned>(part) ^ kSign));
-  }
-  Key& append(double part) { return append_float<std::uint64_t>(part); }
-  Key& append(float part) { return append_float<std::uint32_t>(part); }
   template <typename T>
   requires std::is_enum_v<T> Key& append(T part) {
     return append(static_cast<std::underlying_type_t<T>>(part));
   }
-  Key& append(std::string_view part) {
-    constexpr char kZero[2] = {0, static_cast<char>(0xff)};
-    constexpr char kEnd[2] = {0, 0};
-    std::size_t begin = 0;
-    for (std::size_t at = part.find('\0'); at != std::string_view::npos;
-         begin = at + 1, at = part.find('\0', begin)) {
-      append_raw(part.data() + begin, at - begin);
-      append_raw(kZero, sizeof(kZero));
+  template <std::floating_point T>
+  requires(sizeof(T) <= sizeof(double)) Key& append(T part) {
+    constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(part));
+    // Not by part != part, which a program compiled for finite numbers only may leave out.
+    if ((bits & ~kSign) > std::bit_cast<std::uint64_t>(kInfinity)) {
+      bits = std::bit_cast<std::uint64_t>(kNan);
     }
-    append_raw(part.data() + begin, part.size() - begin);
-    append_raw(kEnd, sizeof(kEnd));
-    return *this;
+    store(bytes_, (bits & kSign) != 0 ? ~bits : bits | kSign);
+    return grow(sizeof(bits));
+  }
+  Key& append(std::string_view part) {
+    append_escaped(part);
+    return append_pair(0, 0);
   }
   Key& append(const char* part) { return append(std::string_view(part)); }
   Key& append(std::nullptr_t) = delete;
+  // A key is no part of a key: its bytes would be encoded once more, as a string.
+  Key& append(const Key&) = delete;
+  template <typename T>
+  Key& append(BigEndian<T> part) {
+    store(bytes_, part.value);
+    return grow(sizeof(T));
+  }
   template <typename... Parts>
   Key& append(const std::tuple<Parts...>& parts) {
-    std::apply([this](const auto&... part) { (append(part), ...); }, parts);
+    std::apply([&](const auto&... part) { (append(part), ...); }, parts);
     return *this;
   }
-  // Bytes as they are, with no end mark: their order is right only as the last part of a key, or if
-  // all keys have as many of them.
+
+  // Appends bytes as they are, with no end mark: their order is right only as the last part of a
+  // key, or if all keys have as many of them.
   Key& append_raw(const void* part, std::size_t part_bytes) {
-    const std::size_t room = bytes_ < sizeof(data_) ? sizeof(data_) - bytes_ : 0;
-    std::memcpy(data_ + stored(), part, part_bytes < room ? part_bytes : room);
-    bytes_ += part_bytes;
+    const std::size_t room = kBytesMax - bytes_;
+    const std::size_t copied = part_bytes < room ? part_bytes : room;
+    if (copied != 0) std::memcpy(data_ + bytes_, part, copied);
+    bytes_ += copied;
     return *this;
   }
 
  private:
-  template <typename T>
-  static constexpr T byte_swapped(T value) {
-    if constexpr (sizeof(T) == 2) return __builtin_bswap16(value);
-    if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
-    if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
-  }
-  template <typename Bits, typename T>
-  Key& append_float(T part) {
-    constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
-    constexpr Bits kInfinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
-    constexpr Bits kNan = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
-    Bits bits = std::bit_cast<Bits>(part);
-    // Not by part != part, which a program compiled for finite numbers only may leave out.
-    if ((bits & ~kSign) > kInfinity) bits = kNan;
-    return append(static_cast<Bits>((bits & kSign) != 0 ? ~bits : bits | kSign));
-  }
-  std::size_t stored() const { return bytes_ < sizeof(data_) ? bytes_ : sizeof(data_); }
+  static constexpr std::size_t kBytesMax = kMaxKeyBytes + 1;
+  static constexpr std::size_t kPartMax = 9;  // of those that are stored without a look at the room
 
-  std::size_t bytes_ = 0;
-  char data_[kMaxKeyBytes + 1];  // uninitialized beyond bytes_, on purpose
+  template <typename T>
+  void store(std::size_t at, T value) {
+    if constexpr (std::endian::native == std::endian::little) {
+      if constexpr (sizeof(T) == 2) value = __builtin_bswap16(value);
+      if constexpr (sizeof(T) == 4) value = __builtin_bswap32(value);
+      if constexpr (sizeof(T) == 8) value = __builtin_bswap64(value);
+    }
+    std::memcpy(data_ + at, &value, sizeof(value));
+  }
+  Key& grow(std::size_t part_bytes) {
+    const std::size_t bytes = bytes_ + part_bytes;
+    bytes_ = bytes < kBytesMax ? bytes : kBytesMax;
+    return *this;
+  }
+  Key& append_pair(unsigned char first, unsigned char second) {
+    data_[bytes_] = static_cast<char>(first);
+    data_[bytes_ + 1] = static_cast<char>(second);
+    return grow(2);
+  }
+  Key& append_escaped(std::string_view part) {
+    std::size_t begin = 0;
+    for (std::size_t at = part.find('\0'); at != std::string_view::npos;
+         begin = at + 1, at = part.find('\0', begin)) {
+      append_raw(part.data() + begin, at - begin);
+      append_pair(0x00, 0xff);
+    }
+    return append_raw(part.data() + begin, part.size() - begin);
+  }
+
+  std::size_t bytes_ = 0;            // at most kBytesMax
+  char data_[kBytesMax + kPartMax];  // uninitialized beyond bytes_, on purpose
 };
 
+namespace internal {
 template <typename T>
-concept KeyPart = requires(Key key, const T& part) {
+inline constexpr bool kIsKeyPart = requires(Key key, const T& part) {
   key.append(part);
 };
+template <typename... Parts>
+inline constexpr bool kIsKeyPart<std::tuple<Parts...>> = (kIsKeyPart<Parts> && ...);
+}  // namespace internal
 
+// What key() takes: the parts that the beginning of this file lists.
+template <typename T>
+concept KeyPart = internal::kIsKeyPart<T>;
+
+// Builds the key of these columns.
 template <KeyPart... Parts>
 Key key(const Parts&... parts) {
   Key result;
@@ -153,3 +235,5 @@ T view_as(std::string_view payload) {
 }
 
 }  // namespace foedus
+
+#undef FOEDUS_LIFETIMEBOUND

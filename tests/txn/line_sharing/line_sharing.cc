@@ -35,7 +35,7 @@ constexpr std::size_t kRowBytes = 100;
 
 // Room between two records for those that are inserted later.
 Key tree_key(std::uint64_t session, std::uint64_t i, std::uint64_t between = 0) {
-  return key((session << 40) + (i << 16) + between);
+  return key(big_endian<std::uint64_t>((session << 40) + (i << 16) + between));
 }
 
 // The first bits of a hash choose the bin; two of them choose the session.
