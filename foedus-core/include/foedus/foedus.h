@@ -7,6 +7,7 @@
 #include "foedus/database.h"
 #include "foedus/epoch.h"
 #include "foedus/key.h"
+#include "foedus/key_decode.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"

@@ -1,0 +1,126 @@
+#pragma once
+// decode<T…>(bytes): turns a key that key(parts…) has built back into its parts. The caller names
+// the types of the columns; a key does not say of which kinds its parts are.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "foedus/key.h"
+#include "foedus/status.h"
+
+namespace foedus {
+
+namespace internal {
+
+template <typename T>
+inline constexpr bool kIsDecodable = std::same_as<T, std::remove_cv_t<T>> &&
+                                     (std::is_enum_v<T> || (std::integral<T> && sizeof(T) <= 8) ||
+                                      std::same_as<T, double> || std::same_as<T, float> ||
+                                      std::same_as<T, std::string>);
+template <typename T>
+inline constexpr bool kIsDecodable<BigEndian<T>> = true;
+template <typename... T>
+inline constexpr bool kIsDecodable<std::tuple<T...>> = (kIsDecodable<T> && ...);
+
+// Reads the parts of a key, one after the other. Each read() returns false if the next part is not
+// what is asked for. After that only finish() may be called, which says why.
+class KeyReader {
+ public:
+  explicit KeyReader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <std::integral T>
+  bool read(T* part) {
+    using Limits = std::numeric_limits<T>;
+    std::uint64_t bits = 0;
+    if (!read_integer(static_cast<std::int64_t>(Limits::min()),
+                      static_cast<std::uint64_t>(Limits::max()), &bits)) {
+      return false;
+    }
+    *part = static_cast<T>(bits);
+    return true;
+  }
+  template <typename T>
+  requires std::is_enum_v<T>
+  bool read(T* part) {
+    std::underlying_type_t<T> number{};
+    if (!read(&number)) return false;
+    *part = static_cast<T>(number);
+    return true;
+  }
+  bool read(double* part);
+  bool read(float* part);
+  bool read(std::string* part);
+  template <typename T>
+  bool read(BigEndian<T>* part) {
+    std::uint64_t bits = 0;
+    if (!read_fixed(sizeof(T), &bits)) return false;
+    part->value = static_cast<T>(bits);
+    return true;
+  }
+  template <typename... T>
+  bool read(std::tuple<T...>* parts) {
+    return std::apply([&](T&... part) { return (read(&part) && ...); }, *parts);
+  }
+
+  // Returns what went wrong, or kInvalidArgument if bytes are left.
+  Status finish() &&;
+
+ private:
+  // Reads an integer of low .. high, in two's complement.
+  bool read_integer(std::int64_t low, std::uint64_t high, std::uint64_t* bits);
+  bool read_fixed(std::size_t part_bytes, std::uint64_t* bits);
+  // Reads the IEEE 754 bits of a double without going past it.
+  bool look_at_double(std::uint64_t* bits);
+  // Appends a string to *part without going past it. Returns what is wrong with it, or null; *end
+  // is then the byte after its end mark.
+  const char* look_at_string(std::string* part, std::size_t* end) const;
+  std::uint64_t bits_at(std::size_t at, std::size_t count) const;
+  bool end_part(std::size_t at);
+  bool fail(const char* problem);
+
+  std::string_view bytes_;
+  std::size_t at_ = 0;     // where the next part begins
+  std::size_t parts_ = 0;  // parts that were read
+  Status failure_;
+};
+
+}  // namespace internal
+
+// What decode() can give back: integers of any width, bool, enums, double, float, std::string,
+// BigEndian, and tuples of these. Not std::string_view: a string with zero bytes does not lie in
+// one piece in a key.
+template <typename T>
+concept DecodablePart = internal::kIsDecodable<T>;
+
+// Returns the parts of a key, as a tuple also if it is one part:
+//     FOEDUS_TRY(const auto columns, foedus::decode<std::uint32_t, std::string>(row.key));
+//     const auto& [city, name] = columns;
+// An integer may be read in any type that holds its value; an enum holds what its underlying type
+// does. A float is returned if the number in the key is one. A BigEndian must have the width that
+// it has in the key. The result does not refer to `bytes`.
+//
+// kInvalidArgument if `bytes` are not exactly these parts; the message names the part (the first is
+// part 1, elements of tuples count) and the byte at which it begins (the first is byte 0):
+//   no such part is there, or the key ends within it, or its string does not end
+//   the type does not hold the number
+//   bytes are left after the last part
+// What is returned makes the same key again. So types of another kind than the key's are often
+// refused, but not always: the bytes of a double may be those of an integer.
+// kOutOfMemory if the process has no memory for a string. Any thread.
+template <DecodablePart... T>
+Result<std::tuple<T...>> decode(std::string_view bytes) {
+  internal::KeyReader reader(bytes);
+  std::tuple<T...> parts;
+  reader.read(&parts);
+  FOEDUS_CHECK(std::move(reader).finish());
+  return parts;
+}
+
+}  // namespace foedus
