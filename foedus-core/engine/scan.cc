@@ -124,6 +124,10 @@ Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view h
   return Scan(*this, cursor, std::move(status));
 }
 
+Scan Txn::scan_prefix(const Masstree& storage, std::string_view prefix, ScanOptions options) {
+  return scan(storage, prefix, prefix_end(prefix), options);
+}
+
 Scan Txn::scan(const Sequential& storage, SequentialScanOptions options) {
   const engine::Call call(slot_, turn_, storage);
   Status status = base::catching([&] { return call.check(false); });

@@ -173,10 +173,16 @@ TEST(Key, PointersAndWiderIntegersAreNoParts) {
   EXPECT_FALSE(IsPart<Wide> || IsPart<long double>);
 }
 
+template <typename T>
+concept IsLastPartOfAPrefix = requires(T part) {
+  key_prefix(1, part);
+};
+
 // Its bytes would be encoded as a string.
 TEST(Key, AKeyIsNoPartOfAKey) {
   EXPECT_FALSE(IsPart<Key> || IsPart<const Key&> || IsPart<std::tuple<Key>>);
-  EXPECT_TRUE((IsPart<std::tuple<int, std::string>>));
+  EXPECT_FALSE((IsLastPartOfAPrefix<Key> || IsLastPartOfAPrefix<std::tuple<int, Key>>));
+  EXPECT_TRUE((IsPart<std::tuple<int, std::string>>)&&IsLastPartOfAPrefix<std::string_view>);
 }
 
 TEST(Key, PointersAndViewsAreNoRows) {
@@ -334,6 +340,86 @@ TEST(Key, RowsCompareAsStdTupleDoes) {
     ASSERT_EQ(key(a).view() < key(b).view(), a < b);
     ASSERT_EQ(key(a).view() == key(b).view(), a == b);
   }
+}
+
+TEST(KeyPrefix, IsABeginningOfTheKeysWhoseStringBeginsSo) {
+  using namespace std::string_literals;
+  EXPECT_EQ(key_prefix("Par").view(), "Par");
+  EXPECT_TRUE(key(7, "Par").view().starts_with(key_prefix(7, "Par")));
+  EXPECT_TRUE(key(7, "Paris", 3).view().starts_with(key_prefix(7, "Par")));
+  EXPECT_FALSE(key(7, "Paris").view().starts_with(key(7, "Par"))) << "its string has ended";
+  EXPECT_EQ(key_prefix("a\0"s).view(), "a\0\xff"s) << "a zero byte at the end is no end";
+}
+
+TEST(KeyPrefix, OfAnotherLastPartIsTheKey) {
+  EXPECT_EQ(key_prefix(7), key(7));
+  EXPECT_EQ(key_prefix("Par", 7), key("Par", 7));
+  EXPECT_EQ(key_prefix("Par", 1.5, BigEndian<std::uint8_t>{3}),
+            key("Par", 1.5, BigEndian<std::uint8_t>{3}));
+  EXPECT_EQ(key_prefix("Par", std::tuple<>()), key("Par"));
+  EXPECT_EQ(key_prefix().size(), 0u);
+}
+
+TEST(KeyPrefix, OfATupleIsThatOfItsElements) {
+  EXPECT_EQ(key_prefix(std::tuple(7, "Par")), key_prefix(7, "Par"));
+  EXPECT_EQ(key_prefix(7, std::tuple("Par", std::tuple(std::string("is")))),
+            key_prefix(7, "Par", "is"));
+}
+
+// Property: a key begins with the prefix if and only if its columns do.
+TEST(KeyPrefix, BeginsExactlyTheKeysThatItIsMeantFor) {
+  base::Random random(testing::test_seed(5));
+  std::uint64_t matches = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    const std::tuple row(random_text(&random), random.below(3), random_text(&random), 1.5);
+    const auto& [first, second, third, last] = row;
+    const std::string text = random_text(&random);
+    const std::uint64_t number = random.below(3);
+    const Key bytes = key(row);
+    ASSERT_EQ(bytes.view().starts_with(key_prefix(text)), first.starts_with(text));
+    ASSERT_EQ(bytes.view().starts_with(key_prefix(first, number)), second == number);
+    const bool is_match = second == number && third.starts_with(text);
+    ASSERT_EQ(bytes.view().starts_with(key_prefix(first, number, text)), is_match);
+    matches += is_match ? 1 : 0;
+  }
+  EXPECT_GT(matches, 10'000u);
+}
+
+// Property: `prefix_end` parts the strings that begin so from all above them; bytes of which some
+// have no neighbour above.
+TEST(PrefixEnd, IsAboveExactlyTheStringsThatBeginSoAndThoseBelow) {
+  base::Random random(testing::test_seed(6));
+  const auto any = [&] {
+    std::string text(random.below(5), '\0');
+    for (char& c : text) {
+      c = "\0\x01\x7f\x80\xfe\xff"[random.below(6)];
+    }
+    return text;
+  };
+  for (int i = 0; i < 200'000; ++i) {
+    const std::string prefix = any();
+    const std::string text = any();
+    const Key end = prefix_end(prefix);
+    const bool is_within = text >= prefix && (end.size() == 0 || text < end.view());
+    ASSERT_EQ(text.starts_with(prefix), is_within);
+  }
+}
+
+TEST(PrefixEnd, IsTheLeastStringAbove) {
+  using namespace std::string_literals;
+  EXPECT_EQ(prefix_end("Par").view(), "Pas");
+  EXPECT_EQ(prefix_end("a\xff\xff"s).view(), "b");
+  EXPECT_EQ(prefix_end("a\x7f"s).view(), "a\x80"s);
+  EXPECT_EQ(prefix_end("\0"s).view(), "\x01"s);
+  EXPECT_EQ(prefix_end("\xff\xff"s).view(), "") << "there is none";
+  EXPECT_EQ(prefix_end("").view(), "") << "every string begins so";
+}
+
+TEST(PrefixEnd, OfALongPrefixIsAsLong) {
+  const std::string longest(kMaxKeyBytes, 'x');
+  EXPECT_EQ(prefix_end(longest).view(), longest.substr(1) + "y");
+  EXPECT_EQ(prefix_end(longest + "xx").size(), kMaxKeyBytes + 1) << "which the engine refuses";
+  EXPECT_EQ(prefix_end("x" + std::string(2'000, '\xff')).view(), "y");
 }
 
 TEST(Key, OneThatIsTooLongKeepsOneByteMoreThanIsAllowed) {

@@ -19,8 +19,9 @@
 // The compiler refuses what would be another key than it looks like: pointers, integers over 8
 // bytes, long double, and a Key as a part of a key.
 //
-// Raw byte strings may be used as keys as they are (std::string_view): key() is a convenience, not
-// a requirement.
+// key_prefix(parts…) builds the common beginning of a range of keys, for Txn::scan_prefix().
+// foedus/key_decode.h turns keys back into parts. Raw byte strings may be used as keys as they are
+// (std::string_view): key() is a convenience, not a requirement.
 //
 // The bytes are stored in databases, and do not change between versions:
 //   integer      one byte 0x80 + n, then the n significant bytes of the value, the most significant
@@ -146,6 +147,27 @@ class Key {
     return *this;
   }
 
+  // Appends a last part without the end mark that a string has: the bytes with which all keys
+  // begin whose string begins with this one. A part of another kind is appended whole; of a tuple,
+  // the last element may be a string without end mark.
+  template <typename T>
+  Key& append_prefix(const T& part) {
+    if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+      return append_escaped(part);
+    } else {
+      return append(part);
+    }
+  }
+  Key& append_prefix(const Key&) = delete;
+  template <typename... Parts>
+  Key& append_prefix(const std::tuple<Parts...>& parts) {
+    [[maybe_unused]] std::size_t left = sizeof...(Parts);
+    std::apply(
+        [&](const auto&... part) { ((--left == 0 ? append_prefix(part) : append(part)), ...); },
+        parts);
+    return *this;
+  }
+
   // Appends bytes as they are, with no end mark: their order is right only as the last part of a
   // key, or if all keys have as many of them.
   Key& append_raw(const void* part, std::size_t part_bytes) {
@@ -212,6 +234,32 @@ Key key(const Parts&... parts) {
   Key result;
   (result.append(parts), ...);
   return result;
+}
+
+// Builds the bytes with which a key begins if its columns begin with these parts. If the last part
+// is a string, the column may go on after it: key_prefix(7, "Par") is a prefix of key(7, "Par"),
+// key(7, "Paris") and key(7, "Paris", 3). key(7, "Par") is a prefix of the first one only, since
+// its string has ended. If the last part is of another kind, this is key(parts…).
+template <KeyPart... Parts>
+Key key_prefix(const Parts&... parts) {
+  Key result;
+  [[maybe_unused]] std::size_t left = sizeof...(Parts);
+  ((--left == 0 ? result.append_prefix(parts) : result.append(parts)), ...);
+  return result;
+}
+
+// Returns the least byte string above all that begin with `prefix`: the upper bound of a scan over
+// them. Empty if there is none (`prefix` is empty, or has bytes 0xff only), which to Txn::scan() is
+// above every key. Takes any bytes; of a `prefix` over kMaxKeyBytes the end may be too large, too.
+inline Key prefix_end(std::string_view prefix) {
+  while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) {
+    prefix.remove_suffix(1);
+  }
+  Key end;
+  if (prefix.empty()) return end;
+  const char above = static_cast<char>(prefix.back() + 1);
+  end.append_raw(prefix.data(), prefix.size() - 1).append_raw(&above, 1);
+  return end;
 }
 
 // A type whose own bytes are the row: trivially copyable, and neither a pointer nor a view (a span,

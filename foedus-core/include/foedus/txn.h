@@ -283,6 +283,11 @@ class Txn {
   // Rows with low <= key < high. An empty `high` is above every key.
   Scan scan(const Masstree& storage, std::string_view low, std::string_view high,
             ScanOptions options = {});
+  // Rows whose keys begin with `prefix`; all rows if it is empty. For keys of key(): the bytes of
+  // key(parts…), for rows whose first columns are these, or of key_prefix(parts…), for rows whose
+  // last of these columns begins with a string. Other codes as scan(): a prefix over kMaxKeyBytes
+  // is kTooLarge, in failure().
+  Scan scan_prefix(const Masstree& storage, std::string_view prefix, ScanOptions options = {});
 
   // ---- array ---------------------------------------------------------------------------------
   // All records exist from the start, with payloads of zero bytes.
