@@ -1,24 +1,17 @@
 // The runtime of production: a thread per task, a mutex and a condition variable per sleeper.
-//
-//   T6  SIGXFSZ is blocked in every thread of the engine: where a file meets RLIMIT_FSIZE, the call
-//       fails with EFBIG and the program lives. What it does with signals is its own affair.
-//   T7  A thread of the engine has a stack of 2 MiB, whatever `ulimit -s` says: ten of the usual
-//       8 MiB would leave little of an address space that is limited.
 #include "foedus-core/base/task.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <map>
 #include <mutex>
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/thread.h"
 
 namespace foedus::base {
 
@@ -40,23 +33,6 @@ std::uint64_t Task::take_step() noexcept {
 
 namespace {
 
-// T6. Of the calling thread.
-void block_file_size_signal() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGXFSZ);
-  const int failed = pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  FOEDUS_INVARIANT(failed == 0, failed);
-}
-
-// T7. Frames of sanitizers are larger.
-constexpr std::size_t kStackBytes = 2u << 20;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kHasSmallStacks = false;
-#else
-constexpr bool kHasSmallStacks = true;
-#endif
-
 // A tenth of the processor where another thread wants it.
 constexpr int kBackgroundNice = 10;
 
@@ -74,12 +50,7 @@ bool wait_for(std::condition_variable* awake, std::unique_lock<std::mutex>* lock
 // The thread of one task.
 class TaskThread {
  public:
-  explicit TaskThread(Task* task) : task_(task), thread_(start(this)) {
-    char name[16];
-    std::strncpy(name, task->name(), sizeof(name) - 1);
-    name[sizeof(name) - 1] = '\0';
-    pthread_setname_np(thread_, name);
-  }
+  explicit TaskThread(Task* task) : task_(task), thread_(task->name(), [this] { run(); }) {}
 
   void notify() {
     const std::lock_guard lock(mutex_);
@@ -120,29 +91,11 @@ class TaskThread {
       stopping_ = true;
       awake_.notify_one();
     }
-    const int failed = pthread_join(thread_, nullptr);
-    FOEDUS_INVARIANT(failed == 0, failed);
+    thread_.join();
   }
 
  private:
-  // T5, T7
-  static pthread_t start(TaskThread* self) {
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0) throw NoThread();
-    if (kHasSmallStacks) pthread_attr_setstacksize(&attributes, kStackBytes);
-    const auto entry = [](void* thread) -> void* {
-      static_cast<TaskThread*>(thread)->run();
-      return nullptr;
-    };
-    pthread_t thread;
-    const int failed = pthread_create(&thread, &attributes, entry, self);
-    pthread_attr_destroy(&attributes);
-    if (failed != 0) throw NoThread();
-    return thread;
-  }
-
   void run() {
-    block_file_size_signal();
     // Of this thread alone; the system lets everybody do so, and if not, nothing is lost.
     if (task_->is_background()) {
       [[maybe_unused]] const int ignored = ::nice(kBackgroundNice);
@@ -185,7 +138,7 @@ class TaskThread {
   std::uint64_t wakes_us_ = 0;  // when the thread wakes by itself; 0: it does not sleep
   // Written by the claimant, read under mutex_ while there is none.
   std::uint64_t due_us_ = 0;  // when the next step is due
-  const pthread_t thread_;    // last: run() uses all of the above
+  Thread thread_;             // last: run() uses all of the above
 };
 
 }  // namespace

@@ -46,7 +46,6 @@ class ConditionVariable {
 class Thread {
  public:
   explicit Thread(std::function<void()> run) { last = this, run_ = std::move(run); }
-  int native_handle() const { return 0; }
   void join() {
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [this] { return has_ended_; });
@@ -74,7 +73,6 @@ class Thread {
 namespace std {
 using model_mutex = ::model::Mutex;
 using model_condition_variable = ::model::ConditionVariable;
-using model_thread = ::model::Thread;
 }  // namespace std
 
 #define mutex model_mutex

@@ -1,6 +1,5 @@
 // Sleeping and waking: the runtime of production, base/task.{h,cc} itself. A lost wake-up is a
 // deadlock. What waiters look at is a relaxed word, so that all order comes from the runtime.
-#include <pthread.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -8,10 +7,7 @@
 
 #include "tests/models/threads.h"
 
-#define thread model_thread
-#define pthread_setname_np(...) static_cast<void>(0)
 #include "foedus-core/base/task.cc"
-#undef thread
 
 namespace {
 

@@ -55,7 +55,7 @@ struct Tables {
   std::vector<std::string> hash_keys[kSessions];
 
   std::vector<occ::StorageControl*> controls() const {
-    const auto control_of = internal::StorageAccess::control_of;
+    const auto control_of = foedus::internal::StorageAccess::control_of;
     return {control_of(tree), control_of(hash), control_of(array), control_of(log)};
   }
 };

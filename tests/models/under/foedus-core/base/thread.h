@@ -1,0 +1,16 @@
+#pragma once
+// Stands in for base/thread.h: a thread of the model runs what the thread would.
+
+#include <functional>
+#include <utility>
+
+#include "tests/models/threads.h"
+
+namespace foedus::base {
+
+class Thread : public model::Thread {
+ public:
+  Thread(const char*, std::function<void()> run) : model::Thread(std::move(run)) {}
+};
+
+}  // namespace foedus::base
