@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "foedus-core/page/page_pool.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {
@@ -80,6 +81,8 @@ TEST(DatabaseTest, options_out_of_range_are_named) {
   refused([](Options& o) { o.log_segment_bytes = 1; }, "log_segment_bytes");
   refused([](Options& o) { o.sessions_max = 0; }, "sessions_max");
   refused([](Options& o) { o.epoch_interval_us = 1; }, "epoch_interval_us");
+  // More than ids of pages can name.
+  refused([](Options& o) { o.memory_bytes = page::PagePool::kBytesMax + 1; }, "memory_bytes");
   refused([](Options& o) { o.glean.memory_bytes = ~std::uint64_t{0}; }, "glean.memory_bytes");
 }
 

@@ -213,15 +213,6 @@ TEST(PagePool, GivesTheBudgetBackWhenItGoes) {
   EXPECT_EQ(test.budget.taken(), 0u);
 }
 
-TEST(PagePool, ALimitThatNoIdCouldNameIsRefused) {
-  const numa::Topology topology = *numa::Topology::make(1);
-  base::MemoryBudget budget(~std::uint64_t{0});
-  const auto made = PagePool::make(&topology, &budget, std::uint64_t{1} << 50, Facility::kTry,
-                                   Facility::kTry);
-  ASSERT_FALSE(made.is_ok());
-  EXPECT_EQ(made.code(), ErrorCode::kInvalidArgument);
-}
-
 TEST(PagePool, RequiredBindingFailsByNameOnEmulatedSocs) {
   const numa::Topology topology = *numa::Topology::make(kMaxSocs);
   base::MemoryBudget budget(16 * kMiB);
