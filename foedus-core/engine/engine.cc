@@ -61,6 +61,7 @@ Status Engine::start(const Environment& environment) {
   effective_.options = options_;
   runtime_->start(clock_.get());
   runtime_->start(warmer_.get());
+  if (watch_ != nullptr) runtime_->start(watch_.get());
   if (gleaning_ == nullptr) {
     set_recovered();
   } else {
@@ -110,9 +111,10 @@ Status Engine::make_memory() {
     FOEDUS_INVARIANT(reserved, options_.memory_bytes, options_.glean.memory_bytes);
   }
   FOEDUS_TRY(shares_, share_memory(options_));
-  rings_max_ = shares_.sessions;
   FOEDUS_TRY(pool_, page::PagePool::make(topology_.get(), budget_.get(), shares_.page_bytes,
                                          options_.huge_pages, options_.numa_binding));
+  session_memory_ = std::make_unique<SessionMemory>(
+      budget_.get(), pool_.get(), shares_.session_bytes, shares_.page_bytes_left);
   warmer_ = std::make_unique<page::PoolWarmer>(runtime_, pool_.get());
   effective_.huge_pages = pool_->huge_pages();
   effective_.numa_binding = topology_->can_bind(options_.numa_binding);
@@ -152,14 +154,13 @@ Status Engine::open_log() {
     FOEDUS_CHECK(gleaning_->make_cache());
     brake_ = std::make_unique<WriterBrake>(this);
   }
+  if (options_.transaction_timeout_us != 0) {
+    watch_ = std::make_unique<TxnWatch>(this, options_.transaction_timeout_us);
+  }
   session_pool_ = std::make_unique<SessionPool>(
-      this,
-      [](Engine* engine, std::uint32_t number) -> Result<std::unique_ptr<EngineSession>> {
-        FOEDUS_CHECK(engine->make_room_for_session(number));
-        return engine->make_session(number, engine->options_.log_buffer_bytes);
-      },
-      options_.sessions_max, number_);
-  FOEDUS_TRY(own_session_, make_session(options_.sessions_max, kOwnRingBytes));
+      this, [](Engine* engine, std::uint32_t number) { return engine->make_session(number); },
+      options_.sessions_max, shares_.sessions_on_demand, number_);
+  FOEDUS_TRY(own_session_, make_own_session());
   if (log_ == nullptr) {
     no_waits_->set_clock(clock_.get());
     return {};
@@ -182,7 +183,7 @@ Engine::~Engine() {
 
 void Engine::stop_tasks() {
   for (base::Task* const task : std::initializer_list<base::Task*>{
-           brake_.get(), gleaning_.get(), clock_.get(), warmer_.get()}) {
+           watch_.get(), brake_.get(), gleaning_.get(), clock_.get(), warmer_.get()}) {
     if (task != nullptr) runtime_->stop(task);
   }
 }
@@ -248,50 +249,56 @@ Status Engine::close_sessions() {
   return Status::error(ErrorCode::kBusy, text + "; end them first");
 }
 
-// E29. One that is made room for and then cannot be made leaves it to the next.
-Status Engine::make_room_for_session(std::uint32_t number) {
-  if (number < rings_max_) return {};
-  if (!pool_->try_give_up(options_.log_buffer_bytes, shares_.page_bytes_left)) {
-    return Status::error(
-        ErrorCode::kOutOfMemory,
-        "no room for a session's log buffer: " + std::to_string(number) +
-            " sessions have one, for " + std::to_string(shares_.sessions) +
-            " there is memory in any case, and volatile pages have what is left of memory_bytes (" +
-            std::to_string(options_.memory_bytes) + "); lower log_buffer_bytes (" +
-            std::to_string(options_.log_buffer_bytes) + "), or use fewer sessions");
+// ---- sessions
+// --------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number) {
+  const std::uint64_t ring_bytes =
+      std::min(SessionMemory::kFirstRingBytes, options_.log_buffer_bytes);
+  if (!session_memory_->try_take(ring_bytes)) {
+    return Status::error(ErrorCode::kOutOfMemory,
+                         "no memory for the log buffer of another session: " +
+                             std::to_string(number) + " sessions have " +
+                             std::to_string(session_memory_->taken()) +
+                             " bytes, and volatile pages what is left of memory_bytes (" +
+                             std::to_string(options_.memory_bytes) + ")");
   }
-  ++rings_max_;
-  return {};
+  auto session = base::catching([&] {
+    return make_session_with({.number = number,
+                              .soc = topology_->soc_of_session(number),
+                              .log_buffer_bytes = ring_bytes,
+                              .log_buffer_bytes_max = options_.log_buffer_bytes,
+                              .memory = session_memory_.get()});
+  });
+  if (!session.is_ok()) session_memory_->give_back(ring_bytes);
+  return session;
 }
 
-Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number,
-                                                            std::uint64_t ring_bytes) {
-  const std::uint32_t soc = topology_->soc_of_session(number);
-  const bool is_room = budget_->try_take(ring_bytes);
-  FOEDUS_INVARIANT(is_room, ring_bytes, budget_->remaining());  // E29
-  Result<numa::SocMemory> ring =
-      numa::SocMemory::allocate_ring(*topology_, soc, ring_bytes, options_.numa_binding);
-  if (!ring.is_ok()) {
-    budget_->give_back(ring_bytes);
-    return ring.status();
-  }
-  const EngineSession::Parts parts{.engine = this,
-                                   .pool = pool_.get(),
-                                   .clock = clock_.get(),
-                                   .room = log_ == nullptr ? nullptr : log_->room(soc),
-                                   .cache = cache(),
-                                   .number = number,
-                                   .soc = soc,
-                                   .log_buffer_bytes = ring_bytes,
-                                   .database = number_};
-  try {
-    auto session = std::make_unique<EngineSession>(parts, std::move(ring).value());
-    if (log_ != nullptr) log_->attach(soc, &session->log());
-    return session;
-  } catch (const std::bad_alloc&) {
-    budget_->give_back(ring_bytes);
-    throw;
-  }
+// It logs DDL, and reads nothing.
+Result<std::unique_ptr<EngineSession>> Engine::make_own_session() {
+  const bool is_room = budget_->try_take(kOwnRingBytes);
+  FOEDUS_INVARIANT(is_room, budget_->remaining());  // E29
+  const std::uint32_t number = options_.sessions_max;
+  return make_session_with({.number = number,
+                            .soc = topology_->soc_of_session(number),
+                            .log_buffer_bytes = kOwnRingBytes,
+                            .log_buffer_bytes_max = kOwnRingBytes,
+                            .memory = nullptr});
+}
+
+Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::Parts parts) {
+  FOEDUS_TRY(numa::SocMemory ring,
+             numa::SocMemory::allocate_ring(*topology_, parts.soc, parts.log_buffer_bytes,
+                                            options_.numa_binding));
+  parts.engine = this;
+  parts.pool = pool_.get();
+  parts.clock = clock_.get();
+  parts.room = log_ == nullptr ? nullptr : log_->room(parts.soc);
+  parts.cache = cache();
+  parts.database = number_;
+  auto session = std::make_unique<EngineSession>(parts, std::move(ring));
+  if (log_ != nullptr) log_->attach(parts.soc, &session->log());
+  return session;
 }
 
 // ---- transactions
@@ -408,7 +415,7 @@ Stats Engine::stats() const {
   Stats stats;
   if (!check_process().is_ok()) return stats;  // E12
   {
-    std::uint64_t sessions = 0;
+    stats.log_buffer_bytes = kOwnRingBytes;
     session_pool_->for_each([&](EngineSession& session) {
       const occ::TxnContext::Counters& counters = session.context().counters();
       // order: relaxed, statistics.
@@ -417,9 +424,8 @@ Stats Engine::stats() const {
       for (std::size_t i = 0; i < kConflictReasonCount; ++i) {
         stats.conflicts[i] += counters.conflicts[i].load_relaxed();
       }
-      ++sessions;
+      stats.log_buffer_bytes += session.ring_bytes();
     });
-    stats.log_buffer_bytes = sessions * options_.log_buffer_bytes + kOwnRingBytes;
   }
   if (log_ != nullptr) {
     stats.log_bytes = log_->bytes_written();
@@ -431,6 +437,9 @@ Stats Engine::stats() const {
   stats.free_page_bytes = taken - std::min(taken, stats.volatile_page_bytes);
   stats.current_epoch = clock_->current();
   stats.durable_epoch = durability_->durable();
+  const std::vector<OpenTransaction> open = session_pool_->open_transactions();
+  if (!open.empty()) stats.oldest_transaction_us = open.front().age_us;
+  stats.open_transactions = open.size();
   return stats;
 }
 

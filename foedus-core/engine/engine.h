@@ -30,8 +30,10 @@
 #include "foedus-core/engine/memory_shares.h"
 #include "foedus-core/engine/recovery.h"
 #include "foedus-core/engine/session.h"
+#include "foedus-core/engine/session_memory.h"
 #include "foedus-core/engine/session_pool.h"
 #include "foedus-core/engine/snapshots.h"
+#include "foedus-core/engine/txn_watch.h"
 #include "foedus-core/engine/writer_brake.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/durability.h"
@@ -104,6 +106,7 @@ class Engine {
   device::Device* device() { return device_; }
   const numa::Topology& topology() const { return *topology_; }
   base::MemoryBudget& budget() { return *budget_; }
+  SessionMemory& session_memory() { return *session_memory_; }
   page::PagePool& pool() { return *pool_; }
   epoch::EpochClock& clock() { return *clock_; }
   Catalog& catalog() { return catalog_; }
@@ -126,6 +129,8 @@ class Engine {
   // Of DDL and recovery; guarded by the catalog's mutex.
   EngineSession& own_session() { return *own_session_; }
   Snapshots& snapshots() { return *snapshots_; }
+  // Null: transactions are not revoked.
+  TxnWatch* watch() { return watch_.get(); }
   Stats stats() const;
 
   // ---- log -----------------------------------------------------------------------------------
@@ -159,10 +164,10 @@ class Engine {
   void stop_tasks();
   Status close_sessions();
   Status why_not_open() const;
-  Status make_room_for_session(std::uint32_t number);
   Result<Epoch> wait_for_snapshot(const TxnOptions& options);
-  Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number,
-                                                      std::uint64_t ring_bytes);
+  Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number);
+  Result<std::unique_ptr<EngineSession>> make_own_session();
+  Result<std::unique_ptr<EngineSession>> make_session_with(EngineSession::Parts parts);
 
   // Constant after open(). Later ones use earlier ones.
   Options options_;
@@ -175,6 +180,7 @@ class Engine {
   MemoryShares shares_;
   std::unique_ptr<base::MemoryBudget> budget_;
   std::unique_ptr<page::PagePool> pool_;
+  std::unique_ptr<SessionMemory> session_memory_;
   std::unique_ptr<page::PoolWarmer> warmer_;
   std::unique_ptr<epoch::EpochClock> clock_;
   std::unique_ptr<log::Log> log_;  // null: Logging::kNone
@@ -187,6 +193,7 @@ class Engine {
   Catalog catalog_;
   Recovery recovery_;
   std::unique_ptr<SessionPool> session_pool_;
+  std::unique_ptr<TxnWatch> watch_;
   std::uint64_t number_ = 0;
   const std::uint64_t generation_ = base::process_generation();
   Engine* next_abandoned_ = nullptr;
@@ -195,8 +202,6 @@ class Engine {
   // One line, written at open, at the end of recovery and at close, read by every transaction.
   alignas(64) base::AtomicWord<std::uint64_t> opened_in_;  // generation of the process; 0: closed
   base::AtomicWord<std::uint64_t> recovered_in_;           // the same; 0: not yet
-
-  std::uint64_t rings_max_ = 0;  // guarded by session_pool_: sessions that have room (E29)
 };
 
 }  // namespace foedus::engine

@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <string>
 
+#include "foedus-core/page/session_pages.h"
+
 namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kSessionsWanted = 5;
+// What a session takes for its sets from the start.
+constexpr std::uint64_t kSetsBytes = 256u << 10;
+constexpr std::uint64_t kStockBytes = page::SessionPages::kStockPages * page::kPageBytes;
+constexpr std::uint64_t kSessionsOnDemandMin = 4;
 
 }  // namespace
 
-// A ring is megabytes, and most databases have few sessions: to set all of sessions_max aside would
-// leave nothing to volatile pages by default.
 Result<MemoryShares> share_memory(const Options& options) {
   std::uint64_t rest = options.memory_bytes;
   if (options.logging == Logging::kFiles) {
@@ -21,9 +24,8 @@ Result<MemoryShares> share_memory(const Options& options) {
   MemoryShares shares;
   shares.page_bytes_left = rest / 8;
   const std::uint64_t ring_bytes = options.log_buffer_bytes;
-  const std::uint64_t most = std::min<std::uint64_t>(
-      (rest - kOwnRingBytes - shares.page_bytes_left) / ring_bytes, options.sessions_max);
-  if (most == 0) {
+  const std::uint64_t least = ring_bytes + rest / 16;  // one full ring, and some small ones
+  if (least > rest - kOwnRingBytes - shares.page_bytes_left) {
     return Status::error(ErrorCode::kInvalidArgument,
                          "log_buffer_bytes (" + std::to_string(ring_bytes) +
                              ") leaves too little to volatile pages of the " +
@@ -31,10 +33,13 @@ Result<MemoryShares> share_memory(const Options& options) {
                              std::to_string(options.memory_bytes) +
                              ") that glean.cache_bytes and glean.memory_bytes have left");
   }
-  const std::uint64_t few = std::clamp<std::uint64_t>(rest / 2 / ring_bytes, 1, kSessionsWanted);
-  const std::uint64_t sessions = std::min(std::max(rest / 4 / ring_bytes, few), most);
-  shares.sessions = static_cast<std::uint32_t>(sessions);
-  shares.page_bytes = rest - kOwnRingBytes - sessions * ring_bytes;
+  const std::uint64_t most = options.sessions_max * (ring_bytes + kSetsBytes);
+  shares.session_bytes = std::max(std::min(rest / 4, most), least);
+  shares.page_bytes = rest - kOwnRingBytes - shares.session_bytes;
+  // Idle sessions keep a stock of free pages: together a sixteenth at most.
+  const std::uint64_t stocks = std::max(shares.page_bytes / 16 / kStockBytes, kSessionsOnDemandMin);
+  shares.sessions_on_demand =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(stocks, options.sessions_max));
   return shares;
 }
 

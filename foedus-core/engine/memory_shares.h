@@ -1,13 +1,13 @@
 #pragma once
 // MemoryShares: how Options::memory_bytes is divided.
 //
-//     | gleaner | page cache | own ring | rings of sessions ──► ◄── volatile pages |
-//                                                  moves this way only ──►
+//     | gleaner | page cache | own ring | log buffers and sets ──► ◄── volatile pages |
+//                                                     moves as needed
 //
 //   E29 The bounds of all parts together are memory_bytes: each gets all of its own whatever the
-//       others have taken, so that how full it is says what it can still get. None gives memory
-//       back before the database is closed. What sessions beyond those that memory is set aside for
-//       need is taken off the bound of volatile pages, while these have not grown into it.
+//       others have taken, so that how full it is says what it can still get. What log buffers and
+//       the sets of transactions need beyond what is set aside for them is taken off the bound of
+//       volatile pages, while these have not grown into it, and returns there.
 
 #include <cstdint>
 
@@ -20,13 +20,14 @@ namespace foedus::engine {
 constexpr std::uint64_t kOwnRingBytes = 64u << 10;
 
 struct MemoryShares {
-  std::uint32_t sessions = 0;         // that memory is set aside for
-  std::uint64_t page_bytes = 0;       // bound of volatile pages with so many sessions
-  std::uint64_t page_bytes_left = 0;  // it never falls below
+  std::uint64_t session_bytes = 0;       // set aside for log buffers and sets
+  std::uint64_t page_bytes = 0;          // bound of volatile pages
+  std::uint64_t page_bytes_left = 0;     // it never falls below
+  std::uint32_t sessions_on_demand = 0;  // that transact() makes before its callers wait
 };
 
 // REQUIRES: `options` are checked; memory_bytes and, but for Logging::kNone, glean are filled in.
-// kInvalidArgument: there is no room for one session.
+// kInvalidArgument: there is no room for one log buffer.
 Result<MemoryShares> share_memory(const Options& options);
 
 }  // namespace foedus::engine

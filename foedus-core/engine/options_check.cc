@@ -112,6 +112,9 @@ Status check_options(const Options& options) {
   FOEDUS_CHECK(in_range("snapshots_kept", options.snapshots_kept, 1, 1000));
   FOEDUS_CHECK(in_range("epoch_interval_us", options.epoch_interval_us, 100, 1'000'000));
   FOEDUS_CHECK(check_facilities(options));
+  if (options.transaction_timeout_us != 0) {
+    FOEDUS_CHECK(in_range("transaction_timeout_us", options.transaction_timeout_us, 1'000, kAny));
+  }
   return check_glean(options);
 }
 

@@ -1,11 +1,14 @@
 #include "foedus-core/engine/session.h"
 
 #include <algorithm>
+#include <string>
 
+#include "foedus-core/base/line_allocator.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/process.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/open_databases.h"
+#include "foedus-core/engine/operation_mark.h"
 #include "foedus-core/txn/commit.h"
 
 namespace foedus::engine {
@@ -17,6 +20,12 @@ constexpr unsigned kBackOffPauses = 64;
 
 }  // namespace
 
+Status revoked() {
+  return Status::error(ErrorCode::kTimeout,
+                       "the transaction was open for longer than Options::transaction_timeout_us, "
+                       "and was rolled back");
+}
+
 EngineSession::SlotLease::SlotLease(std::uint64_t database, EngineSession* session)
     : slot(lease_slot(database, session)) {}
 EngineSession::SlotLease::~SlotLease() { return_slot(slot); }
@@ -25,9 +34,12 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
     : engine_(parts.engine),
       slot_lease_(parts.database, this),
       slot_(slot_lease_.slot),
+      memory_(parts.memory),
       ring_(std::move(ring)),
+      ring_bytes_(parts.log_buffer_bytes),
       pages_(parts.pool, parts.clock, parts.soc),
-      log_(ring_.begin(), parts.log_buffer_bytes, parts.number, parts.room),
+      log_(ring_.begin(), parts.log_buffer_bytes, parts.number, parts.room,
+           parts.memory == nullptr ? nullptr : this, parts.log_buffer_bytes_max),
       context_({.pool = parts.pool,
                 .pages = &pages_,
                 .clock = parts.clock,
@@ -35,10 +47,50 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
                 .session = parts.number,
                 .soc = parts.soc,
                 .cache = parts.cache,
-                .turn = &slot_->turn}),
-      random_(parts.number + 1) {}
+                .turn = &slot_->turn,
+                .memory = parts.memory}),
+      random_(parts.number + 1) {
+#if defined(FOEDUS_CHECKED)
+  constexpr bool kIsChecked = true;
+#else
+  constexpr bool kIsChecked = false;
+#endif
+  const bool is_tracked = kIsChecked || engine_->watch() != nullptr;
+  slot_->is_tracked.store_relaxed(is_tracked ? 1 : 0);  // order: relaxed: no user has it yet
+}
 
-EngineSession::~EngineSession() = default;
+EngineSession::~EngineSession() {
+  if (memory_ != nullptr) memory_->give_back(ring_bytes());
+}
+
+Result<char*> EngineSession::grow_ring(std::uint64_t bytes, bool is_needed) {
+  const std::uint64_t more = bytes - ring_bytes();
+  const bool is_room = is_needed ? memory_->try_take(more) : memory_->try_take_spare(more);
+  if (!is_room) {
+    return Status::error(ErrorCode::kOutOfMemory,
+                         "no memory for a log buffer of " + std::to_string(bytes) +
+                             " bytes, which the transaction needs; commit in smaller batches, or "
+                             "raise Options::memory_bytes");
+  }
+  Result<numa::SocMemory> ring = base::catching([&] {
+    base::reserve_more(&old_rings_, 1);
+    return numa::SocMemory::allocate_ring(engine_->topology(), soc(), bytes,
+                                          engine_->options().numa_binding);
+  });
+  if (!ring.is_ok()) {
+    memory_->give_back(more);
+    return ring.status();
+  }
+  next_ring_ = std::move(ring).value();
+  ring_bytes_.store_relaxed(bytes);  // order: relaxed, a statistic
+  return next_ring_.begin();
+}
+
+void EngineSession::ring_has_moved(const log::RingMove& move) {
+  context_.follow(move);
+  old_rings_.push_back(std::move(ring_));
+  ring_ = std::move(next_ring_);
+}
 
 Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
   if (options.isolation == Isolation::kSnapshot) [[unlikely]] {
@@ -46,6 +98,7 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
   }
   durability_ = options.durability.value_or(engine_->options().durability);
   wants_rollback_ = false;
+  old_rings_.clear();
   // order: relaxed twice, for people.
   slot_->thread.store_relaxed(base::thread_id());
   slot_->since_us.store_relaxed(context_.clock().stepped_us());
@@ -74,8 +127,24 @@ void EngineSession::leave_snapshot() {
   engine_->snapshots().leave(context_.session());
 }
 
+bool EngineSession::is_revoked() const {
+  return occ::TxnTurn::is_revoked(context_.turn());
+}
+
 Result<Ticket> EngineSession::commit() {
   has_committed_ = false;
+  const OperationMark mark(slot_, context_.turn());
+  if (is_revoked()) [[unlikely]] {
+    engine_->watch()->end_revoked(this);
+    return revoked();
+  }
+  Result<Ticket> ticket = commit_open();
+  // The watch came too late.
+  if (is_revoked()) [[unlikely]] engine_->watch()->end_revoked(this);
+  return ticket;
+}
+
+Result<Ticket> EngineSession::commit_open() {
   FOEDUS_CHECK(engine_->check_process());  // E12: begun by the parent
   // Reads go on after the log has failed; a commit that could never become durable does not.
   const bool writes = !context_.write_set().is_empty();
@@ -98,7 +167,14 @@ Result<Ticket> EngineSession::commit() {
 
 void EngineSession::rollback() {
   if (!engine_->check_process().is_ok()) return;  // E12
-  if (context_.is_open()) txn::rollback(&context_, context_.is_doomed());
+  const OperationMark mark(slot_, context_.turn());
+  if (context_.is_open() && !is_revoked()) txn::rollback(&context_, context_.is_doomed());
+  if (is_revoked()) [[unlikely]] engine_->watch()->end_revoked(this);
+  leave_snapshot();
+}
+
+void EngineSession::roll_back_revoked() {
+  txn::rollback(&context_);
   leave_snapshot();
 }
 
@@ -108,6 +184,8 @@ void EngineSession::forget_retry() {
 
 Status EngineSession::verify() {
   FOEDUS_CHECK(engine_->check_process());
+  const OperationMark mark(slot_, context_.turn());
+  if (is_revoked()) [[unlikely]] return revoked();
   return txn::verify(&context_);
 }
 

@@ -23,6 +23,10 @@ namespace foedus::engine {
 class Engine;
 class EngineSession;
 class ReadableSnapshot;
+class SessionMemory;
+
+// What a transaction reports that was open for too long (E36).
+[[gnu::cold]] Status revoked();
 
 // A scan at work; kept by its session for the next one, on lines of its own.
 class alignas(64) ScanCursor {
@@ -43,18 +47,20 @@ class alignas(64) ScanCursor {
   storage::sequential::Cursor sequential_;
 };
 
-class EngineSession {
+class EngineSession final : private log::RingSource {
  public:
   struct Parts {
-    Engine* engine;
-    page::PagePool* pool;
-    epoch::EpochClock* clock;
-    log::LogRoom* room;          // null: nothing is logged
-    snapshot::PageCache* cache;  // null: there are no snapshots
-    std::uint32_t number;
-    std::uint32_t soc;
-    std::uint64_t log_buffer_bytes;
-    std::uint64_t database;
+    Engine* engine = nullptr;
+    page::PagePool* pool = nullptr;
+    epoch::EpochClock* clock = nullptr;
+    log::LogRoom* room = nullptr;          // null: nothing is logged
+    snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
+    std::uint32_t number = 0;
+    std::uint32_t soc = 0;
+    std::uint64_t log_buffer_bytes = 0;  // of the first ring
+    std::uint64_t log_buffer_bytes_max = 0;
+    std::uint64_t database = 0;
+    SessionMemory* memory = nullptr;  // null: the ring does not grow, and sets are not counted
   };
   EngineSession(const Parts& parts, numa::SocMemory ring);
   ~EngineSession();
@@ -67,6 +73,8 @@ class EngineSession {
   log::LogBuffer& log() { return log_; }
   page::SessionPages& pages() { return pages_; }
   std::uint32_t soc() const { return context_.soc(); }
+  // Of the log buffer as it is now. Any thread.
+  std::uint64_t ring_bytes() const { return ring_bytes_.load_relaxed(); }  // order: a statistic
 
   // ---- transactions --------------------------------------------------------------------------
   // Begins one. What foedus::Session::begin() reports of snapshots: nothing has begun. REQUIRES:
@@ -81,6 +89,8 @@ class EngineSession {
   bool has_committed() const { return has_committed_; }
   void clear_has_committed() { has_committed_ = false; }
   void rollback();
+  // E36, by the watch or in the owner's thread, under the mutex of the watch.
+  void roll_back_revoked();
   // The last transaction will not be retried.
   void forget_retry();
   // What was read still holds; else the transaction is doomed.
@@ -99,6 +109,10 @@ class EngineSession {
   void give_cursor(ScanCursor* cursor);
 
  private:
+  Result<char*> grow_ring(std::uint64_t bytes, bool is_needed) override;
+  void ring_has_moved(const log::RingMove& move) override;
+  bool is_revoked() const;
+  Result<Ticket> commit_open();
   Status enter_snapshot(const TxnOptions& options, Epoch covered);
   // REQUIRES: no transaction is open.
   void leave_snapshot();
@@ -115,7 +129,11 @@ class EngineSession {
   Engine* const engine_;
   const SlotLease slot_lease_;
   SessionSlot* const slot_;
+  SessionMemory* const memory_;
   numa::SocMemory ring_;
+  numa::SocMemory next_ring_;               // between grow_ring() and ring_has_moved()
+  std::vector<numa::SocMemory> old_rings_;  // of the open transaction: rows may lie there
+  base::AtomicWord<std::uint64_t> ring_bytes_;
   page::SessionPages pages_;
   log::LogBuffer log_;
   occ::TxnContext context_;

@@ -42,8 +42,14 @@ class SessionPool {
   // Makes the session of that number. Throws std::bad_alloc.
   using Maker = Result<std::unique_ptr<EngineSession>> (*)(Engine* engine, std::uint32_t number);
 
-  SessionPool(Engine* engine, Maker maker, std::uint32_t sessions_max, std::uint64_t database)
-      : engine_(engine), maker_(maker), sessions_max_(sessions_max), database_(database) {}
+  // `sessions_max`: all of them. `on_demand`: so many are made for transact() before claim() waits.
+  SessionPool(Engine* engine, Maker maker, std::uint32_t sessions_max, std::uint32_t on_demand,
+              std::uint64_t database)
+      : engine_(engine),
+        maker_(maker),
+        sessions_max_(sessions_max),
+        on_demand_(on_demand),
+        database_(database) {}
   SessionPool(const SessionPool&) = delete;
   SessionPool& operator=(const SessionPool&) = delete;
 
@@ -118,7 +124,7 @@ class SessionPool {
   Result<EngineSession*> claim_another(std::uint64_t timeout_us);
   Result<EngineSession*> claim_locked();
   EngineSession* claim_free_locked(SessionState to);
-  Result<EngineSession*> make_locked();
+  Result<EngineSession*> make_locked(std::uint32_t sessions_max);
   Result<EngineSession*> wait_for_one(std::uint64_t timeout_us, const Status& why);
   Status no_session(std::uint64_t timeout_us, const Status& why) const;
   void hand_over(EngineSession* session);
@@ -127,6 +133,7 @@ class SessionPool {
   Engine* const engine_;
   const Maker maker_;
   const std::uint32_t sessions_max_;
+  const std::uint32_t on_demand_;
   const std::uint64_t database_;
 
   // Own synchronization. Written where threads wait; read at the end of each transact().

@@ -14,7 +14,8 @@
 //   thread      thread that has claimed    all, for people   system's number of that thread
 //   since_us    thread that has claimed    all, for people   when the transaction began, by the
 //                                                            clock's last step
-//   inside      thread in an operation     the same          0; or the thread (checked builds)
+//   is_tracked  engine, at lease           operations        1: operations announce themselves
+//   inside      thread in an operation     watch, the same   0; or the thread, if is_tracked
 //
 //     kFree  --claim--> kBusy --release--> kFree    session of the pool, for transact()
 //     kFree  --take --> kHeld                       it belongs to a Session
@@ -32,9 +33,19 @@
 //       all sessions from kFree and kHeld; it is refused if one is busy. So a session that close()
 //       has taken runs no transaction, and none begins there.
 
+//   E36 A transaction that is open for too long is revoked (engine/txn_watch.h). The watch adds
+//       kRevoked to `turn`, fences, and looks at `inside`. An operation stores `inside`, fences,
+//       and compares `turn`. All fences have one order: if the operation's is first, the watch sees
+//       it inside, and looks again later; else the operation finds another `turn`, and touches
+//       nothing. So once the watch has seen nothing inside, no operation of the transaction is at
+//       work, and none will be: the watch rolls it back, and adds kEnded. The owner's end of the
+//       transaction is an operation, too. It waits for the watch by the mutex under which that
+//       rolls back, and makes `turn` an even number again.
+
 #include <cstdint>
 
 #include "foedus-core/base/atomic_word.h"
+#include "foedus-core/occ/txn_turn.h"
 
 namespace foedus::engine {
 
@@ -51,6 +62,7 @@ struct alignas(64) SessionSlot {
   base::AtomicWord<std::uint64_t> since_us;
   base::AtomicWord<std::uint32_t> thread;
   base::AtomicWord<std::uint32_t> inside;
+  base::AtomicWord<std::uint32_t> is_tracked;
 
   // True: it was `from`, and is `to` now.
   bool try_change(SessionState from, SessionState to) {
@@ -62,6 +74,11 @@ struct alignas(64) SessionSlot {
   // order: relaxed: the owner of the Txn compares a word that its own thread has written, or whose
   // writer handed the Txn over to it (E30).
   bool is_in(std::uint64_t number) const { return turn.load_relaxed() == number; }
+  // E36: the transaction that began with `number` was revoked, and its owner has not ended it yet.
+  bool is_revoked(std::uint64_t number) const {
+    const std::uint64_t now = turn.load_relaxed();  // order: relaxed, as is_in()
+    return occ::TxnTurn::is_revoked(now) && occ::TxnTurn::number_of(now) == number;
+  }
 };
 static_assert(sizeof(SessionSlot) == 64);
 

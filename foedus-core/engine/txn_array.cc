@@ -131,7 +131,10 @@ Status Txn::append(const Sequential& storage, std::string_view payload) {
 }
 
 Result<Ticket> Txn::commit() {
-  FOEDUS_CHECK(engine::check_txn(slot_, turn_));
+  if (Status open = engine::check_txn(slot_, turn_); !open.is_ok()) {
+    rollback();
+    return open;
+  }
   engine::EngineSession* const session = slot_->session.load_relaxed();  // order: E30
   if (session->is_in_transact()) {
     return Status::error(ErrorCode::kInvalidArgument, "transact() commits; return success instead");
@@ -144,7 +147,7 @@ Result<Ticket> Txn::commit() {
 
 void Txn::rollback() {
   const std::uint64_t turn = std::exchange(turn_, kNoTurn);
-  if (!engine::is_txn_open(slot_, turn)) return;
+  if (!engine::is_txn_open(slot_, turn) && !slot_->is_revoked(turn)) return;
   engine::EngineSession* const session = slot_->session.load_relaxed();  // order: E30
   // Within transact() the loop ends the transaction.
   if (session->is_in_transact()) return session->set_wants_rollback();

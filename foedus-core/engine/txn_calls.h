@@ -11,6 +11,7 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/process.h"
 #include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/operation_mark.h"
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/session_slot.h"
 #include "foedus-core/engine/storage_access.h"
@@ -45,6 +46,7 @@ inline Status check_txn(const SessionSlot* slot, std::uint64_t turn) {
 template <typename Function>
 auto operation(SessionSlot* slot, std::uint64_t turn, Function&& function)
     -> std::invoke_result_t<Function&> {
+  const OperationMark mark(slot, turn);
   try {
     return function();
   } catch (const std::bad_alloc& thrown) {

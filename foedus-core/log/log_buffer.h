@@ -18,8 +18,13 @@
 //       `head` is `durable`: no one else reads a ring yet.)
 //   L6  A record lies in one piece; the room before the ring's end that is too small is filler.
 //   L28 The records of a transaction take at most half of the ring, filler aside: whether they fit
-//       does not depend on where the ring stands. They never need more than all of it: the filler
-//       is smaller than the record behind it, which is at most half, and there is one at most.
+//       does not depend on where the ring stands. They never need more than all of it: each filler
+//       is smaller than the record behind it, so all fillers together are less than half.
+//   L30 A ring begins small and grows to a multiple of its size, where a transaction needs more or
+//       where the session would wait for room. It grows when durable is committed: then no byte of
+//       it is the logger's, which looks at bytes below committed only, and at the place of the ring
+//       only behind an acquire of the committed that came after. All offsets stay. A record that
+//       lies in one piece does so in a ring of a multiple of the size, too.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,16 +46,58 @@ class LogRoom {
   virtual Status wait_for_room(const LogBuffer& buffer, std::uint64_t offset) = 0;
 };
 
+// Where the records of the open transaction have gone when the ring grew.
+class RingMove {
+ public:
+  RingMove(char* from, std::uint64_t from_bytes, char* to, std::uint64_t to_bytes,
+           std::uint64_t begin)
+      : from_(from), from_bytes_(from_bytes), to_(to), to_bytes_(to_bytes), begin_(begin) {}
+
+  LogRecord* moved(const LogRecord* record) const {
+    const std::uint64_t place = static_cast<std::uint64_t>(
+        reinterpret_cast<const char*>(record) - from_);
+    // Of all offsets at that place the one behind `begin_`: they take less than the ring.
+    const std::uint64_t offset = begin_ + ((place - begin_) & (from_bytes_ - 1));
+    return reinterpret_cast<LogRecord*>(to_ + (offset & (to_bytes_ - 1)));
+  }
+
+ private:
+  char* const from_;
+  const std::uint64_t from_bytes_;
+  char* const to_;
+  const std::uint64_t to_bytes_;
+  const std::uint64_t begin_;  // offset of the transaction's first record
+};
+
+// Where a ring gets the memory that it grows into.
+class RingSource {
+ public:
+  virtual ~RingSource() = default;
+  // Memory for a ring of `bytes` bytes aligned to 4096; the one before stays as it is until the
+  // open transaction has ended. kOutOfMemory. `is_needed`: the transaction cannot go on without.
+  virtual Result<char*> grow_ring(std::uint64_t bytes, bool is_needed) = 0;
+  // The records of the open transaction are elsewhere.
+  virtual void ring_has_moved(const RingMove& move) = 0;
+};
+
 class LogBuffer {
  public:
   // `memory`: `capacity` bytes aligned to 4096, a power of two, owned by the caller. `room` null:
-  // nothing is logged, what is published is durable at once.
-  LogBuffer(char* memory, std::uint64_t capacity, std::uint32_t session_number, LogRoom* room)
-      : memory_(memory), capacity_(capacity), session_number_(session_number), room_(room) {}
+  // nothing is logged, what is published is durable at once. The ring grows up to `capacity_max`
+  // bytes, a power of two, into what `source` has; null: it does not.
+  LogBuffer(char* memory, std::uint64_t capacity, std::uint32_t session_number, LogRoom* room,
+            RingSource* source = nullptr, std::uint64_t capacity_max = 0)
+      : session_number_(session_number),
+        room_(room),
+        source_(source),
+        capacity_max_(source == nullptr ? capacity : capacity_max),
+        memory_(memory),
+        capacity_(capacity) {}
   LogBuffer(const LogBuffer&) = delete;
   LogBuffer& operator=(const LogBuffer&) = delete;
 
   std::uint32_t session_number() const { return session_number_; }
+  // For the session, and for the logger while it has bytes of the ring to write (L30).
   std::uint64_t capacity() const { return capacity_; }
 
   // ---- session -------------------------------------------------------------------------------
@@ -100,18 +147,24 @@ class LogBuffer {
 
  private:
   LogRecord* reserve_slowly(std::size_t bytes, Status* status);
+  Status make_fit(std::uint64_t bytes);
+  Status grow(std::uint64_t capacity, bool is_needed);
 
   // Constant after construction.
-  char* const memory_;
-  const std::uint64_t capacity_;
   const std::uint32_t session_number_;
   LogRoom* const room_;
+  RingSource* const source_;
+  const std::uint64_t capacity_max_;
+
+  // Written by the session, seldom; L30 says when the logger may read them.
+  char* memory_;
+  std::uint64_t capacity_;
 
   // Written by the session.
   alignas(64) std::uint64_t tail_ = 0;
   std::uint64_t limit_ = 0;  // reserve() up to here needs no look at durable_
   std::uint64_t ring_end_ = 0;  // the last end of the ring that a record reached: its offset,
-  std::uint64_t filler_ = 0;    // and the filler before it
+  std::uint64_t filler_ = 0;    // and the filler before it, with those of the same transaction
   base::AtomicWord<std::uint64_t> committed_;
 
   // Written by the logger.

@@ -96,6 +96,9 @@ void WriteSet::clear() {
   sorted_.clear();
   entries_.clear();
   owns_.clear();
+  base::trim(&sorted_, kKeptBytesMax);
+  base::trim(&entries_, kKeptBytesMax);
+  base::trim(&owns_, kKeptBytesMax);
   index_.clear();
 }
 
@@ -129,6 +132,24 @@ LockWaiter* HeldLocks::move(const page::RecordHeader* from, page::RecordHeader* 
   highest_ = std::max(highest_, address_of(to));
   entries_[i].record = to;
   return std::exchange(entries_[i].waiter, waiter);
+}
+
+void WaiterPool::add_block() {
+  base::reserve_more(&blocks_, 1);
+  if (source_ != nullptr && !source_->try_take(kBlockBytes)) throw base::BudgetSpent();
+  try {
+    blocks_.push_back(std::make_unique<LockWaiter[]>(kBlockWaiters));
+  } catch (const std::bad_alloc&) {
+    if (source_ != nullptr) source_->give_back(kBlockBytes);
+    throw;
+  }
+}
+
+void WaiterPool::drop_blocks(std::size_t kept) {
+  while (blocks_.size() > kept) {
+    blocks_.pop_back();
+    if (source_ != nullptr) source_->give_back(kBlockBytes);
+  }
 }
 
 }  // namespace foedus::occ

@@ -2,10 +2,13 @@
 // What a transaction remembers until it commits: read set, write set, pointer set, page-version set
 // (paper §6, §8, appendix D.3). All private to the session, on lines of its own; the arrays keep
 // their room from one transaction to the next, so that nothing is allocated once a session has seen
-// its usual load.
+// its usual load. Arrays that a large transaction has made larger than kKeptBytesMax are given back
+// at its end. Large pieces count against the memory of the database: where that is spent, what adds
+// to a set throws base::BudgetSpent.
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/line_allocator.h"
@@ -17,6 +20,9 @@
 #include "foedus-core/page/tid.h"
 
 namespace foedus::occ {
+
+// What an array keeps between two transactions, in bytes.
+inline constexpr std::size_t kKeptBytesMax = 1u << 20;
 
 // A record was read under this TID.
 struct ReadEntry {
@@ -77,7 +83,8 @@ struct PageEntry {
 // behind the other in slots_: after one large transaction the next small ones stay in the cache.
 class AddressIndex {
  public:
-  AddressIndex() : slots_(kSlotsMin), table_(slots_.data()) {}
+  explicit AddressIndex(base::MemorySource* source = nullptr)
+      : slots_(kSlotsMin, base::LineAllocator<Slot>(source)), table_(slots_.data()) {}
   AddressIndex(const AddressIndex&) = delete;
   AddressIndex& operator=(const AddressIndex&) = delete;
 
@@ -98,6 +105,10 @@ class AddressIndex {
   void clear() {
     if (used_ == 0) return;
     used_ = 0;
+    if (slots_.size() * sizeof(Slot) > kKeptBytesMax) [[unlikely]] {
+      slots_.resize(kSlotsMin);
+      slots_.shrink_to_fit();
+    }
     table_ = slots_.data();
     table_mask_ = kSlotsMin - 1;
     if (++generation_ == 0) forget_all();
@@ -142,6 +153,12 @@ class WriteSet {
     WriteEntry* entry;
   };
 
+  explicit WriteSet(base::MemorySource* source = nullptr)
+      : entries_(base::LineAllocator<WriteEntry>(source)),
+        sorted_(base::LineAllocator<Sorted>(source)),
+        owns_(base::LineAllocator<Own>(source)),
+        index_(source) {}
+
   bool is_empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
   base::LineVector<WriteEntry>& entries() { return entries_; }
@@ -181,6 +198,9 @@ class WriteSet {
 // The page-version set.
 class PageSet {
  public:
+  explicit PageSet(base::MemorySource* source = nullptr)
+      : entries_(base::LineAllocator<PageEntry>(source)), index_(source) {}
+
   base::LineVector<PageEntry>& entries() { return entries_; }
   bool is_empty() const { return entries_.empty(); }
   // So many more entries take no memory.
@@ -205,6 +225,7 @@ class PageSet {
   void repoint(PageEntry* entry, page::PageHeader* page, page::PageVersion observed);
   void clear() {
     entries_.clear();
+    base::trim(&entries_, kKeptBytesMax);
     index_.clear();
   }
 
@@ -222,6 +243,9 @@ struct HeldLock {
 // All of them. O(1), however many.
 class HeldLocks {
  public:
+  explicit HeldLocks(base::MemorySource* source = nullptr)
+      : entries_(base::LineAllocator<HeldLock>(source)), index_(source) {}
+
   bool is_empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
   const base::LineVector<HeldLock>& entries() const { return entries_; }
@@ -242,6 +266,7 @@ class HeldLocks {
   LockWaiter* move(const page::RecordHeader* from, page::RecordHeader* to, LockWaiter* waiter);
   void clear() {
     entries_.clear();
+    base::trim(&entries_, kKeptBytesMax);
     index_.clear();
     highest_ = 0;
   }
@@ -264,6 +289,11 @@ class HeldLocks {
 // LockWaiters that stay where they are (O2); their room is kept.
 class WaiterPool {
  public:
+  explicit WaiterPool(base::MemorySource* source = nullptr) : source_(source) {}
+  ~WaiterPool() { drop_blocks(0); }
+  WaiterPool(const WaiterPool&) = delete;
+  WaiterPool& operator=(const WaiterPool&) = delete;
+
   LockWaiter* take() {
     if (next_ == end_) [[unlikely]] begin_block();
     return next_++;
@@ -275,18 +305,24 @@ class WaiterPool {
   void clear() {
     blocks_used_ = 0;
     next_ = end_ = nullptr;
+    if (blocks_.size() > kBlocksKept) [[unlikely]]
+      drop_blocks(kBlocksKept);
   }
 
  private:
   static constexpr std::size_t kBlockWaiters = 256;
+  static constexpr std::size_t kBlockBytes = kBlockWaiters * sizeof(LockWaiter);
+  static constexpr std::size_t kBlocksKept = kKeptBytesMax / kBlockBytes;
 
-  void add_block() { blocks_.push_back(std::make_unique<LockWaiter[]>(kBlockWaiters)); }
+  void add_block();
+  void drop_blocks(std::size_t kept);
   void begin_block() {
     if (blocks_used_ == blocks_.size()) add_block();
     next_ = blocks_[blocks_used_++].get();
     end_ = next_ + kBlockWaiters;
   }
 
+  base::MemorySource* const source_;
   std::vector<std::unique_ptr<LockWaiter[]>> blocks_;
   std::size_t blocks_used_ = 0;
   LockWaiter* next_ = nullptr;

@@ -46,6 +46,14 @@ void overlay_increment(std::uint32_t at, std::uint64_t delta, ReadRange* range) 
 TxnContext::TxnContext(const Resources& resources)
     : resources_(resources),
       cold_pages_(resources.cache, resources.clock, resources.session, resources.soc),
+      reads_(base::LineAllocator<ReadEntry>(resources.memory)),
+      pointers_(base::LineAllocator<PointerEntry>(resources.memory)),
+      write_set_(resources.memory),
+      page_set_(resources.memory),
+      held_(resources.memory),
+      to_hold_(base::LineAllocator<page::RecordHeader*>(resources.memory)),
+      waiters_(resources.memory),
+      whole_payload_(base::LineAllocator<char>(resources.memory)),
       turn_(resources.turn == nullptr ? &own_turn_ : resources.turn) {
   reads_.reserve(kReadsReserved);
   pointers_.reserve(kPointersReserved);
@@ -54,7 +62,7 @@ TxnContext::TxnContext(const Resources& resources)
 void TxnContext::begin(const TxnOptions& options) {
   FOEDUS_INVARIANT(!is_open(), turn());
   FOEDUS_INVARIANT(write_set_.is_empty() && held_.is_empty(), write_set_.size(), held_.size());
-  turn_->store_relaxed(turn() + 1);  // order: relaxed, as turn()
+  turn_->store_relaxed(TxnTurn::number_of(turn()) + 1);  // order: relaxed, as turn()
   doomed_ = ConflictReason::kNone;
   is_out_of_memory_ = false;
   page_failure_ = {};  // of a page that nobody asked about
@@ -129,10 +137,15 @@ void TxnContext::forget_sets() {
   FOEDUS_INVARIANT(held_.is_empty(), held_.size());
   reads_.clear();
   pointers_.clear();
+  base::trim(&reads_, kKeptBytesMax);
+  base::trim(&pointers_, kKeptBytesMax);
+  base::trim(&whole_payload_, kKeptBytesMax);
   write_set_.clear();
   page_set_.clear();
   waiters_.clear();
-  turn_->store_relaxed(turn() + 1);  // order: relaxed, as turn()
+  // A turn that was revoked is its owner's to end.
+  const std::uint64_t now = turn();
+  turn_->store_relaxed(TxnTurn::is_revoked(now) ? now | TxnTurn::kEnded : now + 1);  // order: relaxed, as turn()
 }
 
 Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std::string_view key) {

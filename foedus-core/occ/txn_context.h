@@ -23,6 +23,7 @@
 #include "foedus-core/occ/access_set.h"
 #include "foedus-core/occ/cold_pages.h"
 #include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/txn_turn.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus/status.h"
@@ -78,6 +79,7 @@ class TxnContext {
     std::uint32_t soc = 0;
     snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
     base::AtomicWord<std::uint64_t>* turn = nullptr;  // null: a word of its own
+    base::MemorySource* memory = nullptr;             // of the sets; null: uncounted
   };
 
   explicit TxnContext(const Resources& resources);
@@ -102,9 +104,9 @@ class TxnContext {
   void end_for_retry();
   // Gives up what end_for_retry() kept.
   void forget_retry();
-  bool is_open() const { return turn() % 2 != 0; }
+  bool is_open() const { return TxnTurn::is_open(turn()); }
   // Counts the beginnings and ends of the session's transactions: odd while one is open. What
-  // another transaction left behind is told by it.
+  // another transaction left behind is told by it. Flags: of the open transaction.
   std::uint64_t turn() const {
     return turn_->load_relaxed();  // order: relaxed, written by this session's thread
   }
@@ -201,9 +203,16 @@ class TxnContext {
   Found look_at(StorageControl* storage, page::RecordHeader* record, Remember remember);
 
   // Adds a write: makes its log record and its write-set entry. On failure nothing is added.
+  //
+  // The records of earlier writes may move within the log: their entries follow.
   Status write(log::LogRecordType type, StorageControl* storage, page::RecordHeader* record,
                std::uint32_t place, std::string_view key, std::uint32_t payload_offset,
                std::string_view payload, Premise premise, std::uint64_t overflow = 0);
+
+  // The session's ring has grown (log::RingSource).
+  void follow(const log::RingMove& move) {
+    for (WriteEntry& entry : write_set_.entries()) entry.log = move.moved(entry.log);
+  }
 
   // Takes the record's lock until the transaction ends (get_for_update). kConflict: it could only
   // be waited for in a circle.

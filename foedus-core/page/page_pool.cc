@@ -211,6 +211,11 @@ bool PagePool::try_give_up(std::uint64_t bytes, std::uint64_t bytes_left) {
   return true;
 }
 
+void PagePool::take_back(std::uint64_t bytes) {
+  given_up_.fetch_add_relaxed(std::uint64_t{0} - bytes);  // order: relaxed, as above
+  own_budget_.give_back(bytes);
+}
+
 // ---- sessions --------------------------------------------------------------------------------
 
 std::uint32_t PagePool::take(std::uint32_t soc, VolatilePageId* ids, std::uint32_t count) {

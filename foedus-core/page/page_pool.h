@@ -123,10 +123,12 @@ class PagePool {
   std::uint64_t bytes_max() const {
     return own_budget_.limit() - given_up_.load_relaxed();  // order: relaxed, an estimate
   }
-  // Lowers the bound for good: the bytes are the caller's, in the budget that all share. False
-  // changes nothing: they were taken, or less than `bytes_left` would be left of the bound. One
-  // thread at a time.
+  // Lowers the bound: the bytes are the caller's, in the budget that all share. False changes
+  // nothing: they were taken, or less than `bytes_left` would be left of the bound. One thread at a
+  // time, as the next one.
   bool try_give_up(std::uint64_t bytes, std::uint64_t bytes_left);
+  // Raises the bound by what was given up, once the budget that all share has it back.
+  void take_back(std::uint64_t bytes);
   bool huge_pages() const { return memory_.has_huge_pages(); }
   bool numa_binding() const { return memory_.is_bound(); }
 

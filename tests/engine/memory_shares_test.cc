@@ -30,37 +30,38 @@ Options options_for(std::uint64_t memory_bytes) {
   return options;
 }
 
-// Goal: there is room for some sessions, and for pages, however little or much memory there is.
-// Method: by default an eighth of memory is the gleaner's, and a quarter the cache's.
+// Goal: there is room for the largest transaction, and for pages, however little or much memory
+// there is. Method: by default an eighth of memory is the gleaner's, and a quarter the cache's.
 TEST(MemorySharesTest, all_parts_are_memory_bytes) {
   const struct {
     std::uint64_t memory_bytes;
-    std::uint32_t sessions;
-  } cases[] = {{64 * kMiB, 1},    {128 * kMiB, 2},   {256 * kMiB, 5},     {512 * kMiB, 5},
-               {1024 * kMiB, 10}, {4096 * kMiB, 40}, {16'384 * kMiB, 128}};
+    std::uint32_t sessions_on_demand;
+  } cases[] = {{64 * kMiB, 4},    {128 * kMiB, 6},   {256 * kMiB, 15},     {512 * kMiB, 30},
+               {1024 * kMiB, 60}, {4096 * kMiB, 128}, {16'384 * kMiB, 128}};
   for (const auto& [memory_bytes, sessions] : cases) {
     const Options options = options_for(memory_bytes);
     const MemoryShares shares = must(engine::share_memory(options));
-    EXPECT_EQ(shares.sessions, sessions) << memory_bytes;
-    EXPECT_EQ(shares.page_bytes + shares.sessions * options.log_buffer_bytes +
-                  engine::kOwnRingBytes + options.glean.memory_bytes + options.glean.cache_bytes,
+    EXPECT_EQ(shares.sessions_on_demand, sessions) << memory_bytes;
+    EXPECT_EQ(shares.page_bytes + shares.session_bytes + engine::kOwnRingBytes +
+                  options.glean.memory_bytes + options.glean.cache_bytes,
               memory_bytes);
+    EXPECT_GE(shares.session_bytes, options.log_buffer_bytes + 2 * kMiB);
     EXPECT_LE(shares.page_bytes_left, shares.page_bytes);
     EXPECT_GE(shares.page_bytes, memory_bytes / 5);
   }
 }
 
 TEST(MemorySharesTest, what_is_not_used_is_the_pages) {
-  Options options = options_for(256 * kMiB);
+  Options options = options_for(1024 * kMiB);
   options.sessions_max = 2;
-  EXPECT_EQ(must(engine::share_memory(options)).sessions, 2u);
+  EXPECT_LE(must(engine::share_memory(options)).session_bytes, 60 * kMiB);
   options.sessions_max = 128;
   options.logging = Logging::kNone;
   const MemoryShares shares = must(engine::share_memory(options));
-  EXPECT_EQ(shares.page_bytes + 5 * options.log_buffer_bytes + engine::kOwnRingBytes, 256 * kMiB);
+  EXPECT_EQ(shares.page_bytes + shares.session_bytes + engine::kOwnRingBytes, 1024 * kMiB);
 }
 
-TEST(MemorySharesTest, memory_for_no_session_is_refused_by_name) {
+TEST(MemorySharesTest, memory_for_no_log_buffer_is_refused_by_name) {
   Options options = options_for(64 * kMiB);
   options.log_buffer_bytes = 32 * kMiB;
   const Result<MemoryShares> shares = engine::share_memory(options);
@@ -98,12 +99,14 @@ TEST(MemorySharesTest, an_explicit_session_writes_more_than_there_is_memory_for)
   }
 }
 
-// Goal: a thread that comes late gets its session. Method: volatile pages and the cache grow as far
-// as they can, then the other sessions that memory is set aside for are made, and one more.
+// Goal: a thread that comes late gets its session, and its large transaction, however much others
+// have taken. Method: volatile pages and the cache grow as far as they can; then sessions are made,
+// of which one writes as much as a transaction may, until there is no memory for another.
 TEST(MemorySharesTest, sessions_have_their_memory_however_much_pages_have_taken) {
   Options options;
   options.memory_bytes = 256 * kMiB;
   options.glean.volatile_percent = 90;
+  options.sessions_max = 1'000;
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));
   constexpr std::uint32_t kRows = 140'000;
@@ -124,19 +127,20 @@ TEST(MemorySharesTest, sessions_have_their_memory_however_much_pages_have_taken)
       return {};
     }));
   }
-  std::thread([&] {
-    must(db->transact([&](Txn& txn) { return txn.put(tree, key(1u), row); }));
-  }).join();
-  const std::uint32_t sure =
-      must(engine::share_memory(db->effective_options().options)).sessions;
-  EXPECT_EQ(sure, 5u);
   std::vector<Session> sessions;
-  for (std::uint32_t i = 0; i < sure; ++i) sessions.push_back(must(db->new_session()));
-  const Result<Session> more = db->new_session();
-  ASSERT_EQ(more.code(), ErrorCode::kOutOfMemory);
-  for (const char* const name : {"memory_bytes", "log_buffer_bytes"}) {
-    EXPECT_NE(more.status().message().find(name), std::string::npos) << more.status().message();
+  for (int i = 0; i < 16; ++i) sessions.push_back(must(db->new_session()));
+  Txn large = must(sessions.back().begin());
+  const std::string payload(1u << 20, 'p');
+  for (std::uint32_t i = 0; i < 7; ++i) must(large.put(tree, key(kRows + i), payload));
+  must(large.commit());
+  Result<Session> more = db->new_session();
+  while (more.is_ok() && sessions.size() < options.sessions_max) {
+    sessions.push_back(std::move(more).value());
+    more = db->new_session();
   }
+  ASSERT_EQ(more.code(), ErrorCode::kOutOfMemory);
+  EXPECT_NE(more.status().message().find("memory_bytes"), std::string::npos)
+      << more.status().message();
   sessions.pop_back();
   must(db->new_session());
 }

@@ -1,10 +1,12 @@
 // ctest-labels: concurrency
-// Which thread uses which session (E9, E31, E33).
+// Which thread uses which session (E9, E31, E33), and what sessions take of memory (E35).
 #include "foedus-core/engine/session_pool.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -104,6 +106,83 @@ TEST(SessionPoolTest, a_session_of_an_explicit_owner_is_lent_to_none) {
             ErrorCode::kTimeout);
   first.reset();
   must(db->transact([](Txn&) { return Status(); }, {.timeout_us = 0}));
+}
+
+// Goal: a log buffer is as large as the session's transactions ask for, up to the option, and what
+// they wrote is there after the ring has moved, also rows that the transaction has just read of
+// itself. Method: transactions of growing size, read within and after.
+TEST(SessionPoolTest, a_log_buffer_grows_with_its_transactions) {
+  Options options = testing::small_options("");
+  options.log_buffer_bytes = 8u << 20;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  const std::uint64_t small = db->stats().log_buffer_bytes;
+  EXPECT_LE(small, 256u << 10);
+  const auto row_of = [](unsigned rows, unsigned i) {
+    return std::string(1'000, static_cast<char>('a' + (rows + i) % 26));
+  };
+  for (const unsigned rows : {10u, 100u, 1'000u, 3'000u}) {
+    must(db->transact([&](Txn& txn) -> Status {
+      for (unsigned i = 0; i < rows; ++i) {
+        FOEDUS_CHECK(txn.put(tree, key(i), row_of(rows, i)));
+      }
+      for (unsigned i = 0; i < rows; ++i) {
+        FOEDUS_TRY(const std::string row, txn.get(tree, key(i)));
+        EXPECT_EQ(row, row_of(rows, i));
+      }
+      Scan scan = txn.scan(tree, key(0u), key(rows));
+      unsigned i = 0;
+      for (const Row& row : scan) {
+        EXPECT_EQ(row.payload, row_of(rows, i));
+        FOEDUS_CHECK(txn.put(tree, key(rows + i), row.payload));  // the ring may move here
+        ++i;
+      }
+      EXPECT_EQ(i, rows);
+      return scan.failure().value_or(Status());
+    }));
+  }
+  EXPECT_GT(db->stats().log_buffer_bytes, 4u << 20);
+  EXPECT_LE(db->stats().log_buffer_bytes, small + (8u << 20));
+  EXPECT_EQ(db->transact([&](Txn& txn) -> Status {
+                for (unsigned i = 0; i < 6'000; ++i) {
+                  FOEDUS_CHECK(txn.put(tree, key(i), row_of(0, i)));
+                }
+                return {};
+              }).code(),
+            ErrorCode::kTooLarge);
+  db.reopen();
+  const Masstree again = must(db->open_masstree("tree"));
+  must(db->transact([&](Txn& txn) -> Status {
+    for (unsigned i = 0; i < 6'000; ++i) {
+      FOEDUS_TRY(const std::string row, txn.get(again, key(i)));
+      EXPECT_EQ(row, row_of(3'000, i % 3'000));
+    }
+    return {};
+  }));
+}
+
+// Goal: what a transaction remembers counts against memory_bytes, is an error by name where that is
+// spent, and is given back afterwards, also to volatile pages. Method: a transaction that reads one
+// record of an array again and again.
+TEST(SessionPoolTest, what_a_transaction_remembers_counts_against_memory) {
+  Options options;
+  options.memory_bytes = 64u << 20;
+  TestDatabase db(options);
+  const Array array = must(db->open_array("array", 10, 8));
+  std::uint64_t reads = 0;
+  const auto read_all = [&](std::uint64_t count) {
+    return db->transact([&](Txn& txn) -> Status {
+      for (reads = 0; reads < count; ++reads) {
+        FOEDUS_CHECK(txn.get_as<std::uint64_t>(array, reads % 10).status());
+      }
+      return {};
+    });
+  };
+  must(read_all(200'000));
+  const Status status = read_all(10'000'000);
+  EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
+  EXPECT_LT(reads, 3'000'000u) << "more than 64 MiB hold";
+  must(read_all(200'000));
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace foedus::log {
@@ -68,6 +71,108 @@ TEST(LogBufferTest, half_of_the_ring_is_room_wherever_it_stands) {
         ASSERT_EQ(ring.write(sizes), ErrorCode::kOk) << "behind " << begin << ", " << sizes[0];
       }
     }
+  }
+}
+
+// A ring that begins small, and what its session keeps of the open transaction: its records, each
+// full of one letter.
+struct GrowingRing : RingSource {
+  static constexpr std::uint64_t kFirst = 128;
+
+  explicit GrowingRing(std::uint64_t begin) {
+    rings.push_back(make(kFirst));
+    buffer = std::make_unique<LogBuffer>(rings.back().get(), kFirst, 0, &room, this, kCapacity);
+    room.ring = buffer.get();
+    for (; begin >= 32; begin -= 32) write_and_publish(32);
+    if (begin != 0) write_and_publish(begin);
+  }
+  static std::unique_ptr<char[]> make(std::uint64_t bytes) {
+    return std::make_unique<char[]>(bytes);
+  }
+
+  Result<char*> grow_ring(std::uint64_t bytes, bool is_needed) override {
+    EXPECT_EQ(buffer->durable(), buffer->committed()) << "the logger may be at work";
+    if (!has_memory || (!is_needed && !has_spare_memory)) return ErrorCode::kOutOfMemory;
+    rings.push_back(make(bytes));
+    return rings.back().get();
+  }
+  void ring_has_moved(const RingMove& move) override {
+    for (LogRecord*& record : records) record = move.moved(record);
+    // What was there is not read any more.
+    std::memset(rings[rings.size() - 2].get(), '?', buffer->capacity());
+  }
+
+  ErrorCode write(std::uint64_t bytes) {
+    Status status;
+    LogRecord* const record = buffer->reserve(bytes, &status);
+    if (record == nullptr) return status.code();
+    std::memset(static_cast<void*>(record), 'a' + static_cast<int>(records.size() % 26), bytes);
+    records.push_back(record);
+    sizes.push_back(bytes);
+    return ErrorCode::kOk;
+  }
+  void write_and_publish(std::uint64_t bytes) {
+    EXPECT_EQ(write(bytes), ErrorCode::kOk);
+    buffer->publish();
+    records.clear();
+    sizes.clear();
+  }
+  // Every record is what was written to it, and where the logger looks for it.
+  void expect_records() const {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const std::string expected(sizes[i], static_cast<char>('a' + i % 26));
+      ASSERT_EQ(std::string_view(reinterpret_cast<const char*>(records[i]), sizes[i]), expected);
+    }
+    const char* const last = reinterpret_cast<const char*>(records.back());
+    ASSERT_EQ(last, buffer->at(end_ - sizes.back()));
+  }
+  void publish() {
+    buffer->publish();
+    end_ = buffer->committed();
+  }
+
+  std::vector<std::unique_ptr<char[]>> rings;
+  Room room;
+  std::unique_ptr<LogBuffer> buffer;
+  std::vector<LogRecord*> records;
+  std::vector<std::uint64_t> sizes;
+  bool has_memory = true;
+  bool has_spare_memory = true;
+  std::uint64_t end_ = 0;
+};
+
+// Goal: a ring that grows holds the same transactions as one that was large from the start, wherever
+// it stands when it grows, and its records stay what they are (L28, L30). Method: from each place of
+// some rounds of the first ring half of the largest one is written, in records of several sizes, and
+// 8 bytes more are refused.
+TEST(LogBufferTest, a_ring_grows_with_its_transaction_wherever_it_stands) {
+  for (std::uint64_t begin = 0; begin <= 4 * GrowingRing::kFirst; begin += 8) {
+    for (const std::uint64_t bytes : {8u, 16u, 32u, 64u, 128u, 256u, 512u}) {
+      GrowingRing ring(begin);
+      for (std::uint64_t written = 0; written < kCapacity / 2; written += bytes) {
+        ASSERT_EQ(ring.write(bytes), ErrorCode::kOk) << "from " << begin << ", at " << written;
+      }
+      ASSERT_EQ(ring.write(8), ErrorCode::kTooLarge) << "from " << begin << ", " << bytes;
+      ring.publish();
+      ring.expect_records();
+      ASSERT_EQ(ring.buffer->capacity(), kCapacity);
+    }
+  }
+}
+
+// Goal: without memory a transaction that needs a larger ring is told so, and one that would only
+// wait less waits. Both leave the ring as it was.
+TEST(LogBufferTest, a_ring_that_cannot_grow_stays_as_it_is) {
+  for (std::uint64_t begin = 0; begin <= 2 * GrowingRing::kFirst; begin += 8) {
+    GrowingRing ring(begin);
+    ring.has_memory = ring.has_spare_memory = false;
+    const std::uint64_t capacity = ring.buffer->capacity();
+    for (std::uint64_t i = 0; i < 10; ++i) ring.write_and_publish(capacity / 2);
+    ASSERT_EQ(ring.write(capacity / 2), ErrorCode::kOk);
+    ASSERT_EQ(ring.write(8), ErrorCode::kOutOfMemory) << "from " << begin;
+    ring.publish();
+    ring.expect_records();
+    ASSERT_EQ(ring.buffer->capacity(), capacity);
   }
 }
 

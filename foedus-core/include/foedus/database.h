@@ -137,6 +137,11 @@ struct Stats {
   std::uint64_t volatile_page_bytes = 0;               // pages in use by storages
   std::uint64_t free_page_bytes = 0;                   // pages taken from the system, not in use
   std::uint64_t log_buffer_bytes = 0;                  // rings of all sessions
+  std::uint64_t open_transactions = 0;                 // calls of transact() at work among them
+  std::uint64_t oldest_transaction_us = 0;             // how long the oldest is open; 0: none is
+  // Of free_page_bytes: pages that were given up and wait for the end of transactions that began
+  // before, which may look at them.
+  std::uint64_t waiting_page_bytes = 0;
   std::uint64_t log_bytes_behind = 0;  // written since open and in no snapshot yet
   std::uint64_t gleans = 0;            // snapshots that were made and installed
   std::uint64_t gleaned_records = 0;   // log records that they were made of

@@ -132,6 +132,13 @@ struct Options {
   // commit does not wait for it. 100 .. 1,000,000.
   std::uint64_t epoch_interval_us = 10'000;
 
+  // A transaction that is open for longer, in microseconds, is rolled back where it stands: its
+  // locks, its snapshot and the pages that wait for it are given up, and its operations and
+  // commit() return kTimeout from then on. One in the midst of an operation is rolled back when
+  // that returns. Checked a few times within that time. 0: transactions may be open for ever. At
+  // least 1,000.
+  std::uint64_t transaction_timeout_us = 0;
+
   // Stratified snapshots that can be read at the same time, the newest ones; older ones are removed
   // once no transaction reads them. What is not kept is not found by TxnOptions::as_of. 1 .. 1000.
   std::uint32_t snapshots_kept = 2;

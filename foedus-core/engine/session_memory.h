@@ -1,0 +1,54 @@
+#pragma once
+// SessionMemory: what log buffers of sessions and the sets of their transactions may take of
+// Options::memory_bytes.
+//
+//     set aside at open ──► sessions ◄── bound of volatile pages, while they have not grown into it
+//
+//   E35 A log buffer begins with kFirstRingBytes and grows as it is used. It grows for speed alone
+//       while the sessions together have taken less than half of what is set aside, so that a
+//       transaction that needs a large one finds the other half.
+
+#include <cstdint>
+#include <mutex>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/memory_budget.h"
+#include "foedus-core/base/memory_source.h"
+#include "foedus-core/page/page_pool.h"
+
+namespace foedus::engine {
+
+class SessionMemory final : public base::MemorySource {
+ public:
+  static constexpr std::uint64_t kFirstRingBytes = 64u << 10;
+
+  // `set_aside` bytes of `budget` are for sessions alone. More comes off the bound of `pool`, which
+  // never falls below `page_bytes_left`.
+  SessionMemory(base::MemoryBudget* budget, page::PagePool* pool, std::uint64_t set_aside,
+                std::uint64_t page_bytes_left);
+
+  bool try_take(std::uint64_t bytes) override;
+  void give_back(std::uint64_t bytes) noexcept override;
+  // E35: for what the session can do without.
+  bool try_take_spare(std::uint64_t bytes);
+
+  std::uint64_t taken() const { return taken_.load_relaxed(); }  // order: relaxed, a statistic
+  std::uint64_t set_aside() const { return set_aside_; }
+
+ private:
+  bool try_take_left(std::uint64_t bytes);
+  void return_to_pages();
+
+  base::MemoryBudget* const budget_;
+  page::PagePool* const pool_;
+  const std::uint64_t set_aside_;
+  const std::uint64_t page_bytes_left_;
+
+  // Own synchronization.
+  alignas(64) base::AtomicWord<std::uint64_t> left_;
+  base::AtomicWord<std::uint64_t> taken_;
+  std::mutex more_mutex_;
+  std::uint64_t more_ = 0;  // guarded by more_mutex_: taken off the bound of volatile pages
+};
+
+}  // namespace foedus::engine

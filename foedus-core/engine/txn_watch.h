@@ -1,0 +1,37 @@
+#pragma once
+// TxnWatch: revokes transactions that are open for longer than Options::transaction_timeout_us, so
+// that one which was forgotten holds no lock, no page and no snapshot for ever.
+//
+//   E36 is in session_slot.h. A transaction in the midst of an operation is rolled back when that
+//   returns.
+
+#include <cstdint>
+#include <mutex>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/engine/session.h"
+
+namespace foedus::engine {
+
+class Engine;
+
+class TxnWatch final : public base::Task {
+ public:
+  TxnWatch(Engine* engine, std::uint64_t timeout_us) : engine_(engine), timeout_us_(timeout_us) {}
+
+  // Ends the revoked transaction of `session`, in the thread that owns it. Returns at once if the
+  // transaction was not revoked.
+  void end_revoked(EngineSession* session);
+
+  const char* name() const override { return "foedus-watch"; }
+  std::uint64_t step() override;
+
+ private:
+  void look_at(EngineSession* session, std::uint64_t now_us);
+
+  Engine* const engine_;
+  const std::uint64_t timeout_us_;
+  std::mutex ending_mutex_;  // held while a revoked transaction is rolled back
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,104 @@
+// ctest-labels: concurrency
+// ctest-timeout: 300
+// More threads than there is memory for, and threads that use one object at the same time.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::TestDatabase;
+
+Options options_of(std::uint64_t memory_bytes) {
+  Options options;
+  options.memory_bytes = memory_bytes;
+  return options;
+}
+
+// Goal: a server with a large pool of threads, most of them idle at any time, runs in little
+// memory: each of its threads has transacted and goes on to live. Method: threads write in turn,
+// ten rounds of all of them, and none ends before the last one has written.
+void expect_in_turn(std::uint64_t memory_bytes, unsigned threads) {
+  TestDatabase db(options_of(memory_bytes));
+  const Masstree tree = must(db->open_masstree("tree"));
+  constexpr unsigned kRounds = 10;
+  std::atomic<unsigned> turn{0};
+  std::vector<std::thread> pool;
+  for (unsigned i = 0; i < threads; ++i) {
+    pool.emplace_back([&, i] {
+      for (unsigned round = 0; round < kRounds; ++round) {
+        while (turn.load() % threads != i) base::system_sleep_us(50);
+        const Status status =
+            db->transact([&](Txn& txn) { return txn.put(tree, key(i, round), "row"); });
+        EXPECT_TRUE(status.is_ok()) << "thread " << i << ": " << status.message();
+        turn.fetch_add(1);
+      }
+    });
+  }
+  for (std::thread& thread : pool) thread.join();
+  EXPECT_LE(db->stats().log_buffer_bytes, memory_bytes / 16);
+  std::uint64_t rows = 0;
+  must(db->transact([&](Txn& txn) -> Status {
+    rows = 0;
+    Scan scan = txn.scan(tree, "", "");
+    for ([[maybe_unused]] const Row& row : scan) ++rows;
+    return scan.failure().value_or(Status());
+  }));
+  EXPECT_EQ(rows, std::uint64_t{threads} * kRounds);
+}
+
+TEST(ThreadMisuse, five_hundred_threads_in_turn_work_in_256_MiB) { expect_in_turn(256u << 20, 500); }
+TEST(ThreadMisuse, a_hundred_threads_in_turn_work_in_64_MiB) { expect_in_turn(64u << 20, 100); }
+
+// Goal: the same all at once: those that find no session wait for one, and none fails.
+TEST(ThreadMisuse, two_hundred_threads_at_once_work_in_64_MiB) {
+  TestDatabase db(options_of(64u << 20));
+  const Hash hash = must(db->open_hash("hash"));
+  std::vector<std::thread> pool;
+  for (unsigned i = 0; i < 200; ++i) {
+    pool.emplace_back([&, i] {
+      for (std::int64_t n = 0; n < 20; ++n) {
+        const Status status = db->transact([&](Txn& txn) -> Status {
+          FOEDUS_CHECK(txn.put(hash, key(i), n));
+          std::this_thread::yield();
+          return txn.get_as<std::int64_t>(hash, key(i)).status();
+        });
+        EXPECT_TRUE(status.is_ok()) << "thread " << i << ": " << status.message();
+      }
+    });
+  }
+  for (std::thread& thread : pool) thread.join();
+}
+
+// Goal: a transact() for which there is no session waits as long as it was told, and then says who
+// has them. Method: one session, which a transaction of this thread holds.
+TEST(ThreadMisuse, a_transact_without_a_session_names_who_has_them) {
+  Options options = testing::small_options("");
+  options.sessions_max = 1;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  Session session = must(db->new_session());
+  Txn txn = must(session.begin());
+  std::thread([&] {
+    const Status status = db->transact([&](Txn& other) { return other.put(tree, "k", "row"); },
+                                       {.timeout_us = 20'000});
+    EXPECT_EQ(status.code(), ErrorCode::kTimeout);
+    for (const char* const part : {"within 20 ms", "session 0, thread ", "sessions_max (1)"}) {
+      EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+    }
+    EXPECT_EQ(db->new_session().code(), ErrorCode::kTooLarge);
+  }).join();
+  must(txn.commit());
+}
+
+}  // namespace
+}  // namespace foedus
