@@ -3,7 +3,10 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
 #include <random>
+
+#include "foedus-core/base/sync_point.h"
 
 namespace foedus::base {
 
@@ -29,7 +32,17 @@ void system_sleep_us(std::uint64_t microseconds) {
   nanosleep(&rest, nullptr);  // an early return is a shorter back-off, nothing else
 }
 
-void SpinWait::yield() { sched_yield(); }
+void SpinWait::rest() {
+  constexpr std::uint64_t kSleepUsMin = 20;
+  if (turns_ <= kTurnsBeforeSleep) {
+    FOEDUS_SYNC_POINT("spin:yield");
+    sched_yield();
+    return;
+  }
+  FOEDUS_SYNC_POINT("spin:sleep");
+  const unsigned doublings = std::min(turns_ - kTurnsBeforeSleep - 1, 31u);
+  system_sleep_us(std::min(kSleepUsMin << doublings, kSleepUsMax));
+}
 
 std::uint64_t system_seed() {
   std::random_device device;

@@ -15,21 +15,30 @@ std::uint64_t thread_cpu_us();
 // Suspends the calling thread for about that many microseconds.
 void system_sleep_us(std::uint64_t microseconds);
 
-// One turn of a spin loop: a pause, and after many of them a yield of the processor, so that a
-// holder that was descheduled can go on.
+// One turn of a loop that waits for another thread. The first turns pause the processor, some more
+// yield it, so that a thread that was descheduled can go on, and the others sleep, longer each
+// time, so that a long wait takes no processor. A loop that is bounded in turns is bounded in time.
 class SpinWait {
  public:
+  static constexpr unsigned kPauses = 128;
+  static constexpr unsigned kYields = 4;
+  // These take some microseconds if no other thread wants the processor.
+  static constexpr unsigned kTurnsBeforeSleep = kPauses + kYields;
+  // The longest sleep of one turn, in microseconds. The system adds some 50.
+  static constexpr std::uint64_t kSleepUsMax = 320;
+
   void once() {
-    if (++turns_ < kTurnsBeforeYield) [[likely]] {
+    if (++turns_ <= kPauses) [[likely]] {
       __builtin_ia32_pause();
     } else {
-      yield();
+      rest();
     }
   }
+  // Returns whether that many turns were taken.
+  bool has_taken(unsigned turns) const { return turns_ >= turns; }
 
  private:
-  static constexpr unsigned kTurnsBeforeYield = 128;
-  static void yield();
+  void rest();
   unsigned turns_ = 0;
 };
 

@@ -117,6 +117,12 @@ Status Status::system_error(ErrorCode code, std::string detail, int error_number
   return status;
 }
 
+Status& Status::with_detail(std::string detail) noexcept {
+  if (is_ok() || detail_ != nullptr) return *this;
+  detail_ = new (std::nothrow) std::string(std::move(detail));
+  return *this;
+}
+
 std::string Status::message() const {
   std::string out(to_string(code_));
   if (is_ok()) return out;

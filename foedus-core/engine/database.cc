@@ -280,6 +280,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
     // Beyond it where tries that found no memory were made again.
     if (status.code() == ErrorCode::kOutOfMemory) add_last_trouble(engine_.get(), &status);
     if (status.code() != ErrorCode::kConflict || tries >= options.tries_max) return status;
+    if (session->context().has_lock_timed_out()) return status;
     session->back_off(tries);
   }
 }

@@ -143,6 +143,9 @@ void WaiterPool::add_block() {
     if (source_ != nullptr) source_->give_back(kBlockBytes);
     throw;
   }
+  for (std::size_t i = 0; session_ >= 0 && i < kBlockWaiters; ++i) {
+    blocks_.back()[i].set_session(static_cast<std::uint32_t>(session_));
+  }
 }
 
 void WaiterPool::drop_blocks(std::size_t kept) {

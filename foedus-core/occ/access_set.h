@@ -289,7 +289,9 @@ class HeldLocks {
 // LockWaiters that stay where they are (O2); their room is kept.
 class WaiterPool {
  public:
-  explicit WaiterPool(base::MemorySource* source = nullptr) : source_(source) {}
+  WaiterPool() = default;  // of a system transaction
+  WaiterPool(base::MemorySource* source, std::uint32_t session)
+      : source_(source), session_(session) {}
   ~WaiterPool() { drop_blocks(0); }
   WaiterPool(const WaiterPool&) = delete;
   WaiterPool& operator=(const WaiterPool&) = delete;
@@ -322,7 +324,8 @@ class WaiterPool {
     end_ = next_ + kBlockWaiters;
   }
 
-  base::MemorySource* const source_;
+  base::MemorySource* const source_ = nullptr;
+  const std::int64_t session_ = -1;
   std::vector<std::unique_ptr<LockWaiter[]>> blocks_;
   std::size_t blocks_used_ = 0;
   LockWaiter* next_ = nullptr;

@@ -11,8 +11,10 @@
 
 namespace foedus::occ {
 
-// A writer marks a record for microseconds; after so many looks the reader conflicts instead.
-inline constexpr unsigned kReadTries = 10'000;
+// Looks at a record that is being written before the reader conflicts: a tenth of a second. A
+// writer marks it for microseconds, or for as long as the system leaves the writer without a
+// processor.
+inline constexpr unsigned kReadTries = base::SpinWait::kTurnsBeforeSleep + 300;
 
 // Calls copy(tid), which must use base::racy_read on what the record's lock protects and may run
 // several times, until it ran under one unchanged TID that is not being-written. False: the bound

@@ -1,16 +1,41 @@
 #pragma once
-// The queue lock (MCS) of records and pages: one word, 0 when free, else the address of the last
-// waiter's LockWaiter. A waiter spins on its own line only (paper appendix D.1).
+// The lock of records and pages: one word, 0 when it is free and no thread waits. A free lock is
+// taken by one exchange and given back by another. Waiters form a queue (MCS, paper appendix D.1),
+// so that each spins on a line of its own. The queue orders the waiters only; it does not hand the
+// lock over. unlock() leaves the lock free, and a thread that comes by may take it before the first
+// of the queue does. So a waiter that has no processor does not stop the others. (Linux' queued
+// spin lock for virtual machines is built like this.) A waiter spins, yields, sleeps, and finally
+// parks.
 //
-//   O1  Order of acquisition, so that nobody waits in a circle. Pages: a child's lock before its
+//   bits    of the word
+//   0       held
+//   1       reserved: the first of the queue has waited for long and parks. No other thread may
+//           take the lock, and unlock() wakes the first
+//   2       owes: the holder came out of the queue and has to settle() with the waiter behind it
+//   6..47   address of the last of the queue; 0: the queue is empty
+//   48..63  session of the holder + 1; 0: the holder has none, or there is no holder
+//
+//   no waiters  0 ──try_lock(), lock()──► held ──unlock()──► 0
+//   a queue     the first ──leave_queue()──► holds the lock, or has given up; the next is first
+//
+//   O1  Order of acquisition, so that no threads wait in a circle. Pages: a child's lock before its
 //       parent's, and no third that is waited for: a join (M16) only tries its others. Records: by
-//       ascending address. Who holds a page lock only tries record locks, for a bounded time, so
-//       that who holds record locks may wait for a page lock.
-//   O2  A LockWaiter stays where it is from lock() to the end of unlock().
+//       ascending address. The holder of a page lock only tries record locks, for a bounded time,
+//       so that a holder of record locks may wait for a page lock.
+//   O2  A LockWaiter stays where it is from lock() to the end of unlock(), or to the end of a
+//       lock_for() that fails.
 //
-// Argument: the exchange in lock() puts all waiters into one order; each but the first has exactly
-// one predecessor, which learns of it through `next` before it may leave (unlock() leaves without a
-// successor only if the word still names it). So `granted` is raised once per waiter.
+// Argument. There is one holder: `held` is raised by an exchange of a word that does not have it,
+// and lowered by the holder only. There is one first: the exchanges of the word put all waiters
+// into one order, and a waiter becomes the first when the one in front of it leaves. Both exchange
+// `next` of the one in front: whichever comes second tells the waiter behind that it is the first.
+//
+// Waits are bounded. The first reserves the lock after about a millisecond. From then on it is the
+// next holder, and unlock() wakes it: the reservation and unlock() are exchanges of one word, so
+// that unlock() sees the reservation, or the first sees the lock free. Hence a waiter waits for
+// those in front of it, and for each of them a millisecond and one holder at most. The holder waits
+// for no waiter: what it owes, it settles after it has released the lock. Argument of the parts:
+// record_lock.cc.
 
 #include <cstdint>
 
@@ -21,40 +46,77 @@ namespace foedus::occ {
 
 using LockWord = base::AtomicWord<std::uint64_t>;
 
+namespace lock_bits {
+inline constexpr std::uint64_t kHeld = 1;
+inline constexpr std::uint64_t kReserved = 2;
+inline constexpr std::uint64_t kOwes = 4;
+inline constexpr unsigned kHolderShift = 48;
+inline constexpr std::uint64_t kHolder = ~std::uint64_t{0} << kHolderShift;
+inline constexpr std::uint64_t kLast = ~kHolder & ~std::uint64_t{63};
+}  // namespace lock_bits
+
+inline bool is_held(std::uint64_t word) { return (word & lock_bits::kHeld) != 0; }
+
 struct alignas(64) LockWaiter {
-  base::AtomicWord<std::uint64_t> next;     // address of the waiter behind this one
-  base::AtomicWord<std::uint32_t> granted;  // raised by the one before it
+  // The bits that the word has while this waiter holds the lock.
+  std::uint64_t mark = lock_bits::kHeld;
+  // The word when lock_for() gave up.
+  std::uint64_t met = 0;
+  // What settle() has to do: wake the waiter behind, or wait until that one has linked itself.
+  LockWaiter* to_wake = nullptr;
+  bool is_link_due = false;
+
+  base::AtomicWord<std::uint32_t> turn;  // exchanged by this waiter and the one in front
+  base::AtomicWord<std::uint64_t> next;  // exchanged by this waiter and the one behind
+
+  void set_session(std::uint32_t session) {
+    mark = lock_bits::kHeld | (std::uint64_t{session} + 1) << lock_bits::kHolderShift;
+  }
+  // The session that had the lock when lock_for() gave up; -1: none, a system transaction.
+  std::int64_t met_session() const {
+    return static_cast<std::int64_t>(met >> lock_bits::kHolderShift) - 1;
+  }
 };
+static_assert(sizeof(LockWaiter) == 64);
+
+inline constexpr std::uint64_t kWaitForever = ~std::uint64_t{0};
+
+// The rest of lock_for() and unlock() where there are other threads.
+[[gnu::noinline]] bool lock_slowly(LockWord* word, LockWaiter* waiter, std::uint64_t timeout_us);
+[[gnu::noinline]] void unlock_slowly(LockWord* word, LockWaiter* waiter);
 
 inline bool try_lock(LockWord* word, LockWaiter* waiter) {
-  // order: relaxed, the waiter is not visible to anyone before the exchange.
-  waiter->next.store_relaxed(0);
-  std::uint64_t expected = 0;
+  // order: relaxed, the exchange decides.
+  std::uint64_t seen = word->load_relaxed();
   // order: acquire on success, pairs with the release of unlock().
-  return word->load_relaxed() == 0 &&
-         word->compare_exchange_acq_rel(expected, reinterpret_cast<std::uint64_t>(waiter));
+  return (seen & (lock_bits::kHeld | lock_bits::kReserved)) == 0 &&
+         word->compare_exchange_acq_rel(seen, seen | waiter->mark);
 }
 
-inline void lock(LockWord* word, LockWaiter* waiter) {
-  // order: relaxed, made visible by the exchange and by the store to the predecessor.
-  waiter->next.store_relaxed(0);
-  waiter->granted.store_relaxed(0);
-  // order: acquire and release: what the last holder did is seen if there is no one before us, and
-  // our waiter's fields are seen by the one behind us.
-  const std::uint64_t before = word->exchange_acq_rel(reinterpret_cast<std::uint64_t>(waiter));
-  if (before == 0) return;
-  // order: release, pairs with the acquire of next in unlock().
-  reinterpret_cast<LockWaiter*>(before)->next.store_release(
-      reinterpret_cast<std::uint64_t>(waiter));
-  base::SpinWait spin;
-  // order: acquire, pairs with the release of granted in unlock().
-  while (waiter->granted.load_acquire() == 0) spin.once();
+// Returns false after about that time; waiter->met_session() is the holder then.
+[[nodiscard]] inline bool lock_for(LockWord* word, LockWaiter* waiter, std::uint64_t timeout_us) {
+  std::uint64_t expected = 0;
+  // order: acquire on success, as in try_lock().
+  if (word->compare_exchange_acq_rel(expected, waiter->mark)) [[likely]] return true;
+  return lock_slowly(word, waiter, timeout_us);
 }
+
+// Waits as long as it takes. REQUIRES: no user decides when the lock is released.
+inline void lock(LockWord* word, LockWaiter* waiter) {
+  std::uint64_t expected = 0;
+  // order: acquire on success, as in try_lock().
+  if (word->compare_exchange_acq_rel(expected, waiter->mark)) [[likely]] return;
+  lock_slowly(word, waiter, kWaitForever);
+}
+
+// Tries of try_lock_for() that outlast the time for which the system may leave a holder without a
+// processor: a few milliseconds. Fewer than SpinWait::kPauses are enough for a holder that has one.
+inline constexpr unsigned kTriesLong = base::SpinWait::kTurnsBeforeSleep + 8;
 
 // Tries for a bounded time: where waiting could close a circle (O1).
-inline bool try_lock_for(LockWord* word, LockWaiter* waiter, unsigned spins) {
+inline bool try_lock_for(LockWord* word, LockWaiter* waiter, unsigned tries) {
   base::SpinWait spin;
-  for (unsigned i = 0; i < spins; ++i) {
+  for (unsigned i = 0; i < tries; ++i) {
     if (try_lock(word, waiter)) return true;
     spin.once();
   }
@@ -63,17 +125,10 @@ inline bool try_lock_for(LockWord* word, LockWaiter* waiter, unsigned spins) {
 
 // REQUIRES: `waiter` holds `word`.
 inline void unlock(LockWord* word, LockWaiter* waiter) {
-  // order: acquire, pairs with the successor's store.
-  std::uint64_t next = waiter->next.load_acquire();
-  if (next == 0) {
-    std::uint64_t expected = reinterpret_cast<std::uint64_t>(waiter);
-    // order: release: what was done under the lock is seen by the next holder.
-    if (word->compare_exchange_acq_rel(expected, 0)) return;
-    base::SpinWait spin;
-    while ((next = waiter->next.load_acquire()) == 0) spin.once();
-  }
-  // order: release, pairs with the acquire of the spin in lock().
-  reinterpret_cast<LockWaiter*>(next)->granted.store_release(1);
+  std::uint64_t expected = waiter->mark;
+  // order: release: what was done under the lock is seen by the next holder.
+  if (word->compare_exchange_acq_rel(expected, 0)) [[likely]] return;
+  unlock_slowly(word, waiter);
 }
 
 // A lock for the length of a block.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace foedus::occ {
 
@@ -52,7 +53,7 @@ TxnContext::TxnContext(const Resources& resources)
       page_set_(resources.memory),
       held_(resources.memory),
       to_hold_(base::LineAllocator<page::RecordHeader*>(resources.memory)),
-      waiters_(resources.memory),
+      waiters_(resources.memory, resources.session),
       whole_payload_(base::LineAllocator<char>(resources.memory)),
       turn_(resources.turn == nullptr ? &own_turn_ : resources.turn) {
   reads_.reserve(kReadsReserved);
@@ -64,6 +65,7 @@ void TxnContext::begin(const TxnOptions& options) {
   FOEDUS_INVARIANT(write_set_.is_empty() && held_.is_empty(), write_set_.size(), held_.size());
   turn_->store_relaxed(TxnTurn::number_of(turn()) + 1);  // order: relaxed, as turn()
   doomed_ = ConflictReason::kNone;
+  lock_timeout_ = {};
   is_out_of_memory_ = false;
   page_failure_ = {};  // of a page that nobody asked about
   isolation_ = options.isolation;
@@ -81,11 +83,13 @@ void TxnContext::begin(const TxnOptions& options) {
 }
 
 // Waits for each, by ascending address (O1). A record that has moved meanwhile is held in vain.
+// From the first one that cannot be locked on, records are left to the calls that ask for them.
 void TxnContext::hold_again() {
+  held_.reserve(to_hold_.size());
   for (page::RecordHeader* const record : to_hold_) {
     LockWaiter* const waiter = waiters_.take();
+    if (!lock_for(&record->lock, waiter, lock_wait_us_)) break;
     held_.add(record, waiter);
-    lock(&record->lock, waiter);
   }
   to_hold_.clear();
 }
@@ -163,7 +167,24 @@ Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std:
   }
   Status status = Status::conflict(doomed_);
   if (storage != nullptr) status.at_storage(storage->meta.name);
-  return std::move(status.at_key(key.data(), key.size()));
+  status.at_key(key.data(), key.size());
+  return has_lock_timed_out() ? with_lock_timeout(std::move(status)) : status;
+}
+
+void TxnContext::set_lock_timeout(const LockWaiter& waiter) {
+  lock_timeout_ = {lock_wait_us_, waiter.met_session()};
+}
+
+Status TxnContext::with_lock_timeout(Status status) const {
+  base::trying([&] {
+    const std::string holder =
+        lock_timeout_.session < 0 ? "a change of its page"
+                                  : "session " + std::to_string(lock_timeout_.session);
+    status.with_detail("waited " + std::to_string(lock_timeout_.waited_us / 1'000) +
+                       " ms for the record's lock, which " + holder +
+                       " has; a transaction that called get_for_update() must end");
+  });
+  return status;
 }
 
 void TxnContext::reserve_moves(std::size_t records) {
@@ -346,7 +367,7 @@ Status TxnContext::hold(StorageControl* storage, page::RecordHeader* record, std
   LockWaiter* const waiter = waiters_.take();
   held_.reserve(1);
   if (held_.are_below(record)) {
-    lock(&record->lock, waiter);
+    if (!lock_record(record, waiter)) return conflict(ConflictReason::kRecordLocked, storage, key);
   } else if (!try_lock_for(&record->lock, waiter, kHoldSpins)) {
     hold_in_retry(record);  // the retry takes it in its turn
     return conflict(ConflictReason::kRecordLocked, storage, key);

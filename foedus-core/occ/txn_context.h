@@ -68,6 +68,10 @@ enum class Found : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
 // (Isolation::kSnapshot: it asks no storage for a record that is volatile).
 enum class ReadMode : std::uint8_t { kOptimistic, kLocks, kSnapshot };
 
+// Microseconds for which a transaction waits for a record's lock before it conflicts: a user may
+// have forgotten what get_for_update() locked.
+inline constexpr std::uint64_t kLockWaitUs = 10'000'000;
+
 class TxnContext {
  public:
   struct Resources {
@@ -135,6 +139,17 @@ class TxnContext {
   // The heap was spent in the midst of an operation, which may have remembered half of what it did:
   // dooms the transaction. Every status from now on is kOutOfMemory.
   [[gnu::cold]] void set_out_of_memory() { is_out_of_memory_ = true; }
+  // Locks `record`. Returns false if that took longer than a transaction waits; the next conflict()
+  // says so. REQUIRES: O1, it may be waited for.
+  [[nodiscard]] bool lock_record(page::RecordHeader* record, LockWaiter* waiter) {
+    if (lock_for(&record->lock, waiter, lock_wait_us_)) [[likely]] return true;
+    set_lock_timeout(*waiter);
+    return false;
+  }
+  // Returns whether lock_record() has failed: a retry of the transaction would wait as long.
+  bool has_lock_timed_out() const { return lock_timeout_.waited_us != 0; }
+  // Sets the time that lock_record() waits, kLockWaitUs until then.
+  void set_lock_wait_us(std::uint64_t wait_us) { lock_wait_us_ = wait_us; }
   // So many records, or less, can move without memory for what the transaction remembers of them:
   // before a system transaction locks anything.
   void reserve_moves(std::size_t records);
@@ -215,7 +230,7 @@ class TxnContext {
   }
 
   // Takes the record's lock until the transaction ends (get_for_update). kConflict: it could only
-  // be waited for in a circle.
+  // be waited for in a circle, or was waited for in vain.
   Status hold(StorageControl* storage, page::RecordHeader* record, std::string_view key);
   bool holds(const page::RecordHeader* record) const { return held_.contains(record); }
   // Releases what hold() took: the last step of a transaction.
@@ -312,6 +327,9 @@ class TxnContext {
   [[gnu::noinline]] void mark_use(const page::RecordHeader* record);
   void forget_sets();
   void hold_again();
+  [[gnu::cold]] void set_lock_timeout(const LockWaiter& waiter);
+  // Returns `status` with a text that says for how long and for which session's lock it waited.
+  [[gnu::cold]] Status with_lock_timeout(Status status) const;
   // An attempt: without memory the retry does not lock it first.
   void hold_in_retry(page::RecordHeader* record) {
     base::trying([&] { to_hold_.push_back(record); });
@@ -331,6 +349,11 @@ class TxnContext {
   template <typename CopyBase>
   Found read_own_range(StorageControl* storage, page::RecordHeader* record,
                        const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base);
+
+  struct LockTimeout {
+    std::uint64_t waited_us = 0;  // 0: there was none
+    std::int64_t session = -1;    // the holder; -1: a system transaction
+  };
 
   static constexpr std::uint32_t kUsesPerMark = 16;  // a power of two
   static constexpr std::size_t kLastPages = 8;
@@ -365,6 +388,8 @@ class TxnContext {
   Epoch begin_epoch_;
   Isolation isolation_ = Isolation::kSerializable;
   ConflictReason doomed_ = ConflictReason::kNone;
+  LockTimeout lock_timeout_;
+  std::uint64_t lock_wait_us_ = kLockWaitUs;
   bool is_out_of_memory_ = false;
   bool read_only_ = false;
   ReadMode read_mode_ = ReadMode::kOptimistic;

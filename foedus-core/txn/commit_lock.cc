@@ -11,9 +11,6 @@ namespace foedus::txn {
 
 namespace {
 
-// Where waiting could close a circle because a lock with a higher address is held (get_for_update).
-constexpr unsigned kOutOfOrderSpins = 2000;
-
 bool has_moved(const page::RecordHeader& record) {
   const page::Tid tid = record.load_tid();
   return tid.is_moved() || tid.is_next_layer();
@@ -41,10 +38,11 @@ Status resolve_moved(occ::TxnContext* txn) {
 bool try_lock_one(occ::TxnContext* txn, occ::WriteEntry* entry) {
   entry->waiter = txn->waiters().take();
   if (txn->held().are_below(entry->record)) {
-    occ::lock(&entry->record->lock, entry->waiter);
+    if (txn->lock_record(entry->record, entry->waiter)) return true;
+  } else if (occ::try_lock_for(&entry->record->lock, entry->waiter, occ::kTriesLong)) {
+    // Waiting could close a circle: a lock with a higher address is held (get_for_update).
     return true;
   }
-  if (occ::try_lock_for(&entry->record->lock, entry->waiter, kOutOfOrderSpins)) return true;
   entry->waiter = nullptr;
   return false;
 }

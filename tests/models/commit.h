@@ -5,6 +5,7 @@
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "foedus-core/log/log_buffer.cc"
 #include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/record_lock.cc"
 #include "foedus-core/txn/commit.cc"
 #include "foedus-core/txn/commit_apply.cc"
 #include "foedus-core/txn/commit_lock.cc"

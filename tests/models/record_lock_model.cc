@@ -1,53 +1,113 @@
-// The queue lock of records and pages: occ/record_lock.h itself.
+// The lock of records and pages: occ/record_lock.{h,cc} themselves.
 //
 // A plain variable stands for what the lock protects: two holders at once, or a holder that does
-// not see what the one before it did, are a data race.
-#include "foedus-core/occ/record_lock.h"
+// not see what the one before it did, are a data race. So is a waiter that another thread looks at
+// after its end. A wake that is lost is an execution that does not end.
+#include "foedus-core/occ/record_lock.cc"
 #include "tests/models/model.h"
 
 namespace {
 
 using namespace foedus;
 
-template <int kThreads>
-struct Locking : model::Suite<Locking<kThreads>, kThreads> {
+template <typename Scenario, int kThreads>
+struct Locks : model::Suite<Scenario, kThreads> {
   occ::LockWord word;
   model::Plain<int> count{0};
 
   void enter() { count.set(count.get() + 1); }
-  void thread(unsigned) {
+  void lock_once() {
     occ::LockWaiter waiter;
     occ::lock(&word, &waiter);
     enter();
     occ::unlock(&word, &waiter);
   }
-  void after() { model::require(count.get() == kThreads, "each was in once"); }
+  // A waiter that did not get it is over.
+  bool lock_or_give_up() {
+    occ::LockWaiter waiter;
+    if (!occ::lock_for(&word, &waiter, 0)) return false;
+    enter();
+    occ::unlock(&word, &waiter);
+    return true;
+  }
+  void require_free() { model::require(word.load_relaxed() == 0, "nobody has it or waits"); }
+};
+
+template <int kThreads>
+struct Locking : Locks<Locking<kThreads>, kThreads> {
+  void thread(unsigned) { this->lock_once(); }
+  void after() {
+    model::require(this->count.get() == kThreads, "each was in once");
+    this->require_free();
+  }
+};
+
+// One locks twice, with one waiter: what the first time left in it does not disturb the second.
+struct LockingAgain : Locks<LockingAgain, 2> {
+  void thread(unsigned index) {
+    if (index == 0) return lock_once();
+    occ::LockWaiter waiter;
+    for (int i = 0; i < 2; ++i) {
+      occ::lock(&word, &waiter);
+      enter();
+      occ::unlock(&word, &waiter);
+    }
+  }
+  void after() {
+    model::require(count.get() == 3, "each was in as often as it wanted");
+    require_free();
+  }
 };
 
 // One locks, the other tries; the waiter of one that did not get it is used again.
-struct Trying : model::Suite<Trying, 2> {
-  occ::LockWord word;
-  model::Plain<int> count{0};
+struct Trying : Locks<Trying, 2> {
+  void thread(unsigned index) {
+    if (index == 0) return lock_once();
+    occ::LockWaiter waiter;
+    if (!occ::try_lock_for(&word, &waiter, 2)) return;
+    enter();
+    occ::unlock(&word, &waiter);
+  }
+  void after() { require_free(); }
+};
+
+// Some wait as long as it takes, the others give up as soon as they are the first of the queue.
+template <int kThreads, int kPatient>
+struct GivingUp : Locks<GivingUp<kThreads, kPatient>, kThreads> {
+  bool has_locked[kThreads] = {};
 
   void thread(unsigned index) {
-    occ::LockWaiter waiter;
-    if (index == 0) {
-      occ::lock(&word, &waiter);
-    } else if (!occ::try_lock_for(&word, &waiter, 2)) {
-      return;
+    if (index < kPatient) {
+      this->lock_once();
+      has_locked[index] = true;
+    } else {
+      has_locked[index] = this->lock_or_give_up();
     }
-    count.set(count.get() + 1);
-    occ::unlock(&word, &waiter);
+  }
+  void after() {
+    int locked = 0;
+    for (const bool has : has_locked) locked += has ? 1 : 0;
+    model::require(this->count.get() == locked, "those were in that got it");
+    this->require_free();
   }
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  model::Protocol protocol{"record lock",
-                           {model::scenario<Locking<2>>("two lock", model::kExhaustive),
-                            model::scenario<Trying>("one locks, one tries", model::kExhaustive),
-                            model::scenario<Locking<3>>("three lock", 3)},
-                           {}};
+  model::Protocol protocol{
+      "record lock",
+      {model::scenario<Locking<2>>("two lock", model::kExhaustive),
+       model::scenario<LockingAgain>("one locks twice", 4),
+       model::scenario<Trying>("one locks, one tries", model::kExhaustive),
+       model::scenario<GivingUp<2, 1>>("one locks, one gives up", model::kExhaustive),
+       model::scenario<Locking<3>>("three lock", 3),
+       model::scenario<GivingUp<3, 2>>("two lock, one gives up", 3),
+       model::scenario<GivingUp<3, 1>>("one locks, two give up", 3),
+       model::scenario<Locking<4>>("four lock", 2)},
+      {{"record_lock.cc await_lock compare_exchange_acq_rel", rl::mo_relaxed,
+        "it hands nothing over; one exchange of the word sees the other whatever the order"},
+       {"record_lock.cc await_turn compare_exchange_acq_rel", rl::mo_relaxed,
+        "it hands nothing over; where it fails, the load above it looks again"}}};
   return protocol.check(argc, argv);
 }

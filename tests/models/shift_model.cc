@@ -3,7 +3,7 @@
 // and those of masstree_track.cc that look.
 #include "foedus-core/storage/masstree/masstree_page.h"
 
-#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/occ/record_lock.cc"
 #include "tests/models/model.h"
 
 namespace {
@@ -95,13 +95,13 @@ struct Shifting : model::Suite<Scenario, 2> {
       const page::PageVersion version = page->header.load_version();
       const bool is_same = look_in(version.keys());
       // from foedus-core/storage/masstree/masstree_track.cc:
-      //     const bool is_quiet =
-      //         page->header.lock.load_acquire() == 0 && page->header.load_version() == version;
+      //     const bool is_quiet = !occ::is_held(page->header.lock.load_acquire()) &&
+      //                           page->header.load_version() == version;
       //     if (is_quiet) return look;
       //     if (++tries == kShiftTries) return occ::PointerLook::kInstalled;
       //     spin.once();
-      const bool is_quiet =
-          page->header.lock.load_acquire() == 0 && page->header.load_version() == version;
+      const bool is_quiet = !occ::is_held(page->header.lock.load_acquire()) &&
+                            page->header.load_version() == version;
       if (is_quiet) return is_same;
       if (++tries == 2) return false;
       rl::yield(1, MODEL_HERE);

@@ -54,6 +54,34 @@ class Indivisible {
   Indivisible& operator=(const Indivisible&) = delete;
 };
 
+// The threads that are parked, and where (base/park.h).
+class Sleepers {
+ public:
+  static Sleepers& all() {
+    static Sleepers sleepers;
+    return sleepers;
+  }
+
+  void begin() {
+    for (const void*& word : words_) word = nullptr;
+  }
+  // False: the lower half of the word is another one.
+  inline bool fall_asleep(const void* word, std::uint32_t expected);
+  bool is_asleep() const { return words_[rl::ctx().threadx_->index_] != nullptr; }
+  void wake_one(const void* word) {
+    for (const void*& sleeper : words_) {
+      if (sleeper != word) continue;
+      sleeper = nullptr;
+      return;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kThreadsMax = 8;
+
+  const void* words_[kThreadsMax] = {};  // by thread; null: awake
+};
+
 class Words {
  public:
   using Word = rl::generic_atomic<std::uint64_t, false>;
@@ -71,6 +99,7 @@ class Words {
     end_release_sequence_ = &internal::end_release_sequence<kThreads>;
     for (int i = 0; i < used_count_; ++i) places_[used_[i]].address = nullptr;
     used_count_ = 0;
+    Sleepers::all().begin();
   }
   void end() {
     for (int i = 0; i < used_count_; ++i) {
@@ -153,6 +182,19 @@ class Words {
   int used_count_ = 0;
   void (*end_release_sequence_)(rl::atomic_data*) = nullptr;
 };
+
+inline bool Sleepers::fall_asleep(const void* word, std::uint32_t expected) {
+  Words::Word* const looked_at = Words::all().get(word);
+  const Indivisible indivisible;
+  // An exchange that fails reads the newest value, as the system does, and orders nothing.
+  const std::uint64_t newest = looked_at->debug_value();
+  std::uint64_t seen = ~newest;
+  looked_at->compare_exchange(rl::bool_t<false>(), seen, newest, rl::mo_relaxed, rl::mo_relaxed,
+                              MODEL_HERE);
+  const bool is_same = static_cast<std::uint32_t>(newest) == expected;
+  if (is_same) words_[rl::ctx().threadx_->index_] = word;
+  return is_same;
+}
 
 // Makes shared words of raw memory. Not by threads of the model.
 inline void adopt(void* memory, std::size_t bytes) {

@@ -203,11 +203,23 @@ TEST(HeldLocksTest, AgreesWithAMap) {
 }
 
 TEST(WaiterPoolTest, WaitersStayWhereTheyAre) {
-  WaiterPool pool;
+  WaiterPool pool(nullptr, 4);
   std::vector<LockWaiter*> first;
   for (int i = 0; i < 1000; ++i) first.push_back(pool.take());
   pool.clear();
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(pool.take(), first[i]);
+}
+
+// The last one of a block and the first one of the next as well.
+TEST(WaiterPoolTest, WaitersSayWhoseTheyAre) {
+  WaiterPool pool(nullptr, 4);
+  WaiterPool of_no_session;
+  for (int i = 0; i < 600; ++i) {
+    LockWaiter* const waiter = pool.take();
+    waiter->met = waiter->mark;
+    EXPECT_EQ(waiter->met_session(), 4);
+    EXPECT_EQ(of_no_session.take()->mark, lock_bits::kHeld);
+  }
 }
 
 }  // namespace

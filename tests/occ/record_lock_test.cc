@@ -3,10 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
+
+#include "tests/testing/hold.h"
 
 namespace foedus::occ {
 namespace {
@@ -18,6 +19,14 @@ void run_threads(Work&& work) {
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) threads.emplace_back([&, i] { work(i); });
   for (std::thread& thread : threads) thread.join();
+}
+
+bool is_last(const LockWord& word, const LockWaiter& waiter) {
+  return (word.load_acquire() & lock_bits::kLast) == reinterpret_cast<std::uint64_t>(&waiter);
+}
+
+void wait_until_queued(const LockWord& word, const LockWaiter& waiter) {
+  while (!is_last(word, waiter)) std::this_thread::yield();
 }
 
 TEST(RecordLockTest, TryLockFailsWhileTheLockIsHeld) {
@@ -35,7 +44,7 @@ TEST(RecordLockTest, TryLockFailsWhileTheLockIsHeld) {
 }
 
 // Goal: one holder at a time, and what it did is seen by the next. Method: plain counters that only
-// the lock protects, with waiters that are used again and again.
+// the lock protects, with waiters that are used again and again, and give up at times.
 TEST(RecordLockTest, OneThreadHoldsItAtATime) {
   constexpr int kRounds = 20'000;
   LockWord words[3];
@@ -46,6 +55,8 @@ TEST(RecordLockTest, OneThreadHoldsItAtATime) {
       const int which = (i + me) % 3;
       if (i % 5 == 0) {
         while (!try_lock_for(&words[which], &waiter, 100)) std::this_thread::yield();
+      } else if (i % 5 == 1) {
+        while (!lock_for(&words[which], &waiter, 1)) std::this_thread::yield();
       } else {
         lock(&words[which], &waiter);
       }
@@ -57,8 +68,8 @@ TEST(RecordLockTest, OneThreadHoldsItAtATime) {
   for (LockWord& word : words) EXPECT_EQ(word.load_relaxed(), 0u);
 }
 
-// Goal: locks are handed on in the order of arrival. Method: waiters queue up one by one behind a
-// holder; each notes when it got the lock.
+// Goal: those who wait get the lock in the order of arrival. Method: waiters queue up one by one
+// behind a holder; each notes when it got the lock.
 TEST(RecordLockTest, WaitersAreServedInOrder) {
   LockWord word;
   LockWaiter holder;
@@ -74,13 +85,142 @@ TEST(RecordLockTest, WaitersAreServedInOrder) {
       served.push_back(i);
       unlock(&word, waiter);
     });
-    while (word.load_acquire() != reinterpret_cast<std::uint64_t>(waiter)) {
-      std::this_thread::yield();
-    }
+    wait_until_queued(word, *waiter);
   }
   unlock(&word, &holder);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(served, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(word.load_relaxed(), 0u);
+}
+
+// Goal: a waiter that has no processor stops nobody. Method: the first of the queue is held where
+// it yields; the holder lets go, and takes the lock again and again beside it.
+TEST(RecordLockTest, AFreeLockIsTakenBeforeAWaiterWithoutAProcessor) {
+  LockWord word;
+  LockWaiter holder;
+  LockWaiter waiter;
+  lock(&word, &holder);
+  testing::Hold waits("spin:yield");
+  std::thread thread([&] {
+    lock(&word, &waiter);
+    unlock(&word, &waiter);
+  });
+  waits.wait_until_held();
+  EXPECT_TRUE(is_last(word, waiter));
+  for (int i = 0; i < 1000; ++i) {
+    unlock(&word, &holder);
+    EXPECT_FALSE(is_held(word.load_relaxed()));
+    lock(&word, &holder);
+  }
+  unlock(&word, &holder);
+  waits.release();
+  thread.join();
+  EXPECT_EQ(word.load_relaxed(), 0u);
+}
+
+// Goal: no thread waits for ever. Method: the first of the queue has waited for so long that it
+// parks, and is held just before; the lock is freed, and nobody else gets it.
+TEST(RecordLockTest, TheFirstOfTheQueueIsNextOnceItHasWaitedForLong) {
+  LockWord word;
+  LockWaiter holder;
+  LockWaiter waiter;
+  lock(&word, &holder);
+  bool has_been_in = false;
+  testing::Hold parks("park");
+  std::thread thread([&] {
+    lock(&word, &waiter);
+    has_been_in = true;
+    unlock(&word, &waiter);
+  });
+  parks.wait_until_held();
+  EXPECT_NE(word.load_relaxed() & lock_bits::kReserved, 0u);
+  unlock(&word, &holder);
+  EXPECT_FALSE(try_lock(&word, &holder));
+  parks.release();
+  lock(&word, &holder);
+  EXPECT_TRUE(has_been_in);
+  unlock(&word, &holder);
+  thread.join();
+  EXPECT_EQ(word.load_relaxed(), 0u);
+}
+
+// Goal: who waits for long takes no processor. Method: some queue up behind a holder. Each takes a
+// bounded number of turns in spin loops, parks, and does nothing more until the holder lets go.
+TEST(RecordLockTest, WaitersParkUntilTheHolderLetsGo) {
+  constexpr unsigned kRestsMax = 16;  // of one: some yields, and the first few sleeps
+  LockWord word;
+  LockWaiter holder;
+  lock(&word, &holder);
+  const testing::Hold rests;
+  std::vector<std::thread> threads;
+  std::vector<std::unique_ptr<LockWaiter>> waiters;
+  for (unsigned i = 0; i < kThreads; ++i) {
+    waiters.push_back(std::make_unique<LockWaiter>());
+    LockWaiter* const waiter = waiters.back().get();
+    threads.emplace_back([&, waiter] {
+      lock(&word, waiter);
+      unlock(&word, waiter);
+    });
+    wait_until_queued(word, *waiter);
+    rests.wait_for_parks(i + 1);
+  }
+  EXPECT_LE(rests.yields() + rests.sleeps(), kRestsMax * kThreads);
+  // Beside a signal or two, and the arrival of one behind, nobody has a reason to look again.
+  EXPECT_LE(rests.parks(), 4u * kThreads);
+  unlock(&word, &holder);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(word.load_relaxed(), 0u);
+}
+
+// Goal: a lock that is never given back is waited for for a bounded time, by all. Method: waiters
+// queue up behind it, the first with the longest patience.
+TEST(RecordLockTest, WaitersGiveUpAndSayWhoHasTheLock) {
+  LockWord word;
+  LockWaiter holder;
+  holder.set_session(7);
+  lock(&word, &holder);
+  std::vector<std::thread> threads;
+  std::vector<std::unique_ptr<LockWaiter>> waiters;
+  for (int i = 0; i < kThreads; ++i) {
+    waiters.push_back(std::make_unique<LockWaiter>());
+    LockWaiter* const waiter = waiters.back().get();
+    const std::uint64_t timeout_us = i == 0 ? 20'000 : 1'000;
+    threads.emplace_back([&word, waiter, timeout_us] {
+      EXPECT_FALSE(lock_for(&word, waiter, timeout_us));
+      EXPECT_EQ(waiter->met_session(), 7);
+    });
+    wait_until_queued(word, *waiter);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(word.load_relaxed(), holder.mark);
+  unlock(&word, &holder);
+  LockWaiter next;
+  EXPECT_TRUE(lock_for(&word, &next, 0));
+  EXPECT_EQ(next.met_session(), -1);
+  unlock(&word, &next);
+  EXPECT_EQ(word.load_relaxed(), 0u);
+}
+
+// Method: the one in front is patient for a moment, the one behind as long as it takes.
+TEST(RecordLockTest, AWaiterIsTheFirstWhenTheOneInFrontGivesUp) {
+  LockWord word;
+  LockWaiter holder;
+  LockWaiter front;
+  LockWaiter behind;
+  lock(&word, &holder);
+  testing::Hold waits("spin:yield");
+  std::thread first([&] { EXPECT_FALSE(lock_for(&word, &front, 1'000)); });
+  waits.wait_until_held();
+  std::thread second([&] {
+    lock(&word, &behind);
+    unlock(&word, &behind);
+  });
+  wait_until_queued(word, behind);
+  waits.release();
+  first.join();
+  unlock(&word, &holder);
+  second.join();
+  EXPECT_EQ(word.load_relaxed(), 0u);
 }
 
 }  // namespace

@@ -154,6 +154,58 @@ TEST_F(TxnContextTest, ALockBelowOneThatIsHeldIsOnlyTriedAndLeftToTheRetry) {
   txn::rollback(&ctx());
 }
 
+// Goal: a lock that is not given back is waited for for a bounded time, and the message says whose
+// it is. Method: one thread with two transactions.
+TEST_F(TxnContextTest, ALockThatIsNotGivenBackIsAConflictThatNamesItsSession) {
+  const auto expect_conflict = [this](const std::string& text) {
+    const Status status = ctx().hold(control_, low_, "key");
+    EXPECT_EQ(status.conflict_reason(), ConflictReason::kRecordLocked);
+    EXPECT_NE(status.message().find(text), std::string::npos) << status.message();
+    EXPECT_TRUE(ctx().has_lock_timed_out());
+    const Status later = ctx().conflict(ConflictReason::kNone, control_, "key");
+    EXPECT_NE(later.message().find(text), std::string::npos) << later.message();
+  };
+  ctx().set_lock_wait_us(2'000);
+  ctx(3).begin({});
+  ASSERT_TRUE(hold(3, low_));
+  ctx().begin({});
+  expect_conflict(
+      "in table 'hash' at key \"key\": waited 2 ms for the record's lock, which session 3 has");
+  txn::rollback(&ctx());
+  txn::rollback(&ctx(3));
+  ctx().begin({});
+  EXPECT_FALSE(ctx().has_lock_timed_out());
+  EXPECT_TRUE(hold(0, low_));
+  txn::rollback(&ctx());
+
+  LockWaiter waiter;
+  lock(&low_->lock, &waiter);
+  ctx().begin({});
+  expect_conflict("waited 2 ms for the record's lock, which a change of its page");
+  txn::rollback(&ctx());
+  unlock(&low_->lock, &waiter);
+  EXPECT_EQ(low_->lock.load_relaxed(), 0u);
+}
+
+// Goal: the retry of a transaction that held locks does not wait for ever either. Method: of two
+// records that it held, another one has the second by then.
+TEST_F(TxnContextTest, ARetryGoesOnWithoutALockThatIsNotGivenBack) {
+  ctx().set_lock_wait_us(2'000);
+  ctx().begin({});
+  ASSERT_TRUE(hold(0, low_));
+  ASSERT_TRUE(hold(0, high_));
+  txn::rollback(&ctx(), true);
+  ctx(1).begin({});
+  ASSERT_TRUE(hold(1, high_));
+  ctx().begin({.is_retry = true});
+  EXPECT_EQ(held(), std::vector<const page::RecordHeader*>{low_});
+  EXPECT_FALSE(hold(0, high_));
+  txn::rollback(&ctx());
+  txn::rollback(&ctx(1));
+  EXPECT_EQ(low_->lock.load_relaxed(), 0u);
+  EXPECT_EQ(high_->lock.load_relaxed(), 0u);
+}
+
 // An install of this transaction moves its own entries along, but none that speaks of what the
 // pointer was before: others have changed it since.
 TEST_F(TxnContextTest, AnOwnInstallIsFollowedOnlyFromWhatItReplaced) {

@@ -1,9 +1,13 @@
 #pragma once
-// Hold: stops the thread that comes to a sync point first, until it is released.
+// Hold: stops the threads that come to a sync point until it is released, as if they had no
+// processor; and counts what others do while they wait for them.
 
+#include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <string_view>
+#include <thread>
 
 #include "foedus-core/base/sync_point.h"
 
@@ -11,9 +15,11 @@ namespace foedus::testing {
 
 class Hold {
  public:
-  explicit Hold(std::string_view place) : place_(place) {
+  // Of one place, or of none.
+  explicit Hold(std::string_view place = {}) : place_(place) {
     held = this;
     base::set_sync_point_hook([](const char* at) {
+      held->count(at);
       if (held->place_ == at) held->stop_here();
     });
   }
@@ -25,6 +31,13 @@ class Hold {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return is_held_; });
   }
+  // Yields of the processor and sleeps in spin loops.
+  unsigned yields() const { return yields_.load(); }
+  unsigned sleeps() const { return sleeps_.load(); }
+  // Sleeps that another thread has to end.
+  unsigned parks() const { return parks_.load(); }
+  void wait_for_sleeps(unsigned wanted) const { wait_for(sleeps_, wanted); }
+  void wait_for_parks(unsigned wanted) const { wait_for(parks_, wanted); }
   void release() {
     const std::lock_guard lock(mutex_);
     is_released_ = true;
@@ -32,6 +45,14 @@ class Hold {
   }
 
  private:
+  static void wait_for(const std::atomic<unsigned>& count, unsigned wanted) {
+    while (count.load() < wanted) std::this_thread::yield();
+  }
+  void count(const char* at) {
+    if (std::strcmp(at, "spin:yield") == 0) ++yields_;
+    if (std::strcmp(at, "spin:sleep") == 0) ++sleeps_;
+    if (std::strcmp(at, "park") == 0) ++parks_;
+  }
   void stop_here() {
     std::unique_lock lock(mutex_);
     is_held_ = true;
@@ -45,6 +66,9 @@ class Hold {
   std::condition_variable changed_;
   bool is_held_ = false;
   bool is_released_ = false;
+  std::atomic<unsigned> yields_ = 0;
+  std::atomic<unsigned> sleeps_ = 0;
+  std::atomic<unsigned> parks_ = 0;
 };
 
 }  // namespace foedus::testing

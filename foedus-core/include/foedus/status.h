@@ -63,7 +63,8 @@ enum class ErrorCode : std::uint16_t {
 enum class ConflictReason : std::uint8_t {
   kNone = 0,
   kRecordChanged = 1,  // a record that was read has another TID now
-  kRecordLocked = 2,   // a record that was read is being written by another transaction
+  kRecordLocked = 2,   // a record that was read is being written by another transaction, or one
+                       // that is to be written was locked by another for over 10 s
   kPageGained = 3,     // a range or a miss: keys were added to a page that was searched
   kPageInstalled = 4,  // a snapshot page that was read has a volatile page now
   kPageDropped = 5,    // a volatile page that was read or searched was dropped
@@ -118,6 +119,8 @@ class [[nodiscard]] Status {
     status.reason_ = reason;
     return status;
   }
+  // Adds a text, like that of error(), to an error that has none.
+  Status& with_detail(std::string detail) noexcept;
   // What the function given to transact() returns to undo all it did and not be run again.
   static Status rolled_back() { return Status(ErrorCode::kRolledBack); }
 

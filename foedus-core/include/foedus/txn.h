@@ -229,7 +229,9 @@ class Txn {
                  std::span<std::byte> out);
   // Like get(), and holds the record's lock until the transaction ends: others wait or conflict,
   // and this one's read cannot be invalidated. Use where contention is known. To lock several
-  // records without a deadlock the engine may have to conflict once.
+  // records without a deadlock the engine may have to conflict once. A transaction that has waited
+  // for a record's lock for 10 s gets kConflict (kRecordLocked); the message says which session has
+  // the lock. transact() does not run it again.
   Result<std::size_t> get_for_update(const KeyedStorage& storage, std::string_view key,
                                      std::span<std::byte> out);
   template <typename T>

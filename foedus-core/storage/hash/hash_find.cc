@@ -149,7 +149,8 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
     const Search result = search_bin(pool, bin, hash, key, found);
     if (result == Search::kFound) return true;
     // The bin may have been replaced while it was searched: records that it no longer has are in
-    // its successors. Whoever holds its lock never waits for a record's lock (O1): this ends.
+    // its successors. Whoever holds its lock never waits for a record's lock (O1): this ends. If
+    // the holder has no processor, this session sleeps.
     if (result == Search::kMissing && !bin->header.load_version().is_gone()) return false;
   }
 }

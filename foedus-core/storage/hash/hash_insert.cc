@@ -14,8 +14,6 @@ namespace foedus::storage::hash {
 
 namespace {
 
-constexpr unsigned kExpandSpins = 2000;
-
 // A page of the bin with room for such a record, if need be a new one behind the others; null: the
 // bin was replaced, or there is no page. REQUIRES: the bin's lock is held and it is not moved.
 HashBinPage* page_with_room(occ::TxnContext& ctx, occ::StorageControl* control, HashBinPage* bin,
@@ -148,7 +146,7 @@ Status expand(occ::TxnContext& ctx, occ::StorageControl* control, const Lookup& 
     if (page != nullptr) {
       occ::LockWaiter waiter;
       const bool held = ctx.holds(found.record);
-      no_lock = !held && !occ::try_lock_for(&found.record->lock, &waiter, kExpandSpins);
+      no_lock = !held && !occ::try_lock_for(&found.record->lock, &waiter, occ::kTriesLong);
       if (!no_lock) {
         move_within(ctx, found, page, hash, room);
         if (!held) occ::unlock(&found.record->lock, &waiter);

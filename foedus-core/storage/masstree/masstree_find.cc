@@ -22,8 +22,6 @@ TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std
 
 namespace {
 
-constexpr unsigned kQuietLooks = 1000;
-
 // Why child_for() found none: true if that is because the child is a snapshot page. Its fences
 // cannot be looked at here, so this counts only if no shift was under way, as far as waiting helps.
 [[gnu::noinline]] bool leads_to_snapshot(InteriorPage* page, std::uint64_t slice) {
@@ -31,13 +29,13 @@ constexpr unsigned kQuietLooks = 1000;
   for (unsigned i = 0;; ++i, spin.once()) {
     const page::PageVersion version = page->header.load_version();
     // order: acquire twice, around the look: who shifts holds the lock, and counts before it goes.
-    const bool was_locked = page->header.lock.load_acquire() != 0;
+    const bool was_locked = occ::is_held(page->header.lock.load_acquire());
     if (version.is_gone()) return false;
     const bool is_cold =
         page->child(page->child_of(slice, version.keys())).load_volatile().is_null();
-    const bool was_quiet = !was_locked && page->header.lock.load_acquire() == 0 &&
+    const bool was_quiet = !was_locked && !occ::is_held(page->header.lock.load_acquire()) &&
                            page->header.load_version() == version;
-    if (was_quiet || i == kQuietLooks) return is_cold;
+    if (was_quiet || i == occ::kReadTries) return is_cold;
   }
 }
 
@@ -167,6 +165,8 @@ occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::Rec
                            [page, place] { return page->slot(place).payload_bytes(); });
 }
 
+// There is no bound, for the caller cannot go on without an answer. The session that makes the
+// layer is between two stores and waits for no other. If it has no processor, this one sleeps.
 Slot wait_for_layer(BorderPage* page, unsigned index) {
   base::SpinWait spin;
   for (;;) {

@@ -7,8 +7,6 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-constexpr unsigned kRecordSpins = 2000;
-
 // The page of the new layer: the old record alone, its remainder shortened by this layer's slice.
 BorderPage* make_layer_page(occ::TxnContext& ctx, occ::StorageControl* control) {
   BorderPage* const page = make_border(ctx.pool(), ctx.pages(), control, 0);
@@ -71,7 +69,7 @@ Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot&
   page::RecordHeader* const record = page->record(slot);
   occ::LockWaiter waiter;
   const bool held = ctx.holds(record);
-  if (!held && !occ::try_lock_for(&record->lock, &waiter, kRecordSpins)) {
+  if (!held && !occ::try_lock_for(&record->lock, &waiter, occ::kTriesLong)) {
     discard(ctx, control, root);
     return Change::kBusy;
   }

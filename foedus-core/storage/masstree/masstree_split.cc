@@ -9,8 +9,6 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// How long each record's lock is tried for (O1).
-constexpr unsigned kRecordSpins = 1000;
 // A page that is not fuller than this without its deleted records is replaced, not split. A lower
 // bound copies less often, but random erasures leave emptier pages (experiments/churn).
 constexpr unsigned kReplaceEighths = 7;
@@ -218,7 +216,7 @@ Change Reorganization::run() {
   Change closed;
   if (!from_.begin(&closed)) return give_up(closed);
   if (!inserts() && !may_grow()) return give_up(Change::kAgain);
-  if (!from_.lock_records(kRecordSpins)) return give_up(Change::kBusy);
+  if (!from_.lock_records(occ::kTriesLong)) return give_up(Change::kBusy);
   FOEDUS_SYNC_POINT("masstree:split_locked");
   from_.collect(need_);
 

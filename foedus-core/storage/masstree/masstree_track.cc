@@ -125,8 +125,10 @@ occ::PointerLook look_in(TreePage* page, unsigned keys, const occ::PointerEntry&
 }
 
 // How often a pointer is looked for in a page where shifts may hide it, or seem to show it. Holders
-// of an interior page's lock are quick, and wait for nobody who commits.
-constexpr unsigned kShiftTries = 1000;
+// of an interior page's lock are quick, and wait for nobody who commits. They may have no
+// processor, so the last looks sleep in between; only a few do, since a commit holds the clock back
+// meanwhile.
+constexpr unsigned kShiftTries = occ::kTriesLong;
 
 }  // namespace
 
@@ -160,8 +162,8 @@ occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry
     if (page->is_border()) return look;
     // order: acquire; who shifts holds the lock, and counts before it goes: who has seen half of
     // what was shifted here sees one or the other.
-    const bool is_quiet =
-        page->header.lock.load_acquire() == 0 && page->header.load_version() == version;
+    const bool is_quiet = !occ::is_held(page->header.lock.load_acquire()) &&
+                          page->header.load_version() == version;
     if (is_quiet) return look;
     if (++tries == kShiftTries) return occ::PointerLook::kInstalled;
     spin.once();

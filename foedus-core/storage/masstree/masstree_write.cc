@@ -18,9 +18,6 @@ using occ::Found;
 using occ::Premise;
 using Remember = occ::TxnContext::Remember;
 
-// How often an operation starts over because its record moved.
-constexpr unsigned kMovedTries = 1000;
-
 // O4: nothing is there, and nothing may come to be.
 Status missing(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
   ctx.remember_page(&spot.at.page->header, spot.at.version, control);
@@ -138,7 +135,7 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
                   std::string_view key, std::uint32_t offset, std::string_view part,
                   Change&& change) {
   base::SpinWait spin;
-  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
     FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
     if (!spot.found()) return missing(ctx, control, spot);
@@ -170,7 +167,7 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
                        std::string_view key, std::string_view payload, occ::Placed* placed) {
   bool chain = occ::is_overflow(payload.size());
   base::SpinWait spin;
-  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
     FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
     if (!spot.found()) {
@@ -212,7 +209,7 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
            occ::ReadRange* range) {
   const occ::ColdReads reads(&ctx.cold_pages());
   base::SpinWait spin;
-  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
     FOEDUS_CHECK(locate(ctx, control, key, Intent::kRead, &spot));
     if (spot.at.is_cold) [[unlikely]]
@@ -229,7 +226,7 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
 Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                       occ::ReadRange* range) {
   base::SpinWait spin;
-  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
     FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
     if (!spot.found()) return missing(ctx, control, spot);
@@ -265,7 +262,7 @@ Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string
 
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   base::SpinWait spin;
-  for (unsigned tries = 0; tries < kMovedTries; ++tries, spin.once()) {
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
     FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
     if (!spot.found()) return missing(ctx, control, spot);

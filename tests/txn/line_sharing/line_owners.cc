@@ -14,17 +14,11 @@ namespace {
 // Access checks do not hold for the arguments of an explicit instantiation (C++20 13.9.3): the
 // product needs no friend for the sake of a name in a report.
 template <auto kMember>
-struct EngineOfDatabase {
-  friend engine::Engine& engine_behind(Database& database) { return *(database.*kMember); }
-};
-template <auto kMember>
 struct SocsOfPool {
   friend auto& socs_behind(page::PagePool& pool) { return pool.*kMember; }
 };
 
-engine::Engine& engine_behind(Database& database);
 auto& socs_behind(page::PagePool& pool);
-template struct EngineOfDatabase<&Database::engine_>;
 template struct SocsOfPool<&page::PagePool::socs_>;
 
 const char* name_of(page::PageKind kind) {
@@ -50,8 +44,6 @@ const char* name_of(page::PageKind kind) {
 }
 
 }  // namespace
-
-engine::Engine& engine_of(Database& database) { return engine_behind(database); }
 
 LineOwners::LineOwners(Database& database, const std::vector<engine::EngineSession*>& sessions,
                        const std::vector<occ::StorageControl*>& storages,

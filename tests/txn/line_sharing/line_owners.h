@@ -8,12 +8,10 @@
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/occ/storage_control.h"
 #include "foedus/database.h"
+#include "tests/testing/engine_of.h"
 #include "tests/txn/line_sharing/line_recorder.h"
 
 namespace foedus::testing::lines {
-
-// The engine behind a database: transactions take the public way, and only naming looks behind it.
-engine::Engine& engine_of(Database& database);
 
 class LineOwners {
  public:

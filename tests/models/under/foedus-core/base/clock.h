@@ -12,7 +12,18 @@ inline void system_sleep_us(std::uint64_t) { rl::yield(1, MODEL_HERE); }
 
 class SpinWait {
  public:
-  void once() { rl::yield(1, MODEL_HERE); }
+  static constexpr unsigned kPauses = 1;
+  static constexpr unsigned kTurnsBeforeSleep = 1;
+
+  void once() {
+    has_turned_ = true;
+    rl::yield(1, MODEL_HERE);
+  }
+  // Of however many turns one is enough to see what others do meanwhile.
+  bool has_taken(unsigned) const { return has_turned_; }
+
+ private:
+  bool has_turned_ = false;
 };
 
 }  // namespace foedus::base

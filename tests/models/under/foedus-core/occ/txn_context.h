@@ -139,6 +139,10 @@ class TxnContext {
   Status conflict(ConflictReason, StorageControl*, std::string_view = {}) {
     return ErrorCode::kConflict;
   }
+  bool lock_record(page::RecordHeader* record, LockWaiter* waiter) {
+    lock(&record->lock, waiter);
+    return true;
+  }
   bool holds(const page::RecordHeader*) const { return false; }
   HeldLocks held() const { return {}; }
   void release_held() {}
