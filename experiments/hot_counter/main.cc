@@ -122,9 +122,8 @@ class Counters {
       FOEDUS_TRY(keyed_, db_->open_masstree("counters"));
     }
     for (std::uint64_t i = 0; i < FLAGS_records; ++i) {
-      FOEDUS_CHECK(db_->transact([&](foedus::Txn& txn) {
-        return txn.put(keyed_, foedus::key(i), std::int64_t{0});
-      }));
+      FOEDUS_CHECK(db_->transact(
+          [&](foedus::Txn& txn) { return txn.put(keyed_, foedus::key(i), std::int64_t{0}); }));
     }
     return {};
   }
@@ -142,9 +141,7 @@ class Counters {
     return txn.put(storage, key, value + 1);
   }
   static foedus::Status status_of(foedus::Status status) { return status; }
-  static foedus::Status status_of(const foedus::Result<std::size_t>& size) {
-    return size.status();
-  }
+  static foedus::Status status_of(const foedus::Result<std::size_t>& size) { return size.status(); }
 
   foedus::Database* db_;
   bool is_array_ = false;
@@ -183,8 +180,7 @@ foedus::Result<Run> run_once(foedus::Database& db, const Counters& counters, std
         auto begin = Clock::now();
         while (!stop.load(std::memory_order_relaxed)) {  // order: a wish to stop, some time
           const std::uint64_t i = FLAGS_records == 1 ? 0 : random.uniform(0, FLAGS_records - 1);
-          FOEDUS_CHECK(
-              db.transact([&](foedus::Txn& txn) { return counters.add(txn, i, op); }));
+          FOEDUS_CHECK(db.transact([&](foedus::Txn& txn) { return counters.add(txn, i, op); }));
           if (++done % kBatch != 0) continue;
           const auto now = Clock::now();
           const double ms = std::chrono::duration<double, std::milli>(now - begin).count();

@@ -22,13 +22,6 @@ constexpr std::uint32_t kTriesForRoom = 3;
   return Status::error(ErrorCode::kClosed, "the database was moved from");
 }
 
-// Memory that gleans do not give back is spent for another reason than that of the writer.
-[[gnu::cold]] void add_last_trouble(engine::Engine* engine, Status* status) {
-  const Status failed = engine->snapshots().trouble();
-  if (failed.is_ok()) return;
-  base::trying([&] { status->with_hint("the last glean failed: " + failed.message()); });
-}
-
 // What open_…() have in common.
 template <typename Handle>
 Result<Handle> open_storage(engine::Engine* engine, StorageKind kind, std::string_view name,
@@ -105,14 +98,6 @@ Result<Array> Database::open_array(std::string_view name, std::uint64_t records,
 
 Result<Sequential> Database::open_sequential(std::string_view name) {
   return open_storage<Sequential>(engine_.get(), StorageKind::kSequential, name);
-}
-
-Status Database::drop_storage(std::string_view name) {
-  if (engine_ == nullptr) return moved_from();
-  return base::catching([&]() -> Status {
-    FOEDUS_CHECK(engine_->check_open());
-    return engine_->catalog().drop(name);
-  });
 }
 
 std::vector<StorageInfo> Database::storages() const {
@@ -206,6 +191,19 @@ bool Database::TransactFrame::is_in(const engine::Engine& engine) {
   return false;
 }
 
+Status Database::drop_storage(std::string_view name) {
+  if (engine_ == nullptr) return moved_from();
+  return base::catching([&]() -> Status {
+    FOEDUS_CHECK(engine_->check_open());
+    if (TransactFrame::is_in(*engine_)) {
+      return Status::error(ErrorCode::kInvalidArgument,
+                           "drop_storage() within transact(): a drop is no part of a transaction, "
+                           "and one that has used the storage could not commit; drop it outside");
+    }
+    return engine_->catalog().drop(name);
+  });
+}
+
 // One try: begins the transaction, calls the function, and commits or rolls back.
 Status Database::try_once(engine::EngineSession* session, TxnFunction function, void* argument,
                           const TxnOptions& options, std::uint32_t tries, Epoch covered) {
@@ -277,8 +275,6 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
       base::trying([&] { is_room = engine_->gleaning()->make_room(); });
       if (is_room) continue;
     }
-    // Beyond it where tries that found no memory were made again.
-    if (status.code() == ErrorCode::kOutOfMemory) add_last_trouble(engine_.get(), &status);
     if (status.code() != ErrorCode::kConflict || tries >= options.tries_max) return status;
     if (session->context().has_lock_timed_out()) return status;
     session->back_off(tries);

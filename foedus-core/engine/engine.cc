@@ -21,6 +21,8 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kPublishLookUs = 50;
+// From then on a transaction is named where memory is spent.
+constexpr std::uint64_t kOldTxnUs = 1'000'000;
 // Beyond kCommitEpochMax: one who only reads uses up epochs, too.
 constexpr Epoch kFirstEpochMax(Epoch::kMax - (std::uint64_t{1} << 20));
 
@@ -113,8 +115,8 @@ Status Engine::make_memory() {
   FOEDUS_TRY(shares_, share_memory(options_));
   FOEDUS_TRY(pool_, page::PagePool::make(topology_.get(), budget_.get(), shares_.page_bytes,
                                          options_.huge_pages, options_.numa_binding));
-  session_memory_ = std::make_unique<SessionMemory>(
-      budget_.get(), pool_.get(), shares_.session_bytes, shares_.page_bytes_left);
+  session_memory_ = std::make_unique<SessionMemory>(budget_.get(), pool_.get(),
+                                                    shares_.session_bytes, shares_.page_bytes_left);
   warmer_ = std::make_unique<page::PoolWarmer>(runtime_, pool_.get());
   effective_.huge_pages = pool_->huge_pages();
   effective_.numa_binding = topology_->can_bind(options_.numa_binding);
@@ -252,16 +254,32 @@ Status Engine::close_sessions() {
 // ---- sessions
 // --------------------------------------------------------------------------------------
 
+// Memory that gleans do not give back is spent for another reason than that of the writer.
+Status Engine::why_no_memory(Status status, std::uint32_t session) const {
+  base::trying([&] {
+    if (const Status failed = snapshots_->trouble(); !failed.is_ok()) {
+      status.with_hint("the last glean failed: " + failed.message());
+    }
+    for (const OpenTransaction& open : session_pool_->open_transactions()) {
+      if (open.session == session || open.age_us < kOldTxnUs) continue;
+      status.with_hint("memory that was given up since then waits for the end of a transaction: " +
+                       SessionPool::describe(open));
+      break;
+    }
+  });
+  return status;
+}
+
 Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number) {
   const std::uint64_t ring_bytes =
       std::min(SessionMemory::kFirstRingBytes, options_.log_buffer_bytes);
   if (!session_memory_->try_take(ring_bytes)) {
-    return Status::error(ErrorCode::kOutOfMemory,
-                         "no memory for the log buffer of another session: " +
-                             std::to_string(number) + " sessions have " +
-                             std::to_string(session_memory_->taken()) +
-                             " bytes, and volatile pages what is left of memory_bytes (" +
-                             std::to_string(options_.memory_bytes) + ")");
+    return Status::error(
+        ErrorCode::kOutOfMemory,
+        "no memory for the log buffer of another session: " + std::to_string(number) +
+            " sessions have " + std::to_string(session_memory_->taken()) +
+            " bytes, and volatile pages what is left of memory_bytes (" +
+            std::to_string(options_.memory_bytes) + ")");
   }
   auto session = base::catching([&] {
     return make_session_with({.number = number,
@@ -425,6 +443,7 @@ Stats Engine::stats() const {
         stats.conflicts[i] += counters.conflicts[i].load_relaxed();
       }
       stats.log_buffer_bytes += session.ring_bytes();
+      stats.waiting_page_bytes += session.pages().retired_count() * page::kPageBytes;
     });
   }
   if (log_ != nullptr) {
@@ -438,6 +457,7 @@ Stats Engine::stats() const {
   stats.current_epoch = clock_->current();
   stats.durable_epoch = durability_->durable();
   const std::vector<OpenTransaction> open = session_pool_->open_transactions();
+  stats.waiting_page_bytes += own_session_->pages().retired_count() * page::kPageBytes;
   if (!open.empty()) stats.oldest_transaction_us = open.front().age_us;
   stats.open_transactions = open.size();
   return stats;

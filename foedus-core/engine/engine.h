@@ -132,6 +132,9 @@ class Engine {
   // Null: transactions are not revoked.
   TxnWatch* watch() { return watch_.get(); }
   Stats stats() const;
+  // Adds to kOutOfMemory of that session what else holds memory: a glean that failed, a transaction
+  // of another session that is open for long.
+  [[gnu::cold]] Status why_no_memory(Status status, std::uint32_t session) const;
 
   // ---- log -----------------------------------------------------------------------------------
   bool log_has_failed() const { return log_ != nullptr && log_->has_failed(); }

@@ -18,8 +18,7 @@ void OperationMark::enter(SessionSlot* slot) {
   if (other != self) {
     base::end_program("a transaction is used by two threads at the same time: thread " +
                       std::to_string(self) + " begins an operation while thread " +
-                      std::to_string(other) +
-                      " is in one; a Txn belongs to one thread at a time");
+                      std::to_string(other) + " is in one; a Txn belongs to one thread at a time");
   }
 #endif
 }

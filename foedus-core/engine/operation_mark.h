@@ -1,7 +1,7 @@
 #pragma once
-// OperationMark: an operation of a transaction announces itself while it is at work (E36), where the
-// session is tracked: transactions may be revoked, or the build looks for a Txn that two threads use
-// (FOEDUS_CHECKED).
+// OperationMark: an operation of a transaction announces itself while it is at work (E36), where
+// the session is tracked: transactions may be revoked, or the build looks for a Txn that two
+// threads use (FOEDUS_CHECKED).
 
 #include <cstdint>
 

@@ -127,9 +127,7 @@ void EngineSession::leave_snapshot() {
   engine_->snapshots().leave(context_.session());
 }
 
-bool EngineSession::is_revoked() const {
-  return occ::TxnTurn::is_revoked(context_.turn());
-}
+bool EngineSession::is_revoked() const { return occ::TxnTurn::is_revoked(context_.turn()); }
 
 Result<Ticket> EngineSession::commit() {
   has_committed_ = false;
@@ -140,7 +138,8 @@ Result<Ticket> EngineSession::commit() {
   }
   Result<Ticket> ticket = commit_open();
   // The watch came too late.
-  if (is_revoked()) [[unlikely]] engine_->watch()->end_revoked(this);
+  if (is_revoked()) [[unlikely]]
+    engine_->watch()->end_revoked(this);
   return ticket;
 }
 
@@ -169,7 +168,8 @@ void EngineSession::rollback() {
   if (!engine_->check_process().is_ok()) return;  // E12
   const OperationMark mark(slot_, context_.turn());
   if (context_.is_open() && !is_revoked()) txn::rollback(&context_, context_.is_doomed());
-  if (is_revoked()) [[unlikely]] engine_->watch()->end_revoked(this);
+  if (is_revoked()) [[unlikely]]
+    engine_->watch()->end_revoked(this);
   leave_snapshot();
 }
 
@@ -185,7 +185,8 @@ void EngineSession::forget_retry() {
 Status EngineSession::verify() {
   FOEDUS_CHECK(engine_->check_process());
   const OperationMark mark(slot_, context_.turn());
-  if (is_revoked()) [[unlikely]] return revoked();
+  if (is_revoked()) [[unlikely]]
+    return revoked();
   return txn::verify(&context_);
 }
 

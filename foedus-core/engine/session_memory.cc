@@ -53,7 +53,7 @@ bool SessionMemory::try_take_spare(std::uint64_t bytes) {
 }
 
 void SessionMemory::give_back(std::uint64_t bytes) noexcept {
-  left_.fetch_add_relaxed(bytes);  // order: relaxed, only the sum matters
+  left_.fetch_add_relaxed(bytes);                      // order: relaxed, only the sum matters
   taken_.fetch_add_relaxed(std::uint64_t{0} - bytes);  // order: relaxed, a statistic
   if (bytes >= kPieceBytes) return_to_pages();
 }

@@ -28,8 +28,8 @@ Status other_database(const Storage& storage, const std::string& own_path) {
 
 Status why_no_txn(const SessionSlot* slot, std::uint64_t turn) {
   if (slot->is_in(turn)) FOEDUS_CHECK(base::check_process(slot->generation.load_relaxed()));
-  return slot->is_revoked(turn) ? revoked() : Status::error(ErrorCode::kClosed,
-                                                            "the transaction has ended");
+  return slot->is_revoked(turn) ? revoked()
+                                : Status::error(ErrorCode::kClosed, "the transaction has ended");
 }
 
 Status Call::refusal(bool is_write) const {

@@ -148,7 +148,9 @@ class Call {
   Status explain(Status status, std::string_view key) const {
     if (status.is_ok()) [[likely]]
       return status;
-    return std::move(status.at_storage(control_->meta.name).at_key(key.data(), key.size()));
+    status.at_storage(control_->meta.name).at_key(key.data(), key.size());
+    if (status.code() != ErrorCode::kOutOfMemory) return status;
+    return session_->engine().why_no_memory(std::move(status), context().session());
   }
 
   EngineSession* session() const { return session_; }

@@ -46,7 +46,8 @@ void TxnWatch::look_at(EngineSession* session, std::uint64_t now_us) {
   const std::lock_guard lock(ending_mutex_);
   // order: acquire, pairs with the end of an operation: what it did is seen.
   if (slot.inside.load_acquire() != 0) return;
-  if (slot.turn.load_relaxed() != turn) return;  // order: relaxed: its owner ends it under the mutex
+  if (slot.turn.load_relaxed() != turn)
+    return;  // order: relaxed: its owner ends it under the mutex
   session->roll_back_revoked();
 }
 

@@ -71,8 +71,8 @@ LogRecord* LogBuffer::reserve_slowly(std::size_t bytes, Status* status) {
     // Without memory for it, as without a need: the session waits.
     if (status->is_ok() || status->code() == ErrorCode::kOutOfMemory) {
       end = end_of();
-      *status = end > durable() + capacity_ ? room_->wait_for_room(*this, end - capacity_)
-                                            : Status();
+      *status =
+          end > durable() + capacity_ ? room_->wait_for_room(*this, end - capacity_) : Status();
     }
     if (!status->is_ok()) return nullptr;
   }

@@ -54,8 +54,8 @@ class RingMove {
       : from_(from), from_bytes_(from_bytes), to_(to), to_bytes_(to_bytes), begin_(begin) {}
 
   LogRecord* moved(const LogRecord* record) const {
-    const std::uint64_t place = static_cast<std::uint64_t>(
-        reinterpret_cast<const char*>(record) - from_);
+    const std::uint64_t place =
+        static_cast<std::uint64_t>(reinterpret_cast<const char*>(record) - from_);
     // Of all offsets at that place the one behind `begin_`: they take less than the ring.
     const std::uint64_t offset = begin_ + ((place - begin_) & (from_bytes_ - 1));
     return reinterpret_cast<LogRecord*>(to_ + (offset & (to_bytes_ - 1)));

@@ -97,7 +97,8 @@ inline bool try_lock(LockWord* word, LockWaiter* waiter) {
 [[nodiscard]] inline bool lock_for(LockWord* word, LockWaiter* waiter, std::uint64_t timeout_us) {
   std::uint64_t expected = 0;
   // order: acquire on success, as in try_lock().
-  if (word->compare_exchange_acq_rel(expected, waiter->mark)) [[likely]] return true;
+  if (word->compare_exchange_acq_rel(expected, waiter->mark)) [[likely]]
+    return true;
   return lock_slowly(word, waiter, timeout_us);
 }
 
@@ -105,7 +106,8 @@ inline bool try_lock(LockWord* word, LockWaiter* waiter) {
 inline void lock(LockWord* word, LockWaiter* waiter) {
   std::uint64_t expected = 0;
   // order: acquire on success, as in try_lock().
-  if (word->compare_exchange_acq_rel(expected, waiter->mark)) [[likely]] return;
+  if (word->compare_exchange_acq_rel(expected, waiter->mark)) [[likely]]
+    return;
   lock_slowly(word, waiter, kWaitForever);
 }
 
@@ -127,7 +129,8 @@ inline bool try_lock_for(LockWord* word, LockWaiter* waiter, unsigned tries) {
 inline void unlock(LockWord* word, LockWaiter* waiter) {
   std::uint64_t expected = waiter->mark;
   // order: release: what was done under the lock is seen by the next holder.
-  if (word->compare_exchange_acq_rel(expected, 0)) [[likely]] return;
+  if (word->compare_exchange_acq_rel(expected, 0)) [[likely]]
+    return;
   unlock_slowly(word, waiter);
 }
 

@@ -149,7 +149,8 @@ void TxnContext::forget_sets() {
   waiters_.clear();
   // A turn that was revoked is its owner's to end.
   const std::uint64_t now = turn();
-  turn_->store_relaxed(TxnTurn::is_revoked(now) ? now | TxnTurn::kEnded : now + 1);  // order: relaxed, as turn()
+  turn_->store_relaxed(TxnTurn::is_revoked(now) ? now | TxnTurn::kEnded
+                                                : now + 1);  // order: relaxed, as turn()
 }
 
 Status TxnContext::conflict(ConflictReason reason, StorageControl* storage, std::string_view key) {
@@ -177,9 +178,9 @@ void TxnContext::set_lock_timeout(const LockWaiter& waiter) {
 
 Status TxnContext::with_lock_timeout(Status status) const {
   base::trying([&] {
-    const std::string holder =
-        lock_timeout_.session < 0 ? "a change of its page"
-                                  : "session " + std::to_string(lock_timeout_.session);
+    const std::string holder = lock_timeout_.session < 0
+                                   ? "a change of its page"
+                                   : "session " + std::to_string(lock_timeout_.session);
     status.with_detail("waited " + std::to_string(lock_timeout_.waited_us / 1'000) +
                        " ms for the record's lock, which " + holder +
                        " has; a transaction that called get_for_update() must end");

@@ -142,7 +142,8 @@ class TxnContext {
   // Locks `record`. Returns false if that took longer than a transaction waits; the next conflict()
   // says so. REQUIRES: O1, it may be waited for.
   [[nodiscard]] bool lock_record(page::RecordHeader* record, LockWaiter* waiter) {
-    if (lock_for(&record->lock, waiter, lock_wait_us_)) [[likely]] return true;
+    if (lock_for(&record->lock, waiter, lock_wait_us_)) [[likely]]
+      return true;
     set_lock_timeout(*waiter);
     return false;
   }

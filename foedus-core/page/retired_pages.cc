@@ -32,7 +32,7 @@ RetiredPages::~RetiredPages() {
 }
 
 std::uint64_t RetiredPages::oldest_stamp() const {
-  if (count_ == 0) return kNever;
+  if (count() == 0) return kNever;
   // Chunks before the last are not empty: pop() drops them when they become so.
   FOEDUS_INVARIANT(first_->begin < first_->end, first_->begin, first_->end);
   return first_->entries[first_->begin].stamp;
@@ -41,7 +41,7 @@ std::uint64_t RetiredPages::oldest_stamp() const {
 bool RetiredPages::has_room() const { return last_ != nullptr && last_->end < Chunk::kEntries; }
 
 bool RetiredPages::try_add_chunk(PageHeader* page) {
-  FOEDUS_INVARIANT(count_ != 0 || first_ == nullptr, count_);
+  FOEDUS_INVARIANT(count() != 0 || first_ == nullptr, count());
   Chunk* const chunk = page != nullptr ? new (static_cast<void*>(page)) Chunk(false)
                                        : new (std::nothrow) Chunk(true);
   if (chunk == nullptr) return false;
@@ -55,16 +55,16 @@ bool RetiredPages::try_add_chunk(PageHeader* page) {
 }
 
 void RetiredPages::push(VolatilePageId id, std::uint64_t stamp) {
-  FOEDUS_INVARIANT(has_room(), count_);
+  FOEDUS_INVARIANT(has_room(), count());
   last_->entries[last_->end++] = {id, stamp};
-  ++count_;
+  count_.store_relaxed(count() + 1);  // order: a statistic for others
 }
 
 VolatilePageId RetiredPages::pop(PageHeader** emptied) {
-  FOEDUS_INVARIANT(count_ != 0);
+  FOEDUS_INVARIANT(count() != 0);
   Chunk* const chunk = first_;
   const VolatilePageId id = chunk->entries[chunk->begin++].id;
-  --count_;
+  count_.store_relaxed(count() - 1);  // order: a statistic for others
   *emptied = nullptr;
   if (chunk->begin == chunk->end) {
     first_ = chunk->next;
@@ -80,14 +80,16 @@ VolatilePageId RetiredPages::pop(PageHeader** emptied) {
 
 void RetiredPages::append(RetiredPages* other) {
   FOEDUS_INVARIANT(other != this);
-  if (other->count_ == 0) return;
+  if (other->count() == 0) return;
   if (first_ == nullptr) {
     first_ = other->first_;
   } else {
     last_->next = other->first_;
   }
   last_ = other->last_;
-  count_ += std::exchange(other->count_, 0);
+  // order: relaxed twice, a statistic for others.
+  count_.store_relaxed(count() + other->count());
+  other->count_.store_relaxed(0);
   other->first_ = nullptr;
   other->last_ = nullptr;
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "foedus-core/base/atomic_word.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 
@@ -25,7 +26,8 @@ class RetiredPages {
   RetiredPages(const RetiredPages&) = delete;
   RetiredPages& operator=(const RetiredPages&) = delete;
 
-  std::uint64_t count() const { return count_; }
+  // Any thread.
+  std::uint64_t count() const { return count_.load_relaxed(); }  // order: a statistic for others
   // Stamp of the page that pop() gives; kNever if there is none.
   std::uint64_t oldest_stamp() const;
 
@@ -48,7 +50,7 @@ class RetiredPages {
 
   Chunk* first_ = nullptr;
   Chunk* last_ = nullptr;
-  std::uint64_t count_ = 0;
+  base::AtomicWord<std::uint64_t> count_;  // written by the owner
 };
 
 }  // namespace foedus::page

@@ -141,10 +141,10 @@ struct GrowingRing : RingSource {
   std::uint64_t end_ = 0;
 };
 
-// Goal: a ring that grows holds the same transactions as one that was large from the start, wherever
-// it stands when it grows, and its records stay what they are (L28, L30). Method: from each place of
-// some rounds of the first ring half of the largest one is written, in records of several sizes, and
-// 8 bytes more are refused.
+// Goal: a ring that grows holds the same transactions as one that was large from the start,
+// wherever it stands when it grows, and its records stay what they are (L28, L30). Method: from
+// each place of some rounds of the first ring half of the largest one is written, in records of
+// several sizes, and 8 bytes more are refused.
 TEST(LogBufferTest, a_ring_grows_with_its_transaction_wherever_it_stands) {
   for (std::uint64_t begin = 0; begin <= 4 * GrowingRing::kFirst; begin += 8) {
     for (const std::uint64_t bytes : {8u, 16u, 32u, 64u, 128u, 256u, 512u}) {

@@ -56,7 +56,9 @@ void expect_in_turn(std::uint64_t memory_bytes, unsigned threads) {
   EXPECT_EQ(rows, std::uint64_t{threads} * kRounds);
 }
 
-TEST(ThreadMisuse, five_hundred_threads_in_turn_work_in_256_MiB) { expect_in_turn(256u << 20, 500); }
+TEST(ThreadMisuse, five_hundred_threads_in_turn_work_in_256_MiB) {
+  expect_in_turn(256u << 20, 500);
+}
 TEST(ThreadMisuse, a_hundred_threads_in_turn_work_in_64_MiB) { expect_in_turn(64u << 20, 100); }
 
 // Goal: the same all at once: those that find no session wait for one, and none fails.

@@ -171,5 +171,22 @@ TEST(TxnMisuse, commit_within_transact_is_refused_and_the_transaction_goes_on) {
   EXPECT_TRUE(has(db, tree, "k"));
 }
 
+// Mistake: a storage is dropped by a transaction that has read it: each try would fail, and drop it
+// in vain.
+TEST(TxnMisuse, a_drop_within_transact_is_refused_at_once) {
+  TestDatabase db;
+  const Array array = must(db->open_array("array", 10, 8));
+  int tries = 0;
+  const Status status = db->transact([&](Txn& txn) -> Status {
+    ++tries;
+    FOEDUS_CHECK(txn.get_as<std::uint64_t>(array, 0).status());
+    return db->drop_storage("array");
+  });
+  EXPECT_EQ(status.code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("drop_storage() within transact()"), std::string::npos);
+  EXPECT_EQ(tries, 1);
+  must(db->drop_storage("array"));
+}
+
 }  // namespace
 }  // namespace foedus

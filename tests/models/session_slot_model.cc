@@ -102,6 +102,44 @@ struct Lease : model::Suite<Lease, 2> {
   void thread(unsigned index) { index == 0 ? lease() : look(); }
 };
 
+// The watch revokes a transaction whose owner begins an operation, and another one behind it.
+struct Revokes : model::Suite<Revokes, 2> {
+  static constexpr std::uint64_t kNumber = 1;
+  Session session;
+
+  void before() { session.slot.turn.store_relaxed(kNumber); }
+  void operate() {
+    // from foedus-core/engine/operation_mark.cc:
+    //     if (slot->inside.compare_exchange_acq_rel(other, self)) {
+    //       base::fence_seq_cst();  // order: E36, the operation's half
+    std::uint32_t other = 0;
+    if (!session.slot.inside.compare_exchange_acq_rel(other, 1)) return;
+    base::fence_seq_cst();
+    if (session.slot.is_in(kNumber)) session.use(1);
+    // from foedus-core/engine/operation_mark.h:
+    //       slot_->inside.store_release(0);
+    session.slot.inside.store_release(0);
+  }
+  void watch() {
+    // from foedus-core/engine/txn_watch.cc:
+    //     if (!slot.turn.compare_exchange_acq_rel(turn, turn | TxnTurn::kRevoked)) return;
+    std::uint64_t turn = kNumber;
+    if (!session.slot.turn.compare_exchange_acq_rel(turn, turn | occ::TxnTurn::kRevoked)) return;
+    // from foedus-core/engine/txn_watch.cc:
+    //     base::fence_seq_cst();  // order: E36, the watch's half
+    base::fence_seq_cst();
+    // from foedus-core/engine/txn_watch.cc:
+    //     if (slot.inside.load_acquire() != 0) return;
+    if (session.slot.inside.load_acquire() != 0) return;
+    session.use(2);
+  }
+  void thread(unsigned index) {
+    if (index == 1) return watch();
+    operate();
+    operate();
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -110,7 +148,11 @@ int main(int argc, char** argv) {
       {model::scenario<Claims>("two threads claim a session", model::kExhaustive),
        model::scenario<Closes>("a transaction and close()", model::kExhaustive),
        model::scenario<HandsOver>("a session is handed over", model::kExhaustive),
-       model::scenario<Lease>("a lease and a look", model::kExhaustive)},
-      {}};
+       model::scenario<Lease>("a lease and a look", model::kExhaustive),
+       model::scenario<Revokes>("a transaction is revoked", model::kExhaustive)},
+      {{"session_slot_model.cc operate compare_exchange_acq_rel", rl::mo_relaxed,
+        "it takes nothing over: the fence behind it, and the end's release, are what counts"},
+       {"session_slot_model.cc watch compare_exchange_acq_rel", rl::mo_relaxed,
+        "it takes nothing over: the load of `inside` behind the fence does"}}};
   return protocol.check(argc, argv);
 }

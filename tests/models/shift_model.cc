@@ -100,8 +100,8 @@ struct Shifting : model::Suite<Scenario, 2> {
       //     if (is_quiet) return look;
       //     if (++tries == kShiftTries) return occ::PointerLook::kInstalled;
       //     spin.once();
-      const bool is_quiet = !occ::is_held(page->header.lock.load_acquire()) &&
-                            page->header.load_version() == version;
+      const bool is_quiet =
+          !occ::is_held(page->header.lock.load_acquire()) && page->header.load_version() == version;
       if (is_quiet) return is_same;
       if (++tries == 2) return false;
       rl::yield(1, MODEL_HERE);

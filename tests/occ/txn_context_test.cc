@@ -170,7 +170,7 @@ TEST_F(TxnContextTest, ALockThatIsNotGivenBackIsAConflictThatNamesItsSession) {
   ASSERT_TRUE(hold(3, low_));
   ctx().begin({});
   expect_conflict(
-      "in table 'hash' at key \"key\": waited 2 ms for the record's lock, which session 3 has");
+      "in storage 'hash' at key \"key\": waited 2 ms for the record's lock, which session 3 has");
   txn::rollback(&ctx());
   txn::rollback(&ctx(3));
   ctx().begin({});

@@ -272,7 +272,8 @@ class Database {
                            std::uint32_t payload_bytes);
   Result<Sequential> open_sequential(std::string_view name);
   // Removes the storage and all its records. Durable when it returns. Transactions that use it
-  // meanwhile get kNotFound or commit before it. kNotFound: there is none of that name. On another
+  // meanwhile get kNotFound or commit before it. kNotFound: there is none of that name.
+  // kInvalidArgument: called within transact(). On another
   // failure the storage may be found to be dropped; the same call again makes that durable.
   Status drop_storage(std::string_view name);
   // Empty if there is no memory for it, as snapshots() and stats().

@@ -112,8 +112,9 @@ struct Options {
   // it is used.
   std::uint64_t memory_bytes = 0;
 
-  // Size of one session's log buffer in bytes; a power of two, 64 KiB .. 1 GiB. A transaction's log
-  // records must fit into half of it, or its writes fail with kTooLarge.
+  // Size up to which one session's log buffer grows, in bytes; a power of two, 64 KiB .. 1 GiB. It
+  // begins with 64 KiB. A transaction's log records must fit into half of the largest, or its
+  // writes fail with kTooLarge.
   std::uint64_t log_buffer_bytes = 16u << 20;
 
   // Size at which a log segment file is full and the next one starts, in bytes. 1 MiB .. 4 GiB.
@@ -121,11 +122,10 @@ struct Options {
   // the log.
   std::uint64_t log_segment_bytes = 32u << 20;
 
-  // Sessions that may exist at the same time. 1 .. kMaxSessions. Memory is set aside for those
-  // whose log buffers take a quarter of what the gleaner and the cache leave of memory_bytes; for
-  // five at least if these take no more than half of it, but for one in any case. One more is made
-  // while volatile pages have not taken the memory for its log buffer, else it fails with
-  // kOutOfMemory.
+  // Sessions that may exist at the same time. 1 .. kMaxSessions. Threads need no session of their
+  // own: transact() uses any that is free, and waits for one where all are in use. It makes fewer
+  // than sessions_max if memory_bytes is small. new_session() makes all of them while there is
+  // memory for another log buffer, else it fails with kOutOfMemory.
   std::uint32_t sessions_max = 128;
 
   // How often the clock starts a new epoch while there are commits, in microseconds; a synchronous

@@ -162,8 +162,8 @@ occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry& entry
     if (page->is_border()) return look;
     // order: acquire; who shifts holds the lock, and counts before it goes: who has seen half of
     // what was shifted here sees one or the other.
-    const bool is_quiet = !occ::is_held(page->header.lock.load_acquire()) &&
-                          page->header.load_version() == version;
+    const bool is_quiet =
+        !occ::is_held(page->header.lock.load_acquire()) && page->header.load_version() == version;
     if (is_quiet) return look;
     if (++tries == kShiftTries) return occ::PointerLook::kInstalled;
     spin.once();
