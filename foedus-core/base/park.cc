@@ -13,7 +13,7 @@ namespace foedus::base::internal {
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
 void park(const void* word, std::uint32_t expected, std::uint64_t timeout_us) {
-  FOEDUS_SYNC_POINT("park");
+  FOEDUS_SYNC_POINT("park:sleep");
   timespec timeout;
   timeout.tv_sec = static_cast<time_t>(timeout_us / 1'000'000);
   timeout.tv_nsec = static_cast<long>(timeout_us % 1'000'000) * 1'000;

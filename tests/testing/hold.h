@@ -51,7 +51,7 @@ class Hold {
   void count(const char* at) {
     if (std::strcmp(at, "spin:yield") == 0) ++yields_;
     if (std::strcmp(at, "spin:sleep") == 0) ++sleeps_;
-    if (std::strcmp(at, "park") == 0) ++parks_;
+    if (std::strcmp(at, "park:sleep") == 0) ++parks_;
   }
   void stop_here() {
     std::unique_lock lock(mutex_);
