@@ -102,5 +102,28 @@ TEST(ThreadMisuse, a_transact_without_a_session_names_who_has_them) {
   must(txn.commit());
 }
 
+#if defined(FOEDUS_CHECKED)
+// Two threads call operations of one Txn until that is noticed: before the second one of two at the
+// same time has touched anything.
+void use_by_two_threads() {
+  TestDatabase db;
+  const Array array = must(db->open_array("array", 10, 8));
+  Session session = must(db->new_session());
+  Txn txn = must(session.begin());
+  const auto read_for_ever = [&] {
+    for (;;) (void)txn.get_as<std::uint64_t>(array, 0);
+  };
+  std::thread other(read_for_ever);
+  read_for_ever();
+}
+
+// Goal: what no lock protects is a mistake that is named, in builds that look for it.
+TEST(ThreadMisuse, a_txn_of_two_threads_ends_a_checked_program_with_a_sentence) {
+  EXPECT_DEATH(use_by_two_threads(),
+               "^foedus: a transaction is used by two threads at the same time: thread [0-9]+ "
+               "begins an operation while thread [0-9]+ is in one");
+}
+#endif
+
 }  // namespace
 }  // namespace foedus

@@ -126,7 +126,7 @@ TEST(RecordLockTest, TheFirstOfTheQueueIsNextOnceItHasWaitedForLong) {
   LockWaiter waiter;
   lock(&word, &holder);
   bool has_been_in = false;
-  testing::Hold parks("park");
+  testing::Hold parks("park:sleep");
   std::thread thread([&] {
     lock(&word, &waiter);
     has_been_in = true;

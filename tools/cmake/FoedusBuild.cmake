@@ -2,6 +2,7 @@
 
 set(FOEDUS_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 option(FOEDUS_WERROR "Warnings are errors; the presets say so" OFF)
+option(FOEDUS_CHECKED "A Txn that two threads use ends the program; the preset debug says so" OFF)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -27,6 +28,10 @@ endif()
 # Baseline of x86-64: SSE4.2 for CRC32C, cmpxchg16b for dual page pointers, carry-less multiply.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-msse4.2 -mcx16 -mpclmul)
+endif()
+
+if(FOEDUS_CHECKED)
+  add_compile_definitions(FOEDUS_CHECKED)
 endif()
 
 set(FOEDUS_TEST_TIMEOUT_FACTOR 1)
