@@ -32,15 +32,11 @@ EngineSession* SessionPool::claim_free_locked(SessionState to) {
 }
 
 // REQUIRES: mutex_ is held. The session is kHeld.
-Result<EngineSession*> SessionPool::make_locked(std::uint32_t sessions_max) {
-  if (sessions_.size() >= sessions_max) {
-    const bool is_option = sessions_max == sessions_max_;
-    return Status::error(
-        ErrorCode::kTooLarge,
-        is_option ? "all of sessions_max (" + std::to_string(sessions_max) +
-                        ") sessions are in use; use fewer sessions, or raise sessions_max"
-                  : std::to_string(sessions_.size()) +
-                        " sessions are in use, as many as memory_bytes allows for transact()");
+Result<EngineSession*> SessionPool::make_locked() {
+  if (sessions_.size() >= sessions_max_) {
+    return Status::error(ErrorCode::kTooLarge,
+                         "all of sessions_max (" + std::to_string(sessions_max_) +
+                             ") sessions are in use; use fewer sessions, or raise sessions_max");
   }
   base::reserve_more(&sessions_, 1);  // what is attached to the log stays: all memory first
   FOEDUS_TRY(auto session, maker_(engine_, static_cast<std::uint32_t>(sessions_.size())));
@@ -53,7 +49,14 @@ Result<EngineSession*> SessionPool::claim_locked() {
   if (is_closed_) return closed();
   EngineSession* const free = claim_free_locked(SessionState::kBusy);
   if (free != nullptr) return free;
-  FOEDUS_TRY(EngineSession* const made, make_locked(on_demand_));
+  if (made_on_demand_ >= on_demand_) {
+    return Status::error(ErrorCode::kTooLarge,
+                         std::to_string(sessions_.size()) + " sessions are in use, " +
+                             std::to_string(on_demand_) +
+                             " of them for transact(), as many as memory_bytes allows");
+  }
+  FOEDUS_TRY(EngineSession* const made, make_locked());
+  ++made_on_demand_;
   const bool is_claimed = made->slot().try_change(SessionState::kHeld, SessionState::kBusy);
   FOEDUS_INVARIANT(is_claimed);
   return made;
@@ -140,7 +143,7 @@ Result<EngineSession*> SessionPool::take() {
   if (is_closed_) return closed();
   EngineSession* const free = claim_free_locked(SessionState::kHeld);
   if (free != nullptr) return free;
-  return make_locked(sessions_max_);
+  return make_locked();
 }
 
 void SessionPool::give(EngineSession* session) {

@@ -42,7 +42,7 @@ class SessionPool {
   // Makes the session of that number. Throws std::bad_alloc.
   using Maker = Result<std::unique_ptr<EngineSession>> (*)(Engine* engine, std::uint32_t number);
 
-  // `sessions_max`: all of them. `on_demand`: so many are made for transact() before claim() waits.
+  // `sessions_max`: all of them. `on_demand`: so many are made for transact() at most.
   SessionPool(Engine* engine, Maker maker, std::uint32_t sessions_max, std::uint32_t on_demand,
               std::uint64_t database)
       : engine_(engine),
@@ -124,7 +124,7 @@ class SessionPool {
   Result<EngineSession*> claim_another(std::uint64_t timeout_us);
   Result<EngineSession*> claim_locked();
   EngineSession* claim_free_locked(SessionState to);
-  Result<EngineSession*> make_locked(std::uint32_t sessions_max);
+  Result<EngineSession*> make_locked();
   Result<EngineSession*> wait_for_one(std::uint64_t timeout_us, const Status& why);
   Status no_session(std::uint64_t timeout_us, const Status& why) const;
   void hand_over(EngineSession* session);
@@ -142,6 +142,7 @@ class SessionPool {
   alignas(64) mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::vector<std::unique_ptr<EngineSession>> sessions_;
+  std::uint32_t made_on_demand_ = 0;
   std::deque<Waiter*> waiters_;  // the longest first
   bool is_closed_ = false;
 };

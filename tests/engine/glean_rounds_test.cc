@@ -25,7 +25,7 @@ class GleanRoundsTest : public ::testing::Test {
   GleanRoundsTest() {
     Options options = testing::small_options("/failing");
     // 16 MiB, the 4096 pages, beside what follows and log buffers.
-    options.memory_bytes = (65u << 20) + engine::kOwnRingBytes;
+    options.memory_bytes = (66u << 20) + engine::kOwnRingBytes;
     options.glean.memory_bytes = 16u << 20;
     options.glean.cache_bytes = 32u << 20;
     options.glean.volatile_percent = 90;

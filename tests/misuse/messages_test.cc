@@ -212,7 +212,7 @@ TEST(MessagesTest, a_transaction_over_its_log_buffer_is_told_to_commit_in_batche
   });
   EXPECT_NE(line_of(status).find(
                 "the transaction's log records are over half of log_buffer_bytes (65536); commit "
-                "in batches, or raise log_buffer_bytes"),
+                "in batches, or raise Options::log_buffer_bytes"),
             std::string::npos)
       << line_of(status);
 }
@@ -260,8 +260,8 @@ TEST(MessagesTest, too_many_sessions_are_told_what_to_use_or_raise) {
   TestDatabase db(options);
   const Session one = must(db->new_session());
   EXPECT_EQ(line_of(db->new_session()),
-            "too_large: all of sessions_max (1) sessions are in use; use fewer threads and "
-            "sessions, or raise sessions_max");
+            "too_large: all of sessions_max (1) sessions are in use; use fewer sessions, or raise "
+            "sessions_max");
 }
 
 // Writes until the memory for volatile pages is spent; nothing can be gleaned without a log.

@@ -111,7 +111,7 @@ struct Revokes : model::Suite<Revokes, 2> {
   void operate() {
     // from foedus-core/engine/operation_mark.cc:
     //     if (slot->inside.compare_exchange_acq_rel(other, self)) {
-    //       base::fence_seq_cst();  // order: E36, the operation's half
+    //       base::fence_seq_cst();
     std::uint32_t other = 0;
     if (!session.slot.inside.compare_exchange_acq_rel(other, 1)) return;
     base::fence_seq_cst();
@@ -126,7 +126,7 @@ struct Revokes : model::Suite<Revokes, 2> {
     std::uint64_t turn = kNumber;
     if (!session.slot.turn.compare_exchange_acq_rel(turn, turn | occ::TxnTurn::kRevoked)) return;
     // from foedus-core/engine/txn_watch.cc:
-    //     base::fence_seq_cst();  // order: E36, the watch's half
+    //     base::fence_seq_cst();
     base::fence_seq_cst();
     // from foedus-core/engine/txn_watch.cc:
     //     if (slot.inside.load_acquire() != 0) return;

@@ -103,7 +103,7 @@ TEST_F(RetiredPagesTest, AppendingMovesAllBehindAndLeavesTheOtherUsable) {
 TEST_F(RetiredPagesTest, PoppingFromNothingIsImpossible) {
   RetiredPages pages;
   PageHeader* emptied;
-  EXPECT_DEATH((void)pages.pop(&emptied), "count_ != 0");
+  EXPECT_DEATH((void)pages.pop(&emptied), R"(count\(\) != 0)");
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ constexpr std::uint32_t kSessions = 4;
 constexpr std::uint64_t kShare = 2000;  // records of each session in each storage
 constexpr std::uint64_t kUsed = 1000;   // in their middle: pages at the borders are not used
 constexpr std::uint64_t kWarmUp = 2000;
+constexpr std::uint64_t kWarmUpBytes = 1u << 20;  // more than half of what they log later
 constexpr std::uint64_t kCounted = 3000;
 constexpr std::size_t kRowBytes = 100;
 
@@ -169,12 +170,25 @@ class Trial {
     progress_[i].stage.store(0);
     wait_for_all(0);  // so that each thread has, and remembers, one of its own
     pool.release(sessions_[i]);
+    grow_log_buffer(i);
     run_txns(i, 0, kWarmUp);
     progress_[i].stage.store(1);
     while (stage_.load() < 1) base::cpu_pause();
     run_txns(i, kWarmUp, kWarmUp + kCounted);
     progress_[i].stage.store(2);
     while (stage_.load() < 2) std::this_thread::yield();
+  }
+
+  // It begins small; that it grows when it is full is another matter.
+  void grow_log_buffer(std::uint32_t session) {
+    must(database_->transact([&](Txn& txn) -> Status {
+      for (std::uint64_t i = 0; i < kShare; ++i) {
+        for (std::uint64_t bytes = 0; bytes < kWarmUpBytes / kShare; bytes += kRowBytes) {
+          FOEDUS_CHECK(txn.put(tables_.tree, tree_key(session, i), std::string(kRowBytes, 'w')));
+        }
+      }
+      return {};
+    }));
   }
 
   void run_txns(std::uint32_t session, std::uint64_t begin, std::uint64_t end) {
