@@ -1,6 +1,7 @@
 #pragma once
-// AtSyncPoint: runs an action at a sync point. Of one thread.
+// AtSyncPoint: runs an action at a sync point. Any thread may come to the place, several at once.
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <utility>
@@ -30,19 +31,20 @@ class AtSyncPoint {
  private:
   static void hook(const char* place) {
     AtSyncPoint* const self = active_;
-    if (self->running_ || self->place_ != place || (self->runs_ > 0 && !self->repeat_)) return;
-    self->running_ = true;
-    ++self->runs_;
-    self->action_();
-    self->running_ = false;
+    if (self->place_ != place || self->is_running_.exchange(true)) return;
+    if (self->runs_ == 0 || self->repeat_) {
+      ++self->runs_;
+      self->action_();
+    }
+    self->is_running_ = false;
   }
 
   static inline AtSyncPoint* active_ = nullptr;
   std::string place_;
   std::function<void()> action_;
   bool repeat_ = false;
-  bool running_ = false;
-  unsigned runs_ = 0;
+  std::atomic<bool> is_running_ = false;
+  std::atomic<unsigned> runs_ = 0;
 };
 
 }  // namespace foedus::testing

@@ -14,112 +14,18 @@
 #include <thread>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/engine/storage_access.h"
 #include "foedus-core/page/dual_page_pointer.h"
-#include "foedus-core/storage/hash/hash_function.h"
 #include "tests/testing/test_database.h"
 #include "tests/txn/line_sharing/line_owners.h"
 #include "tests/txn/line_sharing/line_recorder.h"
+#include "tests/txn/line_sharing/session_work.h"
 
 namespace foedus::testing::lines {
 namespace {
 
-constexpr std::uint32_t kSessions = 4;
-constexpr std::uint64_t kShare = 2000;  // records of each session in each storage
-constexpr std::uint64_t kUsed = 1000;   // in their middle: pages at the borders are not used
 constexpr std::uint64_t kWarmUp = 2000;
 constexpr std::uint64_t kWarmUpBytes = 1u << 20;  // more than half of what they log later
 constexpr std::uint64_t kCounted = 3000;
-constexpr std::size_t kRowBytes = 100;
-
-// ---- the database and what sessions do to it ---------------------------------------------------
-
-// Room between two records for those that are inserted later.
-Key tree_key(std::uint64_t session, std::uint64_t i, std::uint64_t between = 0) {
-  return key(big_endian<std::uint64_t>((session << 40) + (i << 16) + between));
-}
-
-// The first bits of a hash choose the bin; two of them choose the session.
-Key hash_key(std::uint64_t session, std::uint64_t i) {
-  static_assert(kSessions == 4);
-  for (std::uint64_t salt = 0;; ++salt) {
-    Key candidate = key(i, salt);
-    if (storage::hash::hash_of(candidate.view()) >> 62 == session) return candidate;
-  }
-}
-
-struct Tables {
-  Masstree tree;
-  Hash hash;
-  Array array;
-  Sequential log;
-  std::vector<std::string> hash_keys[kSessions];
-
-  std::vector<occ::StorageControl*> controls() const {
-    const auto control_of = foedus::internal::StorageAccess::control_of;
-    return {control_of(tree), control_of(hash), control_of(array), control_of(log)};
-  }
-};
-
-void load(Database& database, Tables* tables) {
-  tables->tree = must(database.open_masstree("tree"));
-  tables->hash = must(database.open_hash("hash", {.records_expected = kSessions * kShare}));
-  tables->array = must(database.open_array("array", kSessions * kShare, 8));
-  tables->log = must(database.open_sequential("log"));
-  const std::string row(kRowBytes, 'r');
-  for (std::uint64_t session = 0; session < kSessions; ++session) {
-    for (std::uint64_t i = 0; i < kShare; ++i) {
-      tables->hash_keys[session].emplace_back(hash_key(session, i).view());
-      must(database.transact([&](Txn& txn) -> Status {
-        FOEDUS_CHECK(txn.insert(tables->tree, tree_key(session, i), row));
-        FOEDUS_CHECK(txn.insert(tables->hash, tables->hash_keys[session][i], row));
-        return txn.increment(tables->array, session * kShare + i, 0, 1);
-      }));
-    }
-  }
-}
-
-// The `number`-th transaction of a session.
-using Work = Status (*)(Txn& txn, const Tables& tables, std::uint64_t session,
-                        std::uint64_t number);
-
-std::uint64_t used(std::uint64_t number) { return (kShare - kUsed) / 2 + number * 7 % kUsed; }
-
-// One read and one overwrite of rows of 100 bytes.
-Status small_txn(Txn& txn, const Tables& tables, std::uint64_t session, std::uint64_t number) {
-  char row[kRowBytes];
-  const auto out = std::as_writable_bytes(std::span<char>(row));
-  FOEDUS_CHECK(txn.get(tables.tree, tree_key(session, used(number)), out).status());
-  row[0] = static_cast<char>(number);
-  return txn.put(tables.tree, tree_key(session, used(number + 1)), {row, sizeof(row)});
-}
-
-// Reads and writes in all storages.
-Status mixed_txn(Txn& txn, const Tables& tables, std::uint64_t session, std::uint64_t number) {
-  FOEDUS_CHECK(small_txn(txn, tables, session, number));
-  char row[kRowBytes];
-  const auto out = std::as_writable_bytes(std::span<char>(row));
-  const std::vector<std::string>& hash_keys = tables.hash_keys[session];
-  FOEDUS_CHECK(txn.get(tables.hash, hash_keys[used(number)], out).status());
-  FOEDUS_CHECK(txn.write_at(tables.hash, hash_keys[used(number + 1)], 10, "part"));
-  const std::uint64_t first = session * kShare;
-  FOEDUS_CHECK(txn.get(tables.array, first + used(number), out.first(8)));
-  FOEDUS_CHECK(txn.increment(tables.array, first + used(number + 1), 0, 1));
-  return txn.append(tables.log, "appended");
-}
-
-// The same, and new keys in tree and hash; of three, one stays.
-Status growing_txn(Txn& txn, const Tables& tables, std::uint64_t session, std::uint64_t number) {
-  FOEDUS_CHECK(mixed_txn(txn, tables, session, number));
-  const std::string_view row("a new row of some length");
-  const auto tree_key_of = [&](std::uint64_t n) { return tree_key(session, used(n), 1 + n); };
-  const auto hash_key_of = [&](std::uint64_t n) { return hash_key(session, kShare + n); };
-  FOEDUS_CHECK(txn.insert(tables.tree, tree_key_of(number), row));
-  FOEDUS_CHECK(txn.insert(tables.hash, hash_key_of(number), row));
-  if (number % 3 == 0) return {};
-  FOEDUS_CHECK(txn.erase(tables.tree, tree_key_of(number)));
-  return txn.erase(tables.hash, hash_key_of(number));
-}
 
 // ---- one trial ---------------------------------------------------------------------------------
 
