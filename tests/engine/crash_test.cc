@@ -1,4 +1,4 @@
-// ctest-labels: crash
+// ctest-labels: memory
 // ctest-timeout: 300
 // Power failures at every kind of moment, over a simulated device and one thread: the database must
 // come back as it was after some transaction that is no older than the last one reported durable,

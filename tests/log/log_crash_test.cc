@@ -1,4 +1,4 @@
-// ctest-labels: crash
+// ctest-labels: memory
 // ctest-timeout: 300
 // Crashes at every call that changes the device, several in a row: what was announced as durable is
 // there, whole and once; what one recovery cut off never comes back.

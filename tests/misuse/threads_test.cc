@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,16 +33,19 @@ void expect_in_turn(std::uint64_t memory_bytes, unsigned threads) {
   TestDatabase db(options_of(memory_bytes));
   const Masstree tree = must(db->open_masstree("tree"));
   constexpr unsigned kRounds = 10;
-  std::atomic<unsigned> turn{0};
+  std::vector<std::unique_ptr<std::binary_semaphore>> turns;  // of each thread
+  for (unsigned i = 0; i < threads; ++i) {
+    turns.push_back(std::make_unique<std::binary_semaphore>(i == 0 ? 1 : 0));
+  }
   std::vector<std::thread> pool;
   for (unsigned i = 0; i < threads; ++i) {
     pool.emplace_back([&, i] {
       for (unsigned round = 0; round < kRounds; ++round) {
-        while (turn.load() % threads != i) base::system_sleep_us(50);
+        turns[i]->acquire();
         const Status status =
             db->transact([&](Txn& txn) { return txn.put(tree, key(i, round), "row"); });
         EXPECT_TRUE(status.is_ok()) << "thread " << i << ": " << status.message();
-        turn.fetch_add(1);
+        turns[(i + 1) % threads]->release();
       }
     });
   }

@@ -76,7 +76,8 @@ function(foedus_cc_tests)
     # test: it shows that a test includes what it uses, and -Werror meets some false warnings of GCC
     # with precompiled headers.
     # The target is a program because its flags have to be those of the tests.
-    add_executable(foedus_testing_headers "${PROJECT_SOURCE_DIR}/tools/cmake/precompiled.cc")
+    file(CONFIGURE OUTPUT precompiled.cc CONTENT "int main() { return 0; }\n")
+    add_executable(foedus_testing_headers "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc")
     target_link_libraries(foedus_testing_headers PRIVATE foedus_testing)
     target_precompile_headers(foedus_testing_headers PRIVATE
       <gmock/gmock.h> <gtest/gtest.h> <algorithm> <chrono> <filesystem> <fstream> <functional> <map>
