@@ -123,7 +123,9 @@ foedus::GleanOptions glean_options_by_flags(std::string_view mode) {
     glean.pages = 0;
     glean.interval_us = 0;
     glean.volatile_percent = kVolatilePercentMax;
+    glean.close_us = 0;
   }
+  if (FLAGS_glean_close_us >= 0) glean.close_us = static_cast<std::uint64_t>(FLAGS_glean_close_us);
   if (FLAGS_volatile_percent >= 0) {
     glean.volatile_percent = static_cast<std::uint32_t>(FLAGS_volatile_percent);
   }

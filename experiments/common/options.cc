@@ -24,6 +24,8 @@ DEFINE_string(glean, "on",
 DEFINE_int64(glean_pages, -1,
              "pages to be written at which a snapshot is made; -1: the store's default");
 DEFINE_uint64(glean_log_bytes, 0, "log behind which a snapshot is made; 0: the store's default");
+DEFINE_int64(glean_close_us, -1,
+             "what a last snapshot may take when the store is closed; -1: the store's default");
 DEFINE_int32(volatile_percent, -1, "of the memory of volatile pages; -1: the store's default");
 DEFINE_uint64(cache_bytes, 0, "of snapshot pages; 0: the store's default");
 

@@ -181,7 +181,10 @@ Database::TransactFrame::~TransactFrame() {
   session->rollback();
   session->forget_retry();
   session->set_in_transact(false);
-  session->engine().sessions().release(session);
+  const std::uint64_t owed_bytes = session->take_owed_bytes();
+  engine::Engine& engine = session->engine();
+  engine.sessions().release(session);
+  if (owed_bytes != 0) [[unlikely]] engine.throttle()->wait(owed_bytes);
 }
 
 bool Database::TransactFrame::is_in(const engine::Engine& engine) {

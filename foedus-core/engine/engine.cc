@@ -67,7 +67,7 @@ Status Engine::start(const Environment& environment) {
   if (gleaning_ == nullptr) {
     set_recovered();
   } else {
-    runtime_->start(brake_.get());
+    runtime_->start(throttle_.get());
     runtime_->start(gleaning_.get());  // with recovery
     snapshots_->set_gleaner(gleaning_.get());
   }
@@ -154,7 +154,7 @@ Status Engine::open_log() {
   if (log_ != nullptr) {
     gleaning_ = std::make_unique<Gleaning>(this, options_.sessions_max + 1);
     FOEDUS_CHECK(gleaning_->make_cache());
-    brake_ = std::make_unique<WriterBrake>(this);
+    throttle_ = std::make_unique<WriteThrottle>(this);
   }
   if (options_.transaction_timeout_us != 0) {
     watch_ = std::make_unique<TxnWatch>(this, options_.transaction_timeout_us);
@@ -185,7 +185,7 @@ Engine::~Engine() {
 
 void Engine::stop_tasks() {
   for (base::Task* const task : std::initializer_list<base::Task*>{
-           watch_.get(), brake_.get(), gleaning_.get(), clock_.get(), warmer_.get()}) {
+           watch_.get(), throttle_.get(), gleaning_.get(), clock_.get(), warmer_.get()}) {
     if (task != nullptr) runtime_->stop(task);
   }
 }
@@ -218,16 +218,19 @@ Status Engine::close() {
   opened_in_.store_release(0);  // order: release, as in start(); calls that follow are refused
   leave_database(number_);
   if (gleaning_ != nullptr) {
+    if (is_recovered()) gleaning_->make_last(options_.glean.close_us);
     snapshots_->set_gleaner(nullptr);
     recovery_.give_up();
-    runtime_->stop(brake_.get());
+    runtime_->stop(throttle_.get());
     runtime_->stop(gleaning_.get());
     gleaning_->end();
   }
   const bool may_have_commits = is_recovered();
   recovered_in_.store_release(0);  // order: release, as above; recovery sets it no more
   Status status;
-  if (log_ != nullptr) status = base::catching([this] { return log_->close(); });
+  if (log_ != nullptr) {
+    status = base::catching([this] { return log_->close(snapshots_->covered()); });
+  }
   if (!may_have_commits) status = {};
   stop_tasks();
   // Who opens the directory next need not wait until this object goes.
@@ -331,7 +334,6 @@ Result<Epoch> Engine::wait_to_begin(const TxnOptions& options) {
   if (of_snapshot || asks_for_one) [[unlikely]]
     return wait_for_snapshot(options);
   FOEDUS_CHECK(check_recovered());  // E8
-  if (!options.read_only && options.isolation == Isolation::kSerializable) hold_up_writer();
   return Epoch();
 }
 
@@ -449,7 +451,8 @@ Stats Engine::stats() const {
   if (log_ != nullptr) {
     stats.log_bytes = log_->bytes_written();
     gleaning_->add_stats(&stats);
-    stats.writers_waited_us = brake_->waited_us();
+    stats.writers_waited_us = throttle_->waited_us();
+    stats.write_limit_bytes_per_s = throttle_->limit();
   }
   catalog_.add_stats(&stats);
   const std::uint64_t taken = pool_->bytes_taken();

@@ -34,7 +34,7 @@
 #include "foedus-core/engine/session_pool.h"
 #include "foedus-core/engine/snapshots.h"
 #include "foedus-core/engine/txn_watch.h"
-#include "foedus-core/engine/writer_brake.h"
+#include "foedus-core/engine/write_throttle.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/durability.h"
 #include "foedus-core/log/log.h"
@@ -122,10 +122,9 @@ class Engine {
     recovered_in_.store_release(generation_);  // order: release, pairs with check_recovered()
   }
   snapshot::PageCache* cache() { return gleaning_ == nullptr ? nullptr : gleaning_->cache(); }
-  // Before a transaction that may write begins.
-  void hold_up_writer() {
-    if (brake_ != nullptr) brake_->hold_up();
-  }
+  // Null: Logging::kNone.
+  WriteThrottle* throttle() { return throttle_.get(); }
+  bool is_throttled() const { return throttle_ != nullptr && throttle_->is_on(); }
   // Of DDL and recovery; guarded by the catalog's mutex.
   EngineSession& own_session() { return *own_session_; }
   Snapshots& snapshots() { return *snapshots_; }
@@ -154,6 +153,8 @@ class Engine {
   // Returns when every commit of `epoch` and before is published.
   void wait_published(Epoch epoch);
 
+  // Whether there is one who listens; text for none is not made.
+  bool has_sink() const { return static_cast<bool>(options_.log_sink); }
   // Says a line to the operator.
   void say(LogLevel level, std::string_view line) const;
 
@@ -191,7 +192,7 @@ class Engine {
   internal::DurabilityWaits* durability_ = nullptr;
   std::unique_ptr<Snapshots> snapshots_;
   std::unique_ptr<Gleaning> gleaning_;
-  std::unique_ptr<WriterBrake> brake_;
+  std::unique_ptr<WriteThrottle> throttle_;
   std::unique_ptr<EngineSession> own_session_;
   Catalog catalog_;
   Recovery recovery_;

@@ -23,7 +23,6 @@ namespace {
 constexpr std::uint64_t kLookUs = 20'000;             // between two looks whether a glean is due
 constexpr std::uint64_t kKeepMemoryUs = 5'000'000;    // from the begin of the last glean
 constexpr std::uint64_t kNextTryUs = 2'000'000;       // after a glean that failed
-constexpr std::uint64_t kPaceBytesMin = 1u << 20;
 constexpr std::uint64_t kRoomWaitUs = 200'000;  // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
 // Of a record and of what a reducer keeps of it: the least memory of a mapper.
@@ -113,6 +112,20 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
   return report_;
 }
 
+// Twice the time that is expected is where it ends, for no estimate is worth a close() that hangs.
+void Gleaning::make_last(std::uint64_t most_us) {
+  const std::uint64_t behind = log_behind();
+  if (most_us == 0 || behind == 0 || has_failed() || engine_->log_has_failed()) return;
+  const double expected_us = static_cast<double>(behind) * 1e6 / bytes_per_s(behind);
+  if (expected_us > static_cast<double>(most_us)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    last_until_us_ = engine_->runtime().now_us() + 2 * most_us;
+  }
+  // The step says what went wrong.
+  base::trying([this] { (void)glean({}).is_ok(); });
+}
+
 void Gleaning::end() {
   {
     const std::lock_guard lock(mutex_);
@@ -162,11 +175,6 @@ void Gleaning::add_stats(Stats* stats) const {
 // ---- the task
 // -----------------------------------------------------------------------------------
 
-std::uint64_t Gleaning::log_behind() const {
-  // order: relaxed, a trigger and a statistic.
-  return engine_->log()->bytes_written() - log_covered_.load_relaxed();
-}
-
 bool Gleaning::is_due(Drop* drop) {
   *drop = Drop::kAsNeeded;
   const std::uint64_t now_us = engine_->runtime().now_us();
@@ -184,7 +192,7 @@ bool Gleaning::is_due(Drop* drop) {
   if (behind == 0 || !has_more_durable()) return false;
   const GleanOptions& options = engine_->options().glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
-         (options.log_bytes_max != 0 && behind >= options.log_bytes_max / 2) ||  // E18
+         (options.log_bytes_max != 0 && behind >= options.log_bytes_max / 4) ||  // E18
          (options.pages != 0 && expected_pages(behind) >= options.pages) ||
          (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
          (options.volatile_percent != 0 && pages_to_drop(Drop::kAsNeeded) != 0);
@@ -193,27 +201,6 @@ bool Gleaning::is_due(Drop* drop) {
 // Than the newest snapshot covers: else a glean would make none.
 bool Gleaning::has_more_durable() const {
   return engine_->durability().durable() > engine_->snapshots().covered();
-}
-
-// Less log says little, and would let one glean follow the other.
-void Gleaning::learn_pace(std::uint64_t pages, std::uint64_t log_bytes) {
-  if (log_bytes < kPaceBytesMin) return;
-  // order: relaxed, an estimate
-  pages_per_byte_.store_relaxed(static_cast<double>(pages) / static_cast<double>(log_bytes));
-}
-
-// Not many more than there are, and what is new.
-std::uint64_t Gleaning::expected_pages(std::uint64_t log_bytes) const {
-  std::uint64_t pages_max = log_bytes / page::kPageBytes;
-  {
-    const std::lock_guard lock(mutex_);
-    if (manifest_.has_value()) {
-      for (const snapshot::ManifestFile& file : manifest_->files) pages_max += file.live_pages;
-    }
-  }
-  // order: relaxed, an estimate
-  const double pages = pages_per_byte_.load_relaxed() * static_cast<double>(log_bytes);
-  return std::min(pages_max, static_cast<std::uint64_t>(pages));
 }
 
 void Gleaning::report_trouble(LogLevel level, const Status& status) const noexcept {
@@ -266,6 +253,7 @@ std::uint64_t Gleaning::step() {
   if (!is_due(&drop)) {
     const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
     if (is_idle && !glean_memory_.empty()) glean_memory_.clear();
+    settle_while_idle();
     return kLookUs;
   }
   {
@@ -273,9 +261,14 @@ std::uint64_t Gleaning::step() {
     step_request_ = requested_;
   }
   last_us_ = engine_->runtime().now_us();
-  Status status = base::catching([&] { return run(drop); });
+  Status status = base::catching([&] { return last_until_us() == 0 ? run(drop) : run_last(); });
   if (!status.is_ok()) report_trouble(LogLevel::kError, status);
+  const bool is_full = status.code() == ErrorCode::kOutOfSpace;
   answer(step_request_, std::move(status));
+  if (is_full) {
+    const Status freed = base::catching([this] { return give_up_older(); });
+    if (!freed.is_ok()) report_trouble(LogLevel::kWarning, freed);
+  }
   return 0;
 }
 
@@ -293,11 +286,14 @@ Status Gleaning::run(Drop drop) {
   const std::uint64_t begin_us = engine_->runtime().now_us();
   // Read before what is covered, so that it is too much only by what is not durable yet.
   const std::uint64_t log_bytes = engine_->log()->bytes_written();
+  const std::uint64_t log_covered = log_covered_.load_relaxed();  // order: as log_behind()
+  const Running running(this, begin_us, log_bytes);
+  const page::SnapshotNumber before = engine_->snapshots().newest();
   FOEDUS_TRY(snapshot::Manifest manifest, make(&report));
-  if (manifest.covered > engine_->snapshots().covered()) {  // or it was there
-    // order: relaxed twice, see log_behind()
-    learn_pace(report.pages_written, log_bytes - log_covered_.load_relaxed());
-    log_covered_.store_relaxed(log_bytes);
+  const bool is_news = manifest.covered > engine_->snapshots().covered();  // or it was there
+  if (is_news) {
+    learn_pages(report.pages_written, log_bytes - log_covered);
+    log_covered_.store_relaxed(log_bytes);  // order: relaxed, see log_behind()
   }
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
   set_manifest(manifest);
@@ -307,12 +303,14 @@ Status Gleaning::run(Drop drop) {
   const std::uint64_t install_us = engine_->runtime().now_us();
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(install(manifest, drop, &report));
+  FOEDUS_CHECK(settle(manifest, before));
   const std::uint64_t installed_us = engine_->runtime().now_us();
   report.install_us = installed_us - install_us;
   FOEDUS_CHECK(reclaim_files(std::move(manifest), &report));
   report.reclaim_us = engine_->runtime().now_us() - installed_us;
   report.total_cpu_us += base::thread_cpu_us() - install_cpu_us;
   report.total_us = engine_->runtime().now_us() - begin_us;
+  if (is_news) learn_pace(log_bytes - log_covered, report);
   const std::lock_guard lock(mutex_);
   report_ = report;
   ++gleans_;
@@ -324,9 +322,23 @@ Status Gleaning::run(Drop drop) {
   return {};
 }
 
+std::uint64_t Gleaning::last_until_us() const {
+  const std::lock_guard lock(mutex_);
+  return last_until_us_;
+}
+
+// Nothing is installed: nobody will read volatile pages any more, so that they need no file either.
+Status Gleaning::run_last() {
+  GleanReport report;
+  FOEDUS_TRY(const snapshot::Manifest manifest, make(&report));
+  take_recovered(manifest);
+  return remove_superseded();
+}
+
 // The next snapshot; the newest one if nothing has become durable since.
 Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   FOEDUS_CHECK(look_again());
+  FOEDUS_CHECK(make_disk_room(expected_pages(log_behind())));
   const std::optional<snapshot::Manifest> previous = manifest();
   GleanOrder order = base_order();
   order.previous = previous.has_value() ? &*previous : nullptr;
@@ -348,6 +360,9 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   engine_->catalog().list_at(order.covered, &order.storages, &order.next_storage_id);
   sample_pages(&order);
   order.progress = [this](const GleanProgress& progress) { tell(progress); };
+  if (const std::uint64_t until_us = last_until_us(); until_us != 0) {
+    order.is_given_up = [this, until_us] { return engine_->runtime().now_us() >= until_us; };
+  }
   return make_snapshot(order, report);
 }
 

@@ -13,6 +13,9 @@
 //       snapshot was the last to be installed so that nothing volatile leads to an earlier one
 //       (O16). Manifests before the oldest of these, and files that only they list, go once the
 //       transactions that began before that are over, but for those that are read or kept.
+//   E37 The files of snapshots take no more than three pages for each live one and 4 MiB, those
+//       that a glean or a move writes included. Where it would be more, snapshots before the newest
+//       are kept no longer. What a transaction reads stays: it is waited for, but not for long.
 //   E17 Installing pins the reclamation of pages for one storage at a time, before it looks whether
 //       the storage was dropped: a drop that comes later waits for the pin before it frees pages.
 //   E27 Before a glean the newest manifest on the device is the one that is known here. A later one
@@ -59,6 +62,9 @@ class Gleaning final : public base::Task {
   // leads to what only earlier snapshots have, and no transaction that began before may have seen
   // one that did.
   Status remove_superseded();
+  // E27. For a glean that failed for want of room: the newest manifest is durable afterwards, and
+  // known here; snapshots before it are kept no longer, and go.
+  Status give_up_older();
 
   // ---- any thread ----------------------------------------------------------------------------
 
@@ -69,11 +75,23 @@ class Gleaning final : public base::Task {
   // Memory for volatile pages is spent: the same, and waits until the dropped pages may be used
   // again. True: there is more room than before.
   bool make_room();
+  // A last snapshot, of all commits, if it is expected to take no longer than `most_us`; it is the
+  // newest one then. Whether there is one or not, all commits will be durable: failures are told
+  // to the log sink only. REQUIRES: all transactions are over, and none begins any more.
+  void make_last(std::uint64_t most_us);
   // No step follows: who waits for a glean that was not made gets kClosed, as who asks from now on.
   // After the task was stopped.
   void end();
   // Bytes of log that no snapshot covers; what was found at open not counted.
   std::uint64_t log_behind() const;
+  // Of log_behind(), what the gleaner has still to do: a glean that runs is taken to have done as
+  // much as its time so far is worth at the pace of those before.
+  std::uint64_t backlog() const;
+  // Bytes of log a second that a glean of so much log is expected to take, installation included.
+  double bytes_per_s(std::uint64_t log_bytes) const;
+  // Microseconds until volatile pages that change now can be dropped: until the glean that runs,
+  // and the next one, are expected to have ended.
+  double us_to_room() const;
   // That a glean of so much log is expected to write.
   std::uint64_t expected_pages(std::uint64_t log_bytes) const;
   // The last glean failed: waiting for the next one may be in vain.
@@ -93,6 +111,17 @@ class Gleaning final : public base::Task {
   // Whether volatile pages are dropped as far as memory asks for it, without those that are hot or
   // with them; or wherever they can be.
   enum class Drop : std::uint8_t { kNone, kUnused, kAsNeeded, kAll };
+  // For backlog(): a glean runs.
+  class Running {
+   public:
+    Running(Gleaning* gleaning, std::uint64_t since_us, std::uint64_t log_bytes);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    Gleaning* const gleaning_;
+  };
 
   // Tells all who wait for a glean how it ended.
   void answer(std::uint64_t request, Status status) noexcept;
@@ -100,15 +129,23 @@ class Gleaning final : public base::Task {
   void report_trouble(LogLevel level, const Status& status) const noexcept;
   bool is_due(Drop* drop);
   bool has_more_durable() const;
-  void learn_pace(std::uint64_t pages, std::uint64_t log_bytes);
+  double left_of_running() const;
+  double work_of(double log_bytes, double pages) const;
+  void learn_pages(std::uint64_t pages, std::uint64_t log_bytes);
+  void learn_pace(std::uint64_t log_bytes, const GleanReport& report);
   Status run(Drop drop);
+  Status run_last();
   Result<snapshot::Manifest> make(GleanReport* report);
+  std::uint64_t last_until_us() const;
   Status look_again();
   Status restore_lost();
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   Status install_storage(const snapshot::ManifestStorage& storage, const snapshot::Manifest& of,
                          Drop drop, GleanReport* report);
   page::SnapshotNumber oldest_needed() const;
+  Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
+  void settle_while_idle();
+  Status make_disk_room(std::uint64_t pages);
   Status install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   void wait_for_pages();
   std::uint64_t pages_to_drop(Drop drop) const;
@@ -141,6 +178,7 @@ class Gleaning final : public base::Task {
   std::uint64_t step_request_ = 0;  // the last request when the step began
   // Files wait for the end of transactions that began up to here; none: no files wait.
   Epoch removal_stamp_;
+  std::uint64_t settled_us_ = 0;  // when settle_while_idle() last looked
   // Old manifests that were found damaged, of which the operator was told.
   std::set<page::SnapshotNumber> damaged_;
   // E16. By storage: what is volatile leads to pages of no snapshot before this one. Storages that
@@ -154,6 +192,12 @@ class Gleaning final : public base::Task {
   base::AtomicWord<std::uint32_t> has_failed_;
   // That the last snapshot wrote, of its log; a small update of a page each before there is one.
   base::AtomicWord<double> pages_per_byte_{1.0 / 200};
+  // Work (work_of()) a second of the last gleans; a guess before there is one.
+  base::AtomicWord<double> work_per_s_{64e6};
+  // Of the glean that runs: when it began, 0 if none does, and what the log had written then.
+  base::AtomicWord<std::uint64_t> running_since_us_;
+  base::AtomicWord<std::uint64_t> running_from_;  // log_covered_ when it began
+  base::AtomicWord<std::uint64_t> running_to_;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
@@ -162,6 +206,7 @@ class Gleaning final : public base::Task {
   std::uint64_t answered_ = 0;                  // requests up to this one are
   std::uint64_t fulfilled_ = 0;                 // gleans were made for requests up to this one
   bool has_ended_ = false;                      // the others will not be
+  std::uint64_t last_until_us_ = 0;  // of make_last(): what runs is given up then; 0: not called
   Status answer_;
   GleanReport report_;  // of the last glean
   const GleanProgressSink* progress_ = nullptr;  // of a request that is not answered

@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint64_t kLookUs = 500;          // whether dropped pages may be used again
 constexpr std::uint64_t kPagesWaitUs = 20'000;  // for the same, between two rounds
 constexpr int kInstallRounds = 32;
+constexpr int kSettleRounds = 4;
+constexpr std::uint64_t kSettleUs = 1'000'000;  // between two looks of an idle gleaner
 
 }  // namespace
 
@@ -110,6 +112,37 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
   report->pages_spared += counts->pages_spared;
   if (!counts->may_need_earlier) needed_from_[storage.id] = of.number;
   return {};
+}
+
+// O16. Looks again at storages of which something led to snapshots older than `before`, because a
+// session was at it: that it is at just the same place again is not likely.
+Status Gleaning::settle(const snapshot::Manifest& manifest, page::SnapshotNumber before) {
+  for (int round = 0; round < kSettleRounds; ++round) {
+    bool is_settled = true;
+    for (const snapshot::ManifestStorage& storage : manifest.storages) {
+      const auto needed = needed_from_.find(storage.id);
+      if (needed == needed_from_.end() || needed->second >= before) continue;
+      is_settled = false;
+      GleanReport again;  // nothing is dropped
+      FOEDUS_CHECK(install_storage(storage, manifest, Drop::kNone, &again));
+      reclaim();
+    }
+    if (is_settled) return {};
+    engine_->runtime().pause(kLookUs);
+  }
+  return {};
+}
+
+// The next glean would do the same, but while nothing is written there is none.
+void Gleaning::settle_while_idle() {
+  const std::uint64_t now_us = engine_->runtime().now_us();
+  const std::optional<snapshot::Manifest> newest = manifest();
+  if (!newest.has_value() || now_us - settled_us_ < kSettleUs) return;
+  settled_us_ = now_us;
+  if (oldest_needed() >= newest->number) return;
+  Status status = settle(*newest, newest->number);
+  if (status.is_ok()) return stamp_removal();
+  report_trouble(LogLevel::kWarning, status);
 }
 
 page::SnapshotNumber Gleaning::oldest_needed() const {

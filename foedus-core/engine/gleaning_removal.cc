@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
 constexpr std::uint64_t kLookUs = 500;
+constexpr std::uint64_t kDiskFactor = 3;
+constexpr std::uint64_t kDiskPagesFree = 1024;  // below which nothing is worth a removal
+constexpr std::uint64_t kMovedShare = 4;  // what a move writes is less of the live pages
 
 }  // namespace
 
@@ -67,10 +70,33 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
   return wait_and_remove();
 }
 
+// E37. `pages` more are about to be written.
+Status Gleaning::make_disk_room(std::uint64_t pages) {
+  const std::optional<snapshot::Manifest> newest = manifest();
+  if (!newest.has_value()) return {};
+  std::uint64_t live = 0;
+  for (const snapshot::ManifestFile& file : newest->files) live += file.live_pages;
+  // A database that grows has as many live pages as it writes.
+  const std::uint64_t bound = kDiskFactor * std::max(live, pages) + kDiskPagesFree;
+  if (engine_->snapshots().pages_of_files() + pages <= bound) return {};
+  if (engine_->snapshots().expire_all_but_newest().empty()) return {};
+  return wait_and_remove();
+}
+
+Status Gleaning::give_up_older() {
+  has_failed_.store_relaxed(1);  // order: relaxed, a hint; in recovery nothing has said so yet
+  FOEDUS_CHECK(look_again());
+  engine_->snapshots().expire_all_but_newest();
+  return wait_and_remove();
+}
+
 // The manifest becomes that of the same snapshot in other files, if these are mostly superseded.
 Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
   FOEDUS_CHECK(restore_lost());
   *manifest = *this->manifest();
+  std::uint64_t live = 0;
+  for (const snapshot::ManifestFile& file : manifest->files) live += file.live_pages;
+  FOEDUS_CHECK(make_disk_room(live / kMovedShare));
   FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest, ReclaimFrom::kUsual, report));
   if (!moved.has_value()) return {};
   *manifest = std::move(*moved);

@@ -123,9 +123,22 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   return {};
 }
 
+// On a full device: older snapshots, and log that the newest one covers, give way to the next one.
+Status Recovery::glean_tail_in_room(FoundCatalog* found) {
+  Status status = glean_tail(found);
+  if (status.code() != ErrorCode::kOutOfSpace || !manifest_.has_value()) return status;
+  engine_->say(LogLevel::kWarning, "recovery: " + status.message() +
+                                       "; snapshots before the newest one are given up for it");
+  FOEDUS_CHECK(engine_->gleaning()->give_up_older());
+  engine_->gleaning()->take_recovered(*engine_->gleaning()->manifest());
+  manifest_ = engine_->gleaning()->manifest();
+  FOEDUS_CHECK(engine_->log()->remove_found_segments_up_to(manifest_->covered));
+  return glean_tail(found);
+}
+
 Status Recovery::recover() {
   FoundCatalog found;
-  FOEDUS_CHECK(glean_tail(&found));
+  FOEDUS_CHECK(glean_tail_in_room(&found));
   FOEDUS_CHECK(check_given_up());
   if (manifest_.has_value()) {
     // What the newest snapshot does not need, and nobody reads, may go. To move pages is left to
@@ -140,6 +153,8 @@ Status Recovery::recover() {
     }
     FOEDUS_SYNC_POINT("recovery:before_removal");
     FOEDUS_CHECK(engine_->gleaning()->remove_superseded());
+    // E16. The log begins a segment, for which there may be no room without.
+    FOEDUS_CHECK(engine_->log()->remove_found_segments_up_to(manifest_->covered));
   }
   FOEDUS_SYNC_POINT("recovery:before_catalog");
   FOEDUS_CHECK(engine_->catalog().recover(found, manifest_.has_value() ? &*manifest_ : nullptr));

@@ -61,6 +61,7 @@ class Recovery {
   Status check_given_up() const;
   Status publish_found();
   Status recover();
+  Status glean_tail_in_room(FoundCatalog* found);
   Status glean_tail(FoundCatalog* found);
 
   Engine* const engine_;  // constant

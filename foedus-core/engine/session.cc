@@ -151,6 +151,8 @@ Result<Ticket> EngineSession::commit_open() {
     txn::rollback(&context_);
     return engine_->log_failure();
   }
+  const std::uint64_t owed_bytes =
+      writes && engine_->is_throttled() ? log_.open_record_bytes() : 0;
   Epoch epoch;
   Status status = txn::commit(&context_, &epoch);
   if (snapshot_ != nullptr) [[unlikely]] {
@@ -159,6 +161,7 @@ Result<Ticket> EngineSession::commit_open() {
   }
   FOEDUS_CHECK(std::move(status));
   has_committed_ = true;
+  owed_bytes_ += owed_bytes;
   const Ticket ticket(&engine_->durability(), epoch);
   if (durability_ == Durability::kSync && epoch.is_valid()) FOEDUS_CHECK(ticket.wait_durable());
   return ticket;

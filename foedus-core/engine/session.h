@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/engine/session_slot.h"
+#include "foedus-core/engine/write_throttle.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/occ/txn_context.h"
@@ -93,6 +95,12 @@ class EngineSession final : private log::RingSource {
   void roll_back_revoked();
   // The last transaction will not be retried.
   void forget_retry();
+  // Bytes for which the session's user has to wait at the throttle, once the session is free for
+  // others (E18); 0: too few to wait for.
+  std::uint64_t take_owed_bytes() {
+    if (owed_bytes_ < WriteThrottle::kClaimBytesMin) [[likely]] return 0;
+    return std::exchange(owed_bytes_, 0);
+  }
   // What was read still holds; else the transaction is doomed.
   Status verify();
 
@@ -140,6 +148,7 @@ class EngineSession final : private log::RingSource {
   base::Random random_;
   const ReadableSnapshot* snapshot_ = nullptr;  // of the open transaction
   Durability durability_ = Durability::kAsync;
+  std::uint64_t owed_bytes_ = 0;  // of log that was written while there was a limit
   bool has_committed_ = false;
   bool in_transact_ = false;
   bool wants_rollback_ = false;

@@ -1,6 +1,7 @@
 #include "foedus-core/engine/snapshots.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -210,14 +211,14 @@ Snapshots::Readers Snapshots::look_at_readers() const {
 }
 
 // Of several of one epoch the newest is enough: they are equal but for the files that they need.
-void Snapshots::pass_over_locked() {
+void Snapshots::pass_over_locked(std::uint32_t kept_max) {
   std::unique_ptr<List> list = new_list_locked(kept_.size());
   std::vector<std::unique_ptr<const ReadableSnapshot>> kept;
   kept.reserve(kept_.size());
   base::reserve_more(&passed_over_, kept_.size());
   Epoch covered;
   for (auto one = kept_.rbegin(); one != kept_.rend(); ++one) {
-    const bool is_kept = kept.size() < kept_max_ && (*one)->covered() != covered;
+    const bool is_kept = kept.size() < kept_max && (*one)->covered() != covered;
     covered = (*one)->covered();
     (is_kept ? kept : passed_over_).push_back(std::move(*one));
   }
@@ -231,7 +232,17 @@ void Snapshots::pass_over_locked() {
 
 std::vector<page::SnapshotNumber> Snapshots::expire() {
   const std::lock_guard lock(mutex_);
-  if (has_more_) pass_over_locked();
+  if (has_more_) pass_over_locked(kept_max_);
+  return expire_locked();
+}
+
+std::vector<page::SnapshotNumber> Snapshots::expire_all_but_newest() {
+  const std::lock_guard lock(mutex_);
+  pass_over_locked(1);
+  return expire_locked();
+}
+
+std::vector<page::SnapshotNumber> Snapshots::expire_locked() {
   if (passed_over_.empty() && old_lists_.empty()) return {};
   FOEDUS_SYNC_POINT("snapshots:passed_over");
   const Readers readers = look_at_readers();
@@ -259,6 +270,21 @@ std::vector<page::SnapshotNumber> Snapshots::in_use() const {
   for (const auto& one : kept_) numbers.push_back(one->number());
   std::sort(numbers.begin(), numbers.end());
   return numbers;
+}
+
+std::uint64_t Snapshots::pages_of_files() const {
+  const std::lock_guard lock(mutex_);
+  std::map<std::pair<page::SnapshotNumber, std::uint32_t>, std::uint32_t> files;
+  for (const auto* list : {&passed_over_, &kept_}) {
+    for (const auto& one : *list) {
+      for (const snapshot::ManifestFile& file : one->manifest().files) {
+        files[{file.snapshot, file.soc}] = file.pages;
+      }
+    }
+  }
+  std::uint64_t pages = 0;
+  for (const auto& [file, count] : files) pages += count;
+  return pages;
 }
 
 void Snapshots::set_gleaner(base::Task* gleaner) {

@@ -101,6 +101,10 @@ class Snapshots {
   // nobody will, ascending: their manifests may be removed (snapshot/README.md, rule 4). To be
   // called after publish(), and now and then.
   std::vector<page::SnapshotNumber> expire();
+  // The same, where all but the newest one are passed over: disk is short.
+  std::vector<page::SnapshotNumber> expire_all_but_newest();
+  // Pages in the files of all that expire() has not returned, each file once.
+  std::uint64_t pages_of_files() const;
   // All that expire() has not returned, ascending.
   std::vector<page::SnapshotNumber> in_use() const;
   // Number of the newest one; 0: there is none.
@@ -142,7 +146,8 @@ class Snapshots {
   void request(Epoch epoch);
   std::unique_ptr<List> new_list_locked(std::size_t count);
   void set_list_locked(std::unique_ptr<List> list);
-  void pass_over_locked();
+  void pass_over_locked(std::uint32_t kept_max);
+  std::vector<page::SnapshotNumber> expire_locked();
   Readers look_at_readers() const;
   Status not_covered(Epoch epoch) const;
 

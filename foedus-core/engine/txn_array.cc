@@ -141,7 +141,10 @@ Result<Ticket> Txn::commit() {
   }
   turn_ = kNoTurn;
   Result<Ticket> ticket = base::catching([session] { return session->commit(); });
+  const std::uint64_t owed_bytes = session->take_owed_bytes();
+  engine::Engine& engine = session->engine();
   slot_->release(engine::SessionState::kHeld);
+  if (owed_bytes != 0) [[unlikely]] engine.throttle()->wait(owed_bytes);
   return ticket;
 }
 

@@ -1,68 +1,220 @@
-#include "foedus-core/engine/writer_brake.h"
+#include "foedus-core/engine/write_throttle.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <limits>
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/granted_memory.h"
 
 namespace foedus::engine {
 
 namespace {
 
 constexpr std::uint64_t kLookUs = 5'000;
-constexpr std::uint64_t kWaitUsMax = 2'000;  // of one transaction, short of the log's bound
-constexpr std::uint64_t kStop = ~std::uint64_t{0};
-constexpr double kLogFree = 0.5;
-constexpr double kPagesFactor = 8;  // of the pages at which a glean begins; as for bytes
-constexpr double kMemoryFree = 0.8;
+constexpr std::uint64_t kGrantUs = 2'000;      // between two grants
+constexpr std::uint64_t kBurstUs = 10'000;     // of the limit, that may be granted ahead
+constexpr std::uint64_t kWaitUsMin = 200;      // of one sleep: the system adds some 50
+constexpr std::uint64_t kWaitUsMax = 5'000;    // until the next look whether there is a limit
+constexpr std::uint64_t kReportUs = 10'000'000;
+constexpr std::uint64_t kFreeUs = 2'000'000;   // without a wait before the last line is said
+
+constexpr double kBacklogFree = 0.25;  // of the bound of the log
+constexpr double kBacklogBalance = 0.15;
+constexpr double kLeastOfPace = 0.125;
+constexpr double kPagesFactor = 8;       // of the pages at which a glean begins: their bound
+constexpr double kPagesReserve = 0.05;   // of all, for exchanges of pages and sessions' stocks
+constexpr double kReleaseUsMin = 20'000;
+constexpr double kLeastBytesPerS = 64 << 10;
+constexpr double kMostBytesPerS = 100e9;  // beyond any machine: not to be waited for
+// Of the memory of volatile pages, up to which writers are not limited: volatile_percent, at which
+// a glean begins to drop some, in these bounds.
+constexpr std::uint32_t kPercentFreeMin = 50;
+constexpr std::uint32_t kPercentFreeMax = 80;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kLearnBytes = 256 << 10;  // of log, from one estimate to the next
+
+std::string in_megabytes(std::uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f MB", static_cast<double>(bytes) / 1e6);
+  return text;
+}
 
 }  // namespace
 
-double WriterBrake::log_pressure() const {
+double write_limit_of(const LogPressure& pressure) {
+  if (pressure.share >= 1) return 0;
+  if (pressure.backlog_share <= pressure.free_share) return kInfinite;
+  const double above = (pressure.backlog_share - pressure.free_share) / kBacklogBalance;
+  const double multiple =
+      above <= 1 ? 1 / above : std::max(kLeastOfPace, 1 - (1 - kLeastOfPace) * (above - 1));
+  return multiple * pressure.bytes_per_s;
+}
+
+double write_limit_of(const MemoryPressure& pressure) {
+  if (pressure.share_in_use <= pressure.share_in_use_free || pressure.pages_per_byte == 0) {
+    return kInfinite;
+  }
+  const double left = std::max(0.0, 1 - kPagesReserve - pressure.share_in_use) * pressure.pages;
+  const double bytes_left = left / pressure.pages_per_byte;
+  return bytes_left * 1e6 / std::max(pressure.release_us, kReleaseUsMin);
+}
+
+double WriteThrottle::limit_of_log(Shortage* shortage) const {
   const GleanOptions& options = engine_->options().glean;
-  const std::uint64_t behind = engine_->gleaning()->log_behind();
-  double share = 0;
+  const Gleaning& gleaning = *engine_->gleaning();
+  const std::uint64_t behind = gleaning.log_behind();
+  const std::uint64_t backlog = gleaning.backlog();
+  LogPressure pressure;
+  pressure.bytes_per_s = gleaning.bytes_per_s(backlog);
+  pressure.free_share = kBacklogFree;
+  *shortage = Shortage::kLogBytes;
   if (options.log_bytes_max != 0) {
-    share = static_cast<double>(behind) / static_cast<double>(options.log_bytes_max);
+    const double bound = static_cast<double>(options.log_bytes_max);
+    pressure.share = static_cast<double>(behind) / bound;
+    pressure.backlog_share = static_cast<double>(backlog) / bound;
+    pressure.free_share = std::max(kBacklogFree, static_cast<double>(options.log_bytes) / bound);
   }
   if (options.pages != 0) {
-    const std::uint64_t pages = engine_->gleaning()->expected_pages(behind);
-    share = std::max(share, static_cast<double>(pages) /
-                                (kPagesFactor * static_cast<double>(options.pages)));
+    const double bound = kPagesFactor * static_cast<double>(options.pages);
+    const double share = static_cast<double>(gleaning.expected_pages(behind)) / bound;
+    const double backlog_share = static_cast<double>(gleaning.expected_pages(backlog)) / bound;
+    if (backlog_share > pressure.backlog_share) *shortage = Shortage::kLogPages;
+    pressure.share = std::max(pressure.share, share);
+    pressure.backlog_share = std::max(pressure.backlog_share, backlog_share);
   }
-  return (share - kLogFree) / (1 - kLogFree);
+  return write_limit_of(pressure);
 }
 
-double WriterBrake::memory_pressure() const {
-  const double share = static_cast<double>(engine_->pool().pages_in_use() * page::kPageBytes) /
-                       static_cast<double>(engine_->pool().bytes_max());
-  return (share - kMemoryFree) / (1 - kMemoryFree);
+double WriteThrottle::limit_of_memory() {
+  const std::uint32_t percent = engine_->options().glean.volatile_percent;
+  const std::uint64_t in_use = engine_->pool().pages_in_use();
+  learn_pages_per_byte(in_use);
+  MemoryPressure pressure;
+  pressure.pages = static_cast<double>(engine_->pool().bytes_max() / page::kPageBytes);
+  pressure.share_in_use = static_cast<double>(in_use) / pressure.pages;
+  pressure.share_in_use_free = std::clamp(percent, kPercentFreeMin, kPercentFreeMax) / 100.0;
+  pressure.pages_per_byte = pages_per_byte_;
+  pressure.release_us = engine_->gleaning()->us_to_room();
+  return write_limit_of(pressure);
 }
 
-std::uint64_t WriterBrake::step() {
-  const double log = log_pressure();
-  const double pressure = std::clamp(std::max(log, memory_pressure()), 0.0, 1.0);
-  std::uint64_t wait_us = 0;
-  if (!engine_->gleaning()->has_failed() && !engine_->log_has_failed()) {
-    wait_us = static_cast<std::uint64_t>(pressure * pressure * kWaitUsMax);
-    if (log >= 1) wait_us = kStop;
+// Pages that are given back between two looks hide some that were taken: such a look says nothing.
+void WriteThrottle::learn_pages_per_byte(std::uint64_t in_use) {
+  const std::uint64_t log_bytes = engine_->log()->bytes_written();
+  if (in_use > pages_in_use_) pages_taken_ += in_use - pages_in_use_;
+  pages_in_use_ = in_use;
+  const std::uint64_t since = log_bytes - log_bytes_learned_;
+  if (since < kLearnBytes) return;
+  const double last = static_cast<double>(pages_taken_) / static_cast<double>(since);
+  pages_per_byte_ = (3 * pages_per_byte_ + last) / 4;
+  pages_taken_ = 0;
+  log_bytes_learned_ = log_bytes;
+}
+
+std::uint64_t WriteThrottle::step() {
+  const std::uint64_t now_us = engine_->runtime().now_us();
+  const std::uint64_t elapsed_us = now_us - stepped_us_;
+  stepped_us_ = now_us;
+  Shortage shortage;
+  const double of_log = limit_of_log(&shortage);
+  const double of_memory = limit_of_memory();
+  if (of_memory < of_log) shortage = Shortage::kMemory;
+  const bool is_in_vain = engine_->gleaning()->has_failed() || engine_->log_has_failed();
+  std::uint64_t limit = kUnlimited;
+  if (is_in_vain) {
+    limit = kUnlimited;
+  } else if (of_log == 0) {
+    limit = kStopped;
+  } else if (const double least = std::min(of_log, of_memory); least < kMostBytesPerS) {
+    limit = static_cast<std::uint64_t>(std::max(least, kLeastBytesPerS));
   }
+  // order: relaxed, a look. Before the next grant, for which writers wait.
+  const bool do_wait = is_on() && claimed_.load_relaxed() > granted_.load_relaxed();
+  if (limit != kUnlimited) grant(limit, elapsed_us);
   // order: relaxed, a hint. Stored when it changes only: all who write read it.
-  if (wait_us != wait_us_.load_relaxed()) wait_us_.store_relaxed(wait_us);
-  return kLookUs;
+  if (limit != limit_.load_relaxed()) limit_.store_relaxed(limit);
+  report(do_wait, limit, shortage, now_us);
+  return limit == kUnlimited ? kLookUs : kGrantUs;
 }
 
-void WriterBrake::wait(std::uint64_t wait_us) {
+// No more than a burst ahead of what was claimed: a pause is no reason to write faster later.
+void WriteThrottle::grant(std::uint64_t limit, std::uint64_t elapsed_us) {
+  const auto in = [limit](std::uint64_t us) {
+    return static_cast<std::uint64_t>(static_cast<double>(limit) / 1e6 * static_cast<double>(us));
+  };
+  // order: relaxed, counts; granted_ is this task's own.
+  const std::uint64_t claimed = claimed_.load_relaxed();
+  std::uint64_t granted = granted_.load_relaxed();
+  if (!is_on()) granted = std::max(granted, claimed);  // claims of the last time ended with it
+  if (limit != kStopped) granted += in(elapsed_us);
+  granted_.store_relaxed(std::min(granted, claimed + in(kBurstUs)));
+}
+
+void WriteThrottle::wait(std::uint64_t bytes) {
   base::Runtime& runtime = engine_->runtime();
+  // order: relaxed, a count: what is written is ordered elsewhere.
+  const std::uint64_t claim = claimed_.fetch_add_relaxed(bytes) + bytes;
   const std::uint64_t begin_us = runtime.now_us();
-  if (wait_us != kStop) {
-    runtime.pause(wait_us);
-  } else {
-    // order: relaxed, a hint. One that close() left behind holds nobody up.
-    while (wait_us_.load_relaxed() == kStop && engine_->check_open().is_ok()) {
-      runtime.pause(kWaitUsMax);
-    }
+  for (;;) {
+    // order: relaxed, hints both; the next look sees what this one does not.
+    const std::uint64_t limit = limit_.load_relaxed();
+    const std::uint64_t granted = granted_.load_relaxed();
+    if (limit == kUnlimited || granted >= claim || !engine_->check_open().is_ok()) break;
+    const double us = static_cast<double>(claim - granted) * 1e6 / static_cast<double>(limit);
+    runtime.pause(us >= static_cast<double>(kWaitUsMax)
+                      ? kWaitUsMax
+                      : std::max(static_cast<std::uint64_t>(us), kWaitUsMin));
   }
   waited_us_.fetch_add_relaxed(runtime.now_us() - begin_us);  // order: relaxed, a statistic
+}
+
+// ---- what the operator is told
+// -----------------------------------------------------------------------------------------------
+
+std::string WriteThrottle::describe(std::uint64_t limit, Shortage shortage) const {
+  const GleanOptions& options = engine_->options().glean;
+  const std::uint64_t behind = engine_->gleaning()->log_behind();
+  std::string text = "writers are stopped until a glean ends: ";
+  if (limit != kStopped) {
+    text = "writers are slowed to the gleaner's pace, " + in_megabytes(limit) +
+           " of log a second: ";
+  }
+  if (shortage == Shortage::kMemory) {
+    return text + "volatile pages take " +
+           size_in_words(engine_->pool().pages_in_use() * page::kPageBytes) + " of " +
+           size_in_words(engine_->pool().bytes_max());
+  }
+  text += size_in_words(behind) + " of log are in no snapshot, ";
+  if (shortage == Shortage::kLogBytes) {
+    return text + "of at most " + size_in_words(options.log_bytes_max);
+  }
+  const auto pages_max = static_cast<std::uint64_t>(kPagesFactor) * options.pages;
+  return text + "and are expected to change " +
+         std::to_string(engine_->gleaning()->expected_pages(behind)) + " pages, of at most " +
+         std::to_string(pages_max);
+}
+
+// A line when writers come to wait, one every ten seconds while they do, and one when it is over.
+void WriteThrottle::report(bool do_wait, std::uint64_t limit, Shortage shortage,
+                           std::uint64_t now_us) {
+  if (!engine_->has_sink()) return;
+  if (do_wait && limit != kUnlimited) {
+    wait_seen_us_ = now_us;
+    if (is_reported_ && now_us - reported_us_ < kReportUs) return;
+    if (!is_reported_) unreported_waited_us_ = waited_us();
+    is_reported_ = true;
+    reported_us_ = now_us;
+    base::trying([&] { engine_->say(LogLevel::kWarning, describe(limit, shortage)); });
+  } else if (is_reported_ && now_us - wait_seen_us_ >= kFreeUs) {
+    is_reported_ = false;
+    base::trying([&] {
+      const std::uint64_t waited_us = this->waited_us() - unreported_waited_us_;
+      engine_->say(LogLevel::kInfo, "writers are not slowed any more; together they waited for " +
+                                        std::to_string(waited_us / 1000) + " ms");
+    });
+  }
 }
 
 }  // namespace foedus::engine

@@ -1,18 +1,24 @@
 #pragma once
-// WriterBrake: holds up writing transactions when log or memory run short faster than the gleaner
-// makes room, smoothly at first.
+// WriteThrottle: back-pressure. Writing transactions are slowed to the pace of the gleaner when log
+// or volatile pages grow faster than it makes room, early and evenly, so that they need not stop.
 //
-//   E18 Writers wait at begin(), where they have no lock, and no pin but one that is lent (E26):
-//       nothing that the gleaner waits for can be waiting for them. Nobody waits for a gleaner, or
-//       for a log, that has failed, nor for a glean that nothing begins: it is due where the
-//       pressure of the log begins. Nobody waits at the bound once close() has begun.
+//   step() ──► limit, bytes of log a second ──► granted grows by limit x time
+//   a commit ──► claimed grows by its bytes ──► the writer waits until granted has reached that
 //
-//   pressure   0 .. 1 from half of the log's bound to the bound, in bytes or in the pages that they
-//              are expected to write, and from four fifths of the memory of volatile pages to all
-//              of it; the highest one counts
-//   wait       pressure squared times kWaitUsMax; at the log's bound until the log is below it
+//   word      written by       read by          meaning
+//   limit     step()           writers          0: writers do not wait
+//   granted   step()           step(), writers  bytes that writers may have written
+//   claimed   writers, CAS     step()           bytes that they have written, in pieces
+//
+//   E18 A writer waits after its commit, where it has neither a lock, a pin nor a claimed session:
+//       what the gleaner waits for cannot be waiting for it. It does not wait for a gleaner or a
+//       log that has failed, nor once close() has begun, nor for a glean that nothing begins: one
+//       is due before the limit can be kStopped.
+//
+// While the limit is 0, a writing transaction pays one load of a line that is rarely written.
 
 #include <cstdint>
+#include <string>
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
@@ -21,30 +27,82 @@ namespace foedus::engine {
 
 class Engine;
 
-class WriterBrake final : public base::Task {
- public:
-  explicit WriterBrake(Engine* engine) : engine_(engine) {}
+// Log that waits for the gleaner. Shares are of the bound at which writers stop.
+struct LogPressure {
+  double share = 0;          // log in no snapshot, as it is on the device
+  double backlog_share = 0;  // of that, what the gleaner has not done yet
+  double free_share = 0;     // of backlog up to which writers are not limited
+  double bytes_per_s = 0;    // that the gleaner takes
+};
+// Bytes of log a second that writers may write: infinite up to the free share of backlog, then
+// less with each byte of it, the pace of the gleaner at kBacklogBalance above it, and an eighth of
+// that at twice as much and beyond. 0 where the log has met its bound.
+double write_limit_of(const LogPressure& pressure);
 
-  // Any thread; before a transaction that may write begins.
-  void hold_up() {
-    // order: relaxed, a hint; one line that is rarely written.
-    const std::uint64_t wait_us = wait_us_.load_relaxed();
-    if (wait_us != 0) [[unlikely]] wait(wait_us);
+// Volatile pages, of which a glean makes some free.
+struct MemoryPressure {
+  double share_in_use = 0;
+  double share_in_use_free = 0;  // up to which writers are not limited
+  double pages = 0;              // that there can be
+  double pages_per_byte = 0;     // that writers take, a byte of log
+  double release_us = 0;         // until a glean is expected to have ended
+};
+// Bytes of log a second that writers may write: what is left of the pages, but for a reserve,
+// lasts until the glean ends.
+double write_limit_of(const MemoryPressure& pressure);
+
+class WriteThrottle final : public base::Task {
+ public:
+  static constexpr std::uint64_t kUnlimited = 0;
+  static constexpr std::uint64_t kStopped = 1;
+  // A session's commits are claimed in pieces of so many bytes or more.
+  static constexpr std::uint64_t kClaimBytesMin = 16u << 10;
+
+  explicit WriteThrottle(Engine* engine) : engine_(engine) {}
+
+  // Any thread.
+  bool is_on() const {
+    return limit_.load_relaxed() != kUnlimited;  // order: relaxed, a hint
   }
+  // Waits as E18 says for `bytes` that the caller has written. Any thread.
+  [[gnu::cold]] void wait(std::uint64_t bytes);
   // Microseconds that writers have waited, all together.
   std::uint64_t waited_us() const { return waited_us_.load_relaxed(); }  // order: a statistic
+  // Bytes of log a second; kUnlimited, kStopped.
+  std::uint64_t limit() const { return limit_.load_relaxed(); }  // order: a statistic
 
-  const char* name() const override { return "foedus-brake"; }
+  const char* name() const override { return "foedus-throttle"; }
   std::uint64_t step() override;
 
  private:
-  [[gnu::cold]] void wait(std::uint64_t wait_us);
-  double log_pressure() const;
-  double memory_pressure() const;
+  // What runs short, for the operator.
+  enum class Shortage : std::uint8_t { kLogBytes, kLogPages, kMemory };
+
+  double limit_of_log(Shortage* shortage) const;
+  double limit_of_memory();
+  void learn_pages_per_byte(std::uint64_t in_use);
+  void grant(std::uint64_t limit, std::uint64_t elapsed_us);
+  void report(bool do_wait, std::uint64_t limit, Shortage shortage, std::uint64_t now_us);
+  std::string describe(std::uint64_t limit, Shortage shortage) const;
 
   Engine* const engine_;
-  alignas(64) base::AtomicWord<std::uint64_t> wait_us_;
-  alignas(64) base::AtomicWord<std::uint64_t> waited_us_;
+
+  // Used by step().
+  std::uint64_t stepped_us_ = 0;
+  std::uint64_t pages_in_use_ = 0;      // at the last step
+  std::uint64_t pages_taken_ = 0;       // since pages_per_byte_ was learned
+  std::uint64_t log_bytes_learned_ = 0;  // what the log had written then
+  double pages_per_byte_ = 0;           // volatile pages that writers took, a byte of log
+  std::uint64_t wait_seen_us_ = 0;      // when writers were last seen to wait
+  std::uint64_t reported_us_ = 0;       // when the operator was last told that they do
+  std::uint64_t unreported_waited_us_ = 0;  // waited_us() before the first of these lines
+  bool is_reported_ = false;            // and not yet told that they do no more
+
+  // Own synchronization.
+  alignas(64) base::AtomicWord<std::uint64_t> limit_;
+  alignas(64) base::AtomicWord<std::uint64_t> granted_;
+  alignas(64) base::AtomicWord<std::uint64_t> claimed_;
+  base::AtomicWord<std::uint64_t> waited_us_;
 };
 
 }  // namespace foedus::engine

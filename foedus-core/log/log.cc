@@ -109,6 +109,11 @@ Status Log::make_cut_durable() {
   return {};
 }
 
+Status Log::remove_found_segments_up_to(Epoch covered) {
+  FOEDUS_INVARIANT(is_cut_durable_ && !is_running_);
+  return directory_->remove_found_up_to(covered);
+}
+
 void Log::set_clock(epoch::EpochClock* clock) {
   FOEDUS_INVARIANT(!is_running_ && clock_ == nullptr);
   FOEDUS_INVARIANT(clock->current() >= first_new_epoch(), clock->current().number());
@@ -141,7 +146,7 @@ void Log::stop_loggers() {
   for (const auto& logger : loggers_) logger->end();
 }
 
-Status Log::close() {
+Status Log::close(Epoch covered) {
   if (!is_running_) return {};
   const auto make_durable = [this] {
     return base::catching(
@@ -158,7 +163,7 @@ Status Log::close() {
     for (const auto& logger : loggers_) {
       if (status.is_ok()) logger->seal_all();
     }
-    if (status.is_ok()) status = directory_->close_cleanly(durability_.durable());
+    if (status.is_ok()) status = directory_->close_cleanly(durability_.durable(), covered);
   } catch (const std::bad_alloc& thrown) {
     status = base::out_of_memory(thrown);
   }

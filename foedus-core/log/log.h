@@ -95,6 +95,10 @@ class Log {
 
   // Seals what the last incarnation left, at the cut. Once; start() does it if nobody did.
   Status make_cut_durable();
+  // Deletes segments of earlier incarnations of which no record is newer than `covered`, which a
+  // durable snapshot covers, so that there is room for what follows. Found segments are counted
+  // anew. Between make_cut_durable() and start().
+  Status remove_found_segments_up_to(Epoch covered);
   // What the loggers follow, and who waits for durability asks to hurry. Begins at or above
   // first_new_epoch(), is not started yet. start() does it if nobody did.
   void set_clock(epoch::EpochClock* clock);
@@ -140,10 +144,11 @@ class Log {
   // Deletes the segments, oldest first, of which no record is newer than `covered`. Any thread.
   Status remove_segments_up_to(Epoch covered);
 
-  // Waits until all that was published is durable, stops the loggers, seals, and writes a clean
-  // savepoint. On failure the loggers are stopped too, and the directory is as after a crash. Calls
-  // the callbacks that are left. REQUIRES: no session publishes any more.
-  Status close();
+  // Waits until all that was published is durable, stops the loggers, seals, writes a clean
+  // savepoint, and removes segments that have nothing beyond `covered`, as far as that goes. On
+  // failure the loggers are stopped too, and the directory is as after a crash. Calls the callbacks
+  // that are left. REQUIRES: no session publishes any more.
+  Status close(Epoch covered = {});
 
  private:
   Log(device::Device* device, base::Runtime* runtime, const LogOptions& options, LogSink sink);

@@ -126,7 +126,11 @@ class LogBuffer {
     // order: relaxed, own word.
     tail_ = committed_.load_relaxed();
   }
-  bool has_open_records() const { return tail_ != committed_.load_relaxed(); }
+  bool has_open_records() const { return open_record_bytes() != 0; }
+  // Of the open transaction, filler included.
+  std::uint64_t open_record_bytes() const {
+    return tail_ - committed_.load_relaxed();  // order: relaxed, own word
+  }
 
   // ---- logger (and anyone, for a look) -------------------------------------------------------
 

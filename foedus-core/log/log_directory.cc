@@ -196,9 +196,30 @@ void LogDirectory::note_settled(std::uint32_t soc, std::uint32_t number,
 Status LogDirectory::remove_up_to(Epoch covered) {
   const std::lock_guard lock(mutex_);
   FOEDUS_INVARIANT(is_incarnated_);
+  forget_up_to_locked(covered, 0);
+  if (covered_.empty()) return {};
+  FOEDUS_CHECK(write_savepoint_locked());  // L14
+  return remove_forgotten_locked();
+}
+
+Status LogDirectory::remove_found_up_to(Epoch covered) {
+  const std::lock_guard lock(mutex_);
+  FOEDUS_INVARIANT(!is_incarnated_);
+  forget_up_to_locked(covered, 1);
+  if (covered_.empty()) return {};
+  std::erase_if(found_.segments, [this](const FoundSegment& segment) {
+    return segment.header.number < savepoint_.loggers[segment.header.soc].oldest;
+  });
+  Status counted = write_savepoint_locked();  // L14; the last incarnation's
+  if (!counted.is_ok()) return counted;
+  return remove_forgotten_locked();
+}
+
+// The savepoint does not count them any more, once it is written. `left`: of each SOC at least.
+void LogDirectory::forget_up_to_locked(Epoch covered, std::size_t left) {
   for (std::uint32_t soc = 0; soc < kMaxSocs; ++soc) {
     std::vector<Entry>& entries = entries_[soc];
-    while (!entries.empty()) {
+    while (entries.size() > left) {
       const Entry oldest = entries.front();
       if (!oldest.is_settled || oldest.newest_epoch > covered.number()) break;
       covered_.push_back({segment_name(soc, oldest.number), oldest.bytes});
@@ -207,8 +228,9 @@ Status LogDirectory::remove_up_to(Epoch covered) {
       entries.erase(entries.begin());
     }
   }
-  if (covered_.empty()) return {};
-  FOEDUS_CHECK(write_savepoint_locked());  // L14
+}
+
+Status LogDirectory::remove_forgotten_locked() {
   Status first_failure;
   for (auto segment = covered_.begin(); segment != covered_.end();) {
     Status removed = device_->remove(segment->name);
@@ -219,7 +241,7 @@ Status LogDirectory::remove_up_to(Epoch covered) {
   return first_failure;
 }
 
-Status LogDirectory::close_cleanly(Epoch durable) {
+Status LogDirectory::close_cleanly(Epoch durable, Epoch covered) {
   const std::lock_guard lock(mutex_);
   for (const auto& entries : entries_) {
     for (const Entry& entry : entries) {
@@ -228,7 +250,10 @@ Status LogDirectory::close_cleanly(Epoch durable) {
   }
   savepoint_.flags |= kClosedCleanly;
   savepoint_.durable_epoch = durable.number();
-  return write_savepoint_locked();
+  if (covered.is_valid()) forget_up_to_locked(covered, 1);
+  Status written = write_savepoint_locked();  // L14
+  if (written.is_ok()) (void)remove_forgotten_locked().is_ok();  // else they are leftovers
+  return written;
 }
 
 std::vector<LogSegment> LogDirectory::segments() const {

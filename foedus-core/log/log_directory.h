@@ -61,6 +61,10 @@ class LogDirectory {
 
   // L21. Once.
   Status seal_found();
+  // Removes found segments of which no record is newer than `covered`, but for the newest one of
+  // each SOC, which has its last mark; found() has them no more. REQUIRES: seal_found() was
+  // successful.
+  Status remove_found_up_to(Epoch covered);
   // A new incarnation with one live segment per logger. All epochs up to `first_mark` are over.
   // REQUIRES: seal_found() was successful.
   Result<std::vector<std::unique_ptr<SegmentWriter>>> begin_incarnation(std::uint32_t loggers,
@@ -81,8 +85,9 @@ class LogDirectory {
 
   // What could not be removed is removed the next time.
   Status remove_up_to(Epoch covered);
-  // The last savepoint of this incarnation. It says "clean" if all segments are sealed.
-  Status close_cleanly(Epoch durable);
+  // The last savepoint of this incarnation. It says "clean" if all segments are sealed, and counts
+  // none that `covered` makes unneeded, but for the newest one of each SOC.
+  Status close_cleanly(Epoch durable, Epoch covered);
   std::uint64_t bytes_on_device() const;
   std::vector<LogSegment> segments() const;
 
@@ -104,6 +109,8 @@ class LogDirectory {
   Result<std::unique_ptr<SegmentWriter>> new_segment_locked(std::uint32_t soc,
                                                             std::uint64_t mark_epoch);
   Status write_savepoint_locked();
+  void forget_up_to_locked(Epoch covered, std::size_t left);
+  Status remove_forgotten_locked();
 
   device::Device* const device_;
   const std::uint64_t segment_bytes_;

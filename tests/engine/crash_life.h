@@ -63,6 +63,7 @@ class Life {
     options.socs = socs != 0 ? socs : static_cast<std::uint32_t>(1 + random_.below(3));
     options.sessions_max = 4;
     options.open_until = until;
+    options.glean.close_us = close_us_;
     FOEDUS_TRY(engine_, engine::Engine::open(options, {.runtime = &runtime_, .device = device_}));
     FOEDUS_TRY(tree_, open_storage(StorageKind::kMasstree, "tree"));
     FOEDUS_TRY(hash_, open_storage(StorageKind::kHash, "hash"));
@@ -81,6 +82,8 @@ class Life {
   // The next snapshot, installed. A failure is one of the device: the next step meets it, too.
   Status glean() { return engine_->gleaning()->glean({}).status(); }
   Status close() { return engine_->close(); }
+  // How long a close() to come may take for a last snapshot; before open().
+  void set_close_us(std::uint64_t close_us) { close_us_ = close_us; }
 
   void run_for(std::uint64_t microseconds) { runtime_.run_for(microseconds); }
   ManualRuntime& runtime() { return runtime_; }
@@ -108,6 +111,7 @@ class Life {
   FailingDevice* const device_;
   ManualRuntime runtime_;
   base::Random random_;
+  std::uint64_t close_us_ = 0;
   std::unique_ptr<engine::Engine> engine_;
   occ::StorageControl* tree_ = nullptr;
   occ::StorageControl* hash_ = nullptr;

@@ -1,4 +1,4 @@
-// ctest-labels: crash
+// ctest-labels: memory
 // ctest-timeout: 300
 // Power failures at every call to the device while a snapshot is made, installed and its log cut,
 // and while a recovery does the same: the next open finds exactly the durable transactions.
@@ -311,6 +311,76 @@ TEST_F(GleanCrashTest, a_glean_that_finds_no_room_gives_back_what_it_took) {
     ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
   }
   EXPECT_GT(refused, 5u);
+}
+
+// Goal: close() makes a last snapshot, cuts the log for it and removes older snapshots; a crash at
+// any call of that loses nothing.
+TEST_F(GleanCrashTest, a_power_failure_at_any_call_of_close_loses_nothing) {
+  std::uint64_t points_of_all = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    FailingDevice prepared;
+    prepare(&prepared, static_cast<int>(seed * 10), seed);
+    const std::vector<ModelTxn> before = txns_;
+    std::uint64_t points = 0;
+    for (bool reached_end = false; !reached_end; ++points) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(points));
+      txns_ = before;
+      const auto device = prepared.copy();
+      {
+        Life life(device.get(), seed + 7);
+        life.set_close_us(60'000'000);
+        testing::must(life.open(2));
+        write(&life, 10);
+        device->lose_power_after(points);
+        static_cast<void>(life.close().is_ok());
+        reached_end = !device->has_lost_power();
+      }
+      expect_all(device.get(), how(points));
+      if (HasFatalFailure()) return;
+    }
+    points_of_all += points;
+  }
+  std::printf("%llu points\n", static_cast<unsigned long long>(points_of_all));
+  EXPECT_GT(points_of_all, 80u);
+}
+
+// Goal: open() on a full device makes the snapshot of the log's tail in the room of older snapshots
+// and of log that is covered, and a crash at any call of that loses nothing. Method: the device has
+// just the room that is in use, with two snapshots and a tail behind them.
+TEST_F(GleanCrashTest, open_on_a_full_device_gives_up_older_snapshots_and_loses_nothing) {
+  FailingDevice prepared;
+  {
+    Life life(&prepared, 5);
+    testing::must(life.open(1));
+    for (int glean = 0; glean < 2; ++glean) {
+      write(&life, 300);
+      testing::must(life.glean());
+    }
+    write(&life, 4);
+    prepared.crash_power(FailingDevice::kKeepAll);
+  }
+  ASSERT_EQ(manifests_of(prepared).size(), 2u);
+  const std::uint64_t grown_ahead = (1u << 20) - (16u << 10);  // the segment's, of 1 MiB
+  std::uint64_t points = 0;
+  for (bool reached_end = false; !reached_end; ++points) {
+    SCOPED_TRACE("call " + std::to_string(points));
+    const auto device = prepared.copy();
+    device->set_capacity(device->used_bytes() - grown_ahead);
+    {
+      Life life(device.get(), 7);
+      device->lose_power_after(points);
+      const Status opened = life.open(1);
+      reached_end = !device->has_lost_power();
+      if (reached_end) {
+        ASSERT_TRUE(opened.is_ok()) << opened.message();
+        ASSERT_EQ(difference(life.read(), model_of(txns_)), "");
+      }
+    }
+    device->set_capacity(FailingDevice::kUnlimited);
+    expect_all(device.get(), how(points));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(points, 20u);
 }
 
 }  // namespace

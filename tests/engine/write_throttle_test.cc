@@ -1,14 +1,19 @@
 // ctest-labels: concurrency
-// E18: writers are held up when the gleaner falls behind, by bytes of log or by the pages that
-// these will take, and go on once it has caught up.
+// E18: writers are slowed when the gleaner falls behind, by bytes of log or by the pages that these
+// will take, stop at the bound, and go on once it has caught up. The operator is told.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/engine/write_throttle.h"
 #include "tests/testing/hold.h"
 #include "tests/testing/test_database.h"
 
@@ -22,12 +27,16 @@ using testing::TestDatabase;
 constexpr std::uint64_t kRows = 20'000;
 
 // Two rows to a page, of which a thread changes some bytes at random.
-class WriterBrakeTest : public ::testing::Test {
+class WriteThrottleTest : public ::testing::Test {
  protected:
   void open(GleanOptions glean) {
     Options options = testing::small_options("");
     glean.volatile_percent = 90;  // memory is not what runs short
     options.glean = glean;
+    options.log_sink = [this](LogLevel, std::string_view line) {
+      const std::lock_guard lock(mutex_);
+      lines_.emplace_back(line);
+    };
     db_ = std::make_unique<TestDatabase>(options);
     array_ = must((*db_)->open_array("array", kRows, 2'000));
     const std::string row(2'000, 'r');
@@ -69,6 +78,16 @@ class WriterBrakeTest : public ::testing::Test {
     return behind;
   }
 
+  // Lines of the log sink that contain `text`.
+  unsigned lines_with(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    unsigned count = 0;
+    for (const std::string& line : lines_) count += line.find(text) != line.npos;
+    return count;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::string> lines_;  // guarded by mutex_
   std::unique_ptr<TestDatabase> db_;
   Array array_;
   base::Random random_{5};
@@ -79,16 +98,91 @@ class WriterBrakeTest : public ::testing::Test {
 // The ring holds what the logger has not written yet: a writer is seen to be ahead a little later.
 constexpr std::uint64_t kSlackBytes = 4u << 20;
 
-TEST_F(WriterBrakeTest, writers_stop_at_the_bound_of_the_log_and_go_on_after_a_glean) {
+TEST_F(WriteThrottleTest, writers_stop_at_the_bound_of_the_log_and_go_on_after_a_glean) {
   open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
   const std::uint64_t behind = behind_when_stopped();
   EXPECT_GE(behind, 8u << 20);
   EXPECT_LE(behind, (8u << 20) + kSlackBytes);
 }
 
+// Goal: before writers stop they are slowed, more the nearer they come to the bound, and the
+// operator is told of both, and of the end. Method: while a writer comes to the bound of a held
+// gleaner, the limits that stats() shows are collected, and what the log sink gets.
+TEST_F(WriteThrottleTest, writers_are_slowed_before_they_stop_and_the_operator_is_told) {
+  open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 64u << 20});
+  Hold hold("gleaning:covered");
+  std::thread writer([this] { change(~std::uint64_t{0}); });
+  hold.wait_until_held();
+  std::uint64_t most = 0;
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t limit = 0;
+  while (limit != engine::WriteThrottle::kStopped) {
+    limit = (*db_)->stats().write_limit_bytes_per_s;
+    if (limit > engine::WriteThrottle::kStopped) {
+      most = std::max(most, limit);
+      least = std::min(least, limit);
+    }
+    std::this_thread::yield();
+  }
+  EXPECT_LT(least, most / 4);
+  EXPECT_GE((*db_)->stats().log_bytes_behind, 64u << 20);
+  while (lines_with("of log are in no snapshot, of at most 64 MiB") == 0) std::this_thread::yield();
+  EXPECT_EQ(lines_with("writers are slowed to the gleaner's pace"), 1u);
+  EXPECT_EQ(lines_with("not slowed any more"), 0u);
+  stop_ = true;
+  hold.release();
+  writer.join();
+  while (lines_with("writers are not slowed any more; together they waited for ") == 0) {
+    std::this_thread::yield();
+  }
+  EXPECT_GT((*db_)->stats().writers_waited_us, 0u);
+}
+
+// Goal: the limit falls evenly, from none up to the free share, over the gleaner's pace, to an
+// eighth of it; at the bound nothing may be written.
+TEST(WriteLimitTest, log_is_written_at_the_pace_of_the_gleaner) {
+  const auto limit_at = [](double backlog) {
+    return engine::write_limit_of(engine::LogPressure{
+        .share = 0.7, .backlog_share = backlog, .free_share = 0.25, .bytes_per_s = 1000});
+  };
+  EXPECT_TRUE(std::isinf(limit_at(0.25)));
+  EXPECT_NEAR(limit_at(0.25 + 0.015), 10'000, 1);
+  EXPECT_NEAR(limit_at(0.4), 1000, 1);
+  EXPECT_NEAR(limit_at(0.55), 125, 1);
+  EXPECT_NEAR(limit_at(0.99), 125, 1);
+  double before = limit_at(0.2501);
+  for (double share = 0.251; share < 0.55; share += 0.001) {
+    const double now = limit_at(share);
+    EXPECT_LT(now, before) << share;
+    if (share > 0.27) {  // no step
+      EXPECT_GT(now, 0.9 * before) << share;
+    }
+    before = now;
+  }
+  EXPECT_EQ(engine::write_limit_of(engine::LogPressure{.share = 1, .bytes_per_s = 1000}), 0);
+}
+
+// Goal: what is left of the pages lasts until a glean makes room, whatever a byte of log takes.
+TEST(WriteLimitTest, pages_last_until_the_glean_ends) {
+  engine::MemoryPressure pressure{.share_in_use = 0.55,
+                                  .share_in_use_free = 0.6,
+                                  .pages = 10'000,
+                                  .pages_per_byte = 0.01,
+                                  .release_us = 2'000'000};
+  EXPECT_TRUE(std::isinf(engine::write_limit_of(pressure)));
+  pressure.share_in_use = 0.75;
+  EXPECT_NEAR(engine::write_limit_of(pressure), 2'000 / 0.01 / 2, 1);
+  pressure.pages_per_byte = 0.02;
+  EXPECT_NEAR(engine::write_limit_of(pressure), 2'000 / 0.02 / 2, 1);
+  pressure.share_in_use = 0.96;  // the rest is for the gleaner
+  EXPECT_EQ(engine::write_limit_of(pressure), 0);
+  pressure.pages_per_byte = 0;
+  EXPECT_TRUE(std::isinf(engine::write_limit_of(pressure)));
+}
+
 // Goal: little log of which each record takes a page is as much. Method: the pace is learned from a
 // glean of such records; at eight times 1024 pages the writer stops, far from the bound in bytes.
-TEST_F(WriterBrakeTest, writers_stop_when_the_log_will_take_too_many_pages) {
+TEST_F(WriteThrottleTest, writers_stop_when_the_log_will_take_too_many_pages) {
   open({.pages = 1'024, .log_bytes_max = 512u << 20});
   change(30'000);
   must((*db_)->glean());
@@ -98,8 +192,8 @@ TEST_F(WriterBrakeTest, writers_stop_when_the_log_will_take_too_many_pages) {
 }
 
 // Goal: close() leaves nobody waiting at the bound. Method: a callback writes, for which close()
-// waits, until it is stopped there; the gleaner goes on when the brake does not look any more.
-TEST_F(WriterBrakeTest, a_callback_that_was_stopped_ends_when_the_database_is_closed) {
+// waits, until it is stopped there; the gleaner goes on when the throttle does not step any more.
+TEST_F(WriteThrottleTest, a_callback_that_was_stopped_ends_when_the_database_is_closed) {
   open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
   Hold hold("gleaning:covered");
   Ticket ticket;
@@ -124,7 +218,7 @@ TEST_F(WriterBrakeTest, a_callback_that_was_stopped_ends_when_the_database_is_cl
 // Goal: log of an epoch that is not over counts as log of no snapshot, whatever the gleaner does
 // meanwhile, and holds up writers; and no glean is made for it. Method: the clock stands still
 // behind a glean, while a thread writes and the gleaner may look as often as it likes.
-TEST_F(WriterBrakeTest, log_that_is_not_durable_yet_is_in_no_snapshot) {
+TEST_F(WriteThrottleTest, log_that_is_not_durable_yet_is_in_no_snapshot) {
   open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 8u << 20});
   const std::uint64_t log_bytes = (*db_)->stats().log_bytes;
   const std::uint64_t gleans = (*db_)->stats().gleans;
@@ -153,7 +247,7 @@ TEST_F(WriterBrakeTest, log_that_is_not_durable_yet_is_in_no_snapshot) {
 
 // Goal: nobody waits for a glean that nothing begins: the bound of the log is a reason for one, and
 // may be the only one. Method: three times as much log as the bound.
-TEST(WriterBrakeAloneTest, the_bound_of_the_log_begins_a_glean_where_nothing_else_does) {
+TEST(WriteThrottleAloneTest, the_bound_of_the_log_begins_a_glean_where_nothing_else_does) {
   Options options = testing::small_options("");
   options.glean.log_bytes = 0;
   options.glean.pages = 0;

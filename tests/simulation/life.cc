@@ -62,6 +62,7 @@ Options make_options(base::Random* random, std::uint32_t sessions_max, bool glea
   // The least, so that writers come to wait.
   options.glean.log_bytes_max = 2u << 20;
   options.glean.pages = 1'024;
+  options.glean.close_us = 0;  // a life ends with a crash, or as it is
   options.glean.interval_us = gleans ? 5'000 + random->below(20) * 10'000 : 0;
   options.glean.volatile_percent = static_cast<std::uint32_t>(random->below(2) * 60);
   if (!gleans) options.glean.volatile_percent = 90;

@@ -154,6 +154,8 @@ struct Stats {
   std::uint64_t cache_hits = 0;   // estimated
   std::uint64_t cache_misses = 0;
   std::uint64_t writers_waited_us = 0;  // for the gleaner, all together
+  // Bytes of log a second that writers are held to at this moment; 0: to none, 1: they are stopped.
+  std::uint64_t write_limit_bytes_per_s = 0;
   std::uint32_t snapshot = 0;           // number of the newest; 0: there is none
   Epoch covered_epoch;                  // all commits of it and before are in the newest snapshot
   Epoch current_epoch;
@@ -255,11 +257,13 @@ class Database {
   // storages, glean() and other snapshots wait.
   Status wait_recovered(std::uint64_t timeout_us = Ticket::kForever);
 
-  // Makes all commits durable and gives up the directory; memory goes with the object. Later calls
-  // return kClosed. Recovery that has not ended is left to the next open(). kBusy: transactions are
-  // open, which the text names with session, thread and age, or a call of transact() is at work, of
-  // this thread or another one, or this is a callback of the database; nothing has changed. On any
-  // other failure commits that no ticket said to be durable may be lost.
+  // Makes all commits durable and gives up the directory; memory goes with the object. Makes a last
+  // snapshot of them if that is quick (GleanOptions::close_us), or leaves that to open(). Later
+  // calls return kClosed. Recovery that has not ended is left to the next open(). kBusy:
+  // transactions are open, which the text names with session, thread and age, or a call of
+  // transact() is at work, of this thread or another one, or this is a callback of the database.
+  // Then nothing has changed. On any other failure commits that no ticket said to be durable may
+  // be lost.
   Status close();
 
   // ---- storages ------------------------------------------------------------------------------

@@ -1,0 +1,112 @@
+// E37: the files of snapshots take no more than three pages for each live one and 4 MiB, while a
+// glean is at work, too. Older snapshots are kept as long as that allows it, and go while the
+// database is open.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::TestDatabase;
+
+class DiskBoundTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint32_t kRows = 20'000;
+
+  static Options options(std::uint32_t kept) {
+    Options options = testing::small_options("");
+    options.snapshots_kept = kept;
+    options.glean.log_bytes = 0;  // when the test says so
+    options.glean.pages = 0;
+    options.glean.interval_us = 0;
+    options.glean.log_bytes_max = 512u << 20;
+    options.glean.volatile_percent = 90;
+    return options;
+  }
+  void change(std::uint32_t first, std::uint32_t count) {
+    const std::string payload(300, static_cast<char>('a' + ++round_ % 26));
+    for (std::uint32_t i = 0; i < count; i += 100) {
+      must(db_.transact([&](Txn& txn) -> Status {
+        for (std::uint32_t j = i; j < i + 100; ++j) {
+          FOEDUS_CHECK(txn.put(tree_, key((first + j) % kRows), payload));
+        }
+        return {};
+      }));
+    }
+  }
+  std::uint64_t snapshot_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto& file : std::filesystem::directory_iterator(directory_)) {
+      if (file.path().filename().string().starts_with("snapshot")) bytes += file.file_size();
+    }
+    return bytes;
+  }
+  // Makes a snapshot; `most_` is the most that files have taken at any stage of it beyond 4 MiB, in
+  // percent of live pages.
+  void glean() {
+    std::uint64_t most = 0;
+    const GleanReport report =
+        must(db_.glean([&](const GleanProgress&) { most = std::max(most, snapshot_bytes()); }));
+    most = std::max(most, snapshot_bytes());
+    most -= std::min<std::uint64_t>(most, 4u << 20);
+    most_ = std::max(most_, most * 100 / (report.pages_live * 4096));
+  }
+
+  TestDatabase database_{options(8)};
+  Database& db_ = *database_;
+  const std::string directory_ = database_.options().dir;
+  Masstree tree_ = must(db_.open_masstree("tree"));
+  int round_ = 0;
+  std::uint64_t most_ = 0;
+};
+
+// All rows change from one snapshot to the next: eight of them would take eight times as much.
+TEST_F(DiskBoundTest, snapshots_that_share_nothing_are_kept_as_far_as_the_bound_allows) {
+  for (int i = 0; i < 12; ++i) {
+    change(0, kRows);
+    glean();
+  }
+  EXPECT_LE(most_, 310u);
+  EXPECT_LE(db_.snapshots().size(), 3u);
+}
+
+TEST_F(DiskBoundTest, snapshots_that_share_most_pages_are_all_kept) {
+  change(0, kRows);
+  glean();
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    change(i * 1'000, 500);
+    glean();
+  }
+  EXPECT_LE(most_, 310u);
+  EXPECT_EQ(db_.snapshots().size(), 8u);
+}
+
+// Goal: what a transaction reads stays, whatever it takes, and goes when that is over, without
+// another glean. Method: one reads the first of many snapshots that share nothing.
+TEST_F(DiskBoundTest, a_snapshot_that_is_read_stays_until_it_is_not) {
+  change(0, kRows);
+  glean();
+  Session session = must(db_.new_session());
+  Txn txn = must(session.begin({.isolation = Isolation::kSnapshot, .newest_existing = true}));
+  const std::string first = must(txn.get(tree_, key(7)));
+  for (int i = 0; i < 6; ++i) {
+    change(0, kRows);
+    glean();
+  }
+  EXPECT_EQ(must(txn.get(tree_, key(7))), first);
+  EXPECT_GT(db_.snapshots().size(), 0u);
+  const std::uint64_t before = snapshot_bytes();
+  must(txn.commit());
+  while (snapshot_bytes() >= before) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+}  // namespace
+}  // namespace foedus
