@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/gleaning.h"
 #include "foedus-core/occ/installation.h"
@@ -133,14 +134,17 @@ Status Gleaning::settle(const snapshot::Manifest& manifest, page::SnapshotNumber
   return {};
 }
 
-// The next glean would do the same, but while nothing is written there is none.
+// The next glean would do the same, but while nothing is written there is none. A lack of memory is
+// no trouble of a glean that somebody waits for: the next look may go well.
 void Gleaning::settle_while_idle() {
   const std::uint64_t now_us = engine_->runtime().now_us();
-  const std::optional<snapshot::Manifest> newest = manifest();
-  if (!newest.has_value() || now_us - settled_us_ < kSettleUs) return;
+  const page::SnapshotNumber newest = engine_->snapshots().newest();
+  if (now_us - settled_us_ < kSettleUs || oldest_needed() >= newest) return;
   settled_us_ = now_us;
-  if (oldest_needed() >= newest->number) return;
-  Status status = settle(*newest, newest->number);
+  const Status status = base::catching([&]() -> Status {
+    const std::optional<snapshot::Manifest> known = manifest();
+    return known.has_value() ? settle(*known, known->number) : Status();
+  });
   if (status.is_ok()) return stamp_removal();
   report_trouble(LogLevel::kWarning, status);
 }

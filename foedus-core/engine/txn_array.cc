@@ -64,20 +64,20 @@ Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t ex
 }
 
 Status Txn::get(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     return read(Call(slot_, turn_, storage), index, false, 0, out);
   });
 }
 
 Status Txn::read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                     std::span<std::byte> out) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     return read(Call(slot_, turn_, storage), index, false, offset, out);
   });
 }
 
 Status Txn::get_for_update(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     return read(Call(slot_, turn_, storage), index, true, 0, out);
   });
 }
@@ -93,7 +93,7 @@ void Txn::prefetch(const Array& storage, std::uint64_t index) {
 
 Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payload) {
   if (payload.size() == storage.payload_bytes()) return write_at(storage, index, 0, payload);
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     FOEDUS_CHECK(Call(slot_, turn_, storage).check_index(index, true));
     return wrong_size(storage, storage.payload_bytes(), payload.size());
   });
@@ -101,7 +101,7 @@ Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payl
 
 Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                      std::string_view part) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_index(index, true));
     FOEDUS_CHECK(call.check_part(offset, part.size()));
@@ -112,7 +112,7 @@ Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t of
 
 Status Txn::increment(const Array& storage, std::uint64_t index, std::uint32_t offset,
                       std::int64_t delta) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_index(index, true));
     FOEDUS_CHECK(call.check_part(offset, sizeof(delta)));
@@ -122,7 +122,7 @@ Status Txn::increment(const Array& storage, std::uint64_t index, std::uint32_t o
 }
 
 Status Txn::append(const Sequential& storage, std::string_view payload) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(true));
     FOEDUS_CHECK(call.check_payload(payload, kMaxSequentialPayloadBytes));

@@ -32,6 +32,12 @@ Status why_no_txn(const SessionSlot* slot, std::uint64_t turn) {
                                 : Status::error(ErrorCode::kClosed, "the transaction has ended");
 }
 
+Status out_of_memory_in(SessionSlot* slot, std::uint64_t turn, const std::bad_alloc& thrown) {
+  // order: relaxed: E30
+  if (is_txn_open(slot, turn)) slot->session.load_relaxed()->context().set_out_of_memory();
+  return base::out_of_memory(thrown);
+}
+
 Status Call::refusal(bool is_write) const {
   FOEDUS_CHECK(check_txn(slot_, turn_));
   // order: relaxed, as in is_ready().

@@ -41,18 +41,25 @@ inline Status check_txn(const SessionSlot* slot, std::uint64_t turn) {
   return why_no_txn(slot, turn);
 }
 
+// The heap was spent in an operation of that transaction, which can only end now (T4).
+[[gnu::cold]] Status out_of_memory_in(SessionSlot* slot, std::uint64_t turn,
+                                      const std::bad_alloc& thrown);
+
+// Behind the parameters of the lambda of an operation: it is part of the caller, as if written
+// there. Left to itself the compiler calls it, and passes all it captures through memory.
+#define FOEDUS_IN_LINE __attribute__((always_inline))
+
 // An operation of that transaction: what `function` returns. Where the heap is spent in it,
-// kOutOfMemory, and the transaction can only end (T4).
+// kOutOfMemory. In line is what every operation of every transaction pays.
 template <typename Function>
-auto operation(SessionSlot* slot, std::uint64_t turn, Function&& function)
+[[gnu::always_inline]] inline auto operation(SessionSlot* slot, std::uint64_t turn,
+                                             Function&& function)
     -> std::invoke_result_t<Function&> {
   const OperationMark mark(slot, turn);
   try {
     return function();
   } catch (const std::bad_alloc& thrown) {
-    // order: relaxed: E30
-    if (is_txn_open(slot, turn)) slot->session.load_relaxed()->context().set_out_of_memory();
-    return base::out_of_memory(thrown);
+    return out_of_memory_in(slot, turn, thrown);
   }
 }
 

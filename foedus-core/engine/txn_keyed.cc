@@ -78,7 +78,7 @@ static_assert(static_cast<int>(Mode::kInsert) == static_cast<int>(hash::WriteMod
 
 Result<std::size_t> Txn::get(const KeyedStorage& storage, std::string_view key,
                              std::span<std::byte> out) {
-  return engine::operation(slot_, turn_, [&]() -> Result<std::size_t> {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Result<std::size_t> {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, false));
     occ::ReadRange range = range_of(out);
@@ -88,7 +88,7 @@ Result<std::size_t> Txn::get(const KeyedStorage& storage, std::string_view key,
 }
 
 Result<std::string> Txn::get(const KeyedStorage& storage, std::string_view key) {
-  return engine::operation(slot_, turn_, [&]() -> Result<std::string> {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Result<std::string> {
     constexpr std::size_t kFirstGuess = 512;
     std::string payload(kFirstGuess, '\0');
     for (;;) {
@@ -105,7 +105,7 @@ Result<std::string> Txn::get(const KeyedStorage& storage, std::string_view key) 
 
 Status Txn::read_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                     std::span<std::byte> out) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, false));
     occ::ReadRange range = range_of(out);
@@ -121,7 +121,7 @@ Status Txn::read_at(const KeyedStorage& storage, std::string_view key, std::uint
 
 Result<std::size_t> Txn::get_for_update(const KeyedStorage& storage, std::string_view key,
                                         std::span<std::byte> out) {
-  return engine::operation(slot_, turn_, [&]() -> Result<std::size_t> {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Result<std::size_t> {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, false));
     occ::ReadRange range = range_of(out);
@@ -131,7 +131,7 @@ Result<std::size_t> Txn::get_for_update(const KeyedStorage& storage, std::string
 }
 
 Result<bool> Txn::contains(const KeyedStorage& storage, std::string_view key) {
-  return engine::operation(slot_, turn_, [&]() -> Result<bool> {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Result<bool> {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, false));
     occ::ReadRange range;
@@ -143,7 +143,7 @@ Result<bool> Txn::contains(const KeyedStorage& storage, std::string_view key) {
 }
 
 Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> requests) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(false));
     const std::size_t ahead = std::min(kPrefetchDistance, requests.size());
@@ -175,26 +175,26 @@ void Txn::prefetch(const KeyedStorage& storage, std::string_view key) {
 }
 
 Status Txn::put(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     return write_whole(Call(slot_, turn_, storage), Mode::kPut, key, payload);
   });
 }
 
 Status Txn::insert(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     return write_whole(Call(slot_, turn_, storage), Mode::kInsert, key, payload);
   });
 }
 
 Status Txn::update(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     return write_whole(Call(slot_, turn_, storage), Mode::kUpdate, key, payload);
   });
 }
 
 Status Txn::write_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                      std::string_view part) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, true));
     FOEDUS_CHECK(call.check_payload(part, kMaxPayloadBytes));
@@ -207,7 +207,7 @@ Status Txn::write_at(const KeyedStorage& storage, std::string_view key, std::uin
 
 Status Txn::increment(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                       std::int64_t delta) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, true));
     Status status = call.is_masstree()
@@ -218,7 +218,7 @@ Status Txn::increment(const KeyedStorage& storage, std::string_view key, std::ui
 }
 
 Status Txn::erase(const KeyedStorage& storage, std::string_view key) {
-  return engine::operation(slot_, turn_, [&]() -> Status {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, true));
     Status status = call.is_masstree() ? masstree::erase(call.context(), call.control(), key)

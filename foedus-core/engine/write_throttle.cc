@@ -26,7 +26,8 @@ constexpr double kLeastOfPace = 0.125;
 constexpr double kPagesFactor = 8;       // of the pages at which a glean begins: their bound
 constexpr double kPagesReserve = 0.05;   // of all, for exchanges of pages and sessions' stocks
 constexpr double kReleaseUsMin = 20'000;
-constexpr double kLeastBytesPerS = 64 << 10;
+constexpr double kLeastOfLog = 1e6;        // bytes a second short of the bound of the log
+constexpr double kLeastOfMemory = 64 << 10;
 constexpr double kMostBytesPerS = 100e9;  // beyond any machine: not to be waited for
 // Of the memory of volatile pages, up to which writers are not limited: volatile_percent, at which
 // a glean begins to drop some, in these bounds.
@@ -49,7 +50,7 @@ double write_limit_of(const LogPressure& pressure) {
   const double above = (pressure.backlog_share - pressure.free_share) / kBacklogBalance;
   const double multiple =
       above <= 1 ? 1 / above : std::max(kLeastOfPace, 1 - (1 - kLeastOfPace) * (above - 1));
-  return multiple * pressure.bytes_per_s;
+  return std::max(multiple * pressure.bytes_per_s, kLeastOfLog);
 }
 
 double write_limit_of(const MemoryPressure& pressure) {
@@ -128,7 +129,7 @@ std::uint64_t WriteThrottle::step() {
   } else if (of_log == 0) {
     limit = kStopped;
   } else if (const double least = std::min(of_log, of_memory); least < kMostBytesPerS) {
-    limit = static_cast<std::uint64_t>(std::max(least, kLeastBytesPerS));
+    limit = static_cast<std::uint64_t>(std::max(least, kLeastOfMemory));
   }
   // order: relaxed, a look. Before the next grant, for which writers wait.
   const bool do_wait = is_on() && claimed_.load_relaxed() > granted_.load_relaxed();

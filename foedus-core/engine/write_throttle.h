@@ -36,7 +36,7 @@ struct LogPressure {
 };
 // Bytes of log a second that writers may write: infinite up to the free share of backlog, then
 // less with each byte of it, the pace of the gleaner at kBacklogBalance above it, and an eighth of
-// that at twice as much and beyond. 0 where the log has met its bound.
+// that at twice as much and beyond, but no less than 1 MB. 0 where the log has met its bound.
 double write_limit_of(const LogPressure& pressure);
 
 // Volatile pages, of which a glean makes some free.

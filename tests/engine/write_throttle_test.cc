@@ -109,7 +109,7 @@ TEST_F(WriteThrottleTest, writers_stop_at_the_bound_of_the_log_and_go_on_after_a
 // operator is told of both, and of the end. Method: while a writer comes to the bound of a held
 // gleaner, the limits that stats() shows are collected, and what the log sink gets.
 TEST_F(WriteThrottleTest, writers_are_slowed_before_they_stop_and_the_operator_is_told) {
-  open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 64u << 20});
+  open({.log_bytes = 1u << 20, .pages = 0, .log_bytes_max = 16u << 20});
   Hold hold("gleaning:covered");
   std::thread writer([this] { change(~std::uint64_t{0}); });
   hold.wait_until_held();
@@ -125,8 +125,8 @@ TEST_F(WriteThrottleTest, writers_are_slowed_before_they_stop_and_the_operator_i
     std::this_thread::yield();
   }
   EXPECT_LT(least, most / 4);
-  EXPECT_GE((*db_)->stats().log_bytes_behind, 64u << 20);
-  while (lines_with("of log are in no snapshot, of at most 64 MiB") == 0) std::this_thread::yield();
+  EXPECT_GE((*db_)->stats().log_bytes_behind, 16u << 20);
+  while (lines_with("of log are in no snapshot, of at most 16 MiB") == 0) std::this_thread::yield();
   EXPECT_EQ(lines_with("writers are slowed to the gleaner's pace"), 1u);
   EXPECT_EQ(lines_with("not slowed any more"), 0u);
   stop_ = true;
@@ -143,13 +143,13 @@ TEST_F(WriteThrottleTest, writers_are_slowed_before_they_stop_and_the_operator_i
 TEST(WriteLimitTest, log_is_written_at_the_pace_of_the_gleaner) {
   const auto limit_at = [](double backlog) {
     return engine::write_limit_of(engine::LogPressure{
-        .share = 0.7, .backlog_share = backlog, .free_share = 0.25, .bytes_per_s = 1000});
+        .share = 0.7, .backlog_share = backlog, .free_share = 0.25, .bytes_per_s = 1e8});
   };
   EXPECT_TRUE(std::isinf(limit_at(0.25)));
-  EXPECT_NEAR(limit_at(0.25 + 0.015), 10'000, 1);
-  EXPECT_NEAR(limit_at(0.4), 1000, 1);
-  EXPECT_NEAR(limit_at(0.55), 125, 1);
-  EXPECT_NEAR(limit_at(0.99), 125, 1);
+  EXPECT_NEAR(limit_at(0.25 + 0.015), 1e9, 1e5);
+  EXPECT_NEAR(limit_at(0.4), 1e8, 1e5);
+  EXPECT_NEAR(limit_at(0.55), 1e8 / 8, 1e5);
+  EXPECT_NEAR(limit_at(0.99), 1e8 / 8, 1e5);
   double before = limit_at(0.2501);
   for (double share = 0.251; share < 0.55; share += 0.001) {
     const double now = limit_at(share);

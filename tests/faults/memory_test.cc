@@ -72,7 +72,8 @@ std::uint64_t lead(const Trial& trial) {
       const Status status = life.run(phase);
       if (!is_it) {
         const ForTest reporting;
-        EXPECT_TRUE(status.is_ok()) << kPhaseNames[static_cast<std::size_t>(i)];
+        EXPECT_TRUE(status.is_ok())
+            << kPhaseNames[static_cast<std::size_t>(i)] << ": " << status.message();
         continue;
       }
       calls = counter_of(trial.source).calls;

@@ -144,7 +144,9 @@ struct Options {
   std::uint64_t transaction_timeout_us = 0;
 
   // Stratified snapshots that can be read at the same time, the newest ones; older ones are removed
-  // once no transaction reads them. What is not kept is not found by TxnOptions::as_of. 1 .. 1000.
+  // once no transaction reads them. Fewer are kept where their files would take more than three
+  // pages for each live one and 4 MiB, or on a device that is full. What is not kept is not found
+  // by TxnOptions::as_of. 1 .. 1000.
   std::uint32_t snapshots_kept = 2;
 
   Facility huge_pages = Facility::kTry;  // transparent huge pages behind page pools

@@ -83,7 +83,7 @@ class [[nodiscard]] Status {
   static constexpr std::size_t kStorageBytes = 24;
   static constexpr std::size_t kPreviewBytes = 24;
 
-  Status() = default;
+  Status() noexcept {}  // NOLINT: defaulted, it would clear all its bytes at each `return {}`
   Status(ErrorCode code) : code_(code) {}  // NOLINT: `return ErrorCode::kNotFound;` reads well
   ~Status() { delete detail_; }
   Status(const Status& other) noexcept { copy_from(other); }
@@ -100,7 +100,8 @@ class [[nodiscard]] Status {
   Status& operator=(Status&& other) noexcept {
     if (this != &other) {
       delete std::exchange(detail_, nullptr);
-      move_from(other);
+      code_ = ErrorCode::kOk;
+      if (!other.is_ok()) move_from(other);
     }
     return *this;
   }
