@@ -30,9 +30,9 @@ constexpr double kLeastOfLog = 1e6;        // bytes a second short of the bound 
 constexpr double kLeastOfMemory = 64 << 10;
 constexpr double kMostBytesPerS = 100e9;  // beyond any machine: not to be waited for
 // Of the memory of volatile pages, up to which writers are not limited: volatile_percent, at which
-// a glean begins to drop some, in these bounds.
+// a glean begins to drop some, but no less than the one; the other one where none begins for that.
 constexpr std::uint32_t kPercentFreeMin = 50;
-constexpr std::uint32_t kPercentFreeMax = 80;
+constexpr std::uint32_t kPercentFreeUndropped = 80;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kLearnBytes = 256 << 10;  // of log, from one estimate to the next
 
@@ -95,7 +95,8 @@ double WriteThrottle::limit_of_memory() {
   MemoryPressure pressure;
   pressure.pages = static_cast<double>(engine_->pool().bytes_max() / page::kPageBytes);
   pressure.share_in_use = static_cast<double>(in_use) / pressure.pages;
-  pressure.share_in_use_free = std::clamp(percent, kPercentFreeMin, kPercentFreeMax) / 100.0;
+  pressure.share_in_use_free =
+      (percent == 0 ? kPercentFreeUndropped : std::max(percent, kPercentFreeMin)) / 100.0;
   pressure.pages_per_byte = pages_per_byte_;
   pressure.release_us = engine_->gleaning()->us_to_room();
   return write_limit_of(pressure);

@@ -8,7 +8,7 @@
 //   word      written by       read by          meaning
 //   limit     step()           writers          0: writers do not wait
 //   granted   step()           step(), writers  bytes that writers may have written
-//   claimed   writers, CAS     step()           bytes that they have written, in pieces
+//   claimed   writers, added   step()           bytes that they have written, in pieces
 //
 //   E18 A writer waits after its commit, where it has neither a lock, a pin nor a claimed session:
 //       what the gleaner waits for cannot be waiting for it. It does not wait for a gleaner or a
