@@ -62,7 +62,6 @@ Options make_options(base::Random* random, std::uint32_t sessions_max, bool glea
   // The least, so that writers come to wait.
   options.glean.log_bytes_max = 2u << 20;
   options.glean.pages = 1'024;
-  options.glean.close_us = 0;  // a life ends with a crash, or as it is
   options.glean.interval_us = gleans ? 5'000 + random->below(20) * 10'000 : 0;
   options.glean.volatile_percent = static_cast<std::uint32_t>(random->below(2) * 60);
   if (!gleans) options.glean.volatile_percent = 90;
@@ -70,6 +69,7 @@ Options make_options(base::Random* random, std::uint32_t sessions_max, bool glea
   options.glean.mappers = static_cast<std::uint32_t>(random->below(4));
   options.glean.reducers = static_cast<std::uint32_t>(random->below(4));
   options.glean.cache_bytes = (512u << 10) * options.socs;
+  options.glean.close_us = gleans ? random->below(2) * 1'000'000 : 0;
   return options;
 }
 

@@ -93,7 +93,8 @@ enum class Isolation : std::uint8_t {
 
 struct TxnOptions {
   Isolation isolation = Isolation::kSerializable;
-  // Empty: Options::durability.
+  // Empty: Options::durability, kAsync by default, of which a crash of the process may undo the
+  // commits of the last moments.
   std::optional<Durability> durability = {};
   // Refuse writes with kInvalidArgument.
   bool read_only = false;
