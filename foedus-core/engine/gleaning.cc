@@ -292,7 +292,7 @@ Status Gleaning::run(Drop drop) {
   FOEDUS_TRY(snapshot::Manifest manifest, make(&report));
   const bool is_news = manifest.covered > engine_->snapshots().covered();  // or it was there
   if (is_news) {
-    learn_pages(report.pages_written, log_bytes - log_covered);
+    learn_pages(report, log_bytes - log_covered);
     log_covered_.store_relaxed(log_bytes);  // order: relaxed, see log_behind()
   }
   FOEDUS_SYNC_POINT("gleaning:manifest_durable");
@@ -338,7 +338,7 @@ Status Gleaning::run_last() {
 // The next snapshot; the newest one if nothing has become durable since.
 Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   FOEDUS_CHECK(look_again());
-  FOEDUS_CHECK(make_disk_room(expected_pages(log_behind())));
+  FOEDUS_CHECK(make_disk_room(most_pages(log_behind())));
   const std::optional<snapshot::Manifest> previous = manifest();
   GleanOrder order = base_order();
   order.previous = previous.has_value() ? &*previous : nullptr;

@@ -131,7 +131,8 @@ class Gleaning final : public base::Task {
   bool has_more_durable() const;
   double left_of_running() const;
   double work_of(double log_bytes, double pages) const;
-  void learn_pages(std::uint64_t pages, std::uint64_t log_bytes);
+  std::uint64_t most_pages(std::uint64_t log_bytes) const;
+  void learn_pages(const GleanReport& report, std::uint64_t log_bytes);
   void learn_pace(std::uint64_t log_bytes, const GleanReport& report);
   Status run(Drop drop);
   Status run_last();
@@ -145,6 +146,7 @@ class Gleaning final : public base::Task {
   page::SnapshotNumber oldest_needed() const;
   Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
   void settle_while_idle();
+  Result<std::uint64_t> pages_of_files() const;
   Status make_disk_room(std::uint64_t pages);
   Status install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   void wait_for_pages();
@@ -192,6 +194,9 @@ class Gleaning final : public base::Task {
   base::AtomicWord<std::uint32_t> has_failed_;
   // That the last snapshot wrote, of its log; a small update of a page each before there is one.
   base::AtomicWord<double> pages_per_byte_{1.0 / 200};
+  // The same snapshot's, of the gleaner's own: pages, and records for each byte of log.
+  std::uint64_t pages_last_ = 0;
+  double records_per_byte_ = 1.0 / 32;
   // Work (work_of()) a second of the last gleans; a guess before there is one.
   base::AtomicWord<double> work_per_s_{64e6};
   // Of the glean that runs: when it began, 0 if none does, and what the log had written then.

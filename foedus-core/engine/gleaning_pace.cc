@@ -13,6 +13,7 @@ constexpr std::uint64_t kPaceBytesMin = 1u << 20;  // of log: what less of it ta
 // of a volatile page that it looks at.
 constexpr double kWorkOfPage = 1'200;
 constexpr double kWorkOfVolatilePage = 600;
+constexpr std::uint64_t kPagesAbove = 4;  // of the pages with records, one above so many
 constexpr double kDoneMax = 0.9;  // of a glean, that it is taken to have done before it ends
 
 }  // namespace
@@ -77,10 +78,22 @@ double Gleaning::us_to_room() const {
 }
 
 // Less log says little, and would let one glean follow the other.
-void Gleaning::learn_pages(std::uint64_t pages, std::uint64_t log_bytes) {
+void Gleaning::learn_pages(const GleanReport& report, std::uint64_t log_bytes) {
   if (log_bytes < kPaceBytesMin) return;
+  const auto bytes = static_cast<double>(log_bytes);
   // order: relaxed, an estimate
-  pages_per_byte_.store_relaxed(static_cast<double>(pages) / static_cast<double>(log_bytes));
+  pages_per_byte_.store_relaxed(static_cast<double>(report.pages_written) / bytes);
+  pages_last_ = report.pages_written;
+  records_per_byte_ = static_cast<double>(report.records_read) / bytes;
+}
+
+// The more log, the more of its records meet on a page: less log than the last time may take as
+// many pages as that did, but hardly more than one for each record.
+std::uint64_t Gleaning::most_pages(std::uint64_t log_bytes) const {
+  const auto records =
+      static_cast<std::uint64_t>(records_per_byte_ * static_cast<double>(log_bytes));
+  const std::uint64_t by_bytes = expected_pages(log_bytes);
+  return std::max(by_bytes, std::min(pages_last_, records + records / kPagesAbove));
 }
 
 // The mean of the last one and of those before: the pace depends on how busy the machine is.

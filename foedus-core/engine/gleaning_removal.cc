@@ -1,6 +1,7 @@
 // Gleaning: removing what is not needed any more, and the look at the newest manifest before that.
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -70,16 +71,36 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
   return wait_and_remove();
 }
 
-// E37. `pages` more are about to be written.
+// A file is there for as long as a manifest lists it.
+Result<std::uint64_t> Gleaning::pages_of_files() const {
+  FOEDUS_TRY(const auto numbers, snapshot::find_manifests(engine_->device()));
+  std::map<std::pair<page::SnapshotNumber, std::uint32_t>, std::uint64_t> files;
+  for (const page::SnapshotNumber number : numbers) {
+    const auto manifest = snapshot::read_manifest(engine_->device(), number);
+    if (snapshot::is_damage(manifest.code())) continue;  // name_damaged() is about it
+    FOEDUS_CHECK(manifest.status());
+    for (const snapshot::ManifestFile& file : manifest->files) {
+      files[{file.snapshot, file.soc}] = file.pages;
+    }
+  }
+  std::uint64_t pages = 0;
+  for (const auto& [file, count] : files) pages += count;
+  return pages;
+}
+
+// E37. `pages` more are to be written. Where that is too much, nothing volatile is to lead to
+// snapshots before the newest one, and these go.
 Status Gleaning::make_disk_room(std::uint64_t pages) {
   const std::optional<snapshot::Manifest> newest = manifest();
   if (!newest.has_value()) return {};
   std::uint64_t live = 0;
   for (const snapshot::ManifestFile& file : newest->files) live += file.live_pages;
-  // A database that grows has as many live pages as it writes.
-  const std::uint64_t bound = kDiskFactor * std::max(live, pages) + kDiskPagesFree;
-  if (engine_->snapshots().pages_of_files() + pages <= bound) return {};
-  if (engine_->snapshots().expire_all_but_newest().empty()) return {};
+  // How far it will have grown is not known yet.
+  const std::uint64_t bound = kDiskFactor * live + kDiskPagesFree;
+  FOEDUS_TRY(const std::uint64_t there, pages_of_files());
+  if (there + pages <= bound) return {};
+  engine_->snapshots().expire_all_but_newest();
+  FOEDUS_CHECK(settle(*newest, newest->number));
   return wait_and_remove();
 }
 

@@ -1,7 +1,6 @@
 #include "foedus-core/engine/snapshots.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -270,21 +269,6 @@ std::vector<page::SnapshotNumber> Snapshots::in_use() const {
   for (const auto& one : kept_) numbers.push_back(one->number());
   std::sort(numbers.begin(), numbers.end());
   return numbers;
-}
-
-std::uint64_t Snapshots::pages_of_files() const {
-  const std::lock_guard lock(mutex_);
-  std::map<std::pair<page::SnapshotNumber, std::uint32_t>, std::uint32_t> files;
-  for (const auto* list : {&passed_over_, &kept_}) {
-    for (const auto& one : *list) {
-      for (const snapshot::ManifestFile& file : one->manifest().files) {
-        files[{file.snapshot, file.soc}] = file.pages;
-      }
-    }
-  }
-  std::uint64_t pages = 0;
-  for (const auto& [file, count] : files) pages += count;
-  return pages;
 }
 
 void Snapshots::set_gleaner(base::Task* gleaner) {

@@ -103,8 +103,6 @@ class Snapshots {
   std::vector<page::SnapshotNumber> expire();
   // The same, where all but the newest one are passed over: disk is short.
   std::vector<page::SnapshotNumber> expire_all_but_newest();
-  // Pages in the files of all that expire() has not returned, each file once.
-  std::uint64_t pages_of_files() const;
   // All that expire() has not returned, ascending.
   std::vector<page::SnapshotNumber> in_use() const;
   // Number of the newest one; 0: there is none.
