@@ -60,8 +60,21 @@ Scan::iterator Scan::begin() {
   return iterator(this);
 }
 
+// A row that was taken ahead is handed out without a look at the storage. Where operations announce
+// themselves (E36), it has to be one of them.
+bool Scan::try_next() {
+  engine::ScanCursor& cursor = *cursor_;
+  // order: relaxed, constant while the session is leased.
+  if (!cursor.may_have_rows_ || slot_->is_tracked.load_relaxed() != 0) return false;
+  if (!engine::is_txn_open(slot_, turn_) || cursor.session_->context().is_doomed()) return false;
+  if (cursor.rows_left_ == 0 || !cursor.masstree_.try_next()) return false;
+  --cursor.rows_left_;
+  row_ = {cursor.masstree_.key(), cursor.masstree_.payload()};
+  return true;
+}
+
 void Scan::next() {
-  if (at_end_) return;
+  if (at_end_ || try_next()) return;
   Status moved = engine::operation(slot_, turn_, [this] {
     move();
     return Status();
@@ -81,13 +94,13 @@ void Scan::move() {
     at_end_ = true;
     return;
   }
-  --cursor_->rows_left_;
+  const std::uint64_t rows_left = cursor_->rows_left_--;
   if (cursor_->kind_ == StorageKind::kMasstree && cursor_->is_of_snapshot_) [[unlikely]] {
     failure_ = cursor_->masstree_snapshot_.next();
     at_end_ = !failure_.is_ok() || cursor_->masstree_snapshot_.at_end();
     if (!at_end_) row_ = {cursor_->masstree_snapshot_.key(), cursor_->masstree_snapshot_.payload()};
   } else if (cursor_->kind_ == StorageKind::kMasstree) {
-    failure_ = cursor_->masstree_.next();
+    failure_ = cursor_->masstree_.next(rows_left);
     at_end_ = !failure_.is_ok() || cursor_->masstree_.at_end();
     if (!at_end_) row_ = {cursor_->masstree_.key(), cursor_->masstree_.payload()};
   } else {
@@ -113,6 +126,7 @@ Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view h
     cursor->kind_ = StorageKind::kMasstree;
     cursor->rows_left_ = options.limit;
     cursor->is_of_snapshot_ = call.is_of_snapshot();
+    cursor->may_have_rows_ = !cursor->is_of_snapshot_;
     if (cursor->is_of_snapshot_) [[unlikely]] {
       cursor->masstree_snapshot_.open(call.context(), call.control(), call.root_in_snapshot(), low,
                                       high, options.reverse);
@@ -139,6 +153,7 @@ Scan Txn::scan(const Sequential& storage, SequentialScanOptions options) {
   });
   if (!status.is_ok()) return Scan(*this, nullptr, std::move(status));
   cursor->kind_ = StorageKind::kSequential;
+  cursor->may_have_rows_ = false;
   cursor->rows_left_ = options.limit;
   cursor->is_positioned_ = false;
   cursor->control_ = call.control();

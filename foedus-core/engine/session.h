@@ -42,6 +42,7 @@ class alignas(64) ScanCursor {
   std::uint64_t rows_left_ = 0;
   bool is_positioned_ = false;  // sequential_: open() came first
   bool is_of_snapshot_ = false;
+  bool may_have_rows_ = false;  // masstree_ is in use
   page::SnapshotPageId root_;  // is_of_snapshot_: of the storage
   occ::StorageControl* control_ = nullptr;
   storage::masstree::Cursor masstree_;

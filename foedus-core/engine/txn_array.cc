@@ -2,6 +2,7 @@
 #include <string>
 
 #include "foedus-core/engine/txn_calls.h"
+#include "foedus-core/storage/array/array_read.h"
 #include "foedus-core/storage/array/array_snapshot_read.h"
 #include "foedus-core/storage/array/array_storage.h"
 #include "foedus-core/storage/sequential/sequential_storage.h"
@@ -38,10 +39,33 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
   range.out_bytes = static_cast<std::uint32_t>(out.size());
   range.offset = offset;
   if (for_update || call.context().read_mode() != occ::ReadMode::kOptimistic) [[unlikely]] {
-    return call.explain(read_otherwise(call, index, for_update, &range), index_bytes(index));
+    Status status = read_otherwise(call, index, for_update, &range);
+    call.explain(&status, index_bytes(index));
+    return status;
   }
-  return call.explain(array::get(call.context(), call.control(), index, &range),
-                      index_bytes(index));
+  Status status = array::get(call.context(), call.control(), index, &range);
+  call.explain(&status, index_bytes(index));
+  return status;
+}
+
+[[gnu::noinline]] Status read_slowly(engine::SessionSlot* slot, std::uint64_t turn,
+                                     const Array& storage, std::uint64_t index,
+                                     std::uint32_t offset, std::span<std::byte> out) {
+  return engine::operation(slot, turn, [&]() FOEDUS_IN_LINE -> Status {
+    return read(Call(slot, turn, storage), index, false, offset, out);
+  });
+}
+
+// What a read of an array is nearly always. False: nothing was done, read_slowly() sees to it.
+[[gnu::always_inline]] inline bool try_read(engine::SessionSlot* slot, std::uint64_t turn,
+                                            const Array& storage, std::uint64_t index,
+                                            std::uint32_t offset, std::span<std::byte> out) {
+  // It could not announce itself.
+  if (slot->is_tracked.load_relaxed() != 0) [[unlikely]] return false;  // order: constant
+  const Call call(slot, turn, storage);
+  return call.is_ready_for(index, offset, out.size()) &&
+         call.context().read_mode() == occ::ReadMode::kOptimistic &&
+         array::try_get(call.context(), call.control(), index, offset, out);
 }
 
 }  // namespace
@@ -64,16 +88,14 @@ Status Txn::wrong_size(const Storage& storage, std::size_t found, std::size_t ex
 }
 
 Status Txn::get(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
-  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
-    return read(Call(slot_, turn_, storage), index, false, 0, out);
-  });
+  if (try_read(slot_, turn_, storage, index, 0, out)) [[likely]] return {};
+  return read_slowly(slot_, turn_, storage, index, 0, out);
 }
 
 Status Txn::read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                     std::span<std::byte> out) {
-  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
-    return read(Call(slot_, turn_, storage), index, false, offset, out);
-  });
+  if (try_read(slot_, turn_, storage, index, offset, out)) [[likely]] return {};
+  return read_slowly(slot_, turn_, storage, index, offset, out);
 }
 
 Status Txn::get_for_update(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
@@ -84,11 +106,9 @@ Status Txn::get_for_update(const Array& storage, std::uint64_t index, std::span<
 
 void Txn::prefetch(const Array& storage, std::uint64_t index) {
   const Call call(slot_, turn_, storage);
-  base::trying([&] {
-    if (call.check_index(index, false).is_ok() && !call.is_of_snapshot()) {
-      array::prefetch(call.context(), call.control(), index);
-    }
-  });
+  if (!call.is_ready_for(index, 0, 0) || call.is_of_snapshot()) return;
+  if (array::try_prefetch(call.context().pool(), call.control(), index)) [[likely]] return;
+  base::trying([&] { array::prefetch(call.context(), call.control(), index); });
 }
 
 Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payload) {
@@ -105,8 +125,9 @@ Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t of
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_index(index, true));
     FOEDUS_CHECK(call.check_part(offset, part.size()));
-    return call.explain(array::write_at(call.context(), call.control(), index, offset, part),
-                        index_bytes(index));
+    Status status = array::write_at(call.context(), call.control(), index, offset, part);
+    call.explain(&status, index_bytes(index));
+    return status;
   });
 }
 
@@ -116,8 +137,9 @@ Status Txn::increment(const Array& storage, std::uint64_t index, std::uint32_t o
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_index(index, true));
     FOEDUS_CHECK(call.check_part(offset, sizeof(delta)));
-    return call.explain(array::increment(call.context(), call.control(), index, offset, delta),
-                        index_bytes(index));
+    Status status = array::increment(call.context(), call.control(), index, offset, delta);
+    call.explain(&status, index_bytes(index));
+    return status;
   });
 }
 
@@ -126,7 +148,9 @@ Status Txn::append(const Sequential& storage, std::string_view payload) {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(true));
     FOEDUS_CHECK(call.check_payload(payload, kMaxSequentialPayloadBytes));
-    return call.explain(storage::sequential::append(call.context(), call.control(), payload), {});
+    Status status = storage::sequential::append(call.context(), call.control(), payload);
+    call.explain(&status, {});
+    return status;
   });
 }
 

@@ -100,6 +100,10 @@ class Call {
       return {};
     return refusal_of_key(key, is_write);
   }
+  // A write that none of the checks refuses.
+  bool is_ready_to_write(std::string_view key, std::string_view payload) const {
+    return is_ready(true) && key.size() <= kMaxKeyBytes && payload.size() <= kMaxPayloadBytes;
+  }
   [[gnu::always_inline]] Status check_payload(std::string_view payload,
                                               std::size_t bytes_max) const {
     if (payload.size() <= bytes_max) [[likely]]
@@ -111,6 +115,11 @@ class Call {
       return {};
     return refusal_of_index(index, is_write);
   }
+  // A read of an array that none of the checks refuses.
+  bool is_ready_for(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
+    return is_ready(false) && index < control_->meta.records &&
+           offset + bytes <= control_->meta.payload_bytes;
+  }
   // [offset, offset + bytes) of an array's payload.
   [[gnu::always_inline]] Status check_part(std::uint32_t offset, std::size_t bytes) const {
     if (offset + bytes <= control_->meta.payload_bytes) [[likely]]
@@ -119,6 +128,11 @@ class Call {
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] void explain_error(Status* status, std::string_view key) const {
+    status->at_storage(control_->meta.name).at_key(key.data(), key.size());
+    if (status->code() != ErrorCode::kOutOfMemory) return;
+    *status = session_->engine().why_no_memory(std::move(*status), context().session());
+  }
   [[gnu::cold, gnu::noinline]] Status refusal_of_key(std::string_view key, bool is_write) const {
     FOEDUS_CHECK(refusal(is_write));
     return Status::error(ErrorCode::kTooLarge, "a key of " + std::to_string(key.size()) +
@@ -152,12 +166,8 @@ class Call {
 
  public:
   // Adds storage and key to an error of the storage.
-  Status explain(Status status, std::string_view key) const {
-    if (status.is_ok()) [[likely]]
-      return status;
-    status.at_storage(control_->meta.name).at_key(key.data(), key.size());
-    if (status.code() != ErrorCode::kOutOfMemory) return status;
-    return session_->engine().why_no_memory(std::move(status), context().session());
+  void explain(Status* status, std::string_view key) const {
+    if (!status->is_ok()) [[unlikely]] explain_error(status, key);
   }
 
   EngineSession* session() const { return session_; }

@@ -38,12 +38,18 @@ constexpr std::size_t kPrefetchDistance = 16;
 Status read(const Call& call, std::string_view key, bool for_update, occ::ReadRange* range) {
   occ::TxnContext& context = call.context();
   if (for_update || context.read_mode() != occ::ReadMode::kOptimistic) [[unlikely]] {
-    return call.explain(read_otherwise(call, key, for_update, range), key);
+    Status status = read_otherwise(call, key, for_update, range);
+    call.explain(&status, key);
+    return status;
   }
   if (call.is_masstree()) {
-    return call.explain(masstree::get(context, call.control(), key, range), key);
+    Status status = masstree::get(context, call.control(), key, range);
+    call.explain(&status, key);
+    return status;
   }
-  return call.explain(hash::get(context, call.control(), key, range), key);
+  Status status = hash::get(context, call.control(), key, range);
+  call.explain(&status, key);
+  return status;
 }
 
 occ::ReadRange range_of(std::span<std::byte> out) {
@@ -55,18 +61,22 @@ occ::ReadRange range_of(std::span<std::byte> out) {
 
 enum class Mode { kPut, kInsert, kUpdate };
 
-Status write_whole(const Call& call, Mode mode, std::string_view key, std::string_view payload) {
+[[gnu::cold, gnu::noinline]] Status refuse_write(const Call& call, std::string_view key,
+                                                 std::string_view payload) {
   FOEDUS_CHECK(call.check_key(key, true));
-  FOEDUS_CHECK(call.check_payload(payload, kMaxPayloadBytes));
-  Status status;
-  if (call.is_masstree()) {
-    status = masstree::write_whole(call.context(), call.control(),
-                                   static_cast<masstree::WriteMode>(mode), key, payload);
-  } else {
-    status = hash::write_whole(call.context(), call.control(), static_cast<hash::WriteMode>(mode),
-                               key, payload);
-  }
-  return call.explain(std::move(status), key);
+  return call.check_payload(payload, kMaxPayloadBytes);
+}
+
+Status write_whole(const Call& call, Mode mode, std::string_view key, std::string_view payload) {
+  if (!call.is_ready_to_write(key, payload)) [[unlikely]] return refuse_write(call, key, payload);
+  Status status =
+      call.is_masstree()
+          ? masstree::write_whole(call.context(), call.control(),
+                                  static_cast<masstree::WriteMode>(mode), key, payload)
+          : hash::write_whole(call.context(), call.control(), static_cast<hash::WriteMode>(mode),
+                              key, payload);
+  call.explain(&status, key);
+  return status;
 }
 
 static_assert(static_cast<int>(Mode::kInsert) == static_cast<int>(masstree::WriteMode::kInsert) &&
@@ -112,10 +122,11 @@ Status Txn::read_at(const KeyedStorage& storage, std::string_view key, std::uint
     range.offset = offset;
     FOEDUS_CHECK(read(call, key, false, &range));
     if (offset + out.size() <= range.payload_bytes) return {};
-    return call.explain(Status::error(ErrorCode::kInvalidArgument,
+    Status status = Status::error(ErrorCode::kInvalidArgument,
                                       "the payload ends at " + std::to_string(range.payload_bytes) +
-                                          ", before the part that was asked for"),
-                        key);
+                                          ", before the part that was asked for");
+    call.explain(&status, key);
+    return status;
   });
 }
 
@@ -196,12 +207,12 @@ Status Txn::write_at(const KeyedStorage& storage, std::string_view key, std::uin
                      std::string_view part) {
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
-    FOEDUS_CHECK(call.check_key(key, true));
-    FOEDUS_CHECK(call.check_payload(part, kMaxPayloadBytes));
+    if (!call.is_ready_to_write(key, part)) [[unlikely]] return refuse_write(call, key, part);
     Status status = call.is_masstree()
                         ? masstree::write_at(call.context(), call.control(), key, offset, part)
                         : hash::write_at(call.context(), call.control(), key, offset, part);
-    return call.explain(std::move(status), key);
+    call.explain(&status, key);
+    return status;
   });
 }
 
@@ -213,7 +224,8 @@ Status Txn::increment(const KeyedStorage& storage, std::string_view key, std::ui
     Status status = call.is_masstree()
                         ? masstree::increment(call.context(), call.control(), key, offset, delta)
                         : hash::increment(call.context(), call.control(), key, offset, delta);
-    return call.explain(std::move(status), key);
+    call.explain(&status, key);
+    return status;
   });
 }
 
@@ -223,7 +235,8 @@ Status Txn::erase(const KeyedStorage& storage, std::string_view key) {
     FOEDUS_CHECK(call.check_key(key, true));
     Status status = call.is_masstree() ? masstree::erase(call.context(), call.control(), key)
                                        : hash::erase(call.context(), call.control(), key);
-    return call.explain(std::move(status), key);
+    call.explain(&status, key);
+    return status;
   });
 }
 

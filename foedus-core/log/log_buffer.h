@@ -106,14 +106,16 @@ class LogBuffer {
   // and an error in `status` if there is none: kTooLarge (the transaction is over half of the
   // ring), or what LogRoom says. Waits for the logger while the ring is full.
   LogRecord* reserve(std::size_t bytes, Status* status) {
+    LogRecord* const record = try_reserve(bytes);
+    return record != nullptr ? record : reserve_slowly(bytes, status);
+  }
+  // The same where there is surely room. Null: nothing was done, ask reserve().
+  LogRecord* try_reserve(std::size_t bytes) {
     const std::uint64_t in_ring = tail_ & (capacity_ - 1);
     // Strictly less than the ring's end, so that the common case is one comparison each.
-    if (in_ring + bytes < capacity_ && tail_ + bytes <= limit_) [[likely]] {
-      LogRecord* const record = reinterpret_cast<LogRecord*>(memory_ + in_ring);
-      tail_ += bytes;
-      return record;
-    }
-    return reserve_slowly(bytes, status);
+    if (in_ring + bytes >= capacity_ || tail_ + bytes > limit_) [[unlikely]] return nullptr;
+    tail_ += bytes;
+    return reinterpret_cast<LogRecord*>(memory_ + in_ring);
   }
   // The open transaction's records become the logger's. L4.
   void publish() {

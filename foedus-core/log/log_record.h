@@ -63,7 +63,22 @@ struct LogRecord {
   // Writes the header and all padding of a record of this shape at `this`; key and payload bytes
   // are the caller's to fill in.
   void prepare(LogRecordType record_type, page::StorageId storage, std::size_t key_size,
-               std::size_t payload_size, std::uint32_t offset);
+               std::size_t payload_size, std::uint32_t offset) {
+    constexpr std::uint64_t kZero = 0;
+    record_bytes = static_cast<std::uint32_t>(size_of(key_size, payload_size));
+    storage_id = storage;
+    tid = 0;
+    type = record_type;
+    padding_bytes = static_cast<std::uint8_t>(aligned(payload_size) - payload_size);
+    key_bytes = static_cast<std::uint16_t>(key_size);
+    payload_offset = offset;
+    // The last word of key and of payload, so that padding is zero; the caller writes over the
+    // rest.
+    if (key_size % 8 != 0) std::memcpy(payload_data() - 8, &kZero, 8);
+    if (padding_bytes != 0) {
+      std::memcpy(reinterpret_cast<char*>(this) + record_bytes - 8, &kZero, 8);
+    }
+  }
 };
 static_assert(sizeof(LogRecord) == 24);
 

@@ -7,19 +7,7 @@ namespace foedus::occ {
 
 void AddressIndex::set(const void* address, std::uint32_t number) {
   FOEDUS_INVARIANT(number != WriteEntry::kNone);
-  if ((used_ + 1) * 2 > table_mask_ + 1) grow();
-  for (std::size_t i = home_of(address);; i = (i + 1) & table_mask_) {
-    Slot& slot = table_[i];
-    if (slot.generation != generation_) {
-      slot = {address, number, generation_};
-      ++used_;
-      return;
-    }
-    if (slot.address == address) {
-      slot.number = number;
-      return;
-    }
-  }
+  at(address) = number;
 }
 
 void AddressIndex::grow() {
@@ -44,32 +32,24 @@ void AddressIndex::forget_all() {
   generation_ = 1;
 }
 
-void WriteSet::reserve_one() {
+// Room is looked for anew after so many entries at the latest.
+constexpr std::size_t kRoomMax = 1u << 20;
+
+void WriteSet::make_room() {
   base::reserve_more(&entries_, 1);
   base::reserve_more(&owns_, 1);
   index_.reserve(1);
+  const std::size_t more = std::min({entries_.capacity() - entries_.size(),
+                                     owns_.capacity() - owns_.size(), index_.room()});
+  room_ = count_ + static_cast<std::uint32_t>(std::min<std::size_t>(more, kRoomMax));
 }
 
-void WriteSet::add(const WriteEntry& entry) {
-  reserve_one();
-  const auto number = static_cast<std::uint32_t>(entries_.size());
-  entries_.push_back(entry);
-  WriteEntry& added = entries_.back();
-  added.order = number;
-  added.next_own = WriteEntry::kNone;
-
-  const std::uint32_t known = index_.find(entry.record);
-  if (known == WriteEntry::kNone) {
-    index_.set(entry.record, static_cast<std::uint32_t>(owns_.size()));
-    owns_.push_back({number, number, number});
-    return;
-  }
+void WriteSet::link(std::uint32_t known, std::uint32_t number) {
   Own& own = owns_[known];
   entries_[own.newest].next_own = number;
   own.newest = number;
-  const bool whole =
-      entry.log->type == log::LogRecordType::kPut || entry.log->type == log::LogRecordType::kErase;
-  if (whole) own.first = number;
+  const log::LogRecordType type = entries_[number].log->type;
+  if (type == log::LogRecordType::kPut || type == log::LogRecordType::kErase) own.first = number;
 }
 
 void WriteSet::move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place) {
@@ -81,6 +61,7 @@ void WriteSet::move(const page::RecordHeader* from, page::RecordHeader* to, std:
   }
   // The old address stays in the index and finds the same chain: a cursor may still stand there.
   index_.set(to, known);
+  room_ = 0;
 }
 
 void WriteSet::sort() {
@@ -93,6 +74,8 @@ void WriteSet::sort() {
 }
 
 void WriteSet::clear() {
+  if (is_empty()) return;
+  count_ = owns_count_ = room_ = 0;
   sorted_.clear();
   entries_.clear();
   owns_.clear();

@@ -45,7 +45,6 @@ struct WriteEntry {
   LockWaiter* waiter = nullptr;    // of the lock phase; null while not locked by it
   std::uint64_t overflow = 0;      // first page of a payload that is larger than a page, or 0
   std::uint32_t place = 0;         // the storage's own: where in its page the record is described
-  std::uint32_t order = 0;         // place in the order of the user's calls
   std::uint32_t next_own = kNone;  // next entry of the same record
   Premise premise = Premise::kNone;
 };
@@ -96,8 +95,23 @@ class AddressIndex {
       if (slot.address == address) return slot.number;
     }
   }
+  // The number of `address`; WriteEntry::kNone if it has none yet, and gets what is stored there.
+  std::uint32_t& at(const void* address) {
+    if ((used_ + 1) * 2 > table_mask_ + 1) [[unlikely]] grow();
+    for (std::size_t i = home_of(address);; i = (i + 1) & table_mask_) {
+      Slot& slot = table_[i];
+      if (slot.generation != generation_) {
+        slot = {address, WriteEntry::kNone, generation_};
+        ++used_;
+        return slot.number;
+      }
+      if (slot.address == address) return slot.number;
+    }
+  }
   // Sets it, replacing an earlier number.
   void set(const void* address, std::uint32_t number);
+  // So many more can be set without memory, at least.
+  std::size_t room() const { return (table_mask_ + 1) / 2 - used_; }
   // So many more can be set without memory.
   void reserve(std::size_t count) {
     while ((used_ + count) * 2 > table_mask_ + 1) grow();
@@ -159,24 +173,39 @@ class WriteSet {
         owns_(base::LineAllocator<Own>(source)),
         index_(source) {}
 
-  bool is_empty() const { return entries_.empty(); }
-  std::size_t size() const { return entries_.size(); }
+  bool is_empty() const { return count_ == 0; }
+  std::size_t size() const { return count_; }
   base::LineVector<WriteEntry>& entries() { return entries_; }
   WriteEntry& operator[](std::uint32_t i) { return entries_[i]; }
 
   // The chain of `record`, or one of kNone.
   Own find(const page::RecordHeader* record) const {
-    if (entries_.empty()) return {};
+    if (is_empty()) return {};
     const std::uint32_t i = index_.find(record);
     return i == WriteEntry::kNone ? Own{} : owns_[i];
   }
   bool contains(const page::RecordHeader* record) const {
-    return !entries_.empty() && index_.find(record) != WriteEntry::kNone;
+    return !is_empty() && index_.find(record) != WriteEntry::kNone;
   }
   // Allocates, if at all, before it changes anything.
-  void add(const WriteEntry& entry);
+  void add(const WriteEntry& entry) {
+    reserve_one();
+    add_reserved(entry);
+  }
+  // The same without memory. REQUIRES: has_room().
+  [[gnu::always_inline]] void add_reserved(const WriteEntry& entry) {
+    const std::uint32_t number = count_++;
+    entries_.push_back(entry);
+    std::uint32_t& known = index_.at(entry.record);
+    if (known != WriteEntry::kNone) return link(known, number);
+    known = owns_count_++;
+    owns_.push_back({number, number, number});
+  }
   // The next add() does not allocate.
-  void reserve_one();
+  bool has_room() const { return count_ < room_; }
+  void reserve_one() {
+    if (!has_room()) [[unlikely]] make_room();
+  }
   // Nor do so many calls of move() in all.
   void reserve_moves(std::size_t count) { index_.reserve(count); }
   // After a record has moved: its entries now say `to` and `place`, and are found by it.
@@ -189,10 +218,17 @@ class WriteSet {
   const base::LineVector<Sorted>& sorted() const { return sorted_; }
 
  private:
+  void make_room();
+  // Entry `number` becomes the newest one of owns_[known].
+  void link(std::uint32_t known, std::uint32_t number);
+
   base::LineVector<WriteEntry> entries_;
   base::LineVector<Sorted> sorted_;
   base::LineVector<Own> owns_;  // one per distinct record
   AddressIndex index_;          // record -> owns_
+  std::uint32_t count_ = 0;       // of entries_
+  std::uint32_t owns_count_ = 0;  // of owns_
+  std::uint32_t room_ = 0;        // up to so many entries nothing has to grow
 };
 
 // The page-version set.

@@ -16,6 +16,15 @@ namespace foedus::occ {
 // processor.
 inline constexpr unsigned kReadTries = base::SpinWait::kTurnsBeforeSleep + 300;
 
+// What copy() has read, with base::racy_read, of a record that was seen under `before`, is of that
+// version. REQUIRES: that is not being-written.
+template <typename Copy>
+bool copy_unchanged(const page::RecordHeader& record, page::Tid before, Copy&& copy) {
+  copy();
+  base::fence_reader();  // order: the copy's loads come before the second look
+  return record.tid.load_relaxed() == before.word();  // order: relaxed, the fence orders it
+}
+
 // Calls copy(tid), which must use base::racy_read on what the record's lock protects and may run
 // several times, until it ran under one unchanged TID that is not being-written. False: the bound
 // was reached.
@@ -24,14 +33,10 @@ bool optimistic_read(const page::RecordHeader& record, page::Tid* observed, Copy
   base::SpinWait spin;
   for (unsigned i = 0; i < kReadTries; ++i) {
     const page::Tid before = record.load_tid();
-    if (!before.is_being_written()) [[likely]] {
-      copy(before);
-      base::fence_reader();  // order: the copy's loads come before the second look
-      const page::Tid after(record.tid.load_relaxed());
-      if (before == after) [[likely]] {
-        *observed = before;
-        return true;
-      }
+    if (!before.is_being_written() && copy_unchanged(record, before, [&] { copy(before); }))
+        [[likely]] {
+      *observed = before;
+      return true;
     }
     spin.once();
   }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "foedus-core/base/copy_bytes.h"
+
 namespace foedus::occ {
 
 namespace {
@@ -339,27 +341,35 @@ Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
                          std::uint32_t payload_offset, std::string_view payload, Premise premise,
                          std::uint64_t overflow) {
   FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15: it may wait for room in the log
-  // What the caller has prepared for the write it gives back if this fails: nothing may be thrown.
-  log::LogRecord* log_record = nullptr;
+  const std::size_t bytes = log::LogRecord::size_of(key.size(), payload.size());
+  log::LogRecord* log_record =
+      write_set_.has_room() ? resources_.log->try_reserve(bytes) : nullptr;
+  if (log_record == nullptr) [[unlikely]] {
+    FOEDUS_CHECK(reserve_slowly(storage, bytes, &log_record));
+  }
+  note_use(record);
+  log_record->prepare(type, storage->id(), key.size(), payload.size(), payload_offset);
+  base::copy_bytes(log_record->key_data(), key.data(), key.size());
+  base::copy_bytes(log_record->payload_data(), payload.data(), payload.size());
+  write_set_.add_reserved({.record = record,
+                           .log = log_record,
+                           .storage = storage,
+                           .overflow = overflow,
+                           .place = place,
+                           .premise = premise});
+  return {};
+}
+
+// What the caller has prepared for the write it gives back if this fails: nothing may be thrown.
+Status TxnContext::reserve_slowly(StorageControl* storage, std::size_t bytes,
+                                  log::LogRecord** record) {
   Status status = base::catching([&] {
     write_set_.reserve_one();
     Status reserved;
-    log_record =
-        resources_.log->reserve(log::LogRecord::size_of(key.size(), payload.size()), &reserved);
+    *record = resources_.log->reserve(bytes, &reserved);
     return reserved;
   });
-  if (!status.is_ok()) return std::move(status.at_storage(storage->meta.name));
-  note_use(record);
-  log_record->prepare(type, storage->id(), key.size(), payload.size(), payload_offset);
-  // An empty view may have no address.
-  if (!key.empty()) std::memcpy(log_record->key_data(), key.data(), key.size());
-  if (!payload.empty()) std::memcpy(log_record->payload_data(), payload.data(), payload.size());
-  WriteEntry entry{.record = record, .log = log_record, .storage = storage};
-  entry.place = place;
-  entry.premise = premise;
-  entry.overflow = overflow;
-  write_set_.add(entry);
-  return {};
+  return std::move(status.at_storage(storage->meta.name));
 }
 
 Status TxnContext::hold(StorageControl* storage, page::RecordHeader* record, std::string_view key) {

@@ -46,14 +46,13 @@ struct ReadRange {
 };
 
 // A search that was begun ahead of the record's use: the page where it seems to be, which nobody
-// has looked at yet, and the page above; or the record itself; or the way to a snapshot page.
+// has looked at yet, and the page above; or the way to a snapshot page.
 struct alignas(64) BegunSearch {
   std::uint64_t txn = 0;  // by which transaction of the session
   const StorageControl* storage = nullptr;
   std::uint64_t number = 0;  // what is searched for: the storage's own
   page::PageHeader* page = nullptr;
   void* parent = nullptr;  // the storage's own
-  page::RecordHeader* record = nullptr;
   // Not null: `page` holds the pointer (null: it is a root), `parent` is the pointer, whose
   // volatile half was null and its snapshot half `cold_top`; it seems to lead to `cold_page`.
   page::SnapshotPageId cold_top = {};
@@ -177,6 +176,13 @@ class TxnContext {
 
   void remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
     if (isolation_ == Isolation::kSerializable) reads_.push_back({record, observed, storage});
+  }
+  // The same where that takes no memory. False: it was not remembered.
+  bool try_remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
+    if (isolation_ != Isolation::kSerializable) [[unlikely]] return true;
+    if (reads_.size() == reads_.capacity()) [[unlikely]] return false;
+    reads_.push_back({record, observed, storage});
+    return true;
   }
   void remember_page(page::PageHeader* page, page::PageVersion observed, StorageControl* storage) {
     if (isolation_ == Isolation::kSerializable) page_set_.add(page, observed, storage);
@@ -325,6 +331,8 @@ class TxnContext {
   // record is there.
   bool overlay(const WriteSet::Own& own, bool base_present, ReadRange* range);
   bool begins_with_whole(const WriteSet::Own& own);
+  [[gnu::noinline]] Status reserve_slowly(StorageControl* storage, std::size_t bytes,
+                                          log::LogRecord** record);
   [[gnu::noinline]] void mark_use(const page::RecordHeader* record);
   void forget_sets();
   void hold_again();

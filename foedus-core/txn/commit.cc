@@ -43,8 +43,8 @@ Status commit_read_only(occ::TxnContext* txn, Epoch* epoch) {
 Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
   FOEDUS_CHECK(lock_write_set(txn));
   FOEDUS_SYNC_POINT("commit:locked");
-  mark_being_written(txn);                             // C1
-  *epoch = txn->clock().enter_commit(txn->session());  // fence, serialization point, C2
+  const page::Tid overwritten = mark_being_written(txn);  // C1
+  *epoch = txn->clock().enter_commit(txn->session());     // fence, serialization point, C2
   FOEDUS_SYNC_POINT("commit:serialized");
 
   page::Tid tid;
@@ -52,7 +52,7 @@ Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
   if (status.is_ok() && *epoch > epoch::kCommitEpochMax) [[unlikely]] {
     status = epoch::epochs_used_up();  // E28
   }
-  if (status.is_ok() && !choose_tid(txn, *epoch, &tid)) {  // C3
+  if (status.is_ok() && !choose_tid(txn, *epoch, overwritten, &tid)) {  // C3
     status = txn->conflict(ConflictReason::kRetryBound, nullptr);
   }
   if (status.is_ok()) {

@@ -9,12 +9,15 @@
 
 namespace foedus::txn {
 
-void mark_being_written(occ::TxnContext* txn) {
+page::Tid mark_being_written(occ::TxnContext* txn) {
+  std::uint64_t newest = 0;
   for (const occ::WriteEntry& entry : txn->write_set().entries()) {
     // order: relaxed, the fence of enter_commit() comes next; P2: the lock is held.
     const page::Tid tid(entry.record->tid.load_relaxed());
+    newest = std::max(newest, tid.word());
     entry.record->tid.store_relaxed(tid.with(page::Tid::kBeingWritten).word());
   }
+  return page::Tid(newest);
 }
 
 void unmark_being_written(occ::TxnContext* txn) {
@@ -25,16 +28,10 @@ void unmark_being_written(occ::TxnContext* txn) {
   }
 }
 
-bool choose_tid(occ::TxnContext* txn, Epoch epoch, page::Tid* tid) {
-  std::uint64_t highest = txn->last_tid().version();
-  for (const occ::ReadEntry& read : txn->reads()) {
-    highest = std::max(highest, read.observed.version());
-  }
-  for (const occ::WriteEntry& entry : txn->write_set().entries()) {
-    // order: relaxed, the lock is held.
-    highest = std::max(highest, page::Tid(entry.record->tid.load_relaxed()).version());
-  }
-  const page::Tid last(highest << page::Tid::kFlagBits);
+bool choose_tid(occ::TxnContext* txn, Epoch epoch, page::Tid overwritten, page::Tid* tid) {
+  std::uint64_t newest = std::max(txn->last_tid().word(), overwritten.word());
+  for (const occ::ReadEntry& read : txn->reads()) newest = std::max(newest, read.observed.word());
+  const page::Tid last(newest);
   FOEDUS_INVARIANT(last.epoch() <= epoch, last.epoch().number(), epoch.number());
   if (last.epoch() < epoch) {
     *tid = page::Tid(epoch, 1);

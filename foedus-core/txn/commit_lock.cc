@@ -1,7 +1,7 @@
 // The lock phase: lines 1 to 5 of algorithm 2. Resolve moved records, sort by address, lock, and
 // look a second time: a split may have moved a record between the look and the lock.
-#include <algorithm>
 #include <new>
+#include <span>
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/storage/dispatch.h"
@@ -47,42 +47,47 @@ bool try_lock_one(occ::TxnContext* txn, occ::WriteEntry* entry) {
   return false;
 }
 
-// Locks each record once: the first of its entries has the waiter.
-Status lock_sorted(occ::TxnContext* txn) {
-  const page::RecordHeader* last = nullptr;
-  for (const auto& [record, entry] : txn->write_set().sorted()) {
-    if (record == last) continue;
-    last = record;
-    if (txn->holds(record)) continue;
-    if (!try_lock_one(txn, entry)) {
-      unlock_write_set(txn);
-      return txn->conflict(ConflictReason::kRecordLocked, entry->storage, entry->log->key());
-    }
-  }
-  return {};
-}
-
-// With all locks held: whether the calls that found a record there still would, and whether its
-// room still is what they relied on. Entries of one record see those before them.
-Status check_writes(occ::TxnContext* txn) {
-  const page::RecordHeader* last = nullptr;
-  bool present = false;
+// With the record's lock held: whether the calls that found the record there still would, and
+// whether its room still is what they relied on. Entries of one record see those before them.
+template <typename Entries>
+bool accepts_all(occ::TxnContext* txn, page::Tid tid, const Entries& entries) {
+  bool present = !tid.is_deleted();
   bool rewritten = false;
-  for (const auto& [record, entry] : txn->write_set().sorted()) {
-    if (record != last) {
-      last = record;
-      present = !record->load_tid().is_deleted();
-      rewritten = false;
-    }
-    const bool whole = entry->log->type == log::LogRecordType::kPut;
+  for (const auto& [record, entry] : entries) {
+    const log::LogRecordType type = entry->log->type;
+    const bool whole = type == log::LogRecordType::kPut;
     const bool fits = (rewritten && !whole) || storage::accepts(txn->pool(), *entry);
     const bool holds = entry->premise == occ::Premise::kNone ||
                        present == (entry->premise == occ::Premise::kPresent);
-    if (!holds || !fits) {
-      return txn->conflict(ConflictReason::kRecordChanged, entry->storage, entry->log->key());
-    }
+    if (!holds || !fits) return false;
     if (whole) present = rewritten = true;
-    if (entry->log->type == log::LogRecordType::kErase) present = false;
+    if (type == log::LogRecordType::kErase) present = false;
+  }
+  return true;
+}
+
+// Locks each record once, the first of its entries has the waiter, and looks at it. *moved_again:
+// one has moved since resolve_moved(). If it fails, locks stay held.
+Status lock_sorted(occ::TxnContext* txn, bool* moved_again) {
+  const auto& sorted = txn->write_set().sorted();
+  for (auto at = sorted.begin(); at != sorted.end();) {
+    page::RecordHeader* const record = at->record;
+    auto end = at + 1;
+    while (end != sorted.end() && end->record == record) ++end;
+    if (!txn->holds(record) && !try_lock_one(txn, at->entry)) {
+      return txn->conflict(ConflictReason::kRecordLocked, at->entry->storage,
+                           at->entry->log->key());
+    }
+    const page::Tid tid = record->load_tid();
+    if (tid.is_moved() || tid.is_next_layer()) [[unlikely]] {
+      *moved_again = true;
+      return {};
+    }
+    if (!accepts_all(txn, tid, std::span(at, end))) {
+      return txn->conflict(ConflictReason::kRecordChanged, at->entry->storage,
+                           at->entry->log->key());
+    }
+    at = end;
   }
   return {};
 }
@@ -90,26 +95,21 @@ Status check_writes(occ::TxnContext* txn) {
 }  // namespace
 
 Status lock_write_set(occ::TxnContext* txn) {
-  const base::LineVector<occ::WriteEntry>& writes = txn->write_set().entries();
   for (;;) {
     FOEDUS_CHECK(resolve_moved(txn));
     txn->write_set().sort();
     FOEDUS_SYNC_POINT("commit:before_lock");
+    bool moved_again = false;
     try {
-      FOEDUS_CHECK(lock_sorted(txn));
+      Status status = lock_sorted(txn, &moved_again);
+      if (status.is_ok() && !moved_again) [[likely]] return status;
+      unlock_write_set(txn);
+      if (!status.is_ok()) return status;
     } catch (const std::bad_alloc&) {
       unlock_write_set(txn);
       throw;
     }
-    const bool moved_again =
-        std::any_of(writes.begin(), writes.end(),
-                    [](const occ::WriteEntry& entry) { return has_moved(*entry.record); });
-    if (!moved_again) break;
-    unlock_write_set(txn);
   }
-  Status status = check_writes(txn);
-  if (!status.is_ok()) unlock_write_set(txn);
-  return status;
 }
 
 void unlock_write_set(occ::TxnContext* txn) {

@@ -26,10 +26,13 @@ Status verify_sets(occ::TxnContext* txn, WriteSetIs write_set);
 Status read_premises(occ::TxnContext* txn);
 
 // commit_apply.cc
-void mark_being_written(occ::TxnContext* txn);
+
+// Returns the newest TID of what will be overwritten.
+page::Tid mark_being_written(occ::TxnContext* txn);
 void unmark_being_written(occ::TxnContext* txn);
-// C3. False: the epoch has no ordinal left above what it must be above.
-bool choose_tid(occ::TxnContext* txn, Epoch epoch, page::Tid* tid);
+// C3. False: the epoch has no ordinal left above what it must be above. `overwritten`: of
+// mark_being_written().
+bool choose_tid(occ::TxnContext* txn, Epoch epoch, page::Tid overwritten, page::Tid* tid);
 // Changes the payloads and completes the log records.
 void apply_writes(occ::TxnContext* txn, page::Tid tid);
 // Makes the records readable under their new TID and releases the locks.

@@ -66,6 +66,8 @@ bool is_absent_still(occ::TxnContext* txn, WriteSetIs write_set, page::RecordHea
 
 Status verify_reads(occ::TxnContext* txn, WriteSetIs write_set, bool* again) {
   for (occ::ReadEntry& read : txn->reads()) {
+    // No version that was read is being written or has moved.
+    if (read.record->load_tid() == read.observed) [[likely]] continue;
     page::RecordHeader* record = nullptr;
     page::Tid now;
     if (!current_tid(txn, read, &record, &now)) {
@@ -81,7 +83,7 @@ Status verify_reads(occ::TxnContext* txn, WriteSetIs write_set, bool* again) {
       }
       now = now.without(page::Tid::kBeingWritten);
     }
-    if (now == read.observed) [[likely]] continue;
+    if (now == read.observed) continue;
     // Absent then, absent now: a record that was purged and inserted again for a write starts anew.
     if (is_absent_still(txn, write_set, record, now, &read, again)) continue;
     return txn->conflict(ConflictReason::kRecordChanged, read.storage);
@@ -142,7 +144,8 @@ Status read_premises(occ::TxnContext* txn) {
       return txn->conflict(ConflictReason::kRecordChanged, entry.storage, entry.log->key());
     }
     if (record == nullptr) record = entry.record;
-    txn->reads().push_back({record, now.without(page::Tid::kMoved), entry.storage});
+    constexpr std::uint64_t kNotSeen = page::Tid::kMoved | page::Tid::kBeingWritten;
+    txn->reads().push_back({record, now.without(kNotSeen), entry.storage});
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // ctest-labels: concurrency
 // Calls of transactions at their edges: handles of no storage, the bound of tries, payloads that
 // grow while they are read.
+#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -152,6 +153,83 @@ class AtLongPayload {
  private:
   static inline thread_local std::function<void()> action_;
 };
+
+class TakenRowsTest : public ::testing::Test {
+ protected:
+  TakenRowsTest() {
+    Txn txn = must(other_.begin());
+    for (char c = 'a'; c <= 'j'; ++c) must(txn.put(tree_, std::string(1, c), "old"));
+    must(txn.commit());
+  }
+  // At the fourth row, behind which three more were taken.
+  static void go_on(Scan::iterator* row) {
+    for (int i = 0; i < 3; ++i) ++*row;
+    EXPECT_EQ((**row).key, "d");
+  }
+
+  TestDatabase db_;
+  const Masstree tree_ = must(db_->open_masstree("tree"));
+  Session session_ = must(db_->new_session());
+  Session other_ = must(db_->new_session());
+};
+
+TEST_F(TakenRowsTest, end_with_their_transaction) {
+  Txn txn = must(session_.begin());
+  Scan rows = txn.scan(tree_, "", "");
+  Scan::iterator row = rows.begin();
+  go_on(&row);
+  txn.rollback();
+  ++row;
+  EXPECT_TRUE(row == rows.end());
+  EXPECT_EQ(rows.failure().value().code(), ErrorCode::kClosed);
+}
+
+TEST_F(TakenRowsTest, end_with_the_conflict_of_their_transaction) {
+  Txn txn = must(session_.begin());
+  Scan rows = txn.scan(tree_, "", "");
+  Scan::iterator row = rows.begin();
+  go_on(&row);
+  Txn writer = must(other_.begin());
+  must(writer.put(tree_, "b", "new"));
+  must(writer.commit());
+  EXPECT_EQ(txn.verify().code(), ErrorCode::kConflict);
+  ++row;
+  EXPECT_TRUE(row == rows.end());
+  EXPECT_EQ(rows.failure().value().code(), ErrorCode::kConflict);
+}
+
+TEST_F(TakenRowsTest, count_for_the_limit) {
+  for (std::uint64_t limit = 0; limit < 12; ++limit) {
+    Txn txn = must(session_.begin());
+    std::uint64_t count = 0;
+    for (const Row& row : txn.scan(tree_, "", "", {.limit = limit})) {
+      EXPECT_EQ(row.key, std::string(1, static_cast<char>('a' + count)));
+      ++count;
+    }
+    EXPECT_EQ(count, std::min<std::uint64_t>(limit, 10));
+    must(txn.commit());
+  }
+}
+
+TEST(TxnCallsTest, a_read_of_an_array_that_others_change_conflicts) {
+  TestDatabase db;
+  const Array array = must(db->open_array("array", 10, 8));
+  Session session = must(db->new_session());
+  Session other = must(db->new_session());
+  Txn txn = must(session.begin());
+  std::uint64_t value = 7;
+  const std::span<std::byte> out = std::as_writable_bytes(std::span(&value, 1));
+  must(txn.get(array, 3, out));
+  EXPECT_EQ(value, 0u);
+  must(txn.read_at(array, 4, 2, out.first(2)));
+  EXPECT_EQ(txn.read_at(array, 4, 7, out.first(2)).code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(txn.get(array, 10, out).code(), ErrorCode::kInvalidArgument);
+  Txn writer = must(other.begin());
+  must(writer.put(array, 3, std::uint64_t{1}));
+  must(writer.commit());
+  must(txn.put(array, 5, std::uint64_t{1}));
+  EXPECT_EQ(txn.commit().code(), ErrorCode::kConflict);
+}
 
 // A dirty read has no commit that would tell that it saw half a payload.
 TEST(TxnCallsTest, a_payload_that_grows_while_it_is_read_is_whole) {

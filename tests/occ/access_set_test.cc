@@ -62,7 +62,7 @@ class WriteSetTest : public ::testing::Test {
     std::vector<std::uint32_t> orders;
     for (std::uint32_t i = set_.find(record).first; i != WriteEntry::kNone;
          i = set_[i].next_own) {
-      orders.push_back(set_[i].order);
+      orders.push_back(i);
     }
     return orders;
   }
@@ -136,7 +136,7 @@ TEST_F(WriteSetTest, EntriesAreSortedByAddressAndThenByCall) {
   std::vector<std::pair<const page::RecordHeader*, std::uint32_t>> sorted;
   for (const WriteSet::Sorted& one : set_.sorted()) {
     EXPECT_EQ(one.record, one.entry->record);
-    sorted.emplace_back(one.record, one.entry->order);
+    sorted.emplace_back(one.record, one.entry - set_.entries().data());
   }
   const decltype(sorted) expected = {{&records[0], 1}, {&records[0], 4}, {&records[1], 2},
                                      {&records[2], 0}, {&records[2], 3}, {&records[2], 5}};

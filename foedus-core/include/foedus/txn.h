@@ -187,6 +187,7 @@ class Scan {
   friend class Txn;
   Scan(const Txn& txn, engine::ScanCursor* cursor, Status failure);
   void next();
+  bool try_next();
   void move();
 
   engine::SessionSlot* slot_;             // as the transaction's

@@ -54,6 +54,12 @@ struct ArrayShape {
     return static_cast<std::uint64_t>((static_cast<Wide>(n) * reciprocal) >> 64);
   }
   std::uint64_t pages_of(std::uint64_t records) const { return page_of(records - 1) + 1; }
+  // How many records fit below so many levels of interior pages.
+  constexpr std::uint64_t records_of_levels(std::uint32_t levels) const {
+    std::uint64_t records = records_per_page;
+    for (; levels != 0; --levels) records *= ArrayInteriorPage::kPointers;
+    return records;
+  }
 };
 
 namespace internal {

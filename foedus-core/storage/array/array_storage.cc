@@ -6,6 +6,7 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/storage/array/array_find.h"
 #include "foedus-core/storage/array/array_pages.h"
+#include "foedus-core/storage/array/array_read.h"
 
 namespace foedus::storage::array {
 
@@ -33,65 +34,33 @@ std::string_view key_of(const std::uint64_t& index) {
                                    std::to_string(control->meta.payload_bytes));
 }
 
-// As locate_cold(), in volatile pages for as long as there are any.
-inline Place locate_from_root(occ::TxnContext& ctx, occ::StorageControl* control,
-                              std::uint64_t index, Intent intent, occ::ReadRange* range) {
-  const ArrayShape& shape = shape_of(control->meta.payload_bytes);
-  const std::uint64_t number = shape.page_of(index);
-  const Path path(number, shape.pages_of(control->meta.records));
-  page::VolatilePageId id = control->root.load_volatile();
-  for (std::uint32_t level = path.levels; level-- != 0 && !id.is_null();) {
-    auto* const page = reinterpret_cast<ArrayInteriorPage*>(ctx.pool().resolve(id));
-    id = page->pointers[path.slots[level]].load_volatile();
-  }
-  if (id.is_null()) return locate_cold(ctx, control, index, intent, range);
-  auto* const page = reinterpret_cast<ArrayBorderPage*>(ctx.pool().resolve(id));
-  return {record_at(page, index - number * shape.records_per_page, shape), false};
-}
-
-// The same, from where a prefetch of the record has gone, if that was in this transaction. The
-// record may be marked moved, see A8.
+// The record may be marked moved, see A8.
 Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index, Intent intent,
              occ::ReadRange* range = nullptr) {
   for (;;) {
-    const occ::BegunSearch& begun = ctx.begun(control, index);
-    Place place;
-    if (begun.number == index && begun.txn == ctx.turn() && begun.storage == control) {
-      if (begun.record != nullptr) {
-        place = {begun.record, false};
-      } else if (intent == Intent::kRead) {
-        place = read_begun_cold(ctx, control, begun, range);
-      }
+    Place place{find_volatile(ctx.pool(), control, index), false};
+    if (place.record == nullptr) [[unlikely]] {
+      const occ::BegunSearch& begun = ctx.begun(control, index);
+      const bool has_begun = intent == Intent::kRead && begun.number == index &&
+                             begun.txn == ctx.turn() && begun.storage == control;
+      if (has_begun) place = read_begun_cold(ctx, control, begun, range);
+      if (!place.is_cold) place = locate_cold(ctx, control, index, intent, range);
     }
-    const bool has_begun = place.record != nullptr || place.is_cold;
-    if (!has_begun) place = locate_from_root(ctx, control, index, intent, range);
-    // order: relaxed, after the acquire of the pointer that led here, or the prefetch (A9).
-    const Epoch dropped(control->drop_epoch.load_relaxed());
-    if (dropped < ctx.begin_epoch()) [[likely]]
-      return place;
-    const Settled settled = settle_own(ctx, control, dropped);
+    if (!may_hide_own(ctx, control)) [[likely]] return place;
+    // order: relaxed, as in may_hide_own().
+    const Settled settled = settle_own(ctx, control, Epoch(control->drop_epoch.load_relaxed()));
     if (settled == Settled::kNone) return place;
     if (settled == Settled::kFailed) return {};
   }
 }
 
-// A8.
-[[gnu::cold]] void forget_begun(occ::TxnContext& ctx, occ::StorageControl* control,
-                                std::uint64_t index) {
-  ctx.begun(control, index) = {};
-}
-
 // kMoved: look for the record again.
 occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader* record,
-                std::uint64_t index, occ::ReadRange* range) {
+                occ::ReadRange* range) {
   const std::uint32_t payload_bytes = control->meta.payload_bytes;
-  const occ::Found found =
-      ctx.read_record(control, record, range, [record, payload_bytes](occ::ReadRange* wanted) {
-        copy_wanted(record, payload_bytes, wanted);
-      });
-  if (found == occ::Found::kMoved) [[unlikely]]
-    forget_begun(ctx, control, index);
-  return found;
+  return ctx.read_record(control, record, range, [record, payload_bytes](occ::ReadRange* wanted) {
+    copy_wanted(record, payload_bytes, wanted);
+  });
 }
 
 // A page that is being dropped is found as long as its pointer leads there: for an instant, or
@@ -156,7 +125,6 @@ Status write(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType t
       return ctx.write(type, control, record, 0, key_of(index), offset, payload,
                        occ::Premise::kNone);
     }
-    forget_begun(ctx, control, index);
   }
   return answer(ctx, control, occ::Found::kMoved, index);
 }
@@ -199,7 +167,7 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t ind
     if (place.record == nullptr) [[unlikely]] {
       return place.is_cold ? Status() : no_record(ctx, control);
     }
-    found = read(ctx, control, place.record, index, range);
+    found = read(ctx, control, place.record, range);
   }
   return answer(ctx, control, found, index);
 }
@@ -215,7 +183,7 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::u
     if (place.record == nullptr) [[unlikely]]
       return no_record(ctx, control);
     FOEDUS_CHECK(ctx.hold(control, place.record, key_of(index)));
-    found = read(ctx, control, place.record, index, range);
+    found = read(ctx, control, place.record, range);
   }
   return answer(ctx, control, found, index);
 }
@@ -233,24 +201,23 @@ Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64
   return write(ctx, control, LogRecordType::kIncrement, index, offset, bytes);
 }
 
-void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index) {
-  if (index >= control->meta.records) return;
+page::RecordHeader* find_volatile_deep(page::PagePool& pool, const occ::StorageControl* control,
+                                       std::uint64_t index) {
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
   const std::uint64_t number = shape.page_of(index);
   const Path path(number, shape.pages_of(control->meta.records));
   page::VolatilePageId id = control->root.load_volatile();
   for (std::uint32_t level = path.levels; level-- != 0 && !id.is_null();) {
-    auto* const page = reinterpret_cast<ArrayInteriorPage*>(ctx.pool().resolve(id));
-    id = page->pointers[path.slots[level]].load_volatile();
+    id = volatile_child(pool, id, path.slots[level]);
   }
-  if (id.is_null()) return prefetch_cold(ctx, control, index);
-  page::PageHeader* const page = ctx.pool().resolve(id);
-  RecordHeader* const record = record_at(reinterpret_cast<ArrayBorderPage*>(page),
-                                         index - number * shape.records_per_page, shape);
-  const char* const bytes = reinterpret_cast<const char*>(record);
-  base::prefetch_lines(bytes, shape.record_bytes);
-  base::prefetch_line(bytes + shape.record_bytes - 1);  // of records that cross a line more
-  ctx.begun(control, index) = {ctx.turn(), control, index, page, nullptr, record};
+  if (id.is_null()) return nullptr;
+  return record_at(reinterpret_cast<ArrayBorderPage*>(pool.resolve(id)),
+                   index - number * shape.records_per_page, shape);
+}
+
+void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index) {
+  if (index >= control->meta.records) return;
+  if (!try_prefetch(ctx.pool(), control, index)) [[unlikely]] prefetch_cold(ctx, control, index);
 }
 
 bool track_moved(page::PagePool&, occ::StorageControl*, RecordHeader* record, RecordHeader** to,

@@ -66,6 +66,14 @@ void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot
 // that can have the same slice still fits into the page. `own`: the record's slot, or kNone.
 std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t slice,
                                std::size_t key_bytes, unsigned own);
+// What a record of a longer key takes at least: it may be purged, and a longer one come instead. A
+// layer stays. gleaner/compose/masstree_group.cc does the same.
+inline constexpr std::uint32_t kLongestBytes = footprint(kMaxKeyBytes - 8, kCapacityMin);
+// A record whose slice no other key of the page has may have so many bytes of key and payload: all
+// others that can have the slice, one of each length, may come yet.
+inline constexpr std::uint32_t kAloneBytes =
+    BorderPage::kBodyBytes - BorderPage::directory_bytes(kRemainderClass + 1) - footprint(15, 0) -
+    kRemainderClass * footprint(0, kCapacityMin) - kLongestBytes;
 
 // ---- records (masstree_insert.cc)
 

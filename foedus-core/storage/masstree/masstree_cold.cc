@@ -261,7 +261,8 @@ Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control, std::st
     bool moved = false;
     FOEDUS_CHECK(settle_own(ctx, control, birth_of(control, spot->at), &moved));
     if (!moved) return {};
-    *spot = find(ctx, control, key);
+    *spot = {};
+    find(ctx, control, key, spot);
   }
 }
 

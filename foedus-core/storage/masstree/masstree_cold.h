@@ -85,7 +85,7 @@ enum class Intent : std::uint8_t { kRead, kWrite };
                                        std::string_view key, Intent intent, Spot* spot);
 inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                      Intent intent, Spot* spot) {
-  *spot = find(ctx, control, key);
+  find(ctx, control, key, spot);
   if (!spot->is_cut_short() && !may_hide_own(ctx, spot->at.page)) [[likely]]
     return {};
   return locate_slowly(ctx, control, key, intent, spot);

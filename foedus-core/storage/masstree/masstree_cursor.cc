@@ -45,13 +45,17 @@ void Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control, std::strin
     payload_.resize(kPayloadRoom);
     key_.resize(kMaxKeyBytes + 8);
   }
+  key_at_ = key_.data();
   key_bytes_ = 0;
   payload_bytes_ = 0;
+  row_ = row_end_ = 0;
+  rows_wanted_ = 1;
 }
 
 void Cursor::end() {
   at_end_ = true;
   depth_ = 0;
+  row_ = row_end_ = 0;
   key_bytes_ = 0;
   payload_bytes_ = 0;
 }
@@ -61,12 +65,13 @@ void Cursor::close() {
   ctx_ = nullptr;
 }
 
-Status Cursor::next() {
-  if (at_end_) return {};
+Status Cursor::next(std::uint64_t limit) {
+  if (at_end_ || try_next()) return {};
+  forget_rows();
   const occ::ColdReads reads(&ctx_->cold_pages());
   if (!started_) {
     started_ = true;
-    has_bound_ = !reverse_ || has_high_;
+    has_bound_ = reverse_ ? has_high_ : !low_.empty();
     bound_.assign(reverse_ ? high_ : low_);
     FOEDUS_CHECK(seek(true));
   } else if (top().is_cold()) [[unlikely]] {
@@ -82,6 +87,10 @@ Status Cursor::next() {
     if (route.position == route.count) {
       FOEDUS_CHECK(leave_page());
       continue;
+    }
+    if (!route.is_cold() && !route.bounded && take_rows(limit)) {
+      if (try_next()) return {};
+      continue;  // all of them were deleted
     }
     if (route.is_cold() && !route.copy.has(route.position)) [[unlikely]] {
       FOEDUS_CHECK(copy_records(&route));
@@ -104,6 +113,7 @@ Status Cursor::visit(unsigned index, bool* arrived) {
     route.bounded = false;  // all that follow are
   }
   put_slice(slice, key_.data() + route.prefix_bytes);
+  key_at_ = key_.data();
   if (slot.is_layer()) {
     key_bytes_ = route.prefix_bytes + 8;
     if (is_layer_outside()) {
@@ -120,7 +130,7 @@ Status Cursor::visit(unsigned index, bool* arrived) {
     std::memcpy(key_.data() + route.prefix_bytes + 8, remainder.data(), remainder.size());
   }
   key_bytes_ = route.prefix_bytes + slot.key_bytes();
-  if (!route.is_inside && is_key_outside()) {
+  if (!route.is_inside && is_outside(key())) {
     end();
     return {};
   }
@@ -216,6 +226,9 @@ void Cursor::begin_page(Route* route, BorderPage* page, page::PageVersion versio
   route->is_inside = is_inside(*route);
   order_page(route);
   if (reverse_ ? slice < page->last : slice > page->low) pass_over(route, slice);
+  const bool is_at_slice =
+      route->position < route->count && page->slice(route->order[route->position]) == slice;
+  if (!is_at_slice) route->bounded = false;  // all that follow are beyond
   if (route->is_cold()) return;
   prefetch_record(*route, route->position);
   prefetch_next(route);
@@ -386,9 +399,8 @@ bool Cursor::is_layer_outside() const {
   return key() < std::string_view(low_).substr(0, key_bytes_);
 }
 
-bool Cursor::is_key_outside() const {
-  if (!reverse_) return has_high_ && key() >= high_;
-  return key() < low_;
+bool Cursor::is_outside(std::string_view key) const {
+  return reverse_ ? key < low_ : has_high_ && key >= high_;
 }
 
 // Whether all keys of the layer from `slice` on, in the direction of the scan, lie outside.

@@ -10,8 +10,16 @@
 //        version of a page that the cursor comes back to is another one, the cursor seeks its
 //        position again, by key: own inserts ahead are seen. Inserts of others are, too; verify
 //        finds them.
+//   M45  Rows of a volatile page are taken ahead of the caller: one, then twice as many each time,
+//        so that who stops early has read few that he did not want. They lie in one page, and each
+//        is read and remembered as if it had been asked for. If the transaction has written since,
+//        those that are left are forgotten, and read again where they stand: nothing but its own
+//        writes can make them look otherwise to it. What needs more than a copy (a layer, a chain,
+//        a record that is being written or has an own write) ends the taking, and is visited.
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,11 +39,22 @@ class Cursor {
   // Begins a scan of [low, high); an empty `high` means no upper bound. Moves to no record yet.
   void open(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view low,
             std::string_view high, bool reverse);
-  // Moves to the next record, or to the end.
-  Status next();
+  // Moves to the next record, or to the end. `limit`: so many, at least one, may be wanted yet.
+  Status next(std::uint64_t limit = ~std::uint64_t{0});
+  // The same, if the record was taken ahead. False: next() has to look. REQUIRES: the transaction
+  // is open.
+  bool try_next() {
+    if (row_ == row_end_ || ctx_->write_set().size() != writes_) return false;
+    const TakenRow& row = rows_[row_++];
+    key_at_ = rows_memory_.get() + row.offset;
+    key_bytes_ = row.key_bytes;
+    payload_at_ = key_at_ + row.key_bytes;
+    payload_bytes_ = row.payload_bytes;
+    return true;
+  }
   bool at_end() const { return at_end_; }
   // Of the current record; valid until next(), open() or close().
-  std::string_view key() const { return {key_.data(), key_bytes_}; }
+  std::string_view key() const { return {key_at_, key_bytes_}; }
   std::string_view payload() const { return {payload_at_, payload_bytes_}; }
   void close();
 
@@ -92,6 +111,18 @@ class Cursor {
   Status leave_layer();
   bool bound_to_end_of_layer(std::uint32_t prefix_bytes);
 
+  // masstree_cursor_rows.cc: M45
+  struct TakenRow {
+    std::uint32_t offset;  // of the key in rows_memory_, behind it the payload
+    std::uint16_t key_bytes;
+    std::uint16_t payload_bytes;
+    std::uint8_t position;  // in the page's order
+  };
+  // Takes rows from the topmost page, which is volatile and unbounded, until `limit` of them, the
+  // end of the page or a slot that has to be visited. False: there is none of them.
+  bool take_rows(std::uint64_t limit);
+  void forget_rows();
+
   // masstree_cursor_cold.cc
   [[gnu::noinline]] Status land_slowly(Route* route, std::uint64_t slice, Landing* at);
   Status enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes);
@@ -112,7 +143,8 @@ class Cursor {
   bool is_beyond_bound(const Route& route, std::uint64_t slice, Slot slot) const;
   bool is_inside(const Route& route) const;
   bool is_layer_outside() const;
-  bool is_key_outside() const;
+  // Whether a key lies beyond the end of the range, in the direction of the scan.
+  bool is_outside(std::string_view key) const;
   bool is_slice_outside(const Route& route, std::uint64_t slice) const;
   Status visit(unsigned index, bool* arrived);
   Status read(page::RecordHeader* record, std::uint32_t place, bool* arrived);
@@ -139,10 +171,20 @@ class Cursor {
   std::uint64_t installs_ = 0;
   std::uint64_t drop_epoch_ = 0;
 
-  // The current record; key_ also holds the prefix of the layer that the cursor is in.
+  // Rows taken ahead: those from row_ on were not handed out yet.
+  std::array<TakenRow, BorderPage::kKeysMax> rows_;
+  std::unique_ptr<char[]> rows_memory_;
+  std::uint32_t row_ = 0;
+  std::uint32_t row_end_ = 0;
+  std::uint32_t rows_wanted_ = 1;  // the next time
+  std::size_t writes_ = 0;         // of the transaction when they were taken
+
+  // The key of the slot at hand, and so the prefix of the layer that the cursor is in.
   std::string key_;
+  // The current record.
+  const char* key_at_ = nullptr;  // key_, or of a row that was taken ahead
   std::vector<char> payload_;
-  const char* payload_at_ = nullptr;  // there, or in the copy of a snapshot page
+  const char* payload_at_ = nullptr;  // payload_, the copy of a snapshot page, or of a taken row
   std::uint32_t key_bytes_ = 0;
   std::uint32_t payload_bytes_ = 0;
 };

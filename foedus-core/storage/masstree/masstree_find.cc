@@ -97,23 +97,37 @@ Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t s
   return at;
 }
 
-unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_t slice,
-                   unsigned key_class) {
+namespace {
+
+// find_slot() where the first sorted key of the slice is not the one, or where keys are not sorted.
+[[gnu::noinline]] unsigned find_slot_from(BorderPage* page, unsigned at, unsigned begin,
+                                          unsigned sorted, unsigned keys, std::uint64_t slice,
+                                          unsigned key_class) {
   const auto matches = [&](unsigned i) { return page->slot(i).key_class() == key_class; };
-  // Every group but the first, which came with the header.
-  for (unsigned i = BorderPage::Group::kKeys; i < keys; i += BorderPage::Group::kKeys) {
-    base::prefetch_line(page->group(i).slices);
-  }
-  // order: relaxed, at least as new as the count, and it only grows.
-  const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
-  for (unsigned i = lower_bound(page, begin, sorted, slice); i < sorted; ++i) {
-    if (page->slice(i) != slice) break;
+  for (unsigned i = at; i < sorted && page->slice(i) == slice; ++i) {
     if (matches(i)) return i;
   }
   for (unsigned i = std::max(begin, sorted); i < keys; ++i) {
     if (page->slice(i) == slice && matches(i)) return i;
   }
   return BorderPage::kNone;
+}
+
+}  // namespace
+
+unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_t slice,
+                   unsigned key_class) {
+  // Every group but the first, which came with the header.
+  for (unsigned i = BorderPage::Group::kKeys; i < keys; i += BorderPage::Group::kKeys) {
+    base::prefetch_line(page->group(i).slices);
+  }
+  // order: relaxed, at least as new as the count, and it only grows.
+  const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
+  const unsigned at = lower_bound(page, begin, sorted, slice);
+  const bool is_behind = at == sorted || page->slice(at) != slice;
+  if (is_behind && sorted == keys) return BorderPage::kNone;
+  if (!is_behind && page->slot(at).key_class() == key_class) return at;
+  return find_slot_from(page, at, begin, sorted, keys, slice, key_class);
 }
 
 bool find_in_page(Spot* spot) {
@@ -144,17 +158,14 @@ Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view r
   }
 }
 
-Spot find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  Spot spot;
-  spot.layer = {&control->root, nullptr};
-  spot.rest = key;
-  spot.slice = slice_of(key);
-  spot.at = land(ctx, control, spot.slice);
-  if (spot.is_cut_short()) [[unlikely]]
-    return spot;
-  if (find_in_page(&spot)) [[likely]]
-    return spot;
-  return find_below(ctx.pool(), spot.layer, spot.rest.substr(8));
+void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot) {
+  spot->layer = {&control->root, nullptr};
+  spot->rest = key;
+  spot->slice = slice_of(key);
+  spot->at = land(ctx, control, spot->slice);
+  if (spot->is_cut_short() || find_in_page(spot)) [[likely]]
+    return;
+  *spot = find_below(ctx.pool(), spot->layer, spot->rest.substr(8));
 }
 
 occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::RecordHeader* record,

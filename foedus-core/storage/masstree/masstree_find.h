@@ -128,8 +128,8 @@ struct Spot {
   page::RecordHeader* record() const { return at.page->record(slot); }
 };
 
-// In volatile pages. Cut short where they end.
-Spot find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+// In volatile pages. Cut short where they end. `spot`: a new one.
+void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot);
 // The same from the root of a layer on, for the rest of a key.
 Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest);
 

@@ -13,6 +13,17 @@ namespace {
 // How often a page whose records are locked is tried again before the transaction conflicts.
 constexpr unsigned kBusyTries = 16;
 
+// Whether a new record may have room for such a payload (crowded_capacity()). Keys that ascend, and
+// so share their slice with none, have it without a look at others, unless the payload is large.
+bool has_crowded_room(BorderPage* page, unsigned keys, std::uint64_t slice, std::size_t key_bytes,
+                      std::uint32_t wanted) {
+  // order: relaxed, written under the lock, which the caller has.
+  const bool is_alone = page->sorted_keys.load_relaxed() == keys &&
+                        (keys == 0 || page->slice(keys - 1) < slice);
+  if (is_alone && wanted + key_bytes <= kAloneBytes) [[likely]] return true;
+  return wanted <= crowded_capacity(page, keys, slice, key_bytes, BorderPage::kNone);
+}
+
 // The record for `spot`, which found none, in its page. On kNoRoom `need` says what is missing.
 Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t payload_bytes,
                   Spot* spot, Need* need) {
@@ -29,14 +40,13 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
     return Change::kAgain;
   }
 
-  const std::uint32_t room = crowded_capacity(page, keys, spot->slice, key_bytes,
-                                              BorderPage::kNone);
   const std::uint32_t wanted = capacity_for(payload_bytes);
   NewRecord record;
   record.slice = spot->slice;
   record.key_bytes = static_cast<std::uint32_t>(key_bytes);
   if (key_bytes > 8) record.remainder = spot->rest.substr(8);
-  record.capacity = wanted <= room ? wanted : kCapacityMin;
+  record.capacity =
+      has_crowded_room(page, keys, spot->slice, key_bytes, wanted) ? wanted : kCapacityMin;
   // P7: above all that was purged here.
   record.tid = page::Tid(page->header.purged_tid).with(page::Tid::kDeleted);
   const std::uint32_t bytes = footprint(record.remainder.size(), record.capacity);

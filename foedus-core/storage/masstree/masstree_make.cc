@@ -7,10 +7,6 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// What a record of a longer key takes at least: it may be purged, and a longer one come instead. A
-// layer stays. gleaner/compose/masstree_group.cc does the same.
-constexpr std::uint32_t kLongest = footprint(kMaxKeyBytes - 8, kCapacityMin);
-
 void count_page(occ::StorageControl* control, std::int64_t pages) {
   // order: relaxed, statistics.
   control->volatile_pages.fetch_add_relaxed(static_cast<std::uint64_t>(pages));
@@ -130,7 +126,7 @@ std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t sl
     const Slot slot = page->slot(i);
     classes &= ~(1u << slot.key_class());
     const bool may_give_way = slot.key_class() == kRemainderClass && !slot.is_layer();
-    taken += may_give_way ? std::max(slot.record_bytes(), kLongest) : slot.record_bytes();
+    taken += may_give_way ? std::max(slot.record_bytes(), kLongestBytes) : slot.record_bytes();
   };
   // order: relaxed, a lower bound (find_slot()).
   const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
@@ -143,7 +139,7 @@ std::uint32_t crowded_capacity(BorderPage* page, unsigned keys, std::uint64_t sl
   }
   const unsigned short_classes = classes & ~(1u << kRemainderClass);
   taken += static_cast<unsigned>(std::popcount(short_classes)) * footprint(0, kCapacityMin);
-  if (classes != short_classes) taken += kLongest;
+  if (classes != short_classes) taken += kLongestBytes;
   FOEDUS_INVARIANT(taken + kCapacityMin <= BorderPage::kBodyBytes, taken, slice);
   return (BorderPage::kBodyBytes - taken) & ~15u;
 }

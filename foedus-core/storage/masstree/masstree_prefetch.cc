@@ -57,12 +57,12 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   TreePage* const page =
       begin_search(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice, &parent);
   if (page == nullptr) return;
-  begun = {ctx.turn(), control, slice, &page->header, parent, nullptr};
+  begun = {ctx.turn(), control, slice, &page->header, parent};
   const occ::BegunSearch* const earlier = ctx.exchange_turn(&begun);
   // It may have given way to this one.
   if (earlier == nullptr || earlier == &begun || earlier->txn != ctx.turn()) return;
-  // Or to one of another kind of storage, which begins with more than a page.
-  if (earlier->record != nullptr || !earlier->cold_page.is_null()) return;
+  // Or to one in pages of a snapshot.
+  if (!earlier->cold_page.is_null()) return;
   finish_search(&ctx.pool(), *earlier);
 }
 

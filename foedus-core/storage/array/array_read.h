@@ -1,0 +1,90 @@
+#pragma once
+// What most reads of arrays come to, to be compiled into their callers: the record is volatile, is
+// not being written, and has no own writes.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/tid.h"
+#include "foedus-core/storage/array/array_page.h"
+
+namespace foedus::storage::array {
+
+inline page::VolatilePageId volatile_child(const page::PagePool& pool, page::VolatilePageId id,
+                                           std::uint64_t slot) {
+  return reinterpret_cast<ArrayInteriorPage*>(pool.resolve(id))->pointers[slot].load_volatile();
+}
+
+// find_volatile() of an array of more than two levels above its records.
+[[gnu::noinline]] page::RecordHeader* find_volatile_deep(page::PagePool& pool,
+                                                         const occ::StorageControl* control,
+                                                         std::uint64_t index);
+
+// The record, in volatile pages. Null: they end before. REQUIRES: index < records.
+inline page::RecordHeader* find_volatile(page::PagePool& pool, const occ::StorageControl* control,
+                                         std::uint64_t index) {
+  constexpr std::uint64_t kPointers = ArrayInteriorPage::kPointers;
+  const ArrayShape& shape = shape_of(control->meta.payload_bytes);
+  const std::uint64_t records = control->meta.records;
+  const std::uint64_t number = shape.page_of(index);
+  page::VolatilePageId id = control->root.load_volatile();
+  if (records > shape.records_of_levels(2)) [[unlikely]] {
+    return find_volatile_deep(pool, control, index);
+  }
+  if (records > shape.records_of_levels(1)) {
+    if (id.is_null()) [[unlikely]] return nullptr;
+    id = volatile_child(pool, id, number / kPointers);
+    if (id.is_null()) [[unlikely]] return nullptr;
+    id = volatile_child(pool, id, number % kPointers);
+  } else if (records > shape.records_per_page) {
+    if (id.is_null()) [[unlikely]] return nullptr;
+    id = volatile_child(pool, id, number);
+  }
+  if (id.is_null()) [[unlikely]] return nullptr;
+  return record_at(reinterpret_cast<ArrayBorderPage*>(pool.resolve(id)),
+                   index - number * shape.records_per_page, shape);
+}
+
+// Whether own writes may have stayed in a page that was dropped (A9).
+inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* control) {
+  // order: relaxed, after the acquire of the pointer that led here.
+  return Epoch(control->drop_epoch.load_relaxed()) >= ctx.begin_epoch();
+}
+
+// get(), throwing nothing. False: nothing was done, ask get(). REQUIRES: index and part are in
+// range.
+[[gnu::always_inline]] inline bool try_get(occ::TxnContext& ctx, occ::StorageControl* control,
+                                           std::uint64_t index, std::uint32_t offset,
+                                           std::span<std::byte> out) {
+  page::RecordHeader* const record = find_volatile(ctx.pool(), control, index);
+  if (record == nullptr || may_hide_own(ctx, control)) [[unlikely]] return false;
+  if (ctx.write_set().contains(record)) [[unlikely]] return false;
+  const page::Tid tid = record->load_tid();
+  if ((tid.word() & page::Tid::kFlags) != 0) [[unlikely]] return false;
+  const bool is_whole = occ::copy_unchanged(*record, tid, [&] {
+    if (!out.empty()) base::racy_read(out.data(), payload_of(record) + offset, out.size());
+  });
+  if (!is_whole) [[unlikely]] return false;
+  if (!ctx.try_remember_read(record, tid, control)) [[unlikely]] return false;
+  ctx.note_use(record);
+  return true;
+}
+
+// Starts to load the record's lines. False: nothing was done, prefetch() looks in the snapshot.
+// REQUIRES: index < records.
+inline bool try_prefetch(page::PagePool& pool, const occ::StorageControl* control,
+                         std::uint64_t index) {
+  const page::RecordHeader* const record = find_volatile(pool, control, index);
+  if (record == nullptr) [[unlikely]] return false;
+  const char* const bytes = reinterpret_cast<const char*>(record);
+  const std::uint32_t record_bytes = shape_of(control->meta.payload_bytes).record_bytes;
+  base::prefetch_lines(bytes, record_bytes);
+  base::prefetch_line(bytes + record_bytes - 1);  // of records that cross a line more
+  return true;
+}
+
+}  // namespace foedus::storage::array

@@ -1,0 +1,88 @@
+// Rows that a cursor takes ahead of its caller (M45).
+#include <algorithm>
+#include <cstring>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/storage/masstree/masstree_cursor.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+constexpr std::uint32_t kRowsWantedMax = 32;
+// A page of records, and their keys as long as they mostly are: the rest is taken another time.
+constexpr std::size_t kRowsBytes = 2 * page::kPageBytes;
+// So many rows ahead lines of records are asked for.
+constexpr unsigned kPrefetchRows = 2;
+// A slot with such a payload field has more than a payload.
+constexpr std::uint32_t kNoPayload = Slot::kLayer;
+
+}  // namespace
+
+void Cursor::forget_rows() {
+  if (row_ != row_end_) {
+    top().position = rows_[row_].position;
+    rows_wanted_ = 1;  // who writes as he goes has none taken in vain
+  }
+  row_ = row_end_ = 0;
+}
+
+bool Cursor::take_rows(std::uint64_t limit) {
+  constexpr std::uint64_t kVisited =
+      page::Tid::kBeingWritten | page::Tid::kMoved | page::Tid::kNextLayer;
+  if (rows_memory_ == nullptr) rows_memory_ = std::make_unique<char[]>(kRowsBytes);
+  Route& route = top();
+  BorderPage* const page = route.page;
+  occ::WriteSet& writes = ctx_->write_set();
+  const std::size_t prefix_bytes = route.prefix_bytes;
+  const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, rows_wanted_));
+  char* const memory = rows_memory_.get();
+  const unsigned begin = route.position;
+  unsigned position = begin;
+  std::uint32_t count = 0;
+  std::size_t used = 0;
+  for (; position != route.count && count != most; ++position) {
+    prefetch_record(route, position + kPrefetchRows);
+    const unsigned index = route.order[position];
+    page::RecordHeader* const record = page->record(index);
+    const page::Tid tid = record->load_tid();
+    if ((tid.word() & kVisited) != 0 || writes.contains(record)) break;
+    if (tid.is_deleted()) {
+      ctx_->remember_read(record, tid, control_);
+      continue;
+    }
+    // Behind the first look at the TID, and before the second one (M6).
+    const Slot slot = page->slot(index);
+    const std::uint32_t payload_bytes = slot.payload_field();
+    const std::size_t key_bytes = prefix_bytes + slot.key_bytes();
+    if (payload_bytes >= kNoPayload) break;
+    if (used + key_bytes + sizeof(std::uint64_t) + payload_bytes > kRowsBytes) break;
+
+    char* const key = memory + used;
+    if (prefix_bytes != 0) std::memcpy(key, key_.data(), prefix_bytes);
+    put_slice(page->slice(index), key + prefix_bytes);
+    const std::string_view remainder = page->remainder(slot);
+    if (!remainder.empty()) {
+      std::memcpy(key + prefix_bytes + 8, remainder.data(), remainder.size());
+    }
+    if (!route.is_inside && is_outside({key, key_bytes})) break;
+    const bool is_whole = occ::copy_unchanged(*record, tid, [&] {
+      if (payload_bytes != 0) base::racy_read(key + key_bytes, page->payload(slot), payload_bytes);
+    });
+    if (!is_whole) break;
+    ctx_->note_use(record);
+    ctx_->remember_read(record, tid, control_);
+    rows_[count++] = {static_cast<std::uint32_t>(used), static_cast<std::uint16_t>(key_bytes),
+                      static_cast<std::uint16_t>(payload_bytes),
+                      static_cast<std::uint8_t>(position)};
+    used += key_bytes + payload_bytes;
+  }
+  route.position = static_cast<std::uint8_t>(position);
+  row_ = 0;
+  row_end_ = count;
+  writes_ = writes.size();
+  if (count != 0) rows_wanted_ = std::min(2 * rows_wanted_, kRowsWantedMax);
+  return position != begin;
+}
+
+}  // namespace foedus::storage::masstree
