@@ -2,7 +2,7 @@
 #include <string>
 
 #include "foedus-core/engine/txn_calls.h"
-#include "foedus-core/storage/array/array_read.h"
+#include "foedus-core/storage/array/array_calls.h"
 #include "foedus-core/storage/array/array_snapshot_read.h"
 #include "foedus-core/storage/array/array_storage.h"
 #include "foedus-core/storage/sequential/sequential_storage.h"
@@ -121,6 +121,20 @@ Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payl
 
 Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                      std::string_view part) {
+  // It could not announce itself.
+  if (slot_->is_tracked.load_relaxed() == 0) [[likely]] {  // order: constant
+    const Call call(slot_, turn_, storage);
+    page::RecordHeader* const record = call.is_ready_to_write(index, offset, part.size())
+                                           ? array::find_to_write(call.context(), call.control(),
+                                                                  index)
+                                           : nullptr;
+    if (record != nullptr) [[likely]] {
+      Status status =
+          array::add_write(call.context(), call.control(), record, index, offset, part);
+      call.explain(&status, index_bytes(index));
+      return status;
+    }
+  }
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_index(index, true));

@@ -120,6 +120,11 @@ class Call {
     return is_ready(false) && index < control_->meta.records &&
            offset + bytes <= control_->meta.payload_bytes;
   }
+  // The same of a write.
+  bool is_ready_to_write(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
+    return is_ready(true) && index < control_->meta.records &&
+           offset + bytes <= control_->meta.payload_bytes;
+  }
   // [offset, offset + bytes) of an array's payload.
   [[gnu::always_inline]] Status check_part(std::uint32_t offset, std::size_t bytes) const {
     if (offset + bytes <= control_->meta.payload_bytes) [[likely]]

@@ -19,7 +19,8 @@ inline constexpr unsigned kReadTries = base::SpinWait::kTurnsBeforeSleep + 300;
 // What copy() has read, with base::racy_read, of a record that was seen under `before`, is of that
 // version. REQUIRES: that is not being-written.
 template <typename Copy>
-bool copy_unchanged(const page::RecordHeader& record, page::Tid before, Copy&& copy) {
+[[gnu::always_inline]] inline bool copy_unchanged(const page::RecordHeader& record,
+                                                  page::Tid before, Copy&& copy) {
   copy();
   base::fence_reader();  // order: the copy's loads come before the second look
   return record.tid.load_relaxed() == before.word();  // order: relaxed, the fence orders it

@@ -178,7 +178,8 @@ class TxnContext {
     if (isolation_ == Isolation::kSerializable) reads_.push_back({record, observed, storage});
   }
   // The same where that takes no memory. False: it was not remembered.
-  bool try_remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
+  [[gnu::always_inline]] bool try_remember_read(page::RecordHeader* record, page::Tid observed,
+                                                StorageControl* storage) {
     if (isolation_ != Isolation::kSerializable) [[unlikely]] return true;
     if (reads_.size() == reads_.capacity()) [[unlikely]] return false;
     reads_.push_back({record, observed, storage});

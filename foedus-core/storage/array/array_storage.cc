@@ -6,7 +6,7 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/storage/array/array_find.h"
 #include "foedus-core/storage/array/array_pages.h"
-#include "foedus-core/storage/array/array_read.h"
+#include "foedus-core/storage/array/array_calls.h"
 
 namespace foedus::storage::array {
 

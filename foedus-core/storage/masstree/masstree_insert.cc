@@ -35,10 +35,10 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   if (is_closed(before, &closed)) return closed;
   const unsigned keys = before.keys();
   const std::size_t key_bytes = spot->rest.size();
-  if (find_slot(page, spot->at.version.keys(), keys, spot->slice, class_of(key_bytes)) !=
-      BorderPage::kNone) {
-    return Change::kAgain;
-  }
+  const unsigned seen = spot->at.version.keys();
+  const bool has_come = seen != keys && find_slot(page, seen, keys, spot->slice,
+                                                  class_of(key_bytes)) != BorderPage::kNone;
+  if (has_come) return Change::kAgain;
 
   const std::uint32_t wanted = capacity_for(payload_bytes);
   NewRecord record;

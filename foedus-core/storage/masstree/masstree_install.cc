@@ -20,6 +20,9 @@ using page::SnapshotPageId;
 // A root with more than that below it is not exchanged: its locks would be held for a millisecond.
 constexpr std::uint64_t kRootRecordsMax = 1u << 15;
 constexpr std::uint64_t kRootPagesMax = 1u << 12;
+// So many children ahead, so many bytes of each are asked for: header and directory.
+constexpr std::size_t kPrefetchChildren = 4;
+constexpr std::size_t kPrefetchBytes = 768;
 
 bool has_page(std::span<const ColdPage> row, std::uint64_t low, SnapshotPageId id) {
   const auto at = std::lower_bound(
@@ -64,6 +67,7 @@ class Installer {
   Status layers_below(ColdLayer* cold, BorderPage* page, unsigned keys, LayersSeen* seen,
                       Remains* layers);
   Status interior(const Above& above, ColdLayer* cold, InteriorPage** page, Remains* remains);
+  void prefetch(const Children& children, std::size_t index) const;
   Status child_below(InteriorPage* page, ColdLayer* cold, Child* child);
   Status name_chains(ColdLayer* cold, BorderPage* page, Remains* remains);
   Result<bool> make_volatile(InteriorPage* page, const Row& row, ColdLayer* cold,
@@ -215,8 +219,9 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
                            Remains* remains) {
   Children children;
   if (!read_children(*page, &children)) return twins(above, cold, *page, remains);
-  for (Child& child : children) {
-    if (!child.is_cold()) FOEDUS_CHECK(child_below(*page, cold, &child));
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    prefetch(children, i + kPrefetchChildren);
+    if (!children[i].is_cold()) FOEDUS_CHECK(child_below(*page, cold, &children[i]));
   }
   FOEDUS_SYNC_POINT("masstree:install_searched");
   Row row;
@@ -233,6 +238,12 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
   *remains = {1, 0, true, false};
   for (const Child& child : children) remains->add(child.remains);
   return {};
+}
+
+// Header and directory of the page.
+void Installer::prefetch(const Children& children, std::size_t index) const {
+  if (index >= children.size() || children[index].is_cold()) return;
+  base::prefetch_lines(resolve(children[index].ids.volatile_page), kPrefetchBytes);
 }
 
 Status Installer::child_below(InteriorPage* page, ColdLayer* cold, Child* child) {

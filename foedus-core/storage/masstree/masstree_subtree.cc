@@ -31,8 +31,10 @@ Remains remains_of_twins(const occ::Installation& installation, TreePage* page) 
 
 Remains remains_of_records(const occ::Installation& installation, BorderPage* page) {
   const page::PageVersion version = page->header.load_version();
-  Remains remains{1, version.keys(), !version.is_gone()};
-  if (!is_covered(installation, page::Tid(page->header.purged_tid))) remains.is_quiet = false;
+  // Where nothing is to be dropped, nobody asks which records changed: all of them are other lines.
+  const bool may_go = installation.pages_to_drop != 0 && !version.is_gone() &&
+                      is_covered(installation, page::Tid(page->header.purged_tid));
+  Remains remains{1, version.keys(), may_go};
   for (unsigned i = 0; i < version.keys(); ++i) {
     const Slot slot = page->slot(i);
     if (slot.is_snapshot_overflow()) {
@@ -41,9 +43,9 @@ Remains remains_of_records(const occ::Installation& installation, BorderPage* pa
     }
     if (!remains.is_quiet) continue;
     const page::RecordHeader* const record = page->record(slot);
-    const bool may_go = slot.is_layer() || is_covered(installation, record->load_tid());
+    const bool is_old = slot.is_layer() || is_covered(installation, record->load_tid());
     // order: relaxed, a guess; collect() tries the lock.
-    remains.is_quiet = may_go && record->lock.load_relaxed() == 0;
+    remains.is_quiet = is_old && record->lock.load_relaxed() == 0;
   }
   return remains;
 }

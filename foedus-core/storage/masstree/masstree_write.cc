@@ -70,16 +70,17 @@ Status status_of(Found found) {
 }
 
 // Adds the write of a whole payload, as a chain of its own if it is to be one.
-Status write_payload(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
-                     std::string_view key, std::string_view payload, Premise premise,
-                     bool chain) {
-  std::uint64_t overflow = 0;
-  if (chain) {
-    FOEDUS_TRY(overflow, occ::write_overflow(ctx, control, payload));
+inline Status write_payload(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
+                            std::string_view key, std::string_view payload, Premise premise,
+                            bool chain) {
+  if (!chain) [[likely]] {
+    return ctx.write(LogRecordType::kPut, control, spot.record(), spot.index, key, 0, payload,
+                     premise);
   }
+  FOEDUS_TRY(const std::uint64_t overflow, occ::write_overflow(ctx, control, payload));
   Status status = ctx.write(LogRecordType::kPut, control, spot.record(), spot.index, key, 0,
                             payload, premise, overflow);
-  if (!status.is_ok() && overflow != 0) occ::release_overflow(ctx, control, overflow);
+  if (!status.is_ok()) occ::release_overflow(ctx, control, overflow);
   return status;
 }
 

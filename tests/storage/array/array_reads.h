@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "foedus-core/storage/array/array_read.h"
+#include "foedus-core/storage/array/array_calls.h"
 #include "foedus-core/storage/array/array_storage.h"
 
 namespace foedus::testing {

@@ -1,10 +1,11 @@
 #pragma once
-// What most reads of arrays come to, to be compiled into their callers: the record is volatile, is
-// not being written, and has no own writes.
+// What most calls of arrays come to, to be compiled into their callers: the record is volatile, and
+// nothing is in the way.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
@@ -72,6 +73,27 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
   if (!ctx.try_remember_read(record, tid, control)) [[unlikely]] return false;
   ctx.note_use(record);
   return true;
+}
+
+// The record that a write is to be of, where nothing is in its way. Null: write_at() looks further.
+// REQUIRES: index < records.
+inline page::RecordHeader* find_to_write(occ::TxnContext& ctx, const occ::StorageControl* control,
+                                         std::uint64_t index) {
+  page::RecordHeader* const record = find_volatile(ctx.pool(), control, index);
+  if (record == nullptr || may_hide_own(ctx, control)) [[unlikely]] return nullptr;
+  base::prefetch_line(page::PageHeader::of(record));  // for apply(), at commit
+  return record->load_tid().is_moved() ? nullptr : record;  // A9
+}
+
+// Adds a write of payload bytes [offset, offset + part.size()), which are in range, to a record of
+// find_to_write(). Throws nothing.
+inline Status add_write(occ::TxnContext& ctx, occ::StorageControl* control,
+                        page::RecordHeader* record, std::uint64_t index, std::uint32_t offset,
+                        std::string_view part) {
+  const bool whole = part.size() == control->meta.payload_bytes;  // A4
+  const std::string_view key(reinterpret_cast<const char*>(&index), sizeof(index));
+  return ctx.write(whole ? log::LogRecordType::kPut : log::LogRecordType::kWriteAt, control, record,
+                   0, key, offset, part, occ::Premise::kNone);
 }
 
 // Starts to load the record's lines. False: nothing was done, prefetch() looks in the snapshot.
