@@ -100,7 +100,7 @@ class Call {
       return {};
     return refusal_of_key(key, is_write);
   }
-  // A write that none of the checks refuses.
+  // Returns whether a write to a keyed storage is refused by none of the checks.
   bool is_ready_to_write(std::string_view key, std::string_view payload) const {
     return is_ready(true) && key.size() <= kMaxKeyBytes && payload.size() <= kMaxPayloadBytes;
   }
@@ -115,12 +115,12 @@ class Call {
       return {};
     return refusal_of_index(index, is_write);
   }
-  // A read of an array that none of the checks refuses.
+  // Returns whether a read of those bytes of an array is refused by none of the checks.
   bool is_ready_for(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
     return is_ready(false) && index < control_->meta.records &&
            offset + bytes <= control_->meta.payload_bytes;
   }
-  // The same of a write.
+  // Returns whether a write of those bytes of an array is refused by none of the checks.
   bool is_ready_to_write(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
     return is_ready(true) && index < control_->meta.records &&
            offset + bytes <= control_->meta.payload_bytes;

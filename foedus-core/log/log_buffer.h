@@ -109,7 +109,8 @@ class LogBuffer {
     LogRecord* const record = try_reserve(bytes);
     return record != nullptr ? record : reserve_slowly(bytes, status);
   }
-  // The same where there is surely room. Null: nothing was done, ask reserve().
+  // Reserves as reserve() does, where that needs no look at the logger. Null: nothing was done, ask
+  // reserve().
   LogRecord* try_reserve(std::size_t bytes) {
     const std::uint64_t in_ring = tail_ & (capacity_ - 1);
     // Strictly less than the ring's end, so that the common case is one comparison each.

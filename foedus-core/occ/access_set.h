@@ -192,7 +192,7 @@ class WriteSet {
     reserve_one();
     add_reserved(entry);
   }
-  // The same without memory. REQUIRES: has_room().
+  // Adds an entry, and allocates nothing. REQUIRES: has_room().
   [[gnu::always_inline]] void add_reserved(const WriteEntry& entry) {
     const std::uint32_t number = count_++;
     entries_.push_back(entry);

@@ -177,7 +177,7 @@ class TxnContext {
   void remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
     if (isolation_ == Isolation::kSerializable) reads_.push_back({record, observed, storage});
   }
-  // The same where that takes no memory. False: it was not remembered.
+  // Remembers the read if that takes no memory. False: it was not remembered.
   [[gnu::always_inline]] bool try_remember_read(page::RecordHeader* record, page::Tid observed,
                                                 StorageControl* storage) {
     if (isolation_ != Isolation::kSerializable) [[unlikely]] return true;

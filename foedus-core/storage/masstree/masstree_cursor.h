@@ -41,8 +41,8 @@ class Cursor {
             std::string_view high, bool reverse);
   // Moves to the next record, or to the end. `limit`: so many, at least one, may be wanted yet.
   Status next(std::uint64_t limit = ~std::uint64_t{0});
-  // The same, if the record was taken ahead. False: next() has to look. REQUIRES: the transaction
-  // is open.
+  // Moves to the next record if it was taken ahead. False: next() has to look. REQUIRES: the
+  // transaction is open.
   bool try_next() {
     if (row_ == row_end_ || ctx_->write_set().size() != writes_) return false;
     const TakenRow& row = rows_[row_++];
