@@ -194,7 +194,7 @@ class Gleaning final : public base::Task {
   base::AtomicWord<std::uint32_t> has_failed_;
   // That the last snapshot wrote, of its log; a small update of a page each before there is one.
   base::AtomicWord<double> pages_per_byte_{1.0 / 200};
-  // The same snapshot's, of the gleaner's own: pages, and records for each byte of log.
+  // What the gleaner wrote for the newest snapshot: pages, and records for each byte of log.
   std::uint64_t pages_last_ = 0;
   double records_per_byte_ = 1.0 / 32;
   // Work (work_of()) a second of the last gleans; a guess before there is one.

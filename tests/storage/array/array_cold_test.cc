@@ -184,8 +184,8 @@ TEST_F(ArrayColdTest, AnAnnouncedReadSeesAnOwnWriteWhosePageWasDropped) {
   EXPECT_EQ(get_alone(2, 14), 300u);
 }
 
-// The same where another session has made the page volatile again, so that the read comes to a
-// record that the write set does not know yet.
+// The page of an own write was dropped, and made volatile again by another transaction: the read
+// comes to a record that the write set does not know yet.
 TEST_F(ArrayColdTest, AReadSeesAnOwnWriteWhosePageWasDroppedAndMadeAgain) {
   load();
   all_.session(0).begin();
