@@ -99,8 +99,9 @@ class Glean {
     const std::size_t piece = pieces_taken_++;
     if (piece == pieces.size()) {
       const std::uint32_t soc = number % input_.topology->socs();
-      FOEDUS_TRY(numa::SocMemory memory, numa::SocMemory::allocate_ring(*input_.topology, soc,
-                                                                        bytes, Facility::kTry));
+      FOEDUS_TRY(numa::SocMemory memory, numa::SocMemory::reserve(bytes, input_.huge_pages));
+      FOEDUS_CHECK(memory.commit(0, bytes));
+      FOEDUS_CHECK(memory.place(*input_.topology, soc, 0, bytes, Facility::kTry));
       pieces.push_back(std::move(memory));
     }
     FOEDUS_INVARIANT(pieces[piece].bytes() >= bytes, pieces[piece].bytes(), bytes);
@@ -115,7 +116,7 @@ class Glean {
       FOEDUS_TRY(options.memory, take_memory(i, input_.reducer_bytes));
       options.memory_bytes = input_.reducer_bytes;
       reducers_.push_back(
-          std::make_unique<Reducer>(input_.runtime, &finished_, input_.device, options));
+          std::make_unique<Reducer>(input_.runtime, &finished_, input_.device, &*table_, options));
       input_.runtime->start(reducers_.back().get());
     }
     return {};
@@ -125,13 +126,10 @@ class Glean {
     std::vector<Inbox*> inboxes;
     for (const auto& reducer : reducers_) inboxes.push_back(reducer->inbox());
     const Epoch covered_before = input_.previous == nullptr ? Epoch() : input_.previous->covered;
-    for (std::size_t i = 0; i < input_.sources.size(); ++i) {
-      MapperOptions options{.covered = covered_before, .newest = input_.covered};
-      FOEDUS_TRY(options.memory,
-                 take_memory(static_cast<std::uint32_t>(i), input_.mapper_bytes));
-      options.memory_bytes = input_.mapper_bytes;
-      mappers_.push_back(std::make_unique<Mapper>(input_.runtime, &finished_, &*table_,
-                                                  input_.sources[i], inboxes, options));
+    const MapperOptions options{.covered = covered_before, .newest = input_.covered};
+    for (RecordSource* const source : input_.sources) {
+      mappers_.push_back(std::make_unique<Mapper>(input_.runtime, &finished_, &*table_, source,
+                                                  inboxes, options));
     }
     for (const auto& mapper : mappers_) input_.runtime->start(mapper.get());
     return {};
@@ -172,14 +170,13 @@ class Glean {
     for (const auto& reducer : reducers_) {
       if (!reducer->status().is_ok()) return reducer->status();
       counts_.runs_spilled += reducer->counts().runs;
-      counts_.reduce_cpu_us += reducer->counts().cpu_us;
+      counts_.reduce_cpu_us += reducer->counts().cpu_us - reducer->counts().sort_cpu_us;
+      counts_.sort_cpu_us += reducer->counts().sort_cpu_us;
     }
     for (const auto& mapper : mappers_) {
       if (!mapper->status().is_ok()) return mapper->status();
       counts_.records_read += mapper->counts().read;
-      counts_.records_shipped += mapper->counts().shipped;
-      counts_.map_cpu_us += mapper->counts().cpu_us - mapper->counts().sort_cpu_us;
-      counts_.sort_cpu_us += mapper->counts().sort_cpu_us;
+      counts_.map_cpu_us += mapper->counts().cpu_us;
     }
     return {};
   }
@@ -218,6 +215,7 @@ class Glean {
       if (input_.composing) input_.composing(composers_.front()->at());
     }));
     for (const auto& composer : composers_) FOEDUS_CHECK(composer->status());
+    for (const auto& reducer : reducers_) counts_.records_composed += reducer->records_streamed();
     for (std::size_t i = 0; i < input_.storages.size(); ++i) FOEDUS_CHECK(join_storage(i));
     return {};
   }

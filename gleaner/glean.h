@@ -43,8 +43,8 @@ struct GleanInput {
   // reducers and aligned as its composer asks. Empty: all of it in the first partition.
   std::vector<std::vector<std::uint64_t>> boundaries;
   std::uint32_t reducers = 1;           // and composers, and files: 1..kMaxSocs
-  std::uint64_t mapper_bytes = 16u << 20;   // memory of each; what is beside it: README.md, G20
-  std::uint64_t reducer_bytes = 64u << 20;
+  std::uint64_t reducer_bytes = 64u << 20;  // memory of each; what is beside it: README.md, G20
+  Facility huge_pages = Facility::kTry;            // for it: records are read in no order
   std::vector<numa::SocMemory>* memory = nullptr;  // as in GleanOrder
 
   // The snapshot before is on a device and not in memory: read it ahead (G68).
@@ -60,7 +60,7 @@ struct GleanInput {
 
 struct GleanCounts {
   std::uint64_t records_read = 0;
-  std::uint64_t records_shipped = 0;
+  std::uint64_t records_composed = 0;
   std::uint64_t runs_spilled = 0;
   std::uint64_t pages_written = 0;
   std::uint64_t map_reduce_us = 0;

@@ -112,11 +112,9 @@ Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* r
   const std::uint32_t mappers = order.mappers == 0 ? order.topology->socs() : order.mappers;
   const std::uint32_t reducers = order.reducers == 0 ? order.topology->socs() : order.reducers;
   if (mappers > kMaxSocs || reducers > kMaxSocs ||
-      order.mapper_bytes < gleaner::MapperOptions::kMemoryBytesMin ||
       order.reducer_bytes < gleaner::ReducerOptions::kMemoryBytesMin) {
     return Status::error(ErrorCode::kInvalidArgument,
-                         "1 to 64 mappers of at least 4096 bytes, and 1 to 64 reducers of at least "
-                         "131072 bytes");
+                         "1 to 64 mappers, and 1 to 64 reducers of at least 131072 bytes");
   }
   base::AtomicWord<std::uint64_t> opened;
   const auto sources = gleaner::deal(order, mappers, &opened);
@@ -132,8 +130,8 @@ Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* r
   input.newest_seen = order.newest_seen;
   input.reducers = reducers;
   input.boundaries = gleaner::boundaries_of(order, reducers);
-  input.mapper_bytes = order.mapper_bytes;
   input.reducer_bytes = order.reducer_bytes;
+  input.huge_pages = order.huge_pages;
   input.memory = order.memory;
   input.reads_ahead = order.reads_ahead;
   if (order.progress) {
@@ -153,7 +151,7 @@ Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* r
   report->snapshot = static_cast<std::uint32_t>(manifest.number);
   report->covered = manifest.covered;
   report->records_read = counts.records_read;
-  report->records_composed = counts.records_shipped;
+  report->records_composed = counts.records_composed;
   report->runs_spilled = counts.runs_spilled;
   report->pages_written = counts.pages_written;
   report->map_reduce_us = counts.map_reduce_us;
@@ -244,7 +242,6 @@ Result<GleanReport> glean_checked(const std::string& dir, const DirectoryGleanOp
     return Status::error(ErrorCode::kNotFound, dir + " holds no commit");
   }
   order.mappers = options.mappers;
-  order.mapper_bytes = options.mapper_bytes;
   order.reducers = options.reducers;
   order.reducer_bytes = options.reducer_bytes;
   GleanReport report;

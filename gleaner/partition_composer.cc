@@ -14,7 +14,7 @@ namespace {
 
 class NoRecords final : public RecordStream {
  public:
-  Result<const StreamRecord*> next() override { return static_cast<const StreamRecord*>(nullptr); }
+  const StreamRecord* next() override { return nullptr; }
 };
 
 }  // namespace

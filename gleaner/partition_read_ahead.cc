@@ -15,10 +15,9 @@ constexpr std::size_t kWindowRecords = 1024;
 }  // namespace
 
 PartitionReadAhead::PartitionReadAhead(PartitionComposer* composer, const Reducer& reducer)
-    : composer_(composer) {
-  for (const BlockHeader* const block : reducer.blocks()) {
-    if (block->entry_bytes == 0) continue;
-    cursors_.push_back({block->storage_id, block->entries_begin(), block->entries_end()});
+    : composer_(composer), memory_(reducer.in_memory().memory()) {
+  for (const SortedGroup& group : reducer.in_memory().groups()) {
+    cursors_.push_back({group.storage, group.items});
   }
   std::make_heap(cursors_.begin(), cursors_.end(), is_later);
   window_.reserve(kWindowRecords);
@@ -33,13 +32,13 @@ std::uint64_t PartitionReadAhead::step() {
   std::pop_heap(cursors_.begin(), cursors_.end(), is_later);
   Cursor& next = cursors_.back();
   window_.clear();
-  while (next.at != next.end && window_.size() < kWindowRecords) {
-    const RecordEntry* const entry = RecordEntry::at(next.at);
-    window_.push_back(entry->record());
-    next.at += entry->bytes();
+  const std::size_t count = std::min(next.left.size(), kWindowRecords);
+  for (const SortItem& item : next.left.first(count)) {
+    window_.push_back(item.entry(memory_)->record());
   }
+  next.left = next.left.subspan(count);
   read_ahead(composer_->composition_of(next.storage), window_);
-  if (next.at == next.end) {
+  if (next.left.empty()) {
     cursors_.pop_back();
   } else {
     std::push_heap(cursors_.begin(), cursors_.end(), is_later);

@@ -2,15 +2,16 @@
 // PartitionReadAhead: goes through one partition's records ahead of its composer and reads ahead
 // what that will read (G67). A task of its own, so that composing goes on meanwhile.
 //
-//   G68 It reads the blocks that lie in the reducer's memory, which nobody changes once that is
-//       done; runs that were spilled are left out. Several blocks are gone through side by side, a
-//       window of each in turn, the lowest position first: about the order of the composer.
+//   G68 It reads what lies in the reducer's memory, which nobody changes once that is done; runs
+//       that were spilled are left out. Several groups of one storage are gone through side by
+//       side, a window of each in turn, the lowest position first: about the order of the composer.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "foedus-core/base/task.h"
-#include "gleaner/handoff/bucket.h"
+#include "gleaner/handoff/block.h"
 #include "gleaner/handoff/record_stream.h"
 #include "gleaner/partition_composer.h"
 
@@ -31,14 +32,14 @@ class PartitionReadAhead final : public base::Task {
  private:
   struct Cursor {
     page::StorageId storage{};
-    const char* at = nullptr;
-    const char* end = nullptr;
+    std::span<const SortItem> left;
 
-    std::uint64_t position() const { return RecordEntry::at(at)->position; }
+    std::uint64_t position() const { return left.front().position; }
   };
   static bool is_later(const Cursor& a, const Cursor& b);
 
   PartitionComposer* const composer_;
+  const char* const memory_;
   std::vector<Cursor> cursors_;  // that are not at their ends; a heap, the earliest one first
   std::vector<StreamRecord> window_;
 };

@@ -1,24 +1,39 @@
 #include "gleaner/segment_source.h"
 
+#include <utility>
+
 #include "foedus-core/base/invariant.h"
 
 namespace foedus::gleaner {
 
-Result<bool> SegmentSource::next(SourceRecord* record) {
-  for (;;) {
-    if (records_ == nullptr) {
-      if (part_ == parts_.size()) return false;
-      FOEDUS_TRY(records_, parts_[part_].open());
-      place_ = 0;
+bool SegmentSource::next(SourceRecord* record) {
+  while (records_ == nullptr || (record->log = records_->try_next(&record->session)) == nullptr) {
+    Result<bool> is_there = go_on(record);
+    if (!is_there.is_ok()) {
+      status_ = std::move(is_there).status();
+      return false;
     }
-    FOEDUS_TRY(record->log, records_->next(&record->session));
-    if (record->log != nullptr) break;
-    records_.reset();
-    ++part_;
+    if (*is_there) break;
+    if (records_ == nullptr) return false;
   }
-  FOEDUS_INVARIANT(place_ >> kPlaceBits == 0, place_);
-  record->sequence = (static_cast<std::uint64_t>(parts_[part_].number) << kPlaceBits) | place_++;
+  record->sequence = next_sequence_++;
   return true;
+}
+
+// True: a record that was not to be had in the simple way. False: there may be one now, or there
+// are no more segments.
+Result<bool> SegmentSource::go_on(SourceRecord* record) {
+  if (records_ != nullptr) {
+    FOEDUS_TRY(record->log, records_->next(&record->session));
+    if (record->log != nullptr) return true;
+    FOEDUS_INVARIANT(next_sequence_ >> kPlaceBits == parts_[part_].number, next_sequence_);
+    ++part_;
+    records_.reset();
+  }
+  if (part_ == parts_.size()) return false;
+  FOEDUS_TRY(records_, parts_[part_].open());
+  next_sequence_ = static_cast<std::uint64_t>(parts_[part_].number) << kPlaceBits;
+  return false;
 }
 
 }  // namespace foedus::gleaner

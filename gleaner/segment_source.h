@@ -27,14 +27,16 @@ class SegmentSource final : public RecordSource {
   static constexpr unsigned kPlaceBits = 40;
 
   explicit SegmentSource(std::vector<SegmentPart> parts) : parts_(std::move(parts)) {}
-  Result<bool> next(SourceRecord* record) override;
+  bool next(SourceRecord* record) override;
   Status corrupt(const std::string& what) const override { return records_->corrupt(what); }
 
  private:
+  Result<bool> go_on(SourceRecord* record);
+
   const std::vector<SegmentPart> parts_;
   std::size_t part_ = 0;  // at hand
   std::unique_ptr<log::SegmentRecords> records_;
-  std::uint64_t place_ = 0;
+  std::uint64_t next_sequence_ = 0;  // number of the segment, and place
 };
 
 }  // namespace foedus::gleaner

@@ -117,7 +117,7 @@ void add_report(JsonObject& line, const foedus::GleanReport& report) {
   line.add("runs_spilled", report.runs_spilled);
   line.add("mapper_records_per_s", per_second(report.records_read, report.map_cpu_us));
   line.add("sort_records_per_s", per_second(report.records_read, report.sort_cpu_us));
-  line.add("compose_records_per_s", per_second(report.records_composed, compose_cpu_us));
+  line.add("compose_records_per_s", per_second(report.records_read, compose_cpu_us));
   line.add("end_to_end_records_per_s", per_second(report.records_read, report.total_us));
   line.add("map_reduce_ms", ms(report.map_reduce_us));
   line.add("compose_ms", ms(report.compose_us));

@@ -25,12 +25,10 @@ constexpr std::uint64_t kKeepMemoryUs = 5'000'000;    // from the begin of the l
 constexpr std::uint64_t kNextTryUs = 2'000'000;       // after a glean that failed
 constexpr std::uint64_t kRoomWaitUs = 200'000;  // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
-// Of a record and of what a reducer keeps of it: the least memory of a mapper.
-constexpr std::uint64_t kMapperBytesMin = 5u << 20;
-// Records are dealt out and copied in random order: with more, from memory instead of a cache.
-constexpr std::uint64_t kMapperBytesMax = 16u << 20;
-// Twice the largest block: a record and what is around it.
-constexpr std::uint64_t kReducerBytesMin = 10u << 20;
+// What a mapper has of its segment in memory.
+constexpr std::uint64_t kMapperBytes = 4u << 20;
+// Of which three eighths hold the largest block: a record and what is around it.
+constexpr std::uint64_t kReducerBytesMin = 11u << 20;
 
 // Pages that a glean looks at to divide storages among reducers: of one storage, where some of each
 // of the 512 groups that it is divided by are enough, and of all, 16 bytes each.
@@ -74,13 +72,13 @@ GleanOrder Gleaning::base_order(std::uint32_t reducers_min) {
   const auto as_many_as_fit = [](std::uint64_t wanted, std::uint64_t bytes, std::uint64_t each) {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, bytes / each));
   };
-  const std::uint64_t third = options.memory_bytes / 3;
-  order.mappers = as_many_as_fit(options.mappers, third, kMapperBytesMin);
-  order.mapper_bytes = std::min(third / order.mappers, kMapperBytesMax);
-  const std::uint64_t rest = options.memory_bytes - order.mappers * order.mapper_bytes;
+  order.mappers = as_many_as_fit(options.mappers, options.memory_bytes / 3, kMapperBytes);
+  const std::uint64_t rest = options.memory_bytes - order.mappers * kMapperBytes;
   const std::uint32_t reducers = std::max(options.reducers, reducers_min);
   order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
+  // Where they are required and are there, they were there when the database was opened.
+  if (engine_->options().huge_pages == Facility::kOff) order.huge_pages = Facility::kOff;
   order.memory = &glean_memory_;
   return order;
 }

@@ -56,12 +56,12 @@ struct GleanOrder {
   Epoch covered;
   Epoch newest_seen;  // not below covered
 
-  std::uint32_t mappers = 0;               // 1..kMaxSocs; 0: one for each SOC
-  std::uint32_t reducers = 0;              // and composers and files; the same
-  std::uint64_t mapper_bytes = 16u << 20;  // memory of each
-  std::uint64_t reducer_bytes = 64u << 20;
-  // Memory of gleans before with as many mappers and reducers of the same size, which this one uses
-  // and leaves there for the next. Null: it takes its own, and gives it back.
+  std::uint32_t mappers = 0;                // 1..kMaxSocs; 0: one for each SOC
+  std::uint32_t reducers = 0;               // and composers and files; the same
+  std::uint64_t reducer_bytes = 64u << 20;  // memory of each
+  Facility huge_pages = Facility::kTry;     // for that memory; never kRequire
+  // Memory of gleans before with as many reducers of the same size, which this one uses and leaves
+  // there for the next. Null: it takes its own, and gives it back.
   std::vector<numa::SocMemory>* memory = nullptr;
 
   // Pages of the snapshot before are likely to be on the device alone: they are read ahead.

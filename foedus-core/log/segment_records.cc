@@ -27,6 +27,13 @@ bool has_zeroes_behind(const char* word_end, std::size_t bytes) {
   return bytes % 8 == 0 || word >> (bytes % 8 * 8) == 0;
 }
 
+// Whether all bytes of the padding of key and payload are zero (L1). REQUIRES: sound.
+bool is_padded(const LogRecord& record) {
+  const char* const end = reinterpret_cast<const char*>(&record) + record.record_bytes;
+  return has_zeroes_behind(record.payload_data(), record.key_bytes) &&
+         has_zeroes_behind(end, record.payload_bytes());
+}
+
 // Null, or what the record has that no session logs, whatever storage it is of. A TID's flags would
 // become those of a record in a page, which nobody could read then. Padding: L1. REQUIRES: sound.
 const char* broken_rule(const LogRecord& record, const FrameHeader& frame) {
@@ -39,10 +46,7 @@ const char* broken_rule(const LogRecord& record, const FrameHeader& frame) {
   if (record.type < LogRecordType::kPut || record.type > LogRecordType::kDropStorage) {
     return "a record of an unknown type";
   }
-  const char* const end = reinterpret_cast<const char*>(&record) + record.record_bytes;
-  const bool is_padded = has_zeroes_behind(record.payload_data(), record.key_bytes) &&
-                         has_zeroes_behind(end, record.payload_bytes());
-  return is_padded ? nullptr : "a record whose padding is not zero";
+  return is_padded(record) ? nullptr : "a record whose padding is not zero";
 }
 
 // Length of the record that begins at `at`, 0 if it makes no sense.
@@ -90,6 +94,16 @@ Result<const LogRecord*> SegmentRecords::next(std::uint32_t* session) {
     *session = session_;
     return record;
   }
+}
+
+// REQUIRES: the begin of a record is in the piece. The same rules as next() has, as one answer.
+bool SegmentRecords::is_expected(const LogRecord& record) const {
+  const std::uint64_t left = static_cast<std::uint64_t>(piece_end_ - at_);
+  const page::Tid tid(record.tid);
+  const std::uint64_t epoch = tid.epoch().number();
+  return record_bytes_at(at_) != 0 && record.record_bytes <= left && !record.is_filler() &&
+         is_sound(record) && broken_rule(record, frame_.header) == nullptr &&
+         epoch <= cut_.number();
 }
 
 void SegmentRecords::forget_whole() {

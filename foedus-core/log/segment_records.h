@@ -29,11 +29,26 @@ class SegmentRecords {
   // frame does not check out, a record up to the cut is not whole, or one is what no session logs.
   Result<const LogRecord*> next(std::uint32_t* session);
 
+  // The next record if all of it lies behind the last one, and nothing is to be said against it, as
+  // is the case of nearly all; null: next() knows more.
+  const LogRecord* try_next(std::uint32_t* session) {
+    if (whole_ != nullptr || static_cast<std::size_t>(piece_end_ - at_) < sizeof(LogRecord)) {
+      return nullptr;
+    }
+    const auto* const record = reinterpret_cast<const LogRecord*>(at_);
+    if (!stream_->part.empty() || !is_expected(*record)) return nullptr;
+    at_ += record->record_bytes;
+    *session = session_;
+    return record;
+  }
+
   // kCorruption: the record that was handed out last is `what`, which whoever knows storages cannot
   // take: with the file and the frame.
   Status corrupt(const std::string& what) const;
 
  private:
+  bool is_expected(const LogRecord& record) const;
+
   // What is known of one session between two of its pieces.
   struct Stream {
     std::uint64_t next_offset = 0;

@@ -249,8 +249,11 @@ Result<std::vector<Subtree>> compose_array(const Composition& composition,
   OpenPages pages(composition, range);
   std::uint64_t least = range.begin;
   for (;;) {
-    FOEDUS_TRY(const StreamRecord* const record, records->next());
-    if (record == nullptr) return pages.finish();
+    const StreamRecord* const record = records->next();
+    if (record == nullptr) {
+      FOEDUS_CHECK(records->status());
+      return pages.finish();
+    }
     FOEDUS_INVARIANT(record->position >= least, record->position, least);
     FOEDUS_INVARIANT(record->position <= range.last, record->position, range.last);
     least = record->position;

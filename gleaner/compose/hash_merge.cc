@@ -19,8 +19,8 @@ using storage::hash::HashSlot;
 // ---- HashLogCursor ------------------------------------------------------------------------------
 
 Status HashLogCursor::advance() {
-  FOEDUS_TRY(current_, stream_->next());
-  if (current_ == nullptr) return {};
+  current_ = stream_->next();
+  if (current_ == nullptr) return stream_->status();
   FOEDUS_INVARIANT(range_.contains(current_->position), current_->position, range_.begin);
   FOEDUS_INVARIANT(current_->position >= position_, current_->position, position_);  // G2
   position_ = current_->position;

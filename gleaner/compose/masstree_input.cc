@@ -20,8 +20,8 @@ bool MasstreeInput::is_within(std::string_view prefix, std::uint64_t last) const
 }
 
 Status MasstreeInput::advance() {
-  FOEDUS_TRY(next_, records_->next());
-  return next_ == nullptr ? Status() : check_order();
+  next_ = records_->next();
+  return next_ == nullptr ? records_->status() : check_order();
 }
 
 // Everything behind this relies on G2, so it is looked at, at the price of a comparison.

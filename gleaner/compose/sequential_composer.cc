@@ -145,7 +145,8 @@ Result<std::vector<Subtree>> compose_sequential(const Composition& composition,
                                                 const PositionRange&, RecordStream* records) {
   const storage_meta::StorageMeta& meta = *composition.meta;
   FOEDUS_INVARIANT(meta.kind == StorageKind::kSequential, meta.kind, meta.name);
-  FOEDUS_TRY(const StreamRecord* record, records->next());
+  const StreamRecord* record = records->next();
+  FOEDUS_CHECK(records->status());
   if (record == nullptr) return std::vector<Subtree>();
 
   auto block = std::make_unique<page::PageBytes>();
@@ -159,8 +160,9 @@ Result<std::vector<Subtree>> compose_sequential(const Composition& composition,
     FOEDUS_INVARIANT(record->log->tid >= least, record->log->tid, least);
     least = record->log->tid;
     FOEDUS_CHECK(run.add(*record));
-    FOEDUS_TRY(record, records->next());
+    record = records->next();
   }
+  FOEDUS_CHECK(records->status());
   FOEDUS_TRY(const SequentialRun finished, run.finish());
   FOEDUS_TRY(const SnapshotPageId root, append_runs(composition, block.get(), finished));
   return std::vector<Subtree>{{PositionRange(), root, 1}};

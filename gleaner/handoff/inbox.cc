@@ -1,5 +1,6 @@
 #include "gleaner/handoff/inbox.h"
 
+#include <algorithm>
 #include <string>
 
 #include "foedus-core/base/invariant.h"
@@ -22,12 +23,23 @@ std::uint64_t units_of(std::uint64_t bytes) {
   return (bytes + Inbox::kUnitBytes - 1) / Inbox::kUnitBytes;
 }
 
+constexpr std::uint64_t kBlocksPerHalf = 16;  // of each mapper
+constexpr std::uint64_t kBlockBytesMin = 512;
+constexpr std::uint64_t kBlockBytesMax = 256u << 10;
+
+std::uint64_t block_bytes_for(std::uint64_t half_bytes, std::uint32_t writers) {
+  const std::uint64_t share = half_bytes / kBlocksPerHalf / writers;
+  const std::uint64_t bytes = std::clamp(share, kBlockBytesMin, kBlockBytesMax);
+  return std::min(bytes, half_bytes) / Inbox::kUnitBytes * Inbox::kUnitBytes;
+}
+
 }  // namespace
 
 Inbox::Inbox(base::Runtime* runtime, char* memory, std::uint64_t bytes, std::uint32_t writers)
     : runtime_(runtime),
       memory_(memory),
       half_bytes_(bytes / 2 / kUnitBytes * kUnitBytes),
+      block_bytes_(block_bytes_for(half_bytes_, writers)),
       writers_left_(writers) {
   FOEDUS_INVARIANT(reinterpret_cast<std::uintptr_t>(memory) % kUnitBytes == 0, memory);
   FOEDUS_INVARIANT(half_bytes_ != 0, bytes);
@@ -40,6 +52,18 @@ bool Inbox::is_complete(std::uint64_t word) {
 }
 
 Result<char*> Inbox::reserve(std::uint64_t bytes) {
+  for (;;) {
+    FOEDUS_TRY(char* const to, try_reserve(bytes));
+    if (to != nullptr) return to;
+    runtime_->wait(&room_, base::Runtime::kForever, [this] {
+      // order: acquire, as in try_reserve(), which looks again.
+      const std::uint64_t now = word_.load_acquire();
+      return (now & kSealed) == 0 || (now & kFailed) != 0;
+    });
+  }
+}
+
+Result<char*> Inbox::try_reserve(std::uint64_t bytes) {
   const std::uint64_t units = units_of(bytes);
   if (units * kUnitBytes > half_bytes_) {
     return Status::error(ErrorCode::kTooLarge,
@@ -50,14 +74,7 @@ Result<char*> Inbox::reserve(std::uint64_t bytes) {
     // order: acquire, pairs with take(): the reducer has read what was in this half before.
     std::uint64_t word = word_.load_acquire();
     if ((word & kFailed) != 0) return ErrorCode::kClosed;
-    if ((word & kSealed) != 0) {
-      runtime_->wait(&room_, base::Runtime::kForever, [this] {
-        // order: acquire, as above; the loop looks again.
-        const std::uint64_t now = word_.load_acquire();
-        return (now & kSealed) == 0 || (now & kFailed) != 0;
-      });
-      continue;
-    }
+    if ((word & kSealed) != 0) return static_cast<char*>(nullptr);
     const std::uint64_t begin = reserved_of(word);
     if ((begin + units) * kUnitBytes > half_bytes_) {
       // order: release and acquire as in change(). It seals the half that was seen, or nothing.
@@ -74,6 +91,9 @@ Result<char*> Inbox::reserve(std::uint64_t bytes) {
     return memory_ + ((word & kSecondHalf) != 0 ? half_bytes_ : 0) + begin * kUnitBytes;
   }
 }
+
+// order: relaxed, a hint that is asked for again; what follows from it goes through the word.
+bool Inbox::is_sealed() const { return (word_.load_relaxed() & kSealed) != 0; }
 
 void Inbox::announce(std::uint64_t bytes) { change(units_of(bytes), 0); }
 

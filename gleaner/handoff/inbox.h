@@ -6,9 +6,11 @@
 //    ▲                                                                                    │
 //    └────────── take() of the other half opens this one, which nobody reads any more ◄───┘
 //
-//   G11  A mapper reserves, copies, announces; copies of several mappers overlap. All of it is one
+//   G11  A mapper reserves, fills, announces; several mappers do so side by side. All of it is one
 //        word: which half is open, how much of it is reserved and how much announced. So a half is
-//        complete exactly if it is sealed and both numbers are equal, and one load says so.
+//        complete exactly if it is sealed and both numbers are equal, and one load says so. Who has
+//        a block that is not announced waits for no room, here or in another inbox, and looks now
+//        and then whether its half is sealed: then somebody waits for it.
 //   G12  Once all writers have ended, the half that is open is sealed for good: the last one. It
 //        stays in memory, and the other half is the reducer's for whatever it wants.
 //   G13  After fail() nobody waits: reserve() is kClosed. The reducer's own status says why.
@@ -19,7 +21,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
 #include "foedus/status.h"
-#include "gleaner/handoff/bucket.h"
+#include "gleaner/handoff/block.h"
 
 namespace foedus::gleaner {
 
@@ -36,13 +38,21 @@ class Inbox {
 
   // The largest block that can be reserved.
   std::uint64_t half_bytes() const { return half_bytes_; }
+  // How large a block is that a mapper fills: what is left of a half that is sealed, and of a block
+  // that is announced early, is wasted, so there are some of them in a half for each mapper.
+  std::uint64_t block_bytes() const { return block_bytes_; }
+  const char* memory() const { return memory_; }
 
   // ---- mappers, any thread -------------------------------------------------------------------
 
-  // Room for a block of `bytes` bytes, at a multiple of 64. Waits until there is some. Whoever has
-  // it announces it, and waits for nothing before that. kTooLarge: more than half_bytes(). kClosed:
-  // the reducer has failed.
+  // Room for a block of `bytes` bytes, at a multiple of 64; null: there is none yet. Whoever has it
+  // announces it (G11). kTooLarge: more than half_bytes(). kClosed: the reducer has failed.
+  Result<char*> try_reserve(std::uint64_t bytes);
+  // The same, but waits until there is some.
   Result<char*> reserve(std::uint64_t bytes);
+  // The half that is open, or was last, takes no more blocks: those that are not announced yet are
+  // waited for.
+  bool is_sealed() const;
   // The block of so many bytes, as they were reserved, is whole now.
   void announce(std::uint64_t bytes);
   // This mapper reserves nothing more. Once for each writer.
@@ -79,6 +89,7 @@ class Inbox {
   base::Runtime* const runtime_;
   char* const memory_;
   const std::uint64_t half_bytes_;
+  const std::uint64_t block_bytes_;
   base::Task* consumer_ = nullptr;
 
   // Own synchronization. Lines of their own: all mappers write them.

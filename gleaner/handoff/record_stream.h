@@ -62,9 +62,14 @@ class RecordStream {
  public:
   virtual ~RecordStream() = default;
 
-  // The next record, valid until the next call; null at the end. kCorruption, kIoError: of a
-  // sorted run.
-  virtual Result<const StreamRecord*> next() = 0;
+  // The next record, valid until the next call; null at the end, and on a failure, as status() then
+  // says.
+  virtual const StreamRecord* next() = 0;
+  // kCorruption, kIoError: of a sorted run.
+  const Status& status() const { return status_; }
+
+ protected:
+  Status status_;
 };
 
 }  // namespace foedus::gleaner

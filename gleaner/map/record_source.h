@@ -19,14 +19,19 @@ class RecordSource {
  public:
   virtual ~RecordSource() = default;
 
-  // The next record, valid until the next call; false at the end. No fillers. Records of one
-  // session and sequence do not come twice, through whatever source of a glean.
-  virtual Result<bool> next(SourceRecord* record) = 0;
+  // The next record, valid until the next call; false at the end, and on a failure, as status()
+  // then says. No fillers. Records of one session and sequence do not come twice, through whatever
+  // source of a glean.
+  virtual bool next(SourceRecord* record) = 0;
+  const Status& status() const { return status_; }
 
   // kCorruption: the record that came last is `what`; says where it stands.
   virtual Status corrupt(const std::string& what) const {
     return Status::error(ErrorCode::kCorruption, what);
   }
+
+ protected:
+  Status status_;
 };
 
 }  // namespace foedus::gleaner

@@ -2,34 +2,52 @@
 
 namespace foedus::gleaner {
 
-Status CompactedStream::look_ahead() {
-  FOEDUS_TRY(ahead_, merge_->next());
-  return {};
+// False: it failed.
+bool CompactedStream::fetch() {
+  Status status = merge_->fetch();
+  if (status.is_ok()) return true;
+  status_ = std::move(status);
+  return false;
 }
 
-Result<const StreamRecord*> CompactedStream::next() {
-  if (history_next_ != history_.record_count()) return &history_.record(history_next_++);
+const StreamRecord* CompactedStream::next() {
   if (!has_begun_) {
     has_begun_ = true;
-    FOEDUS_CHECK(look_ahead());
+    ahead_ = merge_->next();
   }
-  if (ahead_ == nullptr) return nullptr;
-  FOEDUS_CHECK(merge_->fetch());
-  current_ = *ahead_;
-  FOEDUS_CHECK(look_ahead());
-  // Most keys have one record, which is passed on where it lies.
-  if (ahead_ == nullptr || !have_same_key(current_, *ahead_)) return &current_;
+  const StreamRecord* const record = history_next_ != history_.record_count()
+                                         ? &history_.record(history_next_++)
+                                         : next_unsuperseded();
+  if (record == nullptr) {
+    if (status_.is_ok() && !merge_->status().is_ok()) status_ = merge_->status();
+    return nullptr;
+  }
+  ++returned_;
+  return record;
+}
+
+// What is superseded is left where it lies (G14), and most keys have one record that is not.
+const StreamRecord* CompactedStream::next_unsuperseded() {
+  do {
+    if (ahead_ == nullptr || !fetch()) return nullptr;
+    current_ = *ahead_;
+    ahead_ = merge_->next();
+    if (ahead_ == nullptr || !have_same_key(current_, *ahead_)) {
+      return merge_->status().is_ok() ? &current_ : nullptr;
+    }
+  } while (is_whole(ahead_->log->type));
   return fold();
 }
 
-Result<const StreamRecord*> CompactedStream::fold() {
+const StreamRecord* CompactedStream::fold() {
   history_.clear();
   history_.add(current_);
   do {
-    FOEDUS_CHECK(merge_->fetch());  // in the place of the one before, which was copied
+    if (!fetch()) return nullptr;  // in the place of the one before, which was copied
     history_.add(*ahead_);
-    FOEDUS_CHECK(look_ahead());
+    ahead_ = merge_->next();
   } while (ahead_ != nullptr && history_.is_about_key_of(*ahead_));
+  if (!merge_->status().is_ok()) return nullptr;
   history_.finish();
   history_next_ = 1;
   return &history_.record(0);

@@ -12,11 +12,14 @@ class CompactedStream : public RecordStream {
   // `merge`: at the begin of a storage, of whose every key it has all there is (G15).
   explicit CompactedStream(Merge* merge) : merge_(merge) {}
 
-  Result<const StreamRecord*> next() override;
+  const StreamRecord* next() override;
+  // How many records next() has returned.
+  std::uint64_t returned() const { return returned_; }
 
  private:
-  Status look_ahead();
-  Result<const StreamRecord*> fold();
+  bool fetch();
+  const StreamRecord* next_unsuperseded();
+  const StreamRecord* fold();
 
   Merge* const merge_;
   bool has_begun_ = false;
@@ -24,6 +27,7 @@ class CompactedStream : public RecordStream {
   StreamRecord current_{};               // returned as it is
   KeyHistory history_;
   std::size_t history_next_ = 0;
+  std::uint64_t returned_ = 0;
 };
 
 }  // namespace foedus::gleaner

@@ -80,10 +80,6 @@ Merge::Player Merge::build(std::size_t node) {
 void Merge::replay() {
   const std::uint64_t source = tree_[0].source;
   Player player = player_of(source);
-  if (player.position < others_begin_) {
-    tree_[0].position = player.position;
-    return;
-  }
   others_begin_ = ~std::uint64_t{0};
   for (std::size_t node = (source + taking_part_.size()) / 2; node != 0; node /= 2) {
     Player& loser = tree_[node];
@@ -93,19 +89,6 @@ void Merge::replay() {
   // Who lost against it lies on its own way up: what another winner met is not known.
   if (player.source != source) others_begin_ = 0;
   tree_[0] = player;
-}
-
-Result<const StreamRecord*> Merge::next() {
-  if (is_at_record_) {
-    // The record that was returned last is left only now, so that it outlives the call.
-    is_at_record_ = false;
-    SortedSource* const source = taking_part_[tree_[0].source];
-    if (!source->try_advance()) FOEDUS_CHECK(source->advance());
-    replay();
-  }
-  if (tree_.empty() || tree_[0].has_ended()) return nullptr;
-  is_at_record_ = true;
-  return taking_part_[tree_[0].source]->head();
 }
 
 }  // namespace foedus::gleaner

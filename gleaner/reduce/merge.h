@@ -20,13 +20,35 @@ class Merge {
   // Begins the storage with the lowest id that has records; 0: none has. REQUIRES: next() has
   // returned null since.
   page::StorageId begin_storage();
-  // The next record of that storage, null at its end. Valid until the next call; the log record
-  // that it points to, until the call after that. One that is larger than a chunk of its run is
-  // there up to its key only, until fetch().
-  Result<const StreamRecord*> next();
+  // The next record of that storage; null at its end, and on a failure, as status() then says.
+  // Valid until the next call; the log record that it points to, until the call after that. One
+  // that is larger than a chunk of its run is there up to its key only, until fetch().
+  const StreamRecord* next() {
+    if (is_at_record_) {
+      // The record that was returned last is left only now, so that it outlives the call.
+      is_at_record_ = false;
+      SortedSource* const source = winner_;
+      if (!source->try_advance()) [[unlikely]] {
+        status_ = source->advance();
+        if (!status_.is_ok()) return nullptr;
+      }
+      const StreamRecord* const head = source->head();
+      // All others are behind it: mostly there is none.
+      if (head != nullptr && head->position < others_begin_ && head->log->storage_id == storage_) {
+        is_at_record_ = true;
+        return head;
+      }
+      replay();
+    }
+    if (tree_.empty() || tree_[0].has_ended() || !status_.is_ok()) return nullptr;
+    winner_ = taking_part_[tree_[0].source];
+    is_at_record_ = true;
+    return winner_->head();
+  }
+  const Status& status() const { return status_; }
   // Makes the record that next() has returned whole, in its place. Of those that were not, one is
   // whole at a time: the last one that was fetched. REQUIRES: next() was not null.
-  Status fetch() { return taking_part_[tree_[0].source]->fetch(); }
+  Status fetch() { return winner_->fetch(); }
 
   // How often the storages of two sources were compared, so far.
   std::uint64_t storages_compared() const { return storages_compared_; }
@@ -62,7 +84,9 @@ class Merge {
   std::vector<Player> tree_;                // [0]: the winner, then who lost at each node
   // All others are at this position or above it. Known when a source won twice; 0: not known.
   std::uint64_t others_begin_ = 0;
+  SortedSource* winner_ = nullptr;
   bool is_at_record_ = false;  // the winner's head was returned
+  Status status_;
 };
 
 }  // namespace foedus::gleaner

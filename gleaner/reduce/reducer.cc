@@ -35,34 +35,43 @@ std::vector<const BlockHeader*> blocks_in(const Inbox::Half& half) {
     const auto* const block = reinterpret_cast<const BlockHeader*>(at);
     FOEDUS_INVARIANT(block->block_bytes <= static_cast<std::uint64_t>(end - at),
                      block->block_bytes);
-    FOEDUS_INVARIANT(block->block_bytes == BlockHeader::bytes_for(block->entry_bytes),
-                     block->block_bytes, block->entry_bytes);
+    FOEDUS_INVARIANT(block->items_begin() >= static_cast<const void*>(block + 1),
+                     block->block_bytes, block->record_count);
     blocks.push_back(block);
     at += block->block_bytes;
   }
   return blocks;
 }
 
-std::vector<std::unique_ptr<SortedSource>> sources_of(
-    const std::vector<const BlockHeader*>& blocks) {
+std::vector<std::unique_ptr<SortedSource>> sources_of(const SortedRecords& sorted) {
   std::vector<std::unique_ptr<SortedSource>> sources;
-  for (const BlockHeader* const block : blocks) {
-    sources.push_back(std::make_unique<BlockSource>(block));
+  for (const SortedGroup& group : sorted.groups()) {
+    sources.push_back(std::make_unique<GroupSource>(sorted.memory(), group.items));
   }
   return sources;
+}
+
+std::uint64_t memory_bytes_of(const ReducerOptions& options) {
+  static_assert(SortItem::kMemoryBytesMax <= 2 * Inbox::kHalfBytesMax);
+  return std::min(options.memory_bytes, SortItem::kMemoryBytesMax) / 64 * 64;
+}
+
+// The rest is the area for items.
+std::uint64_t inbox_bytes_of(const ReducerOptions& options) {
+  return memory_bytes_of(options) / 4 * 3 / 64 * 64;
 }
 
 }  // namespace
 
 // A run that is being written.
 struct Reducer::Spill {
-  Spill(std::vector<std::unique_ptr<SortedSource>> from, const RunId& id, bool blocks)
-      : sources(std::move(from)), merge(pointers_to(sources)), run(id), of_blocks(blocks) {}
+  Spill(std::vector<std::unique_ptr<SortedSource>> from, const RunId& id, bool memory)
+      : sources(std::move(from)), merge(pointers_to(sources)), run(id), of_memory(memory) {}
 
   const std::vector<std::unique_ptr<SortedSource>> sources;
   Merge merge;
   const RunId run;
-  const bool of_blocks;        // which stay as they are, so that a record may be held back
+  const bool of_memory;        // which stays as it is, so that a record may be held back
   std::size_t joined_runs = 0;
   std::unique_ptr<RunWriter> writer;
   bool has_held = false;
@@ -70,14 +79,19 @@ struct Reducer::Spill {
 };
 
 Reducer::Reducer(base::Runtime* runtime, base::WaitPoint* finished, device::Device* device,
-                 const ReducerOptions& options)
+                 const PartitionTable* table, const ReducerOptions& options)
     : runtime_(runtime),
       finished_(finished),
       device_(device),
       options_(options),
-      inbox_(runtime, options.memory, std::min(options.memory_bytes, 2 * Inbox::kHalfBytesMax),
-             options.mappers),
-      chunk_bytes_(chunk_bytes_for(inbox_.half_bytes())) {
+      inbox_bytes_(inbox_bytes_of(options)),
+      inbox_(runtime, options.memory, inbox_bytes_, options.mappers),
+      chunk_bytes_(chunk_bytes_for(inbox_.half_bytes())),
+      sorted_(table, options.memory, options.memory + inbox_bytes_,
+              memory_bytes_of(options) - inbox_bytes_) {
+  FOEDUS_INVARIANT(memory_bytes_of(options) - inbox_bytes_ >=
+                       SortedRecords::area_bytes_for(inbox_bytes_),
+                   options.memory_bytes);
   FOEDUS_INVARIANT(options.memory_bytes >= ReducerOptions::kMemoryBytesMin, options.memory_bytes);
   inbox_.set_consumer(this);
 }
@@ -131,9 +145,27 @@ void Reducer::end(Status status) {
 Result<Reducer::State> Reducer::step_once() {
   if (state_ == State::kReceiving) return receive();
   if (state_ == State::kHolding) return hold();
+  if (state_ == State::kSortingHalf) {
+    if (sort_next()) return state_;
+    FOEDUS_CHECK(begin_spill(sources_of(sorted_), true));
+    held_.reset();
+    return State::kSpilling;
+  }
+  if (state_ == State::kSortingAll) {
+    if (sort_next()) return state_;
+    FOEDUS_CHECK(finish());
+    return State::kDone;
+  }
   FOEDUS_TRY(const bool is_written, go_on_spilling());
   if (!is_written) return state_;
-  return last_half_.has_value() ? begin_join_or_finish() : State::kReceiving;
+  return last_half_.has_value() ? begin_join_or_sort() : State::kReceiving;
+}
+
+bool Reducer::sort_next() {
+  const std::uint64_t begin_us = base::thread_cpu_us();
+  const bool has_more = sorted_.sort_next();
+  counts_.sort_cpu_us += base::thread_cpu_us() - begin_us;
+  return has_more;
 }
 
 Result<Reducer::State> Reducer::receive() {
@@ -141,7 +173,7 @@ Result<Reducer::State> Reducer::receive() {
   if (!half.has_value()) return State::kReceiving;
   if (half->is_last) {
     take_last(*half, half->other, inbox_.half_bytes());
-    return begin_join_or_finish();
+    return begin_join_or_sort();
   }
   held_ = half;
   return hold();
@@ -157,13 +189,12 @@ Result<Reducer::State> Reducer::hold() {
     const std::uint64_t left = inbox_.half_bytes() - last->bytes;
     if (runs_.size() <= runs_that_fit(left)) {
       take_last(*last, last->begin + last->bytes, left);
-      return begin_join_or_finish();
+      return begin_join_or_sort();
     }
     take_last(*last, last->other, inbox_.half_bytes());
   }
-  FOEDUS_CHECK(begin_spill(sources_of(blocks_in(*held_)), true));
-  held_.reset();
-  return State::kSpilling;
+  sorted_.deal(blocks_in(*held_));
+  return State::kSortingHalf;
 }
 
 void Reducer::take_last(const Inbox::Half& half, char* chunks, std::uint64_t chunks_bytes) {
@@ -172,11 +203,16 @@ void Reducer::take_last(const Inbox::Half& half, char* chunks, std::uint64_t chu
   chunks_bytes_ = chunks_bytes;
 }
 
-Result<Reducer::State> Reducer::begin_join_or_finish() {
+Result<Reducer::State> Reducer::begin_join_or_sort() {
   const std::size_t runs_max = divide_chunks();
   if (runs_.size() <= runs_max) {
-    FOEDUS_CHECK(finish());
-    return State::kDone;
+    std::vector<const BlockHeader*> blocks = blocks_in(*last_half_);
+    if (held_.has_value()) {
+      const auto more = blocks_in(*held_);
+      blocks.insert(blocks.end(), more.begin(), more.end());
+    }
+    sorted_.deal(blocks);
+    return State::kSortingAll;
   }
   FOEDUS_INVARIANT(runs_max >= 2, runs_max);
   std::vector<std::unique_ptr<SortedSource>> sources;
@@ -218,10 +254,9 @@ Result<std::unique_ptr<RunReader>> Reducer::open_run(const Run& run, std::size_t
   return RunReader::open(device_, run.id, begin + place * 2 * chunk_bytes_, chunk_bytes_, large_);
 }
 
-Status Reducer::begin_spill(std::vector<std::unique_ptr<SortedSource>> sources, bool of_blocks) {
-  if (of_blocks) counts_.blocks += sources.size();
+Status Reducer::begin_spill(std::vector<std::unique_ptr<SortedSource>> sources, bool of_memory) {
   const RunId id{options_.snapshot, options_.soc, next_run_++};
-  spill_ = std::make_unique<Spill>(std::move(sources), id, of_blocks);
+  spill_ = std::make_unique<Spill>(std::move(sources), id, of_memory);
   FOEDUS_TRY(spill_->writer, RunWriter::create(device_, id, chunk_bytes_));
   spill_->merge.begin_storage();
   return {};
@@ -230,15 +265,20 @@ Status Reducer::begin_spill(std::vector<std::unique_ptr<SortedSource>> sources, 
 Result<bool> Reducer::go_on_spilling() {
   Spill& spill = *spill_;
   for (unsigned i = 0; i < kRecordsPerStep; ++i) {
-    FOEDUS_TRY(const StreamRecord* const record, spill.merge.next());
-    if (record != nullptr && !spill.of_blocks) {
+    const StreamRecord* const record = spill.merge.next();
+    if (record == nullptr) FOEDUS_CHECK(spill.merge.status());
+    if (record != nullptr && !spill.of_memory) {
       FOEDUS_CHECK(spill.merge.fetch());
       FOEDUS_CHECK(spill.writer->append(*record));
       continue;
     }
     const bool is_superseded = record != nullptr && spill.has_held &&
                                is_whole(record->log->type) && have_same_key(spill.held, *record);
-    if (spill.has_held && !is_superseded) FOEDUS_CHECK(spill.writer->append(spill.held));
+    if (is_superseded) {
+      ++counts_.superseded;
+    } else if (spill.has_held) {
+      FOEDUS_CHECK(spill.writer->append(spill.held));
+    }
     spill.has_held = record != nullptr;
     if (record != nullptr) {
       spill.held = *record;
@@ -265,19 +305,8 @@ Status Reducer::end_spill() {
   return {};
 }
 
-std::vector<const BlockHeader*> Reducer::blocks() const {
-  FOEDUS_INVARIANT(last_half_.has_value(), state_);
-  std::vector<const BlockHeader*> blocks = blocks_in(*last_half_);
-  if (held_.has_value()) {
-    const auto more = blocks_in(*held_);
-    blocks.insert(blocks.end(), more.begin(), more.end());
-  }
-  return blocks;
-}
-
 Status Reducer::finish() {
-  sources_ = sources_of(blocks());
-  counts_.blocks += sources_.size();
+  sources_ = sources_of(sorted_);
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     FOEDUS_TRY(auto reader, open_run(runs_[i], i));
     sources_.push_back(std::move(reader));
@@ -290,10 +319,11 @@ Result<std::optional<StorageStream>> Reducer::next_storage() {
   FOEDUS_INVARIANT(is_done());
   FOEDUS_INVARIANT(merge_ != nullptr, status_.code());
   if (stream_ != nullptr) {
-    for (;;) {
-      FOEDUS_TRY(const StreamRecord* const skipped, merge_->next());
-      if (skipped == nullptr) break;
+    while (merge_->next() != nullptr) {
     }
+    FOEDUS_CHECK(merge_->status());
+    records_streamed_ += stream_->returned();
+    stream_.reset();
   }
   const page::StorageId storage = merge_->begin_storage();
   if (storage == page::StorageId{0}) return std::optional<StorageStream>();

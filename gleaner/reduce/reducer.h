@@ -2,20 +2,22 @@
 // Reducer: the task that receives one partition's blocks, keeps or spills them, and in the end has
 // all its records in order (paper §7.3).
 //
-//   receiving ──half complete──► holding it ──the other is filled to its half──► spilling
-//       │  ▲                          │                                             │
-//       │  └──────────────────────────┼───────────its run is written────────────────┘
+//   receiving ──half complete──► holding it ──the other is half full──► sorting it ──► spilling it
+//       │  ▲                          │                                                     │
+//       │  └──────────────────────────┼─────────────────its run is written──────────────────┘
 //       │                 the other is the last one
-//       └── the last half ──►─────────┴──► joining runs while there are too many ──► done:
-//                                                                         next_storage()
+//       └── the last half ──►─────────┴──► joining runs while there are too many ──► sorting all
+//                                                                      ──► done: next_storage()
 //
-//   G19  While a half of the memory is merged into a run, mappers fill the other one. Not before
+//   memory: | half of the inbox | half of the inbox | area in which items are sorted: a quarter |
+//
+//   G19  While a half of the inbox is sorted into a run, mappers fill the other one. Not before
 //        they need it: if the log ends first, both halves stay, and runs are read into what the
-//        last one has left. The last half is never spilled: its blocks are merged with the runs.
+//        last one has left. The last half is never spilled: its records are merged with the runs.
 //   G20  Memory is what was given, and one chunk for the run that is written. A record that is
 //        larger than a chunk takes a place in there while a merge of runs gives it out, one at a
-//        time, however many runs have some; only if half the memory has no room for it and four
-//        chunks, it is beside. Not counted: copies of one key's history that is folded.
+//        time, however many runs have some; only if a half has no room for it and four chunks, it
+//        is beside. Not counted: copies of one key's history that is folded.
 //   G21  Runs go when the reducer does, and when it fails. What a crash leaves is taken away by
 //        remove_leftover_runs() before the next glean.
 //   G22  The same records give the same streams, whoever shipped them, in whatever blocks, spilled
@@ -35,6 +37,7 @@
 #include "gleaner/reduce/merge.h"
 #include "gleaner/reduce/run_reader.h"
 #include "gleaner/reduce/run_writer.h"
+#include "gleaner/reduce/sorted_records.h"
 
 namespace foedus::gleaner {
 
@@ -43,7 +46,8 @@ struct ReducerOptions {
   std::uint32_t soc = 0;
   std::uint32_t mappers = 1;
   char* memory = nullptr;          // at a multiple of 64
-  // At least kMemoryBytesMin; half of it must hold any record. Bytes beyond 128 GiB are not used.
+  // At least kMemoryBytesMin; three eighths of it must hold any record. Bytes beyond 32 GiB are not
+  // used.
   std::uint64_t memory_bytes = 0;
   static constexpr std::uint64_t kMemoryBytesMin = 2 * 64 * 1024;
 };
@@ -51,8 +55,9 @@ struct ReducerOptions {
 struct ReducerCounts {
   std::uint64_t runs = 0;  // written, joined ones included
   std::uint64_t run_bytes = 0;
-  std::uint64_t blocks = 0;
-  std::uint64_t cpu_us = 0;  // processor time of all steps
+  std::uint64_t superseded = 0;   // not written to a run because of G14
+  std::uint64_t cpu_us = 0;       // processor time of all steps
+  std::uint64_t sort_cpu_us = 0;  // and of that, for sorting
 };
 
 // All records of one storage in the reducer's partition.
@@ -65,7 +70,7 @@ class Reducer : public base::Task {
  public:
   // All outlive the reducer. `finished`: woken when it is done.
   Reducer(base::Runtime* runtime, base::WaitPoint* finished, device::Device* device,
-          const ReducerOptions& options);
+          const PartitionTable* table, const ReducerOptions& options);
   ~Reducer() override;
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
@@ -89,11 +94,21 @@ class Reducer : public base::Task {
   // next call, which skips what was not read of it. Once, by one thread. REQUIRES: status() is ok,
   // and so is that of all mappers.
   Result<std::optional<StorageStream>> next_storage();
-  // Those that are in memory, constant from now on. Any thread.
-  std::vector<const BlockHeader*> blocks() const;
+  // How many records were read of the streams that next_storage() has given and skipped since.
+  std::uint64_t records_streamed() const { return records_streamed_; }
+  // What is in memory, constant from now on. Any thread.
+  const SortedRecords& in_memory() const { return sorted_; }
 
  private:
-  enum class State : std::uint8_t { kReceiving, kHolding, kSpilling, kJoining, kDone };
+  enum class State : std::uint8_t {
+    kReceiving,
+    kHolding,
+    kSortingHalf,  // that is spilled next
+    kSpilling,
+    kJoining,
+    kSortingAll,  // that is in memory
+    kDone,
+  };
   struct Spill;
   struct Run {
     RunId id;
@@ -104,8 +119,9 @@ class Reducer : public base::Task {
   Result<State> receive();
   Result<State> hold();
   void take_last(const Inbox::Half& half, char* chunks, std::uint64_t chunks_bytes);
-  Result<State> begin_join_or_finish();
-  Status begin_spill(std::vector<std::unique_ptr<SortedSource>> sources, bool of_blocks);
+  bool sort_next();
+  Result<State> begin_join_or_sort();
+  Status begin_spill(std::vector<std::unique_ptr<SortedSource>> sources, bool of_memory);
   // False: there is more to write.
   Result<bool> go_on_spilling();
   Status end_spill();
@@ -122,6 +138,7 @@ class Reducer : public base::Task {
   base::WaitPoint* const finished_;
   device::Device* const device_;
   const ReducerOptions options_;
+  const std::uint64_t inbox_bytes_;
   Inbox inbox_;
   const std::uint64_t chunk_bytes_;
 
@@ -131,6 +148,7 @@ class Reducer : public base::Task {
   std::optional<Inbox::Half> last_half_;
   char* chunks_ = nullptr;           // memory for runs that are read, beside the last half
   std::uint64_t chunks_bytes_ = 0;
+  SortedRecords sorted_;             // of held_, or of all that is in memory in the end
   LargeRoom large_;                  // at their begin, or in large_memory_
   IoMemory large_memory_;
   std::unique_ptr<Spill> spill_;
@@ -139,6 +157,7 @@ class Reducer : public base::Task {
   std::vector<std::unique_ptr<SortedSource>> sources_;  // of merge_
   std::unique_ptr<Merge> merge_;
   std::unique_ptr<CompactedStream> stream_;
+  std::uint64_t records_streamed_ = 0;
   Status status_;
   ReducerCounts counts_;
 

@@ -7,7 +7,7 @@
 
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/base/invariant.h"
-#include "gleaner/handoff/bucket.h"
+#include "gleaner/handoff/block.h"
 
 namespace foedus::gleaner {
 

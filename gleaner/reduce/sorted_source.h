@@ -1,14 +1,17 @@
 #pragma once
 // SortedSource: records in the order of storage and G2, one of several that are merged. They come
-// in pieces of memory, entry behind entry; only a new piece takes a virtual call. The last record
-// of a piece may be cut: up to its key it is there, the rest when it is asked for.
+// in pieces: of memory, entry behind entry, or of items that lead to entries. Only a new piece
+// takes a virtual call. The last record of a piece of memory may be cut: up to its key it is there,
+// the rest when it is asked for.
 
+#include <cstddef>
 #include <memory>
+#include <span>
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus/status.h"
-#include "gleaner/handoff/bucket.h"
+#include "gleaner/handoff/block.h"
 
 namespace foedus::gleaner {
 
@@ -20,8 +23,10 @@ class SortedSource {
   const StreamRecord* head() const { return has_head_ ? &head_ : nullptr; }
   // Goes to the next record. The one at hand stays valid until the advance() after this.
   Status advance() {
-    if (at_ == end_) FOEDUS_CHECK(next_piece());
-    take_entry();
+    if (!try_advance()) {
+      FOEDUS_CHECK(next_piece());
+      take_first();
+    }
     return {};
   }
   // Makes the record at hand whole: head()->log is another one then, which may lie where the last
@@ -34,8 +39,13 @@ class SortedSource {
   }
   // The same within a piece, which cannot fail. False: it ends, and advance() has to be called.
   bool try_advance() {
-    if (at_ == end_) return false;
-    take_entry();
+    if (item_ != items_end_) {
+      take_item();
+    } else if (at_ != end_) {
+      take_entry();
+    } else {
+      return false;
+    }
     return true;
   }
 
@@ -45,10 +55,18 @@ class SortedSource {
   // The record at hand, whole.
   virtual Result<const log::LogRecord*> fetch_cut() = 0;
 
-  // The next entry of the piece, or none.
+  // The first record of a piece, or none.
+  void take_first() { has_head_ = try_advance(); }
+
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  // Or items [item_, items_end_), of entries in memory_.
+  const SortItem* item_ = nullptr;
+  const SortItem* items_end_ = nullptr;
+  const char* memory_ = nullptr;
+
+ private:
   void take_entry() {
-    has_head_ = at_ != end_;
-    if (!has_head_) return;
     const RecordEntry* const entry = RecordEntry::at(at_);
     head_ = entry->record();
     const std::uint64_t bytes = entry->bytes();
@@ -62,27 +80,35 @@ class SortedSource {
     at_ = next;
   }
 
-  const char* at_ = nullptr;
-  const char* end_ = nullptr;
+  // Items are in order, entries are not: each is a line or two that nobody has foreseen.
+  void take_item() {
+    constexpr std::ptrdiff_t kAheadItems = 12;
+    constexpr std::size_t kAheadBytes = 192;  // of an entry: more of it follows by itself
+    if (items_end_ - item_ > kAheadItems) {
+      base::prefetch_lines(item_[kAheadItems].entry(memory_), kAheadBytes);
+    }
+    head_ = item_->entry(memory_)->record();
+    ++item_;
+  }
 
- private:
   StreamRecord head_{};
   bool has_head_ = false;
   bool is_cut_ = false;
 };
 
-// Of a block in memory, which stays as it is.
-class BlockSource final : public SortedSource {
+// Of a sorted group.
+class GroupSource final : public SortedSource {
  public:
-  explicit BlockSource(const BlockHeader* block) {
-    at_ = block->entries_begin();
-    end_ = block->entries_end();
-    take_entry();
+  GroupSource(const char* memory, std::span<const SortItem> items) {
+    memory_ = memory;
+    item_ = items.data();
+    items_end_ = items.data() + items.size();
+    take_first();
   }
 
  private:
   Status next_piece() override { return {}; }
-  Result<const log::LogRecord*> fetch_cut() override { FOEDUS_INVARIANT(false, at_); }
+  Result<const log::LogRecord*> fetch_cut() override { FOEDUS_INVARIANT(false, item_); }
 };
 
 }  // namespace foedus::gleaner

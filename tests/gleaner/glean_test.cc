@@ -142,7 +142,6 @@ class GleanTest : public ::testing::Test {
     input.covered = order.covered;
     input.newest_seen = order.newest_seen;
     input.reducers = shape.reducers;
-    input.mapper_bytes = shape.bytes;
     input.reducer_bytes = shape.bytes;
     input.reads_ahead = shape.reads_ahead;
     FOEDUS_TRY(snapshot::Manifest manifest, gleaner::glean(input, counts));
@@ -473,7 +472,6 @@ TEST_F(DirectoryGleanTest, RefusesOptionsThatCannotBe) {
   write(1);
   for (const DirectoryGleanOptions& options :
        {DirectoryGleanOptions{.snapshots_kept = 0, .sink = {}},
-        DirectoryGleanOptions{.mapper_bytes = 4095, .sink = {}},
         DirectoryGleanOptions{.reducer_bytes = 131'071, .sink = {}},
         DirectoryGleanOptions{.reclaim = {.total_percent_goal = 100}, .sink = {}},
         DirectoryGleanOptions{.reclaim = {.total_percent_goal = 201}, .sink = {}},

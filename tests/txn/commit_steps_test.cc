@@ -225,6 +225,7 @@ TEST_F(CommitStepsTest, a_lock_out_of_order_is_only_tried) {
   put(0, "b", "new");
   put(0, "c", "new");
   expect_conflict(0, ConflictReason::kRecordLocked);
+  EXPECT_FALSE(ctx(0).has_lock_timed_out());
   EXPECT_FALSE(is_locked("a"));
   EXPECT_TRUE(is_locked("b"));
   EXPECT_FALSE(is_locked("c"));

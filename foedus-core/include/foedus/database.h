@@ -181,7 +181,7 @@ struct GleanReport {
   std::uint32_t snapshot = 0;  // number of the newest snapshot; 0: there is none
   Epoch covered;               // all commits of it and before are in
   std::uint64_t records_read = 0;
-  std::uint64_t records_composed = 0;  // what was left of them
+  std::uint64_t records_composed = 0;  // what was left of them when histories were folded
   std::uint64_t runs_spilled = 0;
   std::uint64_t pages_written = 0;
   std::uint64_t pages_moved = 0;    // by reclamation, with the pages above them
@@ -197,8 +197,8 @@ struct GleanReport {
   std::uint64_t reclaim_us = 0;  // moving live pages, and removing what is not needed
   std::uint64_t total_us = 0;
   // Processor time, of all threads.
-  std::uint64_t map_cpu_us = 0;      // reading the log, dealing its records out, shipping them
-  std::uint64_t sort_cpu_us = 0;     // of what mappers ship
+  std::uint64_t map_cpu_us = 0;      // reading the log, dealing its records out
+  std::uint64_t sort_cpu_us = 0;     // of what reducers hold
   std::uint64_t reduce_cpu_us = 0;   // receiving, and spilling
   std::uint64_t compose_cpu_us = 0;  // merging, and making pages of it
   std::uint64_t total_cpu_us = 0;    // those, and all else

@@ -49,20 +49,24 @@ class ListStream : public RecordStream {
   void rewind(const PositionRange& range = {}) {
     range_ = range;
     next_ = 0;
+    status_ = {};
   }
   std::size_t size() const { return entries_.size(); }
 
-  Result<const StreamRecord*> next() override {
+  const StreamRecord* next() override {
     if (!sorted_) sort();
     while (next_ < entries_.size() && !range_.contains(entries_[next_].record.position)) ++next_;
     std::fill(given_.begin(), given_.end(), ~std::uint64_t{0});
-    if (next_ == entries_.size()) return static_cast<const StreamRecord*>(nullptr);
-    if (next_ == fails_at_) return Status::error(ErrorCode::kIoError, "cannot read the test's run");
+    if (next_ == entries_.size()) return nullptr;
+    if (next_ == fails_at_) {
+      status_ = Status::error(ErrorCode::kIoError, "cannot read the test's run");
+      return nullptr;
+    }
     const Entry& entry = entries_[next_++];
     given_.assign(entry.words.get(), entry.words.get() + entry.record.log->record_bytes / 8);
     current_ = entry.record;
     current_.log = reinterpret_cast<const log::LogRecord*>(given_.data());
-    return static_cast<const StreamRecord*>(&current_);
+    return &current_;
   }
 
   // All of them, in order; valid until another one is added.

@@ -19,7 +19,8 @@ namespace {
 constexpr std::uint32_t kWriters = 3;
 constexpr std::uint64_t kBlocksPerWriter = 4'000;
 
-// A block's entries are words that say who wrote it, which one it is, and how many there are.
+// A block is its header, which says how many words there are, and words that say who wrote it and
+// which one it is.
 class Consumer : public base::Task {
  public:
   explicit Consumer(Inbox* inbox) : inbox_(inbox) {}
@@ -43,11 +44,10 @@ class Consumer : public base::Task {
 
  private:
   void check(const BlockHeader& block) {
-    ++seen[block.record_count];
-    for (std::uint64_t at = 0; at < block.entry_bytes; at += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, block.entries_begin() + at, sizeof(word));
-      is_whole = is_whole && word == block.record_count;
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(&block + 1);
+    ++seen[words[0]];
+    for (std::uint64_t i = 0; i < block.record_count; ++i) {
+      is_whole = is_whole && words[i] == words[0];
     }
   }
 
@@ -57,15 +57,15 @@ class Consumer : public base::Task {
 void write_blocks(Inbox* inbox, std::uint32_t writer) {
   base::Random random(writer + 1);
   for (std::uint64_t i = 0; i < kBlocksPerWriter; ++i) {
-    const std::uint64_t entry_bytes = 8 * (1 + random.below(100));
-    const std::uint64_t bytes = BlockHeader::bytes_for(entry_bytes);
+    const std::uint64_t words = 1 + random.below(100);
+    const std::uint64_t bytes = BlockHeader::bytes_for(8 * words);
     const auto to = inbox->reserve(bytes);
     ASSERT_TRUE(to.is_ok());
     const std::uint64_t word = writer * kBlocksPerWriter + i;
-    const BlockHeader header{bytes, entry_bytes, word, page::StorageId{1}, 0};
+    const BlockHeader header{bytes, words};
     std::memcpy(*to, &header, sizeof(header));
-    for (std::uint64_t at = 0; at < entry_bytes; at += 8) {
-      std::memcpy(*to + sizeof(header) + at, &word, sizeof(word));
+    for (std::uint64_t at = 0; at < words; ++at) {
+      std::memcpy(*to + sizeof(header) + 8 * at, &word, sizeof(word));
     }
     inbox->announce(bytes);
   }

@@ -87,25 +87,9 @@ TEST(Mapper, records_of_a_shape_that_their_storage_cannot_log_are_corruption) {
   }
 }
 
-TEST(Mapper, only_what_a_later_put_or_erasure_supersedes_is_left_out) {
-  std::vector<LoggedRecord> records;
-  for (std::uint64_t i = 0; i < 100; ++i) records.push_back(put_of(kHashId, 11, "key", i));
-  const std::uint64_t tid = tid_of(12, 0);
-  for (std::uint64_t i = 100; i < 200; ++i) {
-    records.push_back(
-        {1, i, make_record(LogRecordType::kWriteAt, kHashId, tid + (i << 4), "key", 0, "part")});
-  }
-  const Mapped mapped = map(records);
-  ASSERT_TRUE(mapped.status.is_ok());
-  EXPECT_EQ(mapped.counts.superseded, 99u);
-  EXPECT_EQ(mapped.counts.shipped, 101u);
-  EXPECT_EQ(mapped.streamed, 1u);
-}
-
-TEST(Mapper, a_record_larger_than_its_memory_goes_out_alone) {
+TEST(Mapper, a_record_larger_than_a_block_has_its_own) {
   Flow flow;
-  flow.mapper_bytes = MapperOptions::kMemoryBytesMin;
-  flow.reducer_bytes = 10u << 20;
+  flow.reducer_bytes = 12u << 20;
   std::vector<LoggedRecord> records;
   for (std::uint64_t i = 0; i < 50; ++i) {
     const std::size_t bytes = i == 20 ? 4u << 20 : i % 7 == 0 ? 5'000 : 100;

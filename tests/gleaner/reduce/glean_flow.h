@@ -21,8 +21,11 @@ class ListSource : public RecordSource {
  public:
   explicit ListSource(std::vector<const LoggedRecord*> records) : records_(std::move(records)) {}
 
-  Result<bool> next(SourceRecord* record) override {
-    if (next_ == records_.size()) return end_;
+  bool next(SourceRecord* record) override {
+    if (next_ == records_.size()) {
+      status_ = end_;
+      return false;
+    }
     const LoggedRecord& from = *records_[next_++];
     current_ = std::make_unique<std::uint64_t[]>(from.bytes.size() / 8);
     std::memcpy(current_.get(), from.bytes.data(), from.bytes.size());
@@ -36,13 +39,12 @@ class ListSource : public RecordSource {
   const std::vector<const LoggedRecord*> records_;
   std::size_t next_ = 0;
   std::unique_ptr<std::uint64_t[]> current_;
-  Result<bool> end_ = false;
+  Status end_;
 };
 
 struct Flow {
   std::uint32_t mappers = 1;
   std::uint32_t partitions = 1;
-  std::uint64_t mapper_bytes = 2u << 20;
   std::uint64_t reducer_bytes = 8u << 20;
   std::uint64_t seed = 1;
 };
@@ -71,7 +73,7 @@ class GleanFlow {
       options.mappers = flow.mappers;
       options.memory = memory_of(flow.reducer_bytes);
       options.memory_bytes = flow.reducer_bytes;
-      reducers.push_back(std::make_unique<Reducer>(&runtime_, &finished_, &device, options));
+      reducers.push_back(std::make_unique<Reducer>(&runtime_, &finished_, &device, table, options));
       inboxes.push_back(reducers.back()->inbox());
     }
     for (auto& share : deal(records)) {
@@ -79,8 +81,6 @@ class GleanFlow {
       MapperOptions options;
       options.covered = Epoch(kCoveredEpoch);
       options.newest = Epoch(kNewestEpoch);
-      options.memory = memory_of(flow.mapper_bytes);
-      options.memory_bytes = flow.mapper_bytes;
       mappers.push_back(std::make_unique<Mapper>(&runtime_, &finished_, table, sources.back().get(),
                                                  inboxes, options));
     }
@@ -109,7 +109,8 @@ class GleanFlow {
         FOEDUS_TRY(const std::optional<StorageStream> stream, reducer->next_storage());
         if (!stream.has_value()) break;
         for (;;) {
-          FOEDUS_TRY(const StreamRecord* const record, stream->records->next());
+          const StreamRecord* const record = stream->records->next();
+          FOEDUS_CHECK(stream->records->status());
           if (record == nullptr) break;
           all.back().push_back(
               {static_cast<std::uint32_t>(stream->storage), record->position, record->session,

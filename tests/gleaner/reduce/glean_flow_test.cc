@@ -43,7 +43,6 @@ TEST(GleanFlow, streams_do_what_the_log_did) {
     const PartitionTable table = RandomLog::table(1 + seed % 3, 40);
     Flow flow;
     flow.partitions = table.partitions();
-    flow.mapper_bytes = 1u << 20;
     flow.reducer_bytes = 4u << 20;
     const Streamed streamed = stream_of(flow, table, log);
     Contents contents = log.before;
@@ -81,7 +80,6 @@ TEST(GleanFlow, streams_are_the_same_however_they_came_about) {
     const Streamed expected = stream_of(flow, table, log);
     for (std::uint32_t mappers = 1; mappers <= 4; ++mappers) {
       flow.mappers = mappers;
-      flow.mapper_bytes = mappers % 2 == 0 ? 4'096 : 40'000;
       flow.reducer_bytes = ReducerOptions::kMemoryBytesMin;
       flow.seed = seed * 10 + mappers;
       EXPECT_TRUE(stream_of(flow, table, log, &runs) == expected) << mappers;
@@ -90,8 +88,8 @@ TEST(GleanFlow, streams_are_the_same_however_they_came_about) {
   EXPECT_GT(runs, 100u);
 }
 
-// The same with records that are larger than a chunk of a run, up to those that half of a reducer's
-// memory holds just so; of one key there are several, and parts of such a record are changed.
+// The same with records that are larger than a chunk of a run, up to those that half of an inbox
+// holds just so; of one key there are several, and parts of such a record are changed.
 TEST(GleanFlow, streams_of_large_records_are_the_same_however_they_came_about) {
   std::uint64_t runs = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -99,17 +97,15 @@ TEST(GleanFlow, streams_of_large_records_are_the_same_however_they_came_about) {
     RandomLogOptions options;
     options.records = 2'000;
     options.keys = seed % 2 == 0 ? 40 : 600;
-    options.payload_bytes_max = seed % 3 == 0 ? 20'000 : seed % 3 == 1 ? 6'000 : 60'000;
+    options.payload_bytes_max = seed % 3 == 0 ? 20'000 : seed % 3 == 1 ? 6'000 : 45'000;
     const RandomLog log(seed, options);
     const PartitionTable table = RandomLog::table(1 + seed % 3, options.keys);
     Flow flow;
     flow.partitions = table.partitions();
-    flow.mapper_bytes = 64u << 20;
     flow.reducer_bytes = 128u << 20;
     const Streamed expected = stream_of(flow, table, log);
     for (std::uint32_t mappers = 1; mappers <= 3; ++mappers) {
       flow.mappers = mappers;
-      flow.mapper_bytes = mappers % 2 == 0 ? 4'096 : 40'000;
       flow.reducer_bytes = ReducerOptions::kMemoryBytesMin;
       flow.seed = seed * 10 + mappers;
       EXPECT_TRUE(stream_of(flow, table, log, &runs) == expected) << mappers;

@@ -22,7 +22,7 @@ class Source final : public SortedSource {
     }
     at_ = bytes_.data();
     end_ = at_ + bytes_.size();
-    take_entry();
+    take_first();
   }
 
  private:
@@ -38,11 +38,11 @@ std::vector<std::pair<std::uint32_t, std::uint64_t>> run(Merge* merge) {
     const page::StorageId storage = merge->begin_storage();
     if (storage == page::StorageId{0}) return all;
     for (;;) {
-      const auto record = merge->next();
-      EXPECT_TRUE(record.is_ok());
-      if (*record == nullptr) break;
-      EXPECT_EQ((*record)->log->storage_id, storage);
-      all.emplace_back(static_cast<std::uint32_t>(storage), (*record)->position);
+      const StreamRecord* const record = merge->next();
+      EXPECT_TRUE(merge->status().is_ok());
+      if (record == nullptr) break;
+      EXPECT_EQ(record->log->storage_id, storage);
+      all.emplace_back(static_cast<std::uint32_t>(storage), record->position);
     }
   }
 }

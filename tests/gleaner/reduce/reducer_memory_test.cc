@@ -72,7 +72,7 @@ class LargeRows {
     options.memory = memory_.data();
     options.memory_bytes = reducer_bytes;
     before_ = bytes_in_use_max = bytes_in_use;
-    reducer_.emplace(&runtime_, &finished_, device_.get(), options);
+    reducer_.emplace(&runtime_, &finished_, device_.get(), &table_, options);
     runtime_.start(&*reducer_);
   }
   ~LargeRows() { runtime_.stop(&*reducer_); }
@@ -84,13 +84,18 @@ class LargeRows {
     const std::uint64_t block_bytes = BlockHeader::bytes_for(entry_bytes);
     const Result<char*> to = reducer_->inbox()->reserve(block_bytes);
     ASSERT_TRUE(to.is_ok());
-    const BlockHeader header{block_bytes, entry_bytes, 1, page::StorageId{kMasstreeId}, 0};
+    const BlockHeader header{block_bytes, 1};
     const RecordEntry entry{key, ordinal, 1, 0};
+    const auto unit = static_cast<std::uint64_t>(*to + sizeof(header) - memory_.data()) / 8;
+    const SortItem item{key, static_cast<std::uint32_t>(unit),
+                        table_.index_of(page::StorageId{kMasstreeId})};
     std::memcpy(*to, &header, sizeof(header));
+    std::memcpy(*to + block_bytes - sizeof(item), &item, sizeof(item));
     std::memcpy(*to + sizeof(header), &entry, sizeof(entry));
     auto* const log =
         reinterpret_cast<log::LogRecord*>(*to + sizeof(header) + sizeof(entry));
-    log->prepare(log::LogRecordType::kPut, header.storage_id, name.size(), row_.size(), 0);
+    log->prepare(log::LogRecordType::kPut, page::StorageId{kMasstreeId}, name.size(), row_.size(),
+                 0);
     log->tid = tid_of(11, ordinal);
     std::memcpy(log->key_data(), name.data(), name.size());
     row_.front() = row_.back() = mark_of(key, ordinal);
@@ -106,12 +111,13 @@ class LargeRows {
     const auto stream = reducer_->next_storage();
     if (!stream.is_ok() || !stream->has_value()) return 0;
     for (std::uint64_t count = 0;; ++count) {
-      const auto next = (*stream)->records->next();
-      EXPECT_TRUE(next.is_ok()) << next.status().message();
-      if (!next.is_ok() || *next == nullptr) return count;
-      const std::string_view row = (*next)->log->payload();
-      const auto ordinal = static_cast<std::uint32_t>((*next)->sequence);
-      EXPECT_EQ((*next)->position, count);
+      const StreamRecord* const next = (*stream)->records->next();
+      const Status& status = (*stream)->records->status();
+      EXPECT_TRUE(status.is_ok()) << status.message();
+      if (next == nullptr) return count;
+      const std::string_view row = next->log->payload();
+      const auto ordinal = static_cast<std::uint32_t>(next->sequence);
+      EXPECT_EQ(next->position, count);
       EXPECT_GE(ordinal, newest_from);
       EXPECT_EQ(row.size(), row_.size());
       EXPECT_EQ(row.front(), mark_of(count, ordinal));
@@ -131,6 +137,7 @@ class LargeRows {
   std::unique_ptr<device::FileDevice> device_;
   foedus::testing::ManualRuntime runtime_;
   base::WaitPoint finished_;
+  const PartitionTable table_ = RandomLog::table(1, 10);
   base::LineVector<char> memory_;
   std::string row_;
   std::size_t before_ = 0;
@@ -143,7 +150,7 @@ constexpr std::uint64_t kMiB = 1u << 20;
 // large as rows are.
 TEST(ReducerMemory, runs_of_large_rows_are_joined_and_read_in_the_memory_that_was_given) {
   constexpr std::uint64_t kRows = 24;
-  LargeRows rows(10 * kMiB, kMaxPayloadBytes);
+  LargeRows rows(13 * kMiB, kMaxPayloadBytes);
   for (std::uint64_t i = 0; i < kRows; ++i) {
     rows.put(i * 7 % kRows, static_cast<std::uint32_t>(i + 1));
   }
@@ -155,16 +162,16 @@ TEST(ReducerMemory, runs_of_large_rows_are_joined_and_read_in_the_memory_that_wa
 // What a key's history takes is beside: the row as it grows, and what is made of it.
 TEST(ReducerMemory, older_rows_of_a_key_take_no_more_than_its_history) {
   constexpr std::uint64_t kRows = 8;
-  LargeRows rows(10 * kMiB, kMaxPayloadBytes);
+  LargeRows rows(13 * kMiB, kMaxPayloadBytes);
   for (std::uint32_t i = 0; i < 3 * kRows; ++i) rows.put(i * 5 % kRows, i + 1);
   EXPECT_EQ(rows.read(2 * kRows + 1), kRows);
   EXPECT_LT(rows.bytes_beside(), 2 * kMaxPayloadBytes + kMiB);
 }
 
-// Half of the memory holds one row, and not four chunks beside it: the row has a place of its own.
-TEST(ReducerMemory, a_row_for_which_half_the_memory_has_no_room_is_beside) {
+// A half of the inbox holds one row, and not four chunks beside it: the row has a place of its own.
+TEST(ReducerMemory, a_row_for_which_a_half_has_no_room_is_beside) {
   constexpr std::uint64_t kRows = 64;
-  constexpr std::uint64_t kRowBytes = 60'000;
+  constexpr std::uint64_t kRowBytes = 45'000;
   LargeRows rows(ReducerOptions::kMemoryBytesMin, kRowBytes);
   for (std::uint64_t i = 0; i < kRows; ++i) {
     rows.put(i * 7 % kRows, static_cast<std::uint32_t>(i + 1));

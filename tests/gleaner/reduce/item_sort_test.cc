@@ -1,5 +1,6 @@
-// A bucket is sorted as G2 says, whatever its size and however much its keys have in common.
-#include "gleaner/map/bucket_sort.h"
+// The records of a storage are sorted as G2 says, however many they are and however much their keys
+// have in common.
+#include "gleaner/reduce/item_sort.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 namespace foedus::gleaner::testing {
 namespace {
 
-class Bucket {
+class Records {
  public:
   void add(StorageKind kind, const std::string& key, std::uint64_t tid, std::uint32_t session,
            std::uint64_t sequence) {
@@ -20,7 +21,7 @@ class Bucket {
     const std::uint64_t position =
         position_of(kind, *reinterpret_cast<const log::LogRecord*>(record.data()));
     const RecordEntry entry{position, sequence, session, 0};
-    entries_.push_back({position, static_cast<std::uint32_t>(memory_.size() / 8), 0});
+    items_.push_back({position, static_cast<std::uint32_t>(memory_.size() / 8), 0});
     const auto* const bytes = reinterpret_cast<const char*>(&entry);
     memory_.insert(memory_.end(), bytes, bytes + sizeof(entry));
     memory_.insert(memory_.end(), record.begin(), record.end());
@@ -28,69 +29,68 @@ class Bucket {
 
   // True if it is sorted as std::sort sorts it, positions included.
   bool sorts(StorageKind kind) {
-    std::vector<SortEntry> expected = entries_;
-    std::sort(expected.begin(), expected.end(), [this](const SortEntry& a, const SortEntry& b) {
-      return is_before(entry_of(memory_.data(), a)->record(),
-                       entry_of(memory_.data(), b)->record());
+    std::vector<SortItem> expected = items_;
+    std::sort(expected.begin(), expected.end(), [this](const SortItem& a, const SortItem& b) {
+      return is_before(a.entry(memory_.data())->record(), b.entry(memory_.data())->record());
     });
-    std::vector<SortEntry> scratch(entries_.size());
-    sort_bucket(memory_.data(), kind, entries_.data(), scratch.data(), entries_.size());
-    return std::equal(entries_.begin(), entries_.end(), expected.begin(),
-                      [](const SortEntry& a, const SortEntry& b) {
+    std::vector<SortItem> scratch(items_.size());
+    sort_items(memory_.data(), kind, items_.data(), scratch.data(), items_.size());
+    return std::equal(items_.begin(), items_.end(), expected.begin(),
+                      [](const SortItem& a, const SortItem& b) {
                         return a.unit == b.unit && a.position == b.position;
                       });
   }
 
  private:
   base::LineVector<char> memory_;
-  std::vector<SortEntry> entries_;
+  std::vector<SortItem> items_;
 };
 
 constexpr std::size_t kSizes[] = {1, 2, 23, 24, 255, 256, 5'000};
 
-TEST(BucketSort, indexes_are_sorted_with_few_or_many_records_each) {
+TEST(ItemSort, indexes_are_sorted_with_few_or_many_records_each) {
   base::Random random(1);
   for (const std::size_t size : kSizes) {
     for (const std::uint64_t indexes : {1ull, 7ull, 1'000ull, ~0ull}) {
-      Bucket bucket;
+      Records records;
       for (std::size_t i = 0; i < size; ++i) {
-        bucket.add(StorageKind::kArray, index_key(random.below(indexes)), random.below(size) << 4,
+        records.add(StorageKind::kArray, index_key(random.below(indexes)), random.below(size) << 4,
                    static_cast<std::uint32_t>(random.below(3)), i);
       }
-      EXPECT_TRUE(bucket.sorts(StorageKind::kArray)) << size << " " << indexes;
+      EXPECT_TRUE(records.sorts(StorageKind::kArray)) << size << " " << indexes;
     }
   }
 }
 
-TEST(BucketSort, keys_are_sorted_beyond_their_common_slices) {
+TEST(ItemSort, keys_are_sorted_beyond_their_common_slices) {
   base::Random random(2);
   for (const StorageKind kind : {StorageKind::kMasstree, StorageKind::kHash}) {
     for (const std::size_t size : kSizes) {
       for (const std::size_t common : {0u, 3u, 8u, 20u, 100u}) {
-        Bucket bucket;
+        Records records;
         for (std::size_t i = 0; i < size; ++i) {
           std::string key(random.below(common + 1) == 0 ? random.below(common + 1) : common, 'c');
           for (std::uint64_t more = random.below(12); more != 0; --more) {
             key += static_cast<char>(random.below(3) * 127);
           }
-          bucket.add(kind, key, random.below(size) << 4,
+          records.add(kind, key, random.below(size) << 4,
                      static_cast<std::uint32_t>(random.below(3)), i);
         }
-        EXPECT_TRUE(bucket.sorts(kind)) << size << " " << common;
+        EXPECT_TRUE(records.sorts(kind)) << size << " " << common;
       }
     }
   }
 }
 
-TEST(BucketSort, appends_are_sorted_by_tid_session_and_sequence) {
+TEST(ItemSort, appends_are_sorted_by_tid_session_and_sequence) {
   base::Random random(3);
   for (const std::size_t size : kSizes) {
-    Bucket bucket;
+    Records records;
     for (std::size_t i = 0; i < size; ++i) {
-      bucket.add(StorageKind::kSequential, "", random.below(9) << 4,
+      records.add(StorageKind::kSequential, "", random.below(9) << 4,
                  static_cast<std::uint32_t>(random.below(3)), i);
     }
-    EXPECT_TRUE(bucket.sorts(StorageKind::kSequential)) << size;
+    EXPECT_TRUE(records.sorts(StorageKind::kSequential)) << size;
   }
 }
 

@@ -1,0 +1,166 @@
+#include "gleaner/reduce/item_sort.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/storage/masstree/masstree_page.h"
+
+namespace foedus::gleaner {
+
+namespace {
+
+constexpr unsigned kDigitBits = 8;
+constexpr unsigned kDigits = 64 / kDigitBits;
+constexpr std::size_t kDigitValues = std::size_t{1} << kDigitBits;
+// Below, counting digits costs more than comparing.
+constexpr std::size_t kRadixMin = 256;
+constexpr std::size_t kItemsInCache = 16u << 10;  // and as many of scratch: half a MiB
+constexpr std::size_t kRunMin = 24;
+constexpr unsigned kSlicesMax = 8;  // longer common prefixes are compared
+constexpr std::size_t kPrefetchItems = 16;
+
+unsigned digit_of(std::uint64_t word, unsigned digit) {
+  return static_cast<unsigned>(word >> (digit * kDigitBits)) & (kDigitValues - 1);
+}
+
+// Moves all by one digit of their positions, those with the same in their order. Returns where each
+// value ends.
+std::array<std::uint32_t, kDigitValues> deal_out(const SortItem* from, SortItem* to,
+                                                 std::size_t count, unsigned digit) {
+  std::array<std::uint32_t, kDigitValues> places{};
+  for (std::size_t i = 0; i < count; ++i) ++places[digit_of(from[i].position, digit)];
+  std::uint32_t place = 0;
+  for (std::uint32_t& value : places) place += std::exchange(value, place);
+  for (std::size_t i = 0; i < count; ++i) to[places[digit_of(from[i].position, digit)]++] = from[i];
+  return places;
+}
+
+// Sorts `from` by position, whatever that holds at the time; the result is in `to` or in `from`.
+// Digits that are the same everywhere cost next to nothing: indexes and slices have many. From the
+// last digit to the first, if all fit into a cache; else by the first digit that differs, and then
+// what shares it.
+void radix_sort(SortItem* from, SortItem* to, std::size_t count, bool is_wanted_in_to) {
+  std::uint64_t differing = 0;
+  if (count < kRadixMin) {
+    std::sort(from, from + count, [](const SortItem& a, const SortItem& b) {
+      return a.position < b.position;
+    });
+  } else {
+    for (std::size_t i = 0; i < count; ++i) differing |= from[i].position ^ from[0].position;
+  }
+  if (count > kItemsInCache && differing != 0) {
+    const auto first = static_cast<unsigned>(std::bit_width(differing) - 1) / kDigitBits;
+    std::uint32_t begin = 0;
+    for (const std::uint32_t end : deal_out(from, to, count, first)) {
+      if (end != begin) radix_sort(to + begin, from + begin, end - begin, !is_wanted_in_to);
+      begin = end;
+    }
+    return;
+  }
+  bool is_in_to = false;
+  for (unsigned digit = 0; digit < kDigits; ++digit) {
+    if (digit_of(differing, digit) == 0) continue;
+    deal_out(from, to, count, digit);
+    std::swap(from, to);
+    is_in_to = !is_in_to;
+  }
+  if (is_in_to != is_wanted_in_to) std::memcpy(to, from, count * sizeof(SortItem));
+}
+
+struct Records {
+  const char* memory;
+  StorageKind kind;
+
+  const RecordEntry* at(const SortItem& item) const { return item.entry(memory); }
+  void prefetch(const SortItem* items, std::size_t index, std::size_t count) const {
+    if (index + kPrefetchItems >= count) return;
+    base::prefetch_lines(at(items[index + kPrefetchItems]), 2 * sizeof(RecordEntry));
+  }
+  // What is looked at only if it shares its position with the one before it.
+  void prefetch_tie(const SortItem* items, std::size_t index, std::size_t count) const {
+    if (index + kPrefetchItems >= count) return;
+    const SortItem* const two = items + index + kPrefetchItems - 1;
+    if (two[0].position != two[1].position) return;
+    base::prefetch_line(at(two[0]) + 1);
+    base::prefetch_line(at(two[1]) + 1);
+  }
+};
+
+void compare_sort(const Records& records, SortItem* items, std::size_t count) {
+  const auto less = [&records](const SortItem& a, const SortItem& b) {
+    return is_before(records.at(a)->record(), records.at(b)->record());
+  };
+  // Mostly they came in their order.
+  if (!std::is_sorted(items, items + count, less)) std::sort(items, items + count, less);
+}
+
+bool have_one_key(const Records& records, const SortItem* items, std::size_t count) {
+  if (records.kind == StorageKind::kArray || records.kind == StorageKind::kSequential) return true;
+  const std::string_view first = records.at(items[0])->log()->key();
+  for (std::size_t i = 1; i < count; ++i) {
+    records.prefetch(items, i, count);
+    if (records.at(items[i])->log()->key() != first) return false;
+  }
+  return true;
+}
+
+// Calls `sort` for each run of items with equal positions.
+template <typename Sort>
+void for_each_run(const Records& records, SortItem* items, std::size_t count, Sort&& sort) {
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i <= count; ++i) {
+    records.prefetch_tie(items, i, count);
+    if (i != count && items[i].position == items[begin].position) continue;
+    if (i - begin > 1) sort(items + begin, i - begin);
+    begin = i;
+  }
+}
+
+// Sorts items whose keys are equal up to byte 8 * slices. Leaves anything in `position`.
+void sort_run(const Records& records, SortItem* items, SortItem* scratch, std::size_t count,
+              unsigned slices) {
+  if (count < kRunMin) return compare_sort(records, items, count);
+  if (have_one_key(records, items, count)) {
+    for (std::size_t i = 0; i < count; ++i) {
+      records.prefetch(items, i, count);
+      items[i].position = records.at(items[i])->log()->tid;
+    }
+    radix_sort(items, scratch, count, false);
+    for_each_run(records, items, count, [&records](SortItem* run, std::size_t run_count) {
+      compare_sort(records, run, run_count);
+    });
+    return;
+  }
+  if (records.kind != StorageKind::kMasstree || slices == kSlicesMax) {
+    return compare_sort(records, items, count);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    records.prefetch(items, i, count);
+    const std::string_view key = records.at(items[i])->log()->key();
+    const std::size_t skipped = std::min<std::size_t>(key.size(), slices * 8);
+    items[i].position = storage::masstree::slice_of(key.substr(skipped));
+  }
+  radix_sort(items, scratch, count, false);
+  for_each_run(records, items, count, [&](SortItem* run, std::size_t run_count) {
+    sort_run(records, run, scratch, run_count, slices + 1);
+  });
+}
+
+}  // namespace
+
+void sort_items(const char* memory, StorageKind kind, SortItem* items, SortItem* scratch,
+                 std::size_t count) {
+  const Records records{memory, kind};
+  radix_sort(items, scratch, count, false);
+  for_each_run(records, items, count, [&](SortItem* run, std::size_t run_count) {
+    const std::uint64_t position = run[0].position;
+    sort_run(records, run, scratch, run_count, 1);
+    for (std::size_t i = 0; i < run_count; ++i) run[i].position = position;
+  });
+}
+
+}  // namespace foedus::gleaner
