@@ -75,7 +75,8 @@ SegmentRecords::SegmentRecords(std::unique_ptr<device::File> file, const Segment
       cut_(cut),
       frames_(file_.get(), header, valid_bytes) {}
 
-Result<const LogRecord*> SegmentRecords::next(std::uint32_t* session) {
+// Whatever the next record is, and wherever it is cut.
+Result<const LogRecord*> SegmentRecords::next_in_full(std::uint32_t* session) {
   for (;;) {
     forget_whole();  // the caller is done with it
     while (at_ == piece_end_) {
@@ -96,7 +97,7 @@ Result<const LogRecord*> SegmentRecords::next(std::uint32_t* session) {
   }
 }
 
-// REQUIRES: the begin of a record is in the piece. The same rules as next() has, as one answer.
+// REQUIRES: the begin of a record is in the piece. The rules of next_in_full(), as one answer.
 bool SegmentRecords::is_expected(const LogRecord& record) const {
   const std::uint64_t left = static_cast<std::uint64_t>(piece_end_ - at_);
   const page::Tid tid(record.tid);

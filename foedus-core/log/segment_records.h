@@ -27,8 +27,11 @@ class SegmentRecords {
   // The next record and its session, valid until the next call; null at the end. Those of one
   // session come in the order in which it published them; fillers are left out. kCorruption: a
   // frame does not check out, a record up to the cut is not whole, or one is what no session logs.
-  Result<const LogRecord*> next(std::uint32_t* session);
-
+  Result<const LogRecord*> next(std::uint32_t* session) {
+    const LogRecord* const record = try_next(session);
+    if (record != nullptr) return record;
+    return next_in_full(session);
+  }
   // The next record if all of it lies behind the last one, and nothing is to be said against it, as
   // is the case of nearly all; null: next() knows more.
   const LogRecord* try_next(std::uint32_t* session) {
@@ -47,6 +50,7 @@ class SegmentRecords {
   Status corrupt(const std::string& what) const;
 
  private:
+  Result<const LogRecord*> next_in_full(std::uint32_t* session);
   bool is_expected(const LogRecord& record) const;
 
   // What is known of one session between two of its pieces.

@@ -107,6 +107,121 @@ TEST(Mapper, a_record_that_no_inbox_can_hold_is_refused) {
   EXPECT_EQ(mapped.status.code(), ErrorCode::kTooLarge);
 }
 
+// A mapper beside inboxes that nobody reads.
+class OneMapper {
+ public:
+  explicit OneMapper(const std::vector<LoggedRecord>& records)
+      : source_(pointers_to(records)),
+        memory_(2 * kInboxBytes),
+        inboxes_{Inbox(&runtime, memory_.data(), kInboxBytes, 2),
+                 Inbox(&runtime, memory_.data() + kInboxBytes, kInboxBytes, 2)},
+        mapper(&runtime, &finished_, &table_, &source_, {&inboxes_[0], &inboxes_[1]},
+               {.covered = Epoch(kCoveredEpoch), .newest = Epoch(kNewestEpoch)}) {}
+
+  Inbox& inbox(int i) { return inboxes_[i]; }
+  // Half of the indexes are of the second partition.
+  static LoggedRecord of_partition(int i, std::uint64_t epoch, std::uint64_t sequence) {
+    return put_of(kArrayId, epoch, index_key(i == 0 ? 0 : 9), sequence, 500);
+  }
+
+ private:
+  static constexpr std::uint64_t kInboxBytes = 64u << 10;
+  static std::vector<const LoggedRecord*> pointers_to(const std::vector<LoggedRecord>& records) {
+    std::vector<const LoggedRecord*> pointers;
+    for (const LoggedRecord& record : records) pointers.push_back(&record);
+    return pointers;
+  }
+
+ public:
+  foedus::testing::ManualRuntime runtime;
+
+ private:
+  const PartitionTable table_ = RandomLog::table(2, 10);
+  base::WaitPoint finished_;
+  ListSource source_;
+  base::LineVector<char> memory_;
+  Inbox inboxes_[2];
+
+ public:
+  Mapper mapper;
+};
+
+// Reserves what is left of the half that is open, and seals it.
+void fill(Inbox* inbox) {
+  for (;;) {
+    const Result<char*> block = inbox->try_reserve(64);
+    ASSERT_TRUE(block.is_ok());
+    if (*block == nullptr) return;
+    inbox->announce(64);
+  }
+}
+
+class Waker : public base::Task {
+ public:
+  const char* name() const override { return "waker"; }
+  std::uint64_t step() override { return kUntilNotified; }
+};
+
+// G11: one that has few records for an inbox, and reads many that are for no one.
+TEST(Mapper, a_block_that_others_wait_for_is_announced_before_it_is_full) {
+  std::vector<LoggedRecord> records = {OneMapper::of_partition(0, 11, 0)};
+  while (records.size() < 20'000) {
+    records.push_back(OneMapper::of_partition(0, kNewestEpoch + 1, records.size()));
+  }
+  OneMapper one(records);
+  Waker waker;
+  one.inbox(0).set_consumer(&waker);
+  one.runtime.start(&waker);
+  one.mapper.step();
+  fill(&one.inbox(0));
+  EXPECT_FALSE(one.inbox(0).take().has_value());
+  one.mapper.step();
+  EXPECT_TRUE(one.inbox(0).take().has_value());
+  EXPECT_FALSE(one.mapper.is_done());
+  one.runtime.stop(&waker);
+}
+
+// Takes the half of one inbox once that of another one, for which it waits, is complete.
+class TakesInTurn : public base::Task {
+ public:
+  TakesInTurn(Inbox* first, Inbox* second) : first_(first), second_(second) {}
+  const char* name() const override { return "takes in turn"; }
+  std::uint64_t step() override {
+    if (!has_first) {
+      fill(first_);
+      has_first = first_->take().has_value();
+    }
+    // Whether or not it got what it waited for, so that the test ends.
+    second_->take();
+    return kUntilNotified;
+  }
+  bool has_first = false;
+
+ private:
+  Inbox* const first_;
+  Inbox* const second_;
+};
+
+// G11: two mappers, each of which waits for the inbox of which the other one has a block, would
+// wait for ever.
+TEST(Mapper, a_mapper_that_waits_for_room_has_no_block_anywhere) {
+  std::vector<LoggedRecord> records = {OneMapper::of_partition(1, 11, 0)};
+  while (records.size() < 200) {
+    records.push_back(OneMapper::of_partition(0, 11, records.size()));
+  }
+  OneMapper one(records);
+  TakesInTurn consumer(&one.inbox(1), &one.inbox(0));
+  Waker waker;
+  one.inbox(0).set_consumer(&consumer);
+  one.inbox(1).set_consumer(&waker);
+  one.runtime.start(&waker);
+  one.runtime.start(&consumer);
+  one.mapper.step();
+  EXPECT_TRUE(consumer.has_first);
+  one.runtime.stop(&consumer);
+  one.runtime.stop(&waker);
+}
+
 TEST(Mapper, an_error_of_the_source_ends_it_and_the_reducers_too) {
   const PartitionTable table = RandomLog::table(2, 10);
   Flow flow;

@@ -46,7 +46,8 @@ class Records {
   std::vector<SortItem> items_;
 };
 
-constexpr std::size_t kSizes[] = {1, 2, 23, 24, 255, 256, 5'000};
+// Below and above what is compared, and what fits into a cache.
+constexpr std::size_t kSizes[] = {1, 2, 23, 24, 255, 256, 5'000, 40'000};
 
 TEST(ItemSort, indexes_are_sorted_with_few_or_many_records_each) {
   base::Random random(1);
