@@ -113,6 +113,29 @@ TEST(LogExamine, a_reader_that_gives_up_ends_the_reading_with_its_error) {
   EXPECT_EQ(records, 2);
 }
 
+TEST(LogExamine, records_of_later_epochs_than_the_cut_are_left_out) {
+  FailingDevice device;
+  LogRun run(&device);
+  ASSERT_OK(run.open_and_start());
+  const auto first = run.commit_durably(run.session(0), 1, 10);
+  ASSERT_OK(first);
+  const auto second = run.commit_durably(run.session(0), 2, 10);
+  ASSERT_OK(second);
+  ASSERT_LT(*first, *second);
+  const LogSegment segment = run.log->segments().at(0);
+  for (const auto& [cut, expected] : {std::pair{*first, 1}, std::pair{*second, 2}}) {
+    const auto records = run.log->open_segment(segment, cut);
+    ASSERT_OK(records);
+    int count = 0;
+    for (std::uint32_t session;; ++count) {
+      const auto record = (*records)->next(&session);
+      ASSERT_OK(record);
+      if (*record == nullptr) break;
+    }
+    EXPECT_EQ(count, expected);
+  }
+}
+
 // Goal: a glean that finds the log damaged under its hands ends with the name of the file.
 TEST(LogExamine, a_segment_that_is_damaged_while_the_log_runs_is_refused_by_name) {
   FailingDevice device;
