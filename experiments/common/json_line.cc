@@ -126,6 +126,7 @@ JsonObject begin_line(std::string_view experiment) {
   line.add("commit", source_commit());
   line.add("machine", machine());
   line.add("options", options_as_json());
+  line.add("default_options", options_are_default());
   return line;
 }
 

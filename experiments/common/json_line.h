@@ -55,7 +55,7 @@ std::string machine();
 // The highest resident memory of this process so far; 0 where the kernel does not say.
 std::uint64_t peak_memory_bytes();
 
-// The members that every line begins with: experiment, commit, machine, options.
+// The members that every line begins with: experiment, commit, machine, options, default_options.
 JsonObject begin_line(std::string_view experiment);
 // Prints the line to stdout and flushes it. Nothing may be printed there afterwards.
 void print_line(const JsonObject& line);

@@ -3,6 +3,8 @@
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <random>
 #include <string>
@@ -42,6 +44,13 @@ bool is_of_experiment(const gflags::CommandLineFlagInfo& flag) {
   return flag.filename.find("experiments/") != std::string::npos;
 }
 
+// One that sets an option of the store.
+bool is_of_store(const gflags::CommandLineFlagInfo& flag) {
+  constexpr std::array kOfTheRun = {"sessions", "seconds", "dir", "seed"};
+  return flag.filename.find("experiments/common/options.cc") != std::string::npos &&
+         std::find(kOfTheRun.begin(), kOfTheRun.end(), flag.name) == kOfTheRun.end();
+}
+
 }  // namespace
 
 foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
@@ -69,6 +78,14 @@ foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
 
 bool log_is_on() { return FLAGS_log == "on"; }
 bool durability_is_sync() { return FLAGS_durability == "sync"; }
+
+bool options_are_default() {
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  return std::all_of(flags.begin(), flags.end(), [](const gflags::CommandLineFlagInfo& flag) {
+    return !is_of_store(flag) || flag.current_value == flag.default_value;
+  });
+}
 
 JsonObject options_as_json() {
   std::vector<gflags::CommandLineFlagInfo> flags;

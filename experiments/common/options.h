@@ -33,6 +33,10 @@ foedus::Status parse_command_line(int argc, char** argv, const char* usage);
 bool log_is_on();
 bool durability_is_sync();
 
+// Whether the store runs as its users get it: of the shared flags none is set but those that say
+// what is run and where (--sessions, --seconds, --dir, --seed).
+bool options_are_default();
+
 // Every flag of the experiment, its own and the shared ones, as it is in force.
 JsonObject options_as_json();
 

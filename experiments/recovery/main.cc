@@ -28,6 +28,8 @@
 
 DEFINE_double(gigabytes, 1, "rows of 1 KiB in the database");
 DEFINE_double(tail_megabytes, 128, "log behind the newest snapshot when the process is killed");
+DEFINE_bool(at_bound, false, "the tail is as long as the store lets it become: the log at which "
+            "writers wait for the gleaner. Instead of --tail-megabytes");
 DEFINE_string(storage, "masstree", "masstree or hash");
 DEFINE_double(theta, 0.99, "skew of the rows that are used, 0 (uniform) to below 1");
 DEFINE_double(read_seconds, 2, "reads by the process that is killed, before the tail of the log");
@@ -63,7 +65,9 @@ foedus::Status check_flags() {
 
 VictimPlan plan_by_flags() {
   return {.storage = FLAGS_storage == "hash" ? TableKind::kHash : TableKind::kOrdered,
-          .tail_bytes = static_cast<std::uint64_t>(FLAGS_tail_megabytes * (1u << 20)),
+          .tail_bytes = FLAGS_at_bound
+                            ? 0
+                            : static_cast<std::uint64_t>(FLAGS_tail_megabytes * (1u << 20)),
           .warm_seconds = FLAGS_read_seconds};
 }
 

@@ -33,7 +33,8 @@ foedus::Status load_range(FoedusBackend& backend, const FoedusTable& table, std:
   return {};
 }
 
-foedus::Status load(const Shape& shape, TableKind storage) {
+// Returns the log at which writers are stopped, with the options of the flags.
+foedus::Result<std::uint64_t> load(const Shape& shape, TableKind storage) {
   foedus::Options options = foedus_options_by_flags();
   options.glean = glean_options_by_flags("on");
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, durability_by_flags()));
@@ -46,7 +47,9 @@ foedus::Status load(const Shape& shape, TableKind storage) {
     }));
   }
   FOEDUS_CHECK(backend.database().glean().status());
-  return backend.close();
+  const std::uint64_t bound = backend.database().effective_options().options.glean.log_bytes_max;
+  FOEDUS_CHECK(backend.close());
+  return bound;
 }
 
 foedus::Status write_all(int pipe, const VictimReport& report) {
@@ -63,7 +66,8 @@ foedus::Result<FoedusTable> open_rows(FoedusBackend& backend, const Shape& shape
 }
 
 foedus::Status run_victim(const Shape& shape, const VictimPlan& plan, int pipe) {
-  FOEDUS_CHECK(load(shape, plan.storage));
+  FOEDUS_TRY(const std::uint64_t bound, load(shape, plan.storage));
+  const std::uint64_t tail_bytes = plan.tail_bytes == 0 ? bound : plan.tail_bytes;
   foedus::Options options = foedus_options_by_flags();
   options.glean = glean_options_by_flags("off");
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, durability_by_flags()));
@@ -78,7 +82,7 @@ foedus::Status run_victim(const Shape& shape, const VictimPlan& plan, int pipe) 
   Workload workload(backend, table, shape, Phase::kBefore);
   FOEDUS_CHECK(workload.run([&](double window) {
     txn_per_s.push_back(window);
-    return backend.database().stats().log_bytes_behind >= plan.tail_bytes;
+    return backend.database().stats().log_bytes_behind >= tail_bytes;
   }));
   FOEDUS_CHECK(backend.wait_durable());
 

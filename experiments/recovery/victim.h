@@ -13,7 +13,7 @@ inline constexpr std::uint32_t kWorkersMax = 64;
 
 struct VictimPlan {
   TableKind storage = TableKind::kOrdered;
-  std::uint64_t tail_bytes = 0;
+  std::uint64_t tail_bytes = 0;  // 0: as many as writers may make before they are stopped
   double warm_seconds = 0;
 };
 

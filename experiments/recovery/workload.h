@@ -11,6 +11,7 @@
 
 #include "experiments/common/foedus_backend.h"
 #include "experiments/common/text.h"
+#include "experiments/common/throughput_samples.h"
 #include "experiments/common/worker_threads.h"
 #include "experiments/recovery/rows.h"
 #include "foedus/key.h"
@@ -53,11 +54,11 @@ class Workload {
         [&](std::uint32_t number, WorkerThreads::Gate& gate) { return work(number, gate); });
     threads.wait_until_started();
     auto begin = Clock::now();
-    std::uint64_t before = done();
+    std::uint64_t before = sum_of(live_);
     for (bool over = false; !over && !threads.has_failed();) {
       std::this_thread::sleep_for(kWindow);
       const auto end = Clock::now();
-      const std::uint64_t now = done();
+      const std::uint64_t now = sum_of(live_);
       over = is_over(static_cast<double>(now - before) /
                      std::chrono::duration<double>(end - begin).count());
       begin = end;
@@ -71,10 +72,6 @@ class Workload {
   std::uint64_t count(std::uint32_t worker) const { return sequences_[worker].count(); }
 
  private:
-  struct alignas(64) LiveCount {
-    std::atomic<std::uint64_t> txns{0};
-  };
-
   foedus::Status work(std::uint32_t number, WorkerThreads::Gate& gate) {
     FOEDUS_TRY(FoedusWorker worker, backend_.new_worker());
     Sequence& sequence = sequences_[number];
@@ -93,13 +90,6 @@ class Workload {
       live_[number].txns.fetch_add(1, std::memory_order_relaxed);  // order: a statistic
     }
     return {};
-  }
-
-  std::uint64_t done() const {
-    std::uint64_t txns = 0;
-    // order: a statistic
-    for (const LiveCount& count : live_) txns += count.txns.load(std::memory_order_relaxed);
-    return txns;
   }
 
   FoedusBackend& backend_;

@@ -34,6 +34,7 @@ inline void add_run(JsonObject& line, const RunResult& result) {
   line.add("run_seconds", result.seconds);
   line.add("txn_per_s", static_cast<double>(commits) / result.seconds);
   line.add("new_orders_per_s", static_cast<double>(new_orders) / result.seconds);
+  line.add("stall_ms_max", result.stall_ms_max);
   line.add("commits", by_type);
   line.add("aborts", aborts);
   line.add("latency_us", latency_by_type(result.latency));

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "experiments/common/progress.h"
+#include "experiments/common/throughput_samples.h"
 #include "experiments/common/worker_threads.h"
 #include "experiments/tpcc/durability_watch.h"
 #include "experiments/tpcc/terminal.h"
@@ -36,6 +37,7 @@ struct RunPlan {
 
 struct RunResult {
   double seconds = 0;
+  double stall_ms_max = 0;  // longest time below half of the median throughput
   Counters counters;
   std::array<std::uint64_t, kTxnTypes> commits{};
   std::array<Histogram, kTxnTypes> latency;
@@ -57,11 +59,6 @@ inline std::uint64_t steady_ns() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-// How far a worker is, for the progress bar. A cache line each: written by that worker only.
-struct alignas(64) LiveCount {
-  std::atomic<std::uint64_t> txns{0};
-};
-
 template <Backend B>
 class Run {
  public:
@@ -80,9 +77,11 @@ class Run {
       return work(source, worker, gate);
     });
     threads.wait_until_started();
-    const double seconds = supervise(threads);
+    ThroughputSamples samples;
+    const double seconds = supervise(threads, &samples);
     FOEDUS_CHECK(threads.join());
     sum_.seconds = seconds;
+    sum_.stall_ms_max = samples.stall_ms_max();
     return std::move(sum_);
   }
 
@@ -144,17 +143,19 @@ class Run {
   }
 
   // Until time is over or a worker has failed. Returns the seconds it took.
-  double supervise(const WorkerThreads& threads) {
+  double supervise(const WorkerThreads& threads, ThroughputSamples* samples) {
     constexpr auto kGlance = std::chrono::milliseconds(20);
     const std::uint64_t start = steady_ns();
     Progress progress("run", static_cast<std::uint64_t>(plan_.seconds * 1000));
     double seconds = 0;
+    samples->add(start, 0);
     while (seconds < plan_.seconds && !threads.has_failed()) {
       std::this_thread::sleep_for(kGlance);
-      seconds = static_cast<double>(steady_ns() - start) * 1e-9;
+      const std::uint64_t now = steady_ns();
+      const std::uint64_t txns = sum_of(live_);
+      samples->add(now, txns);
+      seconds = static_cast<double>(now - start) * 1e-9;
       if (plan_.kill_after_s > 0 && seconds >= plan_.kill_after_s) ::kill(::getpid(), SIGKILL);
-      std::uint64_t txns = 0;
-      for (const LiveCount& count : live_) txns += count.txns.load(std::memory_order_relaxed);
       progress.set(static_cast<std::uint64_t>(seconds * 1000),
                    text("%.0f txn/s", static_cast<double>(txns) / seconds));
     }

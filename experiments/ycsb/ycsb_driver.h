@@ -14,10 +14,12 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "experiments/common/backend.h"
 #include "experiments/common/progress.h"
 #include "experiments/common/text.h"
+#include "experiments/common/throughput_samples.h"
 #include "experiments/common/worker_threads.h"
 #include "experiments/ycsb/ycsb_session.h"
 
@@ -66,6 +68,7 @@ class YcsbDriver {
     YcsbResult total;
     std::mutex total_mutex;
     std::atomic<bool> is_over{false};
+    std::vector<LiveCount> live(config_.sessions);
     ++runs_;
     WorkerThreads threads(
         config_.sessions, [&](std::uint32_t worker, WorkerThreads::Gate& gate) -> foedus::Status {
@@ -75,7 +78,11 @@ class YcsbDriver {
               backend_, table_, std::move(session_worker), config_, zipf_, inserts_,
               runs_ * config_.sessions + worker);
           gate.arrive_and_wait();
-          while (!is_over.load(std::memory_order_relaxed)) FOEDUS_CHECK(session->run_txn());
+          std::uint64_t txns = 0;
+          while (!is_over.load(std::memory_order_relaxed)) {
+            FOEDUS_CHECK(session->run_txn());
+            live[worker].txns.store(++txns, std::memory_order_relaxed);  // order: a statistic
+          }
           const std::lock_guard guard(total_mutex);
           total.add(session->result());
           return {};
@@ -84,13 +91,18 @@ class YcsbDriver {
     const auto start = Clock::now();
     const auto deadline =
         start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    ThroughputSamples samples;
+    samples.add(0, 0);
     while (Clock::now() < deadline && !threads.has_failed()) {
       std::this_thread::sleep_until(
-          std::min(deadline, Clock::now() + std::chrono::milliseconds(100)));
+          std::min(deadline, Clock::now() + std::chrono::milliseconds(20)));
+      const std::chrono::nanoseconds since = Clock::now() - start;
+      samples.add(static_cast<std::uint64_t>(since.count()), sum_of(live));
     }
     is_over.store(true, std::memory_order_relaxed);  // order: a hint; join() orders the rest
     FOEDUS_CHECK(threads.join());
     total.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    total.stall_ms_max = samples.stall_ms_max();
     return total;
   }
 

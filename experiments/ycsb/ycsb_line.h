@@ -23,6 +23,7 @@ inline void add_ycsb_members(JsonObject& line, const YcsbResult& result, const S
   line.add("seconds", result.seconds);
   line.add("txn_per_s", static_cast<double>(result.txns) / result.seconds);
   line.add("ops_per_s", static_cast<double>(result.ops) / result.seconds);
+  line.add("stall_ms_max", result.stall_ms_max);
   line.add("rows_scanned", result.rows_scanned);
   std::map<std::string, std::uint64_t> aborts = result.counters.conflicts;
   aborts["rolled_back"] = result.counters.rollbacks;

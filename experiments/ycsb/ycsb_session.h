@@ -39,6 +39,7 @@ struct YcsbResult {
   std::uint64_t rows_scanned = 0;
   std::uint64_t checksum = 0;  // of all bytes read
   double seconds = 0;
+  double stall_ms_max = 0;  // longest time below half of the median throughput
   Counters counters;
   std::map<std::string, Histogram> latency;  // by operation; "mixed": transactions of several
   // From the begin of a transaction until a crash could not undo it; of one in 64, where the

@@ -1,0 +1,26 @@
+#pragma once
+// What a thread waits for: the time on the wall, less that in which it was at work, by cause.
+
+#include <cstdint>
+
+namespace experiments::beyond_memory {
+
+// Of the calling thread, in microseconds, since any one moment.
+struct ThreadTime {
+  std::uint64_t wall_us = 0;
+  std::uint64_t busy_us = 0;            // on a processor
+  std::uint64_t for_processor_us = 0;   // ready, and on none; 0 where the kernel does not say
+
+  static ThreadTime now();
+  ThreadTime since(const ThreadTime& before) const {
+    return {wall_us - before.wall_us, busy_us - before.busy_us,
+            for_processor_us - before.for_processor_us};
+  }
+  // All else: sleeping, for the gleaner, a device or a lock.
+  std::uint64_t asleep_us() const {
+    const std::uint64_t known = busy_us + for_processor_us;
+    return wall_us > known ? wall_us - known : 0;
+  }
+};
+
+}  // namespace experiments::beyond_memory
