@@ -92,6 +92,8 @@ class Gleaning final : public base::Task {
   // Microseconds until volatile pages that change now can be dropped: until the glean that runs,
   // and the next one, are expected to have ended.
   double us_to_room() const;
+  // Microseconds until the running glean is expected to end; 0: none runs. Any thread.
+  double us_of_running() const;
   // That a glean of so much log is expected to write.
   std::uint64_t expected_pages(std::uint64_t log_bytes) const;
   // The last glean failed: waiting for the next one may be in vain.
@@ -130,6 +132,7 @@ class Gleaning final : public base::Task {
   bool is_due(Drop* drop);
   bool has_more_durable() const;
   double left_of_running() const;
+  double us_of(std::uint64_t bytes) const;
   double work_of(double log_bytes, double pages) const;
   std::uint64_t most_pages(std::uint64_t log_bytes) const;
   void learn_pages(const GleanReport& report, std::uint64_t log_bytes);

@@ -68,12 +68,18 @@ std::uint64_t Gleaning::backlog() const {
   return written - std::min(written, to) + static_cast<std::uint64_t>(left_of_running());
 }
 
+double Gleaning::us_of(std::uint64_t bytes) const {
+  return static_cast<double>(std::max(bytes, kPaceBytesMin)) * 1e6 / bytes_per_s(bytes);
+}
+
+double Gleaning::us_of_running() const {
+  const auto running = static_cast<std::uint64_t>(left_of_running());
+  return running == 0 ? 0 : us_of(running);
+}
+
 double Gleaning::us_to_room() const {
   const std::uint64_t backlog = this->backlog();
   const auto running = static_cast<std::uint64_t>(left_of_running());
-  const auto us_of = [this](std::uint64_t bytes) {
-    return static_cast<double>(std::max(bytes, kPaceBytesMin)) * 1e6 / bytes_per_s(bytes);
-  };
   return (running == 0 ? 0 : us_of(running)) + us_of(backlog - std::min(backlog, running));
 }
 

@@ -20,10 +20,16 @@ constexpr std::uint64_t kWaitUsMax = 5'000;    // until the next look whether th
 constexpr std::uint64_t kReportUs = 10'000'000;
 constexpr std::uint64_t kFreeUs = 2'000'000;   // without a wait before the last line is said
 
-constexpr double kBacklogFree = 0.25;  // of the bound of the log
-constexpr double kBacklogBalance = 0.15;
-constexpr double kLeastOfPace = 0.125;
-constexpr double kPagesFactor = 8;       // of the pages at which a glean begins: their bound
+// Of the bound of the log. The nearer the balance is to what is free, the sooner writers have the
+// pace of the gleaner, and the more they swing around it, for a glean says how it went at its end:
+// 0.25 and 0.15 gave some tenths of a second of twice the pace, and then of a third of it.
+constexpr double kBacklogFree = 0.125;
+constexpr double kBacklogBalance = 0.275;
+// Behind twice the balance. Then the backlog shrinks by as much as writers add: no need to stop.
+constexpr double kLeastOfPace = 0.5;
+// Of the pages at which a glean begins. They are an estimate, and grow with a glean that writes
+// more than the one before: so they slow writers, and only bytes stop them.
+constexpr double kPagesFactor = 8;
 constexpr double kPagesReserve = 0.05;   // of all, for exchanges of pages and sessions' stocks
 constexpr double kReleaseUsMin = 20'000;
 constexpr double kLeastOfLog = 1e6;        // bytes a second short of the bound of the log
@@ -45,12 +51,16 @@ std::string in_megabytes(std::uint64_t bytes) {
 }  // namespace
 
 double write_limit_of(const LogPressure& pressure) {
-  if (pressure.share >= 1) return 0;
-  if (pressure.backlog_share <= pressure.free_share) return kInfinite;
-  const double above = (pressure.backlog_share - pressure.free_share) / kBacklogBalance;
-  const double multiple =
-      above <= 1 ? 1 / above : std::max(kLeastOfPace, 1 - (1 - kLeastOfPace) * (above - 1));
-  return std::max(multiple * pressure.bytes_per_s, kLeastOfLog);
+  if (pressure.bytes_left <= 0) return 0;
+  double limit = kInfinite;
+  if (pressure.backlog_share > pressure.free_share) {
+    const double above = (pressure.backlog_share - pressure.free_share) / kBacklogBalance;
+    const double multiple =
+        above <= 1 ? 1 / above : std::max(kLeastOfPace, 1 - (1 - kLeastOfPace) * (above - 1));
+    limit = multiple * pressure.bytes_per_s;
+  }
+  if (pressure.glean_s > 0) limit = std::min(limit, pressure.bytes_left / pressure.glean_s);
+  return std::max(limit, kLeastOfLog);
 }
 
 double write_limit_of(const MemoryPressure& pressure) {
@@ -70,19 +80,19 @@ double WriteThrottle::limit_of_log(Shortage* shortage) const {
   LogPressure pressure;
   pressure.bytes_per_s = gleaning.bytes_per_s(backlog);
   pressure.free_share = kBacklogFree;
+  pressure.bytes_left = kInfinite;
   *shortage = Shortage::kLogBytes;
   if (options.log_bytes_max != 0) {
     const double bound = static_cast<double>(options.log_bytes_max);
-    pressure.share = static_cast<double>(behind) / bound;
+    pressure.bytes_left = bound - static_cast<double>(behind);
+    pressure.glean_s = gleaning.us_of_running() / 1e6;
     pressure.backlog_share = static_cast<double>(backlog) / bound;
     pressure.free_share = std::max(kBacklogFree, static_cast<double>(options.log_bytes) / bound);
   }
   if (options.pages != 0) {
     const double bound = kPagesFactor * static_cast<double>(options.pages);
-    const double share = static_cast<double>(gleaning.expected_pages(behind)) / bound;
     const double backlog_share = static_cast<double>(gleaning.expected_pages(backlog)) / bound;
     if (backlog_share > pressure.backlog_share) *shortage = Shortage::kLogPages;
-    pressure.share = std::max(pressure.share, share);
     pressure.backlog_share = std::max(pressure.backlog_share, backlog_share);
   }
   return write_limit_of(pressure);
@@ -192,10 +202,9 @@ std::string WriteThrottle::describe(std::uint64_t limit, Shortage shortage) cons
   if (shortage == Shortage::kLogBytes) {
     return text + "of at most " + size_in_words(options.log_bytes_max);
   }
-  const auto pages_max = static_cast<std::uint64_t>(kPagesFactor) * options.pages;
-  return text + "and are expected to change " +
-         std::to_string(engine_->gleaning()->expected_pages(behind)) + " pages, of at most " +
-         std::to_string(pages_max);
+  const std::uint64_t pages = engine_->gleaning()->expected_pages(behind);
+  return text + "and are expected to change " + std::to_string(pages) +
+         " pages; a glean begins at " + std::to_string(options.pages);
 }
 
 // A line when writers come to wait, one every ten seconds while they do, and one when it is over.

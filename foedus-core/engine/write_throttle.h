@@ -27,16 +27,20 @@ namespace foedus::engine {
 
 class Engine;
 
-// Log that waits for the gleaner. Shares are of the bound at which writers stop.
+// Log that waits for the gleaner.
 struct LogPressure {
-  double share = 0;          // log in no snapshot, as it is on the device
-  double backlog_share = 0;  // of that, what the gleaner has not done yet
-  double free_share = 0;     // of backlog up to which writers are not limited
+  double backlog_share = 0;  // what the gleaner has not done yet, of a bound of bytes or pages
+  double free_share = 0;     // up to which writers are not limited
   double bytes_per_s = 0;    // that the gleaner takes
+  // Until the log has met the bound at which writers stop, as it is on the device; and until the
+  // glean ends that is running, which makes room for more. 0: none is.
+  double bytes_left = 0;
+  double glean_s = 0;
 };
 // Bytes of log a second that writers may write: infinite up to the free share of backlog, then
-// less with each byte of it, the pace of the gleaner at kBacklogBalance above it, and an eighth of
-// that at twice as much and beyond, but no less than 1 MB. 0 where the log has met its bound.
+// less with each byte of it, the pace of the gleaner at kBacklogBalance above it, and half of that
+// at twice as much and beyond; and no more than lasts until the glean ends. No less than 1 MB, but
+// 0 where nothing is left.
 double write_limit_of(const LogPressure& pressure);
 
 // Volatile pages, of which a glean makes some free.

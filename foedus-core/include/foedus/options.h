@@ -69,15 +69,16 @@ struct GleanOptions {
   // bytes. At least 1 MiB.
   std::uint64_t log_bytes = 64u << 20;
   // And once the next snapshot is expected to write so many pages of 4 KiB, as many for a byte of
-  // log as the last one. Where changes fall all over a large database it is this that bounds the
-  // time of recovery, and fewer pages mean more writing. From twice as many on writing transactions
-  // are slowed, at eight times they wait. 0: not by pages. At least 1024.
+  // log as the last one. Where changes fall all over a large database it is this that decides how
+  // long recovery takes, and fewer pages mean more writing. Where the gleaner does not keep up,
+  // writing transactions are slowed: to its pace at some three times as many, to half of it from
+  // six times on. 0: not by pages. At least 1024.
   std::uint64_t pages = 32'768;
   // And when the newest snapshot is so old and there is any log behind it, in microseconds. 0: not
   // by time.
   std::uint64_t interval_us = 60'000'000;
   // Bytes of log in no snapshot at which writing transactions wait for the gleaner. They are slowed
-  // to its pace before, evenly, from a quarter of it on, or from log_bytes if that is more; log
+  // to its pace before, evenly, from an eighth of it on, or from log_bytes if that is more; log
   // that the running glean has done does not count. At a quarter of it a glean starts by itself.
   // 0: eight times log_bytes. At least twice log_bytes.
   std::uint64_t log_bytes_max = 0;
