@@ -248,7 +248,9 @@ std::uint64_t Gleaning::step() {
     has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again
   }
   Drop drop;
-  if (!is_due(&drop)) {
+  // Once close() has begun there is but the last one: who waits for another hears of it from end().
+  const bool is_allowed = last_until_us() != 0 || engine_->check_open().is_ok();
+  if (!is_due(&drop) || !is_allowed) {
     const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
     if (is_idle && !glean_memory_.empty()) glean_memory_.clear();
     settle_while_idle();
