@@ -144,7 +144,7 @@ TEST_F(EarlyOpenTest, what_a_snapshot_covers_is_durable_before_recovery) {
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
       const std::string name = entry.path().filename();
       if (name == "foedus.lock") continue;
-      // Not by copy_file(), which fails if the file becomes shorter meanwhile: a segment is trimmed.
+      // Not by copy_file(), which fails if the file becomes shorter meanwhile: a segment may.
       std::ifstream from(entry.path(), std::ios::binary);
       if (!from.is_open()) continue;  // nor is a segment needed that was removed
       std::ofstream(crashed.path() + "/" + name, std::ios::binary) << from.rdbuf();
