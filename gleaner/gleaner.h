@@ -16,8 +16,8 @@ struct DirectoryGleanOptions {
   std::uint32_t socs = 0;                  // reducers' memory is spread over; 0: the machine's
   std::uint32_t mappers = 0;               // 1..64; 0: one for each SOC
   std::uint32_t reducers = 0;              // and composers, and files; the same
-  // Of each, at least 131072; what is more is spilled. Three eighths of it must hold any row. With
-  // less than 14 MiB a reducer may take room for one row beside it.
+  // Memory of each reducer, at least 131072; what does not fit is spilled. Three eighths of it must
+  // hold any row. With less than 12 MiB a reducer may take room for one row beside it.
   std::uint64_t reducer_bytes = 128u << 20;
   std::uint32_t snapshots_kept = 1;          // the newest ones, of different epochs; at least 1
   ReclaimOptions reclaim = {};

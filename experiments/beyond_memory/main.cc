@@ -16,7 +16,7 @@
 #include "experiments/common/options.h"
 #include "experiments/common/progress.h"
 #include "experiments/common/text.h"
-#include "foedus/key.h"
+#include "experiments/ycsb/ycsb_row.h"
 
 DEFINE_uint64(rows, 4'000'000, "rows to load, by one thread");
 DEFINE_uint32(row_bytes, 100, "payload of a row; its key has 8 bytes");
@@ -45,23 +45,10 @@ foedus::Status check_flags() {
   return {};
 }
 
-// A bijection, so that no key comes twice.
-std::uint64_t mixed(std::uint64_t number) {
-  number ^= number >> 33;
-  number *= 0xff51afd7ed558ccd;
-  number ^= number >> 33;
-  number *= 0xc4ceb9fe1a85ec53;
-  return number ^ (number >> 33);
-}
-
-foedus::Key key_of(std::uint64_t number) {
-  const std::uint64_t value = FLAGS_order == "sorted" ? number : mixed(number);
-  return foedus::key(foedus::big_endian<std::uint64_t>(value));
-}
-
 class Loader {
  public:
-  explicit Loader(FoedusBackend& backend) : backend_(backend), row_(FLAGS_row_bytes, 'r') {}
+  explicit Loader(FoedusBackend& backend)
+      : backend_(backend), is_sorted_(FLAGS_order == "sorted"), row_(FLAGS_row_bytes, 'r') {}
 
   foedus::Status run() {
     FOEDUS_TRY(table_, backend_.open_table({.name = "rows", .kind = TableKind::kOrdered}));
@@ -93,7 +80,7 @@ class Loader {
     const std::uint64_t step = std::max<std::uint64_t>(FLAGS_rows / kRowsRead, 1);
     for (std::uint64_t number = 0; number < FLAGS_rows; number += step) {
       FOEDUS_CHECK(worker.read_only([&](FoedusTxn& txn) {
-        return txn.get(table_, {number, key_of(number)},
+        return txn.get(table_, {number, key_of(number).view()},
                        std::as_writable_bytes(std::span<char>(row)));
       }));
       mark(number);
@@ -131,6 +118,8 @@ class Loader {
            static_cast<double>(std::max<std::uint64_t>(time.wall_us, 1));
   }
 
+  YcsbKey key_of(std::uint64_t number) const { return {number, is_sorted_}; }
+
   // The row of that number: one of its bytes, which depends on it, says which it is.
   void mark(std::uint64_t number) {
     row_[marked_] = 'r';
@@ -141,12 +130,13 @@ class Loader {
   foedus::Status put(FoedusTxn& txn, std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t number = begin; number < end; ++number) {
       mark(number);
-      FOEDUS_CHECK(txn.put(table_, {number, key_of(number)}, row_));
+      FOEDUS_CHECK(txn.put(table_, {number, key_of(number).view()}, row_));
     }
     return {};
   }
 
   FoedusBackend& backend_;
+  const bool is_sorted_;
   FoedusTable table_;
   std::string row_;
   std::size_t marked_ = 0;

@@ -5,7 +5,8 @@
 
 namespace experiments::beyond_memory {
 
-// Of the calling thread, in microseconds, since any one moment.
+// Times of the thread that asks for them, in microseconds. Only what lies between two of them means
+// something.
 struct ThreadTime {
   std::uint64_t wall_us = 0;
   std::uint64_t busy_us = 0;            // on a processor

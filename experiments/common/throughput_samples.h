@@ -48,7 +48,7 @@ class ThroughputSamples {
     std::uint64_t now_ns;
     std::uint64_t done;
   };
-  // Of the interval that ends with sample i, in transactions per nanosecond.
+  // Returns the throughput in the interval that ends with sample i, in transactions a nanosecond.
   double rate(std::size_t i) const {
     const auto ns = static_cast<double>(samples_[i].now_ns - samples_[i - 1].now_ns);
     return static_cast<double>(samples_[i].done - samples_[i - 1].done) / std::max(ns, 1.0);

@@ -27,8 +27,9 @@ constexpr std::uint64_t kRoomWaitUs = 200'000;  // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
 // What a mapper has of its segment in memory.
 constexpr std::uint64_t kMapperBytes = 4u << 20;
-// Of which three eighths hold the largest block: a record and what is around it.
-constexpr std::uint64_t kReducerBytesMin = 11u << 20;
+// The least memory of a reducer: half of its inbox, which is three eighths of it, has room for the
+// largest row and for chunks of two runs (G20).
+constexpr std::uint64_t kReducerBytesMin = 12u << 20;
 
 // Pages that a glean looks at to divide storages among reducers: of one storage, where some of each
 // of the 512 groups that it is divided by are enough, and of all, 16 bytes each.
@@ -77,7 +78,7 @@ GleanOrder Gleaning::base_order(std::uint32_t reducers_min) {
   const std::uint32_t reducers = std::max(options.reducers, reducers_min);
   order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
-  // Where they are required and are there, they were there when the database was opened.
+  // Huge pages that are required were looked for when the database was opened; here they are tried.
   if (engine_->options().huge_pages == Facility::kOff) order.huge_pages = Facility::kOff;
   order.memory = &glean_memory_;
   return order;

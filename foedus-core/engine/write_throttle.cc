@@ -20,15 +20,18 @@ constexpr std::uint64_t kWaitUsMax = 5'000;    // until the next look whether th
 constexpr std::uint64_t kReportUs = 10'000'000;
 constexpr std::uint64_t kFreeUs = 2'000'000;   // without a wait before the last line is said
 
-// Of the bound of the log. The nearer the balance is to what is free, the sooner writers have the
-// pace of the gleaner, and the more they swing around it, for a glean says how it went at its end:
-// 0.25 and 0.15 gave some tenths of a second of twice the pace, and then of a third of it.
+// Backlog is measured in shares of the bound of the log. Writers are not limited below the first
+// share, and have the pace of the gleaner at that much above it. The nearer these two are to each
+// other, the more writers swing around the pace, because the gleaner's is known only when a glean
+// ends: 0.25 and 0.15 gave some tenths of a second of twice the pace, and then of a third of it.
 constexpr double kBacklogFree = 0.125;
 constexpr double kBacklogBalance = 0.275;
-// Behind twice the balance. Then the backlog shrinks by as much as writers add: no need to stop.
+// The least multiple of the gleaner's pace, where the backlog is twice as far above. The backlog
+// then shrinks by as much as writers add, and there is no need to stop.
 constexpr double kLeastOfPace = 0.5;
-// Of the pages at which a glean begins. They are an estimate, and grow with a glean that writes
-// more than the one before: so they slow writers, and only bytes stop them.
+// The backlog is also measured in expected pages: the whole is so many times the pages at which a
+// glean begins. It is an estimate, which may jump when a glean has written more than the one
+// before: so pages slow writers, and only bytes stop them.
 constexpr double kPagesFactor = 8;
 constexpr double kPagesReserve = 0.05;   // of all, for exchanges of pages and sessions' stocks
 constexpr double kReleaseUsMin = 20'000;

@@ -32,10 +32,8 @@ struct LogPressure {
   double backlog_share = 0;  // what the gleaner has not done yet, of a bound of bytes or pages
   double free_share = 0;     // up to which writers are not limited
   double bytes_per_s = 0;    // that the gleaner takes
-  // Until the log has met the bound at which writers stop, as it is on the device; and until the
-  // glean ends that is running, which makes room for more. 0: none is.
-  double bytes_left = 0;
-  double glean_s = 0;
+  double bytes_left = 0;     // of log on the device, up to the bound at which writers stop
+  double glean_s = 0;        // until the running glean ends, which makes room; 0: none runs
 };
 // Bytes of log a second that writers may write: infinite up to the free share of backlog, then
 // less with each byte of it, the pace of the gleaner at kBacklogBalance above it, and half of that

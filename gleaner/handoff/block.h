@@ -63,7 +63,7 @@ struct BlockHeader {
   }
   const SortItem* items_begin() const { return items_end() - record_count; }
 
-  // Of a block of one record.
+  // Returns how long a block is that holds one record.
   static constexpr std::uint64_t bytes_for(std::uint64_t entry_bytes) {
     return (sizeof(BlockHeader) + entry_bytes + sizeof(SortItem) + kAlignment - 1) &
            ~std::uint64_t{kAlignment - 1};

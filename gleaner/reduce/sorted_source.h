@@ -60,7 +60,7 @@ class SortedSource {
 
   const char* at_ = nullptr;
   const char* end_ = nullptr;
-  // Or items [item_, items_end_), of entries in memory_.
+  // If the piece is one of items: [item_, items_end_), whose units count in memory_.
   const SortItem* item_ = nullptr;
   const SortItem* items_end_ = nullptr;
   const char* memory_ = nullptr;
@@ -96,7 +96,7 @@ class SortedSource {
   bool is_cut_ = false;
 };
 
-// Of a sorted group.
+// The records of a sorted group.
 class GroupSource final : public SortedSource {
  public:
   GroupSource(const char* memory, std::span<const SortItem> items) {

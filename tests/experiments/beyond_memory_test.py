@@ -6,6 +6,8 @@ import subprocess
 import tempfile
 import unittest
 
+from refusals import expect_refused
+
 BIN = os.environ.get("FOEDUS_BIN_DIR", "build/release/bin")
 PROGRAM = os.path.join(BIN, "beyond_memory")
 
@@ -39,13 +41,8 @@ class BeyondMemoryTest(unittest.TestCase):
 
     def test_what_is_no_option_is_refused(self):
         db = os.path.join(self.root.name, "db")
-        for option in (["--order", "backwards"], ["--rows", "0"], ["--row-bytes", "0"],
-                       ["--rows-per-txn", "0"]):
-            with self.subTest(option=option):
-                done = run("--dir", db, *option)
-                self.assertEqual(done.returncode, 1)
-                self.assertIn(option[0], done.stderr)
-                self.assertFalse(os.path.exists(db))
+        expect_refused(self, run, db, (["--order", "backwards"], ["--rows", "0"],
+                                       ["--row-bytes", "0"], ["--rows-per-txn", "0"]))
 
 
 if __name__ == "__main__":

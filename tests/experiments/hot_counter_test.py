@@ -6,6 +6,8 @@ import subprocess
 import tempfile
 import unittest
 
+from refusals import expect_refused
+
 BIN = os.environ.get("FOEDUS_BIN_DIR", "build/release/bin")
 PROGRAM = os.path.join(BIN, "hot_counter")
 
@@ -49,13 +51,9 @@ class HotCounterTest(unittest.TestCase):
 
     def test_what_is_no_option_is_refused(self):
         db = os.path.join(self.root.name, "db")
-        for option in (["--threads", "0"], ["--threads", "2,x"], ["--op", "decrement"],
-                       ["--storage", "heap"], ["--records", "0"], ["--rounds", "0"]):
-            with self.subTest(option=option):
-                done = run("--dir", db, *option)
-                self.assertEqual(done.returncode, 1)
-                self.assertIn(option[0], done.stderr)
-                self.assertFalse(os.path.exists(db))
+        expect_refused(self, run, db, (["--threads", "0"], ["--threads", "2,x"],
+                                       ["--op", "decrement"], ["--storage", "heap"],
+                                       ["--records", "0"], ["--rounds", "0"]))
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ constexpr std::uint64_t kMiB = 1u << 20;
 // large as rows are.
 TEST(ReducerMemory, runs_of_large_rows_are_joined_and_read_in_the_memory_that_was_given) {
   constexpr std::uint64_t kRows = 24;
-  LargeRows rows(13 * kMiB, kMaxPayloadBytes);
+  LargeRows rows(12 * kMiB, kMaxPayloadBytes);
   for (std::uint64_t i = 0; i < kRows; ++i) {
     rows.put(i * 7 % kRows, static_cast<std::uint32_t>(i + 1));
   }
@@ -162,7 +162,7 @@ TEST(ReducerMemory, runs_of_large_rows_are_joined_and_read_in_the_memory_that_wa
 // What a key's history takes is beside: the row as it grows, and what is made of it.
 TEST(ReducerMemory, older_rows_of_a_key_take_no_more_than_its_history) {
   constexpr std::uint64_t kRows = 8;
-  LargeRows rows(13 * kMiB, kMaxPayloadBytes);
+  LargeRows rows(12 * kMiB, kMaxPayloadBytes);
   for (std::uint32_t i = 0; i < 3 * kRows; ++i) rows.put(i * 5 % kRows, i + 1);
   EXPECT_EQ(rows.read(2 * kRows + 1), kRows);
   EXPECT_LT(rows.bytes_beside(), 2 * kMaxPayloadBytes + kMiB);
