@@ -26,15 +26,17 @@ namespace {
 constexpr std::uint64_t kProgressUs = 200'000;  // between two calls of GleanInput::mapping
 constexpr std::uint64_t kGivenUpUs = 10'000;    // between two of is_given_up
 
-// One glean; its members are what the stages hand over.
-class Glean {
+}  // namespace
+
+// Its members are what the stages hand over.
+class Glean::Steps {
  public:
-  explicit Glean(const GleanInput& input)
+  explicit Steps(const GleanInput& input)
       : input_(input), old_pages_(input.device, [&input](const page::PageHeader& page) {
           FOEDUS_INVARIANT(input.previous != nullptr, page.page_id);
           return storage::broken_rule(page, input.previous->covered);
         }) {}
-  ~Glean() {
+  ~Steps() {
     // A task is not stepped any more before what it uses goes.
     for (const auto& mapper : mappers_) input_.runtime->stop(mapper.get());
     for (const auto& reducer : reducers_) input_.runtime->stop(reducer.get());
@@ -42,20 +44,29 @@ class Glean {
     for (const auto& composer : composers_) input_.runtime->stop(composer.get());
   }
 
-  Status run() {
-    FOEDUS_CHECK(snapshot::remove_leftovers(input_.device, input_.previous));
+  Status sort() {
+    FOEDUS_CHECK(remove_leftovers());
     FOEDUS_CHECK(remove_leftover_runs(input_.device));
     FOEDUS_CHECK(partition());
     const std::uint64_t begin_us = input_.runtime->now_us();
     FOEDUS_CHECK(start_reducers());
     FOEDUS_CHECK(start_mappers());
     FOEDUS_CHECK(wait());
-    const std::uint64_t sorted_us = input_.runtime->now_us();
+    sorted_.map_reduce_us = input_.runtime->now_us() - begin_us;
+    return {};
+  }
+
+  Result<snapshot::Manifest> compose(GleanCounts* counts) {
+    counts_ = sorted_;
+    if (std::exchange(was_given_up_, false)) {  // G44
+      for (const auto& reducer : reducers_) FOEDUS_CHECK(reducer->begin_streams());
+      FOEDUS_CHECK(remove_leftovers());
+    }
+    const std::uint64_t begin_us = input_.runtime->now_us();
     const std::uint64_t begin_cpu_us = base::thread_cpu_us();
     FOEDUS_CHECK(compose_all());
-    FOEDUS_CHECK(finish());
-    counts_.map_reduce_us = sorted_us - begin_us;
-    counts_.compose_us = input_.runtime->now_us() - sorted_us;
+    FOEDUS_TRY(snapshot::Manifest manifest, finish());
+    counts_.compose_us = input_.runtime->now_us() - begin_us;
     counts_.compose_cpu_us = base::thread_cpu_us() - begin_cpu_us;
     std::uint64_t task_cpu_us = counts_.map_cpu_us + counts_.sort_cpu_us + counts_.reduce_cpu_us;
     for (const auto& composer : composers_) {
@@ -63,20 +74,29 @@ class Glean {
       task_cpu_us += composer->cpu_us();
     }
     counts_.task_cpu_us = task_cpu_us;
-    return {};
+    *counts = counts_;
+    return manifest;
   }
-  snapshot::Manifest&& manifest() { return std::move(manifest_); }
-  const GleanCounts& counts() const { return counts_; }
+  // Of snapshots; not files of the one before, whose manifest may be lost (E27).
+  Status remove_leftovers() const {
+    return snapshot::remove_leftovers(input_.device, input_.previous);
+  }
+
+  // After a failure: nothing writes any more, and what was written can go (G41).
+  void give_up_composing() {
+    for (const auto& ahead : ahead_) input_.runtime->stop(ahead.get());
+    for (const auto& composer : composers_) input_.runtime->stop(composer.get());
+    ahead_.clear();
+    composers_.clear();
+    writers_.clear();
+    roots_.clear();
+    was_given_up_ = true;
+  }
+
+  const std::vector<std::unique_ptr<Reducer>>& reducers() const { return reducers_; }
 
  private:
   Status partition() {
-    const auto before = input_.previous == nullptr
-                            ? 0
-                            : static_cast<std::uint32_t>(input_.previous->number);
-    manifest_.number = page::SnapshotNumber{before + 1};
-    manifest_.covered = input_.covered;
-    manifest_.newest_seen = input_.newest_seen;
-    manifest_.next_storage_id = input_.next_storage_id;
     std::vector<StoragePartitions> partitions;
     for (std::size_t i = 0; i < input_.storages.size(); ++i) {
       StoragePartitions one{input_.storages[i].id, input_.storages[i].kind, {}};
@@ -91,6 +111,13 @@ class Glean {
                                                           input_.next_storage_id));
     table_.emplace(std::move(table));
     return {};
+  }
+
+  page::SnapshotNumber number() const {
+    const auto before = input_.previous == nullptr
+                            ? 0
+                            : static_cast<std::uint32_t>(input_.previous->number);
+    return page::SnapshotNumber{before + 1};
   }
 
   // Always in the same order, so that kept pieces are what they were.
@@ -110,7 +137,7 @@ class Glean {
 
   Status start_reducers() {
     for (std::uint32_t i = 0; i < input_.reducers; ++i) {
-      ReducerOptions options{.snapshot = manifest_.number,
+      ReducerOptions options{.snapshot = number(),
                              .soc = i,
                              .mappers = static_cast<std::uint32_t>(input_.sources.size())};
       FOEDUS_TRY(options.memory, take_memory(i, input_.reducer_bytes));
@@ -169,22 +196,26 @@ class Glean {
     // A mapper that was refused by its reducer knows less than that does.
     for (const auto& reducer : reducers_) {
       if (!reducer->status().is_ok()) return reducer->status();
-      counts_.runs_spilled += reducer->counts().runs;
-      counts_.reduce_cpu_us += reducer->counts().cpu_us - reducer->counts().sort_cpu_us;
-      counts_.sort_cpu_us += reducer->counts().sort_cpu_us;
+      sorted_.runs_spilled += reducer->counts().runs;
+      sorted_.reduce_cpu_us += reducer->counts().cpu_us - reducer->counts().sort_cpu_us;
+      sorted_.sort_cpu_us += reducer->counts().sort_cpu_us;
     }
     for (const auto& mapper : mappers_) {
       if (!mapper->status().is_ok()) return mapper->status();
-      counts_.records_read += mapper->counts().read;
-      counts_.map_cpu_us += mapper->counts().cpu_us;
+      sorted_.records_read += mapper->counts().read;
+      sorted_.map_cpu_us += mapper->counts().cpu_us;
     }
     return {};
   }
 
   Status compose_all() {
+    manifest_ = {};
+    manifest_.number = number();
+    manifest_.covered = input_.covered;
+    manifest_.newest_seen = input_.newest_seen;
+    manifest_.next_storage_id = input_.next_storage_id;
     for (const storage_meta::StorageMeta& meta : input_.storages) {
-      const snapshot::ManifestStorage* const before = find_before(meta.id);
-      roots_.push_back(before == nullptr ? page::SnapshotPageId() : before->root);
+      roots_.push_back(snapshot::root_in(input_.previous, meta.id));
     }
     for (std::uint32_t i = 0; i < input_.reducers; ++i) {
       FOEDUS_TRY(auto writer, snapshot::SnapshotWriter::create(input_.device, manifest_.number, i));
@@ -231,9 +262,8 @@ class Glean {
                                       .fan_out_bits = meta.fan_out_bits,
                                       .root = roots_[index],
                                       .boundaries = table_->storages()[index].boundaries};
-    if (const snapshot::ManifestStorage* const before = find_before(meta.id)) {
-      storage.live = before->live;
-    }
+    const auto* const before = snapshot::find_storage(input_.previous, meta.id);
+    if (before != nullptr) storage.live = before->live;
     const bool has_records =
         std::any_of(composers_.begin(), composers_.end(), [index](const auto& composer) {
           return composer->subtrees(index).has_value();
@@ -257,16 +287,8 @@ class Glean {
     return {};
   }
 
-  const snapshot::ManifestStorage* find_before(page::StorageId id) const {
-    if (input_.previous == nullptr) return nullptr;
-    const auto& storages = input_.previous->storages;  // ascending by id
-    const auto found =
-        std::ranges::lower_bound(storages, id, {}, &snapshot::ManifestStorage::id);
-    return found != storages.end() && found->id == id ? &*found : nullptr;
-  }
-
   // G41.
-  Status finish() {
+  Result<snapshot::Manifest> finish() {
     if (input_.previous != nullptr) manifest_.files = input_.previous->files;
     for (std::uint32_t i = 0; i < writers_.size(); ++i) {
       FOEDUS_CHECK(writers_[i]->finish());
@@ -276,7 +298,8 @@ class Glean {
     }
     FOEDUS_CHECK(check_given_up());
     snapshot::settle_files(&manifest_);
-    return snapshot::write_manifest(input_.device, manifest_);
+    FOEDUS_CHECK(snapshot::write_manifest(input_.device, manifest_));
+    return std::move(manifest_);
   }
 
   const GleanInput& input_;
@@ -292,32 +315,43 @@ class Glean {
   std::vector<std::unique_ptr<PartitionComposer>> composers_;       // by partition
   std::vector<std::unique_ptr<PartitionReadAhead>> ahead_;          // by partition, or none
   snapshot::Manifest manifest_;
+  bool was_given_up_ = false;
+  GleanCounts sorted_;  // of sort() alone
   GleanCounts counts_;
 };
 
-}  // namespace
+Glean::Glean(const GleanInput& input) : input_(input) {}
+Glean::~Glean() = default;
 
-Result<snapshot::Manifest> glean(const GleanInput& input, GleanCounts* counts) {
-  FOEDUS_INVARIANT(input.covered <= input.newest_seen, input.covered.number());
-  if (input.reducers == 0 || input.reducers > kMaxSocs || input.sources.empty()) {
+Status Glean::sort() {
+  FOEDUS_INVARIANT(input_.covered <= input_.newest_seen, input_.covered.number());
+  if (input_.reducers == 0 || input_.reducers > kMaxSocs || input_.sources.empty()) {
     return Status::error(ErrorCode::kInvalidArgument, "a glean has 1 to " +
                                                           std::to_string(kMaxSocs) +
                                                           " reducers and at least one mapper");
   }
-  Status status;
-  {
-    Glean glean(input);
-    status = base::catching([&glean] { return glean.run(); });
-    if (status.is_ok()) {
-      *counts = glean.counts();
-      return glean.manifest();
-    }
-  }
+  return base::catching([this] {
+    steps_ = std::make_unique<Steps>(input_);
+    return steps_->sort();
+  });
+}
+
+Result<snapshot::Manifest> Glean::compose(GleanCounts* counts) {
+  Result<snapshot::Manifest> made = base::catching([&] { return steps_->compose(counts); });
+  if (made.is_ok()) return made;
+  steps_->give_up_composing();
   // G41. What cannot be removed now, the next glean removes; the first error is the one to report.
-  const Status ignored = base::catching(
-      [&input] { return snapshot::remove_leftovers(input.device, input.previous); });
+  const Status ignored = base::catching([this] { return steps_->remove_leftovers(); });
   static_cast<void>(ignored.is_ok());
-  return status;
+  return made;
+}
+
+const std::vector<std::unique_ptr<Reducer>>& Glean::reducers() const { return steps_->reducers(); }
+
+Result<snapshot::Manifest> glean(const GleanInput& input, GleanCounts* counts) {
+  Glean glean(input);
+  FOEDUS_CHECK(glean.sort());
+  return glean.compose(counts);
 }
 
 }  // namespace foedus::gleaner

@@ -8,9 +8,12 @@
 //       need the room. One whose manifest has its name, if only for the system, has none.
 //   G42 The same records, snapshot before and partition table give the same files, whatever the
 //       number of mappers and their memory.
+//   G44 Composing changes nothing of what was sorted in memory: records can be looked up meanwhile,
+//       and what has failed can be composed again.
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "foedus-core/base/task.h"
@@ -71,6 +74,34 @@ struct GleanCounts {
   std::uint64_t reduce_cpu_us = 0;
   std::uint64_t compose_cpu_us = 0;
   std::uint64_t task_cpu_us = 0;  // of all tasks, not of the caller's thread
+};
+
+class Reducer;
+
+// The two steps of a glean, between which the sorted records are at hand.
+// REQUIRES: one glean of a directory at a time.
+class Glean {
+ public:
+  // `input`: outlives the glean, and so does all that it points to.
+  explicit Glean(const GleanInput& input);
+  ~Glean();
+  Glean(const Glean&) = delete;
+  Glean& operator=(const Glean&) = delete;
+
+  // Maps and reduces. Errors of the log, and of the device if records had to be spilled. Once.
+  Status sort();
+  // Writes the snapshot, and returns its manifest, which is durable. Errors of the snapshot before
+  // and the device: the newest snapshot is the one before (G41); it can be tried again (G44).
+  // REQUIRES: sort() was successful.
+  Result<snapshot::Manifest> compose(GleanCounts* counts);
+
+  // By partition. REQUIRES: sort() was successful.
+  const std::vector<std::unique_ptr<Reducer>>& reducers() const;
+
+ private:
+  class Steps;
+  const GleanInput& input_;
+  std::unique_ptr<Steps> steps_;
 };
 
 // Returns the manifest of the new snapshot, which is durable. Errors of the log, the snapshot

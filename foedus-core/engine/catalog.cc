@@ -155,7 +155,7 @@ Status Catalog::drop_found(StorageMap::iterator found) {
                                             control->meta.name, {}));
   }
   // order: release, and the fence of E5: a commit that does not see it is seen by the wait below.
-  control->dropped.store_release(1);
+  control->set_dropped();
   base::fence_seq_cst();
   FOEDUS_SYNC_POINT("catalog:drop_marked");
   const Epoch epoch = engine_->clock().current();
@@ -234,18 +234,6 @@ void Catalog::announce_found(const storage_meta::StorageMeta& meta) {
   by_name_.emplace(meta.name, controls_.back().get());
 }
 
-namespace {
-
-page::SnapshotPageId root_in(const snapshot::Manifest* manifest, page::StorageId id) {
-  if (manifest == nullptr) return {};
-  for (const snapshot::ManifestStorage& one : manifest->storages) {
-    if (one.id == id) return one.root;
-  }
-  return {};
-}
-
-}  // namespace
-
 // What can fail comes first. E23: nobody follows the roots that are set here, nobody commits to
 // what is dropped here.
 Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* newest) {
@@ -260,13 +248,13 @@ Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* new
       control = controls_.back().get();
     }
     FOEDUS_INVARIANT(control->meta.name == meta.name, static_cast<std::uint32_t>(meta.id));
-    FOEDUS_CHECK(set_root(control, root_in(newest, meta.id)));
+    FOEDUS_CHECK(set_root(control, snapshot::root_in(newest, meta.id)));
     const bool is_only = by_name.emplace(meta.name, control).second;
     FOEDUS_INVARIANT(is_only, static_cast<std::uint32_t>(meta.id));
     known.erase(meta.id);
   }
   // order: release, pairs with is_dropped(): its readers need nothing else.
-  for (const auto& [id, gone] : known) gone->dropped.store_release(1);
+  for (const auto& [id, gone] : known) gone->set_dropped();
   by_name_ = std::move(by_name);
   const std::lock_guard lock_ids(ids_mutex_);
   next_id_ = static_cast<std::uint32_t>(found.next_storage_id);

@@ -124,7 +124,8 @@ Status Engine::make_memory() {
 }
 
 Status Engine::open_log() {
-  const std::uint32_t slots = options_.sessions_max + 2;  // and the engine's own, the gleaner's
+  // And the engine's own, the gleaner's, those that apply rows of the log's tail, one that looks.
+  const std::uint32_t slots = options_.sessions_max + 3 + Unapplied::kSessions;
   Epoch first(1);
   std::optional<snapshot::Manifest> manifest;
   if (options_.logging == Logging::kFiles) {
@@ -307,6 +308,28 @@ Result<std::unique_ptr<EngineSession>> Engine::make_own_session() {
                             .memory = nullptr});
 }
 
+Result<std::unique_ptr<EngineSession>> Engine::make_applier(std::uint32_t index) {
+  FOEDUS_INVARIANT(index <= Unapplied::kSessions, index);
+  const std::uint64_t ring_bytes = SessionMemory::kFirstRingBytes;
+  if (!session_memory_->try_take(ring_bytes)) {
+    return Status::error(ErrorCode::kOutOfMemory, "no memory for sessions that apply the log");
+  }
+  // Rows may be larger than those that users of this life can write.
+  const std::uint64_t bytes_max =
+      std::max<std::uint64_t>(options_.log_buffer_bytes, 4 * kMaxPayloadBytes);
+  const std::uint32_t number = options_.sessions_max + 2 + index;
+  auto session = base::catching([&] {
+    return make_session_with({.is_logged = false,
+                              .number = number,
+                              .soc = topology_->soc_of_session(number),
+                              .log_buffer_bytes = ring_bytes,
+                              .log_buffer_bytes_max = bytes_max,
+                              .memory = session_memory_.get()});
+  });
+  if (!session.is_ok()) session_memory_->give_back(ring_bytes);
+  return session;
+}
+
 Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::Parts parts) {
   FOEDUS_TRY(numa::SocMemory ring,
              numa::SocMemory::allocate_ring(*topology_, parts.soc, parts.log_buffer_bytes,
@@ -314,11 +337,12 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::
   parts.engine = this;
   parts.pool = pool_.get();
   parts.clock = clock_.get();
-  parts.room = log_ == nullptr ? nullptr : log_->room(parts.soc);
+  const bool is_logged = parts.is_logged && log_ != nullptr;
+  parts.room = is_logged ? log_->room(parts.soc) : nullptr;
   parts.cache = cache();
   parts.database = number_;
   auto session = std::make_unique<EngineSession>(parts, std::move(ring));
-  if (log_ != nullptr) log_->attach(parts.soc, &session->log());
+  if (is_logged) log_->attach(parts.soc, &session->log());
   return session;
 }
 
@@ -364,7 +388,7 @@ Result<Epoch> Engine::wait_for_snapshot(const TxnOptions& options) {
 }
 
 Epoch Engine::newest_commit() const {
-  Epoch newest = own_session_->context().last_tid().epoch();
+  Epoch newest = std::max(own_session_->context().last_tid().epoch(), recovery_.found_up_to());
   session_pool_->for_each([&](EngineSession& session) {
     newest = std::max(newest, session.context().last_tid().epoch());
   });

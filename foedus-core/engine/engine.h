@@ -34,6 +34,7 @@
 #include "foedus-core/engine/session_pool.h"
 #include "foedus-core/engine/snapshots.h"
 #include "foedus-core/engine/txn_watch.h"
+#include "foedus-core/engine/unapplied.h"
 #include "foedus-core/engine/write_throttle.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/durability.h"
@@ -121,10 +122,15 @@ class Engine {
   void set_recovered() {
     recovered_in_.store_release(generation_);  // order: release, pairs with check_recovered()
   }
+  // REQUIRES: a StorageControl says so, within a transaction that saw that.
+  Unapplied& unapplied() { return *gleaning_->unapplied(); }
   snapshot::PageCache* cache() { return gleaning_ == nullptr ? nullptr : gleaning_->cache(); }
   // Null: Logging::kNone.
   WriteThrottle* throttle() { return throttle_.get(); }
   bool is_throttled() const { return throttle_ != nullptr && throttle_->is_on(); }
+  // One of the sessions that apply rows of a log's tail, below Unapplied::kSessions + 1: it logs
+  // nothing.
+  Result<std::unique_ptr<EngineSession>> make_applier(std::uint32_t index);
   // Of DDL and recovery; guarded by the catalog's mutex.
   EngineSession& own_session() { return *own_session_; }
   Snapshots& snapshots() { return *snapshots_; }
@@ -148,7 +154,7 @@ class Engine {
   // nothing is logged. kTimeout; what durability() and the gleaner report.
   Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
   // The newest epoch of all commits that have returned, DDL included, and of all whose records the
-  // calling thread has seen (C7); none: nothing was committed since open.
+  // calling thread has seen (C7), those that recovery found among them; none: there was none.
   Epoch newest_commit() const;
   // Returns when every commit of `epoch` and before is published.
   void wait_published(Epoch epoch);

@@ -44,6 +44,9 @@ std::size_t samples_for_each(std::size_t storages) {
 
 }  // namespace
 
+Gleaning::Gleaning(Engine* engine, std::uint32_t session) : engine_(engine), session_(session) {}
+Gleaning::~Gleaning() = default;
+
 // ---- open
 // ---------------------------------------------------------------------------------------
 
@@ -113,6 +116,10 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
 
 // Twice the time that is expected is where it ends, for no estimate is worth a close() that hangs.
 void Gleaning::make_last(std::uint64_t most_us) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (has_tail_) return;
+  }
   const std::uint64_t behind = log_behind();
   if (most_us == 0 || behind == 0 || has_failed() || engine_->log_has_failed()) return;
   const double expected_us = static_cast<double>(behind) * 1e6 / bytes_per_s(behind);
@@ -240,8 +247,9 @@ std::uint64_t Gleaning::step() {
     const std::lock_guard lock(mutex_);
     step_request_ = requested_;
   }
-  if (std::exchange(has_recovered_, false)) reclaim_recovered();
   reclaim();
+  if (unapplied_ != nullptr && !step_unapplied()) return kLookUs;
+  if (std::exchange(has_recovered_, false)) reclaim_recovered();
   if (!engine_->snapshots().expire().empty()) stamp_removal();
   const Status removed = remove_if_unread();
   if (!removed.is_ok()) {
@@ -312,6 +320,11 @@ Status Gleaning::run(Drop drop) {
   report.total_cpu_us += base::thread_cpu_us() - install_cpu_us;
   report.total_us = engine_->runtime().now_us() - begin_us;
   if (is_news) learn_pace(log_bytes - log_covered, report);
+  count(report);
+  return {};
+}
+
+void Gleaning::count(const GleanReport& report) {
   const std::lock_guard lock(mutex_);
   report_ = report;
   ++gleans_;
@@ -320,7 +333,6 @@ Status Gleaning::run(Drop drop) {
   pages_written_ += report.pages_written;
   gleaned_records_ += report.records_read;
   cpu_us_ += report.total_cpu_us;
-  return {};
 }
 
 std::uint64_t Gleaning::last_until_us() const {

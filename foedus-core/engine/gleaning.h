@@ -43,11 +43,13 @@
 namespace foedus::engine {
 
 class Engine;
+class Unapplied;
 
 class Gleaning final : public base::Task {
  public:
   // `session`: a slot of the engine's clock that nobody else uses.
-  Gleaning(Engine* engine, std::uint32_t session) : engine_(engine), session_(session) {}
+  Gleaning(Engine* engine, std::uint32_t session);
+  ~Gleaning() override;
 
   // Memory of the cache; after the clock is made.
   Status make_cache();
@@ -62,6 +64,8 @@ class Gleaning final : public base::Task {
   // leads to what only earlier snapshots have, and no transaction that began before may have seen
   // one that did.
   Status remove_superseded();
+  // E40. Its snapshot is the next one.
+  void take_unapplied(std::unique_ptr<Unapplied> unapplied);
   // E27. For a glean that failed for want of room: the newest manifest is durable afterwards, and
   // known here; snapshots before it are kept no longer, and go.
   Status give_up_older();
@@ -101,6 +105,8 @@ class Gleaning final : public base::Task {
   // Makes the task look whether a glean is due.
   void nudge();
 
+  // Null: no row of the log's tail waits.
+  Unapplied* unapplied() { return unapplied_.get(); }
   snapshot::PageCache* cache() { return cache_.get(); }
   std::optional<snapshot::Manifest> manifest() const;
   void add_stats(Stats* stats) const;
@@ -138,6 +144,10 @@ class Gleaning final : public base::Task {
   void learn_pages(const GleanReport& report, std::uint64_t log_bytes);
   void learn_pace(std::uint64_t log_bytes, const GleanReport& report);
   Status run(Drop drop);
+  bool step_unapplied();
+  Status run_unapplied();
+  Status glean_unapplied();
+  void count(const GleanReport& report);
   Status run_last();
   Result<snapshot::Manifest> make(GleanReport* report);
   std::uint64_t last_until_us() const;
@@ -173,9 +183,13 @@ class Gleaning final : public base::Task {
   std::unique_ptr<snapshot::SnapshotFiles> files_;
   std::unique_ptr<snapshot::PageCache> cache_;
   std::unique_ptr<page::SessionPages> pages_;
+  // Made by recovery, gone when no transaction can ask for it any more.
+  std::unique_ptr<Unapplied> unapplied_;
 
   // Used by recovery and step().
   bool has_recovered_ = false;  // and what that left to do is not done
+  bool is_tail_gleaned_ = false;
+  page::SnapshotNumber unapplied_number_{};  // then of the tail's snapshot
   // Kept from one glean to the next: to take it anew, a page at a time, is every third second of a
   // mapper. Given back once no glean was due for a while.
   std::vector<numa::SocMemory> glean_memory_;
@@ -214,6 +228,7 @@ class Gleaning final : public base::Task {
   std::uint64_t answered_ = 0;                  // requests up to this one are
   std::uint64_t fulfilled_ = 0;                 // gleans were made for requests up to this one
   bool has_ended_ = false;                      // the others will not be
+  bool has_tail_ = false;            // that is in no snapshot (E40)
   std::uint64_t last_until_us_ = 0;  // of make_last(): what runs is given up then; 0: not called
   Status answer_;
   GleanReport report_;  // of the last glean

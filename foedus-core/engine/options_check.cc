@@ -18,6 +18,9 @@ namespace {
 constexpr std::uint64_t kCacheBytesPerSocMin = 512u << 10;
 constexpr std::uint64_t kCacheBytesPerSocMax = std::uint64_t{512} << 30;  // numbers of frames
 
+// Some seconds of writing to a device.
+constexpr std::uint64_t kPagesByDefault = 32'768;
+
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
 Status refused(const char* name, std::uint64_t value, const std::string& what_it_must_be) {
@@ -74,7 +77,9 @@ Status check_glean(const Options& options) {
     FOEDUS_CHECK(bytes_in_range("glean.log_bytes_max", glean.log_bytes_max,
                                 std::max<std::uint64_t>(2 * glean.log_bytes, 2u << 20), kAny));
   }
-  if (glean.pages != 0) FOEDUS_CHECK(in_range("glean.pages", glean.pages, 1024, kAny));
+  if (glean.pages != 0 && glean.pages != GleanOptions::kChosen) {
+    FOEDUS_CHECK(in_range("glean.pages", glean.pages, 1024, kAny));
+  }
   FOEDUS_CHECK(in_range("glean.volatile_percent", glean.volatile_percent, 0, 90));
   FOEDUS_CHECK(in_range("glean.mappers", glean.mappers, 0, kMaxSocs));
   FOEDUS_CHECK(in_range("glean.reducers", glean.reducers, 0, kMaxSocs));
@@ -128,7 +133,15 @@ Status refusal_of(const TxnOptions& options) {
 Status fill_in_glean(Options* options) {
   GleanOptions& glean = options->glean;
   const std::uint64_t all = options->memory_bytes;
-  if (glean.log_bytes_max == 0) glean.log_bytes_max = 8 * glean.log_bytes;
+  if (glean.log_bytes_max == 0) {
+    glean.log_bytes_max = 8 * glean.log_bytes;
+    const std::uint64_t share = all / 8;
+    if (share >= 2 * glean.log_bytes) glean.log_bytes_max = std::min(glean.log_bytes_max, share);
+  }
+  if (glean.pages == GleanOptions::kChosen) {
+    const bool is_bounded = glean.log_bytes_max != 0 && glean.log_bytes_max <= all / 8;
+    glean.pages = is_bounded ? 0 : kPagesByDefault;
+  }
   if (glean.memory_bytes == 0) {
     glean.memory_bytes = std::clamp<std::uint64_t>(all / 8, 16u << 20, 1u << 30);
   }

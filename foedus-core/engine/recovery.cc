@@ -18,6 +18,9 @@ namespace {
 // it is asked for several.
 constexpr std::uint32_t kReducersMin = 8;
 
+// Records of new storages that may wait for a first touch.
+constexpr std::uint64_t kNewRecordsMax = 1u << 16;
+
 }  // namespace
 
 Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
@@ -84,7 +87,41 @@ Status Recovery::check_given_up() const {
   return Status::error(ErrorCode::kClosed, "the database was closed before it was recovered");
 }
 
-// What there is, and a snapshot of it.
+// Whether the snapshot of a tail is made while the database is open. A short one is made at once:
+// then there is nothing to touch. What is of storages without a page in any snapshot becomes
+// volatile as a whole, as these are (E41).
+bool Recovery::can_wait(const SortedTail& tail) const {
+  const std::uint64_t touch_bytes = engine_->options().glean.touch_bytes;
+  if (!tail.is_in_memory() || tail.bytes() < touch_bytes) return false;
+  std::uint64_t new_records = 0;
+  for (std::size_t i = 0; i < tail.storages().size(); ++i) {
+    const storage_meta::StorageMeta& meta = tail.storages()[i];
+    const bool is_new = meta.kind != StorageKind::kSequential &&
+                        snapshot::root_in(manifest_.has_value() ? &*manifest_ : nullptr, meta.id)
+                            .is_null();
+    if (is_new) new_records += tail.record_count(i);
+  }
+  return new_records <= kNewRecordsMax;
+}
+
+Status Recovery::compose(SortedTail* tail) {
+  FOEDUS_SYNC_POINT("recovery:before_glean");
+  GleanReport report;
+  FOEDUS_TRY(snapshot::Manifest made, tail->compose(&report));
+  FOEDUS_SYNC_POINT("recovery:manifest_durable");
+  engine_->say(LogLevel::kInfo,
+               "recovered " + std::to_string(report.records_read) + " log records up to epoch " +
+                   std::to_string(made.covered.number()) + " in " +
+                   std::to_string(report.total_us / 1000) + " ms, of which " +
+                   std::to_string(report.map_reduce_us / 1000) + " to sort them, and " +
+                   std::to_string(report.compose_us / 1000) + " to compose " +
+                   std::to_string(report.pages_written) + " pages");
+  engine_->gleaning()->take_recovered(made);
+  manifest_ = std::move(made);
+  return {};
+}
+
+// What there is, and a snapshot of it, or its tail.
 Status Recovery::glean_tail(FoundCatalog* found) {
   const log::Log& log = *engine_->log();
   const snapshot::Manifest* const previous = manifest_.has_value() ? &*manifest_ : nullptr;
@@ -107,19 +144,10 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   order.samples = std::move(found->samples);
   order.next_storage_id = found->next_storage_id;
   order.is_given_up = [this] { return is_given_up(); };
-  FOEDUS_SYNC_POINT("recovery:before_glean");
-  GleanReport report;
-  FOEDUS_TRY(snapshot::Manifest made, make_snapshot(order, &report));
-  FOEDUS_SYNC_POINT("recovery:manifest_durable");
-  engine_->say(LogLevel::kInfo,
-               "recovered " + std::to_string(report.records_read) + " log records up to epoch " +
-                   std::to_string(made.covered.number()) + " in " +
-                   std::to_string(report.total_us / 1000) + " ms, of which " +
-                   std::to_string(report.map_reduce_us / 1000) + " to sort them, and " +
-                   std::to_string(report.compose_us / 1000) + " to compose " +
-                   std::to_string(report.pages_written) + " pages");
-  engine_->gleaning()->take_recovered(made);
-  manifest_ = std::move(made);
+  tail_covered_ = order.covered;
+  FOEDUS_TRY(auto sorted, sort_tail(std::move(order)));
+  if (!can_wait(*sorted)) return compose(sorted.get());
+  tail_ = std::move(sorted);
   return {};
 }
 
@@ -136,13 +164,11 @@ Status Recovery::glean_tail_in_room(FoundCatalog* found) {
   return glean_tail(found);
 }
 
-Status Recovery::recover() {
-  FoundCatalog found;
-  FOEDUS_CHECK(glean_tail_in_room(&found));
-  FOEDUS_CHECK(check_given_up());
-  if (manifest_.has_value()) {
-    // What the newest snapshot does not need, and nobody reads, may go. To move pages is left to
-    // the running database, which nobody waits for, unless each run before was too short for it.
+// What the newest snapshot does not need, and nobody reads, may go. To move pages is left to the
+// running database, which nobody waits for, unless each run before was too short for it; a tail
+// that waits is made to follow the snapshot that was found.
+Status Recovery::tidy() {
+  if (tail_ == nullptr) {
     GleanReport report;
     FOEDUS_TRY(auto moved,
                reclaim_pages(engine_->device(), *manifest_, ReclaimFrom::kUrgent, &report));
@@ -151,13 +177,33 @@ Status Recovery::recover() {
       engine_->gleaning()->take_recovered(*moved);
       manifest_ = std::move(*moved);
     }
-    FOEDUS_SYNC_POINT("recovery:before_removal");
-    FOEDUS_CHECK(engine_->gleaning()->remove_superseded());
-    // E16. The log begins a segment, for which there may be no room without.
-    FOEDUS_CHECK(engine_->log()->remove_found_segments_up_to(manifest_->covered));
   }
+  FOEDUS_SYNC_POINT("recovery:before_removal");
+  FOEDUS_CHECK(engine_->gleaning()->remove_superseded());
+  // E16. The log begins a segment, for which there may be no room without.
+  return engine_->log()->remove_found_segments_up_to(manifest_->covered);
+}
+
+// E38: before anybody else has a transaction that could ask.
+Status Recovery::attach_tail() {
+  if (tail_ == nullptr) return {};
+  engine_->say(LogLevel::kInfo, "recovery: " + std::to_string(tail_->bytes() >> 20) +
+                                    " MiB of log are sorted, and applied where they are asked "
+                                    "for, until there is a snapshot of them");
+  found_up_to_ = tail_covered_;
+  FOEDUS_TRY(auto unapplied, Unapplied::make(engine_, std::move(tail_), tail_covered_));
+  engine_->gleaning()->take_unapplied(std::move(unapplied));
+  return {};
+}
+
+Status Recovery::recover() {
+  FoundCatalog found;
+  FOEDUS_CHECK(glean_tail_in_room(&found));
+  FOEDUS_CHECK(check_given_up());
+  if (manifest_.has_value()) FOEDUS_CHECK(tidy());
   FOEDUS_SYNC_POINT("recovery:before_catalog");
   FOEDUS_CHECK(engine_->catalog().recover(found, manifest_.has_value() ? &*manifest_ : nullptr));
+  FOEDUS_CHECK(attach_tail());
   FOEDUS_CHECK(engine_->log()->start(&engine_->clock()));
   FOEDUS_SYNC_POINT("recovery:log_started");
   if (!manifest_.has_value()) return {};

@@ -20,6 +20,7 @@
 //       is cut after that.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "foedus-core/base/atomic_word.h"
@@ -43,6 +44,9 @@ class Recovery {
 
   // ---- any thread ----------------------------------------------------------------------------
 
+  // The newest epoch of what was found that no snapshot had when recovery ended; none: there was
+  // nothing. REQUIRES: is_over().
+  Epoch found_up_to() const { return found_up_to_; }
   bool is_over() const {
     // order: acquire, pairs with run(): status_, and all that was recovered.
     return over_.load_acquire() != 0;
@@ -55,25 +59,32 @@ class Recovery {
   void give_up() {
     given_up_.store_relaxed(1);  // order: relaxed, a wish; it guards nothing
   }
+  bool is_given_up() const { return given_up_.load_relaxed() != 0; }  // order: as give_up()
 
  private:
-  bool is_given_up() const { return given_up_.load_relaxed() != 0; }  // order: as give_up()
   Status check_given_up() const;
   Status publish_found();
   Status recover();
   Status glean_tail_in_room(FoundCatalog* found);
   Status glean_tail(FoundCatalog* found);
+  bool can_wait(const SortedTail& tail) const;
+  Status compose(SortedTail* tail);
+  Status tidy();
+  Status attach_tail();
 
   Engine* const engine_;  // constant
 
   // Used by begin(), then by run().
   std::optional<snapshot::Manifest> manifest_;  // the newest one
+  std::unique_ptr<SortedTail> tail_;            // that is applied on first touch
+  Epoch tail_covered_;
 
   // Own synchronization.
   base::AtomicWord<std::uint32_t> given_up_;
   base::AtomicWord<std::uint32_t> over_;
   base::WaitPoint ended_;
-  Status status_;  // written before over_, constant after
+  Status status_;       // written before over_, constant after
+  Epoch found_up_to_;   // the same
 };
 
 }  // namespace foedus::engine

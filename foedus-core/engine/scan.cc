@@ -16,8 +16,47 @@ Status check_open(engine::SessionSlot* slot, std::uint64_t turn) {
 }  // namespace
 
 Status engine::ScanCursor::open_sequential() {
+  if (!is_of_snapshot_ && control_->has_unapplied()) [[unlikely]] {
+    FOEDUS_CHECK(session_->engine().unapplied().wait_over(*control_));
+  }
   return is_of_snapshot_ ? sequential_.open_in_snapshot(session_->context(), control_, root_)
                          : sequential_.open(session_->context(), control_);
+}
+
+void engine::ScanCursor::open_tree(std::string_view low, std::string_view high, bool reverse) {
+  unapplied_.reset();
+  if (control_->has_unapplied()) [[unlikely]] {
+    unapplied_ = session_->engine().unapplied().range(control_, low, high, reverse);
+    low_ = low;
+    high_ = high;
+    reverse_ = reverse;
+  }
+  may_have_rows_ = !unapplied_.has_value();
+  masstree_.open(session_->context(), control_, low, high, reverse);
+}
+
+// E38. The cursor may have looked at more than the row that it gives: so it looks again, behind the
+// row that it gave last, once more of the tail was applied; also if all of the tail is in pages by
+// then, which the cursor may not have seen.
+Status engine::ScanCursor::next_of_tree(std::uint64_t rows_left) {
+  if (!unapplied_.has_value()) [[likely]] return masstree_.next(rows_left);
+  for (;;) {
+    FOEDUS_CHECK(masstree_.next(rows_left));
+    const bool is_applied = masstree_.at_end() ? unapplied_->is_applied()
+                                               : unapplied_->is_applied_up_to(masstree_.key());
+    if (is_applied) break;
+    masstree_.close();
+    FOEDUS_CHECK(unapplied_->apply_some());
+    masstree_.open(session_->context(), control_, low_, high_, reverse_);
+  }
+  if (masstree_.at_end()) return {};
+  if (reverse_) {
+    high_ = masstree_.key();
+  } else {
+    low_ = masstree_.key();
+    low_.push_back('\0');
+  }
+  return {};
 }
 
 Scan::Scan(const Txn& txn, engine::ScanCursor* cursor, Status failure)
@@ -100,7 +139,7 @@ void Scan::move() {
     at_end_ = !failure_.is_ok() || cursor_->masstree_snapshot_.at_end();
     if (!at_end_) row_ = {cursor_->masstree_snapshot_.key(), cursor_->masstree_snapshot_.payload()};
   } else if (cursor_->kind_ == StorageKind::kMasstree) {
-    failure_ = cursor_->masstree_.next(rows_left);
+    failure_ = cursor_->next_of_tree(rows_left);
     at_end_ = !failure_.is_ok() || cursor_->masstree_.at_end();
     if (!at_end_) row_ = {cursor_->masstree_.key(), cursor_->masstree_.payload()};
   } else {
@@ -126,12 +165,13 @@ Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view h
     cursor->kind_ = StorageKind::kMasstree;
     cursor->rows_left_ = options.limit;
     cursor->is_of_snapshot_ = call.is_of_snapshot();
-    cursor->may_have_rows_ = !cursor->is_of_snapshot_;
+    cursor->control_ = call.control();
+    cursor->may_have_rows_ = false;
     if (cursor->is_of_snapshot_) [[unlikely]] {
       cursor->masstree_snapshot_.open(call.context(), call.control(), call.root_in_snapshot(), low,
                                       high, options.reverse);
     } else {
-      cursor->masstree_.open(call.context(), call.control(), low, high, options.reverse);
+      cursor->open_tree(low, high, options.reverse);
     }
     return Status();
   });

@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/engine/session_slot.h"
+#include "foedus-core/engine/unapplied.h"
 #include "foedus-core/engine/write_throttle.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/numa/soc_memory.h"
@@ -36,6 +39,10 @@ class alignas(64) ScanCursor {
   explicit ScanCursor(EngineSession* session) : session_(session) {}
   // sequential_, at its first record.
   Status open_sequential();
+  // masstree_, from `low` on to `high`.
+  void open_tree(std::string_view low, std::string_view high, bool reverse);
+  // Goes on in masstree_.
+  Status next_of_tree(std::uint64_t rows_left);
 
   EngineSession* session_;
   StorageKind kind_ = StorageKind::kMasstree;
@@ -45,6 +52,11 @@ class alignas(64) ScanCursor {
   bool may_have_rows_ = false;  // masstree_ is in use
   page::SnapshotPageId root_;  // is_of_snapshot_: of the storage
   occ::StorageControl* control_ = nullptr;
+  // E38: of the tree's range, if rows of it waited when the scan began.
+  std::optional<Unapplied::Range> unapplied_;
+  std::string low_;   // with unapplied_: what is left of the range
+  std::string high_;
+  bool reverse_ = false;
   storage::masstree::Cursor masstree_;
   storage::masstree::SnapshotCursor masstree_snapshot_;
   storage::sequential::Cursor sequential_;
@@ -56,6 +68,7 @@ class EngineSession final : private log::RingSource {
     Engine* engine = nullptr;
     page::PagePool* pool = nullptr;
     epoch::EpochClock* clock = nullptr;
+    bool is_logged = true;                 // as far as the database is
     log::LogRoom* room = nullptr;          // null: nothing is logged
     snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
     std::uint32_t number = 0;

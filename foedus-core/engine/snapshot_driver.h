@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "foedus-core/base/task.h"
@@ -77,6 +78,35 @@ struct GleanOrder {
 // Makes the snapshot durable, and returns its manifest. On failure the newest snapshot is the one
 // before, and what was written is leftovers. REQUIRES: one at a time for a directory.
 Result<snapshot::Manifest> make_snapshot(const GleanOrder& order, GleanReport* report);
+
+// The records of an order, sorted, of which a snapshot can be made later. Meanwhile they can be
+// looked at, a storage by its place in the order, a record by its place in the storage: those of
+// one key together, keys in the order of the storage, the oldest record of a key first. Any thread.
+class SortedTail {
+ public:
+  virtual ~SortedTail() = default;
+
+  // Whether all records can be looked at. False: some were spilled, or are in no single order.
+  virtual bool is_in_memory() const = 0;
+  // Memory that records take.
+  virtual std::uint64_t bytes() const = 0;
+  virtual const std::vector<storage_meta::StorageMeta>& storages() const = 0;
+  virtual std::size_t record_count(std::size_t storage) const = 0;
+  // REQUIRES: is_in_memory(), for this and the next.
+  virtual const log::LogRecord& record(std::size_t storage, std::size_t index) const = 0;
+  // The place of the first record whose key is not before `key`, in the bytes of a log record.
+  virtual std::size_t find(std::size_t storage, std::string_view key) const = 0;
+
+  // The snapshot before has another manifest by now. Not while one is made.
+  virtual void follow(const snapshot::Manifest& previous) = 0;
+  // Makes the snapshot, as make_snapshot() does. After a failure it can be tried again. By one
+  // thread.
+  virtual Result<snapshot::Manifest> compose(GleanReport* report) = 0;
+};
+
+// The first half of make_snapshot(). What the order points to outlives what is returned, but for
+// the manifest of the snapshot before.
+Result<std::unique_ptr<SortedTail>> sort_tail(GleanOrder order);
 
 // How much room superseded pages, or how many files, are too much: as usual, or where somebody
 // waits and it must not get out of hand all the same.

@@ -38,6 +38,14 @@ Status out_of_memory_in(SessionSlot* slot, std::uint64_t turn, const std::bad_al
   return base::out_of_memory(thrown);
 }
 
+// A snapshot that was found does not have it, and need not.
+Status Call::touch(std::string_view key) const {
+  if (!control_->has_unapplied() || is_of_snapshot()) return {};
+  Status status = session_->engine().unapplied().touch(control_, key);
+  explain(&status, key);
+  return status;
+}
+
 Status Call::refusal(bool is_write) const {
   FOEDUS_CHECK(check_txn(slot_, turn_));
   // order: relaxed, as in is_ready().

@@ -89,9 +89,12 @@ class Call {
       return false;
     }
     const occ::TxnContext& txn = session_->context();
-    return !txn.is_doomed() && !control_->is_dropped() && !(is_write && txn.is_read_only());
+    return !txn.is_doomed() && control_->is_plain() && !(is_write && txn.is_read_only());
   }
+  // What is wrong, if anything is.
   [[gnu::cold, gnu::noinline]] Status refusal(bool is_write) const;
+  // E38. An array's index as the bytes of a log record's key.
+  Status touch(std::string_view key) const;
 
  public:
   // In line are only the tests: Status objects of what went well cost more than they.
@@ -138,8 +141,10 @@ class Call {
     if (status->code() != ErrorCode::kOutOfMemory) return;
     *status = session_->engine().why_no_memory(std::move(*status), context().session());
   }
+  // What is wrong with it; nothing: a row of the log's tail had to be applied.
   [[gnu::cold, gnu::noinline]] Status refusal_of_key(std::string_view key, bool is_write) const {
     FOEDUS_CHECK(refusal(is_write));
+    if (key.size() <= kMaxKeyBytes) return touch(key);
     return Status::error(ErrorCode::kTooLarge, "a key of " + std::to_string(key.size()) +
                                                    " bytes; at most " +
                                                    std::to_string(kMaxKeyBytes) + kSeeLimits)
@@ -155,6 +160,9 @@ class Call {
   }
   [[gnu::cold, gnu::noinline]] Status refusal_of_index(std::uint64_t index, bool is_write) const {
     FOEDUS_CHECK(refusal(is_write));
+    if (index < control_->meta.records) {
+      return touch({reinterpret_cast<const char*>(&index), sizeof(index)});
+    }
     return Status::error(ErrorCode::kInvalidArgument,
                          "index " + std::to_string(index) + " of an array of " +
                              std::to_string(control_->meta.records) + " records")

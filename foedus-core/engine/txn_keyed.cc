@@ -61,6 +61,7 @@ occ::ReadRange range_of(std::span<std::byte> out) {
 
 enum class Mode { kPut, kInsert, kUpdate };
 
+// Why a write is refused; nothing: it is not, now.
 [[gnu::cold, gnu::noinline]] Status refuse_write(const Call& call, std::string_view key,
                                                  std::string_view payload) {
   FOEDUS_CHECK(call.check_key(key, true));
@@ -68,7 +69,9 @@ enum class Mode { kPut, kInsert, kUpdate };
 }
 
 Status write_whole(const Call& call, Mode mode, std::string_view key, std::string_view payload) {
-  if (!call.is_ready_to_write(key, payload)) [[unlikely]] return refuse_write(call, key, payload);
+  if (!call.is_ready_to_write(key, payload)) [[unlikely]] {
+    FOEDUS_CHECK(refuse_write(call, key, payload));
+  }
   Status status =
       call.is_masstree()
           ? masstree::write_whole(call.context(), call.control(),
@@ -207,7 +210,9 @@ Status Txn::write_at(const KeyedStorage& storage, std::string_view key, std::uin
                      std::string_view part) {
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
-    if (!call.is_ready_to_write(key, part)) [[unlikely]] return refuse_write(call, key, part);
+    if (!call.is_ready_to_write(key, part)) [[unlikely]] {
+      FOEDUS_CHECK(refuse_write(call, key, part));
+    }
     Status status = call.is_masstree()
                         ? masstree::write_at(call.context(), call.control(), key, offset, part)
                         : hash::write_at(call.context(), call.control(), key, offset, part);

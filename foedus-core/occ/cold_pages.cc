@@ -27,8 +27,9 @@ Status not_that_page(page::SnapshotPageId id) {
 
 const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
                                         page::PagePart wanted) {
-  FOEDUS_INVARIANT(cache_ != nullptr, id.word());
   FOEDUS_INVARIANT(open_ != 0, id.word());
+  if (memory_only_) [[unlikely]] return refuse(status);
+  FOEDUS_INVARIANT(cache_ != nullptr, id.word());
   is_pinned_ = true;
   clock_->pin_cache(session_);
   const page::PageHeader* const page = cache_->find(soc_, id, status, wanted);
@@ -37,9 +38,15 @@ const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
   return wait_for_page(id, status);
 }
 
+const page::PageHeader* ColdPages::refuse(Status* status) {
+  has_met_cold_ = true;
+  *status = Status::error(ErrorCode::kNotSupported, "the page is in no memory");
+  return nullptr;
+}
+
 const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
-  if (cache_ == nullptr) return nullptr;
+  if (cache_ == nullptr || memory_only_) return nullptr;
   is_pinned_ = true;
   clock_->pin_cache(session_);
   return cache_->find_cached(soc_, id);
@@ -50,6 +57,7 @@ const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
 const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, Status* status,
                                          page::PagePart wanted) {
   FOEDUS_INVARIANT(is_pinned_);
+  if (memory_only_) [[unlikely]] return refuse(status);
   const page::PageHeader* const page = cache_->find_cached_child(soc_, pointer, wanted);
   if (page != nullptr) [[likely]]
     return page;

@@ -22,8 +22,12 @@ struct StorageControl {
   const storage_meta::StorageMeta meta;
   const std::uint64_t database;  // number of the open database (engine/open_databases.h)
 
-  // 1 once the storage was dropped; the control stays until the database is closed.
-  base::AtomicWord<std::uint32_t> dropped;
+  // 0, what most storages are at most times: an operation may look at pages. Else kDropped, which
+  // the storage stays until the database is closed; or kUnapplied: rows of the log's tail are in no
+  // page yet (engine/unapplied.h).
+  base::AtomicWord<std::uint32_t> state;
+  static constexpr std::uint32_t kDropped = 1;
+  static constexpr std::uint32_t kUnapplied = 2;
 
   // Changed as dual page pointers are (page/dual_page_pointer.h, P4).
   alignas(64) page::DualPagePointer root;
@@ -37,8 +41,27 @@ struct StorageControl {
   base::AtomicWord<std::uint64_t> volatile_pages;
 
   page::StorageId id() const { return meta.id; }
+  bool is_plain() const {
+    // order: acquire, pairs with the release of a drop, and of clear_unapplied().
+    return state.load_acquire() == 0;
+  }
   bool is_dropped() const {
-    return dropped.load_acquire() != 0;  // order: acquire, pairs with the drop's release
+    // order: acquire, pairs with the drop's release.
+    return (state.load_acquire() & kDropped) != 0;
+  }
+  void set_dropped() {
+    state.fetch_or_release(kDropped);  // order: release, pairs with is_dropped()
+  }
+  bool has_unapplied() const {
+    // order: acquire, pairs with the release below: who finds none finds all rows in pages.
+    return (state.load_acquire() & kUnapplied) != 0;
+  }
+  // Before anybody uses the storage.
+  void set_unapplied() {
+    state.fetch_or_release(kUnapplied);  // order: relaxed would do
+  }
+  void clear_unapplied() {
+    state.fetch_and_release(~kUnapplied);  // order: release, pairs with has_unapplied()
   }
 };
 

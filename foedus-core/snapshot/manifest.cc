@@ -20,6 +20,13 @@ Status write_new(device::Device* device, const std::string& bytes) {
 
 }  // namespace
 
+const ManifestStorage* find_storage(const Manifest* manifest, page::StorageId id) {
+  if (manifest == nullptr) return nullptr;
+  const auto& storages = manifest->storages;
+  const auto found = std::ranges::lower_bound(storages, id, {}, &ManifestStorage::id);
+  return found != storages.end() && found->id == id ? &*found : nullptr;
+}
+
 Status write_manifest(device::Device* device, const Manifest& manifest) {
   FOEDUS_TRY(const std::string bytes, encode_manifest(manifest));
   FOEDUS_TRY(const auto numbers, find_manifests(device));

@@ -60,6 +60,13 @@ struct Manifest {
 // names used twice, roots that no file of it holds, counts of pages that do not add up.
 std::string problem_of(const Manifest& manifest);
 
+// What it says of that storage; null: nothing, or there is no manifest.
+const ManifestStorage* find_storage(const Manifest* manifest, page::StorageId id);
+inline page::SnapshotPageId root_in(const Manifest* manifest, page::StorageId id) {
+  const ManifestStorage* const storage = find_storage(manifest, id);
+  return storage == nullptr ? page::SnapshotPageId() : storage->root;
+}
+
 // The bytes of its file. kTooLarge: more than kManifestBytesMax.
 // REQUIRES: problem_of(manifest) is empty.
 Result<std::string> encode_manifest(const Manifest& manifest);

@@ -31,10 +31,18 @@ bool can_be_of(StorageKind kind, const log::LogRecord& record) {
 }
 
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
+  return position_of(kind, record.key());
+}
+
+std::uint64_t position_of(StorageKind kind, std::string_view key) {
   switch (kind) {
-    case StorageKind::kArray: return record.index();
-    case StorageKind::kHash: return storage::hash::hash_of(record.key());
-    case StorageKind::kMasstree: return storage::masstree::slice_of(record.key());
+    case StorageKind::kArray: {
+      std::uint64_t index;
+      std::memcpy(&index, key.data(), sizeof(index));
+      return index;
+    }
+    case StorageKind::kHash: return storage::hash::hash_of(key);
+    case StorageKind::kMasstree: return storage::masstree::slice_of(key);
     case StorageKind::kSequential: return 0;
   }
   FOEDUS_INVARIANT(false, kind);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "foedus-core/log/log_record.h"
 #include "foedus-core/storage_meta/storage_meta.h"
@@ -38,7 +39,9 @@ struct StreamRecord {
 // the limits of keys and payloads.
 bool can_be_of(StorageKind kind, const log::LogRecord& record);
 
-// G1. REQUIRES: can_be_of().
+// G1. REQUIRES: can_be_of(). Of a key: of a storage that has keys, or of an array's index in the
+// bytes of a log record's key.
+std::uint64_t position_of(StorageKind kind, std::string_view key);
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
 
 // Word by word, as keys are mostly one or two and padding is zero (log L1); with anything else in

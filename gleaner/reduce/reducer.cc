@@ -153,7 +153,7 @@ Result<Reducer::State> Reducer::step_once() {
   }
   if (state_ == State::kSortingAll) {
     if (sort_next()) return state_;
-    FOEDUS_CHECK(finish());
+    FOEDUS_CHECK(begin_streams());
     return State::kDone;
   }
   FOEDUS_TRY(const bool is_written, go_on_spilling());
@@ -305,7 +305,10 @@ Status Reducer::end_spill() {
   return {};
 }
 
-Status Reducer::finish() {
+Status Reducer::begin_streams() {
+  stream_.reset();
+  merge_.reset();
+  records_streamed_ = 0;
   sources_ = sources_of(sorted_);
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     FOEDUS_TRY(auto reader, open_run(runs_[i], i));

@@ -90,14 +90,22 @@ class Reducer : public base::Task {
   const Status& status() const { return status_; }
   const ReducerCounts& counts() const { return counts_; }
 
+  // next_storage() begins with the first one again. By the thread that calls that.
+  Status begin_streams();
   // The next storage that has records, in the order of ids; nothing after the last. Valid until the
-  // next call, which skips what was not read of it. Once, by one thread. REQUIRES: status() is ok,
+  // next call, which skips what was not read of it. By one thread. REQUIRES: status() is ok,
   // and so is that of all mappers.
   Result<std::optional<StorageStream>> next_storage();
   // How many records were read of the streams that next_storage() has given and skipped since.
   std::uint64_t records_streamed() const { return records_streamed_; }
   // What is in memory, constant from now on. Any thread.
   const SortedRecords& in_memory() const { return sorted_; }
+  std::uint64_t bytes_in_memory() const {
+    return (held_.has_value() ? held_->bytes : 0) +
+           (last_half_.has_value() ? last_half_->bytes : 0);
+  }
+  // Whether that is all.
+  bool is_all_in_memory() const { return runs_.empty(); }
 
  private:
   enum class State : std::uint8_t {
@@ -129,7 +137,6 @@ class Reducer : public base::Task {
   std::size_t runs_that_fit(std::uint64_t bytes) const;
   std::size_t divide_chunks();
   Result<std::unique_ptr<RunReader>> open_run(const Run& run, std::size_t place);
-  Status finish();
   Status remove_runs();
   void give_up_runs();
   void end(Status status);

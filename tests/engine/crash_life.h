@@ -64,6 +64,7 @@ class Life {
     options.sessions_max = 4;
     options.open_until = until;
     options.glean.close_us = close_us_;
+    if (random_.below(2) == 0) options.glean.touch_bytes = 0;
     FOEDUS_TRY(engine_, engine::Engine::open(options, {.runtime = &runtime_, .device = device_}));
     FOEDUS_TRY(tree_, open_storage(StorageKind::kMasstree, "tree"));
     FOEDUS_TRY(hash_, open_storage(StorageKind::kHash, "hash"));

@@ -24,6 +24,7 @@ Options options_of(const RunOptions& run) {
   options.epoch_interval_us = run.epoch_interval_us;
   options.snapshots_kept = 3;
   options.glean.interval_us = run.gleans ? 100'000 : 0;
+  options.glean.touch_bytes = 0;
   options.glean.log_bytes = run.gleans ? 4u << 20 : 0;
   options.glean.volatile_percent = 0;  // all pages that did not change are dropped
   options.glean.memory_bytes = 16u << 20;

@@ -39,6 +39,7 @@ Options options_of(const VictimPlan& plan) {
   options.snapshots_kept = 2;
   options.glean.interval_us = 50'000;
   options.glean.log_bytes = 2u << 20;
+  if (plan.number % 2 == 0) options.glean.touch_bytes = 0;
   options.glean.volatile_percent = plan.number % 3 == 0 ? 60 : 0;
   options.glean.memory_bytes = 16u << 20;
   options.glean.cache_bytes = 8u << 20;

@@ -22,7 +22,7 @@ struct Dropping : model::Suite<Dropping, 3> {
   void commit() {
     static_cast<void>(clock.enter_commit(0));
     // from foedus-core/occ/storage_control.h:
-    //     return dropped.load_acquire() != 0;
+    //     return (state.load_acquire() & kDropped) != 0;
     const bool is_dropped = dropped.load_acquire() != 0;
     if (!is_dropped) {
       ring.set(1);
@@ -31,8 +31,10 @@ struct Dropping : model::Suite<Dropping, 3> {
     clock.leave_commit(0);
   }
   void drop() {
+    // from foedus-core/occ/storage_control.h:
+    //     state.fetch_or_release(kDropped);
     // from foedus-core/engine/catalog.cc:
-    //     control->dropped.store_release(1);
+    //     control->set_dropped();
     //     base::fence_seq_cst();
     //     FOEDUS_SYNC_POINT("catalog:drop_marked");
     //     const Epoch epoch = engine_->clock().current();

@@ -179,7 +179,7 @@ TEST_F(CommitStepsTest, a_write_to_a_storage_that_was_dropped_meanwhile_conflict
   commit_put(0, "k");
   begin(0);
   put(0, "k", "new");
-  const AtSyncPoint dropped("commit:serialized", [&] { rig_.control()->dropped.store_release(1); });
+  const AtSyncPoint dropped("commit:serialized", [&] { rig_.control()->set_dropped(); });
   expect_conflict(0, ConflictReason::kPageDropped);
   EXPECT_EQ(dropped.runs(), 1u);
   EXPECT_EQ(first_byte_of("k"), 'o');

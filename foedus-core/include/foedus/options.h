@@ -70,21 +70,29 @@ struct GleanOptions {
   std::uint64_t log_bytes = 64u << 20;
   // And once the next snapshot is expected to write so many pages of 4 KiB, as many for a byte of
   // log as the last one. Where changes fall all over a large database it is this that decides how
-  // long recovery takes, and fewer pages mean more writing. Where the gleaner does not keep up,
-  // writing transactions are slowed: to its pace at some three times as many, to half of it from
-  // six times on. 0: not by pages. At least 1024.
-  std::uint64_t pages = 32'768;
+  // long a recovery takes that does not apply rows on first touch (touch_bytes), and fewer pages
+  // mean more writing. Where the gleaner does not keep up, writing transactions are slowed: to its
+  // pace at some three times as many, to half of it from six times on. 0: not by pages. At least
+  // 1024. kChosen: not by pages if log_bytes_max is at most an eighth of Options::memory_bytes, so
+  // that recovery can hold the log; else 32,768.
+  static constexpr std::uint64_t kChosen = ~std::uint64_t{0};
+  std::uint64_t pages = kChosen;
   // And when the newest snapshot is so old and there is any log behind it, in microseconds. 0: not
   // by time.
   std::uint64_t interval_us = 60'000'000;
   // Bytes of log in no snapshot at which writing transactions wait for the gleaner. They are slowed
   // to its pace before, evenly, from an eighth of it on, or from log_bytes if that is more; log
   // that the running glean has done does not count. At a quarter of it a glean starts by itself.
-  // 0: eight times log_bytes. At least twice log_bytes.
+  // 0: eight times log_bytes, or an eighth of Options::memory_bytes if that is less and at least
+  // twice log_bytes. At least twice log_bytes.
   std::uint64_t log_bytes_max = 0;
   // close() makes a last snapshot, if that is expected to take no longer, in microseconds, so that
   // the next open() finds nothing to recover. 0: never, and the log stays until then.
   std::uint64_t close_us = 1'000'000;
+  // After a crash: of fewer bytes of log that are in no snapshot, open() makes one before it
+  // returns. More of them it sorts; their rows are applied when a transaction first touches them,
+  // while a snapshot is made. That takes memory_bytes that hold them: else open() makes it.
+  std::uint64_t touch_bytes = 8u << 20;
   // Above this percentage of the memory of volatile pages a glean starts by itself, and those that
   // did not change since are dropped, until it is met; writing transactions are slowed so that what
   // is left lasts until then. 0..90; 0: all of them are dropped, at each glean.

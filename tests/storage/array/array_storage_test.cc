@@ -186,7 +186,7 @@ TEST_F(ArrayTest, DroppedArraysAreNotFound) {
   all_.session(0).begin();
   for (std::uint64_t i = 0; i < 100'000; i += 777) get(0, control, i);
   ASSERT_TRUE(all_.session(0).commit().is_ok());
-  control->dropped.store_release(1);  // as the catalog does
+  control->set_dropped();  // as the catalog does
   drop(&all_.pool(), &all_.session(0).pages(), control);
   EXPECT_EQ(control->volatile_pages.load_relaxed(), 0u);
   all_.session(0).begin();

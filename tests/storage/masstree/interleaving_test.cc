@@ -326,7 +326,7 @@ TEST_F(MasstreeInterleaving, a_drop_stops_the_changes_of_older_transactions) {
   begin(1);
   put(0, key_of(3000), "x");
   masstree::drop(&rig_.pool(), &rig_.session(1).pages(), rig_.control());
-  rig_.control()->dropped.store_release(1);
+  rig_.control()->set_dropped();
   EXPECT_EQ(get(0, key_of(77)), std::string(100, 'x'));
   Status status;
   for (unsigned i = 4000; i < 4100 && status.is_ok(); ++i) {
@@ -345,7 +345,7 @@ TEST_F(MasstreeInterleaving, a_drop_stops_the_growth_that_an_older_transaction_h
   const page::DualPageIds root = rig_.control()->root.load();
   begin(0);
   const AtSyncPoint dropping("masstree:split_done", [&] {
-    rig_.control()->dropped.store_release(1);
+    rig_.control()->set_dropped();
     masstree::drop(&rig_.pool(), &rig_.session(1).pages(), rig_.control());
   });
   const Status status = write(0, WriteMode::kPut, key_of(1), "x");

@@ -15,7 +15,7 @@ class MasstreeColdDropTest : public MasstreeColdTest {
   // By session 1, as the catalog does.
   void drop_storage() {
     masstree::drop(&all_.all().pool(), &all_.session(1).pages(), all_.control());
-    all_.control()->dropped.store_release(1);
+    all_.control()->set_dropped();
     EXPECT_EQ(volatile_pages(), 0u);
     was_dropped_ = true;
   }

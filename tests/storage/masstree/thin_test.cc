@@ -285,7 +285,7 @@ TEST_F(MasstreeThin, a_drop_stops_a_root_that_is_about_to_give_way) {
   begin(0);
   {
     const AtSyncPoint dropping("masstree:shrink_searched", [&] {
-      rig_.control()->dropped.store_release(1);
+      rig_.control()->set_dropped();
       drop(&rig_.pool(), &rig_.session(1).pages(), rig_.control());
     });
     thin_out(ctx(0), rig_.control(), root(), top);

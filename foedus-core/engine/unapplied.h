@@ -1,0 +1,155 @@
+#pragma once
+// Unapplied: the rows of a log's tail, while the database is open and no snapshot has them yet
+// ("apply on first touch"). Recovery is over once the tail is sorted; pages come later.
+//
+//   waiting ──claim──► claimed ──its transaction commits──► applied
+//      ▲                  │
+//      └──────fails───────┘       and all at once: over, after the tail's snapshot is installed
+//
+//   word      written by             read by             meaning
+//   states[]  who claims the row     who touches it      see above
+//   is_over   end()                  who claims a row    nothing is applied any more (E42)
+//
+//   E38 No operation looks at a row that waits, or at a range of keys that has one: the row is
+//       applied before. Until then nobody can have changed it, or locked it, so that what is
+//       applied is what the row was when the log ended: the tail belongs to the state in which the
+//       database was opened. StorageControl says which storages have rows that wait.
+//   E39 A row is applied by one transaction of a session that serves nothing else, all its records
+//       at once. It is not logged: the tail stays in the log until a snapshot covers it. It may
+//       conflict only with changes of pages, which end; it takes no lock before its commit, and
+//       whoever waits for it holds no cache pin (O15). So there is no circle.
+//   E40 No other snapshot is made before that of the tail: one that covers a later epoch would
+//       lack it.
+//   E41 Once the snapshot is installed, and nothing volatile leads to pages of earlier ones (O16),
+//       a search that comes to a page of snapshots finds rows of the tail there. A row that waits
+//       and whose page is volatile is in neither: end() applies those. Pages that become volatile
+//       later are copies of pages that have the row.
+//   E42 Rows are claimed by who holds the mutex of one of the sessions, after a look at is_over.
+//       end() sets it, and then takes each mutex once, not waiting for any: a row that was claimed
+//       is applied, and none will be, before StorageControl tells operations not to ask any more.
+//       Else one that is late would undo what was written since.
+//   E43 What records that change a part of a row begin with is read in the snapshot that was found,
+//       which is kept until the end: what is there may be of the tail's own snapshot, and have the
+//       change. So to apply a row again would make it what it is.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/occ/storage_control.h"
+#include "foedus/epoch.h"
+#include "foedus/status.h"
+
+namespace foedus::engine {
+
+class Engine;
+class EngineSession;
+class ReadableSnapshot;
+
+class Unapplied {
+ public:
+  // Sessions that apply rows, and so how many rows at a time.
+  static constexpr std::uint32_t kSessions = 4;
+
+  // Rows of a storage, of which some wait.
+  struct Rows {
+    occ::StorageControl* control = nullptr;
+    std::size_t place = 0;  // of the storage in the tail
+    std::size_t count = 0;  // of records
+    page::SnapshotPageId root{};  // in the snapshot that was found
+    // By the first record of each row.
+    std::unique_ptr<base::AtomicWord<std::uint8_t>[]> states;
+  };
+
+  // A range of keys that a scan passes, from one end to the other.
+  class Range {
+   public:
+    Range() = default;
+    // Whether no row waits from the range's begin up to `key`, or up to its end.
+    bool is_applied_up_to(std::string_view key) const;
+    bool is_applied() const { return next_ == end_; }
+    // Goes on from there.
+    Status apply_some();
+
+   private:
+    friend class Unapplied;
+    Unapplied* all_ = nullptr;
+    Rows* rows_ = nullptr;
+    bool reverse_ = false;
+    // Records [next_, end_), or [end_, next_) from its end, were not looked at.
+    std::size_t next_ = 0;
+    std::size_t end_ = 0;
+  };
+
+  // `tail`: in memory; its storages are in the catalog. kOutOfMemory.
+  static Result<std::unique_ptr<Unapplied>> make(Engine* engine, std::unique_ptr<SortedTail> tail,
+                                                 Epoch covered);
+  ~Unapplied();
+  Unapplied(const Unapplied&) = delete;
+  Unapplied& operator=(const Unapplied&) = delete;
+
+  // ---- users, within a transaction that saw StorageControl::has_unapplied() ---------------------
+
+  // Applies the row of that key if it waits. Failures as of the storages: it goes on waiting.
+  // REQUIRES: no page is looked at, no cache pin is held.
+  Status touch(occ::StorageControl* control, std::string_view key);
+  // An empty `high`: no upper bound.
+  Range range(occ::StorageControl* control, std::string_view low, std::string_view high,
+              bool reverse);
+  // Returns once nothing of the storage waits. What keeps the gleaner from it.
+  Status wait_over(const occ::StorageControl& control);
+
+  // ---- the gleaner's task ----------------------------------------------------------------------
+
+  // Of the tail's snapshot.
+  Epoch covered() const { return covered_; }
+  SortedTail& tail() { return *tail_; }
+  // E41. Once the snapshot is installed; again until has_ended().
+  Status end();
+  bool has_ended() const { return over_since_.is_valid(); }
+  // Whether no transaction can ask any more.
+  bool is_unused() const;
+
+ private:
+  enum State : std::uint8_t { kWaiting, kClaimed, kApplied };
+  struct Applier {
+    std::mutex mutex;
+    std::unique_ptr<EngineSession> session;  // guarded by mutex
+  };
+  class Claim;
+
+  Unapplied(Engine* engine, std::unique_ptr<SortedTail> tail, Epoch covered);
+  Status make_parts();
+  void leave_found();
+  Rows* find(const occ::StorageControl& control);
+  const log::LogRecord& record(const Rows& rows, std::size_t index) const {
+    return tail_->record(rows.place, index);
+  }
+  std::size_t end_of_row(const Rows& rows, std::size_t begin) const;
+  std::size_t begin_of_row(const Rows& rows, std::size_t last) const;
+  Status apply_row(Rows* rows, std::size_t begin);
+  Status apply_claimed(EngineSession* session, const Rows& rows, std::size_t begin);
+  Status try_apply(EngineSession* session, const Rows& rows, std::size_t begin, std::size_t end);
+  bool is_in_memory(EngineSession* session, const Rows& rows, std::size_t begin);
+  Status end_storage(Rows* rows);
+
+  Engine* const engine_;
+  const std::unique_ptr<SortedTail> tail_;
+  const Epoch covered_;
+  std::vector<Rows> rows_;  // ascending by the storage's id; the same as long as this is
+  std::unique_ptr<EngineSession> looker_;  // of end()
+  const ReadableSnapshot* found_ = nullptr;  // the newest one; its readers are this; null: none
+  Applier appliers_[kSessions];
+  base::AtomicWord<std::uint32_t> is_over_;
+
+  // Used by the gleaner's task.
+  std::uint32_t passed_ = 0;  // E42: mutexes that were taken since is_over was set
+  Epoch over_since_;
+};
+
+}  // namespace foedus::engine

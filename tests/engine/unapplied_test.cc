@@ -1,0 +1,317 @@
+// ctest-labels: concurrency
+// A log whose rows are applied on first touch, while the gleaner is held before it makes pages of
+// them: every operation finds what the log says.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/engine/unapplied_life.h"
+#include "tests/testing/at_sync_point.h"
+
+namespace foedus {
+namespace {
+
+using testing::Hold;
+using testing::must;
+using testing::TestDatabase;
+using testing::UnappliedLife;
+
+// A snapshot, a log behind it, and an open database that has not made pages of it.
+void begin(UnappliedLife* life, bool with_snapshot = true) {
+  life->write(300);
+  if (with_snapshot) life->glean();
+  life->write(300);
+  life->reopen();
+}
+
+class UnappliedTest : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(UnappliedTest, rows_are_what_the_log_says) {
+  UnappliedLife life(GetParam());
+  Hold gleaner("gleaning:before_tail");
+  begin(&life, GetParam() % 2 == 0);
+  gleaner.wait_until_held();
+  EXPECT_TRUE(life.has_unapplied());
+  life.check_rows();
+}
+
+TEST_P(UnappliedTest, every_operation_finds_them) {
+  UnappliedLife life(GetParam());
+  Hold gleaner("gleaning:before_tail");
+  begin(&life, GetParam() % 2 == 0);
+  gleaner.wait_until_held();
+  life.write(500);
+  EXPECT_TRUE(life.has_unapplied());
+  life.check_rows();
+  life.check_scans();
+}
+
+TEST_P(UnappliedTest, scans_find_them) {
+  UnappliedLife life(GetParam());
+  Hold gleaner("gleaning:before_tail");
+  begin(&life, GetParam() % 2 == 0);
+  gleaner.wait_until_held();
+  life.check_scans();
+  EXPECT_TRUE(life.has_unapplied());
+  life.check_rows();
+}
+
+// Goal: rows that nobody touched are in pages when the tail is over, also those whose pages others
+// have made volatile. Method: some rows are touched while the gleaner is held.
+TEST_P(UnappliedTest, rows_stay_when_the_tail_is_over) {
+  UnappliedLife life(GetParam());
+  Hold gleaner("gleaning:before_tail");
+  begin(&life, GetParam() % 2 == 0);
+  gleaner.wait_until_held();
+  life.write(GetParam() * 20);
+  gleaner.release();
+  life.wait_over();
+  life.check_rows();
+  life.check_scans();
+  life.write(100);
+  life.glean();
+  life.check_rows();
+  life.write(100);
+  life.reopen();
+  life.check_scans();
+  life.check_rows();
+}
+
+// Goal: nothing is lost if the database is closed, or crashes, before there is a snapshot of the
+// tail: it is in the log still, and what was written since as well.
+TEST_P(UnappliedTest, a_tail_that_was_not_gleaned_is_found_again) {
+  UnappliedLife life(GetParam());
+  begin(&life, GetParam() % 2 == 0);
+  for (int i = 0; i < 3; ++i) {
+    life.write(100);
+    life.reopen();
+  }
+  life.check_rows();
+  life.check_scans();
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, UnappliedTest, ::testing::Range(1u, 7u));
+
+// Goal: a row is applied once, and what was written to it since stays. Method: threads add to the
+// same rows while the tail is made pages of.
+TEST(UnappliedRowsTest, a_row_is_applied_once) {
+  constexpr unsigned kRows = 2000;
+  constexpr unsigned kThreads = 3;
+  TestDatabase db(testing::unapplied_options());
+  const auto put_all = [&](const Masstree& tree, std::int64_t value) {
+    for (unsigned from = 0; from < kRows; from += 100) {
+      must(db->transact([&](Txn& txn) -> Status {
+        for (unsigned i = from; i < from + 100; ++i) FOEDUS_CHECK(txn.put(tree, key(i), value));
+        return {};
+      }));
+    }
+  };
+  put_all(must(db->open_masstree("tree")), 0);
+  must(db->glean());
+  put_all(must(db->open_masstree("tree")), 1000);
+  db.reopen();
+  const Masstree tree = must(db->open_masstree("tree"));
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (unsigned i = 0; i < kRows; ++i) {
+        const unsigned row = (i * 7 + thread * 100) % kRows;
+        must(db->transact([&](Txn& txn) -> Status {
+          FOEDUS_TRY(const auto value, txn.get_as<std::int64_t>(tree, key(row)));
+          return txn.put(tree, key(row), value + 1);
+        }));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  must(db->transact([&](Txn& txn) -> Status {
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < kRows; ++i) {
+      FOEDUS_TRY(const auto value, txn.get_as<std::int64_t>(tree, key(i)));
+      if (value != 1000 + kThreads) ++wrong;
+    }
+    EXPECT_EQ(wrong, 0u);
+    return {};
+  }));
+}
+
+// Goal: a scan of a sequential storage has what the log says, and waits for it.
+TEST(UnappliedRowsTest, a_scan_of_a_sequential_storage_waits) {
+  TestDatabase db(testing::unapplied_options());
+  const auto append = [&](std::string_view payload) {
+    const Sequential log = must(db->open_sequential("log"));
+    must(db->transact([&](Txn& txn) { return txn.append(log, payload); }));
+  };
+  append("one");
+  must(db->glean());
+  append("two");
+  Hold gleaner("gleaning:before_tail");
+  db.reopen();
+  gleaner.wait_until_held();
+  append("three");
+  std::atomic<bool> is_over = false;
+  std::string found;
+  std::thread reader([&] {
+    const Sequential log = must(db->open_sequential("log"));
+    must(db->transact([&](Txn& txn) -> Status {
+      found.clear();
+      Scan scan = txn.scan(log);
+      for (const Row& row : scan) found += std::string(row.payload) + " ";
+      return scan.failure().value_or(Status());
+    }));
+    is_over = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(is_over);
+  gleaner.release();
+  reader.join();
+  EXPECT_EQ(found, "one two three ");
+}
+
+// Goal: snapshot isolation, asked for all commits, waits for those of the tail.
+TEST(UnappliedRowsTest, a_snapshot_has_the_tail) {
+  TestDatabase db(testing::unapplied_options());
+  const auto tree = [&] { return must(db->open_masstree("tree")); };
+  must(db->transact([&](Txn& txn) { return txn.put(tree(), key(1u), 1u); }));
+  must(db->glean());
+  must(db->transact([&](Txn& txn) { return txn.put(tree(), key(1u), 2u); }));
+  db.reopen();
+  const Masstree found = tree();
+  const auto value = [&](Txn& txn) { return txn.get_as<unsigned>(found, key(1u)); };
+  EXPECT_EQ(must(db->snapshot(value)), 2u);
+}
+
+// Goal: E40, no snapshot lacks the tail. Method: one is asked for while the gleaner is held.
+TEST(UnappliedRowsTest, a_glean_comes_behind_the_tail) {
+  UnappliedLife life(1);
+  Hold gleaner("gleaning:before_tail");
+  begin(&life);
+  gleaner.wait_until_held();
+  life.write(50);
+  std::thread asks([&] { life.glean(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  gleaner.release();
+  asks.join();
+  life.reopen();
+  life.check_rows();
+}
+
+// Goal: E42, a touch that is late undoes nothing. Method: one is held when it has claimed its row;
+// another thread writes the row when it need not ask for it any more, and at the latest when the
+// first one goes on.
+TEST(UnappliedRowsTest, a_late_touch_undoes_nothing) {
+  TestDatabase db(testing::unapplied_options());
+  const auto tree = [&] { return must(db->open_masstree("tree")); };
+  const auto put = [&](unsigned value) {
+    must(db->transact([&](Txn& txn) { return txn.put(tree(), key(1u), value); }));
+  };
+  put(1);
+  must(db->glean());
+  put(2);
+  Hold toucher("unapplied:claimed");
+  db.reopen();
+  const Masstree found = tree();
+  const auto get = [&](Txn& txn) { return txn.get_as<unsigned>(found, key(1u)); };
+  std::thread reads([&] { EXPECT_GE(must(db->transact(get)), 2u); });
+  toucher.wait_until_held();
+  std::atomic<bool> is_released = false;
+  std::thread writes([&] {
+    const auto* const control = internal::StorageAccess::control_of(found);
+    while (control->has_unapplied() && !is_released) std::this_thread::yield();
+    put(3);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  is_released = true;
+  toucher.release();
+  reads.join();
+  writes.join();
+  EXPECT_EQ(must(db->transact(get)), 3u);
+  db.reopen();
+  EXPECT_EQ(must(db->transact([&](Txn& txn) { return txn.get_as<unsigned>(tree(), key(1u)); })),
+            3u);
+}
+
+// Goal: E43, what is applied when the tail's snapshot is there already is not applied to that.
+// Method: the gleaner is held when it has looked at all rows, and one that it left alone, because
+// no page of it was volatile, is touched.
+TEST(UnappliedRowsTest, a_row_is_not_applied_to_itself) {
+  TestDatabase db(testing::unapplied_options());
+  constexpr std::uint64_t kRows = 5000;
+  const auto open = [&] { return must(db->open_array("array", kRows, 8)); };
+  const auto add = [&](std::int64_t value) {
+    const Array array = open();
+    must(db->transact([&](Txn& txn) -> Status {
+      for (std::uint64_t i = 0; i < kRows; i += 100) {
+        FOEDUS_CHECK(txn.increment(array, i, 0, value));
+      }
+      return {};
+    }));
+  };
+  add(1);
+  must(db->glean());
+  add(2);
+  Hold gleaner("unapplied:ending");
+  db.reopen();
+  gleaner.wait_until_held();
+  const Array array = open();
+  std::int64_t wrong = 0;
+  must(db->transact([&](Txn& txn) -> Status {
+    wrong = 0;
+    for (std::uint64_t i = 0; i < kRows; i += 100) {
+      FOEDUS_TRY(const auto value, txn.get_as<std::int64_t>(array, i));
+      wrong += value == 3 ? 0 : 1;
+    }
+    return {};
+  }));
+  EXPECT_EQ(wrong, 0);
+}
+
+// Goal: a tail that the gleaner's memory does not hold has its snapshot before the database is open.
+TEST(UnappliedRowsTest, a_tail_that_has_to_be_spilled_does_not_wait) {
+  Options options = testing::unapplied_options();
+  options.glean.memory_bytes = 16u << 20;
+  TestDatabase db(options);
+  constexpr unsigned kRows = 16'000;
+  const std::string payload(1000, 'p');
+  const auto put_all = [&](unsigned value) {
+    const Masstree tree = must(db->open_masstree("tree"));
+    for (unsigned from = 0; from < kRows; from += 100) {
+      must(db->transact([&](Txn& txn) -> Status {
+        for (unsigned i = from; i < from + 100; ++i) {
+          FOEDUS_CHECK(txn.put(tree, key(i), payload + std::to_string(value + i)));
+        }
+        return {};
+      }));
+    }
+  };
+  put_all(0);
+  must(db->glean());
+  put_all(1);
+  db.reopen();
+  const Masstree tree = must(db->open_masstree("tree"));
+  EXPECT_FALSE(internal::StorageAccess::control_of(tree)->has_unapplied());
+  unsigned wrong = 0;
+  for (unsigned i = 0; i < kRows; ++i) {
+    const std::string found = must(db->transact([&](Txn& txn) { return txn.get(tree, key(i)); }));
+    wrong += found == payload + std::to_string(1 + i) ? 0 : 1;
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+// Goal: a storage may be dropped while its rows wait.
+TEST(UnappliedRowsTest, a_storage_is_dropped_while_rows_wait) {
+  UnappliedLife life(3);
+  Hold gleaner("gleaning:before_tail");
+  begin(&life);
+  gleaner.wait_until_held();
+  life.write(10);
+  must(life.db().drop_storage("hash"));
+  gleaner.release();
+  life.glean();
+  EXPECT_EQ(life.db().storages().size(), 2u);
+  life.check_scans();
+}
+
+}  // namespace
+}  // namespace foedus
