@@ -145,8 +145,10 @@ class Gleaning final : public base::Task {
   void learn_pace(std::uint64_t log_bytes, const GleanReport& report);
   Status run(Drop drop);
   bool step_unapplied();
-  Status run_unapplied();
+  bool forget_unapplied(std::uint64_t now_us);
+  void tail_has_failed(Status status, std::uint64_t now_us);
   Status glean_unapplied();
+  Status end_unapplied();
   void count(const GleanReport& report);
   Status run_last();
   Result<snapshot::Manifest> make(GleanReport* report);
@@ -189,6 +191,7 @@ class Gleaning final : public base::Task {
   // Used by recovery and step().
   bool has_recovered_ = false;  // and what that left to do is not done
   bool is_tail_gleaned_ = false;
+  std::uint64_t tail_next_us_ = 0;  // when it is tried again; once it has ended: waited for
   page::SnapshotNumber unapplied_number_{};  // then of the tail's snapshot
   // Kept from one glean to the next: to take it anew, a page at a time, is every third second of a
   // mapper. Given back once no glean was due for a while.

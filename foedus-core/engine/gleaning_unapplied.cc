@@ -13,6 +13,8 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kNextTryUs = 2'000'000;  // after a failure
+constexpr std::uint64_t kEndLookUs = 20'000;     // while something keeps the rows from their end
+constexpr std::uint64_t kUnusedLookUs = 500;
 
 }  // namespace
 
@@ -22,43 +24,60 @@ void Gleaning::take_unapplied(std::unique_ptr<Unapplied> unapplied) {
   has_tail_ = true;
 }
 
-// False: no other snapshot may be made yet (E40), or there is something to do soon.
+// False: no other snapshot is made yet (E40).
 bool Gleaning::step_unapplied() {
-  if (unapplied_->has_ended()) {
-    if (unapplied_->is_unused()) {
-      unapplied_.reset();
-    } else {
-      engine_->clock().hurry(engine_->clock().current());
-    }
-    return true;
-  }
   const std::uint64_t now_us = engine_->runtime().now_us();
+  if (unapplied_->has_ended()) return forget_unapplied(now_us);
   const bool is_allowed = !engine_->recovery().is_given_up() && engine_->check_open().is_ok();
-  if (!is_allowed || (has_failed() && now_us - last_us_ < kNextTryUs)) return is_tail_gleaned_;
-  last_us_ = now_us;
-  Status status = base::catching([this] { return run_unapplied(); });
-  const bool is_full = status.code() == ErrorCode::kOutOfSpace;
-  if (!status.is_ok() && status.code() != ErrorCode::kClosed) {
-    report_trouble(LogLevel::kError, status);
-    answer(step_request_, std::move(status));
-  } else if (status.is_ok()) {
-    has_failed_.store_relaxed(0);  // order: relaxed, a hint
-    engine_->snapshots().set_trouble({});
+  if (!is_allowed || now_us < tail_next_us_) return is_tail_gleaned_;
+  if (!is_tail_gleaned_) {
+    Status status = base::catching([this] { return glean_unapplied(); });
+    if (status.is_ok()) {
+      has_failed_.store_relaxed(0);  // order: relaxed, a hint
+      engine_->snapshots().set_trouble({});
+    } else {
+      if (status.code() != ErrorCode::kClosed) tail_has_failed(std::move(status), now_us);
+      return false;
+    }
   }
-  if (is_full && !is_tail_gleaned_) {
-    const Status freed = base::catching([this] { return give_up_older(); });
-    if (!freed.is_ok()) report_trouble(LogLevel::kWarning, freed);
-  }
-  return is_tail_gleaned_;
+  const Status ended = base::catching([this] { return end_unapplied(); });
+  const bool is_soon = (ended.is_ok() || ended.code() == ErrorCode::kConflict) &&
+                       !unapplied_->has_ended();
+  tail_next_us_ = engine_->runtime().now_us() + (is_soon ? kEndLookUs : kNextTryUs);
+  const bool is_trouble = !ended.is_ok() && !is_soon && ended.code() != ErrorCode::kClosed;
+  if (is_trouble) report_trouble(LogLevel::kWarning, ended);
+  return true;
 }
 
-Status Gleaning::run_unapplied() {
-  if (!is_tail_gleaned_) FOEDUS_CHECK(glean_unapplied());
-  // E41: nothing volatile leads to pages that lack the tail's rows.
+// The tail has the memory of a glean: another one waits a little.
+bool Gleaning::forget_unapplied(std::uint64_t now_us) {
+  if (!unapplied_->is_unused()) {
+    engine_->clock().hurry(engine_->clock().current());
+    if (tail_next_us_ < now_us) return true;
+    engine_->runtime().pause(kUnusedLookUs);
+    return false;
+  }
+  unapplied_.reset();
+  return true;
+}
+
+void Gleaning::tail_has_failed(Status status, std::uint64_t now_us) {
+  tail_next_us_ = now_us + kNextTryUs;
+  report_trouble(LogLevel::kError, status);
+  const bool is_full = status.code() == ErrorCode::kOutOfSpace;
+  answer(step_request_, std::move(status));
+  if (!is_full) return;
+  const Status freed = base::catching([this] { return give_up_older(); });
+  if (!freed.is_ok()) report_trouble(LogLevel::kWarning, freed);
+}
+
+// E41: nothing volatile leads to pages that lack the tail's rows.
+Status Gleaning::end_unapplied() {
   const std::optional<snapshot::Manifest> newest = manifest();
-  FOEDUS_CHECK(settle(*newest, newest->number));
+  FOEDUS_CHECK(settle(*newest, unapplied_number_));
   if (oldest_needed() < unapplied_number_) return {};
-  return unapplied_->end();
+  unapplied_->end_sequential();
+  return unapplied_->end(session_);
 }
 
 Status Gleaning::glean_unapplied() {

@@ -133,17 +133,18 @@ Status refusal_of(const TxnOptions& options) {
 Status fill_in_glean(Options* options) {
   GleanOptions& glean = options->glean;
   const std::uint64_t all = options->memory_bytes;
+  if (glean.memory_bytes == 0) {
+    glean.memory_bytes = std::clamp<std::uint64_t>(all / 8, 16u << 20, 1536u << 20);
+  }
+  // Records of so much log find room in it, with what they are sorted by.
+  const std::uint64_t held = glean.memory_bytes / 8 * 3;
   if (glean.log_bytes_max == 0) {
     glean.log_bytes_max = 8 * glean.log_bytes;
-    const std::uint64_t share = all / 8;
-    if (share >= 2 * glean.log_bytes) glean.log_bytes_max = std::min(glean.log_bytes_max, share);
+    if (held >= 2 * glean.log_bytes) glean.log_bytes_max = std::min(glean.log_bytes_max, held);
   }
   if (glean.pages == GleanOptions::kChosen) {
-    const bool is_bounded = glean.log_bytes_max != 0 && glean.log_bytes_max <= all / 8;
-    glean.pages = is_bounded ? 0 : kPagesByDefault;
-  }
-  if (glean.memory_bytes == 0) {
-    glean.memory_bytes = std::clamp<std::uint64_t>(all / 8, 16u << 20, 1u << 30);
+    const bool is_held = glean.log_bytes_max != 0 && glean.log_bytes_max <= held;
+    glean.pages = is_held ? 0 : kPagesByDefault;
   }
   const std::uint64_t cache_min = options->socs * kCacheBytesPerSocMin;
   const std::uint64_t cache_max = options->socs * kCacheBytesPerSocMax;

@@ -23,6 +23,9 @@ constexpr std::uint64_t kNewRecordsMax = 1u << 16;
 
 }  // namespace
 
+Recovery::Recovery(Engine* engine) : engine_(engine) {}
+Recovery::~Recovery() = default;
+
 Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
   // What is found may be visible only; this makes it durable, too (L21), before others are removed
   // on its account.
@@ -63,6 +66,7 @@ void Recovery::run() {
   FOEDUS_SYNC_POINT("recovery:begin");
   Status status = base::catching([this] { return recover(); });
   manifest_.reset();
+  unapplied_.reset();
   if (!status.is_ok()) {
     base::trying([&] {
       if (!is_given_up()) engine_->say(LogLevel::kError, "recovery: " + status.message());
@@ -144,10 +148,21 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   order.samples = std::move(found->samples);
   order.next_storage_id = found->next_storage_id;
   order.is_given_up = [this] { return is_given_up(); };
-  tail_covered_ = order.covered;
+  const Epoch covered = order.covered;
   FOEDUS_TRY(auto sorted, sort_tail(std::move(order)));
-  if (!can_wait(*sorted)) return compose(sorted.get());
-  tail_ = std::move(sorted);
+  return can_wait(*sorted) ? hold(std::move(sorted), covered) : compose(sorted.get());
+}
+
+// Where there is no memory for what holding takes, it is composed.
+Status Recovery::hold(std::unique_ptr<SortedTail> tail, Epoch covered) {
+  const std::uint64_t bytes = tail->bytes();
+  auto unapplied = Unapplied::make(engine_, &tail, covered);
+  if (!unapplied.is_ok()) return compose(tail.get());
+  unapplied_ = std::move(unapplied).value();
+  found_up_to_ = covered;
+  engine_->say(LogLevel::kInfo, "recovery: " + std::to_string(bytes >> 20) +
+                                    " MiB of log are sorted, and applied where they are asked "
+                                    "for, until there is a snapshot of them");
   return {};
 }
 
@@ -168,7 +183,7 @@ Status Recovery::glean_tail_in_room(FoundCatalog* found) {
 // running database, which nobody waits for, unless each run before was too short for it; a tail
 // that waits is made to follow the snapshot that was found.
 Status Recovery::tidy() {
-  if (tail_ == nullptr) {
+  if (unapplied_ == nullptr) {
     GleanReport report;
     FOEDUS_TRY(auto moved,
                reclaim_pages(engine_->device(), *manifest_, ReclaimFrom::kUrgent, &report));
@@ -184,18 +199,6 @@ Status Recovery::tidy() {
   return engine_->log()->remove_found_segments_up_to(manifest_->covered);
 }
 
-// E38: before anybody else has a transaction that could ask.
-Status Recovery::attach_tail() {
-  if (tail_ == nullptr) return {};
-  engine_->say(LogLevel::kInfo, "recovery: " + std::to_string(tail_->bytes() >> 20) +
-                                    " MiB of log are sorted, and applied where they are asked "
-                                    "for, until there is a snapshot of them");
-  found_up_to_ = tail_covered_;
-  FOEDUS_TRY(auto unapplied, Unapplied::make(engine_, std::move(tail_), tail_covered_));
-  engine_->gleaning()->take_unapplied(std::move(unapplied));
-  return {};
-}
-
 Status Recovery::recover() {
   FoundCatalog found;
   FOEDUS_CHECK(glean_tail_in_room(&found));
@@ -203,7 +206,10 @@ Status Recovery::recover() {
   if (manifest_.has_value()) FOEDUS_CHECK(tidy());
   FOEDUS_SYNC_POINT("recovery:before_catalog");
   FOEDUS_CHECK(engine_->catalog().recover(found, manifest_.has_value() ? &*manifest_ : nullptr));
-  FOEDUS_CHECK(attach_tail());
+  if (unapplied_ != nullptr) {
+    unapplied_->attach();
+    engine_->gleaning()->take_unapplied(std::move(unapplied_));
+  }
   FOEDUS_CHECK(engine_->log()->start(&engine_->clock()));
   FOEDUS_SYNC_POINT("recovery:log_started");
   if (!manifest_.has_value()) return {};

@@ -32,10 +32,12 @@
 namespace foedus::engine {
 
 class Engine;
+class Unapplied;
 
 class Recovery {
  public:
-  explicit Recovery(Engine* engine) : engine_(engine) {}
+  explicit Recovery(Engine* engine);
+  ~Recovery();
 
   // Before anybody else: makes the snapshots that were found readable. `newest`: of them, if any.
   Status begin(std::optional<snapshot::Manifest> newest);
@@ -69,15 +71,14 @@ class Recovery {
   Status glean_tail(FoundCatalog* found);
   bool can_wait(const SortedTail& tail) const;
   Status compose(SortedTail* tail);
+  Status hold(std::unique_ptr<SortedTail> tail, Epoch covered);
   Status tidy();
-  Status attach_tail();
 
   Engine* const engine_;  // constant
 
   // Used by begin(), then by run().
   std::optional<snapshot::Manifest> manifest_;  // the newest one
-  std::unique_ptr<SortedTail> tail_;            // that is applied on first touch
-  Epoch tail_covered_;
+  std::unique_ptr<Unapplied> unapplied_;        // rows of the tail, if they wait
 
   // Own synchronization.
   base::AtomicWord<std::uint32_t> given_up_;

@@ -17,46 +17,58 @@ Status check_open(engine::SessionSlot* slot, std::uint64_t turn) {
 
 Status engine::ScanCursor::open_sequential() {
   if (!is_of_snapshot_ && control_->has_unapplied()) [[unlikely]] {
-    FOEDUS_CHECK(session_->engine().unapplied().wait_over(*control_));
+    FOEDUS_CHECK(session_->engine().unapplied().wait_over(&session_->context(), control_));
   }
   return is_of_snapshot_ ? sequential_.open_in_snapshot(session_->context(), control_, root_)
                          : sequential_.open(session_->context(), control_);
 }
 
-void engine::ScanCursor::open_tree(std::string_view low, std::string_view high, bool reverse) {
+Status engine::ScanCursor::open_tree(std::string_view low, std::string_view high, bool reverse) {
   unapplied_.reset();
-  if (control_->has_unapplied()) [[unlikely]] {
-    unapplied_ = session_->engine().unapplied().range(control_, low, high, reverse);
-    low_ = low;
-    high_ = high;
-    reverse_ = reverse;
+  may_have_rows_ = !control_->has_unapplied();
+  if (may_have_rows_) [[likely]] {
+    masstree_.open(session_->context(), control_, low, high, reverse);
+    return {};
   }
-  may_have_rows_ = !unapplied_.has_value();
-  masstree_.open(session_->context(), control_, low, high, reverse);
+  unapplied_ = session_->engine().unapplied().range(control_, low, high, reverse);
+  low_ = low;
+  high_ = high;
+  reverse_ = reverse;
+  return open_applied();
 }
 
-// E38. The cursor may have looked at more than the row that it gives: so it looks again, behind the
-// row that it gave last, once more of the tail was applied; also if all of the tail is in pages by
-// then, which the cursor may not have seen.
+// E38. The cursor may look at more than the row that it gives, so its range has no row that waits.
+// Also if none does any more by then, in the whole storage: what it saw before may be a page of a
+// snapshot without them.
+Status engine::ScanCursor::open_applied() {
+  const Status applied = unapplied_->apply_some();
+  if (applied.code() == ErrorCode::kConflict) {
+    return session_->touch_later(control_, unapplied_->waiting_key());
+  }
+  FOEDUS_CHECK(applied);
+  std::string low = low_;
+  std::string high = high_;
+  if (!unapplied_->is_applied() && reverse_) {
+    low = unapplied_->waiting_key();
+    low.push_back('\0');
+  } else if (!unapplied_->is_applied()) {
+    high = unapplied_->waiting_key();
+  }
+  masstree_.open(session_->context(), control_, low, high, reverse_);
+  return {};
+}
+
 Status engine::ScanCursor::next_of_tree(std::uint64_t rows_left) {
   if (!unapplied_.has_value()) [[likely]] return masstree_.next(rows_left);
   for (;;) {
     FOEDUS_CHECK(masstree_.next(rows_left));
-    const bool is_applied = masstree_.at_end() ? unapplied_->is_applied()
-                                               : unapplied_->is_applied_up_to(masstree_.key());
-    if (is_applied) break;
+    if (!masstree_.at_end() || unapplied_->is_applied()) return {};
+    // Up to the key that waits, nothing is left.
+    (reverse_ ? high_ : low_) = unapplied_->waiting_key();
+    if (reverse_) high_.push_back('\0');
     masstree_.close();
-    FOEDUS_CHECK(unapplied_->apply_some());
-    masstree_.open(session_->context(), control_, low_, high_, reverse_);
+    FOEDUS_CHECK(open_applied());
   }
-  if (masstree_.at_end()) return {};
-  if (reverse_) {
-    high_ = masstree_.key();
-  } else {
-    low_ = masstree_.key();
-    low_.push_back('\0');
-  }
-  return {};
 }
 
 Scan::Scan(const Txn& txn, engine::ScanCursor* cursor, Status failure)
@@ -155,8 +167,8 @@ Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view h
                ScanOptions options) {
   const engine::Call call(slot_, turn_, storage);
   Status status = base::catching([&]() -> Status {
-    FOEDUS_CHECK(call.check_key(low, false));
-    return call.check_key(high, false);
+    FOEDUS_CHECK(call.check_bound(low));
+    return call.check_bound(high);
   });
   if (!status.is_ok()) return Scan(*this, nullptr, std::move(status));
   engine::ScanCursor* cursor = nullptr;
@@ -171,7 +183,7 @@ Scan Txn::scan(const Masstree& storage, std::string_view low, std::string_view h
       cursor->masstree_snapshot_.open(call.context(), call.control(), call.root_in_snapshot(), low,
                                       high, options.reverse);
     } else {
-      cursor->open_tree(low, high, options.reverse);
+      return cursor->open_tree(low, high, options.reverse);
     }
     return Status();
   });

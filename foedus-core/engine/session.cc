@@ -102,8 +102,30 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
   // order: relaxed twice, for people.
   slot_->thread.store_relaxed(base::thread_id());
   slot_->since_us.store_relaxed(context_.clock().stepped_us());
-  context_.begin(options);
+  if (to_touch_ != nullptr) [[unlikely]] {
+    begin_with_touch(options);
+  } else {
+    context_.begin(options);
+  }
   return {};
+}
+
+void EngineSession::begin_with_touch(const TxnOptions& options) {
+  TxnOptions without_locks = options;
+  without_locks.is_retry = false;
+  context_.begin(without_locks);
+  occ::StorageControl* const control = std::exchange(to_touch_, nullptr);
+  // If it cannot be applied now, the operation that asks for it says so.
+  base::trying([&] {
+    if (!control->has_unapplied()) return;
+    static_cast<void>(engine_->unapplied().touch(control, key_to_touch_).is_ok());
+  });
+}
+
+Status EngineSession::touch_later(occ::StorageControl* control, std::string_view key) {
+  key_to_touch_ = key;
+  to_touch_ = control;
+  return context_.conflict(ConflictReason::kRecordLocked, control, key);
 }
 
 Status EngineSession::enter_snapshot(const TxnOptions& options, Epoch covered) {

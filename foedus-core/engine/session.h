@@ -40,9 +40,10 @@ class alignas(64) ScanCursor {
   // sequential_, at its first record.
   Status open_sequential();
   // masstree_, from `low` on to `high`.
-  void open_tree(std::string_view low, std::string_view high, bool reverse);
+  Status open_tree(std::string_view low, std::string_view high, bool reverse);
   // Goes on in masstree_.
   Status next_of_tree(std::uint64_t rows_left);
+  Status open_applied();
 
   EngineSession* session_;
   StorageKind kind_ = StorageKind::kMasstree;
@@ -107,6 +108,9 @@ class EngineSession final : private log::RingSource {
   void rollback();
   // E36, by the watch or in the owner's thread, under the mutex of the watch.
   void roll_back_revoked();
+  // The open transaction conflicts over a row of the log's tail that could not be applied: its
+  // retry locks nothing before it has applied the row (E39).
+  Status touch_later(occ::StorageControl* control, std::string_view key);
   // The last transaction will not be retried.
   void forget_retry();
   // Bytes for which the session's user has to wait at the throttle, once the session is free for
@@ -134,6 +138,7 @@ class EngineSession final : private log::RingSource {
   Result<char*> grow_ring(std::uint64_t bytes, bool is_needed) override;
   void ring_has_moved(const log::RingMove& move) override;
   bool is_revoked() const;
+  void begin_with_touch(const TxnOptions& options);
   Result<Ticket> commit_open();
   Status enter_snapshot(const TxnOptions& options, Epoch covered);
   // REQUIRES: no transaction is open.
@@ -163,6 +168,8 @@ class EngineSession final : private log::RingSource {
   const ReadableSnapshot* snapshot_ = nullptr;  // of the open transaction
   Durability durability_ = Durability::kAsync;
   std::uint64_t owed_bytes_ = 0;  // of log that was written while there was a limit
+  occ::StorageControl* to_touch_ = nullptr;  // null: there is no such row
+  std::string key_to_touch_;
   bool has_committed_ = false;
   bool in_transact_ = false;
   bool wants_rollback_ = false;

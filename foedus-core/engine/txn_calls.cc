@@ -42,6 +42,7 @@ Status out_of_memory_in(SessionSlot* slot, std::uint64_t turn, const std::bad_al
 Status Call::touch(std::string_view key) const {
   if (!control_->has_unapplied() || is_of_snapshot()) return {};
   Status status = session_->engine().unapplied().touch(control_, key);
+  if (status.code() == ErrorCode::kConflict) return session_->touch_later(control_, key);
   explain(&status, key);
   return status;
 }

@@ -103,6 +103,13 @@ class Call {
       return {};
     return refusal_of_key(key, is_write);
   }
+  // Of the end of a range: what is wrong with it, and no more.
+  Status check_bound(std::string_view key) const {
+    if (is_ready(false) && key.size() <= kMaxKeyBytes) [[likely]]
+      return {};
+    FOEDUS_CHECK(refusal(false));
+    return key.size() <= kMaxKeyBytes ? Status() : key_too_large(key);
+  }
   // Returns whether a write to a keyed storage is refused by none of the checks.
   bool is_ready_to_write(std::string_view key, std::string_view payload) const {
     return is_ready(true) && key.size() <= kMaxKeyBytes && payload.size() <= kMaxPayloadBytes;
@@ -144,7 +151,9 @@ class Call {
   // What is wrong with it; nothing: a row of the log's tail had to be applied.
   [[gnu::cold, gnu::noinline]] Status refusal_of_key(std::string_view key, bool is_write) const {
     FOEDUS_CHECK(refusal(is_write));
-    if (key.size() <= kMaxKeyBytes) return touch(key);
+    return key.size() <= kMaxKeyBytes ? touch(key) : key_too_large(key);
+  }
+  [[gnu::cold, gnu::noinline]] Status key_too_large(std::string_view key) const {
     return Status::error(ErrorCode::kTooLarge, "a key of " + std::to_string(key.size()) +
                                                    " bytes; at most " +
                                                    std::to_string(kMaxKeyBytes) + kSeeLimits)

@@ -179,7 +179,7 @@ Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> request
 void Txn::prefetch(const KeyedStorage& storage, std::string_view key) {
   const Call call(slot_, turn_, storage);
   base::trying([&] {
-    if (!call.check_key(key, false).is_ok() || call.is_of_snapshot()) return;
+    if (!call.check_bound(key).is_ok() || call.is_of_snapshot()) return;
     if (call.is_masstree()) {
       masstree::prefetch(call.context(), call.control(), key);
     } else {

@@ -19,9 +19,11 @@ constexpr std::uint64_t kClaimLookUs = 20;   // whether a row that another threa
 constexpr std::uint64_t kOverLookUs = 1000;  // whether all rows of a storage are
 // Rows that a scan applies at a time: a few pages' worth, so that a short scan is not long.
 constexpr std::size_t kRowsOfScan = 64;
-// A transaction of one row conflicts with changes of its page: so many tries mean a mistake.
-constexpr int kTries = 10'000;
-constexpr std::uint64_t kPatientFrom = 10;  // tries without a pause
+// A transaction of one row conflicts with changes of its page. More tries than these it has none:
+// the page may be full of records that a user has locked.
+constexpr int kTries = 4;
+constexpr std::uint64_t kAppliersLockWaitUs = 10'000;
+constexpr std::uint64_t kOverWaitUs = 1'000'000;
 
 }  // namespace
 
@@ -51,8 +53,7 @@ class Unapplied::Claim {
   const std::unique_lock<std::mutex> lock_;
 };
 
-Unapplied::Unapplied(Engine* engine, std::unique_ptr<SortedTail> tail, Epoch covered)
-    : engine_(engine), tail_(std::move(tail)), covered_(covered) {}
+Unapplied::Unapplied(Engine* engine, Epoch covered) : engine_(engine), covered_(covered) {}
 
 Unapplied::~Unapplied() { leave_found(); }
 
@@ -62,42 +63,49 @@ void Unapplied::leave_found() {
   found_ = nullptr;
 }
 
-Result<std::unique_ptr<Unapplied>> Unapplied::make(Engine* engine, std::unique_ptr<SortedTail> tail,
+Result<std::unique_ptr<Unapplied>> Unapplied::make(Engine* engine,
+                                                   std::unique_ptr<SortedTail>* tail,
                                                    Epoch covered) {
   return base::catching([&]() -> Result<std::unique_ptr<Unapplied>> {
-    std::unique_ptr<Unapplied> made(new Unapplied(engine, std::move(tail), covered));
-    FOEDUS_CHECK(made->make_parts());
+    std::unique_ptr<Unapplied> made(new Unapplied(engine, covered));
+    FOEDUS_CHECK(made->make_parts(**tail));
+    made->tail_ = std::move(*tail);
     return made;
   });
 }
 
-Status Unapplied::make_parts() {
+Status Unapplied::make_parts(const SortedTail& tail) {
   FOEDUS_TRY(looker_, engine_->make_applier(kSessions));
   for (std::uint32_t i = 0; i < kSessions; ++i) {
     FOEDUS_TRY(appliers_[i].session, engine_->make_applier(i));
+    appliers_[i].session->context().set_lock_wait_us(kAppliersLockWaitUs);
   }
-  found_ = engine_->snapshots().enter(looker_->context().session());
-  const auto& storages = tail_->storages();
-  for (std::size_t i = 0; i < storages.size(); ++i) {
+  for (std::size_t i = 0; i < tail.storages().size(); ++i) {
     Rows rows;
-    rows.control = engine_->catalog().find(storages[i].id);
+    rows.id = tail.storages()[i].id;
     rows.place = i;
-    rows.count = tail_->record_count(i);
-    if (found_ != nullptr) rows.root = found_->root_of(storages[i].id);
-    FOEDUS_INVARIANT(rows.control != nullptr, static_cast<std::uint32_t>(storages[i].id));
+    rows.count = tail.record_count(i);
     if (rows.count == 0) continue;
-    if (storages[i].kind != StorageKind::kSequential) {
+    if (tail.storages()[i].kind != StorageKind::kSequential) {
       rows.states = std::make_unique<base::AtomicWord<std::uint8_t>[]>(rows.count);
     }
     rows_.push_back(std::move(rows));
   }
-  for (const Rows& rows : rows_) rows.control->set_unapplied();
   return {};
 }
 
+void Unapplied::attach() {
+  found_ = engine_->snapshots().enter(looker_->context().session());
+  for (Rows& rows : rows_) {
+    rows.control = engine_->catalog().find(rows.id);
+    FOEDUS_INVARIANT(rows.control != nullptr, static_cast<std::uint32_t>(rows.id));
+    if (found_ != nullptr) rows.root = found_->root_of(rows.id);
+    rows.control->set_unapplied();
+  }
+}
+
 Unapplied::Rows* Unapplied::find(const occ::StorageControl& control) {
-  const auto found = std::ranges::lower_bound(rows_, control.id(), {},
-                                              [](const Rows& rows) { return rows.control->id(); });
+  const auto found = std::ranges::lower_bound(rows_, control.id(), {}, &Rows::id);
   return found != rows_.end() && found->control == &control ? &*found : nullptr;
 }
 
@@ -133,10 +141,12 @@ Status Unapplied::apply_row(Rows* rows, std::size_t begin) {
     {
       const Claim claim(this);
       // order: relaxed, the mutex orders it.
-      if (is_over_.load_relaxed() != 0) return {};
+      const bool is_over = is_over_.load_relaxed() != 0;
       std::uint8_t expected = kWaiting;
-      // order: acq_rel, pairs with the release of who gave it back.
-      if (state.compare_exchange_acq_rel(expected, kClaimed)) {
+      // Nobody claims it any more once it is over, who has not seen that either. order: acq_rel,
+      // pairs with the release of who gave it back.
+      if (state.compare_exchange_acq_rel(expected, is_over ? kApplied : kClaimed)) {
+        if (is_over) return {};
         FOEDUS_SYNC_POINT("unapplied:claimed");
         Status applied =
             base::catching([&] { return apply_claimed(claim.session(), *rows, begin); });
@@ -156,7 +166,7 @@ Status Unapplied::apply_claimed(EngineSession* session, const Rows& rows, std::s
   for (int i = 1;; ++i) {
     Status applied = try_apply(session, rows, begin, end);
     if (applied.code() != ErrorCode::kConflict || i == kTries) return applied;
-    if (i > static_cast<int>(kPatientFrom)) engine_->runtime().pause(kClaimLookUs);
+    engine_->runtime().pause(kClaimLookUs);
   }
 }
 
@@ -188,10 +198,13 @@ Status Unapplied::try_apply(EngineSession* session, const Rows& rows, std::size_
   return status;
 }
 
-Status Unapplied::wait_over(const occ::StorageControl& control) {
-  while (control.has_unapplied()) {
+// The transaction holds back pages that the gleaner may need, and has to end then.
+Status Unapplied::wait_over(occ::TxnContext* txn, occ::StorageControl* control) {
+  for (std::uint64_t waited_us = 0; control->has_unapplied(); waited_us += kOverLookUs) {
     if (engine_->gleaning()->has_failed()) FOEDUS_CHECK(engine_->snapshots().trouble());
-    FOEDUS_CHECK(engine_->check_open());
+    if (waited_us >= kOverWaitUs || occ::TxnTurn::is_revoked(txn->turn())) {
+      return txn->conflict(ConflictReason::kPageInstalled, control);
+    }
     engine_->runtime().pause(kOverLookUs);
   }
   return {};
@@ -213,10 +226,8 @@ Unapplied::Range Unapplied::range(occ::StorageControl* control, std::string_view
   return range;
 }
 
-bool Unapplied::Range::is_applied_up_to(std::string_view key) const {
-  if (is_applied()) return true;
-  return reverse_ ? key > all_->record(*rows_, next_ - 1).key()
-                  : key < all_->record(*rows_, next_).key();
+std::string_view Unapplied::Range::waiting_key() const {
+  return all_->record(*rows_, reverse_ ? next_ - 1 : next_).key();
 }
 
 Status Unapplied::Range::apply_some() {
@@ -231,42 +242,61 @@ Status Unapplied::Range::apply_some() {
 // ---- the gleaner's task
 // -----------------------------------------------------------------------------
 
-// A search that meets no page of snapshots. One that conflicts says nothing: as if it were there.
-bool Unapplied::is_in_memory(EngineSession* session, const Rows& rows, std::size_t begin) {
-  occ::TxnContext& txn = session->context();
+// A search that meets no page of snapshots. One that fails otherwise says nothing: as if it were
+// there.
+bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
+  occ::TxnContext& txn = looker_->context();
   txn.begin({});
-  occ::ColdPages& pages = txn.cold_pages();
-  pages.set_memory_only(true);
+  txn.cold_pages().set_memory_only(true);
   const Status status = base::catching(
       [&] { return look_for(txn, rows.control, record(rows, begin).key()); });
-  const bool is_cold = pages.has_met_cold() && status.code() != ErrorCode::kNotFound &&
-                       !status.is_ok();
-  pages.set_memory_only(false);
+  txn.cold_pages().set_memory_only(false);
   txn::rollback(&txn);
-  return !is_cold;
+  return status.code() != occ::ColdPages::kNotInMemory;
 }
 
-Status Unapplied::end_storage(Rows* rows) {
-  for (std::size_t begin = 0; begin != rows->count; begin = end_of_row(*rows, begin)) {
-    if (rows->control->is_dropped()) return {};
-    // Nothing of the storage is in memory: E41 holds for all that is left.
-    if (rows->control->root.load().volatile_page.is_null()) return {};
-    // order: relaxed, a row that is seen to wait is looked at again by who claims it.
-    if (rows->states[begin].load_relaxed() == kApplied) continue;
-    if (is_in_memory(looker_.get(), *rows, begin)) FOEDUS_CHECK(apply_row(rows, begin));
+// One row, or all that are left of the storage.
+Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
+  const epoch::Pinned pinned(&engine_->clock(), slot);  // E17
+  // Where nothing is in memory E41 holds for all that is left.
+  if (rows->control->is_dropped() || rows->control->root.load().volatile_page.is_null()) {
+    end_record_ = rows->count;
+    return {};
+  }
+  const std::size_t begin = end_record_;
+  // order: relaxed, a row that is seen to wait is looked at again by who claims it.
+  if (rows->states[begin].load_relaxed() != kApplied && is_in_memory(*rows, begin)) {
+    const Status applied = apply_row(rows, begin);
+    if (!applied.is_ok() && !rows->control->is_dropped()) return applied;
+  }
+  end_record_ = end_of_row(*rows, begin);
+  return {};
+}
+
+void Unapplied::end_sequential() {
+  for (const Rows& rows : rows_) {
+    if (rows.states == nullptr) rows.control->clear_unapplied();
+  }
+}
+
+// E41.
+Status Unapplied::end_rows(std::uint32_t slot) {
+  for (; end_storage_ != rows_.size(); ++end_storage_, end_record_ = 0) {
+    Rows& rows = rows_[end_storage_];
+    if (rows.states == nullptr) continue;
+    while (end_record_ != rows.count) {
+      if (engine_->recovery().is_given_up()) return ErrorCode::kClosed;
+      FOEDUS_CHECK(end_row(&rows, slot));
+    }
   }
   return {};
 }
 
-// E41, E42.
-Status Unapplied::end() {
-  if (is_over_.load_relaxed() == 0) {  // order: relaxed, set here
-    for (Rows& rows : rows_) {
-      if (rows.states != nullptr) FOEDUS_CHECK(end_storage(&rows));
-    }
-    FOEDUS_SYNC_POINT("unapplied:ending");
-    is_over_.store_relaxed(1);  // order: relaxed, the mutexes order it
-  }
+// E42.
+Status Unapplied::end(std::uint32_t slot) {
+  FOEDUS_CHECK(end_rows(slot));
+  FOEDUS_SYNC_POINT("unapplied:ending");
+  is_over_.store_relaxed(1);  // order: relaxed, the mutexes order it
   for (; passed_ != kSessions; ++passed_) {
     const std::unique_lock lock(appliers_[passed_].mutex, std::try_to_lock);
     if (!lock.owns_lock()) return {};

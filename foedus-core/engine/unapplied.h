@@ -15,19 +15,22 @@
 //       applied is what the row was when the log ended: the tail belongs to the state in which the
 //       database was opened. StorageControl says which storages have rows that wait.
 //   E39 A row is applied by one transaction of a session that serves nothing else, all its records
-//       at once. It is not logged: the tail stays in the log until a snapshot covers it. It may
-//       conflict only with changes of pages, which end; it takes no lock before its commit, and
-//       whoever waits for it holds no cache pin (O15). So there is no circle.
+//       at once. It is not logged: the tail stays in the log until a snapshot covers it. Its page
+//       may be one that cannot be split because a user has locked records of it, who may be the
+//       one that waits for the row. So it does not wait for long: the user's transaction conflicts,
+//       and when it is run again, applies the row before it locks anything
+//       (EngineSession::touch_later()). Who waits for it holds no cache pin (O15).
 //   E40 No other snapshot is made before that of the tail: one that covers a later epoch would
 //       lack it.
 //   E41 Once the snapshot is installed, and nothing volatile leads to pages of earlier ones (O16),
 //       a search that comes to a page of snapshots finds rows of the tail there. A row that waits
 //       and whose page is volatile is in neither: end() applies those. Pages that become volatile
 //       later are copies of pages that have the row.
-//   E42 Rows are claimed by who holds the mutex of one of the sessions, after a look at is_over.
-//       end() sets it, and then takes each mutex once, not waiting for any: a row that was claimed
-//       is applied, and none will be, before StorageControl tells operations not to ask any more.
-//       Else one that is late would undo what was written since.
+//   E42 Rows are claimed by who holds the mutex of one of the sessions, and not once is_over. Who
+//       finds that set ends the row instead, or waits for who has claimed it. end() sets it, and
+//       then takes each mutex once, not waiting for any: a row that was claimed is applied, and
+//       none will be, before StorageControl tells operations not to ask any more. Else a touch that
+//       is late would undo what was written since.
 //   E43 What records that change a part of a row begin with is read in the snapshot that was found,
 //       which is kept until the end: what is there may be of the tail's own snapshot, and have the
 //       change. So to apply a row again would make it what it is.
@@ -45,6 +48,10 @@
 #include "foedus/epoch.h"
 #include "foedus/status.h"
 
+namespace foedus::occ {
+class TxnContext;
+}
+
 namespace foedus::engine {
 
 class Engine;
@@ -58,6 +65,7 @@ class Unapplied {
 
   // Rows of a storage, of which some wait.
   struct Rows {
+    page::StorageId id{};
     occ::StorageControl* control = nullptr;
     std::size_t place = 0;  // of the storage in the tail
     std::size_t count = 0;  // of records
@@ -70,10 +78,10 @@ class Unapplied {
   class Range {
    public:
     Range() = default;
-    // Whether no row waits from the range's begin up to `key`, or up to its end.
-    bool is_applied_up_to(std::string_view key) const;
     bool is_applied() const { return next_ == end_; }
-    // Goes on from there.
+    // The key of the next row that waits. REQUIRES: !is_applied().
+    std::string_view waiting_key() const;
+    // Applies some rows from there on. kConflict: with a user's lock, perhaps the caller's.
     Status apply_some();
 
    private:
@@ -86,9 +94,11 @@ class Unapplied {
     std::size_t end_ = 0;
   };
 
-  // `tail`: in memory; its storages are in the catalog. kOutOfMemory.
-  static Result<std::unique_ptr<Unapplied>> make(Engine* engine, std::unique_ptr<SortedTail> tail,
+  // `tail`: in memory. kOutOfMemory: it stays where it is.
+  static Result<std::unique_ptr<Unapplied>> make(Engine* engine, std::unique_ptr<SortedTail>* tail,
                                                  Epoch covered);
+  // Before anybody uses a storage. REQUIRES: those of the tail are in the catalog.
+  void attach();
   ~Unapplied();
   Unapplied(const Unapplied&) = delete;
   Unapplied& operator=(const Unapplied&) = delete;
@@ -96,21 +106,26 @@ class Unapplied {
   // ---- users, within a transaction that saw StorageControl::has_unapplied() ---------------------
 
   // Applies the row of that key if it waits. Failures as of the storages: it goes on waiting.
-  // REQUIRES: no page is looked at, no cache pin is held.
+  // kConflict: with a user's lock, perhaps the caller's. REQUIRES: no page is looked at, no cache
+  // pin is held.
   Status touch(occ::StorageControl* control, std::string_view key);
   // An empty `high`: no upper bound.
   Range range(occ::StorageControl* control, std::string_view low, std::string_view high,
               bool reverse);
-  // Returns once nothing of the storage waits. What keeps the gleaner from it.
-  Status wait_over(const occ::StorageControl& control);
+  // Of a sequential storage: returns once nothing of it waits. kConflict: not for so long. What
+  // keeps the gleaner from it.
+  Status wait_over(occ::TxnContext* txn, occ::StorageControl* control);
 
   // ---- the gleaner's task ----------------------------------------------------------------------
 
   // Of the tail's snapshot.
   Epoch covered() const { return covered_; }
   SortedTail& tail() { return *tail_; }
-  // E41. Once the snapshot is installed; again until has_ended().
-  Status end();
+  // Once the snapshot is installed (E41).
+  void end_sequential();
+  // The same, for all; again until has_ended(). kConflict: with a user's lock. kClosed: it was
+  // given up. `slot`: the task's, of the clock.
+  Status end(std::uint32_t slot);
   bool has_ended() const { return over_since_.is_valid(); }
   // Whether no transaction can ask any more.
   bool is_unused() const;
@@ -123,8 +138,8 @@ class Unapplied {
   };
   class Claim;
 
-  Unapplied(Engine* engine, std::unique_ptr<SortedTail> tail, Epoch covered);
-  Status make_parts();
+  Unapplied(Engine* engine, Epoch covered);
+  Status make_parts(const SortedTail& tail);
   void leave_found();
   Rows* find(const occ::StorageControl& control);
   const log::LogRecord& record(const Rows& rows, std::size_t index) const {
@@ -135,11 +150,12 @@ class Unapplied {
   Status apply_row(Rows* rows, std::size_t begin);
   Status apply_claimed(EngineSession* session, const Rows& rows, std::size_t begin);
   Status try_apply(EngineSession* session, const Rows& rows, std::size_t begin, std::size_t end);
-  bool is_in_memory(EngineSession* session, const Rows& rows, std::size_t begin);
-  Status end_storage(Rows* rows);
+  bool is_in_memory(const Rows& rows, std::size_t begin);
+  Status end_row(Rows* rows, std::uint32_t slot);
+  Status end_rows(std::uint32_t slot);
 
   Engine* const engine_;
-  const std::unique_ptr<SortedTail> tail_;
+  std::unique_ptr<SortedTail> tail_;
   const Epoch covered_;
   std::vector<Rows> rows_;  // ascending by the storage's id; the same as long as this is
   std::unique_ptr<EngineSession> looker_;  // of end()
@@ -148,6 +164,8 @@ class Unapplied {
   base::AtomicWord<std::uint32_t> is_over_;
 
   // Used by the gleaner's task.
+  std::size_t end_storage_ = 0;  // up to where end() has come: in rows_, and of its records
+  std::size_t end_record_ = 0;
   std::uint32_t passed_ = 0;  // E42: mutexes that were taken since is_over was set
   Epoch over_since_;
 };

@@ -39,8 +39,7 @@ const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
 }
 
 const page::PageHeader* ColdPages::refuse(Status* status) {
-  has_met_cold_ = true;
-  *status = Status::error(ErrorCode::kNotSupported, "the page is in no memory");
+  *status = Status::error(kNotInMemory, "the page is in no memory");
   return nullptr;
 }
 

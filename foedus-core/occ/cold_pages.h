@@ -61,20 +61,16 @@ class ColdPages {
 
   bool is_open() const { return open_ != 0; }
 
-  // From now on page() and child() give no page, with an error, until it is set to false: a search
-  // then ends where memory does.
-  void set_memory_only(bool memory_only) {
-    memory_only_ = memory_only;
-    has_met_cold_ = false;
-  }
+  // From now on page() and child() give no page, but kNotInMemory, until it is set to false: a
+  // search then ends where memory does.
+  void set_memory_only(bool memory_only) { memory_only_ = memory_only; }
   bool is_memory_only() const { return memory_only_; }
-  // Whether one of them was called since.
-  bool has_met_cold() const { return has_met_cold_; }
+  static constexpr ErrorCode kNotInMemory = ErrorCode::kNotSupported;  // no other failure's
 
  private:
   friend class ColdReads;
   const page::PageHeader* wait_for_page(page::SnapshotPageId id, Status* status);
-  [[gnu::cold]] const page::PageHeader* refuse(Status* status);
+  [[gnu::cold]] static const page::PageHeader* refuse(Status* status);
 
   // Constant after construction.
   snapshot::PageCache* const cache_;
@@ -86,7 +82,6 @@ class ColdPages {
   std::uint32_t open_ = 0;  // ColdReads at work
   bool is_pinned_ = false;
   bool memory_only_ = false;
-  bool has_met_cold_ = false;
 };
 
 // Around a search that may come to pages of snapshots. May lie in another one, whose page is not to

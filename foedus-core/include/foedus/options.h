@@ -73,8 +73,8 @@ struct GleanOptions {
   // long a recovery takes that does not apply rows on first touch (touch_bytes), and fewer pages
   // mean more writing. Where the gleaner does not keep up, writing transactions are slowed: to its
   // pace at some three times as many, to half of it from six times on. 0: not by pages. At least
-  // 1024. kChosen: not by pages if log_bytes_max is at most an eighth of Options::memory_bytes, so
-  // that recovery can hold the log; else 32,768.
+  // 1024. kChosen: not by pages if log_bytes_max is at most three eighths of memory_bytes, so that
+  // recovery can hold the log; else 32,768.
   static constexpr std::uint64_t kChosen = ~std::uint64_t{0};
   std::uint64_t pages = kChosen;
   // And when the newest snapshot is so old and there is any log behind it, in microseconds. 0: not
@@ -83,8 +83,8 @@ struct GleanOptions {
   // Bytes of log in no snapshot at which writing transactions wait for the gleaner. They are slowed
   // to its pace before, evenly, from an eighth of it on, or from log_bytes if that is more; log
   // that the running glean has done does not count. At a quarter of it a glean starts by itself.
-  // 0: eight times log_bytes, or an eighth of Options::memory_bytes if that is less and at least
-  // twice log_bytes. At least twice log_bytes.
+  // 0: eight times log_bytes, or three eighths of memory_bytes if that is less and at least twice
+  // log_bytes. At least twice log_bytes.
   std::uint64_t log_bytes_max = 0;
   // close() makes a last snapshot, if that is expected to take no longer, in microseconds, so that
   // the next open() finds nothing to recover. 0: never, and the log stays until then.
@@ -101,7 +101,7 @@ struct GleanOptions {
   // for each SOC, but two of the latter if there is one SOC. 0..64.
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
-  // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 1 GiB. At
+  // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 1.5 GiB. At
   // least 16 MiB. What does not fit is spilled, however large rows are. Beside it each reducer has
   // up to 1 MiB, and while pages are written up to three copies of the row at hand.
   std::uint64_t memory_bytes = 0;
