@@ -30,6 +30,7 @@ constexpr std::uint64_t kMapperBytes = 4u << 20;
 // The least memory of a reducer: half of its inbox, which is three eighths of it, has room for the
 // largest row and for chunks of two runs (G20).
 constexpr std::uint64_t kReducerBytesMin = 12u << 20;
+constexpr std::uint64_t kMemoryBytesMin = kReducerBytesMin + kMapperBytes;
 
 // Pages that a glean looks at to divide storages among reducers: of one storage, where some of each
 // of the 512 groups that it is divided by are enough, and of all, 16 bytes each.
@@ -73,17 +74,23 @@ GleanOrder Gleaning::base_order(std::uint32_t reducers_min) {
   order.device = engine_->device();
   order.runtime = &engine_->runtime();
   order.topology = &engine_->topology();
+  // What a tail holds is part of it; what is kept for the next glean has another size then.
+  std::uint64_t memory_bytes = options.memory_bytes;
+  if (unapplied_ != nullptr) {
+    const std::uint64_t held = unapplied_->tail().bytes() / 4 * 5;
+    memory_bytes = std::max(memory_bytes - std::min(memory_bytes, held), kMemoryBytesMin);
+  }
   const auto as_many_as_fit = [](std::uint64_t wanted, std::uint64_t bytes, std::uint64_t each) {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, bytes / each));
   };
-  order.mappers = as_many_as_fit(options.mappers, options.memory_bytes / 3, kMapperBytes);
-  const std::uint64_t rest = options.memory_bytes - order.mappers * kMapperBytes;
+  order.mappers = as_many_as_fit(options.mappers, memory_bytes / 3, kMapperBytes);
+  const std::uint64_t rest = memory_bytes - order.mappers * kMapperBytes;
   const std::uint32_t reducers = std::max(options.reducers, reducers_min);
   order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
   // Huge pages that are required were looked for when the database was opened; here they are tried.
   if (engine_->options().huge_pages == Facility::kOff) order.huge_pages = Facility::kOff;
-  order.memory = &glean_memory_;
+  order.memory = unapplied_ == nullptr ? &glean_memory_ : nullptr;
   return order;
 }
 

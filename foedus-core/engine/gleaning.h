@@ -191,6 +191,7 @@ class Gleaning final : public base::Task {
   // Used by recovery and step().
   bool has_recovered_ = false;  // and what that left to do is not done
   bool is_tail_gleaned_ = false;
+  bool tail_is_troubled_ = false;   // its end has failed the last time
   std::uint64_t tail_next_us_ = 0;  // when it is tried again; once it has ended: waited for
   page::SnapshotNumber unapplied_number_{};  // then of the tail's snapshot
   // Kept from one glean to the next: to take it anew, a page at a time, is every third second of a

@@ -102,24 +102,26 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
   // order: relaxed twice, for people.
   slot_->thread.store_relaxed(base::thread_id());
   slot_->since_us.store_relaxed(context_.clock().stepped_us());
-  if (to_touch_ != nullptr) [[unlikely]] {
-    begin_with_touch(options);
-  } else {
-    context_.begin(options);
-  }
+  if (to_touch_ != nullptr) [[unlikely]] return begin_with_touch(options);
+  context_.begin(options);
   return {};
 }
 
-void EngineSession::begin_with_touch(const TxnOptions& options) {
+// It is an operation for the watch, which may have seen the transaction before that began. In a
+// snapshot there is nothing to touch, and nothing that holds the tail back either.
+Status EngineSession::begin_with_touch(const TxnOptions& options) {
   TxnOptions without_locks = options;
   without_locks.is_retry = false;
   context_.begin(without_locks);
   occ::StorageControl* const control = std::exchange(to_touch_, nullptr);
+  if (options.isolation != Isolation::kSerializable) return {};
+  const OperationMark mark(slot_, context_.turn());
   // If it cannot be applied now, the operation that asks for it says so.
   base::trying([&] {
-    if (!control->has_unapplied()) return;
+    if (is_revoked() || !control->has_unapplied()) return;
     static_cast<void>(engine_->unapplied().touch(control, key_to_touch_).is_ok());
   });
+  return is_revoked() ? revoked() : Status();
 }
 
 Status EngineSession::touch_later(occ::StorageControl* control, std::string_view key) {
@@ -204,6 +206,7 @@ void EngineSession::roll_back_revoked() {
 }
 
 void EngineSession::forget_retry() {
+  to_touch_ = nullptr;
   if (engine_->check_process().is_ok()) context_.forget_retry();
 }
 

@@ -138,7 +138,7 @@ class EngineSession final : private log::RingSource {
   Result<char*> grow_ring(std::uint64_t bytes, bool is_needed) override;
   void ring_has_moved(const log::RingMove& move) override;
   bool is_revoked() const;
-  void begin_with_touch(const TxnOptions& options);
+  Status begin_with_touch(const TxnOptions& options);
   Result<Ticket> commit_open();
   Status enter_snapshot(const TxnOptions& options, Epoch covered);
   // REQUIRES: no transaction is open.

@@ -201,7 +201,7 @@ Status Unapplied::try_apply(EngineSession* session, const Rows& rows, std::size_
 // The transaction holds back pages that the gleaner may need, and has to end then.
 Status Unapplied::wait_over(occ::TxnContext* txn, occ::StorageControl* control) {
   for (std::uint64_t waited_us = 0; control->has_unapplied(); waited_us += kOverLookUs) {
-    if (engine_->gleaning()->has_failed()) FOEDUS_CHECK(engine_->snapshots().trouble());
+    FOEDUS_CHECK(engine_->snapshots().trouble());
     if (waited_us >= kOverWaitUs || occ::TxnTurn::is_revoked(txn->turn())) {
       return txn->conflict(ConflictReason::kPageInstalled, control);
     }
@@ -265,7 +265,10 @@ Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
   }
   const std::size_t begin = end_record_;
   // order: relaxed, a row that is seen to wait is looked at again by who claims it.
-  if (rows->states[begin].load_relaxed() != kApplied && is_in_memory(*rows, begin)) {
+  const std::uint8_t state = rows->states[begin].load_relaxed();
+  // Whoever has claimed it may be below this on the stack, or wait for a user.
+  if (state == kClaimed) return ErrorCode::kConflict;
+  if (state == kWaiting && is_in_memory(*rows, begin)) {
     const Status applied = apply_row(rows, begin);
     if (!applied.is_ok() && !rows->control->is_dropped()) return applied;
   }
@@ -285,7 +288,9 @@ Status Unapplied::end_rows(std::uint32_t slot) {
     Rows& rows = rows_[end_storage_];
     if (rows.states == nullptr) continue;
     while (end_record_ != rows.count) {
-      if (engine_->recovery().is_given_up()) return ErrorCode::kClosed;
+      if (engine_->recovery().is_given_up() || !engine_->check_open().is_ok()) {
+        return ErrorCode::kClosed;
+      }
       FOEDUS_CHECK(end_row(&rows, slot));
     }
   }

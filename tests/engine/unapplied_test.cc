@@ -208,7 +208,7 @@ TEST(UnappliedRowsTest, a_late_touch_undoes_nothing) {
   put(1);
   must(db->glean());
   put(2);
-  Hold toucher("unapplied:claimed");
+  Hold toucher("unapplied:claimed", "gleaning:before_tail");
   db.reopen();
   const Masstree found = tree();
   const auto get = [&](Txn& txn) { return txn.get_as<unsigned>(found, key(1u)); };

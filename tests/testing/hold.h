@@ -15,12 +15,14 @@ namespace foedus::testing {
 
 class Hold {
  public:
-  // Of one place, or of none.
-  explicit Hold(std::string_view place = {}) : place_(place) {
+  // Of one place, or of none. `until`: threads that come there stop, too, until one is held.
+  explicit Hold(std::string_view place = {}, std::string_view until = {})
+      : place_(place), until_(until) {
     held = this;
     base::set_sync_point_hook([](const char* at) {
       held->count(at);
       if (held->place_ == at) held->stop_here();
+      if (held->until_ == at) held->wait_until_held();
     });
   }
   ~Hold() {
@@ -29,7 +31,7 @@ class Hold {
   }
   void wait_until_held() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return is_held_; });
+    changed_.wait(lock, [this] { return is_held_ || is_released_; });
   }
   // Yields of the processor and sleeps in spin loops.
   unsigned yields() const { return yields_.load(); }
@@ -62,6 +64,7 @@ class Hold {
 
   inline static Hold* held = nullptr;
   const std::string_view place_;
+  const std::string_view until_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_held_ = false;
