@@ -5,7 +5,6 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
-#include "foedus-core/base/process.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/tail_row.h"
@@ -30,12 +29,13 @@ constexpr std::uint64_t kOverWaitUs = 1'000'000;
 // One of the sessions, for as long as a row is claimed (E42).
 class Unapplied::Claim {
  public:
-  explicit Claim(Unapplied* all) : lock_(lock(all, &session_)) {}
+  // `first`: where it begins to look for one that is free: the same for the same row.
+  Claim(Unapplied* all, std::size_t first) : lock_(lock(all, first, &session_)) {}
   EngineSession* session() const { return session_; }
 
  private:
-  static std::unique_lock<std::mutex> lock(Unapplied* all, EngineSession** session) {
-    const std::uint32_t first = base::thread_id() % kSessions;
+  static std::unique_lock<std::mutex> lock(Unapplied* all, std::size_t first,
+                                           EngineSession** session) {
     for (std::uint32_t i = 0; i < kSessions; ++i) {
       Applier& applier = all->appliers_[(first + i) % kSessions];
       std::unique_lock lock(applier.mutex, std::try_to_lock);
@@ -43,7 +43,7 @@ class Unapplied::Claim {
       *session = applier.session.get();
       return lock;
     }
-    Applier& applier = all->appliers_[first];
+    Applier& applier = all->appliers_[first % kSessions];
     std::unique_lock lock(applier.mutex);
     *session = applier.session.get();
     return lock;
@@ -139,7 +139,7 @@ Status Unapplied::apply_row(Rows* rows, std::size_t begin) {
   // order: acquire, pairs with the release below: what was applied is seen.
   while (state.load_acquire() != kApplied) {
     {
-      const Claim claim(this);
+      const Claim claim(this, begin);
       // order: relaxed, the mutex orders it.
       const bool is_over = is_over_.load_relaxed() != 0;
       std::uint8_t expected = kWaiting;

@@ -43,9 +43,13 @@ void SessionWorker::sync_point_hook(const char* place) {
   if (at_work != nullptr && std::strcmp(place, "commit:published") == 0) at_work->note_tid();
 }
 
-// R2.
+// R2. Rows of a log's tail are committed in this thread, too, by other sessions: then the
+// transaction has written nothing, or has no TID yet.
 void SessionWorker::note_tid() {
-  const page::Tid tid(engine_session_->context().write_set().entries().front().log->tid);
+  occ::WriteSet& writes = engine_session_->context().write_set();
+  if (writes.is_empty()) return;
+  const page::Tid tid(writes.entries().front().log->tid);
+  if (tid.word() == 0) return;
   tape_.note_tid(tid.epoch().number(), tid.ordinal());
 }
 
