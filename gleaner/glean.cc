@@ -77,7 +77,8 @@ class Glean::Steps {
     *counts = counts_;
     return manifest;
   }
-  // Of snapshots; not files of the one before, whose manifest may be lost (E27).
+  // Removes what no manifest lists, but not the files of the snapshot before, whose manifest may be
+  // lost (E27).
   Status remove_leftovers() const {
     return snapshot::remove_leftovers(input_.device, input_.previous);
   }

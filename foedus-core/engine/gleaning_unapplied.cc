@@ -46,7 +46,7 @@ bool Gleaning::step_unapplied() {
   tail_next_us_ = engine_->runtime().now_us() + (is_soon ? kEndLookUs : kNextTryUs);
   const bool is_trouble = !ended.is_ok() && !is_soon && ended.code() != ErrorCode::kClosed;
   if (is_trouble) report_trouble(LogLevel::kWarning, ended);
-  // Whoever waits for the end of rows hears of it.
+  // Scans that wait for the end of the rows report it.
   if (is_trouble || std::exchange(tail_is_troubled_, is_trouble)) {
     engine_->snapshots().set_trouble(is_trouble ? ended : Status());
     tail_is_troubled_ = is_trouble;

@@ -91,9 +91,9 @@ Status Recovery::check_given_up() const {
   return Status::error(ErrorCode::kClosed, "the database was closed before it was recovered");
 }
 
-// Whether the snapshot of a tail is made while the database is open. A short one is made at once:
-// then there is nothing to touch. What is of storages without a page in any snapshot becomes
-// volatile as a whole, as these are (E41).
+// Returns whether the snapshot of a tail is made while the database is open. That of a short tail
+// is made at once: then there is nothing to touch. Rows of storages without a page in any snapshot
+// all become volatile, as these storages are (E41): so there may be few of them.
 bool Recovery::can_wait(const SortedTail& tail) const {
   const std::uint64_t touch_bytes = engine_->options().glean.touch_bytes;
   if (!tail.is_in_memory() || tail.bytes() < touch_bytes) return false;
@@ -153,7 +153,7 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   return can_wait(*sorted) ? hold(std::move(sorted), covered) : compose(sorted.get());
 }
 
-// Where there is no memory for what holding takes, it is composed.
+// Keeps the tail for later. Without memory for the sessions that apply its rows it is composed.
 Status Recovery::hold(std::unique_ptr<SortedTail> tail, Epoch covered) {
   const std::uint64_t bytes = tail->bytes();
   auto unapplied = Unapplied::make(engine_, &tail, covered);

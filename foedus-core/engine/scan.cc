@@ -37,9 +37,9 @@ Status engine::ScanCursor::open_tree(std::string_view low, std::string_view high
   return open_applied();
 }
 
-// E38. The cursor may look at more than the row that it gives, so its range has no row that waits.
-// Also if none does any more by then, in the whole storage: what it saw before may be a page of a
-// snapshot without them.
+// E38. The cursor looks at more than the row that it gives: so it gets a range without rows that
+// wait. The scan goes on so until its end, also if by then no row of the storage waits: a page that
+// the cursor saw before may be one of a snapshot without them.
 Status engine::ScanCursor::open_applied() {
   const Status applied = unapplied_->apply_some();
   if (applied.code() == ErrorCode::kConflict) {

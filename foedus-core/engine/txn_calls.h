@@ -91,9 +91,9 @@ class Call {
     const occ::TxnContext& txn = session_->context();
     return !txn.is_doomed() && control_->is_plain() && !(is_write && txn.is_read_only());
   }
-  // What is wrong, if anything is.
+  // Explains what is wrong, if anything is.
   [[gnu::cold, gnu::noinline]] Status refusal(bool is_write) const;
-  // E38. An array's index as the bytes of a log record's key.
+  // Applies the row of that key (E38); an index is given as the bytes of a log record's key.
   Status touch(std::string_view key) const;
 
  public:
@@ -103,7 +103,7 @@ class Call {
       return {};
     return refusal_of_key(key, is_write);
   }
-  // Of the end of a range: what is wrong with it, and no more.
+  // Checks a bound of a range, or a key that is only a hint: no row is applied for it.
   Status check_bound(std::string_view key) const {
     if (is_ready(false) && key.size() <= kMaxKeyBytes) [[likely]]
       return {};
@@ -148,7 +148,7 @@ class Call {
     if (status->code() != ErrorCode::kOutOfMemory) return;
     *status = session_->engine().why_no_memory(std::move(*status), context().session());
   }
-  // What is wrong with it; nothing: a row of the log's tail had to be applied.
+  // Explains what is wrong with the key. If nothing is, a row of the log's tail was applied for it.
   [[gnu::cold, gnu::noinline]] Status refusal_of_key(std::string_view key, bool is_write) const {
     FOEDUS_CHECK(refusal(is_write));
     return key.size() <= kMaxKeyBytes ? touch(key) : key_too_large(key);

@@ -143,8 +143,8 @@ Status Unapplied::apply_row(Rows* rows, std::size_t begin) {
       // order: relaxed, the mutex orders it.
       const bool is_over = is_over_.load_relaxed() != 0;
       std::uint8_t expected = kWaiting;
-      // Nobody claims it any more once it is over, who has not seen that either. order: acq_rel,
-      // pairs with the release of who gave it back.
+      // Once is_over is set no session claims a row, so that the row can be ended here. order:
+      // acq_rel, pairs with the release below.
       if (state.compare_exchange_acq_rel(expected, is_over ? kApplied : kClaimed)) {
         if (is_over) return {};
         FOEDUS_SYNC_POINT("unapplied:claimed");
@@ -198,7 +198,7 @@ Status Unapplied::try_apply(EngineSession* session, const Rows& rows, std::size_
   return status;
 }
 
-// The transaction holds back pages that the gleaner may need, and has to end then.
+// An open transaction holds back pages that the gleaner may need: so it conflicts after a while.
 Status Unapplied::wait_over(occ::TxnContext* txn, occ::StorageControl* control) {
   for (std::uint64_t waited_us = 0; control->has_unapplied(); waited_us += kOverLookUs) {
     FOEDUS_CHECK(engine_->snapshots().trouble());
@@ -242,8 +242,8 @@ Status Unapplied::Range::apply_some() {
 // ---- the gleaner's task
 // -----------------------------------------------------------------------------
 
-// A search that meets no page of snapshots. One that fails otherwise says nothing: as if it were
-// there.
+// Searches without pages of snapshots. A search that fails for another reason tells nothing: the
+// row is taken to be in memory.
 bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
   occ::TxnContext& txn = looker_->context();
   txn.begin({});
@@ -255,7 +255,7 @@ bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
   return status.code() != occ::ColdPages::kNotInMemory;
 }
 
-// One row, or all that are left of the storage.
+// Sees to one row, or to all that are left of the storage.
 Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
   const epoch::Pinned pinned(&engine_->clock(), slot);  // E17
   // Where nothing is in memory E41 holds for all that is left.
@@ -266,7 +266,8 @@ Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
   const std::size_t begin = end_record_;
   // order: relaxed, a row that is seen to wait is looked at again by who claims it.
   const std::uint8_t state = rows->states[begin].load_relaxed();
-  // Whoever has claimed it may be below this on the stack, or wait for a user.
+  // The session that has claimed it may be waiting for a user, or belong to this very thread, in a
+  // runtime of one.
   if (state == kClaimed) return ErrorCode::kConflict;
   if (state == kWaiting && is_in_memory(*rows, begin)) {
     const Status applied = apply_row(rows, begin);

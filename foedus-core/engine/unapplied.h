@@ -112,19 +112,19 @@ class Unapplied {
   // An empty `high`: no upper bound.
   Range range(occ::StorageControl* control, std::string_view low, std::string_view high,
               bool reverse);
-  // Of a sequential storage: returns once nothing of it waits. kConflict: not for so long. What
-  // keeps the gleaner from it.
+  // Returns once no record of that sequential storage waits. kConflict: it took too long. Else what
+  // keeps the gleaner from its end.
   Status wait_over(occ::TxnContext* txn, occ::StorageControl* control);
 
   // ---- the gleaner's task ----------------------------------------------------------------------
 
-  // Of the tail's snapshot.
+  // The epoch that the tail's snapshot covers.
   Epoch covered() const { return covered_; }
   SortedTail& tail() { return *tail_; }
   // Once the snapshot is installed (E41).
   void end_sequential();
-  // The same, for all; again until has_ended(). kConflict: with a user's lock. kClosed: it was
-  // given up. `slot`: the task's, of the clock.
+  // Ends all rows; to be called again until has_ended(). kConflict: a user has locked what it
+  // needs. kClosed: it was given up. `slot`: of the task in the clock.
   Status end(std::uint32_t slot);
   bool has_ended() const { return over_since_.is_valid(); }
   // Whether no transaction can ask any more.
