@@ -257,11 +257,16 @@ std::uint64_t Gleaning::step() {
   reclaim();
   if (unapplied_ != nullptr && !step_unapplied()) return kLookUs;
   if (std::exchange(has_recovered_, false)) reclaim_recovered();
-  if (!engine_->snapshots().expire().empty()) stamp_removal();
-  const Status removed = remove_if_unread();
+  // A failure is no answer for those that wait for a snapshot: the next glean, which may begin only
+  // after they asked, looks again.
+  const Status removed = base::catching([this]() -> Status {
+    if (!engine_->snapshots().expire().empty()) stamp_removal();
+    return remove_if_unread();
+  });
   if (!removed.is_ok()) {
+    if (removed.code() == ErrorCode::kOutOfMemory) glean_memory_.clear();
     report_trouble(LogLevel::kWarning, removed);
-    has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again
+    has_failed_.store_relaxed(1);  // order: relaxed, a hint
   }
   Drop drop;
   // Once close() has begun there is but the last one: who waits for another hears of it from end().
