@@ -1,9 +1,11 @@
 #pragma once
 // Recovery: what a log has behind the newest snapshot becomes the next one, by a glean (paper §6.3,
-// appendix B.3), while snapshot transactions read those that were found.
+// appendix B.3), while snapshot transactions read those that were found. If that is much, recovery
+// only sorts it: the database opens, and rows wait for their first touch (unapplied.h).
 //
 //   begin(): cut of the log durable ──► found snapshots readable, their storages known ──► users
-//   run():   glean of the tail ──► published ──► catalog ──► log begins ──► log cut ──► is_over()
+//   run():   tail sorted ──┬─► composed ──► published ──┬─► catalog ──► log begins ──► log cut
+//                          └─► its rows wait ───────────┘                            ──► is_over()
 //
 //   word     written by   read by              meaning
 //   over_    run()        all, while it is 0   how it ended: status_ and recovered_in_ (engine.h)
