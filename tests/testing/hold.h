@@ -15,7 +15,8 @@ namespace foedus::testing {
 
 class Hold {
  public:
-  // Stops threads at one place, or at none. `until`: threads that come there stop until one is held.
+  // Stops threads at one place, or at none. `until`: threads that come there wait until one is
+  // held.
   explicit Hold(std::string_view place = {}, std::string_view until = {})
       : place_(place), until_(until) {
     held = this;
