@@ -25,70 +25,68 @@ void begin(UnappliedLife* life, bool with_snapshot = true) {
   life->reopen();
 }
 
-class UnappliedTest : public ::testing::TestWithParam<std::uint32_t> {};
+class UnappliedTest : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  // Half of the lives have a snapshot; the gleaner is held.
+  void begin_held() {
+    begin(&life_, GetParam() % 2 == 0);
+    gleaner_.wait_until_held();
+  }
+
+  UnappliedLife life_{GetParam()};
+  Hold gleaner_{"gleaning:before_tail"};
+};
 
 TEST_P(UnappliedTest, rows_are_what_the_log_says) {
-  UnappliedLife life(GetParam());
-  Hold gleaner("gleaning:before_tail");
-  begin(&life, GetParam() % 2 == 0);
-  gleaner.wait_until_held();
-  EXPECT_TRUE(life.has_unapplied());
-  life.check_rows();
+  begin_held();
+  EXPECT_TRUE(life_.has_unapplied());
+  life_.check_rows();
 }
 
 TEST_P(UnappliedTest, every_operation_finds_them) {
-  UnappliedLife life(GetParam());
-  Hold gleaner("gleaning:before_tail");
-  begin(&life, GetParam() % 2 == 0);
-  gleaner.wait_until_held();
-  life.write(500);
-  EXPECT_TRUE(life.has_unapplied());
-  life.check_rows();
-  life.check_scans();
+  begin_held();
+  life_.write(500);
+  EXPECT_TRUE(life_.has_unapplied());
+  life_.check_rows();
+  life_.check_scans();
 }
 
 TEST_P(UnappliedTest, scans_find_them) {
-  UnappliedLife life(GetParam());
-  Hold gleaner("gleaning:before_tail");
-  begin(&life, GetParam() % 2 == 0);
-  gleaner.wait_until_held();
-  life.check_scans();
-  EXPECT_TRUE(life.has_unapplied());
-  life.check_rows();
+  begin_held();
+  life_.check_scans();
+  EXPECT_TRUE(life_.has_unapplied());
+  life_.check_rows();
 }
 
 // Goal: rows that nobody touched are in pages when the tail is over, also those whose pages others
 // have made volatile. Method: some rows are touched while the gleaner is held.
 TEST_P(UnappliedTest, rows_stay_when_the_tail_is_over) {
-  UnappliedLife life(GetParam());
-  Hold gleaner("gleaning:before_tail");
-  begin(&life, GetParam() % 2 == 0);
-  gleaner.wait_until_held();
-  life.write(GetParam() * 20);
-  gleaner.release();
-  life.wait_over();
-  life.check_rows();
-  life.check_scans();
-  life.write(100);
-  life.glean();
-  life.check_rows();
-  life.write(100);
-  life.reopen();
-  life.check_scans();
-  life.check_rows();
+  begin_held();
+  life_.write(GetParam() * 20);
+  gleaner_.release();
+  life_.wait_over();
+  life_.check_rows();
+  life_.check_scans();
+  life_.write(100);
+  life_.glean();
+  life_.check_rows();
+  life_.write(100);
+  life_.reopen();
+  life_.check_scans();
+  life_.check_rows();
 }
 
 // Goal: nothing is lost if the database is closed, or crashes, before there is a snapshot of the
 // tail: it is in the log still, and what was written since as well.
 TEST_P(UnappliedTest, a_tail_that_was_not_gleaned_is_found_again) {
-  UnappliedLife life(GetParam());
-  begin(&life, GetParam() % 2 == 0);
+  gleaner_.release();
+  begin(&life_, GetParam() % 2 == 0);
   for (int i = 0; i < 3; ++i) {
-    life.write(100);
-    life.reopen();
+    life_.write(100);
+    life_.reopen();
   }
-  life.check_rows();
-  life.check_scans();
+  life_.check_rows();
+  life_.check_scans();
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, UnappliedTest, ::testing::Range(1u, 7u));
