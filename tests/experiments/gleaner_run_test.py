@@ -118,6 +118,8 @@ class GleanerRunTest(unittest.TestCase):
                 self.assertEqual(line["rows_verified"], line["rows"])
                 self.assertGreater(line["fields_updated_verified"], 0)
                 self.assertGreater(line["snapshot_recovered"], line["snapshot_before_kill"])
+                self.assertGreater(line["pages_written"], 0)
+                self.assertGreaterEqual(line["tail_snapshot_ms"], line["open_ms"])
                 self.assertGreaterEqual(line["first_snapshot_read_ms"], line["open_ms"])
                 self.assertGreaterEqual(line["recovered_ms"], line["open_ms"])
                 self.assertGreaterEqual(line["first_serializable_txn_ms"], line["recovered_ms"])
