@@ -23,7 +23,7 @@ namespace foedus::gleaner {
 
 namespace {
 
-constexpr std::uint64_t kProgressUs = 200'000;  // between two calls of GleanInput::mapping
+constexpr std::uint64_t kProgressUs = 50'000;  // between two calls of GleanInput::mapping
 constexpr std::uint64_t kGivenUpUs = 10'000;    // between two of is_given_up
 
 }  // namespace
@@ -192,7 +192,10 @@ class Glean::Steps {
              std::all_of(reducers_.begin(), reducers_.end(), is_done);
     };
     FOEDUS_CHECK(wait_until(all_done, [this] {
-      if (input_.mapping) input_.mapping();
+      if (!input_.mapping) return;
+      std::uint64_t bytes = 0;
+      for (const auto& mapper : mappers_) bytes += mapper->bytes_read();
+      input_.mapping(bytes);
     }));
     // A mapper that was refused by its reducer knows less than that does.
     for (const auto& reducer : reducers_) {
@@ -204,6 +207,7 @@ class Glean::Steps {
     for (const auto& mapper : mappers_) {
       if (!mapper->status().is_ok()) return mapper->status();
       sorted_.records_read += mapper->counts().read;
+      records_shipped_ += mapper->counts().shipped;
       sorted_.map_cpu_us += mapper->counts().cpu_us;
     }
     return {};
@@ -244,7 +248,10 @@ class Glean::Steps {
                          [](const auto& composer) { return composer->is_done(); });
     };
     FOEDUS_CHECK(wait_until(all_done, [this] {
-      if (input_.composing) input_.composing(composers_.front()->at());
+      if (!input_.composing) return;
+      std::uint64_t records = 0;
+      for (const auto& reducer : reducers_) records += reducer->records_merged();
+      input_.composing(std::min(records, records_shipped_), records_shipped_);
     }));
     for (const auto& composer : composers_) FOEDUS_CHECK(composer->status());
     for (const auto& reducer : reducers_) counts_.records_composed += reducer->records_streamed();
@@ -317,6 +324,7 @@ class Glean::Steps {
   std::vector<std::unique_ptr<PartitionReadAhead>> ahead_;          // by partition, or none
   snapshot::Manifest manifest_;
   bool was_given_up_ = false;
+  std::uint64_t records_shipped_ = 0;  // by all mappers
   GleanCounts sorted_;  // of sort() alone
   GleanCounts counts_;
 };

@@ -53,10 +53,10 @@ struct GleanInput {
   // The snapshot before is on a device and not in memory: read it ahead (G68).
   bool reads_ahead = false;
 
-  // Called by the thread that gleans, now and then while records are mapped, and with the number of
-  // storages that are composed. May be empty.
-  std::function<void()> mapping;
-  std::function<void(std::size_t)> composing;
+  // Called by the thread that gleans, now and then: with the bytes of records that were mapped;
+  // with the records that were composed, and of how many. May be empty.
+  std::function<void(std::uint64_t)> mapping;
+  std::function<void(std::uint64_t, std::uint64_t)> composing;
   // Asked more often, and before the manifest is written. True: glean() ends with kClosed.
   std::function<bool()> is_given_up;
 };

@@ -78,7 +78,6 @@ Status PartitionComposer::compose_next(bool* has_more) {
   if (!head.has_value()) return {};
   const std::uint32_t index = parts_.table->index_of(head->storage);
   FOEDUS_INVARIANT(index != PartitionTable::kDropped, static_cast<std::uint32_t>(head->storage));
-  at_.store_relaxed(index);  // order: relaxed, a statistic
   const auto range = parts_.table->storages()[index].range_of(parts_.partition);
   FOEDUS_INVARIANT(range.has_value(), index, parts_.partition);
   FOEDUS_TRY(subtrees_[index], compose(composition(index), *range, head->records));

@@ -50,8 +50,6 @@ class PartitionComposer final : public base::Task {
   std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
   // order: acquire, pairs with the release in step(): what it made is seen.
   bool is_done() const { return done_.load_acquire() != 0; }
-  // Place of the storage at hand, for progress.
-  std::size_t at() const { return at_.load_relaxed(); }  // order: relaxed, a statistic
 
   // ---- once it is done -----------------------------------------------------------------------
 
@@ -81,7 +79,6 @@ class PartitionComposer final : public base::Task {
   std::vector<std::optional<std::vector<Subtree>>> subtrees_;
   std::vector<snapshot::PageLedger> ledgers_;
 
-  base::AtomicWord<std::uint64_t> at_;
   base::AtomicWord<std::uint32_t> done_;
 };
 

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
@@ -25,15 +24,10 @@ namespace {
 
 // Deals the segments out to the mappers, those of one logger in their order (G40).
 std::vector<std::unique_ptr<SegmentSource>> deal(const engine::GleanOrder& order,
-                                                 std::uint32_t mappers,
-                                                 base::AtomicWord<std::uint64_t>* opened) {
+                                                 std::uint32_t mappers) {
   std::vector<std::vector<SegmentPart>> parts(mappers);
   for (std::size_t i = 0; i < order.segments.size(); ++i) {
-    const engine::GleanOrder::OpenSegment& segment = order.segments[i];
-    parts[i % mappers].push_back({static_cast<std::uint32_t>(i), [&segment, opened] {
-                                    opened->fetch_add_relaxed(1);  // order: relaxed, a statistic
-                                    return segment();
-                                  }});
+    parts[i % mappers].push_back({static_cast<std::uint32_t>(i), order.segments[i]});
   }
   std::vector<std::unique_ptr<SegmentSource>> sources;
   for (auto& some : parts) sources.push_back(std::make_unique<SegmentSource>(std::move(some)));
@@ -99,7 +93,7 @@ class SortedOrder final : public engine::SortedTail {
       return Status::error(ErrorCode::kInvalidArgument,
                            "1 to 64 mappers, and 1 to 64 reducers of at least 131072 bytes");
     }
-    sources_ = deal(order_, mappers, &opened_);
+    sources_ = deal(order_, mappers);
     fill_in(reducers);
     glean_ = std::make_unique<Glean>(input_);
     FOEDUS_CHECK(glean_->sort());
@@ -195,12 +189,11 @@ class SortedOrder final : public engine::SortedTail {
     input_.memory = order_.memory;
     input_.reads_ahead = order_.reads_ahead;
     if (order_.progress) {
-      input_.mapping = [this] {
-        // order: relaxed, a statistic.
-        order_.progress({GleanStage::kMap, opened_.load_relaxed(), order_.segments.size()});
+      input_.mapping = [this](std::uint64_t bytes) {
+        order_.progress({GleanStage::kMap, std::min(bytes, order_.log_bytes), order_.log_bytes});
       };
-      input_.composing = [this](std::size_t done) {
-        order_.progress({GleanStage::kCompose, done, order_.storages.size()});
+      input_.composing = [this](std::uint64_t done, std::uint64_t total) {
+        order_.progress({GleanStage::kCompose, done, total});
       };
     }
     input_.is_given_up = order_.is_given_up;
@@ -233,7 +226,6 @@ class SortedOrder final : public engine::SortedTail {
   const std::uint64_t begin_cpu_us_;
   std::uint64_t sort_us_ = 0;
   std::uint64_t sort_cpu_us_ = 0;
-  base::AtomicWord<std::uint64_t> opened_;
   std::vector<std::unique_ptr<SegmentSource>> sources_;
   GleanInput input_;
   std::unique_ptr<Glean> glean_;

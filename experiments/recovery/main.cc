@@ -141,7 +141,6 @@ struct Times {
   std::optional<double> first_snapshot_read_ms;
   double first_serializable_txn_ms = 0;
   std::optional<double> full_speed_ms;
-  std::optional<double> tail_snapshot_ms;
   // From the start to the end of open(), and to the first serializable transaction.
   ProcessorTime open;
   ProcessorTime first_txn;
@@ -155,7 +154,6 @@ void add_times(const Times& times, JsonObject* line) {
   }
   line->add("first_serializable_txn_ms", times.first_serializable_txn_ms);
   if (times.full_speed_ms.has_value()) line->add("full_speed_ms", *times.full_speed_ms);
-  if (times.tail_snapshot_ms.has_value()) line->add("tail_snapshot_ms", *times.tail_snapshot_ms);
   line->add("open_cpu_ms", times.open.own_ms);
   line->add("first_txn_cpu_ms", times.first_txn.own_ms);
   line->add("first_txn_machine_cpu_ms", times.first_txn.all_ms);
@@ -178,6 +176,22 @@ foedus::Status run_first_txn(FoedusBackend& backend, const FoedusTable& table) {
     return write_field(txn, table, make_field(0, kFieldAfter, 1));
   });
 }
+
+// A long tail becomes a snapshot behind the first transactions.
+struct TailSnapshot {
+  std::uint64_t number = 0;  // before there is one: of the newest before the kill
+  std::uint64_t pages_written = 0;
+  std::optional<double> ms;
+
+  bool look(std::uint64_t newest, Clock::time_point start,
+            const std::map<std::string, std::uint64_t>& files_before) {
+    if (newest == number) return false;
+    number = newest;
+    ms = ms_since(start);
+    pages_written = pages_added_to(files_before);
+    return true;
+  }
+};
 
 foedus::Status run(int argc, char** argv) {
   FOEDUS_CHECK(
@@ -211,18 +225,12 @@ foedus::Status run(int argc, char** argv) {
   FOEDUS_CHECK(run_first_txn(backend, table));
   times.first_serializable_txn_ms = ms_since(start);
   times.first_txn = ProcessorTime::now().since(processor);
-  std::uint32_t snapshot = victim.snapshot;
-  std::uint64_t pages_written = 0;
-  // A long tail becomes a snapshot behind the first transactions.
+  TailSnapshot made;
+  made.number = victim.snapshot;
   const auto look_for_snapshot = [&] {
-    if (times.tail_snapshot_ms.has_value()) return true;
-    snapshot = backend.database().stats().snapshot;
-    if (snapshot == victim.snapshot) return false;
-    times.tail_snapshot_ms = ms_since(start);
-    pages_written = pages_added_to(files_before);
-    return true;
+    if (made.ms.has_value()) return true;
+    return made.look(backend.database().stats().snapshot, start, files_before);
   };
-  look_for_snapshot();
   double txn_per_s = 0;
   Workload workload(backend, table, shape, Phase::kAfter);
   FOEDUS_CHECK(workload.run([&](double window) {
@@ -238,10 +246,11 @@ foedus::Status run(int argc, char** argv) {
   JsonObject line = begin_line("recovery");
   line.add("rows", shape.rows);
   line.add("tail_bytes", victim.tail_bytes);
-  line.add("pages_written", pages_written);
+  line.add("pages_written", made.pages_written);
   line.add("is_cold_start", is_cold);
   line.add("snapshot_before_kill", victim.snapshot);
-  line.add("snapshot_recovered", snapshot);
+  line.add("snapshot_recovered", made.number);
+  if (made.ms.has_value()) line.add("tail_snapshot_ms", *made.ms);
   add_times(times, &line);
   line.add("txn_per_s_before_kill", victim.txn_per_s);
   line.add("txn_per_s", txn_per_s);

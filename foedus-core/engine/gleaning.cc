@@ -129,8 +129,7 @@ void Gleaning::make_last(std::uint64_t most_us) {
   }
   const std::uint64_t behind = log_behind();
   if (most_us == 0 || behind == 0 || has_failed() || engine_->log_has_failed()) return;
-  const double expected_us = static_cast<double>(behind) * 1e6 / bytes_per_s(behind);
-  if (expected_us > static_cast<double>(most_us)) return;
+  if (us_of(behind) > static_cast<double>(most_us)) return;
   {
     const std::lock_guard lock(mutex_);
     last_until_us_ = engine_->runtime().now_us() + 2 * most_us;
@@ -322,6 +321,7 @@ Status Gleaning::run(Drop drop) {
   FOEDUS_CHECK(engine_->log()->remove_segments_up_to(manifest.covered));  // E16
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = engine_->runtime().now_us();
+  pace_.at({.stage = GleanStage::kInstall}, install_us);
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(install(manifest, drop, &report));
   FOEDUS_CHECK(settle(manifest, before));
@@ -331,7 +331,11 @@ Status Gleaning::run(Drop drop) {
   report.reclaim_us = engine_->runtime().now_us() - installed_us;
   report.total_cpu_us += base::thread_cpu_us() - install_cpu_us;
   report.total_us = engine_->runtime().now_us() - begin_us;
-  if (is_news) learn_pace(log_bytes - log_covered, report);
+  if (is_news) {
+    GleanSize size = size_of(log_bytes - log_covered);
+    size.pages = static_cast<double>(report.pages_written);
+    pace_.learn(size, report);
+  }
   count(report);
   return {};
 }
@@ -384,7 +388,11 @@ Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   order.newest_seen = engine_->clock().current();
   engine_->catalog().list_at(order.covered, &order.storages, &order.next_storage_id);
   sample_pages(&order);
-  order.progress = [this](const GleanProgress& progress) { tell(progress); };
+  order.log_bytes = log_behind();
+  order.progress = [this](const GleanProgress& progress) {
+    pace_.at(progress, engine_->runtime().now_us());
+    tell(progress);
+  };
   if (const std::uint64_t until_us = last_until_us(); until_us != 0) {
     order.is_given_up = [this, until_us] { return engine_->runtime().now_us() >= until_us; };
   }

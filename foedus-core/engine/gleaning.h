@@ -31,6 +31,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
+#include "foedus-core/engine/glean_pace.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/page/session_pages.h"
@@ -88,16 +89,17 @@ class Gleaning final : public base::Task {
   void end();
   // Bytes of log that no snapshot covers; what was found at open not counted.
   std::uint64_t log_behind() const;
-  // Of log_behind(), what the gleaner has still to do: a glean that runs is taken to have done as
-  // much as its time so far is worth at the pace of those before.
+  // Of log_behind(), what the gleaner has still to do: of the log that the running glean takes, as
+  // large a share as is left of its work.
   std::uint64_t backlog() const;
   // Bytes of log a second that a glean of so much log is expected to take, installation included.
   double bytes_per_s(std::uint64_t log_bytes) const;
   // Microseconds until volatile pages that change now can be dropped: until the glean that runs,
   // and the next one, are expected to have ended.
   double us_to_room() const;
-  // Microseconds until the running glean is expected to end; 0: none runs. Any thread.
-  double us_of_running() const;
+  // Microseconds until log can be cut: until the running glean is expected to have its snapshot.
+  // 0: none runs, or it has.
+  double us_to_log_room() const;
   // That a glean of so much log is expected to write.
   std::uint64_t expected_pages(std::uint64_t log_bytes) const;
   // The last glean failed: waiting for the next one may be in vain.
@@ -119,7 +121,7 @@ class Gleaning final : public base::Task {
   // Whether volatile pages are dropped as far as memory asks for it, without those that are hot or
   // with them; or wherever they can be.
   enum class Drop : std::uint8_t { kNone, kUnused, kAsNeeded, kAll };
-  // For backlog(): a glean runs.
+  // For pace_ and backlog(): a glean runs.
   class Running {
    public:
     Running(Gleaning* gleaning, std::uint64_t since_us, std::uint64_t log_bytes);
@@ -137,12 +139,11 @@ class Gleaning final : public base::Task {
   void report_trouble(LogLevel level, const Status& status) const noexcept;
   bool is_due(Drop* drop);
   bool has_more_durable() const;
-  double left_of_running() const;
-  double us_of(std::uint64_t bytes) const;
-  double work_of(double log_bytes, double pages) const;
+  GleanSize size_of(std::uint64_t log_bytes) const;
+  std::uint64_t left_of_running() const;
+  double us_of(std::uint64_t log_bytes) const;
   std::uint64_t most_pages(std::uint64_t log_bytes) const;
   void learn_pages(const GleanReport& report, std::uint64_t log_bytes);
-  void learn_pace(std::uint64_t log_bytes, const GleanReport& report);
   Status run(Drop drop);
   bool step_unapplied();
   bool forget_unapplied(std::uint64_t now_us);
@@ -218,11 +219,9 @@ class Gleaning final : public base::Task {
   // What the gleaner wrote for the newest snapshot: pages, and records for each byte of log.
   std::uint64_t pages_last_ = 0;
   double records_per_byte_ = 1.0 / 32;
-  // Work (work_of()) a second of the last gleans; a guess before there is one.
-  base::AtomicWord<double> work_per_s_{64e6};
-  // Of the glean that runs: when it began, 0 if none does, and what the log had written then.
-  base::AtomicWord<std::uint64_t> running_since_us_;
-  base::AtomicWord<std::uint64_t> running_from_;  // log_covered_ when it began
+  GleanPace pace_;
+  // Of the glean that runs, bytes that the log had written: from where, and up to where.
+  base::AtomicWord<std::uint64_t> running_from_;
   base::AtomicWord<std::uint64_t> running_to_;
 
   mutable std::mutex mutex_;

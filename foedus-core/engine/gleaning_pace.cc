@@ -9,78 +9,65 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kPaceBytesMin = 1u << 20;  // of log: what less of it takes says little
-// The work of a glean, in bytes of log that could be read meanwhile: of a page that it writes, and
-// of a volatile page that it looks at.
-constexpr double kWorkOfPage = 1'200;
-constexpr double kWorkOfVolatilePage = 600;
 constexpr std::uint64_t kPagesAbove = 4;  // of the pages with records, one above so many
-constexpr double kDoneMax = 0.9;  // of a glean, that it is taken to have done before it ends
 
 }  // namespace
 
 Gleaning::Running::Running(Gleaning* gleaning, std::uint64_t since_us, std::uint64_t log_bytes)
     : gleaning_(gleaning) {
   // order: relaxed all, see backlog().
-  gleaning->running_from_.store_relaxed(gleaning->log_covered_.load_relaxed());
+  const std::uint64_t covered = gleaning->log_covered_.load_relaxed();
+  gleaning->running_from_.store_relaxed(covered);
   gleaning->running_to_.store_relaxed(log_bytes);
-  gleaning->running_since_us_.store_relaxed(since_us);
+  gleaning->pace_.begin(gleaning->size_of(log_bytes - covered), since_us);
 }
 
-Gleaning::Running::~Running() {
-  gleaning_->running_since_us_.store_relaxed(0);  // order: relaxed, as above
-}
+Gleaning::Running::~Running() { gleaning_->pace_.end(); }
 
 std::uint64_t Gleaning::log_behind() const {
   // order: relaxed, a trigger and a statistic.
   return engine_->log()->bytes_written() - log_covered_.load_relaxed();
 }
 
-// What a glean has to do: read the log, write pages, and look at all volatile pages.
-double Gleaning::work_of(double log_bytes, double pages) const {
-  return log_bytes + kWorkOfPage * pages +
-         kWorkOfVolatilePage * static_cast<double>(engine_->pool().pages_in_use());
+GleanSize Gleaning::size_of(std::uint64_t log_bytes) const {
+  return {.log_bytes = static_cast<double>(log_bytes),
+          .pages = static_cast<double>(expected_pages(log_bytes)),
+          .volatile_pages = static_cast<double>(engine_->pool().pages_in_use())};
+}
+
+double Gleaning::us_of(std::uint64_t log_bytes) const {
+  return pace_.us_of(size_of(std::max(log_bytes, kPaceBytesMin)), engine_->runtime().now_us());
 }
 
 double Gleaning::bytes_per_s(std::uint64_t log_bytes) const {
-  const auto bytes = static_cast<double>(std::max(log_bytes, kPaceBytesMin));
-  const double work = work_of(bytes, static_cast<double>(expected_pages(log_bytes)));
-  return bytes / work * work_per_s_.load_relaxed();  // order: relaxed, an estimate
+  const std::uint64_t bytes = std::max(log_bytes, kPaceBytesMin);
+  return static_cast<double>(bytes) * 1e6 / std::max(us_of(bytes), 1.0);
 }
 
-// Bytes of log that the running glean has not done. Each word by itself: a look between two of them
-// is off for some milliseconds.
-double Gleaning::left_of_running() const {
-  // order: relaxed, an estimate, and all that follow.
-  const std::uint64_t since_us = running_since_us_.load_relaxed();
-  if (since_us == 0) return 0;
+// Bytes of log that the running glean has not done.
+std::uint64_t Gleaning::left_of_running() const {
+  // order: relaxed both, an estimate.
   const std::uint64_t to = running_to_.load_relaxed();
   const std::uint64_t taken = to - std::min(to, running_from_.load_relaxed());
-  const auto elapsed_us = static_cast<double>(engine_->runtime().now_us() - since_us);
-  const double done = bytes_per_s(taken) * elapsed_us / 1e6;
-  return static_cast<double>(taken) - std::min(kDoneMax * static_cast<double>(taken), done);
+  const double share = pace_.left(engine_->runtime().now_us()).share;
+  return static_cast<std::uint64_t>(share * static_cast<double>(taken));
 }
 
 std::uint64_t Gleaning::backlog() const {
-  // order: relaxed, as above.
-  if (running_since_us_.load_relaxed() == 0) return log_behind();
-  const std::uint64_t to = running_to_.load_relaxed();
+  if (!pace_.is_running()) return log_behind();
+  const std::uint64_t to = running_to_.load_relaxed();  // order: relaxed, as above
   const std::uint64_t written = engine_->log()->bytes_written();
-  return written - std::min(written, to) + static_cast<std::uint64_t>(left_of_running());
+  return written - std::min(written, to) + left_of_running();
 }
 
-double Gleaning::us_of(std::uint64_t bytes) const {
-  return static_cast<double>(std::max(bytes, kPaceBytesMin)) * 1e6 / bytes_per_s(bytes);
-}
-
-double Gleaning::us_of_running() const {
-  const auto running = static_cast<std::uint64_t>(left_of_running());
-  return running == 0 ? 0 : us_of(running);
+double Gleaning::us_to_log_room() const {
+  return pace_.left(engine_->runtime().now_us()).us_to_room;
 }
 
 double Gleaning::us_to_room() const {
   const std::uint64_t backlog = this->backlog();
-  const auto running = static_cast<std::uint64_t>(left_of_running());
-  return (running == 0 ? 0 : us_of(running)) + us_of(backlog - std::min(backlog, running));
+  const std::uint64_t next = backlog - std::min(backlog, left_of_running());
+  return pace_.left(engine_->runtime().now_us()).us + us_of(next);
 }
 
 // Less log says little, and would let one glean follow the other.
@@ -100,16 +87,6 @@ std::uint64_t Gleaning::most_pages(std::uint64_t log_bytes) const {
       static_cast<std::uint64_t>(records_per_byte_ * static_cast<double>(log_bytes));
   const std::uint64_t by_bytes = expected_pages(log_bytes);
   return std::max(by_bytes, std::min(pages_last_, records + records / kPagesAbove));
-}
-
-// The mean of the last one and of those before: the pace depends on how busy the machine is.
-void Gleaning::learn_pace(std::uint64_t log_bytes, const GleanReport& report) {
-  if (log_bytes < kPaceBytesMin || report.total_us == 0) return;
-  const double work =
-      work_of(static_cast<double>(log_bytes), static_cast<double>(report.pages_written));
-  const double last = work * 1e6 / static_cast<double>(report.total_us);
-  // order: relaxed, an estimate
-  work_per_s_.store_relaxed((work_per_s_.load_relaxed() + last) / 2);
 }
 
 // Not many more than there are, and what is new.

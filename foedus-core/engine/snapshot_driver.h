@@ -48,6 +48,7 @@ struct GleanOrder {
   // The log: all records of epochs behind `previous` up to `covered` are in these segments, those
   // of one logger in their order. Opened by any thread, each once.
   std::vector<OpenSegment> segments;
+  std::uint64_t log_bytes = 0;  // about as many are in them, for the progress
   // Those that exist at the end of `covered`, ascending by id (E14).
   std::vector<storage_meta::StorageMeta> storages;
   page::StorageId next_storage_id{};  // above all that were ever given

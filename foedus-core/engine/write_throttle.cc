@@ -21,11 +21,11 @@ constexpr std::uint64_t kReportUs = 10'000'000;
 constexpr std::uint64_t kFreeUs = 2'000'000;   // without a wait before the last line is said
 
 // Backlog is measured in shares of the bound of the log. Writers are not limited below the first
-// share, and have the pace of the gleaner at that much above it. The nearer these two are to each
-// other, the more writers swing around the pace, because the gleaner's is known only when a glean
-// ends: 0.25 and 0.15 gave some tenths of a second of twice the pace, and then of a third of it.
+// share, and have the pace of the gleaner at that much above it: then each glean takes what the sum
+// of both is of the bound, and as much is written while it runs, so that twice the sum has to stay
+// below the bound, with room for gleans that last longer than expected.
 constexpr double kBacklogFree = 0.125;
-constexpr double kBacklogBalance = 0.275;
+constexpr double kBacklogBalance = 0.325;
 // The least multiple of the gleaner's pace, where the backlog is twice as far above. The backlog
 // then shrinks by as much as writers add, and there is no need to stop.
 constexpr double kLeastOfPace = 0.5;
@@ -88,7 +88,7 @@ double WriteThrottle::limit_of_log(Shortage* shortage) const {
   if (options.log_bytes_max != 0) {
     const double bound = static_cast<double>(options.log_bytes_max);
     pressure.bytes_left = bound - static_cast<double>(behind);
-    pressure.glean_s = gleaning.us_of_running() / 1e6;
+    pressure.glean_s = gleaning.us_to_log_room() / 1e6;
     pressure.backlog_share = static_cast<double>(backlog) / bound;
     pressure.free_share = std::max(kBacklogFree, static_cast<double>(options.log_bytes) / bound);
   }

@@ -33,7 +33,7 @@ struct LogPressure {
   double free_share = 0;     // up to which writers are not limited
   double bytes_per_s = 0;    // that the gleaner takes
   double bytes_left = 0;     // of log on the device, up to the bound at which writers stop
-  double glean_s = 0;        // until the running glean ends, which makes room; 0: none runs
+  double glean_s = 0;        // until the running glean makes room; 0: none does
 };
 // Bytes of log a second that writers may write: infinite up to the free share of backlog, then
 // less with each byte of it, the pace of the gleaner at kBacklogBalance above it, and half of that

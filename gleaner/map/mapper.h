@@ -48,6 +48,8 @@ class Mapper : public base::Task {
   std::uint64_t step() override;
   std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
 
+  // Bytes of the records that were read so far. Any thread.
+  std::uint64_t bytes_read() const { return bytes_read_.load_relaxed(); }  // order: a statistic
   // order: acquire, pairs with the release in end(): status and counts are final.
   bool is_done() const { return is_done_.load_acquire() != 0; }
   // What follows: once is_done().
@@ -77,6 +79,7 @@ class Mapper : public base::Task {
   Status status_;
   MapperCounts counts_;
 
+  base::AtomicWord<std::uint64_t> bytes_read_;
   base::AtomicWord<std::uint32_t> is_done_;
 };
 

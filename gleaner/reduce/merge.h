@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "foedus-core/base/atomic_word.h"
 #include "foedus/status.h"
 #include "gleaner/reduce/sorted_source.h"
 
@@ -27,6 +28,8 @@ class Merge {
     if (is_at_record_) {
       // The record that was returned last is left only now, so that it outlives the call.
       is_at_record_ = false;
+      // order: relaxed both, a statistic that one thread counts.
+      records_merged_.store_relaxed(records_merged_.load_relaxed() + 1);
       SortedSource* const source = winner_;
       if (!source->try_advance()) [[unlikely]] {
         status_ = source->advance();
@@ -50,6 +53,10 @@ class Merge {
   // whole at a time: the last one that was fetched. REQUIRES: next() was not null.
   Status fetch() { return winner_->fetch(); }
 
+  // Records that next() has left behind, so far; any thread.
+  std::uint64_t records_merged() const {
+    return records_merged_.load_relaxed();  // order: relaxed, a statistic
+  }
   // How often the storages of two sources were compared, so far.
   std::uint64_t storages_compared() const { return storages_compared_; }
 
@@ -78,6 +85,7 @@ class Merge {
   const std::vector<SortedSource*> sources_;
   std::vector<Waiting> waiting_;  // a heap; the first one is that of the lowest storage
   std::uint64_t storages_compared_ = 0;
+  base::AtomicWord<std::uint64_t> records_merged_;
   page::StorageId storage_{};
   std::vector<std::uint32_t> places_;       // of taking_part_, in sources_
   std::vector<SortedSource*> taking_part_;  // those with records of storage_

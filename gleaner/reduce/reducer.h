@@ -98,6 +98,8 @@ class Reducer : public base::Task {
   Result<std::optional<StorageStream>> next_storage();
   // How many records were read of the streams that next_storage() has given and skipped since.
   std::uint64_t records_streamed() const { return records_streamed_; }
+  // Records that all streams have taken so far. Any thread, while they are read.
+  std::uint64_t records_merged() const { return merge_->records_merged(); }
   // What is in memory, constant from now on. Any thread.
   const SortedRecords& in_memory() const { return sorted_; }
   std::uint64_t bytes_in_memory() const {

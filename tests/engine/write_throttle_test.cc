@@ -164,13 +164,13 @@ TEST(WriteLimitTest, log_is_written_at_the_pace_of_the_gleaner) {
         .backlog_share = backlog, .free_share = 0.125, .bytes_per_s = 1e8, .bytes_left = 1e8});
   };
   EXPECT_TRUE(std::isinf(limit_at(0.125)));
-  EXPECT_NEAR(limit_at(0.125 + 0.0275), 1e9, 1e5);
-  EXPECT_NEAR(limit_at(0.4), 1e8, 1e5);
-  EXPECT_NEAR(limit_at(0.675), 1e8 / 2, 1e5);
+  EXPECT_NEAR(limit_at(0.125 + 0.0325), 1e9, 1e5);
+  EXPECT_NEAR(limit_at(0.45), 1e8, 1e5);
+  EXPECT_NEAR(limit_at(0.775), 1e8 / 2, 1e5);
   EXPECT_NEAR(limit_at(0.99), 1e8 / 2, 1e5);
   EXPECT_NEAR(limit_at(5), 1e8 / 2, 1e5);
   double before = limit_at(0.1251);
-  for (double share = 0.126; share < 0.675; share += 0.001) {
+  for (double share = 0.126; share < 0.775; share += 0.001) {
     const double now = limit_at(share);
     EXPECT_LT(now, before) << share;
     if (share > 0.15) {  // no step
@@ -189,7 +189,7 @@ TEST(WriteLimitTest, the_rest_of_the_log_lasts_until_the_glean_ends) {
                                .bytes_left = 3e8,
                                .glean_s = 2};
   EXPECT_NEAR(engine::write_limit_of(pressure), 1.5e8, 1e3);
-  pressure.backlog_share = 0.4;  // the pace is less than that
+  pressure.backlog_share = 0.45;  // the pace is less than that
   EXPECT_NEAR(engine::write_limit_of(pressure), 1e8, 1e5);
   pressure.bytes_left = 4e7;
   EXPECT_NEAR(engine::write_limit_of(pressure), 2e7, 1e3);

@@ -165,8 +165,8 @@ struct Stats {
 
 // What a glean is at, for those who watch it.
 enum class GleanStage : std::uint8_t {
-  kMap,      // done of total log segments were opened
-  kCompose,  // done of total storages were composed
+  kMap,      // done of about total bytes of log were read
+  kCompose,  // done of total records were laid out in pages
   kInstall,  // done of total storages were installed
 };
 struct GleanProgress {

@@ -1,0 +1,73 @@
+#pragma once
+// GleanPace: how long a glean takes, stage by stage, as those before tell; and how long the running
+// one still takes, by what it has done. It knows figures only, and nothing of the engine.
+//
+//   stage     takes as long as it has      of which it is known how many are done
+//   map       bytes of log                 bytes
+//   compose   pages to write               records, of all that were mapped
+//   install   volatile pages to look at    none until its end
+//
+// A stage is expected to take what as much took before. The more of it is done, the more counts
+// what it took so far: the work may be of another kind than the last glean's, or the machine be
+// busier.
+
+#include <array>
+#include <cstdint>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus/database.h"
+
+namespace foedus::engine {
+
+// What a glean has to do.
+struct GleanSize {
+  double log_bytes = 0;
+  double pages = 0;           // that it writes
+  double volatile_pages = 0;  // that there are
+};
+
+class GleanPace {
+ public:
+  // Of the glean that runs, in microseconds; nothing if none does.
+  struct Left {
+    double us = 0;          // until it ends
+    double us_to_room = 0;  // until its log is covered, and goes
+    double share = 0;       // of its work
+    double slowness = 1;    // how much longer it takes than was expected when it began
+  };
+
+  // ---- the task that gleans ------------------------------------------------------------------
+
+  void begin(const GleanSize& size, std::uint64_t now_us);
+  void at(const GleanProgress& progress, std::uint64_t now_us);
+  void end();
+  // Of a glean that was successful, before its end.
+  void learn(const GleanSize& size, const GleanReport& report);
+
+  // ---- any thread ----------------------------------------------------------------------------
+
+  // Microseconds that such a glean is expected to take.
+  double us_of(const GleanSize& size, std::uint64_t now_us) const;
+  bool is_running() const { return since_us_.load_relaxed() != 0; }  // order: a hint
+  Left left(std::uint64_t now_us) const;
+
+ private:
+  static constexpr std::size_t kStages = 3;
+  using Times = std::array<double, kStages>;
+  Times times_of(const GleanSize& size) const;
+
+  // Microseconds for a byte of log, a page that is written, a volatile page: guesses before the
+  // first glean.
+  std::array<base::AtomicWord<double>, kStages> us_of_one_{
+      base::AtomicWord<double>{1.0 / 64}, base::AtomicWord<double>{20.0},
+      base::AtomicWord<double>{10.0}};
+
+  // Of the glean that runs. Each word by itself: a look between two of them is off for once.
+  base::AtomicWord<std::uint64_t> since_us_;  // 0: none runs
+  base::AtomicWord<std::uint64_t> stage_;
+  base::AtomicWord<std::uint64_t> stage_since_us_;
+  base::AtomicWord<double> done_;  // share of the stage
+  std::array<base::AtomicWord<double>, kStages> expected_us_;
+};
+
+}  // namespace foedus::engine
