@@ -68,7 +68,7 @@ Status Gleaning::make_cache() {
   return {};
 }
 
-GleanOrder Gleaning::base_order(std::uint32_t reducers_min) {
+GleanOrder Gleaning::base_order(std::uint32_t tasks_min) {
   const GleanOptions& options = engine_->options().glean;
   GleanOrder order;
   order.device = engine_->device();
@@ -83,9 +83,10 @@ GleanOrder Gleaning::base_order(std::uint32_t reducers_min) {
   const auto as_many_as_fit = [](std::uint64_t wanted, std::uint64_t bytes, std::uint64_t each) {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, bytes / each));
   };
-  order.mappers = as_many_as_fit(options.mappers, memory_bytes / 3, kMapperBytes);
+  order.mappers =
+      as_many_as_fit(std::max(options.mappers, tasks_min), memory_bytes / 3, kMapperBytes);
   const std::uint64_t rest = memory_bytes - order.mappers * kMapperBytes;
-  const std::uint32_t reducers = std::max(options.reducers, reducers_min);
+  const std::uint32_t reducers = std::max(options.reducers, tasks_min);
   order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
   // Huge pages that are required were looked for when the database was opened; here they are tried.

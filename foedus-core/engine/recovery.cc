@@ -14,9 +14,9 @@ namespace foedus::engine {
 
 namespace {
 
-// Nobody else is at work, and composers wait for old pages, one each: a device has them sooner if
-// it is asked for several.
-constexpr std::uint32_t kReducersMin = 8;
+// Mappers, and reducers: nobody else is at work, and composers wait for old pages, one each: a
+// device has them sooner if it is asked for several.
+constexpr std::uint32_t kTasksMin = 8;
 
 // Records of new storages that may wait for a first touch.
 constexpr std::uint64_t kNewRecordsMax = 1u << 16;
@@ -129,7 +129,7 @@ Status Recovery::compose(SortedTail* tail) {
 Status Recovery::glean_tail(FoundCatalog* found) {
   const log::Log& log = *engine_->log();
   const snapshot::Manifest* const previous = manifest_.has_value() ? &*manifest_ : nullptr;
-  FOEDUS_TRY(*found, read_found_catalog(log, previous));
+  FOEDUS_TRY(*found, read_found_catalog(log, previous, &engine_->runtime()));
   FOEDUS_CHECK(check_given_up());
   GleanOrder tail = order_of_found(log, previous);
   // Else those who open the database again and again would have nothing but copies of one snapshot.
@@ -137,7 +137,7 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   // Of nothing there is a snapshot where one stands for storages that were all dropped: it alone
   // lets go of their files.
   if (previous == nullptr && found->storages.empty()) return {};
-  GleanOrder order = engine_->gleaning()->base_order(kReducersMin);
+  GleanOrder order = engine_->gleaning()->base_order(kTasksMin);
   order.memory = nullptr;  // the gleans to come have other sizes
   order.reads_ahead = true;
   order.segments = std::move(tail.segments);

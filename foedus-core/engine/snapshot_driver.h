@@ -134,8 +134,10 @@ struct FoundCatalog {
   std::vector<std::vector<occ::PageSample>> samples;  // of the log's records, by storage
 };
 
-// `previous`: null: there is no snapshot.
-Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous);
+// `previous`: null: there is no snapshot. Reads several segments side by side, by tasks of
+// `runtime`.
+Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous,
+                                        base::Runtime* runtime);
 
 // Null: there is no snapshot yet.
 Result<std::optional<snapshot::Manifest>> find_newest_manifest(device::Device* device);

@@ -27,14 +27,25 @@ class PageSamples {
   // Adds one that is taken.
   void add(std::uint64_t position, std::uint32_t soc) {
     samples_.push_back({position, soc});
-    if (samples_.size() < samples_max_) return;
-    stride_ *= 2;
-    for (std::size_t i = 0; i < samples_.size() / 2; ++i) samples_[i] = samples_[2 * i + 1];
-    samples_.resize(samples_.size() / 2);
+    if (samples_.size() >= samples_max_) halve();
+  }
+  // Adds what another sample of the same size was taken of: as densely as the sparser one of both.
+  void add_all(PageSamples other) {
+    while (stride_ < other.stride_) halve();
+    while (other.stride_ < stride_) other.halve();
+    samples_.insert(samples_.end(), other.samples_.begin(), other.samples_.end());
+    seen_ += other.seen_;
+    while (samples_.size() >= samples_max_) halve();
   }
   std::vector<PageSample> take() { return std::move(samples_); }
 
  private:
+  void halve() {
+    stride_ *= 2;
+    for (std::size_t i = 0; i < samples_.size() / 2; ++i) samples_[i] = samples_[2 * i + 1];
+    samples_.resize(samples_.size() / 2);
+  }
+
   std::size_t samples_max_;
   std::uint64_t seen_ = 0;
   std::uint64_t stride_ = 1;

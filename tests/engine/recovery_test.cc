@@ -30,6 +30,7 @@ struct Small {
     options.log_buffer_bytes = 64u << 10;
     options.sessions_max = 4;
     options.socs = socs;
+    options.log_segment_bytes = 1u << 20;
     opened = Engine::open(options, {.runtime = &runtime, .device = device});
     if (opened.is_ok()) engine = std::move(opened).value();
   }
@@ -282,6 +283,59 @@ TEST(RecoveryTest, a_log_that_creates_a_storage_twice_is_refused) {
              {reinterpret_cast<const char*>(&parameters), sizeof(parameters)});
     must(db.engine->close());
   }
+  expect_refused(&device, "creates a storage twice");
+}
+
+// Goal: segments are read side by side, and together say what the log says. Method: what is created
+// in one segment is filled in others and dropped in yet another one.
+TEST(RecoveryTest, a_storage_is_created_filled_and_dropped_in_different_segments) {
+  Options options = testing::small_options("");
+  options.log_segment_bytes = 1u << 20;
+  options.glean.log_bytes = options.glean.log_bytes_max = 0;
+  TestDatabase db(options);
+  constexpr unsigned kRows = 1'500;  // more than a segment of them
+  const std::string row(1'000, 'r');
+  const auto fill = [&](const Masstree& tree) {
+    for (unsigned i = 0; i < kRows; ++i) {
+      must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), std::string_view(row)); }));
+    }
+  };
+  const Masstree dropped = must(db->open_masstree("dropped"));
+  fill(dropped);
+  const Masstree kept = must(db->open_masstree("kept"));
+  fill(kept);
+  fill(dropped);
+  must(db->drop_storage("dropped"));
+  fill(kept);
+  db.reopen();
+  EXPECT_EQ(db->storages().size(), 1u);
+  const Masstree again = must(db->open_masstree("kept"));
+  must(db->transact([&](Txn& txn) -> Status {
+    for (unsigned i = 0; i < kRows; ++i) {
+      FOEDUS_TRY(const auto payload, txn.get(again, key(i)));
+      EXPECT_EQ(payload, row);
+    }
+    return {};
+  }));
+  EXPECT_EQ(must(db->open_masstree("new")).id(), 3u);
+}
+
+TEST(RecoveryTest, a_storage_that_is_created_in_two_segments_is_refused) {
+  FailingDevice device;
+  {
+    Small db(&device);
+    const Masstree tree = db.tree();
+    storage_meta::StorageMeta meta;
+    meta.kind = StorageKind::kMasstree;
+    const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
+    engine::EngineSession* const session = must(db.engine->take_session());
+    const std::string row(1'000, 'r');
+    for (unsigned i = 0; i < 1'500; ++i) put(session, tree, row);
+    db.write(log::LogRecordType::kCreateStorage, page::StorageId{tree.id()}, "other",
+             {reinterpret_cast<const char*>(&parameters), sizeof(parameters)});
+    must(db.engine->close());
+  }
+  EXPECT_TRUE(device.exists("log-0-00000002"));
   expect_refused(&device, "creates a storage twice");
 }
 

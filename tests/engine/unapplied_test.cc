@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
+#include <string_view>
 #include <thread>
 
 #include "tests/engine/unapplied_life.h"
@@ -193,6 +195,47 @@ TEST(UnappliedRowsTest, a_glean_comes_behind_the_tail) {
   asks.join();
   life.reopen();
   life.check_rows();
+}
+
+// Goal: E40, no other snapshot goes before that of the tail, which would be lost with it, if that
+// fails; nor does close() wait for one. Method: the gleaner has no memory for the tail's.
+TEST(UnappliedRowsTest, no_snapshot_goes_before_a_tail_that_has_none) {
+  const testing::TestDirectory directory;
+  Options options = testing::unapplied_options();
+  options.dir = directory.path();
+  const auto put = [](Database& db, std::uint64_t i, unsigned value) {
+    const Masstree tree = must(db.open_masstree("tree"));
+    must(db.transact([&](Txn& txn) { return txn.put(tree, key(i), value); }));
+  };
+  {
+    Database db = must(Database::open(options));
+    put(db, 1, 1);
+    must(db.glean());
+    put(db, 1, 2);
+  }
+  static std::atomic<unsigned> failures;
+  failures = 0;
+  base::set_sync_point_hook([](const char* at) {
+    if (std::string_view(at) != "gleaning:before_tail") return;
+    ++failures;
+    throw std::bad_alloc();
+  });
+  options.glean.close_us = 1'000'000;
+  {
+    Database db = must(Database::open(options));
+    while (failures == 0) std::this_thread::yield();
+    put(db, 2, 3);
+    EXPECT_EQ(db.glean().code(), ErrorCode::kOutOfMemory);
+    put(db, 3, 4);
+    must(db.close());
+  }
+  base::set_sync_point_hook(nullptr);
+  Database db = must(Database::open(options));
+  const Masstree tree = must(db.open_masstree("tree"));
+  for (unsigned i = 1; i <= 3; ++i) {
+    EXPECT_EQ(must(db.transact([&](Txn& txn) { return txn.get_as<unsigned>(tree, key(i)); })),
+              i + 1);
+  }
 }
 
 // Goal: E42, a touch that is late undoes nothing. Method: one is held when it has claimed its row,

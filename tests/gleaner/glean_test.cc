@@ -131,7 +131,8 @@ class GleanTest : public ::testing::Test {
     // Opening the database may have moved pages on since.
     FOEDUS_TRY(previous_, engine::find_newest_manifest(device.get()));
     FOEDUS_TRY(const engine::FoundCatalog catalog,
-               engine::read_found_catalog(*log, previous_.has_value() ? &*previous_ : nullptr));
+               engine::read_found_catalog(*log, previous_.has_value() ? &*previous_ : nullptr,
+                                          runtime.get()));
     input.storages = catalog.storages;
     std::vector<SegmentSource> sources;
     for (auto& some : parts) sources.emplace_back(std::move(some));

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace foedus::occ {
 namespace {
 
@@ -41,6 +44,27 @@ TEST(PageSamplesTest, what_is_in_stands_at_even_distances_to_the_end) {
   }
   EXPECT_LT(sample.front().position, distance);
   EXPECT_GE(sample.back().position + distance, pages);
+}
+
+TEST(PageSamplesTest, several_samples_are_one_as_dense_as_the_sparsest) {
+  PageSamples all(64);
+  std::uint64_t page = 0;
+  for (const std::uint64_t pages : {1'000u, 50'000u, 10u, 20'000u}) {
+    PageSamples some(64);
+    for (const std::uint64_t end = page + pages; page < end; ++page) {
+      if (some.is_next_taken()) some.add(page, 0);
+    }
+    all.add_all(std::move(some));
+  }
+  const std::vector<PageSample> sample = all.take();
+  EXPECT_GE(sample.size(), 24u);
+  EXPECT_LT(sample.size(), 64u);
+  const auto before = [&](std::uint64_t end) {
+    return std::ranges::count_if(sample, [&](const PageSample& s) { return s.position < end; });
+  };
+  EXPECT_LE(before(1'000), 1);
+  EXPECT_NEAR(static_cast<double>(before(51'000)) / static_cast<double>(sample.size()),
+              51'000.0 / 71'010.0, 0.1);
 }
 
 TEST(PageSamplesTest, taking_leaves_no_memory_behind) {

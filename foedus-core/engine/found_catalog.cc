@@ -1,0 +1,277 @@
+// What a log that was found says about storages: which there are, and where records are.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/engine/snapshot_driver.h"
+#include "foedus-core/log/log.h"
+
+namespace foedus::engine {
+
+namespace {
+
+// Segments are read side by side. The number does not depend on the machine: what is found, and
+// where partitions begin, is the same everywhere.
+constexpr std::size_t kReadersMax = 8;
+constexpr unsigned kRecordsPerStep = 16'384;
+
+constexpr std::size_t kRecordSamplesMax = 8192;
+
+class CatalogReader {
+ public:
+  explicit CatalogReader(const snapshot::Manifest* previous) {
+    if (previous == nullptr) return;
+    covered_ = previous->covered;
+    next_id_ = static_cast<std::uint32_t>(previous->next_storage_id);
+    known_before_ = next_id_;
+    for (const snapshot::ManifestStorage& one : previous->storages) {
+      storages_[one.id] = {one.id,      one.kind,          one.name,
+                           one.records, one.payload_bytes, one.fan_out_bits};
+    }
+  }
+
+  // The record came last out of `records`.
+  Status read(const log::LogRecord& record, std::uint32_t soc, const log::SegmentRecords& records) {
+    const auto id = static_cast<std::uint32_t>(record.storage_id);
+    const bool is_covered = page::Tid(record.tid).epoch() <= covered_;
+    if (id == ~std::uint32_t{0}) return records.corrupt("a record of an impossible storage");
+    next_id_ = std::max(next_id_, id + 1);
+    has_news_ = has_news_ || !is_covered;
+    if (record.type == log::LogRecordType::kDropStorage) {
+      if (record.payload_bytes() != 0) return records.corrupt("a drop that is none");
+      dropped_.insert(record.storage_id);
+      if (!is_covered) drops_.emplace_back(record.storage_id, record.key());
+    } else if (record.type == log::LogRecordType::kCreateStorage) {
+      if (!is_covered) return create(record, records);
+    } else if (const Known* const known = find(record.storage_id)) {
+      if (is_covered) return {};
+      occ::PageSamples& samples = *known->samples;
+      if (samples.is_next_taken()) samples.add(position_of(known->kind, record), soc);
+    } else if (id >= known_before_) {
+      unknown_.insert(record.storage_id);  // its creation may be in another segment
+    }
+    return {};
+  }
+
+  // What another one has read, of the same snapshot before.
+  Status add(CatalogReader other) {
+    next_id_ = std::max(next_id_, other.next_id_);
+    has_news_ = has_news_ || other.has_news_;
+    for (const page::StorageId id : other.created_) {
+      const storage_meta::StorageMeta& meta = other.storages_[id];
+      if (!storages_.emplace(id, meta).second) return created_twice(meta.name);
+      created_.push_back(id);
+    }
+    for (auto& [id, samples] : other.samples_) samples_of(id).add_all(std::move(samples));
+    dropped_.merge(other.dropped_);
+    drops_.insert(drops_.end(), other.drops_.begin(), other.drops_.end());
+    unknown_.merge(other.unknown_);
+    return {};
+  }
+
+  // Ids are never used again, and a name only after its storage was dropped.
+  Result<FoundCatalog> finish() {
+    FoundCatalog found;
+    found.next_storage_id = page::StorageId{next_id_};
+    found.has_news = has_news_;
+    for (const page::StorageId id : unknown_) {
+      if (storages_.contains(id) || dropped_.contains(id)) continue;
+      return Status::error(ErrorCode::kCorruption,
+                           "the log has records of storage " +
+                               std::to_string(static_cast<std::uint32_t>(id)) +
+                               ", which it never creates");
+    }
+    FOEDUS_CHECK(check_drops());
+    std::set<std::string> names;
+    for (auto& [id, meta] : storages_) {
+      if (dropped_.contains(id)) continue;
+      if (!names.insert(meta.name).second) return created_twice(meta.name);
+      found.storages.push_back(std::move(meta));
+      found.samples.push_back(samples_of(id).take());
+    }
+    return found;
+  }
+
+ private:
+  struct Known {
+    page::StorageId id{};
+    StorageKind kind{};
+    occ::PageSamples* samples = nullptr;
+  };
+
+  occ::PageSamples& samples_of(page::StorageId id) {
+    return samples_.try_emplace(id, kRecordSamplesMax).first->second;
+  }
+
+  // Null: nothing has created it so far. Every record asks, and few storages have most of them.
+  const Known* find(page::StorageId id) {
+    Known& lately = lately_[static_cast<std::uint32_t>(id) % lately_.size()];
+    if (lately.samples != nullptr && lately.id == id) return &lately;
+    const auto found = storages_.find(id);
+    if (found == storages_.end()) return nullptr;
+    lately = {id, found->second.kind, &samples_of(id)};  // which stay where they are
+    return &lately;
+  }
+
+  static Status created_twice(std::string_view name) {
+    Status status = Status::error(ErrorCode::kCorruption, "the log creates a storage twice");
+    return std::move(status.at_storage(name));
+  }
+
+  // A record of something else that became a drop would take a whole storage with it.
+  Status check_drops() const {
+    for (const auto& [id, name] : drops_) {
+      const auto found = storages_.find(id);
+      if (found != storages_.end() && found->second.name == name) continue;
+      Status status = Status::error(
+          ErrorCode::kCorruption, "the log drops storage " +
+                                      std::to_string(static_cast<std::uint32_t>(id)) +
+                                      ", which is not there, or has another name");
+      return std::move(status.at_storage(name));
+    }
+    return {};
+  }
+
+  Status create(const log::LogRecord& record, const log::SegmentRecords& records) {
+    Result<storage_meta::StorageMeta> meta =
+        storage_meta::parse(record.storage_id, record.key(), record.payload());
+    if (!meta.is_ok()) return records.corrupt("a creation of what cannot be a storage");
+    if (storages_.contains(record.storage_id)) return created_twice(meta->name);
+    storages_[record.storage_id] = std::move(meta).value();
+    created_.push_back(record.storage_id);
+    return {};
+  }
+
+  Epoch covered_;                   // by the snapshot before
+  std::uint32_t known_before_ = 1;  // what it does not have of ids below was dropped
+  std::uint32_t next_id_ = 1;
+  bool has_news_ = false;
+  std::map<page::StorageId, storage_meta::StorageMeta> storages_;
+  std::vector<page::StorageId> created_;  // those that the snapshot before does not have
+  std::map<page::StorageId, occ::PageSamples> samples_;
+  std::array<Known, 64> lately_;  // that were found, by id
+  std::set<page::StorageId> dropped_;
+  std::vector<std::pair<page::StorageId, std::string>> drops_;  // behind the snapshot before
+  std::set<page::StorageId> unknown_;
+};
+
+// Reads every n-th segment.
+class CatalogTask final : public base::Task {
+ public:
+  CatalogTask(const log::Log& log, const snapshot::Manifest* previous, base::Runtime* runtime,
+              base::WaitPoint* finished, std::size_t first, std::size_t step)
+      : log_(log),
+        runtime_(runtime),
+        finished_(finished),
+        step_(step),
+        segment_(first),
+        reader_(previous) {}
+
+  const char* name() const override { return "catalog-reader"; }
+  std::uint64_t step() override {
+    if (is_done()) return kUntilNotified;
+    Result<bool> has_more = read_some();
+    if (has_more.is_ok() && *has_more) return 0;
+    return end(has_more.is_ok() ? Status() : std::move(has_more).status());
+  }
+  std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override {
+    return end(base::out_of_memory(thrown));
+  }
+  // order: acquire, pairs with the release in end(): what was read is there.
+  bool is_done() const { return is_done_.load_acquire() != 0; }
+
+  // Once it is done. The segment at which it failed, if it did.
+  const Status& status() const { return status_; }
+  std::size_t segment() const { return segment_; }
+  CatalogReader take() { return std::move(reader_); }
+
+ private:
+  Result<bool> read_some() {
+    if (records_ == nullptr) {
+      if (segment_ >= log_.found_segment_count()) return false;
+      FOEDUS_TRY(records_, log_.open_segment(segment_));
+    }
+    const std::uint32_t soc = log_.found_segment(segment_).soc;
+    for (unsigned i = 0; i < kRecordsPerStep; ++i) {
+      std::uint32_t session = 0;
+      FOEDUS_TRY(const log::LogRecord* const record, records_->next(&session));
+      if (record == nullptr) {
+        records_.reset();
+        segment_ += step_;
+        return true;
+      }
+      FOEDUS_CHECK(reader_.read(*record, soc, *records_));
+    }
+    return true;
+  }
+
+  std::uint64_t end(Status status) {
+    status_ = std::move(status);
+    is_done_.store_release(1);  // order: see is_done()
+    runtime_->wake(finished_);
+    return kUntilNotified;
+  }
+
+  const log::Log& log_;
+  base::Runtime* const runtime_;
+  base::WaitPoint* const finished_;
+  const std::size_t step_;
+
+  // Used by step() only, and once it is done.
+  std::size_t segment_;
+  std::unique_ptr<log::SegmentRecords> records_;
+  CatalogReader reader_;
+  Status status_;
+
+  base::AtomicWord<std::uint32_t> is_done_;
+};
+
+// Tasks that are stopped before what they use goes.
+struct CatalogTasks {
+  explicit CatalogTasks(base::Runtime* of) : runtime(of) {}
+  ~CatalogTasks() {
+    for (const auto& task : tasks) runtime->stop(task.get());
+  }
+  CatalogTasks(const CatalogTasks&) = delete;
+  CatalogTasks& operator=(const CatalogTasks&) = delete;
+
+  base::Runtime* const runtime;
+  base::WaitPoint finished;
+  std::vector<std::unique_ptr<CatalogTask>> tasks;
+};
+
+}  // namespace
+
+Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Manifest* previous,
+                                        base::Runtime* runtime) {
+  CatalogTasks all(runtime);
+  const std::size_t readers = std::clamp<std::size_t>(log.found_segment_count(), 1, kReadersMax);
+  for (std::size_t i = 0; i < readers; ++i) {
+    all.tasks.push_back(
+        std::make_unique<CatalogTask>(log, previous, runtime, &all.finished, i, readers));
+  }
+  for (const auto& task : all.tasks) runtime->start(task.get());
+  runtime->wait(&all.finished, base::Runtime::kForever, [&all] {
+    return std::ranges::all_of(all.tasks, [](const auto& task) { return task->is_done(); });
+  });
+  // Of several errors that of the first segment, as if they had been read one after the other.
+  const CatalogTask* failed = nullptr;
+  for (const auto& task : all.tasks) {
+    if (task->status().is_ok()) continue;
+    if (failed == nullptr || task->segment() < failed->segment()) failed = task.get();
+  }
+  if (failed != nullptr) return failed->status();
+  CatalogReader reader = all.tasks.front()->take();
+  for (std::size_t i = 1; i < readers; ++i) FOEDUS_CHECK(reader.add(all.tasks[i]->take()));
+  return reader.finish();
+}
+
+}  // namespace foedus::engine
