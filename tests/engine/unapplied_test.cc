@@ -271,6 +271,38 @@ TEST(UnappliedRowsTest, a_late_touch_undoes_nothing) {
             3u);
 }
 
+// Goal: the same where the row is claimed when all rows were seen to, but nobody was told so yet.
+// Method: no page of the row is in memory, so that it is left as it is; a touch is held behind
+// that.
+TEST(UnappliedRowsTest, the_tail_is_not_over_while_a_row_is_claimed) {
+  TestDatabase db(testing::unapplied_options());
+  const auto tree = [&] { return must(db->open_masstree("tree")); };
+  const auto put = [&](unsigned value) {
+    must(db->transact([&](Txn& txn) { return txn.put(tree(), key(1u), value); }));
+  };
+  put(1);
+  must(db->glean());
+  put(2);
+  Hold toucher("unapplied:claimed", "unapplied:ending");
+  db.reopen();
+  const Masstree found = tree();
+  const auto get = [&](Txn& txn) { return txn.get_as<unsigned>(found, key(1u)); };
+  std::thread reads([&] { EXPECT_GE(must(db->transact(get)), 2u); });
+  toucher.wait_until_held();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // enough to tell too early
+  std::atomic<bool> is_released = false;
+  std::thread writes([&] {
+    put(3);
+    EXPECT_TRUE(is_released);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  is_released = true;
+  toucher.release();
+  reads.join();
+  writes.join();
+  EXPECT_EQ(must(db->transact(get)), 3u);
+}
+
 // Goal: E43, what is applied when the tail's snapshot is there already is not applied to that.
 // Method: the gleaner is held when it has looked at all rows, and one that it left alone, because
 // no page of it was volatile, is touched.
