@@ -18,9 +18,10 @@ namespace foedus::engine {
 
 namespace {
 
-// Segments are read side by side. The number does not depend on the machine: what is found, and
-// where partitions begin, is the same everywhere.
-constexpr std::size_t kReadersMax = 8;
+// Segments are read side by side, but not by so many that who reads a snapshot meanwhile waits for
+// the device. The number does not depend on the machine: where partitions begin is the same
+// everywhere.
+constexpr std::size_t kReadersMax = 2;
 constexpr unsigned kRecordsPerStep = 16'384;
 
 constexpr std::size_t kRecordSamplesMax = 8192;
@@ -176,6 +177,7 @@ class CatalogTask final : public base::Task {
         reader_(previous) {}
 
   const char* name() const override { return "catalog-reader"; }
+  bool is_background() const override { return true; }
   std::uint64_t step() override {
     if (is_done()) return kUntilNotified;
     Result<bool> has_more = read_some();
