@@ -238,6 +238,49 @@ TEST(UnappliedRowsTest, no_snapshot_goes_before_a_tail_that_has_none) {
   }
 }
 
+// Goal: close() does not wait for a last snapshot while the tail has none, which would have to go
+// before. Method: the gleaner fails at the tail's when close() has begun.
+TEST(UnappliedRowsTest, nobody_waits_for_a_last_snapshot_behind_a_tail) {
+  const testing::TestDirectory directory;
+  Options options = testing::unapplied_options();
+  options.dir = directory.path();
+  const auto put = [](Database& db, unsigned value) {
+    const Masstree tree = must(db.open_masstree("tree"));
+    must(db.transact([&](Txn& txn) { return txn.put(tree, key(value), value); }));
+  };
+  {
+    Database db = must(Database::open(options));
+    put(db, 1);
+  }
+  static std::atomic<bool> is_held;
+  static std::atomic<bool> is_released;
+  is_held = is_released = false;
+  base::set_sync_point_hook([](const char* at) {
+    if (std::string_view(at) != "gleaning:before_tail") return;
+    is_held = true;
+    while (!is_released) std::this_thread::yield();
+    throw std::bad_alloc();
+  });
+  options.glean.close_us = 1'000'000;
+  {
+    Database db = must(Database::open(options));
+    while (!is_held) std::this_thread::yield();
+    put(db, 2);
+    while (db.stats().log_bytes_behind == 0) std::this_thread::yield();
+    std::thread closer([&] { must(db.close()); });
+    while (db.new_session().code() != ErrorCode::kClosed) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    is_released = true;
+    closer.join();
+  }
+  base::set_sync_point_hook(nullptr);
+  Database db = must(Database::open(options));
+  const Masstree tree = must(db.open_masstree("tree"));
+  for (unsigned i = 1; i <= 2; ++i) {
+    EXPECT_EQ(must(db.transact([&](Txn& txn) { return txn.get_as<unsigned>(tree, key(i)); })), i);
+  }
+}
+
 // Goal: E42, a touch that is late undoes nothing. Method: one is held when it has claimed its row,
 // and the tail comes to its end; another thread that writes the row has to wait for the first one.
 TEST(UnappliedRowsTest, a_late_touch_undoes_nothing) {
