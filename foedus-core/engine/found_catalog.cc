@@ -18,8 +18,8 @@ namespace foedus::engine {
 
 namespace {
 
-// Segments are read side by side, but not by so many that who reads a snapshot meanwhile waits for
-// the device. The number does not depend on the machine: where partitions begin is the same
+// Segments are read side by side, but not so many that reads of snapshots wait behind them for the
+// device. The number does not depend on the machine: where partitions begin is the same
 // everywhere.
 constexpr std::size_t kReadersMax = 2;
 constexpr unsigned kRecordsPerStep = 16'384;
@@ -62,7 +62,7 @@ class CatalogReader {
     return {};
   }
 
-  // What another one has read, of the same snapshot before.
+  // Adds what another reader has found that began with the same snapshot.
   Status add(CatalogReader other) {
     next_id_ = std::max(next_id_, other.next_id_);
     has_news_ = has_news_ || other.has_news_;
@@ -264,7 +264,7 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
   runtime->wait(&all.finished, base::Runtime::kForever, [&all] {
     return std::ranges::all_of(all.tasks, [](const auto& task) { return task->is_done(); });
   });
-  // Of several errors that of the first segment, as if they had been read one after the other.
+  // The error of the first segment that failed is the one to report, as if they were read in turn.
   const CatalogTask* failed = nullptr;
   for (const auto& task : all.tasks) {
     if (task->status().is_ok()) continue;

@@ -13,7 +13,7 @@ constexpr auto kInstall = static_cast<std::uint64_t>(GleanStage::kInstall);
 constexpr std::array<double, 3> kAmountMin = {1u << 20, 256, 256};
 // From so much of a stage on, what it took so far is all that counts.
 constexpr double kDoneTold = 0.25;
-// Of the time that a stage has taken, that it is taken to need at least where more is not known.
+// A stage whose end is not known is taken to need this share of its time so far, or more.
 constexpr double kLeast = 1.0 / 16;
 constexpr double kSlownessMin = 0.5;
 constexpr double kSlownessMax = 4;

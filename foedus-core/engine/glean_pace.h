@@ -28,7 +28,7 @@ struct GleanSize {
 
 class GleanPace {
  public:
-  // Of the glean that runs, in microseconds; nothing if none does.
+  // What is left of the running glean, times in microseconds; zeros if none runs.
   struct Left {
     double us = 0;          // until it ends
     double us_to_room = 0;  // until its log is covered, and goes
@@ -41,7 +41,7 @@ class GleanPace {
   void begin(const GleanSize& size, std::uint64_t now_us);
   void at(const GleanProgress& progress, std::uint64_t now_us);
   void end();
-  // Of a glean that was successful, before its end.
+  // Takes in how long a glean took, which was successful. `size`: what it had to do. Before end().
   void learn(const GleanSize& size, const GleanReport& report);
 
   // ---- any thread ----------------------------------------------------------------------------
@@ -62,7 +62,7 @@ class GleanPace {
       base::AtomicWord<double>{1.0 / 64}, base::AtomicWord<double>{20.0},
       base::AtomicWord<double>{10.0}};
 
-  // Of the glean that runs. Each word by itself: a look between two of them is off for once.
+  // State of the running glean. Words are stored one by one: a look between two is off for once.
   base::AtomicWord<std::uint64_t> since_us_;  // 0: none runs
   base::AtomicWord<std::uint64_t> stage_;
   base::AtomicWord<std::uint64_t> stage_since_us_;

@@ -312,6 +312,8 @@ Status Gleaning::run(Drop drop) {
   const page::SnapshotNumber before = engine_->snapshots().newest();
   FOEDUS_TRY(snapshot::Manifest manifest, make(&report));
   const bool is_news = manifest.covered > engine_->snapshots().covered();  // or it was there
+  GleanSize size = size_of(log_bytes - log_covered);  // pages go when it is installed
+  size.pages = static_cast<double>(report.pages_written);
   if (is_news) {
     learn_pages(report, log_bytes - log_covered);
     log_covered_.store_relaxed(log_bytes);  // order: relaxed, see log_behind()
@@ -332,11 +334,7 @@ Status Gleaning::run(Drop drop) {
   report.reclaim_us = engine_->runtime().now_us() - installed_us;
   report.total_cpu_us += base::thread_cpu_us() - install_cpu_us;
   report.total_us = engine_->runtime().now_us() - begin_us;
-  if (is_news) {
-    GleanSize size = size_of(log_bytes - log_covered);
-    size.pages = static_cast<double>(report.pages_written);
-    pace_.learn(size, report);
-  }
+  if (is_news) pace_.learn(size, report);
   count(report);
   return {};
 }

@@ -89,8 +89,8 @@ class Gleaning final : public base::Task {
   void end();
   // Bytes of log that no snapshot covers; what was found at open not counted.
   std::uint64_t log_behind() const;
-  // Of log_behind(), what the gleaner has still to do: of the log that the running glean takes, as
-  // large a share as is left of its work.
+  // The part of log_behind() that is still to be done: the running glean's log counts by as large a
+  // share as is left of its work.
   std::uint64_t backlog() const;
   // Bytes of log a second that a glean of so much log is expected to take, installation included.
   double bytes_per_s(std::uint64_t log_bytes) const;
@@ -220,7 +220,7 @@ class Gleaning final : public base::Task {
   std::uint64_t pages_last_ = 0;
   double records_per_byte_ = 1.0 / 32;
   GleanPace pace_;
-  // Of the glean that runs, bytes that the log had written: from where, and up to where.
+  // Where the log of the running glean begins and ends, in bytes that the log had written.
   base::AtomicWord<std::uint64_t> running_from_;
   base::AtomicWord<std::uint64_t> running_to_;
 

@@ -45,6 +45,13 @@ struct Small {
              std::string_view parameters) {
     engine->publish_ddl(must(engine->prepare_ddl(type, id, name, parameters)));
   }
+  void log_creation(page::StorageId id, std::string_view name) {
+    storage_meta::StorageMeta meta;
+    meta.kind = kTree;
+    const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
+    write(log::LogRecordType::kCreateStorage, id, name,
+          {reinterpret_cast<const char*>(&parameters), sizeof(parameters)});
+  }
   Masstree tree() { return internal::StorageAccess::make<Masstree>(open(kTree, "tree")); }
 
   static constexpr StorageKind kTree = StorageKind::kMasstree;
@@ -276,11 +283,7 @@ TEST(RecoveryTest, a_log_that_creates_a_storage_twice_is_refused) {
   {
     Small db(&device);
     const Masstree tree = db.tree();
-    storage_meta::StorageMeta meta;
-    meta.kind = StorageKind::kMasstree;
-    const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
-    db.write(log::LogRecordType::kCreateStorage, page::StorageId{tree.id() + 1}, "tree",
-             {reinterpret_cast<const char*>(&parameters), sizeof(parameters)});
+    db.log_creation(page::StorageId{tree.id() + 1}, "tree");
     must(db.engine->close());
   }
   expect_refused(&device, "creates a storage twice");
@@ -325,14 +328,10 @@ TEST(RecoveryTest, a_storage_that_is_created_in_two_segments_is_refused) {
   {
     Small db(&device);
     const Masstree tree = db.tree();
-    storage_meta::StorageMeta meta;
-    meta.kind = StorageKind::kMasstree;
-    const storage_meta::StorageParameters parameters = storage_meta::parameters_of(meta);
     engine::EngineSession* const session = must(db.engine->take_session());
     const std::string row(1'000, 'r');
     for (unsigned i = 0; i < 1'500; ++i) put(session, tree, row);
-    db.write(log::LogRecordType::kCreateStorage, page::StorageId{tree.id()}, "other",
-             {reinterpret_cast<const char*>(&parameters), sizeof(parameters)});
+    db.log_creation(page::StorageId{tree.id()}, "other");
     must(db.engine->close());
   }
   EXPECT_TRUE(device.exists("log-0-00000002"));
