@@ -14,7 +14,6 @@ namespace foedus {
 namespace {
 
 using testing::must;
-using testing::small_options;
 using testing::TestDatabase;
 
 // Accounts in three storages: what is moved between two of them leaves the sum as it was.
@@ -80,9 +79,7 @@ class Bank {
 // Goal: no conflict, and one moment for all that is read, while others write and gleans follow each
 // other. Method: a writer moves amounts; readers add up, and see each move whole or not at all.
 TEST(SnapshotReadersTest, readers_never_conflict_with_writers) {
-  Options options = small_options("");
-  options.glean.log_bytes = 1u << 20;
-  TestDatabase db(options);
+  TestDatabase db;
   const Bank bank(*db);
   must(db->glean());
   std::atomic<bool> is_over{false};
@@ -110,7 +107,8 @@ TEST(SnapshotReadersTest, readers_never_conflict_with_writers) {
   std::thread writer(write, testing::test_seed(31));
   std::thread reader_one(read);
   std::thread reader_two(read);
-  while (db->stats().gleans < 6 || reads.load() < 200) std::this_thread::yield();
+  for (int glean = 0; glean < 6; ++glean) must(db->glean());
+  while (reads.load() < 200) must(db->glean());
   is_over.store(true);
   writer.join();
   reader_one.join();

@@ -71,18 +71,16 @@ function(foedus_cc_tests)
     add_library(foedus_testing INTERFACE)
     target_link_libraries(foedus_testing INTERFACE foedus_internal GTest::gtest GTest::gmock)
   endif()
-  if(FOEDUS_SANITIZE)
-    # Half of a test's compilation is these headers. The release build compiles them anew for each
-    # test: it shows that a test includes what it uses, and -Werror meets some false warnings of GCC
-    # with precompiled headers.
-    # The target is a program because its flags have to be those of the tests.
-    file(CONFIGURE OUTPUT precompiled.cc CONTENT "int main() { return 0; }\n")
-    add_executable(foedus_testing_headers "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc")
-    target_link_libraries(foedus_testing_headers PRIVATE foedus_testing)
-    target_precompile_headers(foedus_testing_headers PRIVATE
-      <gmock/gmock.h> <gtest/gtest.h> <algorithm> <chrono> <filesystem> <fstream> <functional> <map>
-      <memory> <optional> <set> <string> <thread> <vector> <foedus/foedus.h>)
-  endif()
+  # Half of a test's compilation is these headers, and much of the rest the optimizer's, which works
+  # on assertions. With less than -O1, inline functions make some tests slower than that is worth.
+  # The target is a program because its flags have to be those of the tests.
+  file(CONFIGURE OUTPUT precompiled.cc CONTENT "int main() { return 0; }\n")
+  add_executable(foedus_testing_headers "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc")
+  target_link_libraries(foedus_testing_headers PRIVATE foedus_testing)
+  target_compile_options(foedus_testing_headers PRIVATE -O1)
+  target_precompile_headers(foedus_testing_headers PRIVATE
+    <gmock/gmock.h> <gtest/gtest.h> <algorithm> <chrono> <filesystem> <fstream> <functional> <map>
+    <memory> <optional> <set> <string> <thread> <vector> <foedus/foedus.h>)
 
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "*_test.cc")
   foedus_without_unbuilt(files)
@@ -94,9 +92,8 @@ function(foedus_cc_tests)
     set_target_properties(${target} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
     target_link_libraries(${target} PRIVATE foedus_testing GTest::gtest_main)
-    if(FOEDUS_SANITIZE)
-      target_precompile_headers(${target} REUSE_FROM foedus_testing_headers)
-    endif()
+    target_compile_options(${target} PRIVATE -O1)
+    target_precompile_headers(${target} REUSE_FROM foedus_testing_headers)
     if(file MATCHES "^experiments/" AND TARGET foedus_experiments_common)
       target_link_libraries(${target} PRIVATE foedus_experiments_common)
     endif()
