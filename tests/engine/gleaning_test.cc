@@ -466,7 +466,9 @@ TEST(GleaningTest, a_database_may_be_much_larger_than_its_memory) {
   TestDatabase db(options);
   const Masstree tree = must(db->open_masstree("tree"));
   constexpr std::uint32_t kRowsPerTxn = 100;
-  const auto row = [](std::uint32_t i) { return std::to_string(i * 7) + std::string(kRowBytes, 'r'); };
+  const auto row = [](std::uint32_t i) {
+    return std::to_string(i * 7) + std::string(kRowBytes, 'r');
+  };
   for (std::uint32_t i = 0; i < kRows; i += kRowsPerTxn) {
     must(db->transact([&](Txn& txn) -> Status {
       for (std::uint32_t j = i; j < i + kRowsPerTxn; ++j) {

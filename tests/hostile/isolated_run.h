@@ -11,8 +11,8 @@
 
 namespace foedus::hostile {
 
-// Every n-th of a test's cases; all of them with FOEDUS_STRIDE=1. Fewer under ThreadSanitizer: which
-// byte is damaged makes no race.
+// Every n-th of a test's cases; all of them with FOEDUS_STRIDE=1. Fewer under ThreadSanitizer:
+// which byte is damaged makes no race.
 inline std::uint64_t stride_or(std::uint64_t usual) {
 #if defined(__SANITIZE_THREAD__)
   usual *= 8;
