@@ -106,7 +106,14 @@ Status Txn::get_for_update(const Array& storage, std::uint64_t index, std::span<
 
 void Txn::prefetch(const Array& storage, std::uint64_t index) {
   const Call call(slot_, turn_, storage);
-  if (!call.is_ready_for(index, 0, 0) || call.is_of_snapshot()) return;
+  if (!call.is_ready_for(index, 0, 0)) return;
+  if (call.is_of_snapshot()) [[unlikely]] {
+    const page::SnapshotPageId root = call.root_in_snapshot();
+    base::trying([&] {
+      array::prefetch_in_snapshot(call.context(), call.control(), root, index);
+    });
+    return;
+  }
   if (array::try_prefetch(call.context().pool(), call.control(), index)) [[likely]] return;
   base::trying([&] { array::prefetch(call.context(), call.control(), index); });
 }

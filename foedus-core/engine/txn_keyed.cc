@@ -18,8 +18,8 @@ namespace masstree = storage::masstree;
 namespace hash = storage::hash;
 using engine::Call;
 
-// How many keys get_many() keeps in flight.
-constexpr std::size_t kPrefetchDistance = 16;
+// How many keys get_many() keeps in flight: more than the processor's loads, for the device's.
+constexpr std::size_t kPrefetchDistance = 32;
 
 // With a lock, or from a snapshot.
 [[gnu::noinline]] Status read_otherwise(const Call& call, std::string_view key, bool for_update,
@@ -179,12 +179,16 @@ Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> request
 void Txn::prefetch(const KeyedStorage& storage, std::string_view key) {
   const Call call(slot_, turn_, storage);
   base::trying([&] {
-    if (!call.check_bound(key).is_ok() || call.is_of_snapshot()) return;
-    if (call.is_masstree()) {
-      masstree::prefetch(call.context(), call.control(), key);
-    } else {
-      hash::prefetch(call.context(), call.control(), key);
+    if (!call.check_bound(key).is_ok()) return;
+    occ::TxnContext& context = call.context();
+    if (call.is_of_snapshot()) [[unlikely]] {
+      const page::SnapshotPageId root = call.root_in_snapshot();
+      return call.is_masstree()
+                 ? masstree::prefetch_in_snapshot(context, call.control(), root, key)
+                 : hash::prefetch_in_snapshot(context, call.control(), root, key);
     }
+    return call.is_masstree() ? masstree::prefetch(context, call.control(), key)
+                              : hash::prefetch(context, call.control(), key);
   });
 }
 

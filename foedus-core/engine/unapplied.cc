@@ -247,10 +247,10 @@ Status Unapplied::Range::apply_some() {
 bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
   occ::TxnContext& txn = looker_->context();
   txn.begin({});
-  txn.cold_pages().set_memory_only(true);
+  txn.cold_pages().set_mode(occ::ColdPages::Mode::kNone);
   const Status status = base::catching(
       [&] { return look_for(txn, rows.control, record(rows, begin).key()); });
-  txn.cold_pages().set_memory_only(false);
+  txn.cold_pages().set_mode(occ::ColdPages::Mode::kRead);
   txn::rollback(&txn);
   return status.code() != occ::ColdPages::kNotInMemory;
 }

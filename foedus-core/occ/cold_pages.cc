@@ -28,7 +28,7 @@ Status not_that_page(page::SnapshotPageId id) {
 const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
                                         page::PagePart wanted) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
-  if (memory_only_) [[unlikely]] return refuse(status);
+  if (mode_ != Mode::kRead) [[unlikely]] return page_without_reading(id, status);
   FOEDUS_INVARIANT(cache_ != nullptr, id.word());
   is_pinned_ = true;
   clock_->pin_cache(session_);
@@ -38,14 +38,19 @@ const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
   return wait_for_page(id, status);
 }
 
-const page::PageHeader* ColdPages::refuse(Status* status) {
-  *status = Status::error(kNotInMemory, "the page is in no memory");
+const page::PageHeader* ColdPages::page_without_reading(page::SnapshotPageId id, Status* status) {
+  if (mode_ == Mode::kPrefetch) {
+    const page::PageHeader* const page = cached(id);
+    if (page != nullptr) return page;
+    will_read(id);
+  }
+  *status = kNotInMemory;
   return nullptr;
 }
 
 const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
-  if (cache_ == nullptr || memory_only_) return nullptr;
+  if (cache_ == nullptr || mode_ == Mode::kNone) return nullptr;
   is_pinned_ = true;
   clock_->pin_cache(session_);
   return cache_->find_cached(soc_, id);
@@ -56,7 +61,9 @@ const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
 const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, Status* status,
                                          page::PagePart wanted) {
   FOEDUS_INVARIANT(is_pinned_);
-  if (memory_only_) [[unlikely]] return refuse(status);
+  if (mode_ == Mode::kNone) [[unlikely]] {
+    return page_without_reading(pointer->load().snapshot_page, status);
+  }
   const page::PageHeader* const page = cache_->find_cached_child(soc_, pointer, wanted);
   if (page != nullptr) [[likely]]
     return page;
@@ -65,6 +72,10 @@ const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, Status*
 
 bool ColdPages::prefetch(page::SnapshotPageId id, page::PagePart wanted) const {
   return cache_ != nullptr && cache_->prefetch_page(soc_, id, wanted);
+}
+
+void ColdPages::will_read(page::SnapshotPageId id) const {
+  if (cache_ != nullptr) cache_->will_read(soc_, id);
 }
 
 // O14: the pages of before are given up with the pin. O15: it waits for nobody who waits for it.

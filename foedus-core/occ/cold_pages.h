@@ -56,21 +56,29 @@ class ColdPages {
   const page::PageHeader* cached(page::SnapshotPageId id);
   // PageCache::prefetch_page().
   bool prefetch(page::SnapshotPageId id, page::PagePart wanted) const;
+  // PageCache::will_read().
+  void will_read(page::SnapshotPageId id) const;
   // PageCache::read_ahead().
   std::uint32_t read_ahead(page::SnapshotPageId id, std::uint32_t count);
 
   bool is_open() const { return open_ != 0; }
 
-  // From now on page() and child() give no page, but kNotInMemory, until it is set to false: a
-  // search then ends where memory does.
-  void set_memory_only(bool memory_only) { memory_only_ = memory_only; }
-  bool is_memory_only() const { return memory_only_; }
+  // What page() and child() do for a search: without kRead it ends, with kNotInMemory, where there
+  // is no page for it.
+  enum class Mode : std::uint8_t {
+    kRead,      // a page that is not cached is read
+    kPrefetch,  // the device is asked to begin with it (PageCache::will_read())
+    kNone,      // no page of a snapshot is given, be it cached
+  };
+  void set_mode(Mode mode) { mode_ = mode; }
+  Mode mode() const { return mode_; }
   static constexpr ErrorCode kNotInMemory = ErrorCode::kNotSupported;  // no other failure's
 
  private:
   friend class ColdReads;
   const page::PageHeader* wait_for_page(page::SnapshotPageId id, Status* status);
-  [[gnu::cold]] static const page::PageHeader* refuse(Status* status);
+  [[gnu::cold]] const page::PageHeader* page_without_reading(page::SnapshotPageId id,
+                                                             Status* status);
 
   // Constant after construction.
   snapshot::PageCache* const cache_;
@@ -81,7 +89,7 @@ class ColdPages {
   // Used by the session only.
   std::uint32_t open_ = 0;  // ColdReads at work
   bool is_pinned_ = false;
-  bool memory_only_ = false;
+  Mode mode_ = Mode::kRead;
 };
 
 // Around a search that may come to pages of snapshots. May lie in another one, whose page is not to
@@ -99,6 +107,22 @@ class ColdReads {
 
  private:
   ColdPages* const pages_;
+};
+
+// Around a search ahead of the one that reads: it waits for no device. With the page where such a
+// search ends the device begins.
+class ColdPrefetch {
+ public:
+  explicit ColdPrefetch(ColdPages* pages) : pages_(pages), reads_(pages) {
+    pages->set_mode(ColdPages::Mode::kPrefetch);
+  }
+  ~ColdPrefetch() { pages_->set_mode(ColdPages::Mode::kRead); }
+  ColdPrefetch(const ColdPrefetch&) = delete;
+  ColdPrefetch& operator=(const ColdPrefetch&) = delete;
+
+ private:
+  ColdPages* const pages_;
+  const ColdReads reads_;
 };
 
 }  // namespace foedus::occ

@@ -83,7 +83,7 @@ void read_overflow(page::PagePool& pool, std::uint64_t first_page, ReadRange* ra
 bool read_cold_overflow(TxnContext& ctx, page::StorageId storage, std::uint64_t first_page,
                         ReadRange* range) {
   // The record that names the chain is in memory, which is all that such a search asks.
-  if (ctx.cold_pages().is_memory_only()) [[unlikely]] return true;
+  if (ctx.cold_pages().mode() == ColdPages::Mode::kNone) [[unlikely]] return true;
   const ColdReads reads(&ctx.cold_pages());  // O14: read_chain() holds one page at a time
   page::SnapshotPageId at(first_page);
   return read_chain(

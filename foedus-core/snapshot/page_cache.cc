@@ -190,6 +190,16 @@ Epoch PageCache::due(std::uint32_t soc) const {
 
 // ---- read-ahead, deleted snapshots, statistics -----------------------------------------------
 
+void PageCache::will_read(std::uint32_t soc, page::SnapshotPageId id) {
+  Part* const part = part_of(soc);
+  {
+    const std::lock_guard lock(part->lock);
+    const bool is_there = find_locked(part, id, CacheMark::kReadAhead) != nullptr;
+    if (is_there) return;
+  }
+  reader_->will_read(id);
+}
+
 struct PageCache::Batch {
   page::SnapshotPageId first;
   std::uint32_t cached = 0;  // pages before `first` that need not be read

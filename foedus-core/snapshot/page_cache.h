@@ -144,6 +144,10 @@ class PageCache {
     return index(soc).prefetch_page(id, wanted);
   }
 
+  // Has the device begin with a page that is neither cached nor leaving (PageReader::will_read()),
+  // for a find() to come. Waits for nothing but the part's lock. Needs no pin.
+  void will_read(std::uint32_t soc, page::SnapshotPageId id);
+
   // Reads what is missing of `count` pages that follow one another in a file, in the calling
   // thread, many with one call of the reader, until one cannot be read or no frame is due. Does at
   // most a quarter of what the SOC keeps free at a time. Returns how many of the first pages are

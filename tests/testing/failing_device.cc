@@ -42,6 +42,11 @@ class FailingFile : public device::File {
     return count;
   }
 
+  void will_read(std::uint64_t offset, std::size_t) const override {
+    const std::lock_guard lock(owner_->mutex_);
+    owner_->announced_.emplace(name_, offset);
+  }
+
   Status write_parts_at(std::uint64_t offset, const device::ConstBytes* parts,
                         std::size_t count) override {
     std::vector<char> all;

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "foedus-core/base/clock.h"
@@ -97,6 +98,8 @@ class FailingDevice : public device::Device {
   std::uint64_t changing_calls() const;
   std::vector<std::string> names() const;
   bool exists(const std::string& name) const;
+  // Whether File::will_read() was called for what begins there.
+  bool was_announced(const std::string& name, std::uint64_t offset) const;
   std::vector<char> bytes_of(const std::string& name) const;
   // A device that holds what would be left if power failed now and all unsynced was dropped.
   std::unique_ptr<FailingDevice> synced_copy() const;
@@ -174,6 +177,7 @@ class FailingDevice : public device::Device {
   mutable std::map<Call, std::vector<Fault>> faults_;
   std::map<Call, Fault> skipped_syncs_;
   mutable std::uint64_t calls_[kCallKinds] = {};
+  std::set<std::pair<std::string, std::uint64_t>> announced_;  // by File::will_read()
   mutable std::uint64_t power_skip_ = ~std::uint64_t{0};
   mutable bool power_is_lost_ = false;
 };

@@ -20,6 +20,11 @@ std::vector<std::string> FailingDevice::names() const {
   return names;
 }
 
+bool FailingDevice::was_announced(const std::string& name, std::uint64_t offset) const {
+  const std::lock_guard lock(mutex_);
+  return announced_.contains({name, offset});
+}
+
 bool FailingDevice::exists(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   return names_.contains(name);

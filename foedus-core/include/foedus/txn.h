@@ -245,11 +245,14 @@ class Txn {
   // asked for by is_ok(), the answer by value(): a Result<bool> is no condition.
   Result<bool> contains(const KeyedStorage& storage, std::string_view key);
 
-  // Reads many known keys; their cache misses overlap. A missing key is not an error here.
+  // Reads many known keys; their cache misses overlap, and so do the reads of the device for pages
+  // that are not in memory, up to 32. A missing key is not an error here.
   Status get_many(const KeyedStorage& storage, std::span<ReadRequest> requests);
-  // Starts to load what an operation on `key` will need, and returns without waiting. Changes
-  // nothing that others or a commit can see. Of a long key the first eight bytes are looked for; a
-  // second call a little later goes a step further, to its layer.
+  // Starts to load what an operation on `key` will need, from memory or from the device, and
+  // returns without waiting. Changes nothing that others or a commit can see. In memory, of a long
+  // key the first eight bytes are looked for; a second call a little later goes a step further, to
+  // its layer. On the device, each call goes to the first page that is not in memory: the last one
+  // as a rule, as pages above the rows stay there.
   void prefetch(const KeyedStorage& storage, std::string_view key);
 
   // Inserts the record or overwrites its payload as a whole.

@@ -182,15 +182,15 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
   page::SnapshotPageId id = ids.snapshot_page;
   for (; level != 0 && !id.is_null(); --level) {
     const page::PageHeader* const page = ctx.cold_pages().cached(id);
-    const bool is_there = page != nullptr && is_page_of(*page, control->id(), level,
-                                                        first_index_of(number, level, shape));
-    if (!is_there) return;
+    if (page == nullptr) return ctx.cold_pages().will_read(id);
+    if (!is_page_of(*page, control->id(), level, first_index_of(number, level, shape))) return;
     const auto* const interior = reinterpret_cast<const ArrayInteriorPage*>(page);
     id = interior->pointers[path.slots[level - 1]].load().snapshot_page;
   }
   if (id.is_null()) return;
   const std::uint64_t place = index - number * shape.records_per_page;
-  ctx.cold_pages().prefetch(id, part_of_record(place, shape));
+  const bool is_cached = ctx.cold_pages().prefetch(id, part_of_record(place, shape));
+  if (!is_cached) ctx.cold_pages().will_read(id);
   ctx.begun(control, index) = {.txn = ctx.turn(),
                                .storage = control,
                                .number = index,

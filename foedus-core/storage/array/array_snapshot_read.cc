@@ -38,6 +38,16 @@ const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::Storag
   }
 }
 
+void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                          page::SnapshotPageId root, std::uint64_t index) {
+  const ArrayShape& shape = shape_of(control->meta.payload_bytes);
+  const std::uint64_t number = shape.page_of(index);
+  const Path path(number, shape.pages_of(control->meta.records));
+  const occ::ColdPrefetch prefetch(&ctx.cold_pages());
+  static_cast<void>(find_in_snapshot(ctx, control, number, path, root, path.levels, {}));
+  ctx.forget_page_failure();
+}
+
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::uint64_t index, occ::ReadRange* range) {
   const storage_meta::StorageMeta& meta = control->meta;

@@ -37,4 +37,9 @@ inline page::PagePart part_of_record(std::uint64_t place, const ArrayShape& shap
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::uint64_t index, occ::ReadRange* range);
 
+// Begins what that will wait for: up to the first page that is not cached. REQUIRES: index <
+// records.
+void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                          page::SnapshotPageId root, std::uint64_t index);
+
 }  // namespace foedus::storage::array

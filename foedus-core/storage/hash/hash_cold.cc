@@ -77,6 +77,10 @@ class ColdSearch {
     }
     return {.is_unsettled = true};
   }
+  void prefetch() {
+    BinPlace place;
+    static_cast<void>(attempt(Intent::kPrefetch, &place));
+  }
 
  private:
   enum class Step : std::uint8_t { kDone, kAgain, kFailed };
@@ -98,7 +102,8 @@ class ColdSearch {
         const ColdPointer cold{pointer, holder, ids, owner, span};
         if (!is_still(cold)) return Step::kAgain;
         if (holder == nullptr && ids.is_null()) return Step::kFailed;
-        if (intent == Intent::kRead && !ids.snapshot_page.is_null()) return read(cold, place);
+        if (intent != Intent::kWrite && !ids.snapshot_page.is_null()) return read(cold, place);
+        if (intent == Intent::kPrefetch) return Step::kDone;
         const Step made = make_volatile(cold, &page);
         if (made != Step::kDone) return made;
       }
@@ -245,6 +250,14 @@ class ColdSearch {
 BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash,
                        Intent intent) {
   return ColdSearch(ctx, control, hash).run(intent);
+}
+
+void prefetch_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash) {
+  const occ::ColdPrefetch prefetch(&ctx.cold_pages());
+  const std::size_t pointers = ctx.pointers().size();
+  ColdSearch(ctx, control, hash).prefetch();
+  ctx.forget_since(ctx.reads().size(), pointers);  // nothing was read
+  ctx.forget_page_failure();
 }
 
 }  // namespace foedus::storage::hash

@@ -35,7 +35,11 @@
 
 namespace foedus::storage::hash {
 
-enum class Intent : std::uint8_t { kRead, kWrite };
+enum class Intent : std::uint8_t {
+  kRead,
+  kWrite,
+  kPrefetch,  // as kRead, but no page is made
+};
 
 inline PageSource source_of(occ::TxnContext& ctx, occ::StorageControl* control) {
   return {&ctx.pool(), &ctx.pages(), control, ctx.soc()};
@@ -52,5 +56,8 @@ struct BinPlace {
 // REQUIRES: a ColdReads around this and all looks at the bin.
 [[gnu::noinline]] BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
                                          std::uint64_t hash, Intent intent);
+// Begins what a reader of it will wait for: up to the first page that is not cached.
+[[gnu::noinline]] void prefetch_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
+                                         std::uint64_t hash);
 
 }  // namespace foedus::storage::hash

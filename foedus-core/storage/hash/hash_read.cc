@@ -53,8 +53,9 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
 
 void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   // Prefetches the first lines of the bin; which record it will be takes a look at them.
-  HashBinPage* const bin = peek_bin(ctx.pool(), control, hash_of(key));
-  if (bin == nullptr) return;
+  const std::uint64_t hash = hash_of(key);
+  HashBinPage* const bin = peek_bin(ctx.pool(), control, hash);
+  if (bin == nullptr) [[unlikely]] return prefetch_cold_bin(ctx, control, hash);
   constexpr std::size_t kSlotLines = 256;
   base::prefetch_lines(reinterpret_cast<const char*>(bin) + page::kPageBytes - kSlotLines,
                        kSlotLines);

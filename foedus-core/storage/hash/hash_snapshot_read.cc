@@ -66,6 +66,14 @@ bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::
   return true;
 }
 
+void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                          page::SnapshotPageId root, std::string_view key) {
+  const occ::ColdPrefetch prefetch(&ctx.cold_pages());
+  HashBinPage* bin = nullptr;
+  static_cast<void>(find_in_snapshot(ctx, control, root, 0, hash_of(key), &bin));
+  ctx.forget_page_failure();
+}
+
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::string_view key, occ::ReadRange* range) {
   const occ::ColdReads reads(&ctx.cold_pages());

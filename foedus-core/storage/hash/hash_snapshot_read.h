@@ -28,4 +28,8 @@ bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::string_view key, occ::ReadRange* range);
 
+// Begins what that will wait for: up to the first page that is not cached.
+void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                          page::SnapshotPageId root, std::string_view key);
+
 }  // namespace foedus::storage::hash

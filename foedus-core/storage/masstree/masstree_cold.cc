@@ -44,6 +44,8 @@ class ColdSearch {
     }
     return ctx_.conflict(ConflictReason::kRetryBound, control_, key_);
   }
+  // As far as it comes.
+  void run_once() { static_cast<void>(attempt()); }
 
  private:
   Step attempt() {
@@ -232,6 +234,17 @@ bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control)
 Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  Spot* spot, ColdPointer* cold, ColdTop* top) {
   return ColdSearch(ctx, control, key, spot, cold, top).run();
+}
+
+void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  const occ::ColdPrefetch prefetch(&ctx.cold_pages());
+  const std::size_t pointers = ctx.pointers().size();
+  Spot spot;
+  ColdPointer cold;
+  ColdTop top;
+  ColdSearch(ctx, control, key, &spot, &cold, &top).run_once();
+  ctx.forget_since(ctx.reads().size(), pointers);  // nothing was read
+  ctx.forget_page_failure();
 }
 
 bool has_no_tree(const occ::StorageControl* control) {

@@ -98,6 +98,10 @@ inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::st
                                    std::string_view key, Spot* spot, ColdPointer* cold,
                                    ColdTop* top);
 
+// Begins what find_cold() of the key will wait for: up to the first page that is not cached.
+[[gnu::noinline]] void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                                     std::string_view key);
+
 // True if own writes may be in pages that were dropped, and be found in snapshot pages not at all.
 bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control);
 

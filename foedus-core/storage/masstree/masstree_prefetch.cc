@@ -1,5 +1,6 @@
 // Loading what a key needs ahead of its use. A record is found only when the lines of its page are
 // there, so each call begins one key and finishes the one that was begun a few calls before.
+#include "foedus-core/storage/masstree/masstree_cold.h"
 #include "foedus-core/storage/masstree/masstree_find.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
 
@@ -28,21 +29,23 @@ TreePage* begin_search(page::PagePool& pool, TreePage* page, std::uint64_t slice
 }
 
 // Of the records with this slice the first one is meant well enough. If there is a layer, its root
-// is where the search goes on.
-void finish_search(page::PagePool* pool, const occ::BegunSearch& begun) {
+// is where the search goes on. False: that is a snapshot page.
+bool finish_search(page::PagePool* pool, const occ::BegunSearch& begun) {
   BorderPage* const page = BorderPage::of(begun.page);
   const unsigned keys = page->header.load_version().keys();
   // order: relaxed, a lower bound (find_slot()).
   const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
   const unsigned index = lower_bound(page, 0, sorted, begun.number);
-  if (index == sorted) return;
+  if (index == sorted) return true;
   const Slot slot = page->slot(index);
-  if (slot.is_layer()) {
-    const TreePage* const root = root_page(*pool, {page->layer_pointer(slot), page});
-    if (root != nullptr) prefetch_page(root);
-  } else {
+  if (!slot.is_layer()) {
     base::prefetch_lines(page->record(slot), slot.record_bytes());
+    return true;
   }
+  const TreePage* const root = root_page(*pool, {page->layer_pointer(slot), page});
+  if (root == nullptr) return false;
+  prefetch_page(root);
+  return true;
 }
 
 }  // namespace
@@ -51,19 +54,20 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   const std::uint64_t slice = slice_of(key);
   occ::BegunSearch& begun = ctx.begun(control, slice);
   if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control) {
-    return finish_search(&ctx.pool(), begun);
+    if (!finish_search(&ctx.pool(), begun)) prefetch_cold(ctx, control, key);
+    return;
   }
   InteriorPage* parent = nullptr;
   TreePage* const page =
       begin_search(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice, &parent);
-  if (page == nullptr) return;
+  if (page == nullptr) return prefetch_cold(ctx, control, key);
   begun = {ctx.turn(), control, slice, &page->header, parent};
   const occ::BegunSearch* const earlier = ctx.exchange_turn(&begun);
   // It may have given way to this one.
   if (earlier == nullptr || earlier == &begun || earlier->txn != ctx.turn()) return;
   // Or to one in pages of a snapshot.
   if (!earlier->cold_page.is_null()) return;
-  finish_search(&ctx.pool(), *earlier);
+  static_cast<void>(finish_search(&ctx.pool(), *earlier));  // its key is not known here
 }
 
 }  // namespace foedus::storage::masstree

@@ -4,6 +4,16 @@
 
 namespace foedus::storage::masstree {
 
+void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                          page::SnapshotPageId root, std::string_view key) {
+  if (root.is_null()) return;
+  const occ::ColdPrefetch prefetch(&ctx.cold_pages());
+  Spot spot;
+  ColdTop top;
+  static_cast<void>(find_in_snapshot(ctx, control, 0, root, key, &spot, &top));
+  ctx.forget_page_failure();
+}
+
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::string_view key, occ::ReadRange* range) {
   if (root.is_null()) return ErrorCode::kNotFound;

@@ -17,4 +17,8 @@ namespace foedus::storage::masstree {
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::string_view key, occ::ReadRange* range);
 
+// Begins what that will wait for: up to the first page that is not cached.
+void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                          page::SnapshotPageId root, std::string_view key);
+
 }  // namespace foedus::storage::masstree
