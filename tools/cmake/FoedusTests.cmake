@@ -73,8 +73,8 @@ function(foedus_cc_tests)
   endif()
   # Half of a test's compilation is these headers, and much of the rest the optimizer's, which works
   # on assertions. With less than -O1, inline functions make some tests slower than that is worth.
-  # Of precompiled headers GCC warns without a reason now and then, of bounds above all: warnings are
-  # no errors in tests.
+  # GCC warns of precompiled headers without a reason now and then, of bounds above all. So warnings
+  # are no errors in tests.
   # The target is a program because its flags have to be those of the tests.
   file(CONFIGURE OUTPUT precompiled.cc CONTENT "int main() { return 0; }\n")
   add_executable(foedus_testing_headers "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cc")
