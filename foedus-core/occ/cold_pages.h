@@ -72,6 +72,7 @@ class ColdPages {
   };
   void set_mode(Mode mode) { mode_ = mode; }
   Mode mode() const { return mode_; }
+  bool is_prefetching() const { return mode_ == Mode::kPrefetch; }
   static constexpr ErrorCode kNotInMemory = ErrorCode::kNotSupported;  // no other failure's
 
  private:

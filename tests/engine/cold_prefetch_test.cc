@@ -1,6 +1,10 @@
 // Txn::prefetch() and get_many() of rows whose pages are on the device: its reads are announced
 // before the first one is waited for, and nothing is remembered. One thread, a simulated device.
+// ctest-labels: memory
+#include <gtest/gtest.h>
+
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -143,31 +147,48 @@ class ColdPrefetchTest : public ::testing::Test {
     });
   }
 
+  // Pages above the rows are read; then many rows are asked for, and read.
+  void expect_announced(Txn& txn, const Life& life, Kind kind) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    warm(txn, life, kind);
+    watch();
+    for (std::uint64_t i = kApart; i < kRows; i += kApart) prefetch(txn, life, kind, i);
+    EXPECT_EQ(read_, 0u);
+    for (std::uint64_t i = kApart; i < kRows; i += kApart) {
+      EXPECT_EQ(get(txn, life, kind, i), row_of(i));
+    }
+    EXPECT_GT(read_, 15u);
+    EXPECT_LE(surprises_, kind == Kind::kHash ? read_ / 2 : 0);
+    device_.set_observer(nullptr);
+  }
+
   FailingDevice device_;
   std::uint64_t read_ = 0;
   std::uint64_t surprises_ = 0;
 };
 
-// Method: what leads to the rows is read; then many are asked for.
 TEST_F(ColdPrefetchTest, reads_are_announced_and_not_waited_for) {
   for (const Isolation isolation : {Isolation::kSerializable, Isolation::kSnapshot}) {
     Life life(&device_);
     for (const Kind kind : kKinds) {
-      SCOPED_TRACE(static_cast<int>(kind));
       Txn txn = life.begin(0, isolation);
-      warm(txn, life, kind);
-      watch();
-      for (std::uint64_t i = kApart; i < kRows; i += kApart) prefetch(txn, life, kind, i);
-      EXPECT_EQ(read_, 0u);
-      for (std::uint64_t i = kApart; i < kRows; i += kApart) {
-        EXPECT_EQ(get(txn, life, kind, i), row_of(i));
-      }
-      EXPECT_GT(read_, 15u);
-      EXPECT_LE(surprises_, kind == Kind::kHash ? read_ / 2 : 0);
-      device_.set_observer(nullptr);
+      expect_announced(txn, life, kind);
       must(txn.commit());
     }
     device_.crash_process();
+  }
+}
+
+// Method: a write makes the pages above its row volatile.
+TEST_F(ColdPrefetchTest, reads_below_volatile_pages_are_announced) {
+  Life life(&device_);
+  for (const Kind kind : kKinds) {
+    Txn writer = life.begin(1);
+    put(writer, life, kind, 1'000);
+    must(writer.commit());
+    Txn txn = life.begin(0);
+    expect_announced(txn, life, kind);
+    must(txn.commit());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/snapshot/page_io.h"
@@ -53,6 +54,10 @@ class MadePages : public PageReader {
     return PageReader::read_pages(first, to, count, status);
   }
 
+  // One thread.
+  void will_read(page::SnapshotPageId id) override { announced.push_back(id); }
+
+  std::vector<page::SnapshotPageId> announced;  // by will_read()
   base::AtomicWord<std::uint64_t> reads;
   base::AtomicWord<std::uint64_t> batches;  // calls of read_pages()
   std::uint64_t id_error = 0;

@@ -323,6 +323,9 @@ TEST_F(PageCacheTest, APageThatIsLeavingComesBackWithoutARead) {
   const PageCacheStatistics before = cache_->statistics();
   EXPECT_GT(before.evictions, 100u);
   EXPECT_EQ(before.pages, frames - before.evictions);
+  for (std::uint32_t i = 0; i < 10; ++i) cache_->will_read(0, page_of(i));
+  cache_->will_read(0, page_of(frames));
+  EXPECT_EQ(pages_.announced, std::vector{page_of(frames)});
   constexpr std::uint64_t kReturns = 40;
   for (std::uint32_t i = 0; i < frames && cache_->statistics().returns < kReturns; ++i) {
     EXPECT_EQ(find(page_of(i)), first[i]);

@@ -108,6 +108,8 @@ class ColdSearch {
       FOEDUS_SYNC_POINT("masstree:cold_seen");
       if (ids.snapshot_page.is_null() || pointer->load() != ids) return Step::kAgain;  // M19
       const page::PageHeader* const cold = ctx_.cold_page(ids.snapshot_page);
+      const bool has_begun = cold == nullptr && ctx_.cold_pages().is_prefetching();
+      if (has_begun) return Step::kNoPage;  // without the look under a lock: a hint may be wrong
       if (cold == nullptr || !ColdPlace::below(*page, i, keys).is_of(*cold) ||
           !tree_page(cold)->contains(spot_->slice)) {
         const std::optional<ColdPlace> place = place_of(page, spot_->slice, ids);
