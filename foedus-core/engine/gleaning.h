@@ -27,6 +27,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
@@ -162,6 +163,7 @@ class Gleaning final : public base::Task {
   page::SnapshotNumber oldest_needed() const;
   Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
   void settle_while_idle();
+  void open_deltas();
   Result<std::uint64_t> pages_of_files() const;
   Status make_disk_room(std::uint64_t pages);
   Status install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
@@ -202,6 +204,8 @@ class Gleaning final : public base::Task {
   std::uint64_t step_request_ = 0;  // the last request when the step began
   // Files wait for the end of transactions that began up to here; none: no files wait.
   Epoch removal_stamp_;
+  // Storages whose delta takes no puts yet, and when it was made.
+  std::vector<std::pair<page::StorageId, Epoch>> new_deltas_;
   std::uint64_t settled_us_ = 0;  // when settle_while_idle() last looked
   // Old manifests that were found damaged, of which the operator was told.
   std::set<page::SnapshotNumber> damaged_;

@@ -18,7 +18,7 @@
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/session_pages.h"
-#include "foedus-core/storage/masstree/masstree_cursor.h"
+#include "foedus-core/storage/masstree/masstree_merged_cursor.h"
 #include "foedus-core/storage/masstree/masstree_snapshot_cursor.h"
 #include "foedus-core/storage/sequential/sequential_cursor.h"
 #include "foedus/txn.h"
@@ -58,7 +58,7 @@ class alignas(64) ScanCursor {
   std::string low_;   // with unapplied_: what is left of the range
   std::string high_;
   bool reverse_ = false;
-  storage::masstree::Cursor masstree_;
+  storage::masstree::MergedCursor masstree_;
   storage::masstree::SnapshotCursor masstree_snapshot_;
   storage::sequential::Cursor sequential_;
 };

@@ -72,6 +72,9 @@ struct InstallCounts {
   std::uint64_t pages_spared = 0;  // of them, those that Installation::spares()
   // O16. What is volatile may lead to pages of earlier snapshots that are none of the new one.
   bool may_need_earlier = false;
+  // The storage has a delta now, which takes no puts before all transactions that are open now are
+  // over (M47).
+  bool has_new_delta = false;
 };
 
 }  // namespace foedus::occ

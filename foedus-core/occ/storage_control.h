@@ -3,7 +3,9 @@
 // identity, and one dual page pointer to the root.
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/page/dual_page_pointer.h"
@@ -22,12 +24,22 @@ struct StorageControl {
   const storage_meta::StorageMeta meta;
   const std::uint64_t database;  // number of the open database (engine/open_databases.h)
 
-  // 0, what most storages are at most times: an operation may look at pages. Else kDropped, which
-  // the storage stays until the database is closed; or kUnapplied: rows of the log's tail are in no
-  // page yet (engine/unapplied.h).
+  // Flags. Without the first two an operation may look at pages: kDropped, which the storage stays
+  // until the database is closed; kUnapplied: rows of the log's tail are in no page yet
+  // (engine/unapplied.h). The others say that there is a delta, and that rows may be put into it.
   base::AtomicWord<std::uint32_t> state;
   static constexpr std::uint32_t kDropped = 1;
   static constexpr std::uint32_t kUnapplied = 2;
+  static constexpr std::uint32_t kHasDelta = 4;
+  static constexpr std::uint32_t kDeltaTakesPuts = 8;
+
+  // Set before kHasDelta, and constant from then on: the storage's second tree
+  // (storage/masstree/masstree_delta.h).
+  std::unique_ptr<StorageControl> delta;
+  // Whole rows that were put where only snapshot pages are, since a snapshot was last installed.
+  base::AtomicWord<std::uint64_t> cold_puts;
+  // Of a delta: layers that were made in it.
+  base::AtomicWord<std::uint64_t> layers;
 
   // Changed as dual page pointers are (page/dual_page_pointer.h, P4).
   alignas(64) page::DualPagePointer root;
@@ -43,7 +55,22 @@ struct StorageControl {
   page::StorageId id() const { return meta.id; }
   bool is_plain() const {
     // order: acquire, pairs with the release of a drop, and of clear_unapplied().
-    return state.load_acquire() == 0;
+    return (state.load_acquire() & (kDropped | kUnapplied)) == 0;
+  }
+  bool has_delta() const {
+    // order: acquire, pairs with set_delta().
+    return (state.load_acquire() & kHasDelta) != 0;
+  }
+  void set_delta(std::unique_ptr<StorageControl> made) {
+    delta = std::move(made);
+    state.fetch_or_release(kHasDelta);  // order: release, pairs with has_delta()
+  }
+  bool delta_takes_puts() const {
+    // order: relaxed: a transaction that may see it began after the flag could be set.
+    return (state.load_relaxed() & kDeltaTakesPuts) != 0;
+  }
+  void set_delta_takes_puts() {
+    state.fetch_or_release(kDeltaTakesPuts);  // order: relaxed would do
   }
   bool is_dropped() const {
     // order: acquire, pairs with the drop's release.
@@ -51,6 +78,7 @@ struct StorageControl {
   }
   void set_dropped() {
     state.fetch_or_release(kDropped);  // order: release, pairs with is_dropped()
+    if (has_delta()) delta->set_dropped();
   }
   bool has_unapplied() const {
     // order: acquire, pairs with the release below: who finds none finds all rows in pages.

@@ -6,6 +6,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/overflow.h"
+#include "foedus-core/occ/record_lock.h"
 
 namespace foedus::storage::masstree {
 
@@ -233,6 +234,52 @@ bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control)
   return dropped >= ctx.begin_epoch() && !ctx.has_settled(control->id(), dropped);
 }
 
+namespace {
+
+// The pointer to the child for the slice, under the page's lock: where it leads to a snapshot page
+// only, which need not be looked at then. False: it has a volatile page, or is not there.
+bool is_cold_child(InteriorPage* page, std::uint64_t slice, ColdPointer* cold) {
+  const occ::LockGuard guard(&page->header.lock);
+  const page::PageVersion version = page->header.load_version();
+  if (version.is_gone()) return false;
+  page::DualPagePointer* const pointer =
+      &page->child(page->child_of(slice, version.keys()));
+  *cold = {pointer, &page->header, pointer->load(), slice};
+  return cold->ids.volatile_page.is_null() && !cold->ids.snapshot_page.is_null();
+}
+
+}  // namespace
+
+bool cold_pointer_of(const Spot& spot, std::string_view key, ColdPointer* cold) {
+  if (spot.at.parent != nullptr) return is_cold_child(spot.at.parent, spot.slice, cold);
+  BorderPage* const owner = spot.layer.owner;
+  *cold = {spot.layer.pointer, nullptr, spot.layer.pointer->load(), 0};
+  if (!cold->ids.volatile_page.is_null() || cold->ids.is_null()) return false;
+  if (owner == nullptr) return true;
+  cold->holder = &owner->header;
+  cold->place = slice_of(key.substr(key.size() - spot.rest.size() - 8));
+  // M8: a page that has moved keeps its pointers as they were.
+  return !owner->header.load_version().is_gone();
+}
+
+Status remember_if_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                        bool* is_cold) {
+  *is_cold = false;
+  base::SpinWait spin;
+  for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
+    Spot spot;
+    find(ctx, control, key, &spot);
+    if (!spot.is_cut_short()) return {};
+    if (has_no_tree(control)) return no_tree(ctx, control, key);
+    ColdPointer cold;
+    if (!cold_pointer_of(spot, key, &cold)) continue;
+    remember_cold(ctx, control, cold);
+    *is_cold = true;
+    return {};
+  }
+  return ctx.conflict(ConflictReason::kRetryBound, control, key);
+}
+
 Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  Spot* spot, ColdPointer* cold, ColdTop* top) {
   return ColdSearch(ctx, control, key, spot, cold, top).run();
@@ -263,7 +310,8 @@ Status no_tree(occ::TxnContext& ctx, occ::StorageControl* control, std::string_v
 Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                      Intent intent, Spot* spot) {
   for (;;) {
-    if (spot->is_cut_short() && intent == Intent::kWrite) {
+    if (spot->is_cut_short() && intent != Intent::kRead) {
+      if (intent == Intent::kPut) control->cold_puts.fetch_add_relaxed(1);  // order: a statistic
       FOEDUS_CHECK(find_adopting(ctx, control, key, spot));
     } else if (spot->is_cut_short()) {
       ColdPointer cold;

@@ -80,7 +80,8 @@ void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Col
 
 // Where a key is, in pages of both kinds; to kRead a snapshot page may be the end of it. On success
 // own writes are where they can be found.
-enum class Intent : std::uint8_t { kRead, kWrite };
+// kPut: a write that needs nothing of what is there.
+enum class Intent : std::uint8_t { kRead, kWrite, kPut };
 [[gnu::noinline]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
                                        std::string_view key, Intent intent, Spot* spot);
 inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
@@ -97,6 +98,14 @@ inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::st
 [[gnu::noinline]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                                    std::string_view key, Spot* spot, ColdPointer* cold,
                                    ColdTop* top);
+
+// The pointer to a snapshot page at which the search for `key` was cut short. False: it has a
+// volatile page by now, or is elsewhere; look again.
+bool cold_pointer_of(const Spot& spot, std::string_view key, ColdPointer* cold);
+// Whether the search for a key ends at a pointer to a snapshot page, which is remembered; the page
+// is not looked at.
+Status remember_if_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                        bool* is_cold);
 
 // Begins what find_cold() of the key will wait for: up to the first page that is not cached.
 [[gnu::noinline]] void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control,

@@ -9,6 +9,7 @@
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/masstree/masstree_cold.h"
+#include "foedus-core/storage/masstree/masstree_delta.h"
 #include "foedus-core/storage/masstree/masstree_runs.h"
 
 namespace foedus::storage::masstree {
@@ -23,6 +24,9 @@ constexpr std::uint64_t kRootPagesMax = 1u << 12;
 // So many children ahead, so many bytes of each are asked for: header and directory.
 constexpr std::size_t kPrefetchChildren = 4;
 constexpr std::size_t kPrefetchBytes = 768;
+// So many puts to where only snapshot pages are, since the last installation, make a delta worth
+// its look in every operation.
+constexpr std::uint64_t kColdPutsMin = 1'000;
 
 bool has_page(std::span<const ColdPage> row, std::uint64_t low, SnapshotPageId id) {
   const auto at = std::lower_bound(
@@ -81,7 +85,11 @@ class Installer {
     return TreePage::of(installation_.pool->resolve(id));
   }
   // Enough was dropped: what is volatile stays, quiet or not.
-  bool is_spent() const { return counts_.pages_dropped >= installation_.pages_to_drop; }
+  // With a delta that takes puts, main pages that nobody used make room for it.
+  bool is_spent() const {
+    const bool is_met = counts_.pages_dropped >= installation_.pages_to_drop;
+    return is_met && !(installation_.spares_used && installation_.control->delta_takes_puts());
+  }
 
   const occ::Installation& installation_;
   Subtree subtree_;
@@ -344,7 +352,18 @@ Result<occ::InstallCounts> install(const occ::Installation& installation,
                                    page::SnapshotPageId root) {
   Installer installer(installation);
   FOEDUS_CHECK(installer.run(root));
-  return installer.counts();
+  occ::InstallCounts counts = installer.counts();
+  occ::StorageControl* const control = installation.control;
+  // order: relaxed, a hint.
+  const bool wants_delta = installation.pages_to_drop != 0 &&
+                           control->cold_puts.load_relaxed() >= kColdPutsMin;
+  control->cold_puts.store_relaxed(0);
+  if (!control->has_delta()) {
+    counts.has_new_delta = wants_delta && delta::make(installation);
+  } else if (!root.is_null()) {
+    counts.pages_dropped += delta::purge(installation, root, !counts.may_need_earlier);
+  }
+  return counts;
 }
 
 }  // namespace foedus::storage::masstree

@@ -87,6 +87,7 @@ Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot&
     page->header.store_version(before.plus_layer());
   }
   occ::unlock(&record->lock, held ? holder : &waiter);
+  control->layers.fetch_add_relaxed(1);  // order: a statistic
   return Change::kDone;
 }
 

@@ -101,13 +101,14 @@ Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birt
   const auto settled = ctx.begin_settling(control->id(), birth);
   for (std::uint32_t i = settled.count; i < set.size(); ++i) {
     occ::WriteEntry& entry = set[i];
-    if (entry.storage != control) continue;
+    // Of both trees of the storage: what is settled is counted by storage.
+    if (entry.storage->id() != control->id()) continue;
     const page::Tid tid = entry.record->load_tid();
     if (!tid.is_moved() && !tid.is_next_layer()) continue;
     *moved = true;
     page::RecordHeader* to = nullptr;
     std::uint32_t place = 0;
-    if (track_moved(ctx.pool(), control, entry.record, &to, &place)) {
+    if (track_moved(ctx.pool(), entry.storage, entry.record, &to, &place)) {
       set.move(entry.record, to, place);
     } else {
       FOEDUS_CHECK(relocate(ctx, &entry));

@@ -32,6 +32,7 @@ void sample_below(const page::PagePool& pool, page::VolatilePageId id, occ::Page
 void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
                   occ::PageSamples* samples) {
   sample_below(pool, control.root.load_volatile(), samples);
+  if (control.has_delta()) sample_below(pool, control.delta->root.load_volatile(), samples);
 }
 
 }  // namespace foedus::storage::masstree

@@ -7,6 +7,7 @@
 #include "foedus-core/occ/absence.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/masstree/masstree_cold.h"
+#include "foedus-core/storage/masstree/masstree_delta.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
 
 namespace foedus::storage::masstree {
@@ -166,11 +167,12 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
 
 Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                        std::string_view key, std::string_view payload, occ::Placed* placed) {
+  const Intent intent = mode == WriteMode::kPut ? Intent::kPut : Intent::kWrite;
   bool chain = occ::is_overflow(payload.size());
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
-    FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
+    FOEDUS_CHECK(locate(ctx, control, key, intent, &spot));
     if (!spot.found()) {
       if (mode == WriteMode::kUpdate) return missing(ctx, control, spot);
       FOEDUS_CHECK(place(ctx, control, key, chain ? 0 : payload.size(), &spot));
@@ -204,10 +206,10 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
   return unsettled(ctx, control, key);
 }
 
-}  // namespace
+// ---- the operations in one tree
 
-Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-           occ::ReadRange* range) {
+inline Status get_in(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                     occ::ReadRange* range) {
   const occ::ColdReads reads(&ctx.cold_pages());
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
@@ -224,8 +226,8 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
   return unsettled(ctx, control, key);
 }
 
-Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                      occ::ReadRange* range) {
+inline Status get_for_update_in(occ::TxnContext& ctx, occ::StorageControl* control,
+                                std::string_view key, occ::ReadRange* range) {
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
@@ -240,28 +242,28 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   return unsettled(ctx, control, key);
 }
 
-Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                   std::string_view key, std::string_view payload) {
+inline Status write_whole_in(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                             std::string_view key, std::string_view payload) {
   return occ::write_placed(ctx, control, key, &track_moved, [&](occ::Placed* placed) {
     return try_write_whole(ctx, control, mode, key, payload, placed);
   });
 }
 
-Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                std::uint32_t offset, std::string_view part) {
+inline Status write_at_in(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                          std::uint32_t offset, std::string_view part) {
   return write_part(ctx, control, LogRecordType::kWriteAt, key, offset, part,
                     [part](char* bytes) { std::memcpy(bytes, part.data(), part.size()); });
 }
 
-Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 std::uint32_t offset, std::int64_t delta) {
+inline Status increment_in(occ::TxnContext& ctx, occ::StorageControl* control,
+                           std::string_view key, std::uint32_t offset, std::int64_t delta) {
   char part[sizeof(delta)];
   std::memcpy(part, &delta, sizeof(delta));
   return write_part(ctx, control, LogRecordType::kIncrement, key, offset, {part, sizeof(part)},
                     [&part](char* bytes) { add_number(bytes, part); });
 }
 
-Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+inline Status erase_in(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
@@ -280,6 +282,66 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
   }
   return unsettled(ctx, control, key);
 }
+
+}  // namespace
+
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, occ::ReadRange* range) {
+  if (control->has_delta()) [[unlikely]] return delta::get(ctx, control, key, range);
+  return get_in(ctx, control, key, range);
+}
+
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, occ::ReadRange* range) {
+  if (control->has_delta()) [[unlikely]] return delta::get_for_update(ctx, control, key, range);
+  return get_for_update_in(ctx, control, key, range);
+}
+
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode, std::string_view key, std::string_view payload) {
+  if (control->has_delta()) [[unlikely]] return delta::write_whole(ctx, control, mode, key, payload);
+  return write_whole_in(ctx, control, mode, key, payload);
+}
+
+Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, std::uint32_t offset, std::string_view part) {
+  if (control->has_delta()) [[unlikely]] return delta::write_at(ctx, control, key, offset, part);
+  return write_at_in(ctx, control, key, offset, part);
+}
+
+Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, std::uint32_t offset, std::int64_t delta) {
+  if (control->has_delta()) [[unlikely]] return delta::increment(ctx, control, key, offset, delta);
+  return increment_in(ctx, control, key, offset, delta);
+}
+
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  if (control->has_delta()) [[unlikely]] return delta::erase(ctx, control, key);
+  return erase_in(ctx, control, key);
+}
+
+namespace one_tree {
+
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, occ::ReadRange* range) {
+  return get_in(ctx, control, key, range);
+}
+
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, occ::ReadRange* range) {
+  return get_for_update_in(ctx, control, key, range);
+}
+
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode, std::string_view key, std::string_view payload) {
+  return write_whole_in(ctx, control, mode, key, payload);
+}
+
+Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, std::uint32_t offset, std::string_view part) {
+  return write_at_in(ctx, control, key, offset, part);
+}
+
+Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, std::uint32_t offset, std::int64_t delta) {
+  return increment_in(ctx, control, key, offset, delta);
+}
+
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  return erase_in(ctx, control, key);
+}
+
+}  // namespace one_tree
 
 namespace {
 

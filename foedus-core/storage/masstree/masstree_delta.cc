@@ -1,0 +1,114 @@
+#include "foedus-core/storage/masstree/masstree_delta.h"
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_cold.h"
+
+namespace foedus::storage::masstree::delta {
+
+namespace {
+
+bool is_absent(const Status& status) { return status.code() == ErrorCode::kNotFound; }
+
+// So many of the pool's pages, at most, may be layers in deltas (M51).
+constexpr std::uint64_t kLayersPart = 16;
+
+// Whether a row may be put into the delta, which does not have it.
+bool takes(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+           std::string_view payload) {
+  // A chain has pages of its own: they are not what a put into the delta saves.
+  if (!control->delta_takes_puts() || occ::is_overflow(payload.size())) return false;
+  if (key.size() <= 8) [[likely]] return true;
+  occ::StorageControl* const delta = control->delta.get();
+  Spot spot;
+  find(ctx, delta, key, &spot);
+  // order: relaxed, a few more are no harm.
+  return !spot.differs || delta->layers.load_relaxed() <
+                              ctx.pool().bytes_max() / page::kPageBytes / kLayersPart;
+}
+
+// M48: what the main tree has, as a premise of the mode. *is_row_cold: it has no volatile page.
+Status look_in_main(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                    std::string_view key, bool* is_row_cold) {
+  FOEDUS_CHECK(remember_if_cold(ctx, control, key, is_row_cold));
+  if (*is_row_cold && mode == WriteMode::kPut) return {};
+  occ::ReadRange nothing;
+  Status status = one_tree::get(ctx, control, key, &nothing);
+  if (mode == WriteMode::kUpdate) return status;
+  if (status.is_ok() && mode == WriteMode::kInsert) return ErrorCode::kAlreadyExists;
+  return is_absent(status) ? Status() : status;
+}
+
+}  // namespace
+
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+           occ::ReadRange* range) {
+  Status status = one_tree::get(ctx, control->delta.get(), key, range);
+  return is_absent(status) ? one_tree::get(ctx, control, key, range) : status;
+}
+
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                      occ::ReadRange* range) {
+  Status status = one_tree::get_for_update(ctx, control->delta.get(), key, range);
+  return is_absent(status) ? one_tree::get_for_update(ctx, control, key, range) : status;
+}
+
+// What is volatile in the main tree is updated there: it was wanted before. Not so what is put or
+// inserted, which may be anywhere: pages in which that goes on would never be dropped.
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                   std::string_view key, std::string_view payload) {
+  occ::StorageControl* const delta = control->delta.get();
+  occ::ReadRange nothing;
+  Status status = mode == WriteMode::kInsert
+                      ? one_tree::get(ctx, delta, key, &nothing)
+                      : one_tree::write_whole(ctx, delta, WriteMode::kUpdate, key, payload);
+  if (status.is_ok() && mode == WriteMode::kInsert) return ErrorCode::kAlreadyExists;
+  if (!is_absent(status)) return status;
+  if (!takes(ctx, control, key, payload)) {
+    return one_tree::write_whole(ctx, control, mode, key, payload);
+  }
+  bool is_row_cold = false;
+  FOEDUS_CHECK(look_in_main(ctx, control, mode, key, &is_row_cold));
+  if (mode == WriteMode::kUpdate && !is_row_cold) {
+    return one_tree::write_whole(ctx, control, mode, key, payload);
+  }
+  FOEDUS_SYNC_POINT("masstree:delta_put");
+  return one_tree::write_whole(ctx, delta, mode == WriteMode::kUpdate ? WriteMode::kPut : mode,
+                               key, payload);
+}
+
+Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                std::uint32_t offset, std::string_view part) {
+  Status status = one_tree::write_at(ctx, control->delta.get(), key, offset, part);
+  return is_absent(status) ? one_tree::write_at(ctx, control, key, offset, part) : status;
+}
+
+Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 std::uint32_t offset, std::int64_t added) {
+  Status status = one_tree::increment(ctx, control->delta.get(), key, offset, added);
+  return is_absent(status) ? one_tree::increment(ctx, control, key, offset, added) : status;
+}
+
+// M49. Of a row in the delta the main tree may have an older one.
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  Status status = one_tree::erase(ctx, control->delta.get(), key);
+  const bool was_in_delta = status.is_ok();
+  if (!was_in_delta && !is_absent(status)) return status;
+  status = one_tree::erase(ctx, control, key);
+  return was_in_delta && is_absent(status) ? Status() : status;
+}
+
+void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  masstree::prefetch(ctx, control->delta.get(), key);
+}
+
+bool make(const occ::Installation& installation) {
+  occ::StorageControl* const control = installation.control;
+  auto delta = std::make_unique<occ::StorageControl>(control->meta, control->database);
+  if (!create(installation.pool, installation.pages, delta.get()).is_ok()) return false;
+  control->set_delta(std::move(delta));
+  return true;
+}
+
+}  // namespace foedus::storage::masstree::delta
