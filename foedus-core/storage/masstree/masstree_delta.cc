@@ -17,8 +17,12 @@ constexpr std::uint64_t kLayersPart = 16;
 // Whether a row may be put into the delta, which does not have it.
 bool takes(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
            std::string_view payload) {
-  // A chain has pages of its own: they are not what a put into the delta saves.
-  if (!control->delta_takes_puts() || occ::is_overflow(payload.size())) return false;
+  // Rows of the log's tail are applied to pages (E39). A chain has pages of its own: they are not
+  // what a put into the delta saves.
+  if (!control->delta_takes_puts() || control->has_unapplied() ||
+      occ::is_overflow(payload.size())) {
+    return false;
+  }
   if (key.size() <= 8) [[likely]] return true;
   occ::StorageControl* const delta = control->delta.get();
   Spot spot;
