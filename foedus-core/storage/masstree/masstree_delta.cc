@@ -4,8 +4,9 @@
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/masstree/masstree_change.h"
 #include "foedus-core/storage/masstree/masstree_cold.h"
+#include "foedus-core/storage/masstree/masstree_storage.h"
 
-namespace foedus::storage::masstree::delta {
+namespace foedus::storage::masstree {
 
 namespace {
 
@@ -45,6 +46,8 @@ Status look_in_main(occ::TxnContext& ctx, occ::StorageControl* control, WriteMod
 }
 
 }  // namespace
+
+namespace with_delta {
 
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
            occ::ReadRange* range) {
@@ -94,20 +97,16 @@ Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string
   return is_absent(status) ? one_tree::increment(ctx, control, key, offset, added) : status;
 }
 
-// M49. Of a row in the delta the main tree may have an older one.
+// M49.
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   Status status = one_tree::erase(ctx, control->delta.get(), key);
-  const bool was_in_delta = status.is_ok();
-  if (!was_in_delta && !is_absent(status)) return status;
-  status = one_tree::erase(ctx, control, key);
-  return was_in_delta && is_absent(status) ? Status() : status;
+  if (status.is_ok()) return one_tree::erase_any(ctx, control, key);
+  return is_absent(status) ? one_tree::erase(ctx, control, key) : status;
 }
 
-void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  masstree::prefetch(ctx, control->delta.get(), key);
-}
+}  // namespace with_delta
 
-bool make(const occ::Installation& installation) {
+bool delta::make(const occ::Installation& installation) {
   occ::StorageControl* const control = installation.control;
   auto delta = std::make_unique<occ::StorageControl>(control->meta, control->database);
   if (!create(installation.pool, installation.pages, delta.get()).is_ok()) return false;
@@ -115,4 +114,4 @@ bool make(const occ::Installation& installation) {
   return true;
 }
 
-}  // namespace foedus::storage::masstree::delta
+}  // namespace foedus::storage::masstree

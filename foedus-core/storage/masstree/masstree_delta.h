@@ -18,7 +18,9 @@
 //       that of the row in the main tree: of a record by C3, of a snapshot because the snapshot
 //       covers epochs that are over. Replay takes the newest TID for the newest row. A put to a
 //       row that is in the delta commits only if the row is there still.
-//   M49 An erasure erases in both.
+//   M49 An erasure of a row in the delta erases it in the main tree as well, also if it is not
+//       there: a snapshot that is installed later may have it, of an epoch before the erasure. The
+//       deleted record keeps its page volatile until a snapshot covers the erasure.
 //   M50 A row leaves the delta (purge) when a snapshot covers it and the search for its key in the
 //       main tree ends at a pointer to a page of that snapshot. Who makes that page volatile from
 //       then on copies the row, too; only the installer, which purges, makes it a snapshot page
@@ -27,48 +29,13 @@
 //       all pages. So a key that would make a layer is put there only as long as layers are few.
 
 #include <cstdint>
-#include <string_view>
 
 #include "foedus-core/occ/installation.h"
-#include "foedus-core/storage/masstree/masstree_storage.h"
+#include "foedus-core/page/page_id.h"
 
 namespace foedus::storage::masstree {
 
-// The operations on one tree alone (masstree_write.cc): on a delta, or on the main tree without a
-// look at its delta.
-namespace one_tree {
-Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-           occ::ReadRange* range);
-Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                      occ::ReadRange* range);
-Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                   std::string_view key, std::string_view payload);
-Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                std::uint32_t offset, std::string_view part);
-Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 std::uint32_t offset, std::int64_t delta);
-Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
-}  // namespace one_tree
-
-// The operations of masstree_storage.h in a storage that has a delta.
 namespace delta {
-[[gnu::noinline]] Status get(occ::TxnContext& ctx, occ::StorageControl* control,
-                             std::string_view key, occ::ReadRange* range);
-[[gnu::noinline]] Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control,
-                                        std::string_view key, occ::ReadRange* range);
-[[gnu::noinline]] Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control,
-                                     WriteMode mode, std::string_view key,
-                                     std::string_view payload);
-[[gnu::noinline]] Status write_at(occ::TxnContext& ctx, occ::StorageControl* control,
-                                  std::string_view key, std::uint32_t offset,
-                                  std::string_view part);
-[[gnu::noinline]] Status increment(occ::TxnContext& ctx, occ::StorageControl* control,
-                                   std::string_view key, std::uint32_t offset,
-                                   std::int64_t added);
-[[gnu::noinline]] Status erase(occ::TxnContext& ctx, occ::StorageControl* control,
-                               std::string_view key);
-[[gnu::noinline]] void prefetch(occ::TxnContext& ctx, occ::StorageControl* control,
-                                std::string_view key);
 
 // Gives the storage a delta, which takes no puts yet. False: there was no page for it.
 bool make(const occ::Installation& installation);
@@ -76,6 +43,7 @@ bool make(const occ::Installation& installation);
 // Returns how many pages fewer there are. REQUIRES: the caller is pinned.
 std::uint64_t purge(const occ::Installation& installation, page::SnapshotPageId root,
                     bool is_settled);
+
 }  // namespace delta
 
 }  // namespace foedus::storage::masstree

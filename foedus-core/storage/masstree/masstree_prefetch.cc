@@ -1,7 +1,6 @@
 // Loading what a key needs ahead of its use. A record is found only when the lines of its page are
 // there, so each call begins one key and finishes the one that was begun a few calls before.
 #include "foedus-core/storage/masstree/masstree_cold.h"
-#include "foedus-core/storage/masstree/masstree_delta.h"
 #include "foedus-core/storage/masstree/masstree_find.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
 
@@ -52,7 +51,7 @@ bool finish_search(page::PagePool* pool, const occ::BegunSearch& begun) {
 }  // namespace
 
 void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  if (control->has_delta()) [[unlikely]] delta::prefetch(ctx, control, key);
+  if (control->has_delta()) [[unlikely]] prefetch(ctx, control->delta.get(), key);
   const std::uint64_t slice = slice_of(key);
   occ::BegunSearch& begun = ctx.begun(control, slice);
   if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control) {

@@ -17,6 +17,7 @@
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/page/tid.h"
+#include "foedus-core/storage/masstree/masstree_operations.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::masstree {
@@ -31,28 +32,42 @@ void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* 
 // ---- operations of transactions
 
 // Copies the part of the payload that `range` asks for. kNotFound: absence is remembered.
-Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-           occ::ReadRange* range);
+inline Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                  occ::ReadRange* range) {
+  if (control->has_delta()) [[unlikely]] return with_delta::get(ctx, control, key, range);
+  return one_tree::get(ctx, control, key, range);
+}
 // The same, holding the record's lock until the transaction ends.
-Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                      occ::ReadRange* range);
-
-enum class WriteMode : std::uint8_t {
-  kPut,     // present or not, and without remembering which
-  kInsert,  // kAlreadyExists if the key is there
-  kUpdate,  // kNotFound if it is not
-};
+inline Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control,
+                             std::string_view key, occ::ReadRange* range) {
+  return control->has_delta() ? with_delta::get_for_update(ctx, control, key, range)
+                              : one_tree::get_for_update(ctx, control, key, range);
+}
 // The whole payload.
-Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                   std::string_view key, std::string_view payload);
+inline Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                          std::string_view key, std::string_view payload) {
+  if (control->has_delta()) [[unlikely]] {
+    return with_delta::write_whole(ctx, control, mode, key, payload);
+  }
+  return one_tree::write_whole(ctx, control, mode, key, payload);
+}
 // Payload bytes [offset, offset + part.size()). kNotFound; kInvalidArgument: not all there.
-Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                std::uint32_t offset, std::string_view part);
+inline Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                       std::uint32_t offset, std::string_view part) {
+  return control->has_delta() ? with_delta::write_at(ctx, control, key, offset, part)
+                              : one_tree::write_at(ctx, control, key, offset, part);
+}
 // Adds to the 64-bit number at payload byte `offset`. Fails as write_at does.
-Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 std::uint32_t offset, std::int64_t delta);
+inline Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                        std::uint32_t offset, std::int64_t delta) {
+  return control->has_delta() ? with_delta::increment(ctx, control, key, offset, delta)
+                              : one_tree::increment(ctx, control, key, offset, delta);
+}
 // kNotFound if the key is not there.
-Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+inline Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  return control->has_delta() ? with_delta::erase(ctx, control, key)
+                              : one_tree::erase(ctx, control, key);
+}
 
 // Loads ahead the lines that a lookup of `key` will touch. Changes and remembers nothing.
 void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);

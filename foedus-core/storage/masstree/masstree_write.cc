@@ -7,7 +7,6 @@
 #include "foedus-core/occ/absence.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/masstree/masstree_cold.h"
-#include "foedus-core/storage/masstree/masstree_delta.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
 
 namespace foedus::storage::masstree {
@@ -206,10 +205,12 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
   return unsettled(ctx, control, key);
 }
 
-// ---- the operations in one tree
+}  // namespace
 
-inline Status get_in(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                     occ::ReadRange* range) {
+namespace one_tree {
+
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+           occ::ReadRange* range) {
   const occ::ColdReads reads(&ctx.cold_pages());
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
@@ -226,8 +227,8 @@ inline Status get_in(occ::TxnContext& ctx, occ::StorageControl* control, std::st
   return unsettled(ctx, control, key);
 }
 
-inline Status get_for_update_in(occ::TxnContext& ctx, occ::StorageControl* control,
-                                std::string_view key, occ::ReadRange* range) {
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                      occ::ReadRange* range) {
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
@@ -242,28 +243,28 @@ inline Status get_for_update_in(occ::TxnContext& ctx, occ::StorageControl* contr
   return unsettled(ctx, control, key);
 }
 
-inline Status write_whole_in(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                             std::string_view key, std::string_view payload) {
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                   std::string_view key, std::string_view payload) {
   return occ::write_placed(ctx, control, key, &track_moved, [&](occ::Placed* placed) {
     return try_write_whole(ctx, control, mode, key, payload, placed);
   });
 }
 
-inline Status write_at_in(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                          std::uint32_t offset, std::string_view part) {
+Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                std::uint32_t offset, std::string_view part) {
   return write_part(ctx, control, LogRecordType::kWriteAt, key, offset, part,
                     [part](char* bytes) { std::memcpy(bytes, part.data(), part.size()); });
 }
 
-inline Status increment_in(occ::TxnContext& ctx, occ::StorageControl* control,
-                           std::string_view key, std::uint32_t offset, std::int64_t delta) {
+Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 std::uint32_t offset, std::int64_t delta) {
   char part[sizeof(delta)];
   std::memcpy(part, &delta, sizeof(delta));
   return write_part(ctx, control, LogRecordType::kIncrement, key, offset, {part, sizeof(part)},
                     [&part](char* bytes) { add_number(bytes, part); });
 }
 
-inline Status erase_in(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
@@ -283,62 +284,17 @@ inline Status erase_in(occ::TxnContext& ctx, occ::StorageControl* control, std::
   return unsettled(ctx, control, key);
 }
 
-}  // namespace
-
-Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, occ::ReadRange* range) {
-  if (control->has_delta()) [[unlikely]] return delta::get(ctx, control, key, range);
-  return get_in(ctx, control, key, range);
-}
-
-Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, occ::ReadRange* range) {
-  if (control->has_delta()) [[unlikely]] return delta::get_for_update(ctx, control, key, range);
-  return get_for_update_in(ctx, control, key, range);
-}
-
-Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode, std::string_view key, std::string_view payload) {
-  if (control->has_delta()) [[unlikely]] return delta::write_whole(ctx, control, mode, key, payload);
-  return write_whole_in(ctx, control, mode, key, payload);
-}
-
-Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, std::uint32_t offset, std::string_view part) {
-  if (control->has_delta()) [[unlikely]] return delta::write_at(ctx, control, key, offset, part);
-  return write_at_in(ctx, control, key, offset, part);
-}
-
-Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, std::uint32_t offset, std::int64_t delta) {
-  if (control->has_delta()) [[unlikely]] return delta::increment(ctx, control, key, offset, delta);
-  return increment_in(ctx, control, key, offset, delta);
-}
-
-Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  if (control->has_delta()) [[unlikely]] return delta::erase(ctx, control, key);
-  return erase_in(ctx, control, key);
-}
-
-namespace one_tree {
-
-Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, occ::ReadRange* range) {
-  return get_in(ctx, control, key, range);
-}
-
-Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, occ::ReadRange* range) {
-  return get_for_update_in(ctx, control, key, range);
-}
-
-Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode, std::string_view key, std::string_view payload) {
-  return write_whole_in(ctx, control, mode, key, payload);
-}
-
-Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, std::uint32_t offset, std::string_view part) {
-  return write_at_in(ctx, control, key, offset, part);
-}
-
-Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, std::uint32_t offset, std::int64_t delta) {
-  return increment_in(ctx, control, key, offset, delta);
-}
-
-Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  return erase_in(ctx, control, key);
+Status erase_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  return occ::write_placed(ctx, control, key, &track_moved, [&](occ::Placed* placed) -> Status {
+    Spot spot;
+    FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
+    if (!spot.found()) {
+      FOEDUS_CHECK(place(ctx, control, key, 0, &spot));
+      *placed = {spot.record(), spot.index};
+    }
+    return ctx.write(LogRecordType::kErase, control, spot.record(), spot.index, key, 0, "",
+                     Premise::kNone);
+  });
 }
 
 }  // namespace one_tree

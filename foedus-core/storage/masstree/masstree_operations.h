@@ -1,0 +1,53 @@
+#pragma once
+// The operations of transactions on a Master-Tree, twice: on one tree, and on a tree together with
+// its delta (masstree_delta.h). Which of the two a storage needs is asked in masstree_storage.h,
+// which says what they do.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus/status.h"
+
+namespace foedus::storage::masstree {
+
+enum class WriteMode : std::uint8_t {
+  kPut,     // present or not, and without remembering which
+  kInsert,  // kAlreadyExists if the key is there
+  kUpdate,  // kNotFound if it is not
+};
+
+// On a delta, or on a main tree without a look at its delta (masstree_write.cc).
+namespace one_tree {
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+           occ::ReadRange* range);
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                      occ::ReadRange* range);
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                   std::string_view key, std::string_view payload);
+Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                std::uint32_t offset, std::string_view part);
+Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 std::uint32_t offset, std::int64_t delta);
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+// Leaves a deleted record in a volatile page, whether there was one or not.
+Status erase_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+}  // namespace one_tree
+
+// On a main tree and its delta (masstree_delta.cc). REQUIRES: control->has_delta().
+namespace with_delta {
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+           occ::ReadRange* range);
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                      occ::ReadRange* range);
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                   std::string_view key, std::string_view payload);
+Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                std::uint32_t offset, std::string_view part);
+Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 std::uint32_t offset, std::int64_t delta);
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+}  // namespace with_delta
+
+}  // namespace foedus::storage::masstree

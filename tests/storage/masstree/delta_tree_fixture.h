@@ -1,0 +1,66 @@
+#pragma once
+// A Master-Tree that gleans when a test asks for it, and that has a delta as soon as a test wants
+// one (masstree_delta.h).
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/storage/masstree/masstree_delta.h"
+#include "foedus-core/storage/masstree/masstree_find.h"
+#include "foedus-core/storage/masstree/masstree_install.h"
+#include "foedus-core/storage/masstree/masstree_merged_cursor.h"
+#include "tests/storage/masstree/masstree_cold_fixture.h"
+
+namespace foedus::storage::masstree {
+
+class DeltaTreeTest : public MasstreeColdTest {
+ protected:
+  DeltaTreeTest() : MasstreeColdTest(install) {}
+  void TearDown() override {
+    MasstreeColdTest::TearDown();
+    if (control()->has_delta()) verify_tree(all_.all().pool(), delta());
+  }
+
+  occ::StorageControl* control() { return all_.control(); }
+  occ::StorageControl* delta() { return control()->delta.get(); }
+
+  // Gives the tree a delta and lets puts use it. REQUIRES: no transaction is open (M47).
+  void open_delta() {
+    // order: relaxed, a statistic, as if so many puts had met snapshot pages.
+    control()->cold_puts.store_relaxed(100'000);
+    EXPECT_TRUE(all_.glean().has_new_delta);
+    control()->set_delta_takes_puts();
+  }
+  // Whether the delta has a record of the key that is present.
+  bool is_in_delta(std::string_view key) {
+    const Spot spot = find_below(all_.all().pool(), {&delta()->root, nullptr}, key);
+    return spot.found() && !spot.record()->load_tid().is_deleted();
+  }
+  // Whether the main tree leads to a snapshot page for the key.
+  bool is_cold_in_main(std::string_view key) {
+    return find_below(all_.all().pool(), {&control()->root, nullptr}, key).is_cut_short();
+  }
+  std::uint64_t delta_pages() {
+    return delta()->volatile_pages.load_relaxed();  // order: relaxed, a statistic
+  }
+
+  // All rows of both trees, in the order of the scan.
+  std::vector<Row> merged_rows(std::uint32_t session, std::string_view low, std::string_view high,
+                               bool reverse = false) {
+    MergedCursor cursor;
+    cursor.open(ctx(session), control(), low, high, reverse);
+    std::vector<Row> rows;
+    for (;;) {
+      const Status status = cursor.next();
+      EXPECT_TRUE(status.is_ok()) << status.message();
+      if (!status.is_ok() || cursor.at_end()) return rows;
+      rows.emplace_back(cursor.key(), cursor.payload());
+    }
+  }
+};
+
+}  // namespace foedus::storage::masstree
