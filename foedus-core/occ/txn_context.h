@@ -324,6 +324,13 @@ class TxnContext {
   page::Tid last_tid() const {
     return page::Tid(last_tid_.load_relaxed());  // order: relaxed, see set_last_tid()
   }
+  // The transaction's TID is above this one, which may have flags: of a row that it found missing,
+  // where the record that said so has gone.
+  void raise_tid_floor(page::Tid tid) {
+    const page::Tid version = tid.without(page::Tid::kFlags);
+    if (version.word() > tid_floor_.word()) tid_floor_ = version;
+  }
+  page::Tid tid_floor() const { return tid_floor_; }
   // order: relaxed: the session alone needs it, or a thread that has seen the commit otherwise.
   void set_last_tid(page::Tid tid) { last_tid_.store_relaxed(tid.word()); }
 
@@ -395,6 +402,7 @@ class TxnContext {
   std::uint32_t uses_to_mark_ = kUsesPerMark;
   std::uint32_t use_steps_ = 0;  // decides the next distance
   base::AtomicWord<std::uint64_t> last_tid_;
+  page::Tid tid_floor_;
   Epoch begin_epoch_;
   Isolation isolation_ = Isolation::kSerializable;
   ConflictReason doomed_ = ConflictReason::kNone;

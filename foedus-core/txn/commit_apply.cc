@@ -30,6 +30,7 @@ void unmark_being_written(occ::TxnContext* txn) {
 
 bool choose_tid(occ::TxnContext* txn, Epoch epoch, page::Tid overwritten, page::Tid* tid) {
   std::uint64_t newest = std::max(txn->last_tid().word(), overwritten.word());
+  newest = std::max(newest, txn->tid_floor().word());
   for (const occ::ReadEntry& read : txn->reads()) newest = std::max(newest, read.observed.word());
   const page::Tid last(newest);
   FOEDUS_INVARIANT(last.epoch() <= epoch, last.epoch().number(), epoch.number());

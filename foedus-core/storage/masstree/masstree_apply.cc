@@ -50,6 +50,19 @@ void apply_increment(const occ::WriteEntry& entry, BorderPage* page, Slot slot) 
 
 }  // namespace
 
+void purge_payload(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
+                   unsigned index) {
+  const Slot slot = page->slot(index);
+  if (!slot.is_overflow()) return;
+  const std::uint64_t chain = occ::load_overflow_id(page->payload(slot));
+  page::RecordHeader* const record = page->record(slot);
+  const page::Tid tid = record->load_tid();
+  record->tid.store_relaxed(tid.with(page::Tid::kBeingWritten).word());
+  base::fence_writer();  // order: as in a commit, the flag comes before what follows
+  set_payload_field(page, index, slot, 0);
+  occ::retire_overflow(ctx, control, chain);
+}
+
 bool accepts(page::PagePool&, const occ::WriteEntry& entry) {
   Slot slot;
   page_of(entry, &slot);

@@ -87,6 +87,11 @@ Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
 Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  const Spot& spot, std::size_t payload_bytes, bool* again, bool* chain);
 
+// masstree_apply.cc. Gives away the chain of a record that is going to say deleted, if it has one.
+// REQUIRES: the record's lock; its TID is stored next.
+void purge_payload(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
+                   unsigned index);
+
 // ---- pages
 
 // What a border page has no room for.

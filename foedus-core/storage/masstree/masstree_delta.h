@@ -15,9 +15,10 @@
 //       delta: it has looked (M46).
 //   M48 A row that is not in the delta is put there by a transaction that remembers what the main
 //       tree has: the pointer to a snapshot page, or a record or its absence. So its TID is above
-//       that of the row in the main tree: of a record by C3, of a snapshot because the snapshot
-//       covers epochs that are over. Replay takes the newest TID for the newest row. A put to a
-//       row that is in the delta commits only if the row is there still.
+//       that of the row in the main tree: of a record by C3; of one that was purged, by the TID
+//       that its page has of such (P7); of a snapshot, because that covers epochs that are over.
+//       The same holds the other way round. Replay takes the newest TID for the newest row. A put
+//       to a row that is in the delta commits only if the row is there still.
 //   M49 An erasure of a row in the delta erases it in the main tree as well, also if it is not
 //       there: a snapshot that is installed later may have it, of an epoch before the erasure. The
 //       deleted record keeps its page volatile until a snapshot covers the erasure.

@@ -55,7 +55,7 @@ class Purge {
   bool is_in_snapshot(std::string_view key);
   bool leads_to_snapshot(const Spot& spot, const ColdPointer& cold);
   // Marks the record deleted, if it may go.
-  bool erase(page::RecordHeader* record, std::string_view key);
+  bool erase(BorderPage* page, unsigned index, std::string_view key);
   void reset();
 
   const occ::Installation& installation_;
@@ -92,13 +92,15 @@ bool Purge::is_in_snapshot(std::string_view key) {
   return spot.is_cut_short() && cold_pointer_of(spot, key, &cold) && leads_to_snapshot(spot, cold);
 }
 
-bool Purge::erase(page::RecordHeader* record, std::string_view key) {
+bool Purge::erase(BorderPage* page, unsigned index, std::string_view key) {
+  page::RecordHeader* const record = page->record(page->slot(index));
   if (!is_covered(record->load_tid()) || !is_in_snapshot(key)) return false;
   occ::LockWaiter waiter;
   if (!occ::try_lock(&record->lock, &waiter)) return false;
   const page::Tid tid = record->load_tid();
   const bool may_go = is_covered(tid) && is_in_snapshot(key);
   FOEDUS_SYNC_POINT("masstree:delta_purging");
+  if (may_go) purge_payload(ctx_, delta_, page, index);
   // order: release: who sees the mark finds the pointers of the snapshot.
   if (may_go) record->tid.store_release(tid.with(page::Tid::kDeleted).word());
   occ::unlock(&record->lock, &waiter);
@@ -120,8 +122,7 @@ bool Purge::page(const Spot& spot, const std::string& prefix) {
     }
     key.resize(prefix.size() + std::min<std::size_t>(slot.key_bytes(), 8));
     key += page->remainder(slot);
-    const bool is_gone = page->record(slot)->load_tid().is_deleted() ||
-                         (!slot.is_chain() && erase(page->record(slot), key));
+    const bool is_gone = page->record(slot)->load_tid().is_deleted() || erase(page, i, key);
     if (is_gone) {
       ++deleted;
     } else {

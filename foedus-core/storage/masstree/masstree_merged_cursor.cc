@@ -28,15 +28,19 @@ void MergedCursor::close() {
 }
 
 // M14. The row that the other cursor has found ahead may not be what the transaction has written
-// since.
-Status MergedCursor::reopen() {
-  const std::string_view key = row_->key();
-  (reverse_ ? high_ : low_) = key;
-  if (!reverse_) low_.push_back('\0');
+// since. Before the empty key there is none.
+bool MergedCursor::reopen() {
+  const std::string key(row_->key());
   main_.close();
   delta_->close();
+  if (reverse_ && key.empty()) {
+    row_ = &main_;  // closed: at its end
+    return false;
+  }
+  (reverse_ ? high_ : low_) = key;
+  if (!reverse_) low_.push_back('\0');
   open_both(low_, high_);
-  return {};
+  return true;
 }
 
 Status MergedCursor::step(std::uint64_t limit) {
@@ -50,7 +54,8 @@ Status MergedCursor::step(std::uint64_t limit) {
 }
 
 Status MergedCursor::next_merged(std::uint64_t limit) {
-  if (is_started_ && writes_ != ctx_->write_set().size()) FOEDUS_CHECK(reopen());
+  if (is_started_ && row_->at_end()) return {};
+  if (is_started_ && writes_ != ctx_->write_set().size() && !reopen()) return {};
   writes_ = ctx_->write_set().size();
   FOEDUS_CHECK(step(limit));
   is_same_key_ = false;

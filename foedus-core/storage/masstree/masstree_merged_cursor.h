@@ -34,7 +34,8 @@ class MergedCursor {
   void open_both(std::string_view low, std::string_view high);
   Status next_merged(std::uint64_t limit);
   Status step(std::uint64_t limit);
-  Status reopen();
+  // Begins again behind the current row. False: nothing can be there.
+  bool reopen();
 
   Cursor main_;
   Cursor* row_ = &main_;  // the one that has the current row

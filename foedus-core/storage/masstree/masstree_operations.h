@@ -31,8 +31,10 @@ Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_
 Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  std::uint32_t offset, std::int64_t delta);
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
-// Leaves a deleted record in a volatile page, whether there was one or not.
-Status erase_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+// The record of the key, in a volatile page; it is made and deleted if there was none. `place`: its
+// slot.
+Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                     page::RecordHeader** record, std::uint32_t* place);
 }  // namespace one_tree
 
 // On a main tree and its delta (masstree_delta.cc). REQUIRES: control->has_delta().

@@ -21,6 +21,8 @@ using Remember = occ::TxnContext::Remember;
 // O4: nothing is there, and nothing may come to be.
 Status missing(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
   ctx.remember_page(&spot.at.page->header, spot.at.version, control);
+  // For a write to the key in the other tree (M48).
+  ctx.raise_tid_floor(page::Tid(spot.at.page->header.purged_tid));
   return ErrorCode::kNotFound;
 }
 
@@ -284,17 +286,14 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
   return unsettled(ctx, control, key);
 }
 
-Status erase_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
-  return occ::write_placed(ctx, control, key, &track_moved, [&](occ::Placed* placed) -> Status {
-    Spot spot;
-    FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
-    if (!spot.found()) {
-      FOEDUS_CHECK(place(ctx, control, key, 0, &spot));
-      *placed = {spot.record(), spot.index};
-    }
-    return ctx.write(LogRecordType::kErase, control, spot.record(), spot.index, key, 0, "",
-                     Premise::kNone);
-  });
+Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                     page::RecordHeader** record, std::uint32_t* place) {
+  Spot spot;
+  FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
+  if (!spot.found()) FOEDUS_CHECK(masstree::place(ctx, control, key, 0, &spot));
+  *record = spot.record();
+  *place = spot.index;
+  return {};
 }
 
 }  // namespace one_tree
