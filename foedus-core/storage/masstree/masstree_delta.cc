@@ -15,22 +15,23 @@ bool is_absent(const Status& status) { return status.code() == ErrorCode::kNotFo
 // So many of the pool's pages, at most, may be layers in deltas (M51).
 constexpr std::uint64_t kLayersPart = 16;
 
-// Whether a row may be put into the delta, which does not have it.
-bool takes(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-           std::string_view payload) {
-  // Rows of the log's tail are applied to pages (E39). A chain has pages of its own: they are not
-  // what a put into the delta saves.
-  if (!control->delta_takes_puts() || control->has_unapplied() ||
-      occ::is_overflow(payload.size())) {
-    return false;
-  }
+// Whether a record of the key, which the delta may not have, is worth its place there.
+bool has_place(occ::TxnContext& ctx, occ::StorageControl* delta, std::string_view key) {
   if (key.size() <= 8) [[likely]] return true;
-  occ::StorageControl* const delta = control->delta.get();
   Spot spot;
   find(ctx, delta, key, &spot);
   // order: relaxed, a few more are no harm.
   return !spot.differs || delta->layers.load_relaxed() <
                               ctx.pool().bytes_max() / page::kPageBytes / kLayersPart;
+}
+
+// Whether a row may be put into the delta, which does not have it. Rows of the log's tail are
+// applied to pages (E39). A chain has pages of its own: they are not what a put into the delta
+// saves.
+bool takes(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+           std::string_view payload) {
+  return control->delta_takes_puts() && !control->has_unapplied() &&
+         !occ::is_overflow(payload.size()) && has_place(ctx, control->delta.get(), key);
 }
 
 // M48: what the main tree has, as a premise of the mode. *is_row_cold: it has no volatile page.
@@ -66,7 +67,7 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
 Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                       occ::ReadRange* range) {
   // So that nobody puts the row there meanwhile.
-  if (control->delta_takes_puts()) {
+  if (control->delta_takes_puts() && has_place(ctx, control->delta.get(), key)) {
     page::RecordHeader* record;
     std::uint32_t place;
     FOEDUS_CHECK(one_tree::make_volatile(ctx, control->delta.get(), key, &record, &place));
