@@ -150,7 +150,8 @@ TEST_F(DeltaOrderTest, an_erasure_of_a_row_of_both_trees_can_be_gleaned) {
   load_and_open();
   put_alone(0, key_of(100), "newer, over a snapshot page");
   begin(0);
-  ASSERT_TRUE(one_tree::write_whole(ctx(0), control(), WriteMode::kPut, key_of(200), "old").is_ok());
+  ASSERT_TRUE(
+      one_tree::write_whole(ctx(0), control(), WriteMode::kPut, key_of(200), "old").is_ok());
   expect_commit(0);
   put_alone(0, key_of(200), "newer, over a volatile page");
   ASSERT_TRUE(is_in_delta(key_of(100)) && is_in_delta(key_of(200)));
