@@ -1,5 +1,7 @@
 #include "foedus-core/storage/masstree/masstree_delta.h"
 
+#include <algorithm>
+
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/masstree/masstree_change.h"
@@ -12,7 +14,9 @@ namespace {
 
 bool is_absent(const Status& status) { return status.code() == ErrorCode::kNotFound; }
 
-// So many of the pool's pages, at most, may be layers in deltas (M51).
+// So many layers a delta may have, and no more than this part of the pool's pages (M51): a tree of
+// many pages is not given up at once.
+constexpr std::uint64_t kLayersMax = 2'048;
 constexpr std::uint64_t kLayersPart = 16;
 
 // Whether a record of the key, which the delta may not have, is worth its place there.
@@ -20,9 +24,10 @@ bool has_place(occ::TxnContext& ctx, occ::StorageControl* delta, std::string_vie
   if (key.size() <= 8) [[likely]] return true;
   Spot spot;
   find(ctx, delta, key, &spot);
+  const std::uint64_t pages = ctx.pool().bytes_max() / page::kPageBytes;
   // order: relaxed, a few more are no harm.
-  return !spot.differs || delta->layers.load_relaxed() <
-                              ctx.pool().bytes_max() / page::kPageBytes / kLayersPart;
+  return !spot.differs ||
+         delta->layers.load_relaxed() < std::min(pages / kLayersPart, kLayersMax);
 }
 
 // Whether a row may be put into the delta, which does not have it. Rows of the log's tail are
@@ -68,10 +73,7 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
                       occ::ReadRange* range) {
   // So that nobody puts the row there meanwhile.
   if (control->delta_takes_puts() && has_place(ctx, control->delta.get(), key)) {
-    page::RecordHeader* record;
-    std::uint32_t place;
-    FOEDUS_CHECK(one_tree::make_volatile(ctx, control->delta.get(), key, &record, &place));
-    FOEDUS_CHECK(ctx.hold(control->delta.get(), record, key));
+    FOEDUS_CHECK(one_tree::hold_any(ctx, control->delta.get(), key));
   }
   Status status = one_tree::get_for_update(ctx, control->delta.get(), key, range);
   return is_absent(status) ? one_tree::get_for_update(ctx, control, key, range) : status;
@@ -122,14 +124,14 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
   Status status = one_tree::get(ctx, delta, key, &nothing);
   if (is_absent(status)) return one_tree::erase(ctx, control, key);
   FOEDUS_CHECK(std::move(status));
-  page::RecordHeader* record;
-  std::uint32_t place;
-  FOEDUS_CHECK(one_tree::make_volatile(ctx, control, key, &record, &place));
+  one_tree::Made in_main;
+  FOEDUS_CHECK(one_tree::make_volatile(ctx, control, key, &in_main));
   using log::LogRecordType;
   FOEDUS_CHECK(one_tree::erase(ctx, delta, key));
-  status = ctx.write(LogRecordType::kPut, control, record, place, key, 0, "", occ::Premise::kNone);
+  status = ctx.write(LogRecordType::kPut, control, in_main.record, in_main.place, key, 0, "",
+                     occ::Premise::kNone);
   if (status.is_ok()) {
-    status = ctx.write(LogRecordType::kErase, control, record, place, key, 0, "",
+    status = ctx.write(LogRecordType::kErase, control, in_main.record, in_main.place, key, 0, "",
                        occ::Premise::kPresent);
   }
   if (status.is_ok() || status.code() == ErrorCode::kConflict) return status;

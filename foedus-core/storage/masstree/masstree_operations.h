@@ -31,10 +31,17 @@ Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_
 Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  std::uint32_t offset, std::int64_t delta);
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
-// The record of the key, in a volatile page; it is made and deleted if there was none. `place`: its
-// slot.
+// A record in a volatile page.
+struct Made {
+  page::RecordHeader* record = nullptr;
+  std::uint32_t place = 0;  // its slot
+  bool is_new = false;      // and deleted
+};
+// That of the key; it is made if there was none.
 Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                     page::RecordHeader** record, std::uint32_t* place);
+                     Made* made);
+// Holds it until the transaction ends, whether the row is there or not.
+Status hold_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 }  // namespace one_tree
 
 // On a main tree and its delta (masstree_delta.cc). REQUIRES: control->has_delta().

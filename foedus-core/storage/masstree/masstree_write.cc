@@ -287,13 +287,27 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
 }
 
 Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                     page::RecordHeader** record, std::uint32_t* place) {
+                     Made* made) {
   Spot spot;
   FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
-  if (!spot.found()) FOEDUS_CHECK(masstree::place(ctx, control, key, 0, &spot));
-  *record = spot.record();
-  *place = spot.index;
+  made->is_new = !spot.found();
+  if (made->is_new) FOEDUS_CHECK(masstree::place(ctx, control, key, 0, &spot));
+  made->record = spot.record();
+  made->place = spot.index;
   return {};
+}
+
+// A record that is new has moved the page's entry along, which may have said that the key is not
+// there: so from now on it is the record that must stay absent.
+Status hold_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  Made made;
+  FOEDUS_CHECK(make_volatile(ctx, control, key, &made));
+  FOEDUS_SYNC_POINT("masstree:lock_placed");
+  FOEDUS_CHECK(ctx.hold(control, made.record, key));
+  if (!made.is_new || ctx.page_set().is_empty()) return {};
+  const Found found = ctx.look_at(control, made.record, Remember::kAbsence);
+  return found == Found::kAbsent ? Status()
+                                 : ctx.conflict(ConflictReason::kRecordChanged, control, key);
 }
 
 }  // namespace one_tree

@@ -1,0 +1,170 @@
+#pragma once
+// A database with little memory and one tree, into which rows are put in random order until the
+// tree has a delta (foedus-core/storage/masstree/masstree_delta.h), and what its rows have to be.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "foedus-core/engine/storage_access.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus::testing {
+
+// The least memory that a database opens with, of which few pages may be volatile.
+inline Options delta_options() {
+  Options options = small_options("");
+  options.memory_bytes = 64u << 20;
+  options.log_buffer_bytes = 256u << 10;
+  options.sessions_max = 8;
+  options.glean.volatile_percent = 10;
+  return options;
+}
+
+class DeltaRows {
+ public:
+  static constexpr std::uint64_t kRowsPerTxn = 100;
+  static constexpr std::size_t kRowBytes = 100;
+
+  explicit DeltaRows(Options options = delta_options()) : db_(std::move(options)) { open_tree(); }
+
+  TestDatabase& db() { return db_; }
+  const Masstree& tree() const { return tree_; }
+  std::map<std::string, std::string>& rows() { return rows_; }
+  void open_tree() { tree_ = must(db_->open_masstree("rows")); }
+  void reopen() {
+    db_.reopen();
+    open_tree();
+  }
+
+  // Keys of neighbouring numbers lie far from one another. Some have layers.
+  static std::string name_of(std::uint64_t number) {
+    std::string name(key(number * 0x9e3779b97f4a7c15u));
+    if (number % 50 == 0) name += "a long end";
+    return name;
+  }
+  // Depends on key and version, so that no row can be taken for another one.
+  static std::string row_of(std::uint64_t number, std::uint64_t version,
+                            std::size_t bytes = kRowBytes) {
+    std::string row(bytes, static_cast<char>('a' + (number + version) % 26));
+    const std::uint64_t words[] = {version, number};
+    std::memcpy(row.data(), words, sizeof(words));
+    return row;
+  }
+
+  void put(std::uint64_t first, std::uint64_t end, std::uint64_t version) {
+    for (std::uint64_t begin = first; begin < end; begin += kRowsPerTxn) {
+      const std::uint64_t last = std::min(begin + kRowsPerTxn, end);
+      must(db_->transact([&](Txn& txn) -> Status {
+        for (std::uint64_t i = begin; i < last; ++i) {
+          FOEDUS_CHECK(txn.put(tree_, name_of(i), row_of(i, version)));
+        }
+        return {};
+      }));
+      for (std::uint64_t i = begin; i < last; ++i) rows_[name_of(i)] = row_of(i, version);
+    }
+  }
+  // Whether the tree has a delta that takes puts.
+  bool has_delta() { return control()->delta_takes_puts(); }
+  std::uint64_t delta_pages() {
+    if (!control()->has_delta()) return 0;
+    return control()->delta->volatile_pages.load_relaxed();  // order: relaxed, a statistic
+  }
+  // Puts rows from `first` on, some at a time, until a delta takes puts. Returns where it ended.
+  std::uint64_t put_until_delta(std::uint64_t first, std::uint64_t most) {
+    std::uint64_t next = first;
+    for (; next < first + most && !has_delta(); next += 1'000) put(next, next + 1'000, 1);
+    EXPECT_TRUE(has_delta()) << most << " rows made no delta";
+    return next;
+  }
+
+  // ---- all rows are there, and no others
+
+  void check_gets() {
+    std::vector<std::pair<std::string, std::string>> some;
+    for (auto row = rows_.begin(); row != rows_.end();) {
+      some.clear();
+      for (; row != rows_.end() && some.size() < 500; ++row) some.push_back(*row);
+      must(db_->transact([&](Txn& txn) -> Status {
+        for (const auto& [name, expected] : some) {
+          FOEDUS_TRY(const std::string found, txn.get(tree_, name));
+          EXPECT_TRUE(found == expected) << version_of(found) << ", not " << version_of(expected);
+        }
+        return {};
+      }));
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  void check_get_many() {
+    constexpr std::size_t kMany = 256;
+    std::vector<std::string> found(kMany);
+    std::vector<ReadRequest> requests;
+    for (auto row = rows_.begin(); row != rows_.end();) {
+      const auto begin = row;
+      must(db_->transact([&](Txn& txn) -> Status {
+        requests.clear();
+        row = begin;
+        for (; row != rows_.end() && requests.size() < kMany; ++row) {
+          std::string& out = found[requests.size()];
+          out.assign(row->second.size() + 1, '\0');
+          requests.push_back({row->first, std::as_writable_bytes(std::span<char>(out))});
+        }
+        FOEDUS_CHECK(txn.get_many(tree_, requests));
+        auto expected = begin;
+        for (std::size_t i = 0; i < requests.size(); ++i, ++expected) {
+          EXPECT_TRUE(requests[i].found);
+          EXPECT_EQ(requests[i].payload_bytes, expected->second.size());
+          found[i].resize(expected->second.size());
+          EXPECT_TRUE(found[i] == expected->second);
+        }
+        return {};
+      }));
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  void check_scan(bool reverse) {
+    must(db_->transact([&](Txn& txn) -> Status {
+      auto up = rows_.begin();
+      auto down = rows_.rbegin();
+      std::uint64_t count = 0;
+      Scan scan = txn.scan(tree_, "", "", {.reverse = reverse});
+      for (const Row& row : scan) {
+        if (++count > rows_.size()) break;
+        const auto& expected = reverse ? *down++ : *up++;
+        EXPECT_EQ(row.key, expected.first) << count;
+        EXPECT_TRUE(row.payload == expected.second) << count;
+        if (::testing::Test::HasFailure()) return {};
+      }
+      if (scan.failure().has_value()) return *scan.failure();
+      EXPECT_EQ(count, rows_.size());
+      return {};
+    }));
+  }
+  void check() {
+    check_gets();
+    check_get_many();
+    check_scan(false);
+    check_scan(true);
+  }
+
+ private:
+  occ::StorageControl* control() { return foedus::internal::StorageAccess::control_of(tree_); }
+  static std::uint64_t version_of(const std::string& row) {
+    std::uint64_t version = 0;
+    if (row.size() >= sizeof(version)) std::memcpy(&version, row.data(), sizeof(version));
+    return version;
+  }
+
+  TestDatabase db_;
+  Masstree tree_;
+  std::map<std::string, std::string> rows_;
+};
+
+}  // namespace foedus::testing

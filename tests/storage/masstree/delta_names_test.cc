@@ -1,0 +1,84 @@
+// A row of the main tree that a row of the delta supersedes still names its payload in a snapshot:
+// that keeps no file of earlier snapshots (O16), and no scan fails for it.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/storage/masstree/delta_tree_fixture.h"
+
+namespace foedus::storage::masstree {
+namespace {
+
+class DeltaNamesTest : public DeltaTreeTest {
+ protected:
+  const std::string key_ = key_of(100);
+
+  // A row with a chain in a snapshot, on a page that is volatile; the newer one is in the delta.
+  void supersede_chain(const std::string& newer) {
+    load(kRows, key_of);
+    put_alone(0, key_, std::string(9'000, 'o'));
+    open_delta();
+    begin(0);
+    ASSERT_TRUE(
+        one_tree::write_whole(ctx(0), control(), WriteMode::kPut, key_of(101), "near").is_ok());
+    expect_commit(0);
+    ASSERT_FALSE(is_cold_in_main(key_));
+    put_alone(0, key_, "new");
+    if (newer != "new") put_alone(0, key_, newer);
+    ASSERT_TRUE(is_in_delta(key_));
+  }
+  void expect_row(const std::string& row) {
+    EXPECT_EQ(get_alone(1, key_), row);
+    begin(1);
+    const std::vector<Row> rows = merged_rows(1, key_of(99), key_of(102));
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[1].second, row);
+    EXPECT_EQ(merged_rows(1, key_of(99), key_of(102), true).size(), 3u);
+    expect_commit(1);
+  }
+};
+
+// Goal: pages that stay volatile do not keep files for ever. Method: an installation that drops
+// nothing, of a snapshot in which the row has no chain any more, while names change. A later one
+// may, too.
+TEST_F(DeltaNamesTest, a_superseded_chain_needs_no_earlier_snapshot) {
+  supersede_chain("new");
+  all_.let_names_change();
+  for (int i = 0; i < 3; ++i) {
+    all_.compose();
+    EXPECT_FALSE(all_.install(0).may_need_earlier) << i;
+    all_.all().pass_epochs();
+    expect_row("new");
+  }
+}
+
+// Goal: the same if the newer row is a chain: the older one may have its name or none.
+TEST_F(DeltaNamesTest, a_chain_that_a_chain_supersedes_needs_no_earlier_snapshot) {
+  const std::string newer(7'000, 'n');
+  supersede_chain(newer);
+  all_.let_names_change();
+  for (int i = 0; i < 3; ++i) {
+    all_.compose();
+    EXPECT_FALSE(all_.install(0).may_need_earlier) << i;
+    all_.all().pass_epochs();
+    expect_row(newer);
+  }
+}
+
+// Goal: nothing of a superseded chain is read from a file that is gone. Method: a snapshot whose
+// pages are all new is installed at pages that stay, and the earlier files are removed as soon as
+// the installation says that none is needed.
+TEST_F(DeltaNamesTest, rows_are_there_when_the_files_of_superseded_chains_are_gone) {
+  supersede_chain("new");
+  all_.compose_anew();
+  bool is_needed = true;
+  for (int i = 0; i < 3 && is_needed; ++i) is_needed = all_.install(0).may_need_earlier;
+  EXPECT_FALSE(is_needed);
+  if (!is_needed) all_.remove_old_files();
+  all_.all().pass_epochs();
+  expect_row("new");
+}
+
+}  // namespace
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,123 @@
+#pragma once
+// A Master-Tree whose rows are all in snapshot pages and that has a delta which takes puts; and the
+// rows that it must have. Calls go through the operations that a user's transaction makes, so no
+// test brings a row to a place where the engine would not put it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/base/sync_point.h"
+#include "tests/storage/masstree/delta_tree_fixture.h"
+
+namespace foedus::storage::masstree {
+
+class MasstreeDeltaTest : public DeltaTreeTest {
+ protected:
+  static constexpr unsigned kRows = 2'000;
+  inline static const std::string kChain = std::string(9'000, 'c');
+
+  // Rows `key(0)`.. are in a snapshot, nothing is volatile, and the delta takes puts.
+  template <typename KeyOf>
+  void load_and_open(unsigned rows, KeyOf&& key) {
+    load(rows, key);
+    for (unsigned i = 0; i < rows; ++i) rows_[key(i)] = payload_of(i);
+    open_delta();
+    all_.all().pass_epochs();
+    ASSERT_EQ(volatile_pages(), 0u);
+    ASSERT_EQ(delta_pages(), 1u);
+  }
+  void load_and_open() { load_and_open(kRows, [](std::uint64_t i) { return key_of(i); }); }
+
+  // A key between the rows `i` and i + 1 of key_of().
+  static std::string key_between(std::uint64_t i, unsigned n = 7) {
+    std::string key(8, '\0');
+    put_slice(i * 16 + n, key.data());
+    return key;
+  }
+  // No page of a snapshot is cached.
+  void forget_pages() {
+    for (std::uint32_t i = 1; i < 16; ++i) all_.all().cache()->forget(page::SnapshotNumber{i});
+  }
+
+  // ---- operations; those with a session alone are of its open transaction
+
+  void begin_impatient(std::uint32_t session) {
+    begin(session);
+    ctx(session).set_lock_wait_us(1);  // the holder is in the same thread
+  }
+  Status write_part(std::uint32_t session, std::string_view key, std::string_view part) {
+    return masstree::write_at(ctx(session), control(), key, 0, part);
+  }
+  Status add(std::uint32_t session, std::string_view key, std::int64_t number) {
+    return masstree::increment(ctx(session), control(), key, 0, number);
+  }
+  WholeRead lock(std::uint32_t session, std::string_view key) {
+    return read_whole([&](occ::ReadRange* range) {
+      return masstree::get_for_update(ctx(session), control(), key, range);
+    });
+  }
+  // In transactions of their own, and in rows_.
+  void put_row(const std::string& key, const std::string& payload, std::uint32_t session = 0) {
+    ASSERT_NO_FATAL_FAILURE(put_alone(session, key, payload));
+    rows_[key] = payload;
+  }
+  void erase_row(const std::string& key, std::uint32_t session = 0) {
+    ASSERT_NO_FATAL_FAILURE(erase_alone(session, key));
+    rows_.erase(key);
+  }
+  // Of a row that is not in the delta: makes its page of the main tree volatile, and newer.
+  void heat(const std::string& key, std::uint32_t session = 0) {
+    begin(session);
+    ASSERT_FALSE(is_in_delta(key));
+    const Status status = write_part(session, key, "hot");
+    ASSERT_TRUE(status.is_ok()) << status.message();
+    expect_commit(session);
+    rows_[key].replace(0, 3, "hot");
+    ASSERT_FALSE(is_cold_in_main(key));
+  }
+
+  // ---- what there is
+
+  // All rows, by scans in both directions and by reads.
+  void check_rows() {
+    for (const bool reverse : {false, true}) {
+      all_.all().pass_epochs();
+      begin(2);
+      std::vector<Row> found = merged_rows(2, "", "", reverse);
+      expect_commit(2);
+      if (reverse) std::reverse(found.begin(), found.end());
+      ASSERT_TRUE(found == std::vector<Row>(rows_.begin(), rows_.end()))
+          << found.size() << " rows, not " << rows_.size() << "; reverse: " << reverse;
+    }
+    unsigned i = 0;
+    begin(2);
+    for (const auto& [key, payload] : rows_) {
+      ASSERT_EQ(get(2, key), payload) << ::testing::PrintToString(key);
+      if (++i % 500 != 0) continue;
+      expect_commit(2);
+      all_.all().pass_epochs();
+      begin(2);
+    }
+    expect_commit(2);
+  }
+  // Two snapshots later all is in snapshot pages, and the rows are the same.
+  void expect_all_goes() {
+    for (int i = 0; i < 3; ++i) {
+      all_.glean();
+      ASSERT_NO_FATAL_FAILURE(check_rows());
+    }
+    all_.check_leads();
+    EXPECT_EQ(volatile_pages(), 0u);
+    EXPECT_EQ(delta_pages(), 1u);
+  }
+
+  std::map<std::string, std::string> rows_;
+};
+
+}  // namespace foedus::storage::masstree
