@@ -24,7 +24,7 @@ inline Options delta_options() {
   options.memory_bytes = 64u << 20;
   options.log_buffer_bytes = 256u << 10;
   options.sessions_max = 8;
-  options.glean.volatile_percent = 10;
+  options.glean.volatile_percent = 3;
   return options;
 }
 
