@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/masstree/masstree_cold.h"
@@ -30,6 +31,24 @@ occ::TxnContext::Resources resources_of(const occ::Installation& installation) {
   resources.soc = installation.soc;
   return resources;
 }
+
+// A record's lock that is only tried, for the length of a block: also of one that memory ends.
+class TriedRecord {
+ public:
+  explicit TriedRecord(page::RecordHeader* record)
+      : word_(&record->lock), held_(occ::try_lock(word_, &waiter_)) {}
+  ~TriedRecord() {
+    if (held_) occ::unlock(word_, &waiter_);
+  }
+  TriedRecord(const TriedRecord&) = delete;
+  TriedRecord& operator=(const TriedRecord&) = delete;
+  bool held() const { return held_; }
+
+ private:
+  occ::LockWord* const word_;
+  occ::LockWaiter waiter_;
+  const bool held_;
+};
 
 class Purge {
  public:
@@ -95,15 +114,14 @@ bool Purge::is_in_snapshot(std::string_view key) {
 bool Purge::erase(BorderPage* page, unsigned index, std::string_view key) {
   page::RecordHeader* const record = page->record(page->slot(index));
   if (!is_covered(record->load_tid()) || !is_in_snapshot(key)) return false;
-  occ::LockWaiter waiter;
-  if (!occ::try_lock(&record->lock, &waiter)) return false;
+  const TriedRecord lock(record);
+  if (!lock.held()) return false;
   const page::Tid tid = record->load_tid();
   const bool may_go = is_covered(tid) && is_in_snapshot(key);
   FOEDUS_SYNC_POINT("masstree:delta_purging");
   if (may_go) purge_payload(ctx_, delta_, page, index);
   // order: release: who sees the mark finds the pointers of the snapshot.
   if (may_go) record->tid.store_release(tid.with(page::Tid::kDeleted).word());
-  occ::unlock(&record->lock, &waiter);
   return may_go;
 }
 
@@ -166,7 +184,10 @@ void Purge::reset() {
   give_birth(made, kNotBorn);
   const page::DualPageIds before = delta_->root.load();
   TreePage* const root = TreePage::of(installation_.pool->resolve(before.volatile_page));
-  const bool ready = subtree.collect(root, kAllSlices) && delta_->root.load() == before;
+  bool ready = false;
+  base::trying([&] {
+    ready = subtree.collect(root, kAllSlices) && delta_->root.load() == before;
+  });
   if (ready) {
     subtree.mark();
     FOEDUS_SYNC_POINT("masstree:delta_dropped");
