@@ -1,6 +1,7 @@
 // Changing payloads.
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/occ/overflow.h"
+#include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/masstree/masstree_change.h"
 #include "foedus-core/storage/masstree/masstree_storage.h"
 
@@ -61,6 +62,18 @@ void purge_payload(occ::TxnContext& ctx, occ::StorageControl* control, BorderPag
   base::fence_writer();  // order: as in a commit, the flag comes before what follows
   set_payload_field(page, index, slot, 0);
   occ::retire_overflow(ctx, control, chain);
+}
+
+bool forget_chain(BorderPage* page, unsigned index) {
+  page::RecordHeader* const record = page->record(page->slot(index));
+  occ::LockWaiter waiter;
+  if (!occ::try_lock(&record->lock, &waiter)) return false;
+  const Slot slot = page->slot(index);
+  const page::Tid tid = record->load_tid();
+  const bool is_here = !tid.is_moved();
+  if (is_here && slot.is_snapshot_overflow()) set_payload_field(page, index, slot, 0);
+  occ::unlock(&record->lock, &waiter);
+  return is_here;
 }
 
 bool accepts(page::PagePool&, const occ::WriteEntry& entry) {

@@ -91,6 +91,8 @@ Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string
 // REQUIRES: the record's lock; its TID is stored next.
 void purge_payload(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
                    unsigned index);
+// M52. The record's payload, a chain of a snapshot, becomes empty. False: it is in use.
+bool forget_chain(BorderPage* page, unsigned index);
 
 // ---- pages
 

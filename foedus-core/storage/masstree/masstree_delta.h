@@ -28,6 +28,9 @@
 //       again. The record is marked deleted under its lock; transactions that saw it conflict.
 //   M51 Layers stay in a delta until all its rows have left it, when a new root takes the place of
 //       all pages. So a key that would make a layer is put there only as long as layers are few.
+//   M52 A row of the main tree that one of the delta supersedes is read by none that commits. If it
+//       names a chain in an earlier snapshot, and the new one has the newer row, it loses its
+//       payload: the chain goes with its file.
 
 #include <cstdint>
 

@@ -197,12 +197,15 @@ Status Installer::name_chains(ColdLayer* cold, BorderPage* page, Remains* remain
     if (!slot.is_snapshot_overflow()) continue;
     const SnapshotPageId old(occ::load_overflow_id(page->payload(slot)));
     if (installation_.has_file_of(old)) continue;
-    SnapshotPageId chain;
-    FOEDUS_CHECK(cold->chain(page->slice(i), slot.key_class(), page->remainder(slot), &chain));
-    if (!occ::name_chain(page->record(slot), page->payload(slot), chain,
-                         [&] { return page->slot(i).is_snapshot_overflow(); })) {
-      remains->leads_to_cold = true;
-    }
+    ColdLayer::Named named;
+    FOEDUS_CHECK(cold->named(page->slice(i), slot.key_class(), page->remainder(slot), &named));
+    const bool is_superseded =
+        named.tid.version() > page->record(slot)->load_tid().version();  // M52
+    const bool is_named =
+        is_superseded ? forget_chain(page, i)
+                      : occ::name_chain(page->record(slot), page->payload(slot), named.chain,
+                                        [&] { return page->slot(i).is_snapshot_overflow(); });
+    if (!is_named) remains->leads_to_cold = true;
   }
   return {};
 }

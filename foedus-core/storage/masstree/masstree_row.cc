@@ -83,9 +83,9 @@ Status ColdLayer::next_layer(std::uint64_t slice, page::SnapshotPageId* root) {
   return {};
 }
 
-Status ColdLayer::chain(std::uint64_t slice, unsigned key_class, std::string_view remainder,
-                        page::SnapshotPageId* first) {
-  *first = page::SnapshotPageId();
+Status ColdLayer::named(std::uint64_t slice, unsigned key_class, std::string_view remainder,
+                        Named* named) {
+  *named = {};
   if (!has_pages()) return {};
   Copy copy;
   FOEDUS_CHECK(read_border(slice, &copy));
@@ -94,8 +94,10 @@ Status ColdLayer::chain(std::uint64_t slice, unsigned key_class, std::string_vie
   const unsigned index = find_slot(border, 0, keys, slice, key_class);
   if (index == BorderPage::kNone) return {};
   const Slot slot = border->slot(index);
-  if (!slot.is_snapshot_overflow() || border->remainder(slot) != remainder) return {};
-  *first = page::SnapshotPageId(occ::load_overflow_id(border->payload(slot)));
+  if (slot.is_layer() || border->remainder(slot) != remainder) return {};
+  named->tid = border->record(slot)->load_tid();
+  if (!slot.is_snapshot_overflow()) return {};
+  named->chain = page::SnapshotPageId(occ::load_overflow_id(border->payload(slot)));
   return {};
 }
 

@@ -40,10 +40,13 @@ class ColdLayer {
   // the cache.
   Status next_layer(std::uint64_t slice, page::SnapshotPageId* root);
 
-  // The chain that has the payload of a key of this layer; null: there is none. Failures of the
-  // cache.
-  Status chain(std::uint64_t slice, unsigned key_class, std::string_view remainder,
-               page::SnapshotPageId* first);
+  // What the snapshot has of a key.
+  struct Named {
+    page::Tid tid;               // 0: no such row
+    page::SnapshotPageId chain;  // that has the payload; null: none
+  };
+  // Of a key of this layer. Failures of the cache.
+  Status named(std::uint64_t slice, unsigned key_class, std::string_view remainder, Named* named);
 
  private:
   // Cached pages are not kept while others are asked for (O14).

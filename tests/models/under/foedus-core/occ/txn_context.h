@@ -156,6 +156,7 @@ class TxnContext {
   WaiterPool& waiters() { return waiters_; }
   Counters& counters() { return counters_; }
   page::Tid last_tid() const { return last_tid_; }
+  page::Tid tid_floor() const { return {}; }
   void set_last_tid(page::Tid tid) { last_tid_ = tid; }
 
  private:
