@@ -1,6 +1,6 @@
 // What is committed last is what a snapshot has, whichever tree of a Master-Tree with a delta each
 // change was made in: its TID is the highest (M48).
-// ctest-labels: concurrency
+// ctest-labels: memory
 
 #include <gtest/gtest.h>
 
