@@ -64,6 +64,7 @@ class Installer {
   using Next = bool(std::span<const Child>, std::span<const ColdPage>, std::size_t, Run*);
 
   Status layer(const LayerRoot& layer, SnapshotPageId cold_root, Remains* remains);
+  bool exchange_whole(const LayerRoot& layer, TreePage* root, SnapshotPageId cold_root);
   // `page` becomes the one that took its place; `remains`: what stays.
   Status below(const Above& above, ColdLayer* cold, TreePage** page, Remains* remains);
   Status twins(const Above& above, ColdLayer* cold, TreePage* page, Remains* remains);
@@ -106,6 +107,7 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remain
     if (id.is_null()) return {};
   }
   TreePage* root = resolve(id);
+  if (exchange_whole(layer, root, cold_root)) return {};
   const unsigned depth = layer.owner == nullptr ? 0 : layer.owner->header.layer + 1u;
   ColdLayer cold(installation_, depth, cold_root);
   FOEDUS_CHECK(below({nullptr, layer}, &cold, &root, remains));
@@ -116,6 +118,20 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remain
     *remains = {};
   }
   return {};
+}
+
+// A tree whose puts go to a delta is quiet all over soon, and nearly all of it has been written
+// again: it goes at once, which takes no page. Page by page each volatile interior page would make
+// others volatile at its ends.
+bool Installer::exchange_whole(const LayerRoot& layer, TreePage* root, SnapshotPageId cold_root) {
+  const occ::StorageControl& control = *installation_.control;
+  // order: relaxed, a statistic.
+  const bool is_small = control.volatile_pages.load_relaxed() <= kRootPagesMax;
+  if (layer.owner != nullptr || !is_small || !control.delta_takes_puts()) return false;
+  if (installation_.pages_to_drop == 0 || root->header.load_version().is_gone()) return false;
+  const Remains remains = remains_of(installation_, root);
+  return remains.is_quiet && remains.records <= kRootRecordsMax &&
+         exchange_root(&subtree_, layer, root, cold_root, &counts_.pages_dropped);
 }
 
 Status Installer::below(const Above& above, ColdLayer* cold, TreePage** page, Remains* remains) {
@@ -267,13 +283,24 @@ Status Installer::child_below(InteriorPage* page, ColdLayer* cold, Child* child)
   return {};
 }
 
-// Children that the new snapshot does not have (M38). Returns whether there was one.
+// Children that the new snapshot does not have (M38): of several neighbours the first and the last,
+// as those between go with them, if anything does. Returns whether there was one.
 Result<bool> Installer::make_volatile(InteriorPage* page, const Row& row, ColdLayer* cold,
                                       Children* children) {
+  const auto is_stale = [&](const Child& child) {
+    return child.is_cold() && !child.remains.leads_to_cold &&
+           !has_page(row, child.low, child.ids.snapshot_page);
+  };
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 0; i < children->size(); ++i) {
+    if (!is_stale((*children)[i])) continue;
+    const bool is_first = i == 0 || !is_stale((*children)[i - 1]);
+    const bool is_last = i + 1 == children->size() || !is_stale((*children)[i + 1]);
+    if (is_first || is_last) ends.push_back(i);
+  }
   bool done = false;
-  for (Child& child : *children) {
-    if (!child.is_cold() || child.remains.leads_to_cold) continue;
-    if (has_page(row, child.low, child.ids.snapshot_page)) continue;
+  for (const std::size_t i : ends) {
+    Child& child = (*children)[i];
     FOEDUS_TRY(TreePage* const made, copy(page, child));
     page::DualPageIds after = child.ids;
     if (made != nullptr) after.volatile_page = made->header.volatile_id();
