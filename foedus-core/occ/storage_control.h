@@ -36,10 +36,6 @@ struct StorageControl {
   // Set before kHasDelta, and constant from then on: the storage's second tree
   // (storage/masstree/masstree_delta.h).
   std::unique_ptr<StorageControl> delta;
-  // Whole rows that were put where only snapshot pages are, since a snapshot was last installed.
-  base::AtomicWord<std::uint64_t> cold_puts;
-  // Of a delta: layers that were made in it.
-  base::AtomicWord<std::uint64_t> layers;
 
   // Changed as dual page pointers are (page/dual_page_pointer.h, P4).
   alignas(64) page::DualPagePointer root;
@@ -51,6 +47,10 @@ struct StorageControl {
   // Counters, relaxed: conflicts are not the commit path, and a page is made once in many inserts.
   alignas(64) base::AtomicWord<std::uint64_t> conflicts[kConflictReasonCount];
   base::AtomicWord<std::uint64_t> volatile_pages;
+  // Whole rows that were put where only snapshot pages are, since a snapshot was last installed.
+  base::AtomicWord<std::uint64_t> cold_puts;
+  // Next layers that were made in volatile pages; 0 again when a delta gets a new root.
+  base::AtomicWord<std::uint64_t> layers;
 
   page::StorageId id() const { return meta.id; }
   bool is_plain() const {

@@ -150,7 +150,7 @@ TEST(DeltaTest, rows_of_both_trees_can_be_changed_in_every_way) {
     SCOPED_TRACE("round " + std::to_string(round));
     changes.change(&life, rows + 10'000, 1'000);
     if (round == 1) must(life.db()->glean());
-    // The same few rows again and again, while they are in either tree.
+    // A few rows are changed many times, so that some are in the delta and some in the main tree.
     for (int i = 0; i < 5; ++i) {
       changes.change(&life, 50, 100);
       life.put(begin + round * 5'000 + i * 1'000, begin + round * 5'000 + i * 1'000 + 1'000, 3);

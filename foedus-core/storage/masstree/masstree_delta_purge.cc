@@ -90,7 +90,9 @@ class Purge {
   bool answer_ = false;
 };
 
-// The pointer is in the first layer: below it the snapshot has the page, or it does not.
+// Looks whether the snapshot has the page that the pointer leads to. After an installation that
+// left pointers to earlier snapshots, only pointers of the first layer are looked at: rows below
+// others stay for the next installation.
 bool Purge::leads_to_snapshot(const Spot& spot, const ColdPointer& cold) {
   if (is_settled_) return true;
   if (spot.layer.owner != nullptr) return false;
@@ -104,7 +106,8 @@ bool Purge::leads_to_snapshot(const Spot& spot, const ColdPointer& cold) {
   return answer_;
 }
 
-// Nobody but the installer takes volatile pages away, so one look is enough.
+// The answer stays true: the installer alone drops volatile pages, and runs this. A page that a
+// session makes volatile after this look is a copy of the snapshot's page.
 bool Purge::is_in_snapshot(std::string_view key) {
   const Spot spot = find_below(*installation_.pool, {&main_->root, nullptr}, key);
   ColdPointer cold;

@@ -17,7 +17,8 @@
 //   M38 A pointer with a volatile page keeps the snapshot page it has: it is of no use until the
 //       volatile page goes, and a split forgets it anyway. Pointers to pages of earlier snapshots
 //       are exchanged as runs are; a page whose fences the new snapshot does not have any more is
-//       made volatile (O16): its neighbours are hot, and its rows are as good as new.
+//       made volatile (O16): its neighbours are hot, and its rows are as good as new. Of several
+//       such neighbours the first and the last are, and those between go with them in a run.
 //   M39 Each page is looked at once, and what is below it after it. Children are read under their
 //       page's lock, and have all its slices; one that has moved when its turn comes is looked for
 //       at its twins. So all slices were looked at, each at a moment after which its pointers are

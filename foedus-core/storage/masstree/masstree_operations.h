@@ -37,10 +37,10 @@ struct Made {
   std::uint32_t place = 0;  // its slot
   bool is_new = false;      // and deleted
 };
-// That of the key; it is made if there was none.
+// Finds the record of the key, or makes one.
 Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                      Made* made);
-// Holds it until the transaction ends, whether the row is there or not.
+// Holds the record of the key until the transaction ends, whether the row is there or not.
 Status hold_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 }  // namespace one_tree
 

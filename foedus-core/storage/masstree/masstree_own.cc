@@ -101,7 +101,7 @@ Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birt
   const auto settled = ctx.begin_settling(control->id(), birth);
   for (std::uint32_t i = settled.count; i < set.size(); ++i) {
     occ::WriteEntry& entry = set[i];
-    // Of both trees of the storage: what is settled is counted by storage.
+    // A delta has the id of its storage: SettledWrites counts the own writes of both trees.
     if (entry.storage->id() != control->id()) continue;
     const page::Tid tid = entry.record->load_tid();
     if (!tid.is_moved() && !tid.is_next_layer()) continue;

@@ -45,7 +45,7 @@ class ColdLayer {
     page::Tid tid;               // 0: no such row
     page::SnapshotPageId chain;  // that has the payload; null: none
   };
-  // Of a key of this layer. Failures of the cache.
+  // Looks up the rest of a key of this layer in the snapshot. Fails as the page cache does.
   Status named(std::uint64_t slice, unsigned key_class, std::string_view remainder, Named* named);
 
  private:
