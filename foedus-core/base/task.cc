@@ -47,6 +47,8 @@ bool wait_for(std::condition_variable* awake, std::unique_lock<std::mutex>* lock
   return awake->wait_for(*lock, std::chrono::microseconds(timeout_us), ready);
 }
 
+}  // namespace
+
 // The thread of one task.
 class TaskThread {
  public:
@@ -140,8 +142,6 @@ class TaskThread {
   std::uint64_t due_us_ = 0;  // when the next step is due
   Thread thread_;             // last: run() uses all of the above
 };
-
-}  // namespace
 
 class ThreadRuntime : public Runtime {
  public:

@@ -20,9 +20,9 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kLookUs = 20'000;             // between two looks whether a glean is due
+constexpr std::uint64_t kDueLookUs = 20'000;             // between two looks whether a glean is due
 constexpr std::uint64_t kKeepMemoryUs = 5'000'000;    // from the begin of the last glean
-constexpr std::uint64_t kNextTryUs = 2'000'000;       // after a glean that failed
+constexpr std::uint64_t kNextGleanUs = 2'000'000;       // after a glean that failed
 constexpr std::uint64_t kRoomWaitUs = 200'000;  // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
 // What a mapper has of its segment in memory.
@@ -30,7 +30,7 @@ constexpr std::uint64_t kMapperBytes = 4u << 20;
 // The least memory of a reducer: half of its inbox, which is three eighths of it, has room for the
 // largest row and for chunks of two runs (G20).
 constexpr std::uint64_t kReducerBytesMin = 12u << 20;
-constexpr std::uint64_t kMemoryBytesMin = kReducerBytesMin + kMapperBytes;
+constexpr std::uint64_t kGleanBytesMin = kReducerBytesMin + kMapperBytes;
 
 // Pages that a glean looks at to divide storages among reducers: of one storage, where some of each
 // of the 512 groups that it is divided by are enough, and of all, 16 bytes each.
@@ -68,17 +68,18 @@ Status Gleaning::make_cache() {
   return {};
 }
 
-GleanOrder Gleaning::base_order(std::uint32_t tasks_min) {
+GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_beside) {
   const GleanOptions& options = engine_->options().glean;
   GleanOrder order;
   order.device = engine_->device();
   order.runtime = &engine_->runtime();
   order.topology = &engine_->topology();
   // What a tail holds is part of it; what is kept for the next glean has another size then.
-  std::uint64_t memory_bytes = options.memory_bytes;
+  std::uint64_t memory_bytes = options.memory_bytes + bytes_beside;
   if (unapplied_ != nullptr) {
-    const std::uint64_t held = unapplied_->tail().bytes() / 4 * 5;
-    memory_bytes = std::max(memory_bytes - std::min(memory_bytes, held), kMemoryBytesMin);
+    memory_bytes += unapplied_->bytes_borrowed();
+    const std::uint64_t held = unapplied_->bytes_held();
+    memory_bytes = std::max(memory_bytes - std::min(memory_bytes, held), kGleanBytesMin);
   }
   const auto as_many_as_fit = [](std::uint64_t wanted, std::uint64_t bytes, std::uint64_t each) {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, bytes / each));
@@ -198,7 +199,7 @@ bool Gleaning::is_due(Drop* drop) {
       return true;
     }
   }
-  if (has_failed() && now_us - last_us_ < kNextTryUs) return false;
+  if (has_failed() && now_us - last_us_ < kNextGleanUs) return false;
   if (engine_->snapshots().is_awaited()) return true;
   const std::uint64_t behind = log_behind();
   // What is written may take long to become durable; a snapshot covers an epoch.
@@ -239,7 +240,7 @@ std::uint64_t Gleaning::step_failed(const std::bad_alloc& thrown) noexcept {
   const Status status = base::out_of_memory(thrown);
   report_trouble(LogLevel::kError, status);
   answer(step_request_, status);
-  return kLookUs;
+  return kDueLookUs;
 }
 
 std::uint64_t Gleaning::step() {
@@ -256,7 +257,7 @@ std::uint64_t Gleaning::step() {
   }
   reclaim();
   open_deltas();
-  if (unapplied_ != nullptr && !step_unapplied()) return kLookUs;
+  if (unapplied_ != nullptr && !step_unapplied()) return kDueLookUs;
   if (std::exchange(has_recovered_, false)) reclaim_recovered();
   // A failure is no answer for those that wait for a snapshot: the next glean, which may begin only
   // after they asked, looks again.
@@ -276,7 +277,7 @@ std::uint64_t Gleaning::step() {
     const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
     if (is_idle && !glean_memory_.empty()) glean_memory_.clear();
     settle_while_idle();
-    return kLookUs;
+    return kDueLookUs;
   }
   {
     const std::lock_guard lock(mutex_);

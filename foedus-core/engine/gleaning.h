@@ -58,8 +58,9 @@ class Gleaning final : public base::Task {
 
   // ---- recovery, which runs before the first glean -------------------------------------------
 
-  // What all orders have in common; with so many mappers and reducers or more, if they fit.
-  GleanOrder base_order(std::uint32_t tasks_min = 1);
+  // What all orders have in common; with so many mappers and reducers or more, if they fit into the
+  // gleaner's memory and so much beside it.
+  GleanOrder base_order(std::uint32_t tasks_min = 1, std::uint64_t bytes_beside = 0);
   // It is the newest one, durable and readable from now on.
   void take_recovered(const snapshot::Manifest& manifest);
   // E16, E21. What could not be removed is found again the next time. REQUIRES: no volatile page

@@ -13,7 +13,7 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kLookUs = 500;          // whether dropped pages may be used again
+constexpr std::uint64_t kUnusedPagesLookUs = 500;  // whether dropped pages may be used again
 constexpr std::uint64_t kPagesWaitUs = 20'000;  // for the same, between two rounds
 constexpr int kInstallRounds = 32;
 constexpr int kSettleRounds = 4;
@@ -58,10 +58,10 @@ Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanRep
 void Gleaning::wait_for_pages() {
   epoch::EpochClock& clock = engine_->clock();
   const Epoch stamp = clock.current();
-  for (std::uint64_t waited_us = 0; waited_us < kPagesWaitUs; waited_us += kLookUs) {
+  for (std::uint64_t waited_us = 0; waited_us < kPagesWaitUs; waited_us += kUnusedPagesLookUs) {
     if (clock.reclaimable() >= stamp) break;
     clock.hurry(stamp);
-    engine_->runtime().pause(kLookUs);
+    engine_->runtime().pause(kUnusedPagesLookUs);
   }
   reclaim();
 }
@@ -143,7 +143,7 @@ Status Gleaning::settle(const snapshot::Manifest& manifest, page::SnapshotNumber
       reclaim();
     }
     if (is_settled) return {};
-    engine_->runtime().pause(kLookUs);
+    engine_->runtime().pause(kUnusedPagesLookUs);
   }
   return {};
 }

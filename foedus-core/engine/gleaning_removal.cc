@@ -18,7 +18,7 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
-constexpr std::uint64_t kLookUs = 500;
+constexpr std::uint64_t kReadersLookUs = 500;
 constexpr std::uint64_t kDiskFactor = 3;
 constexpr std::uint64_t kDiskPagesFree = 1024;  // below which nothing is worth a removal
 constexpr std::uint64_t kMovedShare = 4;  // what a move writes is less of the live pages
@@ -153,10 +153,10 @@ void Gleaning::stamp_removal() {
 Status Gleaning::wait_and_remove() {
   epoch::EpochClock& clock = engine_->clock();
   stamp_removal();
-  for (std::uint64_t waited_us = 0; waited_us < kReadersWaitUs; waited_us += kLookUs) {
+  for (std::uint64_t waited_us = 0; waited_us < kReadersWaitUs; waited_us += kReadersLookUs) {
     if (clock.reclaimable() >= removal_stamp_) break;
     clock.hurry(removal_stamp_);
-    engine_->runtime().pause(kLookUs);
+    engine_->runtime().pause(kReadersLookUs);
   }
   return remove_if_unread();
 }

@@ -12,7 +12,7 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kNextTryUs = 2'000'000;  // after a failure
+constexpr std::uint64_t kNextTailUs = 2'000'000;  // after a failure
 constexpr std::uint64_t kEndLookUs = 20'000;     // while something keeps the rows from their end
 constexpr std::uint64_t kUnusedLookUs = 500;
 
@@ -43,7 +43,7 @@ bool Gleaning::step_unapplied() {
   const Status ended = base::catching([this] { return end_unapplied(); });
   const bool is_soon = (ended.is_ok() || ended.code() == ErrorCode::kConflict) &&
                        !unapplied_->has_ended();
-  tail_next_us_ = engine_->runtime().now_us() + (is_soon ? kEndLookUs : kNextTryUs);
+  tail_next_us_ = engine_->runtime().now_us() + (is_soon ? kEndLookUs : kNextTailUs);
   const bool is_trouble = !ended.is_ok() && !is_soon && ended.code() != ErrorCode::kClosed;
   if (is_trouble) report_trouble(LogLevel::kWarning, ended);
   // Scans that wait for the end of the rows report it.
@@ -67,7 +67,7 @@ bool Gleaning::forget_unapplied(std::uint64_t now_us) {
 }
 
 void Gleaning::tail_has_failed(Status status, std::uint64_t now_us) {
-  tail_next_us_ = now_us + kNextTryUs;
+  tail_next_us_ = now_us + kNextTailUs;
   report_trouble(LogLevel::kError, status);
   const bool is_full = status.code() == ErrorCode::kOutOfSpace;
   answer(step_request_, std::move(status));

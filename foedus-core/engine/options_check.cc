@@ -18,9 +18,6 @@ namespace {
 constexpr std::uint64_t kCacheBytesPerSocMin = 512u << 10;
 constexpr std::uint64_t kCacheBytesPerSocMax = std::uint64_t{512} << 30;  // numbers of frames
 
-// Some seconds of writing to a device.
-constexpr std::uint64_t kPagesByDefault = 32'768;
-
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
 Status refused(const char* name, std::uint64_t value, const std::string& what_it_must_be) {
@@ -77,7 +74,7 @@ Status check_glean(const Options& options) {
     FOEDUS_CHECK(bytes_in_range("glean.log_bytes_max", glean.log_bytes_max,
                                 std::max<std::uint64_t>(2 * glean.log_bytes, 2u << 20), kAny));
   }
-  if (glean.pages != 0 && glean.pages != GleanOptions::kChosen) {
+  if (glean.pages != 0) {
     FOEDUS_CHECK(in_range("glean.pages", glean.pages, 1024, kAny));
   }
   FOEDUS_CHECK(in_range("glean.volatile_percent", glean.volatile_percent, 0, 90));
@@ -141,10 +138,6 @@ Status fill_in_glean(Options* options) {
   if (glean.log_bytes_max == 0) {
     glean.log_bytes_max = 8 * glean.log_bytes;
     if (held >= 2 * glean.log_bytes) glean.log_bytes_max = std::min(glean.log_bytes_max, held);
-  }
-  if (glean.pages == GleanOptions::kChosen) {
-    const bool is_held = glean.log_bytes_max != 0 && glean.log_bytes_max <= held;
-    glean.pages = is_held ? 0 : kPagesByDefault;
   }
   const std::uint64_t cache_min = options->socs * kCacheBytesPerSocMin;
   const std::uint64_t cache_max = options->socs * kCacheBytesPerSocMax;

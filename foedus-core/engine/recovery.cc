@@ -21,6 +21,10 @@ constexpr std::uint32_t kTasksMin = 8;
 // Records of new storages that may wait for a first touch.
 constexpr std::uint64_t kNewRecordsMax = 1u << 16;
 
+// Records of so much log find room in so much memory, with what they are sorted by.
+constexpr std::uint64_t kLogOfMemory = 3;
+constexpr std::uint64_t kMemoryOfLog = 8;
+
 }  // namespace
 
 Recovery::Recovery(Engine* engine) : engine_(engine) {}
@@ -137,7 +141,8 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   // Of nothing there is a snapshot where one stands for storages that were all dropped: it alone
   // lets go of their files.
   if (previous == nullptr && found->storages.empty()) return {};
-  GleanOrder order = engine_->gleaning()->base_order(kTasksMin);
+  BorrowedMemory borrowed(&engine_->session_memory(), bytes_to_borrow());
+  GleanOrder order = engine_->gleaning()->base_order(kTasksMin, borrowed.bytes());
   order.memory = nullptr;  // the gleans to come have other sizes
   order.reads_ahead = true;
   order.segments = std::move(tail.segments);
@@ -150,13 +155,26 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   order.is_given_up = [this] { return is_given_up(); };
   const Epoch covered = order.covered;
   FOEDUS_TRY(auto sorted, sort_tail(std::move(order)));
-  return can_wait(*sorted) ? hold(std::move(sorted), covered) : compose(sorted.get());
+  return can_wait(*sorted) ? hold(std::move(sorted), &borrowed, covered) : compose(sorted.get());
+}
+
+// There are no volatile pages yet: a tail that the gleaner's memory does not hold takes up to half
+// of theirs.
+std::uint64_t Recovery::bytes_to_borrow() const {
+  const log::Log& log = *engine_->log();
+  std::uint64_t log_bytes = 0;
+  for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
+    log_bytes += log.found_segment(i).synced_bytes;
+  }
+  const std::uint64_t wanted = log_bytes * kMemoryOfLog / kLogOfMemory;
+  const std::uint64_t own = engine_->options().glean.memory_bytes;
+  return std::min(wanted - std::min(wanted, own), engine_->pool().bytes_max() / 2);
 }
 
 // Keeps the tail for later. Without memory for the sessions that apply its rows it is composed.
-Status Recovery::hold(std::unique_ptr<SortedTail> tail, Epoch covered) {
+Status Recovery::hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed, Epoch covered) {
   const std::uint64_t bytes = tail->bytes();
-  auto unapplied = Unapplied::make(engine_, &tail, covered);
+  auto unapplied = Unapplied::make(engine_, &tail, borrowed, covered);
   if (!unapplied.is_ok()) return compose(tail.get());
   unapplied_ = std::move(unapplied).value();
   found_up_to_ = covered;

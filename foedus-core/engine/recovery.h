@@ -27,6 +27,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
+#include "foedus-core/engine/borrowed_memory.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus/status.h"
@@ -73,7 +74,8 @@ class Recovery {
   Status glean_tail(FoundCatalog* found);
   bool can_wait(const SortedTail& tail) const;
   Status compose(SortedTail* tail);
-  Status hold(std::unique_ptr<SortedTail> tail, Epoch covered);
+  Status hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed, Epoch covered);
+  std::uint64_t bytes_to_borrow() const;
   Status tidy();
 
   Engine* const engine_;  // constant

@@ -31,15 +31,36 @@ bool SessionMemory::try_take_left(std::uint64_t bytes) {
   return true;
 }
 
+// The next two: under more_mutex_.
+bool SessionMemory::try_take_off_pages(std::uint64_t bytes) {
+  if (!pool_->try_give_up(bytes, page_bytes_left_)) return false;
+  const bool is_room = budget_->try_take(bytes);
+  FOEDUS_INVARIANT(is_room, bytes, budget_->remaining());  // E29
+  return true;
+}
+
+void SessionMemory::give_to_pages(std::uint64_t bytes) noexcept {
+  budget_->give_back(bytes);
+  pool_->take_back(bytes);
+}
+
+bool SessionMemory::try_borrow(std::uint64_t bytes) {
+  const std::lock_guard lock(more_mutex_);
+  return try_take_off_pages(bytes);
+}
+
+void SessionMemory::return_borrowed(std::uint64_t bytes) noexcept {
+  const std::lock_guard lock(more_mutex_);
+  give_to_pages(bytes);
+}
+
 bool SessionMemory::try_take(std::uint64_t bytes) {
   if (try_take_left(bytes)) [[likely]]
     return true;
   const std::lock_guard lock(more_mutex_);
   while (!try_take_left(bytes)) {
     const std::uint64_t piece = std::max(bytes, kPieceBytes);
-    if (!pool_->try_give_up(piece, page_bytes_left_)) return false;
-    const bool is_room = budget_->try_take(piece);
-    FOEDUS_INVARIANT(is_room, piece, budget_->remaining());  // E29
+    if (!try_take_off_pages(piece)) return false;
     more_ += piece;
     left_.fetch_add_relaxed(piece);  // order: relaxed, only the sum matters
   }
@@ -64,8 +85,7 @@ void SessionMemory::return_to_pages() {
   while (more_ >= kPieceBytes && try_take_left(kPieceBytes)) {
     taken_.fetch_add_relaxed(std::uint64_t{0} - kPieceBytes);  // order: relaxed, a statistic
     more_ -= kPieceBytes;
-    budget_->give_back(kPieceBytes);
-    pool_->take_back(kPieceBytes);
+    give_to_pages(kPieceBytes);
   }
 }
 

@@ -32,11 +32,18 @@ class SessionMemory final : public base::MemorySource {
   // E35: for what the session can do without.
   bool try_take_spare(std::uint64_t bytes);
 
+  // Takes `bytes` off the bound of volatile pages for something else, until they are given back.
+  // False changes nothing: pages have grown into it.
+  bool try_borrow(std::uint64_t bytes);
+  void return_borrowed(std::uint64_t bytes) noexcept;
+
   std::uint64_t taken() const { return taken_.load_relaxed(); }  // order: relaxed, a statistic
   std::uint64_t set_aside() const { return set_aside_; }
 
  private:
   bool try_take_left(std::uint64_t bytes);
+  bool try_take_off_pages(std::uint64_t bytes);
+  void give_to_pages(std::uint64_t bytes) noexcept;
   void return_to_pages();
 
   base::MemoryBudget* const budget_;

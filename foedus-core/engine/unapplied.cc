@@ -65,11 +65,15 @@ void Unapplied::leave_found() {
 
 Result<std::unique_ptr<Unapplied>> Unapplied::make(Engine* engine,
                                                    std::unique_ptr<SortedTail>* tail,
-                                                   Epoch covered) {
+                                                   BorrowedMemory* borrowed, Epoch covered) {
   return base::catching([&]() -> Result<std::unique_ptr<Unapplied>> {
     std::unique_ptr<Unapplied> made(new Unapplied(engine, covered));
     FOEDUS_CHECK(made->make_parts(**tail));
     made->tail_ = std::move(*tail);
+    // Half of the gleaner's own is left to other gleans.
+    const std::uint64_t held = made->bytes_held();
+    borrowed->keep(held - std::min(held, engine->options().glean.memory_bytes / 2));
+    made->borrowed_.take(borrowed);
     return made;
   });
 }

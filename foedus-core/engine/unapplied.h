@@ -43,6 +43,7 @@
 #include <vector>
 
 #include "foedus-core/base/atomic_word.h"
+#include "foedus-core/engine/borrowed_memory.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/occ/storage_control.h"
 #include "foedus/epoch.h"
@@ -94,9 +95,10 @@ class Unapplied {
     std::size_t end_ = 0;
   };
 
-  // `tail`: in memory. kOutOfMemory: it stays where it is.
+  // `tail`: in memory, of which `borrowed` is beside the gleaner's. kOutOfMemory: both stay where
+  // they are.
   static Result<std::unique_ptr<Unapplied>> make(Engine* engine, std::unique_ptr<SortedTail>* tail,
-                                                 Epoch covered);
+                                                 BorrowedMemory* borrowed, Epoch covered);
   // Before anybody uses a storage. REQUIRES: those of the tail are in the catalog.
   void attach();
   ~Unapplied();
@@ -121,6 +123,9 @@ class Unapplied {
   // The epoch that the tail's snapshot covers.
   Epoch covered() const { return covered_; }
   SortedTail& tail() { return *tail_; }
+  std::uint64_t bytes_held() const { return bytes_held(*tail_); }
+  // Part of them.
+  std::uint64_t bytes_borrowed() const { return borrowed_.bytes(); }
   // Once the snapshot is installed (E41).
   void end_sequential();
   // Ends all rows; to be called again until has_ended(). kConflict: a user has locked what it
@@ -139,6 +144,8 @@ class Unapplied {
   class Claim;
 
   Unapplied(Engine* engine, Epoch covered);
+  // What is not used of the memory of those that sorted it included.
+  static std::uint64_t bytes_held(const SortedTail& tail) { return tail.bytes() / 4 * 5; }
   Status make_parts(const SortedTail& tail);
   void leave_found();
   Rows* find(const occ::StorageControl& control);
@@ -155,6 +162,7 @@ class Unapplied {
   Status end_rows(std::uint32_t slot);
 
   Engine* const engine_;
+  BorrowedMemory borrowed_;  // of tail_
   std::unique_ptr<SortedTail> tail_;
   const Epoch covered_;
   std::vector<Rows> rows_;  // ascending by the storage's id; the same as long as this is

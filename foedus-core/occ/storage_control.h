@@ -47,7 +47,8 @@ struct StorageControl {
   // Counters, relaxed: conflicts are not the commit path, and a page is made once in many inserts.
   alignas(64) base::AtomicWord<std::uint64_t> conflicts[kConflictReasonCount];
   base::AtomicWord<std::uint64_t> volatile_pages;
-  // Whole rows that were put where only snapshot pages are, since a snapshot was last installed.
+  // Rows and parts of rows that were written where only snapshot pages are, since a snapshot was
+  // last installed; without new rows and erasures.
   base::AtomicWord<std::uint64_t> cold_puts;
   // Next layers that were made in volatile pages; 0 again when a delta gets a new root.
   base::AtomicWord<std::uint64_t> layers;

@@ -15,12 +15,11 @@ namespace foedus::gleaner {
 namespace {
 
 using page::SnapshotPageId;
-using storage::hash::HashInteriorPage;
 using storage::hash::kDigitBits;
+using storage::hash::kDigits;
 using storage::hash::kHashBits;
 using storage::hash::kPrefixBitsMax;
 
-constexpr std::uint32_t kDigits = HashInteriorPage::kPointers;
 constexpr unsigned kRootShift = kHashBits - kDigitBits;
 
 bool is_boundary(std::uint64_t position) {

@@ -17,9 +17,9 @@ using storage::hash::HashBinPage;
 using storage::hash::HashInteriorPage;
 using storage::hash::HashSlot;
 using storage::hash::kDigitBits;
+using storage::hash::kDigits;
 using storage::hash::kHashBits;
 
-constexpr std::uint32_t kDigits = HashInteriorPage::kPointers;
 constexpr std::uint32_t kFanOutBitsMax = 21;  // as create() of the storage has it
 
 // How interior pages are that create() makes, or that a first touch makes below them: their level,

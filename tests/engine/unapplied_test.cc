@@ -361,7 +361,8 @@ TEST(UnappliedRowsTest, a_row_is_not_applied_to_itself) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Goal: a tail that the gleaner's memory does not hold has its snapshot before anybody sees it.
+// Goal: a tail that memory does not hold, with what volatile pages lend the gleaner, has its
+// snapshot before anybody sees it.
 TEST(UnappliedRowsTest, a_tail_that_has_to_be_spilled_does_not_wait) {
   Options options = testing::unapplied_options();
   options.glean.memory_bytes = 16u << 20;
@@ -381,7 +382,7 @@ TEST(UnappliedRowsTest, a_tail_that_has_to_be_spilled_does_not_wait) {
   };
   put_all(0);
   must(db->glean());
-  put_all(1);
+  for (unsigned value = 4; value != 0; --value) put_all(value);
   db.reopen();
   const Masstree tree = must(db->open_masstree("tree"));
   EXPECT_FALSE(internal::StorageAccess::control_of(tree)->has_unapplied());

@@ -69,14 +69,12 @@ struct GleanOptions {
   // bytes. At least 1 MiB.
   std::uint64_t log_bytes = 64u << 20;
   // And once the next snapshot is expected to write so many pages of 4 KiB, as many for a byte of
-  // log as the last one. Where changes fall all over a large database it is this that decides how
-  // long a recovery takes that does not apply rows on first touch (touch_bytes), and fewer pages
-  // mean more writing. Where the gleaner does not keep up, writing transactions are slowed: to its
-  // pace at some three times as many, to half of it from six times on. 0: not by pages. At least
-  // 1024. kChosen: not by pages if log_bytes_max is at most three eighths of memory_bytes, so that
-  // recovery can hold the log; else 32,768.
-  static constexpr std::uint64_t kChosen = ~std::uint64_t{0};
-  std::uint64_t pages = kChosen;
+  // log as the last one. Where changes fall all over a database that is large beside memory_bytes
+  // it bounds how long a recovery takes that cannot apply rows on first touch (touch_bytes); fewer
+  // pages mean more writing. Where the gleaner does not keep up, writing transactions are slowed:
+  // to its pace at some three times as many, to half of it from six times on. 0: not by pages. At
+  // least 1024.
+  std::uint64_t pages = 0;
   // And when the newest snapshot is so old and there is any log behind it, in microseconds. 0: not
   // by time.
   std::uint64_t interval_us = 60'000'000;
@@ -91,7 +89,9 @@ struct GleanOptions {
   std::uint64_t close_us = 1'000'000;
   // After a crash: of fewer bytes of log that are in no snapshot, open() makes one before it
   // returns. More of them it sorts; their rows are applied when a transaction first touches them,
-  // while a snapshot is made. That takes memory_bytes that hold them: else open() makes it.
+  // while a snapshot is made. That takes memory that holds them with what they are sorted by, eight
+  // bytes for three of log: memory_bytes of the gleaner, and up to half of that of volatile pages.
+  // Else open() makes it.
   std::uint64_t touch_bytes = 8u << 20;
   // Above this percentage of the memory of volatile pages a glean starts by itself, and those that
   // did not change since are dropped, until it is met; writing transactions are slowed so that what

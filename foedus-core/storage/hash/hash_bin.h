@@ -41,6 +41,9 @@ enum class Search : std::uint8_t {
   kUnsettled,  // a moved record, its copy not yet there: look again from the root (H4)
 };
 
+// Looks for the lock of a bin, of a change that can do without it.
+inline constexpr unsigned kBinSpins = 100;
+
 inline HashBinPage* bin_of(page::PagePool& pool, std::uint64_t id) {
   return reinterpret_cast<HashBinPage*>(pool.resolve(page::VolatilePageId(id)));
 }

@@ -18,7 +18,7 @@ namespace {
 HashInteriorPage* interior_of(page::PageHeader* page) {
   return reinterpret_cast<HashInteriorPage*>(page);
 }
-HashBinPage* bin_of(page::PageHeader* page) { return reinterpret_cast<HashBinPage*>(page); }
+HashBinPage* as_bin(page::PageHeader* page) { return reinterpret_cast<HashBinPage*>(page); }
 
 std::uint64_t prefix_of(std::uint64_t hash, unsigned bits) {
   return hash & (~std::uint64_t{0} << (kHashBits - bits));
@@ -112,7 +112,7 @@ class ColdSearch {
         continue;
       }
       // A bin may have been replaced or dropped since, or be another digit's (H2).
-      HashBinPage* bin = bin_of(page);
+      HashBinPage* bin = as_bin(page);
       if (!bin->covers(hash_)) return Step::kAgain;
       while (bin->header.load_version().is_moved()) bin = successor_of(*source_.pool, bin, hash_);
       place->bin = bin;
@@ -182,7 +182,7 @@ class ColdSearch {
     const occ::LockGuard guard(&cold.holder->header.lock);
     if (cold.holder->header.load_version().is_gone()) return false;
     if (!is_still(cold)) return false;
-    if (made->kind == page::PageKind::kHashBin) give_birth(source_, bin_of(made));
+    if (made->kind == page::PageKind::kHashBin) give_birth(source_, as_bin(made));
     return cold.pointer->compare_exchange(cold.ids, after);
   }
 
@@ -230,7 +230,7 @@ class ColdSearch {
       }
       return;
     }
-    for (HashBinPage* part = bin_of(page); part != nullptr; part = next_of(*source_.pool, part)) {
+    for (HashBinPage* part = as_bin(page); part != nullptr; part = next_of(*source_.pool, part)) {
       const std::uint32_t count = part->load_count();
       for (std::uint32_t i = 0; i < count; ++i) {
         page::RecordHeader* const record = part->record(part->slot(i));

@@ -7,12 +7,6 @@
 
 namespace foedus::storage::hash {
 
-namespace {
-
-constexpr unsigned kBinSpins = 100;
-
-}  // namespace
-
 Subtree::Subtree(const occ::Installation& installation)
     : installation_(installation),
       source_{installation.pool, installation.pages, installation.control, installation.soc} {}

@@ -18,8 +18,6 @@ namespace {
 
 using page::SnapshotPageId;
 
-constexpr std::uint32_t kDigits = HashInteriorPage::kPointers;
-
 // What an interior page of the snapshot says, copied, for the page is not kept (O14).
 struct ColdInterior {
   std::uint8_t owners[kDigits];

@@ -70,13 +70,14 @@
 namespace foedus::storage::hash {
 
 inline constexpr unsigned kDigitBits = 7;
+inline constexpr std::uint32_t kDigits = 1u << kDigitBits;  // values of a digit
 inline constexpr unsigned kHashBits = 64;
 // A bin whose prefix is that long is never spread. The last interior page spreads by bits 56..62.
 inline constexpr unsigned kPrefixBitsMax = 63;
 static_assert(kPrefixBitsMax % kDigitBits == 0 && kPrefixBitsMax < kHashBits);
 
 struct HashInteriorPage {
-  static constexpr std::uint32_t kPointers = 1u << kDigitBits;
+  static constexpr std::uint32_t kPointers = kDigits;
 
   page::PageHeader header;                     // +64 -> 64  flags: bits spread by above; level: 1,
                                                //   or more while null pointers are of interior

@@ -13,7 +13,6 @@ namespace {
 using page::BrokenRule;
 using page::SnapshotPageId;
 
-constexpr std::uint32_t kDigits = HashInteriorPage::kPointers;
 constexpr std::uint32_t kSlotBytes = sizeof(HashSlot);
 
 BrokenRule broken_identity(const HashBinPage& page) {

@@ -28,7 +28,6 @@ constexpr std::uint32_t kRebuiltRecordsMax = HashBinPage::kRecordsMax / 8 * 7;
 // to no more than what is above.
 constexpr std::uint32_t kMergedBytesMax = HashBinPage::kDataBytes / 8 * 5;
 constexpr std::uint32_t kMergedRecordsMax = HashBinPage::kRecordsMax / 8 * 5;
-constexpr unsigned kBinSpins = 100;
 // Later than any transaction: of a bin that others can reach, while one whose place it takes does
 // not say moved (H5).
 constexpr BinBirth kNotBorn(Epoch(std::uint64_t{1} << (Epoch::kBits - 1)), BinBirth::kSeveral);

@@ -80,7 +80,7 @@ void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Col
 
 // Where a key is, in pages of both kinds; to kRead a snapshot page may be the end of it. On success
 // own writes are where they can be found.
-// kPut: a write that needs nothing of what is there.
+// kPut: a write that a delta would take, but for a new row.
 enum class Intent : std::uint8_t { kRead, kWrite, kPut };
 [[gnu::noinline]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
                                        std::string_view key, Intent intent, Spot* spot);

@@ -1,6 +1,7 @@
 #include "foedus-core/storage/masstree/masstree_delta.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/overflow.h"
@@ -49,6 +50,27 @@ Status look_in_main(occ::TxnContext& ctx, occ::StorageControl* control, WriteMod
   if (mode == WriteMode::kUpdate) return status;
   if (status.is_ok() && mode == WriteMode::kInsert) return ErrorCode::kAlreadyExists;
   return is_absent(status) ? Status() : status;
+}
+
+// M48, of a part of a row: if the delta may take it, the row is put there whole, as change(bytes)
+// leaves it. False: it was not.
+template <typename Change>
+Result<bool> put_changed(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                         std::uint32_t offset, std::size_t bytes, Change&& change) {
+  if (!takes(ctx, control, key, {})) return false;
+  bool is_row_cold = false;
+  FOEDUS_CHECK(remember_if_cold(ctx, control, key, &is_row_cold));
+  if (!is_row_cold) return false;
+  char row[occ::kInlinePayloadBytesMax];
+  occ::ReadRange range{.out = row, .out_bytes = sizeof(row)};
+  FOEDUS_CHECK(one_tree::get(ctx, control, key, &range));
+  const bool is_part = std::uint64_t{offset} + bytes <= range.payload_bytes;
+  if (!is_part || occ::is_overflow(range.payload_bytes)) return false;
+  change(row + offset);
+  FOEDUS_SYNC_POINT("masstree:delta_put");
+  FOEDUS_CHECK(one_tree::write_whole(ctx, control->delta.get(), WriteMode::kPut, key,
+                                     {row, range.payload_bytes}));
+  return true;
 }
 
 // An operation that writes twice has failed after the first: the transaction can only end.
@@ -106,13 +128,22 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                 std::uint32_t offset, std::string_view part) {
   Status status = one_tree::write_at(ctx, control->delta.get(), key, offset, part);
-  return is_absent(status) ? one_tree::write_at(ctx, control, key, offset, part) : status;
+  if (!is_absent(status)) return status;
+  FOEDUS_TRY(const bool is_put,
+             put_changed(ctx, control, key, offset, part.size(), [part](char* bytes) {
+               std::memcpy(bytes, part.data(), part.size());
+             }));
+  return is_put ? Status() : one_tree::write_at(ctx, control, key, offset, part);
 }
 
 Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  std::uint32_t offset, std::int64_t added) {
   Status status = one_tree::increment(ctx, control->delta.get(), key, offset, added);
-  return is_absent(status) ? one_tree::increment(ctx, control, key, offset, added) : status;
+  if (!is_absent(status)) return status;
+  FOEDUS_TRY(const bool is_put,
+             put_changed(ctx, control, key, offset, sizeof(added),
+                         [added](char* bytes) { add_number(bytes, added); }));
+  return is_put ? Status() : one_tree::increment(ctx, control, key, offset, added);
 }
 
 // M49. What may fail for want of a page comes first: an erasure in the delta alone would bring the

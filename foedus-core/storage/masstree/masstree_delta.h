@@ -1,9 +1,11 @@
 #pragma once
 // The delta of a tree: a second tree, of volatile pages only, for rows that are put where the first
 // one, the main tree, has snapshot pages. A put of a whole row needs nothing of the row that was
-// there: so no page is read for it, and none is made volatile. Rows of all over the key space lie
-// side by side in pages of the delta, some 25 of 100 bytes in each; made volatile, each page of the
-// main tree would hold one of them and 4 KB that did not change.
+// there: so no page is read for it, and none is made volatile. Where a part of a row changes, the
+// whole row is put there, as the change leaves it: its page is read, and stays a snapshot page.
+// Rows of all over the key space lie side by side in pages of the delta, some 25 of 100 bytes in
+// each; made volatile, each page of the main tree would hold one of them and 4 KB that did not
+// change.
 //
 //   begin ── install() ──► has a delta ── older transactions are over ──► takes puts
 //

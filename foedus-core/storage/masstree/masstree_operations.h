@@ -4,6 +4,7 @@
 // which says what they do.
 
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "foedus-core/occ/storage_control.h"
@@ -17,6 +18,14 @@ enum class WriteMode : std::uint8_t {
   kInsert,  // kAlreadyExists if the key is there
   kUpdate,  // kNotFound if it is not
 };
+
+// What increment() does to the 64-bit number at `at`: modulo 2^64.
+inline void add_number(char* at, std::int64_t added) {
+  std::uint64_t value;
+  std::memcpy(&value, at, sizeof(value));
+  value += static_cast<std::uint64_t>(added);
+  std::memcpy(at, &value, sizeof(value));
+}
 
 // On a delta, or on a main tree without a look at its delta (masstree_write.cc).
 namespace one_tree {

@@ -16,11 +16,11 @@ constexpr std::uint64_t kRunRecords = 256;
 // before. But a few children always go, whatever layers they have.
 constexpr std::uint64_t kRunPagesMax = 64;
 constexpr std::uint64_t kRunRecordsMax = 2048;
-constexpr std::size_t kFewChildren = 3;
+constexpr std::size_t kRunChildrenMin = 3;
 
 bool is_too_much(const Remains& sum, std::size_t children) {
   const bool is_large = sum.pages > kRunPagesMax || sum.records > kRunRecordsMax;
-  return is_large && children > kFewChildren;
+  return is_large && children > kRunChildrenMin;
 }
 
 bool is_usable(const Child& child) { return child.is_cold() || child.remains.is_quiet; }

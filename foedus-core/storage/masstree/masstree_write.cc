@@ -122,16 +122,6 @@ Status rewrite(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& s
                        whole.size() > spot.slot.capacity());
 }
 
-// Adds the 64-bit number at `delta` to the one at `at`.
-void add_number(char* at, const char* delta) {
-  std::uint64_t value;
-  std::uint64_t added;
-  std::memcpy(&value, at, sizeof(value));
-  std::memcpy(&added, delta, sizeof(added));
-  value += added;
-  std::memcpy(at, &value, sizeof(value));
-}
-
 // write_at() and increment(): `part` goes to the log, change(bytes) does it to a payload.
 template <typename Change>
 Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
@@ -140,7 +130,7 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
     Spot spot;
-    FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
+    FOEDUS_CHECK(locate(ctx, control, key, Intent::kPut, &spot));
     if (!spot.found()) return missing(ctx, control, spot);
     const Found found = ctx.look_at(control, spot.record(), Remember::kAbsence);
     if (found == Found::kMoved) continue;
@@ -168,7 +158,7 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
 
 Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                        std::string_view key, std::string_view payload, occ::Placed* placed) {
-  const Intent intent = mode == WriteMode::kPut ? Intent::kPut : Intent::kWrite;
+  const Intent intent = mode == WriteMode::kInsert ? Intent::kWrite : Intent::kPut;
   bool chain = occ::is_overflow(payload.size());
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
@@ -263,7 +253,7 @@ Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string
   char part[sizeof(delta)];
   std::memcpy(part, &delta, sizeof(delta));
   return write_part(ctx, control, LogRecordType::kIncrement, key, offset, {part, sizeof(part)},
-                    [&part](char* bytes) { add_number(bytes, part); });
+                    [delta](char* bytes) { add_number(bytes, delta); });
 }
 
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {

@@ -14,10 +14,6 @@ namespace {
 
 class DeltaInterleavingTest : public MasstreeDeltaTest {
  protected:
-  void expect_any_conflict(std::uint32_t session) {
-    const Status status = commit(session);
-    EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
-  }
   // Session 0 has read something that it relies on: it is to write something, too.
   void write_elsewhere(std::uint32_t session) {
     ASSERT_TRUE(put(session, key_of(1'900 + session), "elsewhere").is_ok());
@@ -85,14 +81,15 @@ TEST_F(DeltaInterleavingTest, a_put_over_a_change_of_the_main_tree_is_newer) {
 }
 
 // Goal: a copy of a page of the main tree that is under way when the row is put into the delta.
-// Method: before the copy is installed the other session puts and commits.
+// Method: a chain and an erasure need the copy. Before it is installed the other session puts the
+// row and commits.
 TEST_F(DeltaInterleavingTest, a_change_in_the_main_tree_conflicts_with_a_put_under_way) {
   load_and_open();
   const std::string key = key_of(400);
   begin(1);
   {
     const testing::AtSyncPoint other("masstree:before_install", [&] { put_row(key, "put", 0); });
-    ASSERT_TRUE(write_part(1, key, "part").is_ok());
+    ASSERT_TRUE(put(1, key, kChain).is_ok());
     ASSERT_EQ(other.runs(), 1u);
   }
   expect_any_conflict(1);
@@ -161,6 +158,21 @@ TEST_F(DeltaInterleavingTest, two_puts_of_one_row) {
     }
   }
   expect_all_goes();
+}
+
+// Goal: a put of a whole row needs nothing of the row that the delta has: both transactions commit.
+TEST_F(DeltaInterleavingTest, two_puts_of_a_row_that_is_in_the_delta_do_not_conflict) {
+  load_and_open();
+  const std::string key = key_of(50);
+  put_row(key, "in the delta");
+  for (const WriteMode mode : {WriteMode::kPut, WriteMode::kUpdate}) {
+    begin(0);
+    ASSERT_TRUE(put(0, key, "zero", mode).is_ok());
+    put_row(key, "one", 1);
+    expect_commit(0);
+    rows_[key] = "zero";
+    check_rows();
+  }
 }
 
 TEST_F(DeltaInterleavingTest, an_erasure_in_both_trees_against_a_put) {

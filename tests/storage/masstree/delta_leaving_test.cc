@@ -1,4 +1,4 @@
-// Transactions whose rows leave the delta, or whose pages there are joined or given up, while they
+// Transactions whose rows leave the delta, or whose pages are split, joined or given up, while they
 // are open.
 // ctest-labels: concurrency
 
@@ -14,10 +14,6 @@ namespace {
 
 class DeltaLeavingTest : public MasstreeDeltaTest {
  protected:
-  void expect_any_conflict(std::uint32_t session) {
-    const Status status = commit(session);
-    EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
-  }
   void put_some(unsigned step, const std::string& payload) {
     for (unsigned i = 0; i < kRows; i += step) put_row(key_of(i), payload + std::to_string(i));
   }
@@ -116,6 +112,43 @@ TEST_F(DeltaLeavingTest, a_reader_of_the_main_tree_sees_that_the_row_is_back) {
     expect_any_conflict(0);
   }
   check_rows();
+}
+
+// Goal: own writes of both trees are found after their pages were split (O17). Method: others split
+// the page of the own write in one epoch, and a page of the other tree in a later one. The
+// transaction comes to the page of the other tree first.
+TEST_F(DeltaLeavingTest, own_writes_whose_pages_others_split) {
+  load_and_open();
+  put_some(2, "put ");
+  const auto record_of = [this](occ::StorageControl* tree, const std::string& key) {
+    return find_below(all_.all().pool(), {&tree->root, nullptr}, key).record();
+  };
+  for (const unsigned own_in_main : {0u, 1u}) {
+    const unsigned near[] = {100 + 300 * own_in_main, 1'201 + 300 * own_in_main};
+    occ::StorageControl* const trees[] = {delta(), control()};
+    heat(key_of(near[1]), 1);
+    all_.all().pass_epochs();
+    const std::string key = key_of(near[own_in_main]);
+    page::RecordHeader* const record = record_of(trees[own_in_main], key);
+    begin(0);
+    ASSERT_TRUE(write_part(0, key, "own").is_ok());
+    for (const unsigned tree : {own_in_main, 1 - own_in_main}) {
+      const std::string payload = tree == 0 ? "new" : kChain;  // a chain goes to the main tree
+      for (unsigned n = 1; n < 15; ++n) {
+        for (unsigned i = 0; i < (tree == 0 ? 10 : 1); ++i) {
+          put_row(key_between(near[tree] + i, n), payload, 1);
+        }
+      }
+      all_.all().pass_epochs();
+    }
+    ASSERT_NE(record_of(trees[own_in_main], key), record) << "the page was not split";
+    EXPECT_EQ(get(0, key_of(near[1 - own_in_main])), rows_.at(key_of(near[1 - own_in_main])));
+    rows_[key].replace(0, 3, "own");
+    EXPECT_EQ(get(0, key), rows_[key]);
+    expect_commit(0);
+    check_rows();
+  }
+  expect_all_goes();
 }
 
 // Goal: own writes to the delta whose page is joined are made and seen. Method: many rows of it go,

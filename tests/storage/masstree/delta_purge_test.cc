@@ -1,4 +1,5 @@
-// Rows leave a delta when a snapshot has them (M50), and its pages go with them (M51).
+// Rows leave a delta when a snapshot has them (M50), and its pages go with them (M51), or with the
+// storage.
 // ctest-labels: concurrency
 
 #include <gtest/gtest.h>
@@ -213,6 +214,31 @@ TEST_F(DeltaPurgeTest, a_delta_is_filled_and_emptied_again_and_again) {
     check_rows();
   }
   expect_all_goes();
+}
+
+// The trees of a storage that was dropped have no pages to check, and are not dropped again.
+class DeltaDropTest : public MasstreeDeltaTest {
+ protected:
+  void TearDown() override {
+    for (occ::StorageControl* const tree : {control(), delta()}) tree->root.store({});
+  }
+};
+
+// Goal: the pages of the delta go with its storage, those of layers and of chains too.
+TEST_F(DeltaDropTest, a_drop_gives_back_the_pages_of_both_trees) {
+  load_and_open();
+  heat(key_of(3));
+  for (unsigned i = 0; i < kRows; i += 2) put_row(key_of(i), "put");
+  for (unsigned i = 0; i < 50; ++i) {
+    put_row(key_of(i) + "layer one", "one");
+    put_row(key_of(i) + "layer two", "two");
+    put_row(key_of(2 * i), kChain);
+  }
+  ASSERT_GT(delta_pages(), 200u);
+  masstree::drop(&all_.all().pool(), &all_.session(1).pages(), control());
+  control()->set_dropped();  // as the catalog does
+  EXPECT_EQ(volatile_pages(), 0u);
+  EXPECT_EQ(delta_pages(), 0u);
 }
 
 }  // namespace

@@ -51,11 +51,13 @@ class MasstreeDeltaTest : public DeltaTreeTest {
     begin(session);
     ctx(session).set_lock_wait_us(1);  // the holder is in the same thread
   }
-  Status write_part(std::uint32_t session, std::string_view key, std::string_view part) {
-    return masstree::write_at(ctx(session), control(), key, 0, part);
+  Status write_part(std::uint32_t session, std::string_view key, std::string_view part,
+                    std::uint32_t offset = 0) {
+    return masstree::write_at(ctx(session), control(), key, offset, part);
   }
-  Status add(std::uint32_t session, std::string_view key, std::int64_t number) {
-    return masstree::increment(ctx(session), control(), key, 0, number);
+  Status add(std::uint32_t session, std::string_view key, std::int64_t number,
+             std::uint32_t offset = 0) {
+    return masstree::increment(ctx(session), control(), key, offset, number);
   }
   WholeRead lock(std::uint32_t session, std::string_view key) {
     return read_whole([&](occ::ReadRange* range) {
@@ -71,15 +73,30 @@ class MasstreeDeltaTest : public DeltaTreeTest {
     ASSERT_NO_FATAL_FAILURE(erase_alone(session, key));
     rows_.erase(key);
   }
-  // Of a row that is not in the delta: makes its page of the main tree volatile, and newer.
-  void heat(const std::string& key, std::uint32_t session = 0) {
+  // Makes the row's page of the main tree volatile and changes nothing: an erasure is rolled back.
+  void make_hot(const std::string& key, std::uint32_t session = 0) {
     begin(session);
+    const Status status = erase(session, key);
+    ASSERT_TRUE(status.is_ok()) << status.message();
+    all_.session(session).rollback();
+    ASSERT_FALSE(is_cold_in_main(key));
+  }
+  // Makes the page volatile and changes the row there. REQUIRES: the row is not in the delta.
+  void heat(const std::string& key, std::uint32_t session = 0) {
     ASSERT_FALSE(is_in_delta(key));
+    if (is_cold_in_main(key)) make_hot(key, session);
+    begin(session);
     const Status status = write_part(session, key, "hot");
     ASSERT_TRUE(status.is_ok()) << status.message();
     expect_commit(session);
     rows_[key].replace(0, 3, "hot");
     ASSERT_FALSE(is_cold_in_main(key));
+  }
+
+  // The transaction conflicts at its commit, for whatever reason.
+  void expect_any_conflict(std::uint32_t session) {
+    const Status status = commit(session);
+    EXPECT_EQ(status.code(), ErrorCode::kConflict) << status.message();
   }
 
   // ---- what there is
