@@ -20,9 +20,9 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kDueLookUs = 20'000;             // between two looks whether a glean is due
+constexpr std::uint64_t kDueLookUs = 20'000;          // between two looks whether a glean is due
 constexpr std::uint64_t kKeepMemoryUs = 5'000'000;    // from the begin of the last glean
-constexpr std::uint64_t kNextGleanUs = 2'000'000;       // after a glean that failed
+constexpr std::uint64_t kNextGleanUs = 2'000'000;     // after a glean that failed
 constexpr std::uint64_t kRoomWaitUs = 200'000;  // for pages that were dropped
 constexpr std::uint64_t kRoomLookUs = 500;
 // What a mapper has of its segment in memory.

@@ -13,7 +13,7 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kNextTailUs = 2'000'000;  // after a failure
-constexpr std::uint64_t kEndLookUs = 20'000;     // while something keeps the rows from their end
+constexpr std::uint64_t kEndLookUs = 20'000;      // while something keeps the rows from their end
 constexpr std::uint64_t kUnusedLookUs = 500;
 
 }  // namespace

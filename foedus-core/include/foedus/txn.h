@@ -265,7 +265,9 @@ class Txn {
   Status write_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                   std::string_view part);
   // Adds `delta` to the 64-bit integer at `offset` (two's complement, wraps) without reading it:
-  // does not conflict with others' increments. kNotFound; kInvalidArgument beyond its end.
+  // does not conflict with others' increments; but it may where memory is short and the row has
+  // not been written for so long that its page has left it. kNotFound; kInvalidArgument beyond its
+  // end.
   Status increment(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                    std::int64_t delta);
   // kNotFound.
