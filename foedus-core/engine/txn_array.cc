@@ -1,4 +1,5 @@
 // foedus/txn.h: operations on arrays and sequential storages, and the end of a transaction.
+#include <algorithm>
 #include <string>
 
 #include "foedus-core/engine/txn_calls.h"
@@ -56,16 +57,20 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
   });
 }
 
-// What a read of an array is nearly always. False: nothing was done, read_slowly() sees to it.
-[[gnu::always_inline]] inline bool try_read(engine::SessionSlot* slot, std::uint64_t turn,
-                                            const Array& storage, std::uint64_t index,
+// What a read of an array is nearly always. False: nothing was done, read() sees to it.
+[[gnu::always_inline]] inline bool try_read(const Call& call, std::uint64_t index,
                                             std::uint32_t offset, std::span<std::byte> out) {
-  // It could not announce itself.
-  if (slot->is_tracked.load_relaxed() != 0) [[unlikely]] return false;  // order: constant
-  const Call call(slot, turn, storage);
   return call.is_ready_for(index, offset, out.size()) &&
          call.context().read_mode() == occ::ReadMode::kOptimistic &&
          array::try_get(call.context(), call.control(), index, offset, out);
+}
+
+// Of an operation of its own, which could not announce itself. False: read_slowly() sees to it.
+[[gnu::always_inline]] inline bool try_read(engine::SessionSlot* slot, std::uint64_t turn,
+                                            const Array& storage, std::uint64_t index,
+                                            std::uint32_t offset, std::span<std::byte> out) {
+  if (slot->is_tracked.load_relaxed() != 0) [[unlikely]] return false;  // order: constant
+  return try_read(Call(slot, turn, storage), index, offset, out);
 }
 
 }  // namespace
@@ -101,6 +106,22 @@ Status Txn::read_at(const Array& storage, std::uint64_t index, std::uint32_t off
 Status Txn::get_for_update(const Array& storage, std::uint64_t index, std::span<std::byte> out) {
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     return read(Call(slot_, turn_, storage), index, true, 0, out);
+  });
+}
+
+Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests) {
+  return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
+    const Call call(slot_, turn_, storage);
+    FOEDUS_CHECK(call.check(false));
+    const std::size_t ahead = std::min(engine::kPrefetchDistance, requests.size());
+    for (std::size_t i = 0; i < ahead; ++i) prefetch(storage, requests[i].index);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (i + ahead < requests.size()) prefetch(storage, requests[i + ahead].index);
+      const ArrayReadRequest& request = requests[i];
+      if (try_read(call, request.index, request.offset, request.out)) [[likely]] continue;
+      FOEDUS_CHECK(read(call, request.index, false, request.offset, request.out));
+    }
+    return {};
   });
 }
 

@@ -20,6 +20,9 @@
 namespace foedus::engine {
 
 // Behind a size that is above its limit.
+// How many reads get_many() keeps in flight: more than the processor's loads, for the device's.
+inline constexpr std::size_t kPrefetchDistance = 32;
+
 inline constexpr const char* kSeeLimits = "; see the limits in foedus/options.h";
 
 [[gnu::cold]] inline Status no_storage() {

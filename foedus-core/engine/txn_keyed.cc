@@ -18,9 +18,6 @@ namespace masstree = storage::masstree;
 namespace hash = storage::hash;
 using engine::Call;
 
-// How many keys get_many() keeps in flight: more than the processor's loads, for the device's.
-constexpr std::size_t kPrefetchDistance = 32;
-
 // With a lock, or from a snapshot.
 [[gnu::noinline]] Status read_otherwise(const Call& call, std::string_view key, bool for_update,
                                         occ::ReadRange* range) {
@@ -160,7 +157,7 @@ Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> request
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(false));
-    const std::size_t ahead = std::min(kPrefetchDistance, requests.size());
+    const std::size_t ahead = std::min(engine::kPrefetchDistance, requests.size());
     for (std::size_t i = 0; i < ahead; ++i) prefetch(storage, requests[i].key);
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (i + ahead < requests.size()) prefetch(storage, requests[i + ahead].key);

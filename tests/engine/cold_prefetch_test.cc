@@ -219,6 +219,34 @@ TEST_F(ColdPrefetchTest, get_many_announces_the_reads_of_keys_to_come) {
   must(txn.commit());
 }
 
+// An own write is read, and so is a part; an index that is not there is refused.
+TEST_F(ColdPrefetchTest, get_many_announces_the_reads_of_indexes_to_come) {
+  Life life(&device_);
+  Txn txn = life.begin(0);
+  warm(txn, life, Kind::kArray);
+  put(txn, life, Kind::kArray, 0);
+  std::vector<std::string> rows(kRows / kApart, std::string(kRowBytes, '\0'));
+  std::vector<ArrayReadRequest> requests(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i == 1) rows[i].resize(4);
+    requests[i] = {.index = i * kApart,
+                   .offset = i == 1 ? 2u : 0u,
+                   .out = std::as_writable_bytes(std::span(rows[i]))};
+  }
+  watch();
+  must(txn.get_many(life.array, requests));
+  EXPECT_GT(read_, 15u);
+  EXPECT_EQ(surprises_, 0u);
+  device_.set_observer(nullptr);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i], i == 1 ? row_of(kApart).substr(2, 4) : row_of(i * kApart)) << i;
+  }
+  requests.back().index = kRows;
+  EXPECT_EQ(txn.get_many(life.array, requests).code(), ErrorCode::kInvalidArgument);
+  must(txn.get_many(life.array, {}));
+  must(txn.commit());
+}
+
 // What another transaction has changed since is no conflict: it was not read.
 TEST_F(ColdPrefetchTest, what_was_not_read_is_not_remembered) {
   Life life(&device_);

@@ -144,6 +144,16 @@ void expect_state(Txn& txn, const Storages& in, const State& state) {
     const std::uint64_t expected = slot == state.slots.end() ? 0 : slot->second;
     ASSERT_EQ(must(txn.get_as<std::uint64_t>(in.array, i)), expected) << i;
   }
+  std::vector<std::uint64_t> slots(kSlots);
+  std::vector<ArrayReadRequest> requests(kSlots);
+  for (std::uint64_t i = 0; i < kSlots; ++i) {
+    requests[i] = {.index = i, .out = std::as_writable_bytes(std::span(&slots[i], 1))};
+  }
+  must(txn.get_many(in.array, requests));
+  for (std::uint64_t i = 0; i < kSlots; ++i) {
+    const auto slot = state.slots.find(i);
+    ASSERT_EQ(slots[i], slot == state.slots.end() ? 0 : slot->second) << i;
+  }
   std::vector<std::string> list;
   Scan scan = txn.scan(in.list);
   for (const Row& row : scan) list.emplace_back(row.payload);

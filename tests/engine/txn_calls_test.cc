@@ -50,6 +50,8 @@ TEST(TxnCallsTest, a_handle_of_no_storage_is_refused_by_all) {
   refused(txn.get_as<int>(array, 0).status());
   refused(txn.get_for_update(array, 0, out));
   refused(txn.read_at(array, 0, 0, out));
+  ArrayReadRequest request{.out = out};
+  refused(txn.get_many(array, {&request, 1}));
   txn.prefetch(array, 0);
   refused(txn.put(array, 0, 1));
   refused(txn.put(array, 0, ""));

@@ -59,6 +59,8 @@ std::vector<std::pair<std::string, Status>> try_all(Txn& txn, const Handles& han
   add("array get_as of another size", txn.get_as<char>(handles.array, 1).status());
   add("array get_for_update", txn.get_for_update(handles.array, 1, out));
   add("array read_at", txn.read_at(handles.array, 1, 0, out));
+  ArrayReadRequest request{.index = 1, .out = out};
+  add("array get_many", txn.get_many(handles.array, {&request, 1}));
   add("array put", txn.put(handles.array, 1, "foreign!"));
   add("array put of another size", txn.put(handles.array, 1, "f"));
   add("array write_at", txn.write_at(handles.array, 1, 0, "f"));

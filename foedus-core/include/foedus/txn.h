@@ -207,6 +207,13 @@ struct ReadRequest {
   bool found = false;             // out
 };
 
+// The same, of an array, of which all records are there.
+struct ArrayReadRequest {
+  std::uint64_t index = 0;   // in
+  std::uint32_t offset = 0;  // in: first byte of the payload that is wanted
+  std::span<std::byte> out;  // in: where so many bytes of it go
+};
+
 class Txn {
  public:
   Txn(Txn&& other) noexcept;
@@ -319,6 +326,8 @@ class Txn {
   Status read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                  std::span<std::byte> out);
   Status get_for_update(const Array& storage, std::uint64_t index, std::span<std::byte> out);
+  // Reads many records; as get_many() of keyed storages.
+  Status get_many(const Array& storage, std::span<ArrayReadRequest> requests);
   void prefetch(const Array& storage, std::uint64_t index);
   // The payload as a whole; its size must be the storage's.
   Status put(const Array& storage, std::uint64_t index, std::string_view payload);
