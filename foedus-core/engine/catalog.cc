@@ -217,7 +217,7 @@ void Catalog::add_stats(Stats* stats) const {
     one.name = name;
     // order: relaxed, statistics.
     one.volatile_pages = control->volatile_pages.load_relaxed();
-    const occ::StorageControl* const delta = control->has_delta() ? control->delta.get() : nullptr;
+    const occ::StorageControl* const delta = control->made_delta() ? control->delta.get() : nullptr;
     if (delta != nullptr) one.volatile_pages += delta->volatile_pages.load_relaxed();
     for (std::size_t i = 0; i < kConflictReasonCount; ++i) {
       one.conflicts[i] = control->conflicts[i].load_relaxed();

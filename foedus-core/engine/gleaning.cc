@@ -256,7 +256,7 @@ std::uint64_t Gleaning::step() {
     step_request_ = requested_;
   }
   reclaim();
-  open_deltas();
+  step_deltas();
   if (unapplied_ != nullptr && !step_unapplied()) return kDueLookUs;
   if (std::exchange(has_recovered_, false)) reclaim_recovered();
   // A failure is no answer for those that wait for a snapshot: the next glean, which may begin only

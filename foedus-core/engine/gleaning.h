@@ -35,6 +35,7 @@
 #include "foedus-core/engine/glean_pace.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/numa/soc_memory.h"
+#include "foedus-core/occ/installation.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/page_cache.h"
@@ -164,7 +165,10 @@ class Gleaning final : public base::Task {
   page::SnapshotNumber oldest_needed() const;
   Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
   void settle_while_idle();
-  void open_deltas();
+  void watch_delta(page::StorageId storage, const occ::InstallCounts& counts);
+  void announce_delta(page::StorageId storage, bool ends);
+  void step_deltas();
+  void end_delta(occ::StorageControl* control);
   Result<std::uint64_t> pages_of_files() const;
   Status make_disk_room(std::uint64_t pages);
   Status install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
@@ -205,8 +209,14 @@ class Gleaning final : public base::Task {
   std::uint64_t step_request_ = 0;  // the last request when the step began
   // Files wait for the end of transactions that began up to here; none: no files wait.
   Epoch removal_stamp_;
-  // Storages whose delta takes no puts yet, and when it was made.
-  std::vector<std::pair<page::StorageId, Epoch>> new_deltas_;
+  // Storages whose delta takes no puts yet, or no more, when all transactions know that.
+  struct AnnouncedDelta {
+    page::StorageId storage{};
+    Epoch since;
+    bool ends = false;
+  };
+  std::vector<AnnouncedDelta> announced_deltas_;
+  std::map<page::StorageId, std::uint64_t> empty_deltas_;  // and since when
   std::uint64_t settled_us_ = 0;  // when settle_while_idle() last looked
   // Old manifests that were found damaged, of which the operator was told.
   std::set<page::SnapshotNumber> damaged_;

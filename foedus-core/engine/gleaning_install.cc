@@ -112,21 +112,8 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
   report->pages_kept += counts->pages_kept;
   report->pages_spared += counts->pages_spared;
   if (!counts->may_need_earlier) needed_from_[storage.id] = of.number;
-  if (counts->has_new_delta) {
-    base::fence_seq_cst();  // order: the flag before the clock: who begins later sees it (M47)
-    new_deltas_.emplace_back(storage.id, clock.current());
-  }
+  watch_delta(storage.id, *counts);
   return {};
-}
-
-// M47.
-void Gleaning::open_deltas() {
-  std::erase_if(new_deltas_, [this](const auto& made) {
-    if (engine_->clock().reclaimable() < made.second) return false;
-    occ::StorageControl* const control = engine_->catalog().find(made.first);
-    if (control != nullptr) control->set_delta_takes_puts();
-    return true;
-  });
 }
 
 // O16. Looks again at storages of which something led to snapshots older than `before`, because a

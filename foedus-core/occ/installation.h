@@ -75,6 +75,7 @@ struct InstallCounts {
   // The storage has a delta now, which takes no puts before all transactions that are open now are
   // over (M47).
   bool has_new_delta = false;
+  bool is_delta_empty = false;  // the storage has one, without a row
 };
 
 }  // namespace foedus::occ

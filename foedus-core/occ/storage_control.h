@@ -26,14 +26,16 @@ struct StorageControl {
 
   // Flags. Without the first two an operation may look at pages: kDropped, which the storage stays
   // until the database is closed; kUnapplied: rows of the log's tail are in no page yet
-  // (engine/unapplied.h). The others say that there is a delta, and that rows may be put into it.
+  // (engine/unapplied.h). The others say that operations look into the delta, that rows may be put
+  // into it, and that there is one, if only for later.
   base::AtomicWord<std::uint32_t> state;
   static constexpr std::uint32_t kDropped = 1;
   static constexpr std::uint32_t kUnapplied = 2;
   static constexpr std::uint32_t kHasDelta = 4;
   static constexpr std::uint32_t kDeltaTakesPuts = 8;
+  static constexpr std::uint32_t kMadeDelta = 16;
 
-  // Set before kHasDelta, and constant from then on: the storage's second tree
+  // Set before kMadeDelta, and constant from then on: the storage's second tree
   // (storage/masstree/masstree_delta.h).
   std::unique_ptr<StorageControl> delta;
 
@@ -59,12 +61,22 @@ struct StorageControl {
     return (state.load_acquire() & (kDropped | kUnapplied)) == 0;
   }
   bool has_delta() const {
-    // order: acquire, pairs with set_delta().
+    // order: acquire, pairs with set_has_delta().
     return (state.load_acquire() & kHasDelta) != 0;
+  }
+  bool made_delta() const {
+    // order: acquire, pairs with set_delta().
+    return (state.load_acquire() & kMadeDelta) != 0;
   }
   void set_delta(std::unique_ptr<StorageControl> made) {
     delta = std::move(made);
+    state.fetch_or_release(kMadeDelta);  // order: release, pairs with made_delta()
+  }
+  void set_has_delta() {
     state.fetch_or_release(kHasDelta);  // order: release, pairs with has_delta()
+  }
+  void clear_has_delta() {
+    state.fetch_and_release(~kHasDelta);  // order: relaxed would do: it is as good as none
   }
   bool delta_takes_puts() const {
     // order: relaxed: a transaction that may see it began after the flag could be set.
@@ -73,13 +85,16 @@ struct StorageControl {
   void set_delta_takes_puts() {
     state.fetch_or_release(kDeltaTakesPuts);  // order: relaxed would do
   }
+  void clear_delta_takes_puts() {
+    state.fetch_and_release(~kDeltaTakesPuts);  // order: relaxed would do
+  }
   bool is_dropped() const {
     // order: acquire, pairs with the drop's release.
     return (state.load_acquire() & kDropped) != 0;
   }
   void set_dropped() {
     state.fetch_or_release(kDropped);  // order: release, pairs with is_dropped()
-    if (has_delta()) delta->set_dropped();
+    if (made_delta()) delta->set_dropped();
   }
   bool has_unapplied() const {
     // order: acquire, pairs with the release below: who finds none finds all rows in pages.

@@ -71,6 +71,8 @@ class DeltaRows {
       for (std::uint64_t i = begin; i < last; ++i) rows_[name_of(i)] = row_of(i, version);
     }
   }
+  // Whether operations look into a delta.
+  bool is_looked_into() { return control()->has_delta(); }
   // Whether the tree has a delta that takes puts.
   bool has_delta() { return control()->delta_takes_puts(); }
   std::uint64_t delta_pages() {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -201,6 +202,46 @@ TEST(DeltaTest, transactions_that_are_open_for_long_see_one_state_or_conflict) {
     next += kRowsBetween;
   }
   EXPECT_EQ(rounds_with_delta, 20);
+  life.check();
+}
+
+// Goal: a delta that nothing was put into for some time costs nothing any more, and comes back when
+// it is needed.
+TEST(DeltaTest, a_delta_that_is_empty_for_long_is_not_looked_into_any_more) {
+  DeltaRows life;
+  std::uint64_t next = life.put_until_delta(0, kMostRows);
+  life.put(next, next + kBehind, 2);
+  next += kBehind;
+  while (life.is_looked_into()) {
+    must(life.db()->glean());  // which is nothing without news
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  life.check();
+  next = life.put_until_delta(next, kMostRows);
+  life.put(next, next + kBehind, 3);
+  EXPECT_GT(life.delta_pages(), 1u);
+  life.check();
+  life.reopen();
+  life.check();
+}
+
+// Goal: a row that comes to the delta when it is about to end is not lost. Method: it is put before,
+// and committed when no others can be.
+TEST(DeltaTest, a_delta_that_has_a_row_in_the_end_does_not_end) {
+  DeltaRows life;
+  const std::uint64_t next = life.put_until_delta(0, kMostRows);
+  must(life.db()->glean());
+  Session session = must(life.db()->new_session());
+  Txn txn = must(session.begin());
+  const std::string name = DeltaRows::name_of(next);
+  must(txn.put(life.tree(), name, DeltaRows::row_of(next, 1)));
+  while (life.has_delta()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  must(txn.commit());
+  life.rows()[name] = DeltaRows::row_of(next, 1);
+  while (!life.has_delta() && life.is_looked_into()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(life.has_delta());
   life.check();
 }
 

@@ -173,9 +173,27 @@ Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
 
 bool delta::make(const occ::Installation& installation) {
   occ::StorageControl* const control = installation.control;
+  if (control->made_delta()) {
+    control->set_has_delta();
+    return true;
+  }
   auto delta = std::make_unique<occ::StorageControl>(control->meta, control->database);
   if (!create(installation.pool, installation.pages, delta.get()).is_ok()) return false;
   control->set_delta(std::move(delta));
+  control->set_has_delta();
+  return true;
+}
+
+bool delta::is_empty(const page::PagePool& pool, const occ::StorageControl& control) {
+  const page::VolatilePageId root = control.delta->root.load_volatile();
+  TreePage* const page = TreePage::of(pool.resolve(root));
+  const page::PageVersion version = page->header.load_version();
+  if (!page->is_border() || version.is_moved()) return false;
+  BorderPage* const border = BorderPage::of(page);
+  for (unsigned i = 0; i < version.keys(); ++i) {
+    const Slot slot = border->slot(i);
+    if (slot.is_layer() || !border->record(slot)->load_tid().is_deleted()) return false;
+  }
   return true;
 }
 

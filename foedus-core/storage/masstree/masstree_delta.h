@@ -8,6 +8,8 @@
 // change.
 //
 //   begin ── install() ──► has a delta ── older transactions are over ──► takes puts
+//     ▲                                                                       │ empty for long
+//     └── is empty still ◄── older transactions are over ── takes no more ◄───┘
 //
 //   M46 The row of a key is the delta's record, if that is present; else it is what the main tree
 //       says. Every operation looks into the delta first, and remembers what it saw there, as in
@@ -33,6 +35,11 @@
 //   M52 A row of the main tree that one of the delta supersedes is read by none that commits. If it
 //       names a chain in an earlier snapshot, and the new one has the newer row, it loses its
 //       payload: the chain goes with its file.
+//   M53 Operations look into a delta no more once it is empty after all transactions that may have
+//       put rows into it are over: it stays empty. Who looked before saw that no row is there, and
+//       who begins later finds what the main tree says, of a newer TID than any row that has left
+//       (M50, M49): what is committed is of an epoch that the snapshot does not cover. It may be
+//       taken up again, as from the begin.
 
 #include <cstdint>
 
@@ -49,6 +56,8 @@ bool make(const occ::Installation& installation);
 // Returns how many pages fewer there are. REQUIRES: the caller is pinned.
 std::uint64_t purge(const occ::Installation& installation, page::SnapshotPageId root,
                     bool is_settled);
+// Whether it is one page without a row. REQUIRES: it was made; the caller is pinned.
+bool is_empty(const page::PagePool& pool, const occ::StorageControl& control);
 
 }  // namespace delta
 

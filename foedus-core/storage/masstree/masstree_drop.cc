@@ -100,7 +100,7 @@ class Dropper {
 
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
   Dropper(pool, pages, control).run();
-  if (!control->has_delta()) return;
+  if (!control->made_delta()) return;
   control->delta->set_dropped();  // it may have been made meanwhile
   Dropper(pool, pages, control->delta.get()).run();
 }

@@ -392,6 +392,7 @@ Result<occ::InstallCounts> install(const occ::Installation& installation,
     counts.has_new_delta = wants_delta && delta::make(installation);
   } else if (!root.is_null()) {
     counts.pages_dropped += delta::purge(installation, root, !counts.may_need_earlier);
+    counts.is_delta_empty = delta::is_empty(*installation.pool, *control);
   }
   return counts;
 }

@@ -187,6 +187,48 @@ class DeltaStressTest : public DeltaTreeTest {
     }
   }
 
+  // M53, as the gleaner does it, but after a few snapshots each: it takes puts, then no more; is
+  // not looked into once it is empty; then it is again, and takes puts. `is_new`: an installation
+  // has taken it up.
+  void take_turns(bool is_new) {
+    const auto announce = [this](Turn turn) {
+      base::fence_seq_cst();  // order: the flag before the clock
+      turn_ = turn;
+      since_ = all_.all().clock().current();
+      turn_gleans_ = 0;
+    };
+    ++turn_gleans_;
+    if (is_new) return announce(Turn::kBegins);
+    const bool is_known = all_.all().clock().reclaimable() >= since_;
+    switch (turn_) {
+      case Turn::kTakes:
+        if (turn_gleans_ < 3) return;
+        control()->clear_delta_takes_puts();
+        return announce(Turn::kEnds);
+      case Turn::kEnds: {
+        if (!is_known) return;
+        all_.session(kThreads).begin();  // pinned
+        const bool is_empty = delta::is_empty(all_.all().pool(), *control());
+        all_.session(kThreads).rollback();
+        if (is_empty) {
+          control()->clear_has_delta();
+          ++ends_;
+          return announce(Turn::kIsNone);
+        }
+        if (turn_gleans_ < 5) return;
+        control()->set_delta_takes_puts();
+        return announce(Turn::kTakes);
+      }
+      case Turn::kIsNone:
+        control()->set_has_delta();
+        return announce(Turn::kBegins);
+      case Turn::kBegins:
+        if (!is_known) return;
+        control()->set_delta_takes_puts();
+        return announce(Turn::kTakes);
+    }
+  }
+
   // Gleans as long as threads do that.
   template <typename Work>
   void glean_beside(Work&& work) {
@@ -208,16 +250,18 @@ class DeltaStressTest : public DeltaTreeTest {
       }
       delta_pages_max = std::max(delta_pages_max, delta_pages());
       // All may go, or a part of it, or nothing.
-      all_.install(gleans % 4 == 3 ? 0 : gleans % 4 == 2 ? 30 : ~std::uint64_t{0});
+      const occ::InstallCounts counts =
+          all_.install(gleans % 4 == 3 ? 0 : gleans % 4 == 2 ? 30 : ~std::uint64_t{0});
+      take_turns(counts.has_new_delta);
       // A snapshot's pages are new to the cache, whose frames are free two epochs later.
       all_.all().pass_epochs();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     for (std::thread& thread : threads) thread.join();
     all_.check_leads(false);
-    std::printf("%u gleans, %u commits, %u failures, up to %llu pages of the delta\n", gleans,
-                commits_.load(), failures_.load(),
-                static_cast<unsigned long long>(delta_pages_max));
+    std::printf("%u gleans, %u commits, %u failures, up to %llu pages of the delta, %u ends\n",
+                gleans, commits_.load(), failures_.load(),
+                static_cast<unsigned long long>(delta_pages_max), ends_);
   }
   void expect_all_in_snapshot() {
     for (int i = 0; i < 3; ++i) all_.glean();
@@ -225,6 +269,11 @@ class DeltaStressTest : public DeltaTreeTest {
     EXPECT_LE(delta_pages(), 1u);
   }
 
+  enum class Turn { kTakes, kEnds, kIsNone, kBegins };
+  Turn turn_ = Turn::kTakes;  // of the delta
+  Epoch since_;
+  unsigned turn_gleans_ = 0;  // since then
+  unsigned ends_ = 0;
   std::shared_mutex compose_;
   std::atomic<unsigned> commits_ = 0;
   std::atomic<unsigned> failures_ = 0;
