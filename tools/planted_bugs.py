@@ -28,7 +28,7 @@ import tempfile
 import time
 
 CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
-             "-DFOEDUS_WERROR=OFF")
+             "-DFOEDUS_WERROR=OFF", "-DCMAKE_UNITY_BUILD=OFF")
 RULE_FILES = ("durability.lines", "planted.lines")
 # A test may take this much longer than it did before anything was taken away, and so much more of a
 # processor, whatever else the machine has to do.

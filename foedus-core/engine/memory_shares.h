@@ -26,6 +26,12 @@ struct MemoryShares {
   std::uint32_t sessions_on_demand = 0;  // that transact() makes before its callers wait
 };
 
+// Log whose records, with what they are sorted by, find room in `memory_bytes`; and its inverse.
+constexpr std::uint64_t log_bytes_held_in(std::uint64_t memory_bytes) {
+  return memory_bytes / 8 * 3;
+}
+constexpr std::uint64_t memory_bytes_to_hold(std::uint64_t log_bytes) { return log_bytes / 3 * 8; }
+
 // REQUIRES: `options` are checked; memory_bytes and, but for Logging::kNone, glean are filled in.
 // kInvalidArgument: there is no room for one log buffer.
 Result<MemoryShares> share_memory(const Options& options);

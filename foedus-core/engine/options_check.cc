@@ -6,6 +6,7 @@
 #include <string>
 
 #include "foedus-core/engine/granted_memory.h"
+#include "foedus-core/engine/memory_shares.h"
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/page/page_pool.h"
@@ -133,8 +134,7 @@ Status fill_in_glean(Options* options) {
   if (glean.memory_bytes == 0) {
     glean.memory_bytes = std::clamp<std::uint64_t>(all / 8, 16u << 20, 1536u << 20);
   }
-  // Records of so much log find room in it, with what they are sorted by.
-  const std::uint64_t held = glean.memory_bytes / 8 * 3;
+  const std::uint64_t held = log_bytes_held_in(glean.memory_bytes);
   if (glean.log_bytes_max == 0) {
     glean.log_bytes_max = 8 * glean.log_bytes;
     if (held >= 2 * glean.log_bytes) glean.log_bytes_max = std::min(glean.log_bytes_max, held);

@@ -9,6 +9,7 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/memory_shares.h"
 
 namespace foedus::engine {
 
@@ -20,10 +21,6 @@ constexpr std::uint32_t kTasksMin = 8;
 
 // Records of new storages that may wait for a first touch.
 constexpr std::uint64_t kNewRecordsMax = 1u << 16;
-
-// Records of so much log find room in so much memory, with what they are sorted by.
-constexpr std::uint64_t kLogOfMemory = 3;
-constexpr std::uint64_t kMemoryOfLog = 8;
 
 }  // namespace
 
@@ -166,7 +163,7 @@ std::uint64_t Recovery::bytes_to_borrow() const {
   for (std::size_t i = 0; i < log.found_segment_count(); ++i) {
     log_bytes += log.found_segment(i).synced_bytes;
   }
-  const std::uint64_t wanted = log_bytes * kMemoryOfLog / kLogOfMemory;
+  const std::uint64_t wanted = memory_bytes_to_hold(log_bytes);
   const std::uint64_t own = engine_->options().glean.memory_bytes;
   return std::min(wanted - std::min(wanted, own), engine_->pool().bytes_max() / 2);
 }

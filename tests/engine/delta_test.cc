@@ -225,8 +225,8 @@ TEST(DeltaTest, a_delta_that_is_empty_for_long_is_not_looked_into_any_more) {
   life.check();
 }
 
-// Goal: a row that comes to the delta when it is about to end is not lost. Method: it is put before,
-// and committed when no others can be.
+// Goal: a row that comes to the delta when it is about to end is not lost. Method: it is put
+// before, and committed when no others can be.
 TEST(DeltaTest, a_delta_that_has_a_row_in_the_end_does_not_end) {
   DeltaRows life;
   const std::uint64_t next = life.put_until_delta(0, kMostRows);

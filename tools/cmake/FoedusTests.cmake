@@ -116,7 +116,8 @@ function(foedus_cc_tests)
     add_test(NAME "${name}" COMMAND ${FOEDUS_TEST_LAUNCHER} $<TARGET_FILE:${target}>)
     set_tests_properties("${name}" PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
       "FOEDUS_SOURCE_DIR=${PROJECT_SOURCE_DIR};FOEDUS_BIN_DIR=${PROJECT_BINARY_DIR}/bin;\
-ASAN_OPTIONS=detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;\
+ASAN_OPTIONS=detect_stack_use_after_return=1:malloc_context_size=6:quarantine_size_mb=64;\
+UBSAN_OPTIONS=print_stacktrace=1;\
 TSAN_OPTIONS=halt_on_error=1")
     if(file MATCHES "${FOEDUS_COVERED_TESTS}")
       add_dependencies(covered_tests ${target})

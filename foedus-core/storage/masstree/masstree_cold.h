@@ -51,6 +51,11 @@
 
 namespace foedus::storage::masstree {
 
+// How many pages a long scan reads at once.
+inline constexpr std::uint32_t kReadAheadMax = 16;
+// What a scan needs first of a page that it begins.
+inline constexpr page::PagePart kDirectoryAhead{.offset = 0, .bytes = 1024};
+
 // ---- snapshot pages alone; no transaction's sets are asked or changed
 
 // The page of this slice, below (or at) a page of that layer, which goes to *top. It is the page

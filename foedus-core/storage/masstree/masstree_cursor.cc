@@ -13,7 +13,6 @@ namespace foedus::storage::masstree {
 namespace {
 
 constexpr std::size_t kPayloadRoom = 4096;
-constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
 
 // The orders of a page all of whose keys are sorted; of fewer keys, the end of descending.
 struct Orders {

@@ -6,15 +6,6 @@
 
 namespace foedus::storage::masstree {
 
-namespace {
-
-// How many pages are read at once in a long scan.
-constexpr std::uint32_t kReadAheadMax = 16;
-// What a scan needs first of a page that it begins.
-constexpr page::PagePart kDirectoryAhead{.offset = 0, .bytes = 1024};
-
-}  // namespace
-
 // The border page of a layer, where volatile pages lead to none, or to one that may hide own
 // writes. A cold one is the page that was asked for last (O14): settle_own() asks for none, or the
 // search is made again.

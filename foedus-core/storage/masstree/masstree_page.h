@@ -59,6 +59,8 @@ inline unsigned class_of(std::size_t key_bytes) {
   return key_bytes > 8 ? kRemainderClass : static_cast<unsigned>(key_bytes);
 }
 
+inline constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
+
 // The first 8 bytes as a big-endian number, zeroes behind a shorter key.
 inline std::uint64_t slice_of(std::string_view rest) {
   std::uint64_t word = 0;

@@ -74,7 +74,7 @@ struct ColdRoot {
   unsigned layer;
 
   ColdPlace place(const page::PageHeader& page) const {
-    return {Identity(storage, layer, page.level), 0, ~std::uint64_t{0}};
+    return {Identity(storage, layer, page.level), 0, kLastSlice};
   }
   bool is_of(const page::PageHeader& page) const { return place(page).is_of(page); }
 };

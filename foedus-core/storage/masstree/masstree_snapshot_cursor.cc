@@ -8,16 +8,6 @@
 
 namespace foedus::storage::masstree {
 
-namespace {
-
-constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
-// How many pages are read at once in a long scan.
-constexpr std::uint32_t kReadAheadMax = 16;
-// What a scan needs first of a page that it begins.
-constexpr page::PagePart kDirectoryAhead{.offset = 0, .bytes = 1024};
-
-}  // namespace
-
 void SnapshotCursor::open(occ::TxnContext& ctx, occ::StorageControl* control,
                           page::SnapshotPageId root, std::string_view low, std::string_view high,
                           bool reverse) {

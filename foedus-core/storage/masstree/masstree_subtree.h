@@ -30,7 +30,7 @@ struct SliceRange {
   bool is_empty() const { return low > last; }
   bool contains(std::uint64_t slice) const { return low <= slice && slice <= last; }
 };
-inline constexpr SliceRange kAllSlices{0, ~std::uint64_t{0}};
+inline constexpr SliceRange kAllSlices{0, kLastSlice};
 
 // What is volatile at a page and below it.
 struct Remains {
