@@ -35,8 +35,6 @@ struct Receipt {
   std::uint64_t number;
 };
 
-Status wrong(const std::string& what) { return Status::error(ErrorCode::kCorruption, what); }
-
 }  // namespace
 
 BankRows::BankRows() {

@@ -17,6 +17,10 @@ inline constexpr std::uint32_t kAccounts = 300;  // of each kind
 inline constexpr std::uint32_t kKinds = 3;       // Master-Tree, hash, array
 inline constexpr std::uint32_t kSlips = 32;      // of each teller
 
+inline Status wrong(const std::string& what) {
+  return Status::error(ErrorCode::kCorruption, what);
+}
+
 // The rows that count: transfers of each teller, cents of each account, and which slips there are,
 // by the number of the transfer that left them; kNoSlip: none.
 struct BankRows {

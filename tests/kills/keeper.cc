@@ -35,8 +35,6 @@ constexpr std::uint64_t kFullMsMin = 200;  // room comes back within as much, or
 constexpr std::uint64_t kPassesMax = 2'000;
 constexpr std::uint64_t kLifeMaxMs = 300'000;  // a process that takes longer hangs
 
-Status wrong(const std::string& what) { return Status::error(ErrorCode::kCorruption, what); }
-
 // A file that takes the room of the file system.
 class Filler {
  public:
