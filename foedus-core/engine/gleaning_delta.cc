@@ -7,8 +7,8 @@ namespace foedus::engine {
 
 namespace {
 
-// Of a delta without rows. To do without takes a thousand puts that make pages volatile: not after
-// each pause of a user's.
+// How long a delta stays without rows before it ends. A storage that has none makes a thousand
+// pages volatile until its delta begins again: more than a pause between two loads should cost.
 constexpr std::uint64_t kEmptyUs = 10'000'000;
 
 }  // namespace

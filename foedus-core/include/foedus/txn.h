@@ -207,7 +207,7 @@ struct ReadRequest {
   bool found = false;             // out
 };
 
-// The same, of an array, of which all records are there.
+// One read of get_many() of an array, all of whose records exist.
 struct ArrayReadRequest {
   std::uint64_t index = 0;   // in
   std::uint32_t offset = 0;  // in: first byte of the payload that is wanted

@@ -39,7 +39,7 @@
 //       put rows into it are over: it stays empty. Who looked before saw that no row is there, and
 //       who begins later finds what the main tree says, of a newer TID than any row that has left
 //       (M50, M49): what is committed is of an epoch that the snapshot does not cover. It may be
-//       taken up again, as from the begin.
+//       taken up again, as from the beginning.
 
 #include <cstdint>
 
