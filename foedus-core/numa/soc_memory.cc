@@ -41,8 +41,8 @@ long minor_faults() {
   return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_minflt : 0;
 }
 
-// Whether advised memory gets huge pages: then one fault backs both ends of one.
-bool are_huge_pages_seen() {
+// Whether one fault backs both ends of a huge page of advised memory.
+bool is_huge_page_given() {
   constexpr std::uint64_t kBytes = SocMemory::kHugePageBytes;
   void* const probe = mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -59,6 +59,16 @@ bool are_huge_pages_seen() {
   }
   munmap(probe, 2 * kBytes);
   return seen;
+}
+
+// Whether advised memory gets huge pages. The system may have none free just now, and a fault of
+// the thread's stack or of a sanitizer's memory counts as well: one probe of several is enough.
+bool are_huge_pages_seen() {
+  constexpr int kProbes = 8;
+  for (int i = 0; i < kProbes; ++i) {
+    if (is_huge_page_given()) return true;
+  }
+  return false;
 }
 
 }  // namespace
