@@ -5,6 +5,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/overflow_page.h"
+#include "gleaner/compose/masstree_copy.h"
 #include "gleaner/compose/masstree_share.h"
 
 namespace foedus::gleaner {
@@ -103,6 +104,25 @@ Result<MasstreeLayer*> MasstreeLayer::open_layer(std::uint64_t slice, Tid tid) {
   FOEDUS_CHECK(begin_group(slice));
   group_.add(kRemainderClass).tid = tid;
   return start_next_layer();
+}
+
+Status MasstreeLayer::copy(BorderPage* from, unsigned begin, unsigned end) {
+  FOEDUS_CHECK(place_group());
+  while (begin != end) {
+    const std::uint64_t slice = from->slice(begin);
+    FOEDUS_INVARIANT(!is_ended_ && low_ <= slice && slice <= range_.last, slice, low_);
+    if (is_fence_due(slice)) FOEDUS_CHECK(advance_fences(slice));
+    unsigned copied_end = end;
+    while (is_fence_due(from->slice(copied_end - 1))) --copied_end;
+    copied_end = fitting_end(from, begin, copied_end, *page());
+    if (copied_end == begin) {
+      FOEDUS_CHECK(spill_page(slice - 1));
+    } else {
+      copy_keys(from, begin, copied_end, page());
+      begin = copied_end;
+    }
+  }
+  return {};
 }
 
 MasstreeLayer* MasstreeLayer::start_next_layer() {

@@ -42,6 +42,14 @@ class MasstreeLayer {
   // ---- what comes, in the order of keys. `rest`: of the key, in this layer.
 
   Status add(std::string_view rest, const MasstreeRecord& record);
+  // Whether a key of the slice was the last one to come by itself.
+  bool is_begun(std::uint64_t slice) const {
+    return !group_.is_empty() && group_.slice() == slice;
+  }
+  // The keys `begin` up to `end` of a page of the snapshot before, next layers included, as they
+  // are. REQUIRES: begin < end; all keys that the page has of their slices, but those that nothing
+  // was left of.
+  Status copy(storage::masstree::BorderPage* from, unsigned begin, unsigned end);
   // A next layer of the snapshot before, as it is. `tid`: of its record, which keeps it: it says
   // nothing of what is in the layer (M31).
   Status add_layer(std::uint64_t slice, page::SnapshotPageId root, page::Tid tid);

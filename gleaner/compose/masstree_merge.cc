@@ -106,6 +106,10 @@ Status MasstreeMerge::take_border(MasstreeLayer* layer, BorderPage* page, std::u
   unsigned index = 0;
   while (index < keys && page->slice(index) < layer->range().begin) ++index;
   for (;;) {
+    if (const unsigned end = untouched_end(*layer, page, index, last); end != index) {
+      FOEDUS_CHECK(layer->copy(page, index, end));
+      index = end;
+    }
     const bool is_old = index < keys && page->slice(index) <= last;
     const bool is_new = input_->is_within(prefix_, last);
     if (!is_old && !is_new) return {};
@@ -118,6 +122,19 @@ Status MasstreeMerge::take_border(MasstreeLayer* layer, BorderPage* page, std::u
       FOEDUS_CHECK(change_slot(layer, page, index++));
     }
   }
+}
+
+unsigned MasstreeMerge::untouched_end(const MasstreeLayer& layer, BorderPage* page, unsigned index,
+                                      std::uint64_t last) const {
+  const unsigned keys = page->header.load_version().keys();
+  if (index == keys || layer.is_begun(page->slice(index))) return index;
+  if (input_->is_within(prefix_, last)) {
+    const std::uint64_t touched = storage::masstree::slice_of(rest());
+    while (index < keys && page->slice(index) < touched) ++index;
+  } else {
+    while (index < keys && page->slice(index) <= last) ++index;
+  }
+  return index;
 }
 
 Status MasstreeMerge::copy_slot(MasstreeLayer* layer, BorderPage* page, unsigned index) {

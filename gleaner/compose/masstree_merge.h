@@ -41,6 +41,11 @@ class MasstreeMerge {
   // What was read is made anew.
   void supersede(const MasstreeLayer& layer, storage::masstree::TreePage* page) const;
 
+  // Where the keys end that come before the next log record and share no slice with what came by
+  // itself: those can be copied as they are. `last`: of the keys to take.
+  unsigned untouched_end(const MasstreeLayer& layer, storage::masstree::BorderPage* page,
+                         unsigned index, std::uint64_t last) const;
+
   // One slot, as it is; and with log records, which are of its key or in its layer.
   Status copy_slot(MasstreeLayer* layer, storage::masstree::BorderPage* page, unsigned index);
   Status change_slot(MasstreeLayer* layer, storage::masstree::BorderPage* page, unsigned index);

@@ -5,6 +5,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/page_bytes.h"
+#include "gleaner/compose/masstree_copy.h"
 
 namespace foedus::gleaner {
 
@@ -41,22 +42,6 @@ unsigned keys_to_stay(BorderPage* before, const BorderPage* page) {
   return stay;
 }
 
-// Records hold nothing that depends on their place.
-void copy_keys(BorderPage* from, unsigned begin, BorderPage* to) {
-  page::PageVersion version = to->header.load_version();
-  for (unsigned i = begin; i < keys_of(from); ++i) {
-    const Slot slot = from->slot(i);
-    to->heap_begin -= slot.record_bytes();
-    std::memcpy(to->at(to->heap_begin), from->at(slot.offset()), slot.record_bytes());
-    const unsigned keys = version.keys();
-    to->group(keys).slices[keys % BorderPage::Group::kKeys] = from->slice(i);
-    const Slot copied(to->heap_begin, slot.key_bytes(), slot.capacity(), slot.payload_field());
-    to->slot_word(keys).store_relaxed(copied.word());  // order: relaxed, nobody else sees the page
-    version = slot.is_layer() ? version.plus_key().plus_layer() : version.plus_key();
-  }
-  to->header.store_version(version);
-}
-
 // Takes away all keys but the first ones, and all that was theirs.
 void keep_keys(BorderPage* page, unsigned stay) {
   const unsigned keys = keys_of(page);
@@ -84,8 +69,8 @@ bool share_keys(BorderPage* before, BorderPage* page) {
   BorderPage* const to = joined->as<BorderPage>();
   to->header.layer = page->header.layer;
   to->heap_begin = page::kPageBytes;
-  copy_keys(before, stay, to);
-  copy_keys(page, 0, to);
+  copy_keys(before, stay, keys_of(before), to);
+  copy_keys(page, 0, keys_of(page), to);
   keep_keys(before, stay);
   std::memcpy(static_cast<void*>(page), joined->bytes, sizeof(joined->bytes));
   return true;

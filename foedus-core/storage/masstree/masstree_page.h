@@ -134,6 +134,9 @@ class Slot {
   constexpr std::uint32_t record_bytes() const {
     return payload_offset() - offset() + capacity();
   }
+  constexpr Slot with_offset(std::uint32_t offset) const {
+    return Slot((word_ & ~std::uint64_t{0xffff}) | offset);
+  }
   constexpr Slot with_payload(std::uint32_t payload_field) const {
     return Slot((word_ & 0xffffffffffffu) | (std::uint64_t{payload_field} << 48));
   }

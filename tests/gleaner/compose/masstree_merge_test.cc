@@ -224,6 +224,47 @@ TEST(MasstreeMerge, PagesThatShareKeysDivideNoSlice) {
   }
 }
 
+// Goal: M5, where a new key comes before keys of its slice that no record touches. Method: keys of
+// 7 and 8 bytes, then one of 6 for every other slice; payloads end a page at each of them.
+  for (std::size_t bytes = 20; bytes < 300; bytes += 12) {
+    SCOPED_TRACE(bytes);
+    MasstreeTable table;
+    const auto key = [](std::uint64_t number, std::size_t length) {
+      return key_of(number << 16).substr(0, length);
+    };
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      table.put(key(i, 7), payload_of(bytes, i));
+      table.put(key(i, 8), payload_of(bytes / 2, i));
+    }
+    table.glean_and_check();
+    for (std::uint64_t i = 0; i < 100; i += 2) table.put(key(i, 6), payload_of(bytes, i));
+    table.glean_and_check();
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+// Goal: what is copied is what was there, layers and chains too, and full pages end where they did.
+// Method: one record in a thousand of every kind is changed, in pages that the others fill.
+TEST(MasstreeMerge, UntouchedKeysOfTouchedPagesAreAsTheyWere) {
+  MasstreeTable table;
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    switch (i % 8) {
+      case 0:
+        table.put(key_of(i) + "one", payload_of(i % 90, i));
+        table.put(key_of(i) + "two", payload_of(i % 90, i + 1));
+        break;
+      case 1: table.put(key_of(i) + "a remainder", payload_of(i % 300, i)); break;
+      case 2: table.put(key_of(i), payload_of(i % 400 == 2 ? 9000 : 10, i)); break;
+      default: table.put(key_of(i), payload_of(i % 120, i)); break;
+    }
+  }
+  table.glean_and_check();
+  const std::uint64_t border_pages = table.seen->border_pages;
+  for (std::uint64_t i = 3; i < 4000; i += 40) table.put(key_of(i), payload_of(i % 120, i + 7));
+  table.glean_and_check();
+  EXPECT_EQ(table.seen->border_pages, border_pages);
+}
+
 // Rows that come behind those of one key prefix, in front of others: what is full stays full.
 TEST(MasstreeMerge, AscendingInsertsLeaveFullPages) {
   MasstreeTable table;

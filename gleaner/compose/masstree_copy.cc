@@ -1,0 +1,53 @@
+#include "gleaner/compose/masstree_copy.h"
+
+#include <cstring>
+
+namespace foedus::gleaner {
+
+using storage::masstree::BorderPage;
+using storage::masstree::Slot;
+
+namespace {
+
+// Where the records before that of the key begin.
+std::uint32_t heap_end_of(BorderPage* page, unsigned index) {
+  return index == 0 ? page::kPageBytes : page->slot(index - 1).offset();
+}
+
+}  // namespace
+
+unsigned fitting_end(BorderPage* from, unsigned begin, unsigned end, const BorderPage& to) {
+  const unsigned keys = to.header.load_version().keys();
+  const std::uint32_t heap_end = heap_end_of(from, begin);
+  const auto fits = [&](unsigned key) {
+    const unsigned keys_then = keys + key - begin;
+    const std::uint32_t directory_end =
+        BorderPage::kBodyBegin + BorderPage::directory_bytes(keys_then);
+    return keys_then <= BorderPage::kKeysMax &&
+           directory_end + heap_end - heap_end_of(from, key) <= to.heap_begin;
+  };
+  unsigned fitting = end;
+  while (fitting != begin && !fits(fitting)) --fitting;
+  if (fitting == end) return end;
+  while (fitting != begin && from->slice(fitting - 1) == from->slice(fitting)) --fitting;
+  return fitting;
+}
+
+void copy_keys(BorderPage* from, unsigned begin, unsigned end, BorderPage* to) {
+  const std::uint32_t from_begin = heap_end_of(from, end);
+  const std::uint32_t bytes = heap_end_of(from, begin) - from_begin;
+  to->heap_begin -= bytes;
+  std::memcpy(to->at(to->heap_begin), from->at(from_begin), bytes);
+  page::PageVersion version = to->header.load_version();
+  for (unsigned i = begin; i < end; ++i) {
+    const Slot slot = from->slot(i);
+    const Slot copied = slot.with_offset(slot.offset() - from_begin + to->heap_begin);
+    const unsigned keys = version.keys();
+    to->group(keys).slices[keys % BorderPage::Group::kKeys] = from->slice(i);
+    to->slot_word(keys).store_relaxed(copied.word());  // order: relaxed, nobody else sees the page
+    version = slot.is_layer() ? version.plus_key().plus_layer() : version.plus_key();
+  }
+  to->header.store_version(version);
+}
+
+}  // namespace foedus::gleaner

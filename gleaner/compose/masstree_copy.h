@@ -1,0 +1,19 @@
+#pragma once
+// Keys of one border page behind those of another one, as they are: of a page of a snapshot, or of
+// one in the making. Records of both lie one behind the other in the order of keys (M42), so those
+// of a run of keys are one piece of bytes; and they hold nothing that depends on their place.
+
+#include "foedus-core/storage/masstree/masstree_page.h"
+
+namespace foedus::gleaner {
+
+// Of the keys `begin` up to `end` of `from`, the end of those that have room in `to`. All of one
+// slice stay together (M5).
+unsigned fitting_end(storage::masstree::BorderPage* from, unsigned begin, unsigned end,
+                     const storage::masstree::BorderPage& to);
+
+// REQUIRES: fitting_end() is `end`; they are behind all keys of `to`, which nobody else sees.
+void copy_keys(storage::masstree::BorderPage* from, unsigned begin, unsigned end,
+               storage::masstree::BorderPage* to);
+
+}  // namespace foedus::gleaner
