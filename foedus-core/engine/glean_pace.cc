@@ -1,6 +1,7 @@
 #include "foedus-core/engine/glean_pace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace foedus::engine {
@@ -11,8 +12,10 @@ constexpr auto kInstall = static_cast<std::uint64_t>(GleanStage::kInstall);
 
 // What less of it takes says little: bytes of log, pages, volatile pages.
 constexpr std::array<double, 3> kAmountMin = {1u << 20, 256, 256};
-// From so much of a stage on, what it took so far is all that counts.
-constexpr double kDoneTold = 0.25;
+// From so much of a stage's time on, what it took so far is all that counts.
+constexpr double kPassedTold = 0.25;
+// A stage that is shorter was told of too seldom to say how it went.
+constexpr double kCourseUsMin = 200'000;
 // A stage whose end is not known is taken to need this share of its time so far, or more.
 constexpr double kLeast = 1.0 / 16;
 constexpr double kSlownessMin = 0.5;
@@ -23,6 +26,15 @@ std::array<double, 3> amounts_of(const GleanSize& size) {
 }
 
 }  // namespace
+
+GleanPace::GleanPace() {
+  for (auto& course : courses_) {
+    for (std::size_t i = 0; i < kCoursePoints; ++i) {
+      // order: relaxed, nobody else knows it yet.
+      course[i].store_relaxed(static_cast<double>(i + 1) / kCoursePoints);
+    }
+  }
+}
 
 GleanPace::Times GleanPace::times_of(const GleanSize& size) const {
   Times times = amounts_of(size);
@@ -37,6 +49,8 @@ void GleanPace::begin(const GleanSize& size, std::uint64_t now_us) {
   for (std::size_t i = 0; i < kStages; ++i) expected_us_[i].store_relaxed(times[i]);
   stage_.store_relaxed(0);
   done_.store_relaxed(0);
+  done_us_.store_relaxed(0);
+  points_passed_ = 0;
   stage_since_us_.store_relaxed(now_us);
   since_us_.store_relaxed(std::max<std::uint64_t>(now_us, 1));
 }
@@ -45,13 +59,56 @@ void GleanPace::at(const GleanProgress& progress, std::uint64_t now_us) {
   const auto stage = static_cast<std::uint64_t>(progress.stage);
   // order: relaxed all, see left().
   if (stage != stage_.load_relaxed()) {
+    learn_course(static_cast<double>(now_us - stage_since_us_.load_relaxed()));
     stage_.store_relaxed(stage);
     stage_since_us_.store_relaxed(now_us);
+    done_.store_relaxed(0);
+    done_us_.store_relaxed(0);
   }
-  const double done = progress.total == 0 ? 0
-                                          : static_cast<double>(progress.done) /
-                                                static_cast<double>(progress.total);
-  done_.store_relaxed(std::min(done, 1.0));
+  if (progress.total == 0) return;
+  const double done = static_cast<double>(progress.done) / static_cast<double>(progress.total);
+  pass(std::min(done, 1.0), static_cast<double>(now_us - stage_since_us_.load_relaxed()));
+}
+
+// Points between this and what was told before were passed evenly.
+void GleanPace::pass(double done, double elapsed_us) {
+  // order: relaxed all, see left().
+  const double done_before = done_.load_relaxed();
+  const double us_before = done_us_.load_relaxed();
+  if (done <= done_before) return;
+  for (; points_passed_ < kCoursePoints; ++points_passed_) {
+    const double point = static_cast<double>(points_passed_ + 1) / kCoursePoints;
+    if (point > done) break;
+    const double share = (point - done_before) / (done - done_before);
+    passed_us_[points_passed_] = us_before + share * (elapsed_us - us_before);
+  }
+  done_us_.store_relaxed(elapsed_us);
+  done_.store_relaxed(done);
+}
+
+// Of a stage that has ended: the mean of this one and those before. What was not told of was done
+// at the end.
+void GleanPace::learn_course(double all_us) {
+  if (all_us >= kCourseUsMin && points_passed_ >= kCoursePoints / 2) {
+    std::fill(passed_us_.begin() + static_cast<std::ptrdiff_t>(points_passed_), passed_us_.end(),
+              all_us);
+    auto& course = courses_[stage_.load_relaxed()];  // order: relaxed, its own word
+    for (std::size_t i = 0; i < kCoursePoints; ++i) {
+      // order: relaxed, an estimate.
+      course[i].store_relaxed((course[i].load_relaxed() + passed_us_[i] / all_us) / 2);
+    }
+  }
+  points_passed_ = 0;
+}
+
+// Evenly between two points.
+double GleanPace::course_at(std::uint64_t stage, double done) const {
+  const double at = done * kCoursePoints;
+  const auto index = std::min(static_cast<std::size_t>(at), kCoursePoints - 1);
+  const auto& course = courses_[stage];
+  // order: relaxed both, an estimate.
+  const double begin = index == 0 ? 0 : course[index - 1].load_relaxed();
+  return begin + (at - static_cast<double>(index)) * (course[index].load_relaxed() - begin);
 }
 
 void GleanPace::end() { since_us_.store_relaxed(0); }  // order: relaxed, see left()
@@ -89,11 +146,13 @@ GleanPace::Left GleanPace::left(std::uint64_t now_us) const {
   if (stage == kInstall) {
     left.us = std::max(expected - elapsed_stage, kLeast * elapsed_stage);
   } else {
-    const double done = done_.load_relaxed();
-    const double weight = std::min(1.0, done / kDoneTold);
-    const double by_done = done == 0 ? 0 : elapsed_stage / done;
-    const double all = std::max((1 - weight) * expected + weight * by_done, elapsed_stage);
-    left.us_to_room = (1 - done) * all;
+    const double passed = course_at(stage, done_.load_relaxed());
+    const double told_us = done_us_.load_relaxed();
+    const double weight = told_us == 0 ? 0 : std::min(1.0, passed / kPassedTold);
+    const double by_done = passed == 0 ? 0 : told_us / passed;
+    const double all = (1 - weight) * expected + weight * by_done;
+    // One that is late is taken to need as much again.
+    left.us_to_room = std::abs(all - elapsed_stage);
     for (std::uint64_t later = stage + 1; later < kInstall; ++later) {
       left.us_to_room += expected_us_[later].load_relaxed();
     }

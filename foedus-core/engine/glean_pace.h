@@ -9,7 +9,9 @@
 //
 // A stage is expected to take what as much took before. The more of it is done, the more counts
 // what it took so far: the work may be of another kind than the last glean's, or the machine be
-// busier.
+// busier. What is done first is not like what is done last, and where all is done that is counted,
+// something is left: records that are mapped are sorted, pages that are composed are synced. So a
+// stage has a course: how much of its time had passed when so much of it was done, the last times.
 
 #include <array>
 #include <cstdint>
@@ -36,6 +38,8 @@ class GleanPace {
     double slowness = 1;    // how much longer it takes than was expected when it began
   };
 
+  GleanPace();
+
   // ---- the task that gleans ------------------------------------------------------------------
 
   void begin(const GleanSize& size, std::uint64_t now_us);
@@ -53,8 +57,13 @@ class GleanPace {
 
  private:
   static constexpr std::size_t kStages = 3;
+  static constexpr std::size_t kCoursePoints = 16;
   using Times = std::array<double, kStages>;
+
   Times times_of(const GleanSize& size) const;
+  double course_at(std::uint64_t stage, double done) const;
+  void pass(double done, double elapsed_us);
+  void learn_course(double all_us);
 
   // Microseconds for a byte of log, a page that is written, a volatile page: guesses before the
   // first glean.
@@ -62,11 +71,19 @@ class GleanPace {
       base::AtomicWord<double>{1.0 / 64}, base::AtomicWord<double>{20.0},
       base::AtomicWord<double>{10.0}};
 
+  // Of each stage, the share of its time after which 1/16, 2/16 ... all of it is done.
+  std::array<std::array<base::AtomicWord<double>, kCoursePoints>, kStages> courses_;
+
+  // The stage that runs; used by the task that gleans.
+  std::array<double, kCoursePoints> passed_us_{};  // since its begin, when so much was done
+  std::size_t points_passed_ = 0;
+
   // State of the running glean. Words are stored one by one: a look between two is off for once.
   base::AtomicWord<std::uint64_t> since_us_;  // 0: none runs
   base::AtomicWord<std::uint64_t> stage_;
   base::AtomicWord<std::uint64_t> stage_since_us_;
-  base::AtomicWord<double> done_;  // share of the stage
+  base::AtomicWord<double> done_;     // share of the stage
+  base::AtomicWord<double> done_us_;  // since its begin, when that was told
   std::array<base::AtomicWord<double>, kStages> expected_us_;
 };
 

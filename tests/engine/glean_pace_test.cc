@@ -84,6 +84,91 @@ TEST(GleanPaceTest, one_that_is_slower_is_found_out_before_it_ends) {
   EXPECT_NEAR(pace.us_of(kSize, kBegin + 4'000'000), 3.5e6 * left.slowness, 1);
 }
 
+// One glean whose mapping counts half of what it does, as sorting is not counted, and whose
+// composing takes three times as long for its second half as for the first.
+void run_with_a_course(GleanPace* pace, std::uint64_t begin_us) {
+  pace->begin(kSize, begin_us);
+  pace->at({GleanStage::kMap, 32'000'000, 64'000'000}, begin_us + 250'000);
+  pace->at({GleanStage::kMap, 64'000'000, 64'000'000}, begin_us + 500'000);
+  const std::uint64_t compose_us = begin_us + 1'000'000;
+  pace->at({GleanStage::kCompose, 0, 100}, compose_us);
+  pace->at({GleanStage::kCompose, 50, 100}, compose_us + 500'000);
+  pace->at({GleanStage::kCompose, 100, 100}, compose_us + 2'000'000);
+  pace->at({.stage = GleanStage::kInstall}, compose_us + 2'000'000);
+  pace->end();
+}
+
+TEST(GleanPaceTest, a_stage_goes_as_it_went_before) {
+  GleanPace pace;
+  teach(&pace);
+  for (std::uint64_t i = 0; i < 30; ++i) run_with_a_course(&pace, kBegin + 10'000'000 * i);
+  const std::uint64_t begin_us = kBegin + 1'000'000'000;
+  pace.begin(kSize, begin_us);
+  pace.at({GleanStage::kMap, 32'000'000, 64'000'000}, begin_us + 250'000);
+  EXPECT_NEAR(pace.left(begin_us + 250'000).us_to_room, 2.75e6, 10);
+  pace.at({GleanStage::kMap, 64'000'000, 64'000'000}, begin_us + 500'000);
+  EXPECT_NEAR(pace.left(begin_us + 500'000).us_to_room, 2.5e6, 10);
+  EXPECT_NEAR(pace.left(begin_us + 900'000).us_to_room, 2.1e6, 10) << "nothing more is told";
+  pace.at({GleanStage::kCompose, 50, 100}, begin_us + 1'000'000);
+  EXPECT_NEAR(pace.left(begin_us + 1'000'000).us_to_room, 2e6, 10) << "its begin was not told";
+  pace.begin(kSize, begin_us);
+  pace.at({GleanStage::kCompose, 0, 100}, begin_us + 1'000'000);
+  pace.at({GleanStage::kCompose, 50, 100}, begin_us + 1'500'000);
+  const GleanPace::Left left = pace.left(begin_us + 1'500'000);
+  EXPECT_NEAR(left.us_to_room, 1.5e6, 10);
+  EXPECT_NEAR(left.slowness, 1, 0.01);
+}
+
+// Twice as slow as those before, at each point.
+TEST(GleanPaceTest, one_that_is_slower_goes_the_same_course) {
+  GleanPace pace;
+  teach(&pace);
+  for (std::uint64_t i = 0; i < 30; ++i) run_with_a_course(&pace, kBegin + 10'000'000 * i);
+  const std::uint64_t begin_us = kBegin + 1'000'000'000;
+  pace.begin(kSize, begin_us);
+  pace.at({GleanStage::kMap, 64'000'000, 64'000'000}, begin_us + 1'000'000);
+  pace.at({GleanStage::kCompose, 0, 100}, begin_us + 2'000'000);
+  pace.at({GleanStage::kCompose, 50, 100}, begin_us + 3'000'000);
+  EXPECT_NEAR(pace.left(begin_us + 3'000'000).us_to_room, 3e6, 10);
+}
+
+TEST(GleanPaceTest, what_was_not_told_of_was_done_at_the_end) {
+  GleanPace pace;
+  teach(&pace);
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const std::uint64_t begin_us = kBegin + 10'000'000 * i;
+    pace.begin(kSize, begin_us);
+    pace.at({GleanStage::kMap, 48'000'000, 64'000'000}, begin_us + 400'000);
+    pace.at({GleanStage::kCompose, 0, 100}, begin_us + 1'000'000);
+    pace.end();
+  }
+  const std::uint64_t begin_us = kBegin + 1'000'000'000;
+  pace.begin(kSize, begin_us);
+  pace.at({GleanStage::kMap, 48'000'000, 64'000'000}, begin_us + 400'000);
+  EXPECT_NEAR(pace.left(begin_us + 400'000).us_to_room, 2.6e6, 10);
+}
+
+// Stages that are over before they have told of much.
+TEST(GleanPaceTest, a_short_stage_teaches_no_course) {
+  GleanPace pace;
+  teach(&pace);
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const std::uint64_t begin_us = kBegin + 10'000'000 * i;
+    pace.begin(kSize, begin_us);
+    pace.at({GleanStage::kMap, 64'000'000, 64'000'000}, begin_us + 1'000);
+    pace.at({GleanStage::kCompose, 10, 100}, begin_us + 100'000);
+    pace.at({.stage = GleanStage::kInstall}, begin_us + 2'000'000);
+    pace.end();
+  }
+  const std::uint64_t begin_us = kBegin + 1'000'000'000;
+  pace.begin(kSize, begin_us);
+  pace.at({GleanStage::kMap, 32'000'000, 64'000'000}, begin_us + 500'000);
+  EXPECT_NEAR(pace.left(begin_us + 500'000).us_to_room, 2.5e6, 10);
+  pace.at({GleanStage::kCompose, 0, 100}, begin_us + 1'000'000);
+  pace.at({GleanStage::kCompose, 50, 100}, begin_us + 2'000'000);
+  EXPECT_NEAR(pace.left(begin_us + 2'000'000).us_to_room, 1e6, 10);
+}
+
 TEST(GleanPaceTest, one_that_tells_nothing_is_not_taken_to_go_on) {
   GleanPace pace;
   teach(&pace);

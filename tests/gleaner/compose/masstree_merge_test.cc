@@ -226,6 +226,7 @@ TEST(MasstreeMerge, PagesThatShareKeysDivideNoSlice) {
 
 // Goal: M5, where a new key comes before keys of its slice that no record touches. Method: keys of
 // 7 and 8 bytes, then one of 6 for every other slice; payloads end a page at each of them.
+TEST(MasstreeMerge, ANewKeyAndUntouchedKeysOfItsSliceShareAPage) {
   for (std::size_t bytes = 20; bytes < 300; bytes += 12) {
     SCOPED_TRACE(bytes);
     MasstreeTable table;
