@@ -30,8 +30,28 @@ void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* 
   FOEDUS_INVARIANT(false, control->meta.kind);
 }
 
+namespace {
+
+// Nothing is to go, and all that the storage has is in volatile pages: no pointer and no record
+// leads to a snapshot, so none has to lead to the new one (O16). Pages need not be looked at.
+bool is_nothing_to_install(const occ::Installation& installation) {
+  const occ::StorageControl& control = *installation.control;
+  const bool drops = installation.pages_to_drop != 0 ||
+                     control.meta.kind == StorageKind::kSequential;
+  // order: relaxed, written by the installer itself, or before anybody had the storage.
+  return !drops && control.drop_epoch.load_relaxed() == 0;
+}
+
+}  // namespace
+
 Result<occ::InstallCounts> install(const occ::Installation& installation,
                                    page::SnapshotPageId root) {
+  if (is_nothing_to_install(installation)) {
+    occ::InstallCounts counts;
+    // order: relaxed, a statistic.
+    counts.pages_kept = installation.control->volatile_pages.load_relaxed();
+    return counts;
+  }
   switch (installation.control->meta.kind) {
     case StorageKind::kMasstree: return masstree::install(installation, root);
     case StorageKind::kArray: return array::install(installation, root);

@@ -28,7 +28,8 @@ Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageContr
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 
 // Installs a new snapshot whose root this is, null if it has no pages of the storage, and drops
-// volatile pages. Failures of the page cache: what was installed stays, the rest is as before.
+// volatile pages. Without a look at a storage that leads to no snapshot, if nothing is to be
+// dropped. Failures of the page cache: what was installed stays, the rest is as before.
 // REQUIRES: one installation of a storage at a time; the caller is pinned; the snapshot is durable.
 Result<occ::InstallCounts> install(const occ::Installation& installation,
                                    page::SnapshotPageId root);
