@@ -212,9 +212,12 @@ class WriteSet {
   void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place);
   void clear();
 
+  // Whether no record has two.
+  bool has_one_for_each() const { return count_ == owns_count_; }
   // Puts the entries in canonical order: by record, and by the user's calls within one. sorted()
-  // holds until the next add() or move().
+  // holds until the next add(), move() or unsort(), after which it is empty.
   void sort();
+  void unsort() { sorted_.clear(); }
   const base::LineVector<Sorted>& sorted() const { return sorted_; }
 
  private:

@@ -19,9 +19,10 @@
 //   a queue     the first ──leave_queue()──► holds the lock, or has given up; the next is first
 //
 //   O1  Order of acquisition, so that no threads wait in a circle. Pages: a child's lock before its
-//       parent's, and no third that is waited for: a join (M16) only tries its others. Records: by
-//       ascending address. The holder of a page lock only tries record locks, for a bounded time,
-//       so that a holder of record locks may wait for a page lock.
+//       parent's, and no third that is waited for: a join (M16) only tries its others. Records are
+//       waited for by ascending address; in any other order they are only tried. The holder of a
+//       page lock only tries record locks, for a bounded time, so that a holder of record locks may
+//       wait for a page lock.
 //   O2  A LockWaiter stays where it is from lock() to the end of unlock(), or to the end of a
 //       lock_for() that fails.
 //

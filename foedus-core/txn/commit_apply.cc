@@ -51,23 +51,51 @@ void apply_writes(occ::TxnContext* txn, page::Tid tid) {
   }
 }
 
+namespace {
+
+// Whether the record is deleted after the entry, if it `was` before.
+bool is_deleted_after(const occ::WriteEntry& entry, bool was) {
+  switch (entry.log->type) {
+    case log::LogRecordType::kErase: return true;
+    case log::LogRecordType::kPut:
+    case log::LogRecordType::kAppend: return false;
+    default: return was;
+  }
+}
+
+bool is_deleted_now(const page::RecordHeader& record) {
+  return page::Tid(record.tid.load_relaxed()).is_deleted();  // order: relaxed, own word
+}
+
+void publish_record(page::RecordHeader* record, occ::LockWaiter* waiter, page::Tid tid,
+                    bool is_deleted) {
+  // order: release, pairs with load_tid() of readers: the payload is complete.
+  record->tid.store_release(tid.with(is_deleted ? page::Tid::kDeleted : 0).word());
+  FOEDUS_SYNC_POINT("commit:record_published");
+  // Null: held since get_for_update, and released at the end.
+  if (waiter != nullptr) occ::unlock(&record->lock, waiter);
+}
+
+}  // namespace
+
 void publish_records(occ::TxnContext* txn, page::Tid tid) {
   const auto& sorted = txn->write_set().sorted();
+  if (sorted.empty()) {  // they have one entry each
+    for (occ::WriteEntry& entry : txn->write_set().entries()) {
+      const bool is_deleted = is_deleted_after(entry, is_deleted_now(*entry.record));
+      publish_record(entry.record, std::exchange(entry.waiter, nullptr), tid, is_deleted);
+    }
+    return;
+  }
   for (auto at = sorted.begin(); at != sorted.end();) {
     page::RecordHeader* const record = at->record;
     // The first entry of a record has the waiter of its lock.
     occ::LockWaiter* const waiter = std::exchange(at->entry->waiter, nullptr);
-    bool deleted = page::Tid(record->tid.load_relaxed()).is_deleted();  // order: relaxed, own word
+    bool is_deleted = is_deleted_now(*record);
     for (; at != sorted.end() && at->record == record; ++at) {
-      const log::LogRecordType type = at->entry->log->type;
-      if (type == log::LogRecordType::kErase) deleted = true;
-      if (type == log::LogRecordType::kPut || type == log::LogRecordType::kAppend) deleted = false;
+      is_deleted = is_deleted_after(*at->entry, is_deleted);
     }
-    // order: release, pairs with load_tid() of readers: the payload is complete.
-    record->tid.store_release(tid.with(deleted ? page::Tid::kDeleted : 0).word());
-    FOEDUS_SYNC_POINT("commit:record_published");
-    // Null: held since get_for_update, and released at the end.
-    if (waiter != nullptr) occ::unlock(&record->lock, waiter);
+    publish_record(record, waiter, tid, is_deleted);
   }
 }
 

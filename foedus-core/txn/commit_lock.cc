@@ -1,5 +1,7 @@
-// The lock phase: lines 1 to 5 of algorithm 2. Resolve moved records, sort by address, lock, and
-// look a second time: a split may have moved a record between the look and the lock.
+// The lock phase: lines 1 to 5 of algorithm 2. Resolve moved records, lock, and look a second time:
+// a split may have moved a record between the look and the lock. Who may have to wait locks in the
+// order of addresses (O1); first it is tried without, for most locks are free, and to sort costs
+// more than to lock.
 #include <new>
 #include <span>
 
@@ -92,15 +94,42 @@ Status lock_sorted(occ::TxnContext* txn, bool* moved_again) {
   return {};
 }
 
+// With the lock of the record, of which there is one entry.
+bool accepts_one(occ::TxnContext* txn, const occ::WriteEntry& entry) {
+  const page::Tid tid = entry.record->load_tid();
+  if (tid.is_moved() || tid.is_next_layer()) return false;
+  const bool holds = entry.premise == occ::Premise::kNone ||
+                     tid.is_deleted() != (entry.premise == occ::Premise::kPresent);
+  return holds && storage::accepts(txn->pool(), entry);
+}
+
+// Locks all records if all are free and accept their entries: in the order of the calls, which
+// nobody who only tries can close a circle with. False: nothing is locked, lock_sorted() says why.
+bool lock_all_that_are_free(occ::TxnContext* txn) {
+  occ::WriteSet& write_set = txn->write_set();
+  write_set.unsort();
+  if (!write_set.has_one_for_each() || !txn->held().is_empty()) return false;
+  for (occ::WriteEntry& entry : write_set.entries()) {
+    entry.waiter = txn->waiters().take();
+    const bool is_locked = occ::try_lock(&entry.record->lock, entry.waiter);
+    if (is_locked && accepts_one(txn, entry)) [[likely]] continue;
+    if (!is_locked) entry.waiter = nullptr;
+    unlock_write_set(txn);
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Status lock_write_set(occ::TxnContext* txn) {
   for (;;) {
     FOEDUS_CHECK(resolve_moved(txn));
-    txn->write_set().sort();
     FOEDUS_SYNC_POINT("commit:before_lock");
     bool moved_again = false;
     try {
+      if (lock_all_that_are_free(txn)) [[likely]] return {};
+      txn->write_set().sort();
       Status status = lock_sorted(txn, &moved_again);
       if (status.is_ok() && !moved_again) [[likely]] return status;
       unlock_write_set(txn);

@@ -9,7 +9,7 @@
 namespace foedus::txn {
 
 // commit_lock.cc: after success every record of the write set is locked and not moved, and every
-// write can be applied. Sorts the write set.
+// write can be applied. The write set is sorted, or each of its records has one entry.
 Status lock_write_set(occ::TxnContext* txn);
 void unlock_write_set(occ::TxnContext* txn);
 

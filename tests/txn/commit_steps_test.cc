@@ -4,41 +4,10 @@
 
 #include <string>
 
-#include "tests/storage/masstree/masstree_fixture.h"
+#include "tests/txn/commit_steps_fixture.h"
 
 namespace foedus::testing {
 namespace {
-
-class CommitStepsTest : public MasstreeTest {
- protected:
-  page::RecordHeader* record_of(std::string_view key) { return find(key).record(); }
-  page::Tid tid_of(std::string_view key) { return record_of(key)->load_tid(); }
-  bool is_locked(std::string_view key) { return record_of(key)->lock.load_relaxed() != 0; }
-  char first_byte_of(std::string_view key) {
-    const masstree::Spot spot = find(key);
-    return *spot.at.page->payload(spot.slot);
-  }
-  std::uint64_t in_commit(std::uint32_t session) {
-    return rig_.clock().slot(session).in_commit.load_relaxed();
-  }
-  Epoch now() { return rig_.clock().current(); }
-
-  void commit_put(unsigned session, std::string_view key, std::string_view payload = "old") {
-    begin(session);
-    put(session, key, payload);
-    expect_commit(session);
-  }
-  void commit_erase(unsigned session, std::string_view key) {
-    begin(session);
-    erase(session, key);
-    expect_commit(session);
-  }
-  void hold(unsigned session, std::string_view key) {
-    occ::ReadRange range;
-    const Status status = masstree::get_for_update(ctx(session), rig_.control(), key, &range);
-    ASSERT_TRUE(status.is_ok()) << status.message();
-  }
-};
 
 // Method: a writer is looked at between its lock phase and its epoch, between its epoch and verify,
 // and between log and release.
@@ -210,28 +179,6 @@ TEST_F(CommitStepsTest, a_premise_that_fails_leaves_no_lock) {
   expect_conflict(0, ConflictReason::kRecordChanged);
   EXPECT_FALSE(is_locked("other"));
   EXPECT_FALSE(is_locked("k"));
-}
-
-// Records of a page go down in address. Who holds the highest may wait for none below it: it gives
-// up, and leaves those that it had got.
-TEST_F(CommitStepsTest, a_lock_out_of_order_is_only_tried) {
-  for (const char* const key : {"d", "c", "b", "a"}) commit_put(0, key);
-  ASSERT_LT(record_of("a"), record_of("d"));
-  begin(0);
-  begin(1);
-  hold(1, "b");
-  hold(0, "d");
-  put(0, "a", "new");
-  put(0, "b", "new");
-  put(0, "c", "new");
-  expect_conflict(0, ConflictReason::kRecordLocked);
-  EXPECT_FALSE(ctx(0).has_lock_timed_out());
-  EXPECT_FALSE(is_locked("a"));
-  EXPECT_TRUE(is_locked("b"));
-  EXPECT_FALSE(is_locked("c"));
-  EXPECT_FALSE(is_locked("d"));
-  EXPECT_TRUE(commit(1).is_ok());
-  EXPECT_FALSE(is_locked("b"));
 }
 
 TEST_F(CommitStepsTest, a_conflict_at_commit_keeps_what_was_held_for_the_retry) {

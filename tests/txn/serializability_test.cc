@@ -100,7 +100,7 @@ TEST_F(SerializabilityTest, lost_update_is_a_conflict) {
 // number is in use must not leave the first one as an error, for the counter that led there is old.
 TEST_F(SerializabilityTest, an_error_is_verified_against_a_commit_between_two_records) {
   constexpr std::uint64_t kMark = 3;
-  constexpr std::uint64_t kCounter = 9;  // behind the mark: records are published by address
+  constexpr std::uint64_t kCounter = 9;
   const auto take_number = [&](Txn& txn) -> Status {
     FOEDUS_TRY(const auto number, txn.get_as<std::uint64_t>(array_, kCounter));
     return txn.put(array_, kCounter, number + 1);
@@ -115,8 +115,9 @@ TEST_F(SerializabilityTest, an_error_is_verified_against_a_commit_between_two_re
       verified = one.verify();
     });
     commit_second([&](Txn& two) -> Status {
-      FOEDUS_CHECK(take_number(two));
-      return two.put(array_, kMark, std::uint64_t{1});
+      // Records are published in this order.
+      FOEDUS_CHECK(two.put(array_, kMark, std::uint64_t{1}));
+      return take_number(two);
     });
   }
   EXPECT_EQ(mark, 1u);
