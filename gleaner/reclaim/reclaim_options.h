@@ -9,9 +9,11 @@ namespace foedus::gleaner {
 struct ReclaimOptions {
   // Pages of all files, in percent of the live ones: above the limit, files become victims until
   // the goal would be met. So the files of a snapshot take no more than the limit, and those of
-  // the next one before it is reclaimed, what a glean adds to that. 100 < goal <= limit.
+  // the next one before it is reclaimed, what a glean adds to that. 100 < goal <= limit. A goal
+  // near the limit makes many short calls of few long ones, which would hold gleans up. Where most
+  // live pages are of hash storages it is 150 at the most (victims.cc).
   std::uint32_t total_percent_max = 200;
-  std::uint32_t total_percent_goal = 150;
+  std::uint32_t total_percent_goal = 175;
   // Files below this many pages altogether are not worth the syncs.
   std::uint32_t total_pages_min = 256;
   // Each file is open while pages of it are read. With more, the smallest ones become one: half of

@@ -16,6 +16,23 @@ using snapshot::ManifestFile;
 // a file leaves room for these. What is left to do is left to the next call.
 constexpr std::uint64_t kMovedPagesMax = snapshot::kFilePagesMax / 2;
 
+// The goal of a walk that reads all live pages, as one of hash storages does, is this at the most:
+// few walks that free much.
+constexpr std::uint32_t kGoalOfWholeWalk = 150;
+
+// Whether most live pages are of hash storages.
+bool is_mostly_hash(const snapshot::Manifest& manifest) {
+  std::uint64_t live = 0;
+  std::uint64_t live_hash = 0;
+  for (const snapshot::ManifestStorage& storage : manifest.storages) {
+    for (const snapshot::LivePages& pages : storage.live) {
+      live += pages.pages;
+      if (storage.kind == StorageKind::kHash) live_hash += pages.pages;
+    }
+  }
+  return live_hash * 2 > live;
+}
+
 // With page 0, which is nobody's.
 std::uint64_t total_of(const ManifestFile& file) { return std::uint64_t{file.pages} + 1; }
 
@@ -37,7 +54,8 @@ bool has_fewer_live(const ManifestFile& left, const ManifestFile& right) {
 class Choice {
  public:
   Choice(const snapshot::Manifest& manifest, const ReclaimOptions& options)
-      : options_(options), left_(manifest.files) {
+      : options_(options), goal_(options.total_percent_goal), left_(manifest.files) {
+    if (is_mostly_hash(manifest)) goal_ = std::min(goal_, kGoalOfWholeWalk);
     for (const ManifestFile& file : left_) {
       total_ += total_of(file);
       live_ += file.live_pages;
@@ -47,7 +65,7 @@ class Choice {
   void choose_by_share() {
     if (total_ < options_.total_pages_min || !is_above(options_.total_percent_max)) return;
     std::sort(left_.begin(), left_.end(), has_smaller_share);
-    while (is_above(options_.total_percent_goal) && take_first()) continue;
+    while (is_above(goal_) && take_first()) continue;
   }
   // What is chosen becomes one file: of one alone that would be nothing gained.
   void choose_by_number() {
@@ -78,6 +96,7 @@ class Choice {
   }
 
   const ReclaimOptions& options_;
+  std::uint32_t goal_;
   std::vector<ManifestFile> left_;
   std::vector<ManifestFile> chosen_;
   std::uint64_t total_ = 0;  // as if what is chosen were moved
