@@ -23,7 +23,10 @@ namespace {
 constexpr std::uint64_t kDueLookUs = 20'000;          // between two looks whether a glean is due
 constexpr std::uint64_t kKeepMemoryUs = 5'000'000;    // from the begin of the last glean
 constexpr std::uint64_t kNextGleanUs = 2'000'000;     // after a glean that failed
-constexpr std::uint64_t kRoomWaitUs = 200'000;  // for pages that were dropped
+// For pages that were dropped: where a transaction that was open before keeps them, and where
+// nothing does but threads without a processor.
+constexpr std::uint64_t kRoomWaitUs = 200'000;
+constexpr std::uint64_t kRoomWaitMaxUs = 5'000'000;
 constexpr std::uint64_t kRoomLookUs = 500;
 // What a mapper has of its segment in memory.
 constexpr std::uint64_t kMapperBytes = 4u << 20;
@@ -152,13 +155,24 @@ void Gleaning::end() {
 bool Gleaning::make_room() {
   const std::uint64_t before = engine_->pool().pages_in_use();
   if (!glean({}).is_ok()) return false;
-  for (std::uint64_t waited_us = 0; waited_us < kRoomWaitUs; waited_us += kRoomLookUs) {
-    if (engine_->pool().pages_in_use() < before) return true;
+  const std::uint64_t begin_us = engine_->runtime().now_us();
+  while (engine_->pool().pages_in_use() >= before) {
+    const std::uint64_t waited_us = engine_->runtime().now_us() - begin_us;
+    if (waited_us >= kRoomWaitMaxUs) return false;
+    if (waited_us >= kRoomWaitUs && is_kept_waiting(waited_us)) return false;
     engine_->clock().hurry(engine_->clock().current());
     nudge();
     engine_->runtime().pause(kRoomLookUs);
   }
-  return false;
+  return true;
+}
+
+// Whether a transaction that may look at dropped pages has been open for longer than that.
+bool Gleaning::is_kept_waiting(std::uint64_t waited_us) const {
+  const std::vector<OpenTransaction> open = engine_->sessions().open_transactions();
+  return std::any_of(open.begin(), open.end(), [waited_us](const OpenTransaction& transaction) {
+    return transaction.age_us > waited_us;
+  });
 }
 
 void Gleaning::nudge() { engine_->runtime().notify(this); }

@@ -140,6 +140,7 @@ class Gleaning final : public base::Task {
   void answer(std::uint64_t request, Status status) noexcept;
   // A line for the operator, if there is memory for it.
   void report_trouble(LogLevel level, const Status& status) const noexcept;
+  bool is_kept_waiting(std::uint64_t waited_us) const;
   bool is_due(Drop* drop);
   bool has_more_durable() const;
   GleanSize size_of(std::uint64_t log_bytes) const;

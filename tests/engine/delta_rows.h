@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -78,6 +80,16 @@ class DeltaRows {
   std::uint64_t delta_pages() {
     if (!control()->has_delta()) return 0;
     return control()->delta->volatile_pages.load_relaxed();  // order: relaxed, a statistic
+  }
+  // Waits until volatile pages take a tenth of the memory at most, which gleans see to themselves
+  // while there is log behind.
+  void wait_for_room() {
+    const auto is_much = [&] {
+      const Stats stats = db_->stats();
+      const std::uint64_t bytes = stats.volatile_page_bytes + stats.waiting_page_bytes;
+      return bytes > db_.options().memory_bytes / 10 && stats.log_bytes_behind != 0;
+    };
+    while (is_much()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   // Puts rows from `first` on, some at a time, until a delta takes puts. Returns where it ended.
   std::uint64_t put_until_delta(std::uint64_t first, std::uint64_t most) {

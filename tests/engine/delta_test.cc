@@ -181,6 +181,7 @@ TEST(DeltaTest, transactions_that_are_open_for_long_see_one_state_or_conflict) {
     if (life.has_delta()) ++rounds_with_delta;
     const std::uint64_t seen = 100 * round;
     const std::string absent = DeltaRows::name_of(10'000'000 + round);
+    life.wait_for_room();
     Session session = must(life.db()->new_session());
     Txn txn = must(session.begin());
     const std::string before = must(txn.get(life.tree(), DeltaRows::name_of(seen)));
