@@ -58,6 +58,7 @@ struct PageEntry {
 // Nothing is held before its commit.
 struct HeldLocks {
   bool are_below(const page::RecordHeader*) const { return true; }
+  bool is_empty() const { return true; }
 };
 
 class WriteSet {
@@ -89,6 +90,15 @@ class WriteSet {
     for (WriteEntry& entry : entries_) sorted_.push_back({entry.record, &entry});
     std::stable_sort(sorted_.begin(), sorted_.end(),
                      [](const Sorted& a, const Sorted& b) { return a.record < b.record; });
+  }
+  void unsort() { sorted_.clear(); }
+  bool has_one_for_each() const {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (entries_[i].record == entries_[j].record) return false;
+      }
+    }
+    return true;
   }
   const std::vector<Sorted>& sorted() const { return sorted_; }
 
