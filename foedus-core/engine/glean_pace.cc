@@ -86,8 +86,8 @@ void GleanPace::pass(double done, double elapsed_us) {
   done_.store_relaxed(done);
 }
 
-// Of a stage that has ended: the mean of this one and those before. What was not told of was done
-// at the end.
+// Takes the course of the stage that has just ended into the mean of the gleans before. Points that
+// no progress was reported for count as passed at the stage's end.
 void GleanPace::learn_course(double all_us) {
   if (all_us >= kCourseUsMin && points_passed_ >= kCoursePoints / 2) {
     std::fill(passed_us_.begin() + static_cast<std::ptrdiff_t>(points_passed_), passed_us_.end(),

@@ -71,7 +71,7 @@ class GleanPace {
       base::AtomicWord<double>{1.0 / 64}, base::AtomicWord<double>{20.0},
       base::AtomicWord<double>{10.0}};
 
-  // Of each stage, the share of its time after which 1/16, 2/16 ... all of it is done.
+  // courses_[stage][i]: the share of the stage's time after which (i + 1)/16 of its work is done.
   std::array<std::array<base::AtomicWord<double>, kCoursePoints>, kStages> courses_;
 
   // The stage that runs; used by the task that gleans.

@@ -65,8 +65,8 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
          array::try_get(call.context(), call.control(), index, offset, out);
 }
 
-// The same, as an operation by itself. False also where the session announces its operations, as
-// read_slowly() does.
+// try_read() as a whole operation of a transaction. False also if the session announces its
+// operations (E36): read_slowly() does that.
 [[gnu::always_inline]] inline bool try_read(engine::SessionSlot* slot, std::uint64_t turn,
                                             const Array& storage, std::uint64_t index,
                                             std::uint32_t offset, std::span<std::byte> out) {

@@ -1,7 +1,7 @@
 // The lock phase: lines 1 to 5 of algorithm 2. Resolve moved records, lock, and look a second time:
-// a split may have moved a record between the look and the lock. Who may have to wait locks in the
-// order of addresses (O1); first it is tried without, for most locks are free, and to sort costs
-// more than to lock.
+// a split may have moved a record between the look and the lock. Locks are first tried in the order
+// of the calls, for most are free, and to sort costs more than to lock. If one is not free, all are
+// given back, sorted by address, and waited for in that order (O1).
 #include <new>
 #include <span>
 
@@ -103,8 +103,9 @@ bool accepts_one(occ::TxnContext* txn, const occ::WriteEntry& entry) {
   return holds && storage::accepts(txn->pool(), entry);
 }
 
-// Locks all records if all are free and accept their entries: in the order of the calls, which
-// nobody who only tries can close a circle with. False: nothing is locked, lock_sorted() says why.
+// Locks all records, in the order of the calls, if all are free and accept their entries. A lock
+// that is only tried is not waited for, so this order cannot deadlock (O1). False: nothing is
+// locked, and lock_sorted() finds out why.
 bool lock_all_that_are_free(occ::TxnContext* txn) {
   occ::WriteSet& write_set = txn->write_set();
   write_set.unsort();

@@ -7,8 +7,8 @@
 
 namespace foedus::gleaner {
 
-// Of the keys `begin` up to `end` of `from`, the end of those that have room in `to`. All of one
-// slice stay together (M5).
+// Returns how far the keys [begin, end) of `from` fit behind those of `to`: the index behind the
+// last one that does. Keys of one slice are not separated (M5).
 unsigned fitting_end(storage::masstree::BorderPage* from, unsigned begin, unsigned end,
                      const storage::masstree::BorderPage& to);
 

@@ -118,7 +118,7 @@ TEST_P(NothingToInstall, what_leads_to_a_snapshot_leads_to_the_next_one) {
   all_.check_leads();
 }
 
-// Nobody comes back to pages of a sequential storage: they go though nothing else is to.
+// Volatile pages of a sequential storage are dropped even if an installation is to drop none.
 TEST(NothingToInstallSequential, pages_of_a_sequential_storage_go) {
   Gleaned all(meta_of(StorageKind::kSequential), compose_all, install);
   for (std::uint64_t i = 0; i < 10; ++i) {

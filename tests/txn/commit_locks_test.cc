@@ -9,8 +9,8 @@ namespace {
 
 using CommitLocksTest = CommitStepsTest;
 
-// Of a lock that is not free those that were free are given back, for it is waited for in the order
-// of addresses.
+// If one lock of a commit is not free, the locks that it has taken so far are given back before it
+// waits: waiting is allowed in the order of addresses only.
 TEST_F(CommitLocksTest, locks_that_were_tried_are_given_back_before_one_is_waited_for) {
   for (const char* const key : {"d", "c", "b", "a"}) commit_put(0, key);
   ASSERT_LT(record_of("a"), record_of("d"));
