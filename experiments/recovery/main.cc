@@ -1,11 +1,8 @@
 // recovery: how long a database that was killed takes to its first transaction, and to full speed.
 // See README.md.
 
-#include <fcntl.h>
 #include <gflags/gflags.h>
 #include <glog/logging.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +18,7 @@
 
 #include "experiments/common/json_line.h"
 #include "experiments/common/options.h"
+#include "experiments/common/page_cache.h"
 #include "experiments/common/text.h"
 #include "experiments/recovery/processor_time.h"
 #include "experiments/recovery/verification.h"
@@ -97,22 +95,6 @@ foedus::Result<VictimReport> run_and_kill_victim(const Shape& shape) {
   ::close(pipe[0]);
   if (got == static_cast<ssize_t>(sizeof(report))) return report;
   return failed(failure, "the process that was to be killed failed before");
-}
-
-// Whether the files have to be read from the device: false where they lie in memory anyway.
-bool drop_page_cache() {
-  struct statfs file_system {};
-  if (::statfs(FLAGS_dir.c_str(), &file_system) != 0) return false;
-  if (file_system.f_type == TMPFS_MAGIC) return false;
-  bool dropped = true;
-  for (const auto& entry : std::filesystem::directory_iterator(FLAGS_dir)) {
-    const int file = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    dropped &= ::fdatasync(file) == 0;  // pages that are not on the device stay
-    dropped &= ::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0;
-    ::close(file);
-  }
-  return dropped;
 }
 
 // Names and sizes of the snapshot files.
@@ -202,7 +184,7 @@ foedus::Status run(int argc, char** argv) {
                     FLAGS_theta, FLAGS_seed);
   // fork() comes before any thread.
   FOEDUS_TRY(const VictimReport victim, run_and_kill_victim(shape));
-  const bool is_cold = drop_page_cache();
+  const bool is_cold = drop_page_cache(FLAGS_dir);
   const auto files_before = snapshot_files();
 
   Times times;

@@ -2,6 +2,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/device/read_queue.h"
 
 namespace foedus::device {
 
@@ -16,6 +17,8 @@ Result<std::size_t> File::read_parts_at(std::uint64_t offset, const Bytes* parts
   }
   return done;
 }
+
+std::unique_ptr<ReadQueue> Device::make_read_queue() { return std::make_unique<DeferredReads>(); }
 
 Result<std::unique_ptr<File>> open_existing(Device* device, std::string_view name, Access access) {
   auto file = device->open(name, access);

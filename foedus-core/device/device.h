@@ -76,16 +76,19 @@ class File {
   // Cuts or extends the file to `bytes`.
   virtual Status truncate(std::uint64_t bytes) = 0;
   virtual Result<std::uint64_t> size() const = 0;
-  // Writes bypass the system's page cache and must be aligned.
+  // Reads and writes bypass the system's page cache and must be aligned.
   virtual bool is_direct() const = 0;
 };
 
 enum class Access : std::uint8_t {
   kRead,       // an existing file
+  kReadDirect,  // an existing file, with direct I/O if the device has it
   kReadWrite,  // an existing file
   kCreate,     // a new file; an existing one is an error
   kCreateDirect,  // a new file, with direct I/O if the device has it
 };
+
+class ReadQueue;
 
 class Device {
  public:
@@ -104,6 +107,9 @@ class Device {
   virtual Status rename(std::string_view from, std::string_view to) = 0;
   // V3.
   virtual Status sync_directory() = 0;
+  // A queue for reads of this device's files, which must outlive it no longer than V10 says. Null:
+  // there is none of the system's (see pooled_reads.h).
+  virtual std::unique_ptr<ReadQueue> make_read_queue();
 };
 
 // Opens a file that was there before, for Access::kRead or kReadWrite. kIoError: it has vanished.

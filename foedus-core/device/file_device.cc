@@ -15,6 +15,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/device/posix_file.h"
+#include "foedus-core/device/uring_reads.h"
 
 namespace foedus::device {
 
@@ -90,7 +91,8 @@ int open_directory(const std::string& path) {
 
 int flags_of(Access access) {
   switch (access) {
-    case Access::kRead: return O_RDONLY;
+    case Access::kRead:
+    case Access::kReadDirect: return O_RDONLY;
     case Access::kReadWrite: return O_RDWR;
     case Access::kCreate:
     case Access::kCreateDirect: return O_RDWR | O_CREAT | O_EXCL;
@@ -303,9 +305,11 @@ Status FileDevice::check_may_change() const {
 
 Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access access) {
   FOEDUS_CHECK(check_name(name));
-  if (access != Access::kRead) FOEDUS_CHECK(check_may_change());
+  const bool reads_only = access == Access::kRead || access == Access::kReadDirect;
+  if (!reads_only) FOEDUS_CHECK(check_may_change());
   const std::string path = path_of(name);
-  const bool direct = access == Access::kCreateDirect && has_direct_io_;
+  const bool wants_direct = access == Access::kCreateDirect || access == Access::kReadDirect;
+  const bool direct = wants_direct && has_direct_io_;
   const int flags = flags_of(access) | (direct ? O_DIRECT : 0);
   Descriptor fd(open_below(directory_fd_, std::string(name), flags));
   if (fd.get() < 0) {
@@ -359,6 +363,8 @@ Status FileDevice::rename(std::string_view from, std::string_view to) {
   if (uninterrupted_removal(move) == 0) return {};
   return failed_name("cannot rename", from, errno, ErrorCode::kIoError);
 }
+
+std::unique_ptr<ReadQueue> FileDevice::make_read_queue() { return UringReads::make(); }
 
 Status FileDevice::sync_directory() {
   FOEDUS_CHECK(check_may_change());

@@ -48,7 +48,7 @@ class FileDevice : public Device {
   FileDevice(const FileDevice&) = delete;
   FileDevice& operator=(const FileDevice&) = delete;
 
-  // Files of Access::kCreateDirect get direct I/O.
+  // Files of Access::kCreateDirect and kReadDirect get direct I/O.
   bool has_direct_io() const { return has_direct_io_; }
 
   const std::string& path() const override { return path_; }
@@ -57,6 +57,7 @@ class FileDevice : public Device {
   Status remove(std::string_view name) override;
   Status rename(std::string_view from, std::string_view to) override;
   Status sync_directory() override;
+  std::unique_ptr<ReadQueue> make_read_queue() override;
 
  private:
   FileDevice(std::string path, int directory_fd);

@@ -30,6 +30,9 @@ class PosixFile : public File {
   Result<std::uint64_t> size() const override;
   bool is_direct() const override { return is_direct_; }
 
+  // Open for as long as this object lives.
+  int descriptor() const { return fd_; }
+
  private:
   Status failed(const char* what, std::uint64_t offset, int error_number) const;
 

@@ -60,7 +60,9 @@ Status Gleaning::make_cache() {
   files_ = std::make_unique<snapshot::SnapshotFiles>(
       engine_->device(), [clock = &engine_->clock()](const page::PageHeader& page) {
         return storage::broken_rule(page, clock->current());
-      });
+      },
+      options.buffered_reads ? device::Access::kRead : device::Access::kReadDirect);
+  FOEDUS_CHECK(make_read_pool());
   FOEDUS_TRY(cache_,
              snapshot::PageCache::make(&engine_->topology(), &engine_->budget(),
                                        options.glean.cache_bytes, options.huge_pages,
@@ -69,6 +71,16 @@ Status Gleaning::make_cache() {
   pages_->fill_stock();  // to exchange pages takes pages
   last_us_ = engine_->runtime().now_us();
   return {};
+}
+
+// Where the system refuses io_uring, as many containers do.
+Status Gleaning::make_read_pool() {
+  if (engine_->device()->make_read_queue() != nullptr) return {};
+  return base::catching([&]() -> Status {
+    read_pool_ = std::make_unique<device::ReadPool>(&engine_->runtime());
+    files_->set_pool(read_pool_.get());
+    return {};
+  });
 }
 
 GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_beside) {

@@ -147,6 +147,7 @@ class Gleaning final : public base::Task {
   std::uint64_t left_of_running() const;
   double us_of(std::uint64_t log_bytes) const;
   std::uint64_t most_pages(std::uint64_t log_bytes) const;
+  Status make_read_pool();
   void learn_pages(const GleanReport& report, std::uint64_t log_bytes);
   Status run(Drop drop);
   bool step_unapplied();
@@ -191,6 +192,7 @@ class Gleaning final : public base::Task {
   // Constant after open().
   Engine* const engine_;
   const std::uint32_t session_;
+  std::unique_ptr<device::ReadPool> read_pool_;  // null: the device has queues of its own
   std::unique_ptr<snapshot::SnapshotFiles> files_;
   std::unique_ptr<snapshot::PageCache> cache_;
   std::unique_ptr<page::SessionPages> pages_;

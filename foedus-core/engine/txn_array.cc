@@ -74,6 +74,20 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
   return try_read(Call(slot, turn, storage), index, offset, out);
 }
 
+// Returns whether the device may have been asked for a page, see ColdPages::send().
+bool prefetch_one(const Call& call, std::uint64_t index) {
+  if (!call.is_ready_for(index, 0, 0)) return false;
+  occ::TxnContext& context = call.context();
+  if (call.is_of_snapshot()) [[unlikely]] {
+    const page::SnapshotPageId root = call.root_in_snapshot();
+    base::trying([&] { array::prefetch_in_snapshot(context, call.control(), root, index); });
+    return true;
+  }
+  if (array::try_prefetch(context.pool(), call.control(), index)) [[likely]] return false;
+  base::trying([&] { array::prefetch(context, call.control(), index); });
+  return true;
+}
+
 }  // namespace
 
 Txn::Txn(engine::EngineSession* session)
@@ -115,9 +129,9 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(false));
     const std::size_t ahead = std::min(engine::kPrefetchDistance, requests.size());
-    for (std::size_t i = 0; i < ahead; ++i) prefetch(storage, requests[i].index);
+    for (std::size_t i = 0; i < ahead; ++i) prefetch_one(call, requests[i].index);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (i + ahead < requests.size()) prefetch(storage, requests[i + ahead].index);
+      if (i + ahead < requests.size()) prefetch_one(call, requests[i + ahead].index);
       const ArrayReadRequest& request = requests[i];
       if (try_read(call, request.index, request.offset, request.out)) [[likely]] continue;
       FOEDUS_CHECK(read(call, request.index, false, request.offset, request.out));
@@ -128,16 +142,7 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
 
 void Txn::prefetch(const Array& storage, std::uint64_t index) {
   const Call call(slot_, turn_, storage);
-  if (!call.is_ready_for(index, 0, 0)) return;
-  if (call.is_of_snapshot()) [[unlikely]] {
-    const page::SnapshotPageId root = call.root_in_snapshot();
-    base::trying([&] {
-      array::prefetch_in_snapshot(call.context(), call.control(), root, index);
-    });
-    return;
-  }
-  if (array::try_prefetch(call.context().pool(), call.control(), index)) [[likely]] return;
-  base::trying([&] { array::prefetch(call.context(), call.control(), index); });
+  if (prefetch_one(call, index)) call.context().cold_pages().send();
 }
 
 Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payload) {

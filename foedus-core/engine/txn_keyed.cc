@@ -56,6 +56,23 @@ occ::ReadRange range_of(std::span<std::byte> out) {
   return range;
 }
 
+// Returns whether the device may have been asked for a page, see ColdPages::send().
+bool prefetch_one(const Call& call, std::string_view key) {
+  if (!call.check_bound(key).is_ok()) return false;
+  occ::TxnContext& context = call.context();
+  base::trying([&] {
+    if (call.is_of_snapshot()) [[unlikely]] {
+      const page::SnapshotPageId root = call.root_in_snapshot();
+      return call.is_masstree()
+                 ? masstree::prefetch_in_snapshot(context, call.control(), root, key)
+                 : hash::prefetch_in_snapshot(context, call.control(), root, key);
+    }
+    return call.is_masstree() ? masstree::prefetch(context, call.control(), key)
+                              : hash::prefetch(context, call.control(), key);
+  });
+  return true;
+}
+
 enum class Mode { kPut, kInsert, kUpdate };
 
 // Why a write is refused; nothing: it is not, now.
@@ -158,9 +175,9 @@ Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> request
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(false));
     const std::size_t ahead = std::min(engine::kPrefetchDistance, requests.size());
-    for (std::size_t i = 0; i < ahead; ++i) prefetch(storage, requests[i].key);
+    for (std::size_t i = 0; i < ahead; ++i) prefetch_one(call, requests[i].key);
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (i + ahead < requests.size()) prefetch(storage, requests[i + ahead].key);
+      if (i + ahead < requests.size()) prefetch_one(call, requests[i + ahead].key);
       ReadRequest& request = requests[i];
       FOEDUS_CHECK(call.check_key(request.key, false));
       occ::ReadRange range = range_of(request.out);
@@ -175,18 +192,7 @@ Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> request
 
 void Txn::prefetch(const KeyedStorage& storage, std::string_view key) {
   const Call call(slot_, turn_, storage);
-  base::trying([&] {
-    if (!call.check_bound(key).is_ok()) return;
-    occ::TxnContext& context = call.context();
-    if (call.is_of_snapshot()) [[unlikely]] {
-      const page::SnapshotPageId root = call.root_in_snapshot();
-      return call.is_masstree()
-                 ? masstree::prefetch_in_snapshot(context, call.control(), root, key)
-                 : hash::prefetch_in_snapshot(context, call.control(), root, key);
-    }
-    return call.is_masstree() ? masstree::prefetch(context, call.control(), key)
-                              : hash::prefetch(context, call.control(), key);
-  });
+  if (prefetch_one(call, key)) call.context().cold_pages().send();
 }
 
 Status Txn::put(const KeyedStorage& storage, std::string_view key, std::string_view payload) {

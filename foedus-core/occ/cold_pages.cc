@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/snapshot/page_cache.h"
 
@@ -32,9 +33,16 @@ const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
   FOEDUS_INVARIANT(cache_ != nullptr, id.word());
   is_pinned_ = true;
   clock_->pin_cache(session_);
-  const page::PageHeader* const page = cache_->find(soc_, id, status, wanted);
-  if (page != nullptr || status->code() != ErrorCode::kOutOfMemory) [[likely]]
+  const page::PageHeader* const page = cache_->find_cached(soc_, id, wanted);
+  if (page != nullptr) [[likely]]
     return page;
+  return read_page(id, status);
+}
+
+const page::PageHeader* ColdPages::read_page(page::SnapshotPageId id, Status* status) {
+  if (in_flight_ != nullptr) in_flight_->finish(id);
+  const page::PageHeader* const page = cache_->find(soc_, id, status);
+  if (page != nullptr || status->code() != ErrorCode::kOutOfMemory) return page;
   return wait_for_page(id, status);
 }
 
@@ -74,8 +82,18 @@ bool ColdPages::prefetch(page::SnapshotPageId id, page::PagePart wanted) const {
   return cache_ != nullptr && cache_->prefetch_page(soc_, id, wanted);
 }
 
-void ColdPages::will_read(page::SnapshotPageId id) const {
-  if (cache_ != nullptr) cache_->will_read(soc_, id);
+snapshot::Begun ColdPages::will_read(page::SnapshotPageId id) {
+  if (cache_ == nullptr || has_no_queue_) return snapshot::Begun::kRefused;
+  if (in_flight_ == nullptr) {
+    base::trying([&] { in_flight_ = cache_->make_pages_in_flight(soc_); });
+    has_no_queue_ = in_flight_ == nullptr;
+    if (has_no_queue_) return snapshot::Begun::kRefused;
+  }
+  return in_flight_->begin(id);
+}
+
+void ColdPages::send() {
+  if (in_flight_ != nullptr) in_flight_->send();
 }
 
 // O14: the pages of before are given up with the pin. O15: it waits for nobody who waits for it.
@@ -94,11 +112,6 @@ const page::PageHeader* ColdPages::wait_for_page(page::SnapshotPageId id, Status
     if (page != nullptr || status->code() != ErrorCode::kOutOfMemory || !is_due) break;
   }
   return page;
-}
-
-std::uint32_t ColdPages::read_ahead(page::SnapshotPageId id, std::uint32_t count) {
-  FOEDUS_INVARIANT(cache_ != nullptr, id.word());
-  return cache_->read_ahead(soc_, id, count);
 }
 
 }  // namespace foedus::occ

@@ -19,17 +19,15 @@
 //       waits for no frame: the pins that hold a frame back end without anybody's waiting for it.
 
 #include <cstdint>
+#include <memory>
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/page/dual_page_pointer.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
+#include "foedus-core/snapshot/pages_in_flight.h"
 #include "foedus/status.h"
-
-namespace foedus::snapshot {
-class PageCache;
-}
 
 namespace foedus::occ {
 
@@ -56,10 +54,14 @@ class ColdPages {
   const page::PageHeader* cached(page::SnapshotPageId id);
   // PageCache::prefetch_page().
   bool prefetch(page::SnapshotPageId id, page::PagePart wanted) const;
-  // PageCache::will_read().
-  void will_read(page::SnapshotPageId id) const;
-  // PageCache::read_ahead().
-  std::uint32_t read_ahead(page::SnapshotPageId id, std::uint32_t count);
+  // Has the device begin with a page for a page() to come (PagesInFlight): soon, or with send() at
+  // once. Waits for no device.
+  snapshot::Begun will_read(page::SnapshotPageId id);
+  void send();
+  // Takes what has come meanwhile, also of what is not needed any more.
+  void collect() {
+    if (in_flight_ != nullptr) [[unlikely]] in_flight_->collect();
+  }
 
   bool is_open() const { return open_ != 0; }
 
@@ -67,7 +69,7 @@ class ColdPages {
   // is no page for it.
   enum class Mode : std::uint8_t {
     kRead,      // a page that is not cached is read
-    kPrefetch,  // the device is asked to begin with it (PageCache::will_read())
+    kPrefetch,  // the device is asked to begin with it, see will_read()
     kNone,      // no page of a snapshot is given, be it cached
   };
   void set_mode(Mode mode) { mode_ = mode; }
@@ -77,6 +79,7 @@ class ColdPages {
 
  private:
   friend class ColdReads;
+  [[gnu::cold]] const page::PageHeader* read_page(page::SnapshotPageId id, Status* status);
   const page::PageHeader* wait_for_page(page::SnapshotPageId id, Status* status);
   [[gnu::cold]] const page::PageHeader* page_without_reading(page::SnapshotPageId id,
                                                              Status* status);
@@ -91,6 +94,8 @@ class ColdPages {
   std::uint32_t open_ = 0;  // ColdReads at work
   bool is_pinned_ = false;
   Mode mode_ = Mode::kRead;
+  bool has_no_queue_ = false;  // in_flight_ cannot be had
+  std::unique_ptr<snapshot::PagesInFlight> in_flight_;  // null before the first will_read()
 };
 
 // Around a search that may come to pages of snapshots. May lie in another one, whose page is not to

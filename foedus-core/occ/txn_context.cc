@@ -100,6 +100,7 @@ void TxnContext::end() {
   forget_sets();
   to_hold_.clear();
   resources_.clock->unpin(resources_.session);
+  cold_pages_.collect();
 }
 
 void TxnContext::end_for_retry() {
@@ -219,10 +220,6 @@ const page::PageHeader* TxnContext::cold_child(page::DualPagePointer* pointer,
 std::nullptr_t TxnContext::not_that_page(page::SnapshotPageId id) {
   page_failure_ = occ::not_that_page(id);
   return nullptr;
-}
-
-void TxnContext::read_cold_ahead(page::SnapshotPageId id, std::uint32_t count) {
-  cold_pages_.read_ahead(id, count);
 }
 
 Status TxnContext::no_page(StorageControl* storage) {

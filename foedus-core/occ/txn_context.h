@@ -164,9 +164,6 @@ class TxnContext {
   const page::PageHeader* cold_child(page::DualPagePointer* pointer, page::PagePart wanted = {});
   // Null, always: it was read and is not the page that the pointer is for. no_page() says so.
   [[gnu::cold]] std::nullptr_t not_that_page(page::SnapshotPageId id);
-  // Loads ahead, for cold_page() calls to come: what is missing of so many pages that follow one
-  // another in a file. Failures will show when the pages are asked for.
-  void read_cold_ahead(page::SnapshotPageId id, std::uint32_t count);
   ColdPages& cold_pages() { return cold_pages_; }
   // From a cold_page() that failed until who asked hands that out, by no_page(), or forgets it.
   bool has_page_failure() const { return !page_failure_.is_ok(); }

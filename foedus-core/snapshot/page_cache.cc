@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint64_t kReservePart = 4;      // a quarter of the frames is kept leaving or fresh
 constexpr std::uint32_t kEvictBatch = 16;      // pages that share a fence
-constexpr std::uint32_t kReadBatch = 32;       // pages that are read ahead with one call
 constexpr std::uint64_t kForgetBuckets = 256;  // looked through without letting go of the lock
 
 std::uint64_t reserve_of(const CacheFrames& frames) { return frames.committed() / kReservePart; }
@@ -188,92 +187,52 @@ Epoch PageCache::due(std::uint32_t soc) const {
   return oldest == CacheFrames::kNever ? clock_->current() : Epoch(oldest);
 }
 
-// ---- read-ahead, deleted snapshots, statistics -----------------------------------------------
+// ---- pages in flight, deleted snapshots, statistics ------------------------------------------
 
-void PageCache::will_read(std::uint32_t soc, page::SnapshotPageId id) {
+std::unique_ptr<PagesInFlight> PageCache::make_pages_in_flight(std::uint32_t soc) {
+  std::unique_ptr<PageReads> reads = reader_->make_reads();
+  if (reads == nullptr) return nullptr;
+  return std::make_unique<PagesInFlight>(this, soc, std::move(reads));
+}
+
+// K11. Memory first, for as long as there is any.
+bool PageCache::may_fly_locked(Part* part) {
+  do {
+    if (part->frames_in_flight < reserve_of(*part->frames) / 4) return true;
+  } while (part->frames->grow());
+  return false;
+}
+
+bool PageCache::find_or_take(std::uint32_t soc, page::SnapshotPageId id, CacheFrame* frame) {
   Part* const part = part_of(soc);
+  Taken taken{0, false};
   {
     const std::lock_guard lock(part->lock);
-    const bool is_there = find_locked(part, id, CacheMark::kReadAhead) != nullptr;
-    if (is_there) return;
-  }
-  reader_->will_read(id);
-}
-
-struct PageCache::Batch {
-  page::SnapshotPageId first;
-  std::uint32_t cached = 0;  // pages before `first` that need not be read
-  std::uint32_t count = 0;
-  bool is_last = false;  // no frame is due any more
-  CacheFrame frames[kReadBatch];
-};
-
-// The first missing pages of `count` from batch->first on, which moves on to them.
-void PageCache::skip_and_take(Part* part, std::uint32_t count, Batch* batch) {
-  const std::lock_guard lock(part->lock);
-  while (batch->cached < count &&
-         find_locked(part, batch->first, CacheMark::kReadAhead) != nullptr) {
-    ++batch->cached;
-    batch->first = batch->first.plus(1);
-  }
-  const std::uint32_t count_max = std::min(count - batch->cached, kReadBatch);
-  while (batch->count < count_max && !batch->is_last) {
-    const page::SnapshotPageId id = batch->first.plus(batch->count);
-    const bool is_known = batch->count != 0 && find_locked(part, id, CacheMark::kReadAhead);
-    if (is_known) return;
-    ++part->counts.misses;
-    const Taken taken = take_locked(part);
-    batch->is_last = taken.is_last;
-    if (taken.frame == 0) return;
-    batch->frames[batch->count++] = taken.frame;
-  }
-}
-
-// Returns how many of the first pages are cached now.
-std::uint32_t PageCache::read_batch(Part* part, const Batch& batch) {
-  page::PageHeader* pages[kReadBatch];
-  for (std::uint32_t i = 0; i < batch.count; ++i) pages[i] = part->index.page_at(batch.frames[i]);
-  Status status;
-  std::uint32_t good = 0;
-  base::trying([&] {
-    const std::uint32_t read = reader_->read_pages(batch.first, pages, batch.count, &status);
-    FOEDUS_INVARIANT(read <= batch.count, read, batch.count);
-    while (good < read && check_id(*pages[good], batch.first.plus(good)).is_ok()) ++good;
-  });
-  FOEDUS_SYNC_POINT("cache:before_publish_ahead");
-  const std::lock_guard lock(part->lock);
-  for (std::uint32_t i = 0; i < batch.count; ++i) {
-    if (i < good) {
-      publish_locked(part, batch.first.plus(i), batch.frames[i], CacheMark::kReadAhead);
-    } else {
-      part->frames->release(batch.frames[i]);
+    if (find_locked(part, id, CacheMark::kReadAhead) != nullptr) return true;
+    if (may_fly_locked(part)) taken = take_locked(part);
+    if (taken.frame != 0) {
+      ++part->counts.misses;
+      ++part->frames_in_flight;
     }
   }
-  return good;
+  if (taken.is_last) clock_->hurry(clock_->current());
+  *frame = taken.frame;
+  return false;
 }
 
-std::uint32_t PageCache::read_ahead(std::uint32_t soc, page::SnapshotPageId id,
-                                    std::uint32_t count) {
-  FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
-  Part* const part = parts_[soc].get();
-  std::uint64_t count_max = page::SnapshotPageId::kPageMax - id.page() + std::uint64_t{1};
-  {
-    const std::lock_guard lock(part->lock);
-    count_max = std::min(count_max, reserve_of(*part->frames) / 4);
+void PageCache::put_ahead(std::uint32_t soc, const Read* reads, std::uint32_t count) {
+  Part* const part = part_of(soc);
+  FOEDUS_SYNC_POINT("cache:before_publish_ahead");
+  const std::lock_guard lock(part->lock);
+  FOEDUS_INVARIANT(count <= part->frames_in_flight, count, part->frames_in_flight);
+  part->frames_in_flight -= count;
+  for (const Read* read = reads; read != reads + count; ++read) {
+    if (read->is_good && check_id(*part->index.page_at(read->frame), read->id).is_ok()) {
+      publish_locked(part, read->id, read->frame, CacheMark::kReadAhead);
+    } else {
+      part->frames->release(read->frame);
+    }
   }
-  const auto wanted = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, count_max));
-  for (std::uint32_t done = 0; done < wanted;) {
-    Batch batch;
-    batch.first = id.plus(done);
-    skip_and_take(part, wanted - done, &batch);
-    if (batch.is_last) clock_->hurry(clock_->current());
-    done += batch.cached;
-    if (batch.count == 0) return done;
-    const std::uint32_t good = read_batch(part, batch);
-    done += good;
-    if (good < batch.count) return done;
-  }
-  return wanted;
 }
 
 void PageCache::forget(page::SnapshotNumber snapshot) {

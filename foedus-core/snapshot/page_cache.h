@@ -61,13 +61,14 @@
 #include "foedus-core/snapshot/page_cache_frames.h"
 #include "foedus-core/snapshot/page_cache_index.h"
 #include "foedus-core/snapshot/page_io.h"
+#include "foedus-core/snapshot/pages_in_flight.h"
 #include "foedus/status.h"
 
 namespace foedus::snapshot {
 
 struct PageCacheStatistics {
   std::uint64_t hits = 0;        // estimated: one of kHitsPerSample is counted
-  std::uint64_t misses = 0;      // finds and read-aheads that took a frame, or found none
+  std::uint64_t misses = 0;      // pages that took a frame to be read, or found none
   std::uint64_t returns = 0;     // pages that were leaving and were asked for
   std::uint64_t duplicates = 0;  // pages read by two at once
   std::uint64_t evictions = 0;   // pages that left; those that returned, too
@@ -110,9 +111,10 @@ class PageCache {
   }
 
   // The same if it is cached; else null. REQUIRES: as find().
-  const page::PageHeader* find_cached(std::uint32_t soc, page::SnapshotPageId id) {
+  const page::PageHeader* find_cached(std::uint32_t soc, page::SnapshotPageId id,
+                                      page::PagePart wanted = {}) {
     Part* const part = part_of(soc);
-    const CacheFrame frame = part->index.find(id);
+    const CacheFrame frame = part->index.find(id, 0, wanted);
     if (frame == 0) [[unlikely]]
       return nullptr;
     count_hit(part);
@@ -144,15 +146,24 @@ class PageCache {
     return index(soc).prefetch_page(id, wanted);
   }
 
-  // Has the device begin with a page that is neither cached nor leaving (PageReader::will_read()),
-  // for a find() to come. Waits for nothing but the part's lock. Needs no pin.
-  void will_read(std::uint32_t soc, page::SnapshotPageId id);
+  // ---- for PagesInFlight ---------------------------------------------------------------------
+  // Need no pin, wait for nothing but the part's lock.
 
-  // Reads what is missing of `count` pages that follow one another in a file, in the calling
-  // thread, many with one call of the reader, until one cannot be read or no frame is due. Does at
-  // most a quarter of what the SOC keeps free at a time. Returns how many of the first pages are
-  // cached now. Needs no pin.
-  std::uint32_t read_ahead(std::uint32_t soc, page::SnapshotPageId id, std::uint32_t count);
+  // A page that was read ahead, good or not, to the frame that find_or_take() gave.
+  struct Read {
+    page::SnapshotPageId id;
+    CacheFrame frame;
+    bool is_good;
+  };
+  // True if the page is cached. Else takes a frame for it; 0: none is due, or K11.
+  bool find_or_take(std::uint32_t soc, page::SnapshotPageId id, CacheFrame* frame);
+  page::PageHeader* page_at(std::uint32_t soc, CacheFrame frame) const {
+    return index(soc).page_at(frame);
+  }
+  // The cache has all these frames again, and the good pages.
+  void put_ahead(std::uint32_t soc, const Read* reads, std::uint32_t count);
+  // Null: pages are not read ahead so.
+  std::unique_ptr<PagesInFlight> make_pages_in_flight(std::uint32_t soc);
 
   // Pages of this snapshot are not served any more; their frames are used again as others are.
   // REQUIRES: nobody looks for one of them any more (no pointer leads to them, and transactions
@@ -173,7 +184,9 @@ class PageCache {
     const std::unique_ptr<CacheFrames> frames;  // what it points to is guarded by lock
     alignas(64) base::AtomicWord<std::uint64_t> hits;
     alignas(64) mutable std::mutex lock;
-    PageCacheStatistics counts;  // guarded by lock; misses to evictions only
+    // Guarded by lock.
+    PageCacheStatistics counts;         // misses to evictions only
+    std::uint64_t frames_in_flight = 0;  // of find_or_take()
   };
   // One frame, and whether the next would have to wait.
   struct Taken {
@@ -201,14 +214,10 @@ class PageCache {
   const page::PageHeader* publish_locked(Part* part, page::SnapshotPageId id, CacheFrame frame,
                                          CacheMark mark);
   Taken take_locked(Part* part);
+  bool may_fly_locked(Part* part);
   void evict_locked(Part* part, CacheSweep which);
   void leave_locked(Part* part, const CacheFrame* frames, std::uint32_t count);
   Status read_into(CacheFrame frame, const Part& part, page::SnapshotPageId id);
-
-  // Pages that are missing one behind the other, and frames for them.
-  struct Batch;
-  void skip_and_take(Part* part, std::uint32_t count, Batch* batch);
-  std::uint32_t read_batch(Part* part, const Batch& batch);
 
   // Of a thread, for all caches: an estimate needs no more.
   static inline constinit thread_local std::uint32_t hit_ticks = 0;

@@ -4,6 +4,7 @@
 // snapshot_reader.h; tests put memory there.
 
 #include <cstdint>
+#include <memory>
 
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
@@ -24,6 +25,27 @@ class PageWriter {
   virtual Result<page::SnapshotPageId> append(const page::PageHeader* page) = 0;
 };
 
+// Pages of finished snapshots that one thread has in flight.
+class PageReads {
+ public:
+  static constexpr std::uint32_t kReadsMax = 64;  // in flight
+  static constexpr std::uint32_t kPagesMax = 32;  // of one read
+
+  // Waits for what is in flight.
+  virtual ~PageReads() = default;
+  // Reads pages that stand one behind the other in a file, each to a place of its own that nobody
+  // touches until next() has given `tag`, a number below kReadsMax of no read in flight. Waits for
+  // no page. False: they are not read.
+  virtual bool add(page::SnapshotPageId first, page::PageHeader* const* to, std::uint32_t count,
+                   std::uint32_t tag) = 0;
+  // The device begins with what was added.
+  virtual void send() = 0;
+  // Gives a read that has ended; where there is none, false, or with `waits` waits for the next, if
+  // one was added at all. `good`: a bit for each page that passed all checks of PageReader::read(),
+  // which says of the others what is wrong.
+  virtual bool next(bool waits, std::uint32_t* tag, std::uint32_t* good) = 0;
+};
+
 // Reads pages of finished snapshots. Any thread.
 class PageReader {
  public:
@@ -33,21 +55,11 @@ class PageReader {
   // kCorruption: the checksum or the id is wrong, or there is no such page. kIoError.
   virtual Status read(page::SnapshotPageId id, page::PageHeader* to) = 0;
 
-  // The same for `count` pages that stand one behind the other in a file, each to a place of its
-  // own, with as few calls of the device as there can be. Returns how many of the first ones were
-  // read; if not all were, *status says why. REQUIRES: their ids name pages of one file, at least
-  // one.
-  virtual std::uint32_t read_pages(page::SnapshotPageId first, page::PageHeader* const* to,
-                                   std::uint32_t count, Status* status) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      *status = read(first.plus(i), to[i]);
-      if (!status->is_ok()) return i;
-    }
-    return count;
-  }
-
   // Says that the page is read soon (File::will_read()); errors show when it is.
   virtual void will_read(page::SnapshotPageId id) { static_cast<void>(id); }
+
+  // For one thread at a time; must go before the reader. Null: there is none.
+  virtual std::unique_ptr<PageReads> make_reads() { return nullptr; }
 };
 
 }  // namespace foedus::snapshot

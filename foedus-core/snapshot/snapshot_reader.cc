@@ -47,6 +47,11 @@ Status check_page_0(const device::File& file, page::SnapshotNumber snapshot, std
 
 }  // namespace
 
+bool SnapshotFiles::is_whole(page::SnapshotPageId id, const page::PageHeader* page) const {
+  return page->crc32c == checksum_of(page, page::kPageBytes) && page->page_id == id.word() &&
+         (!rules_ || rules_(*page) == nullptr);
+}
+
 Status SnapshotFiles::check(const device::File& file, page::SnapshotPageId id,
                             const page::PageHeader* page) const {
   if (page->crc32c != checksum_of(page, page::kPageBytes)) {
@@ -74,13 +79,10 @@ SnapshotFiles::OpenFile* SnapshotFiles::find(page::SnapshotNumber snapshot,
   return entry;
 }
 
-Result<const device::File*> SnapshotFiles::file_of(page::SnapshotPageId id) {
-  OpenFile* const known = find(id.snapshot(), id.soc());
-  if (known != nullptr) {
-    // order: acquire, pairs with open_locked(): the file object is complete.
-    const device::File* const file = known->file.load_acquire();
-    if (file != nullptr) return file;
-  }
+Result<const SnapshotFiles::OpenFile*> SnapshotFiles::entry_of(page::SnapshotPageId id) {
+  const OpenFile* const known = find(id.snapshot(), id.soc());
+  // order: acquire, pairs with open_locked(): the file object is complete, and `owned` has it.
+  if (known != nullptr && known->file.load_acquire() != nullptr) return known;
   const std::uint32_t snapshot = static_cast<std::uint32_t>(id.snapshot());
   if (snapshot == 0 || snapshot > kSnapshotNumberMax || id.soc() >= kMaxSocs) {
     return Status::error(ErrorCode::kCorruption,
@@ -90,12 +92,12 @@ Result<const device::File*> SnapshotFiles::file_of(page::SnapshotPageId id) {
   return open_locked(id.snapshot(), id.soc());
 }
 
-Result<const device::File*> SnapshotFiles::open_locked(page::SnapshotNumber snapshot,
-                                                       std::uint32_t soc) {
+Result<const SnapshotFiles::OpenFile*> SnapshotFiles::open_locked(page::SnapshotNumber snapshot,
+                                                                  std::uint32_t soc) {
   OpenFile* entry = find(snapshot, soc);
-  if (entry != nullptr && entry->owned != nullptr) return entry->owned.get();
+  if (entry != nullptr && entry->owned != nullptr) return entry;
   const std::string name = snapshot_name(snapshot, soc);
-  auto opened = device_->open(name, device::Access::kRead);
+  auto opened = device_->open(name, access_);
   if (opened.code() == ErrorCode::kNotFound) {
     return Status::error(ErrorCode::kCorruption, device_->path() + "/" + name +
                                                      " is missing, and pages of it are needed");
@@ -110,90 +112,88 @@ Result<const device::File*> SnapshotFiles::open_locked(page::SnapshotNumber snap
     entry->soc = soc;
   }
   entry->owned = std::move(file);
-  entry->file.store_release(entry->owned.get());  // order: release, pairs with file_of()
+  entry->file.store_release(entry->owned.get());  // order: release, pairs with entry_of()
   if (is_new) {
     base::AtomicWord<OpenFile*>& bucket = buckets_[bucket_of(snapshot, soc)];
     entry->next = bucket.load_relaxed();  // order: relaxed; changed under mutex_ only
     bucket.store_release(entry);          // order: release, pairs with find()
   }
-  return entry->owned.get();
+  return entry;
 }
 
 Status SnapshotFiles::read(page::SnapshotPageId id, page::PageHeader* to) {
-  return read_range(id, 1, to);
-}
-
-Status SnapshotFiles::read_range(page::SnapshotPageId first, std::uint32_t count,
-                                 page::PageHeader* to) {
-  FOEDUS_INVARIANT(count >= 1 && count <= kFilePagesMax - first.page(), count, first.page());
   FOEDUS_INVARIANT(reinterpret_cast<std::uintptr_t>(to) % page::kPageBytes == 0, to);
-  if (first.page() == 0) {
+  if (id.page() == 0) {
     return Status::error(ErrorCode::kCorruption,
-                         device_->path() + ": there cannot be a " + in_words(first));
+                         device_->path() + ": there cannot be a " + in_words(id));
   }
-  FOEDUS_TRY(const device::File* const file, file_of(first));
-  char* const bytes = reinterpret_cast<char*>(to);
-  const std::size_t wanted = std::size_t{count} * page::kPageBytes;
-  FOEDUS_TRY(const std::size_t read,
-             file->read_at(std::uint64_t{first.page()} * page::kPageBytes, bytes, wanted));
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::size_t begin = i * page::kPageBytes;
-    const page::SnapshotPageId id = first.plus(i);
-    if (read < begin + page::kPageBytes) {
-      return damaged(file->path(), id.page(), "the file ends before or in it");
-    }
-    FOEDUS_CHECK(check(*file, id, reinterpret_cast<const page::PageHeader*>(bytes + begin)));
+  FOEDUS_TRY(const device::File* const file, file_of(id));
+  const std::uint64_t offset = std::uint64_t{id.page()} * page::kPageBytes;
+  FOEDUS_TRY(const std::size_t read, file->read_at(offset, to, page::kPageBytes));
+  if (read < page::kPageBytes) {
+    return damaged(file->path(), id.page(), "the file ends before or in it");
   }
-  return {};
-}
-
-std::uint32_t SnapshotFiles::read_pages(page::SnapshotPageId first, page::PageHeader* const* to,
-                                        std::uint32_t count, Status* status) {
-  FOEDUS_INVARIANT(count >= 1 && count <= kFilePagesMax - first.page(), count, first.page());
-  std::uint32_t done = 0;
-  while (done < count) {
-    const auto part = std::min<std::uint32_t>(count - done, device::File::kReadPartsMax);
-    const std::uint32_t good = read_part(first.plus(done), to + done, part, status);
-    done += good;
-    if (good < part) break;
-  }
-  return done;
-}
-
-std::uint32_t SnapshotFiles::read_part(page::SnapshotPageId first, page::PageHeader* const* to,
-                                       std::uint32_t count, Status* status) {
-  if (first.page() == 0) {
-    *status = Status::error(ErrorCode::kCorruption,
-                            device_->path() + ": there cannot be a " + in_words(first));
-    return 0;
-  }
-  const Result<const device::File*> file = file_of(first);
-  if (!file.is_ok()) {
-    *status = file.status();
-    return 0;
-  }
-  device::Bytes parts[device::File::kReadPartsMax];
-  for (std::uint32_t i = 0; i < count; ++i) parts[i] = {to[i], page::kPageBytes};
-  const Result<std::size_t> read =
-      (*file)->read_parts_at(std::uint64_t{first.page()} * page::kPageBytes, parts, count);
-  if (!read.is_ok()) {
-    *status = read.status();
-    return 0;
-  }
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const page::SnapshotPageId id = first.plus(i);
-    *status = *read < (i + std::size_t{1}) * page::kPageBytes
-                  ? damaged((*file)->path(), id.page(), "the file ends before or in it")
-                  : check(**file, id, to[i]);
-    if (!status->is_ok()) return i;
-  }
-  return count;
+  return check(*file, id, to);
 }
 
 void SnapshotFiles::will_read(page::SnapshotPageId id) {
   const Result<const device::File*> file = file_of(id);
   if (!file.is_ok()) return;
   (*file)->will_read(std::uint64_t{id.page()} * page::kPageBytes, page::kPageBytes);
+}
+
+class SnapshotFiles::Reads final : public PageReads {
+ public:
+  Reads(SnapshotFiles* files, std::unique_ptr<device::ReadQueue> queue)
+      : files_(files), queue_(std::move(queue)) {}
+
+  bool add(page::SnapshotPageId first, page::PageHeader* const* to, std::uint32_t count,
+           std::uint32_t tag) override {
+    FOEDUS_INVARIANT(count >= 1 && count <= kPagesMax && tag < kReadsMax, count, tag);
+    if (first.page() == 0) return false;
+    const Result<const OpenFile*> entry = files_->entry_of(first);
+    if (!entry.is_ok()) return false;
+    device::Bytes parts[kPagesMax];
+    for (std::uint32_t i = 0; i < count; ++i) parts[i] = {to[i], page::kPageBytes};
+    const std::uint64_t offset = std::uint64_t{first.page()} * page::kPageBytes;
+    if (!queue_->add((*entry)->owned, offset, parts, count, tag)) return false;
+    reads_[tag].first = first;
+    reads_[tag].count = count;
+    std::copy_n(to, count, reads_[tag].to);
+    return true;
+  }
+  void send() override { queue_->send(); }
+  bool next(bool waits, std::uint32_t* tag, std::uint32_t* good) override {
+    device::ReadQueue::Done done;
+    if (!queue_->next(waits, &done)) return false;
+    const Read& read = reads_[done.tag];
+    *tag = done.tag;
+    *good = 0;
+    const std::size_t whole = done.bytes / page::kPageBytes;
+    for (std::uint32_t i = 0; i < whole; ++i) {
+      const bool is_good = files_->is_whole(read.first.plus(i), read.to[i]);
+      *good |= static_cast<std::uint32_t>(is_good) << i;
+    }
+    return true;
+  }
+
+ private:
+  struct Read {
+    page::SnapshotPageId first;
+    std::uint32_t count;
+    const page::PageHeader* to[kPagesMax];
+  };
+  SnapshotFiles* const files_;
+  Read reads_[kReadsMax] = {};
+  const std::unique_ptr<device::ReadQueue> queue_;  // goes first: it waits for what is in flight
+};
+static_assert(PageReads::kReadsMax <= device::ReadQueue::kReadsMax);
+static_assert(PageReads::kPagesMax <= device::ReadQueue::kPartsMax);
+
+std::unique_ptr<PageReads> SnapshotFiles::make_reads() {
+  auto queue = pool_ == nullptr ? device_->make_read_queue() : pool_->make_queue();
+  if (queue == nullptr) return nullptr;
+  return std::make_unique<Reads>(this, std::move(queue));
 }
 
 std::vector<SnapshotName> SnapshotFiles::open_files() {

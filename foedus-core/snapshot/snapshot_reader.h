@@ -15,6 +15,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
+#include "foedus-core/device/pooled_reads.h"
 #include "foedus-core/page/page_check.h"
 #include "foedus-core/snapshot/page_io.h"
 #include "foedus-core/snapshot/snapshot_format.h"
@@ -28,21 +29,19 @@ using PageRules = std::function<page::BrokenRule(const page::PageHeader&)>;
 class SnapshotFiles final : public PageReader {
  public:
   // Pages that break one of `rules` are refused as damaged ones are. Without rules nothing is said
-  // of what pages hold.
-  explicit SnapshotFiles(device::Device* device, PageRules rules = {})
-      : device_(device), rules_(std::move(rules)) {}
+  // of what pages hold. `access`: kReadDirect where the system is to keep no page.
+  explicit SnapshotFiles(device::Device* device, PageRules rules = {},
+                         device::Access access = device::Access::kRead)
+      : device_(device), rules_(std::move(rules)), access_(access) {}
   SnapshotFiles(const SnapshotFiles&) = delete;
   SnapshotFiles& operator=(const SnapshotFiles&) = delete;
 
   // kWrongVersion: of the file. On failure the bytes at `to` are not to be used.
   Status read(page::SnapshotPageId id, page::PageHeader* to) override;
-  // At most device::File::kReadPartsMax pages with one call to the device.
-  std::uint32_t read_pages(page::SnapshotPageId first, page::PageHeader* const* to,
-                           std::uint32_t count, Status* status) override;
   void will_read(page::SnapshotPageId id) override;
-  // All or none of `count` pages, one behind the other in memory, too, with one call to the device.
-  // REQUIRES: their ids name pages of one file, at least one.
-  Status read_range(page::SnapshotPageId first, std::uint32_t count, page::PageHeader* to);
+  // Before the first make_reads(): of tasks that read in place of the device's own queues.
+  void set_pool(device::ReadPool* pool) { pool_ = pool; }
+  std::unique_ptr<PageReads> make_reads() override;
 
   std::vector<SnapshotName> open_files();
   // Gives the open file back, if there is one, so that its room becomes free with its removal.
@@ -50,27 +49,35 @@ class SnapshotFiles final : public PageReader {
   void close(page::SnapshotNumber snapshot, std::uint32_t soc);
 
  private:
+  class Reads;
   static constexpr std::size_t kBuckets = 256;
   struct OpenFile {
     page::SnapshotNumber snapshot;
     std::uint32_t soc;
     OpenFile* next;  // in the bucket
     base::AtomicWord<const device::File*> file;
-    std::unique_ptr<device::File> owned;  // guarded by mutex_
+    // Guarded by mutex_, where `file` is null. Readers may copy it while that is set.
+    std::shared_ptr<const device::File> owned;
   };
 
-  std::uint32_t read_part(page::SnapshotPageId first, page::PageHeader* const* to,
-                          std::uint32_t count, Status* status);
   static std::size_t bucket_of(page::SnapshotNumber snapshot, std::uint32_t soc);
   OpenFile* find(page::SnapshotNumber snapshot, std::uint32_t soc) const;
-  Result<const device::File*> file_of(page::SnapshotPageId id);
-  Result<const device::File*> open_locked(page::SnapshotNumber snapshot, std::uint32_t soc);
+  Result<const OpenFile*> entry_of(page::SnapshotPageId id);
+  Result<const device::File*> file_of(page::SnapshotPageId id) {
+    FOEDUS_TRY(const OpenFile* const entry, entry_of(id));
+    return entry->owned.get();
+  }
+  Result<const OpenFile*> open_locked(page::SnapshotNumber snapshot, std::uint32_t soc);
 
   Status check(const device::File& file, page::SnapshotPageId id,
                const page::PageHeader* page) const;
+  // What check() says, without words.
+  bool is_whole(page::SnapshotPageId id, const page::PageHeader* page) const;
 
   device::Device* const device_;
   const PageRules rules_;
+  const device::Access access_;
+  device::ReadPool* pool_ = nullptr;
   base::AtomicWord<OpenFile*> buckets_[kBuckets];
 
   std::mutex mutex_;  // held while a file is opened or closed

@@ -50,7 +50,7 @@ struct Files : model::Suite<Files, 2> {
     while (entry != nullptr && entry->snapshot.get() != 1) entry = entry->next.get();
     if (entry == nullptr) return;
     // from foedus-core/snapshot/snapshot_reader.cc:
-    //     const device::File* const file = known->file.load_acquire();
+    //     if (known != nullptr && known->file.load_acquire() != nullptr) return known;
     if (entry->file.load_acquire() == nullptr) return;
     model::require(contents.get() == 1, "the file object is complete");
   }

@@ -3,7 +3,9 @@
 // something else in the middle of a read.
 
 #include <cstring>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,20 +50,65 @@ class MadePages : public PageReader {
     return {};
   }
 
-  std::uint32_t read_pages(page::SnapshotPageId first, page::PageHeader* const* to,
-                           std::uint32_t count, Status* status) override {
-    batches.fetch_add_relaxed(1);
-    return PageReader::read_pages(first, to, count, status);
-  }
+  // Reads of these are made when they are asked for, or by the destructor.
+  std::unique_ptr<PageReads> make_reads() override { return std::make_unique<Deferred>(this); }
 
-  // One thread.
-  void will_read(page::SnapshotPageId id) override { announced.push_back(id); }
-
-  std::vector<page::SnapshotPageId> announced;  // by will_read()
+  // Of make_reads(), one thread.
+  std::vector<std::vector<page::SnapshotPageId>> sent;  // pages of each read
+  bool keeps_sent = true;
+  bool refuses = false;
   base::AtomicWord<std::uint64_t> reads;
-  base::AtomicWord<std::uint64_t> batches;  // calls of read_pages()
   std::uint64_t id_error = 0;
   std::function<Status(page::SnapshotPageId)> before_read;
+
+ private:
+  class Deferred final : public PageReads {
+   public:
+    explicit Deferred(MadePages* pages) : pages_(pages) {}
+    ~Deferred() override {
+      std::uint32_t ignored = 0;
+      while (next(true, &ignored, &ignored)) {
+      }
+    }
+    bool add(page::SnapshotPageId first, page::PageHeader* const* to, std::uint32_t count,
+             std::uint32_t tag) override {
+      if (pages_->refuses || waiting_.size() + added_.size() == kReadsMax) return false;
+      added_.push_back({first, {to, to + count}, tag});
+      return true;
+    }
+    void send() override {
+      for (Read& read : added_) {
+        std::vector<page::SnapshotPageId> ids;
+        for (std::uint32_t i = 0; i < read.to.size(); ++i) ids.push_back(read.first.plus(i));
+        if (pages_->keeps_sent) pages_->sent.push_back(std::move(ids));
+        waiting_.push_back(std::move(read));
+      }
+      added_.clear();
+    }
+    bool next(bool waits, std::uint32_t* tag, std::uint32_t* good) override {
+      if (waits) send();
+      if (waiting_.empty() || !waits) return false;
+      const Read read = std::move(waiting_.front());
+      waiting_.pop_front();
+      *tag = read.tag;
+      *good = 0;
+      for (std::uint32_t i = 0; i < read.to.size(); ++i) {
+        const bool is_good = pages_->read(read.first.plus(i), read.to[i]).is_ok();
+        *good |= static_cast<std::uint32_t>(is_good) << i;
+      }
+      return true;
+    }
+
+   private:
+    struct Read {
+      page::SnapshotPageId first;
+      std::vector<page::PageHeader*> to;
+      std::uint32_t tag;
+    };
+    MadePages* const pages_;
+    std::vector<Read> added_;
+    std::deque<Read> waiting_;
+  };
 };
 
 inline page::SnapshotPageId page_of(std::uint32_t page, std::uint32_t snapshot = 1,

@@ -1,4 +1,4 @@
-// The cache and its reader: errors, wrong pages, two reads at once, read-ahead, deleted snapshots.
+// The cache and its reader: errors, wrong pages, two reads at once, deleted snapshots.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -93,65 +93,6 @@ TEST_F(PageCacheReaderTest, AReadThatFailsDoesNotDisturbAnotherOfTheSamePage) {
   };
   EXPECT_NE(find(page_of(5)), nullptr);
   EXPECT_EQ(cache_->statistics().pages, 1u);
-}
-
-TEST_F(PageCacheReaderTest, ReadAheadReadsWhatIsMissing) {
-  ASSERT_NE(find(page_of(12)), nullptr);
-  EXPECT_EQ(cache_->read_ahead(0, page_of(10), 4), 4u);
-  EXPECT_EQ(reads(), 4u);
-  for (std::uint32_t i = 10; i < 14; ++i) ASSERT_NE(find(page_of(i)), nullptr);
-  EXPECT_EQ(reads(), 4u);
-  EXPECT_EQ(cache_->read_ahead(0, page_of(10), 0), 0u);
-}
-
-TEST_F(PageCacheReaderTest, ReadAheadStopsAtAnErrorAndTheEndOfAFile) {
-  pages_.before_read = [](page::SnapshotPageId id) {
-    return id.page() == 22 ? Status(ErrorCode::kCorruption) : Status();
-  };
-  EXPECT_EQ(cache_->read_ahead(0, page_of(20), 4), 2u);
-  EXPECT_EQ(reads(), 3u);
-  EXPECT_EQ(cache_->read_ahead(0, page_of(page::SnapshotPageId::kPageMax - 1), 4), 2u);
-  EXPECT_EQ(reads(), 5u);
-}
-
-// What is missing between cached pages is read with one call for each gap, at most 32 pages each.
-TEST_F(PageCacheReaderTest, ReadAheadReadsEachGapWithOneCall) {
-  for (std::uint32_t i = 0; i < 100; ++i) ASSERT_NE(find(page_of(1000 + i)), nullptr);
-  const std::uint32_t bound = cache_->read_ahead(0, page_of(2000), 100'000);
-  EXPECT_GE(bound, 24u);
-  EXPECT_EQ(pages_.batches.load_relaxed(), (bound + 31) / 32);
-  ASSERT_NE(find(page_of(13)), nullptr);
-  ASSERT_NE(find(page_of(14)), nullptr);
-  const std::uint64_t before = reads();
-  const std::uint64_t batches = pages_.batches.load_relaxed();
-  EXPECT_EQ(cache_->read_ahead(0, page_of(10), 20), 20u);
-  EXPECT_EQ(reads(), before + 18);
-  EXPECT_EQ(pages_.batches.load_relaxed(), batches + 2);
-  EXPECT_EQ(cache_->read_ahead(0, page_of(10), 20), 20u);
-  EXPECT_EQ(pages_.batches.load_relaxed(), batches + 2);
-}
-
-// One of the pages that a call has read is another page: those before it count, no frame is lost.
-TEST_F(PageCacheReaderTest, ReadAheadKeepsThePagesBeforeAWrongOne) {
-  pages_.before_read = [this](page::SnapshotPageId id) {
-    pages_.id_error = id.page() == 52 ? 1 : 0;
-    return Status();
-  };
-  // More often than there are frames: those that were of no use are not lost.
-  for (int i = 0; i < 1200; ++i) ASSERT_EQ(cache_->read_ahead(0, page_of(50), 4), 2u);
-  EXPECT_EQ(cache_->statistics().pages, 2u);
-  pages_.before_read = nullptr;
-  pages_.id_error = 0;
-  EXPECT_EQ(cache_->read_ahead(0, page_of(50), 4), 4u);
-}
-
-// Read-ahead of any length and speed leaves frames for those who need a page now.
-TEST_F(PageCacheReaderTest, ReadAheadIsBounded) {
-  EXPECT_EQ(cache_->read_ahead(0, page_of(0), 100'000), 4u);  // of the first 64 frames
-  for (std::uint32_t i = 0; i < 100; ++i) ASSERT_NE(find(page_of(i)), nullptr);
-  const std::uint32_t some = cache_->read_ahead(0, page_of(1000), 100'000);
-  EXPECT_GT(some, 16u);
-  EXPECT_LT(some, cache_->frames_max(0) / 8);
 }
 
 TEST_F(PageCacheReaderTest, ForgetsThePagesOfASnapshotAndNoOthers) {

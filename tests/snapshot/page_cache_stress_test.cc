@@ -30,6 +30,7 @@ struct StressCache {
         clock(runtime.get(), Epoch(1), threads_, 200),
         cache(*PageCache::make(&topology, &budget, socs * bytes_per_soc, Facility::kTry,
                                Facility::kTry, &pages, &clock)) {
+    pages.keeps_sent = false;
     runtime->start(&clock);
   }
   ~StressCache() { runtime->stop(&clock); }
@@ -51,8 +52,8 @@ struct Held {
 };
 
 // One transaction; false if the cache had no frame for it.
-bool read_some(StressCache* test, std::uint32_t session, std::uint32_t page_count,
-               base::Random* random) {
+bool read_some(StressCache* test, std::uint32_t session, PagesInFlight* in_flight,
+               std::uint32_t page_count, base::Random* random) {
   const std::uint32_t soc = test->topology.soc_of_session(session);
   Held held[kPagesPerTransaction];
   std::uint32_t count = 0;
@@ -65,7 +66,11 @@ bool read_some(StressCache* test, std::uint32_t session, std::uint32_t page_coun
     const page::SnapshotPageId id =
         page_of(static_cast<std::uint32_t>(random->below(bound)), snapshot);
     if (random->below(4) == 0) test->cache->prefetch_page(soc, id, {.offset = 0, .bytes = 128});
-    if (random->below(64) == 0) test->cache->read_ahead(soc, id, 3);
+    if (random->below(64) == 0) {
+      for (std::uint32_t i = 0; i < 3; ++i) in_flight->begin(id.plus(i));
+    }
+    if (random->below(64) == 0) in_flight->send();
+    if (random->below(4) == 0) in_flight->finish(id);
     Status status;
     const page::PageHeader* const page = test->cache->find(soc, id, &status);
     if (page != nullptr) {
@@ -92,8 +97,10 @@ void run(StressCache* test, std::uint32_t page_count, std::uint64_t transactions
   for (std::uint32_t session = 0; session < test->threads; ++session) {
     threads.emplace_back([=] {
       base::Random random(seed + session);
+      const std::unique_ptr<PagesInFlight> in_flight =
+          test->cache->make_pages_in_flight(test->topology.soc_of_session(session));
       for (std::uint64_t i = 0; i < transactions; ++i) {
-        if (!read_some(test, session, page_count, &random)) {
+        if (!read_some(test, session, in_flight.get(), page_count, &random)) {
           test->out_of_memory.fetch_add_relaxed(1);
           test->runtime->pause(100);
         }
@@ -121,7 +128,10 @@ void search(StressCache* test, std::uint32_t session, occ::ColdPages* cold,
   const occ::ColdReads reads(cold);
   for (std::uint64_t left = 1 + random->below(4); left != 0; --left) {
     const page::SnapshotPageId id = page_of(static_cast<std::uint32_t>(random->below(page_count)));
-    if (random->below(32) == 0) cold->read_ahead(id, 4);
+    if (random->below(32) == 0) {
+      for (std::uint32_t i = 0; i < 4; ++i) cold->will_read(id.plus(i));
+      if (random->below(2) == 0) cold->send();
+    }
     Status status;
     const page::PageHeader* const page = cold->page(id, &status);
     ASSERT_NE(page, nullptr) << session << ": " << status.message();

@@ -323,9 +323,8 @@ TEST_F(PageCacheTest, APageThatIsLeavingComesBackWithoutARead) {
   const PageCacheStatistics before = cache_->statistics();
   EXPECT_GT(before.evictions, 100u);
   EXPECT_EQ(before.pages, frames - before.evictions);
-  for (std::uint32_t i = 0; i < 10; ++i) cache_->will_read(0, page_of(i));
-  cache_->will_read(0, page_of(frames));
-  EXPECT_EQ(pages_.announced, std::vector{page_of(frames)});
+  const std::unique_ptr<PagesInFlight> in_flight = cache_->make_pages_in_flight(0);
+  for (std::uint32_t i = 0; i < 10; ++i) EXPECT_EQ(in_flight->begin(page_of(i)), Begun::kCached);
   constexpr std::uint64_t kReturns = 40;
   for (std::uint32_t i = 0; i < frames && cache_->statistics().returns < kReturns; ++i) {
     EXPECT_EQ(find(page_of(i)), first[i]);
@@ -417,37 +416,6 @@ TEST_F(PageCacheTest, APageThatIsReadWhileOthersFillTheCacheIsCached) {
   clock_.unpin_cache(0);
   advance();
   EXPECT_TRUE(read_and_advance(page_of(2'000)));
-}
-
-// Method: others read one of the pages, and some of them ahead, after these were found missing.
-TEST_F(PageCacheTest, PagesThatOthersReadDuringAReadAheadAreCachedOnce) {
-  make(8 * kMiB);
-  clock_.pin_cache(0);
-  const page::PageHeader* theirs = nullptr;
-  const AtSyncPoint other("cache:before_publish_ahead", [&] {
-    theirs = find(page_of(11));
-    EXPECT_EQ(cache_->read_ahead(0, page_of(12), 4), 4u);
-  });
-  EXPECT_EQ(cache_->read_ahead(0, page_of(10), 4), 4u);
-  EXPECT_EQ(cache_->statistics().duplicates, 3u);
-  EXPECT_EQ(cache_->statistics().pages, 6u);
-  const std::uint64_t reads_before = reads();
-  EXPECT_EQ(find(page_of(11)), theirs);
-  for (std::uint32_t i = 10; i < 16; ++i) EXPECT_NE(find(page_of(i)), nullptr);
-  EXPECT_EQ(reads(), reads_before);
-}
-
-TEST_F(PageCacheTest, AReadAheadWhileOthersFillTheCacheKeepsItsPages) {
-  make();
-  clock_.pin_cache(0);
-  std::uint32_t others = 0;
-  const AtSyncPoint other("cache:before_publish_ahead",
-                          [&] { others = fill(cache_.get(), 100); });
-  EXPECT_EQ(cache_->read_ahead(0, page_of(0), 4), 4u);
-  EXPECT_EQ(others, kSmallFrames - 4);
-  const std::uint64_t reads_before = reads();
-  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_NE(find(page_of(i)), nullptr);
-  EXPECT_EQ(reads(), reads_before);
 }
 
 // Goal: K3 at the moment of the eviction. Method: a transaction has found pages; when some of them

@@ -145,9 +145,7 @@ TEST(SnapshotReader, an_id_that_no_page_can_have_is_corruption) {
     EXPECT_EQ(status.code(), ErrorCode::kCorruption) << id.word();
     EXPECT_TRUE(says(status, "there cannot be a page")) << status.message();
     page::PageHeader* const place = page.at(0);
-    status = {};
-    EXPECT_EQ(files.read_pages(id, &place, 1, &status), 0u) << id.word();
-    EXPECT_TRUE(says(status, "there cannot be a page")) << status.message();
+    EXPECT_FALSE(files.make_reads()->add(id, &place, 1, 0)) << id.word();
   }
   for (const SnapshotPageId id : {page_of(3), page_of(SnapshotPageId::kPageMax)}) {
     EXPECT_EQ(files.read(id, page.at(0)).code(), ErrorCode::kCorruption) << id.word();
@@ -166,47 +164,56 @@ TEST(SnapshotReader, an_error_of_the_device_is_passed_on_and_does_not_stick) {
   }
 }
 
-TEST(SnapshotReader, a_range_is_one_call_to_the_device_and_each_page_is_checked) {
-  FailingDevice device;
-  ASSERT_OK(write_file(&device, 1, 0, 8));
-  SnapshotFiles files(&device);
-  ASSERT_OK(read_and_compare(&files, page_of(1)));
-  const std::uint64_t before = device.calls(Call::kRead);
-  Pages pages(6);
-  ASSERT_OK(files.read_range(page_of(3), 6, pages.at(0)));
-  EXPECT_EQ(device.calls(Call::kRead), before + 1);
-  for (std::uint32_t i = 0; i < 6; ++i) EXPECT_TRUE(is_filled(pages.at(i), page_of(3 + i)));
-  EXPECT_EQ(files.read_range(page_of(4), 6, pages.at(0)).code(), ErrorCode::kCorruption);
-  device.flip_bit(kName, 5 * kPageBytes + 99, 0);
-  const Status status = files.read_range(page_of(3), 6, pages.at(0));
-  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
-  EXPECT_TRUE(says(status, "page 5: its checksum")) << status.message();
+// Which pages of one read are good, a bit for each; ~0: the read was refused.
+std::uint32_t good_of(PageReads* reads, SnapshotPageId first,
+                      const std::vector<page::PageHeader*>& places) {
+  constexpr std::uint32_t kTag = 7;
+  if (!reads->add(first, places.data(), static_cast<std::uint32_t>(places.size()), kTag)) {
+    return ~0u;
+  }
+  reads->send();
+  std::uint32_t tag = 0;
+  std::uint32_t good = 0;
+  EXPECT_TRUE(reads->next(true, &tag, &good));
+  EXPECT_EQ(tag, kTag);
+  EXPECT_FALSE(reads->next(true, &tag, &good));
+  return good;
 }
 
-TEST(SnapshotReader, pages_to_places_of_their_own_are_checked_one_by_one) {
+TEST(SnapshotReader, pages_in_flight_are_checked_one_by_one) {
   FailingDevice device;
   ASSERT_OK(write_file(&device, 1, 0, 8));
   SnapshotFiles files(&device);
+  const std::unique_ptr<PageReads> reads = files.make_reads();
   Pages pages(8);
   std::vector<page::PageHeader*> places;  // the last one first
   for (std::uint32_t i = 0; i < 6; ++i) places.push_back(pages.at(7 - i));
-  Status status;
-  EXPECT_EQ(files.read_pages(page_of(3), places.data(), 6, &status), 6u);
-  EXPECT_TRUE(status.is_ok()) << status.message();
+  EXPECT_EQ(good_of(reads.get(), page_of(3), places), 0x3fu);
   for (std::uint32_t i = 0; i < 6; ++i) EXPECT_TRUE(is_filled(places[i], page_of(3 + i)));
-  EXPECT_EQ(files.read_pages(page_of(5), places.data(), 6, &status), 4u);
-  EXPECT_TRUE(says(status, "page 9: the file ends")) << status.message();
+  EXPECT_EQ(good_of(reads.get(), page_of(5), places), 0x0fu);  // the file ends
   device.flip_bit(kName, 5 * kPageBytes + 99, 0);
-  EXPECT_EQ(files.read_pages(page_of(3), places.data(), 6, &status), 2u);
-  EXPECT_TRUE(says(status, "page 5: its checksum")) << status.message();
-  EXPECT_EQ(files.read_pages(page_of(0), places.data(), 2, &status), 0u);
-  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+  EXPECT_EQ(good_of(reads.get(), page_of(3), places), 0x3bu);
   device.fail(Call::kRead, 0, EIO);
-  EXPECT_EQ(files.read_pages(page_of(6), places.data(), 2, &status), 0u);
-  EXPECT_EQ(status.code(), ErrorCode::kIoError);
-  const SnapshotPageId missing(SnapshotNumber{77}, 0, 1);
-  EXPECT_EQ(files.read_pages(missing, places.data(), 2, &status), 0u);
-  EXPECT_EQ(status.code(), ErrorCode::kCorruption);
+  EXPECT_EQ(good_of(reads.get(), page_of(6), places), 0u);
+  EXPECT_EQ(good_of(reads.get(), page_of(6), places), 0x07u);
+  EXPECT_EQ(good_of(reads.get(), SnapshotPageId(SnapshotNumber{77}, 0, 1), places), ~0u);
+}
+
+// A snapshot is removed while a page of it is in flight that was not needed after all.
+TEST(SnapshotReader, a_file_that_is_closed_gives_what_was_in_flight) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  SnapshotFiles files(&device);
+  const std::unique_ptr<PageReads> reads = files.make_reads();
+  Pages page(1);
+  page::PageHeader* const place = page.at(0);
+  ASSERT_TRUE(reads->add(page_of(1), &place, 1, 0));
+  reads->send();
+  files.close(kOne, 0);
+  std::uint32_t tag = 0;
+  std::uint32_t good = 0;
+  EXPECT_TRUE(reads->next(true, &tag, &good));
+  EXPECT_EQ(good, 1u);
 }
 
 TEST(SnapshotReader, a_file_is_opened_once_until_it_is_closed) {

@@ -162,7 +162,10 @@ struct Options {
   Facility huge_pages = Facility::kTry;  // transparent huge pages behind page pools
   Facility numa_binding =
       Facility::kTry;                   // memory of a SOC on its NUMA node, sessions pinned to it
-  Facility direct_io = Facility::kTry;  // O_DIRECT for log segments
+  Facility direct_io = Facility::kTry;  // O_DIRECT for log segments and snapshots
+  // Transactions read snapshots through the system's page cache, which then keeps pages beside
+  // those in memory_bytes. false: past it, where direct I/O works. Gleans read through it.
+  bool buffered_reads = false;
   Logging logging = Logging::kFiles;
   // Of transactions that do not choose for themselves (TxnOptions::durability). By default a crash
   // of the process may undo the commits of the last moments, see Durability::kAsync.

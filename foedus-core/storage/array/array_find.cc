@@ -182,7 +182,10 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
   page::SnapshotPageId id = ids.snapshot_page;
   for (; level != 0 && !id.is_null(); --level) {
     const page::PageHeader* const page = ctx.cold_pages().cached(id);
-    if (page == nullptr) return ctx.cold_pages().will_read(id);
+    if (page == nullptr) {
+      ctx.cold_pages().will_read(id);
+      return;
+    }
     if (!is_page_of(*page, control->id(), level, first_index_of(number, level, shape))) return;
     const auto* const interior = reinterpret_cast<const ArrayInteriorPage*>(page);
     id = interior->pointers[path.slots[level - 1]].load().snapshot_page;

@@ -51,8 +51,6 @@
 
 namespace foedus::storage::masstree {
 
-// How many pages a long scan reads at once.
-inline constexpr std::uint32_t kReadAheadMax = 16;
 // What a scan needs first of a page that it begins.
 inline constexpr page::PagePart kDirectoryAhead{.offset = 0, .bytes = 1024};
 

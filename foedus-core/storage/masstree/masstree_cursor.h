@@ -29,6 +29,7 @@
 #include "foedus-core/storage/masstree/masstree_border_copy.h"
 #include "foedus-core/storage/masstree/masstree_find.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/masstree_scan_ahead.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::masstree {
@@ -91,6 +92,7 @@ class Cursor {
     std::uint64_t cold_ahead_last[kColdAheadMax];
     std::uint8_t cold_ahead_begin;
     std::uint8_t cold_ahead_end;
+    ScanAhead cold_reads;
 
     bool is_cold() const { return !cold_page.is_null(); }
   };
@@ -133,7 +135,6 @@ class Cursor {
   Status copy_records(Route* route);
   BorderPage* next_cold(Route* route, std::uint64_t slice);
   void look_ahead(Route* route);
-  void read_ahead(const Route& route, page::SnapshotPageId next);
   Status resume_cold();
   void note_drops();
   bool may_miss_own() const;

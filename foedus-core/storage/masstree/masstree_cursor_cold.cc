@@ -40,6 +40,7 @@ void Cursor::begin_cold(Route* route, const ColdTop& top) {
   route->cold_top = top;
   route->cold_run = 1;
   route->cold_ahead_begin = route->cold_ahead_end = 0;
+  route->cold_reads.reset();
 }
 
 Status Cursor::enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes) {
@@ -102,9 +103,9 @@ Status Cursor::copy_records(Route* route) {
   return {};
 }
 
-// Where the range goes on behind this page, the next one is loaded while the rows of this one are
-// looked at. Its id stands in the parent beside this one's. It is read only if the scan has come
-// from another page: many end after a row or two, whatever their range.
+// Where the range goes on after this page, the next one is loaded while the rows of this one are
+// looked at. Its id stands in the parent beside this one's, with those of the pages that follow.
+// Few of these are taken out for a scan that has seen few pages.
 void Cursor::look_ahead(Route* route) {
   const std::uint64_t edge = reverse_ ? route->page->low : route->page->last;
   const bool is_last = edge == (reverse_ ? route->cold_top.low : route->cold_top.last);
@@ -117,7 +118,8 @@ void Cursor::look_ahead(Route* route) {
     const unsigned keys = parent->header.load_version().keys();
     const unsigned first = parent->child_of(slice, keys);
     const unsigned left = reverse_ ? first + 1 : keys - first + 1;
-    const unsigned count = std::min(left, kColdAheadMax);
+    const unsigned count = std::min({left, kColdAheadMax, 2 * route->cold_run});
+    route->cold_reads.look(&ctx_->cold_pages(), parent, first, left, reverse_, route->cold_run > 1);
     for (unsigned i = 0; i < count; ++i) {
       const unsigned child = reverse_ ? first - i : first + i;
       route->cold_ahead[i] = parent->child(child).load().snapshot_page;
@@ -127,15 +129,7 @@ void Cursor::look_ahead(Route* route) {
     route->cold_ahead_begin = 0;
     route->cold_ahead_end = static_cast<std::uint8_t>(count);
   }
-  const page::SnapshotPageId next = route->cold_ahead[route->cold_ahead_begin];
-  const bool is_cached = ctx_->cold_pages().prefetch(next, kDirectoryAhead);
-  if (!is_cached && !reverse_ && route->cold_run > 1) read_ahead(*route, next);
-}
-
-// Pages that were composed together follow one another in a file. First two pages, then more, as
-// the scan goes on.
-void Cursor::read_ahead(const Route& route, page::SnapshotPageId next) {
-  ctx_->read_cold_ahead(next, std::min(route.cold_run, kReadAheadMax));
+  ctx_->cold_pages().prefetch(route->cold_ahead[route->cold_ahead_begin], kDirectoryAhead);
 }
 
 // M25. A drop that takes what the transaction is yet to write reads the clock behind that, so its

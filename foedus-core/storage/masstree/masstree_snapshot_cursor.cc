@@ -28,7 +28,8 @@ void SnapshotCursor::end() {
   at_end_ = true;
   depth_ = 0;
   steps_.clear();
-  run_ = 0;
+  is_long_ = false;
+  ahead_.reset();
   key_bytes_ = 0;
   payload_ = {};
 }
@@ -131,7 +132,7 @@ void SnapshotCursor::begin_page(Layer* layer, page::SnapshotPageId id, BorderPag
   on_bound_ = false;
   if (is_bounded) pass_over_bound(layer, page);
   if (layer->position < layer->count) {
-    layer->copy.take_records(page, layer->position, reverse_, layer->is_inside && run_ > 0);
+    layer->copy.take_records(page, layer->position, reverse_, layer->is_inside && is_long_);
   }
   if (layer->is_inside) look_ahead(*layer);
 }
@@ -144,9 +145,8 @@ Status SnapshotCursor::take_records(Layer* layer) {
   return {};
 }
 
-// The range goes on behind this page: the next one of the same parent is loaded while the rows of
-// this one are looked at. It is read, with those behind it in the file, only if the scan has come
-// from another page: many end after a row or two, whatever their range.
+// The range goes on after this page: the next ones of the same parent are loaded while the rows of
+// this one are looked at.
 void SnapshotCursor::look_ahead(const Layer& layer) {
   if (steps_.size() == layer.first_step) return;
   const Step& step = steps_.back();
@@ -156,10 +156,9 @@ void SnapshotCursor::look_ahead(const Layer& layer) {
   if (parent == nullptr) return;
   TreePage* const page = TreePage::of(const_cast<page::PageHeader*>(parent));
   const unsigned child = reverse_ ? step.child - 1 : step.child + 1;
-  const page::SnapshotPageId next = InteriorPage::of(page)->child(child).load().snapshot_page;
-  run_ = std::min(run_ + 1, kReadAheadMax);
-  const bool is_cached = pages.prefetch(next, kDirectoryAhead);
-  if (!is_cached && !reverse_ && run_ > 1) ctx_->read_cold_ahead(next, run_);
+  const unsigned count = reverse_ ? step.child : step.last_child - step.child;
+  ahead_.look(&pages, InteriorPage::of(page), child, count, reverse_, is_long_);
+  is_long_ = true;
 }
 
 // The border page behind that of the topmost layer, or up to the layer above.

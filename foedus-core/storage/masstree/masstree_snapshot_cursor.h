@@ -17,6 +17,7 @@
 #include "foedus-core/storage/masstree/masstree_border_copy.h"
 #include "foedus-core/storage/masstree/masstree_page_check.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/masstree_scan_ahead.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::masstree {
@@ -93,7 +94,8 @@ class SnapshotCursor {
   std::size_t depth_ = 0;  // layers_ in use
   std::vector<Layer> layers_;
   std::vector<Step> steps_;
-  std::uint32_t run_ = 0;  // pages taken one after the other
+  bool is_long_ = false;  // more than one page was taken
+  ScanAhead ahead_;
 
   // The current record; key_ also holds the prefix of the layer that the cursor is in.
   std::string key_;

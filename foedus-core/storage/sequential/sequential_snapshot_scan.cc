@@ -41,7 +41,7 @@ void SnapshotScan::close() {
   run_page_ = 0;
   has_records_ = false;
   offset_ = 0;
-  ahead_end_ = 0;
+  asked_end_ = 0;
   ahead_ = kAheadFirst;
   last_epoch_ = Epoch();
   ctx_ = nullptr;
@@ -59,7 +59,7 @@ Result<const SequentialSnapshotRecord*> SnapshotScan::next() {
     } else if (run_page_ == pages_->runs.runs[run_].page_count) {
       ++run_;
       run_page_ = 0;
-      ahead_end_ = 0;
+      asked_end_ = 0;
     } else {
       FOEDUS_CHECK(next_page());
     }
@@ -76,7 +76,7 @@ Status SnapshotScan::load_runs() {
   ++runs_page_;
   run_ = 0;
   run_page_ = 0;
-  ahead_end_ = 0;
+  asked_end_ = 0;
   return {};
 }
 
@@ -84,7 +84,7 @@ Status SnapshotScan::load_runs() {
 Status SnapshotScan::next_page() {
   const SequentialRun& run = pages_->runs.runs[run_];
   const page::SnapshotPageId id = run.first_page.plus(run_page_);
-  if (run_page_ == ahead_end_) read_ahead(id, run.page_count - run_page_);
+  if (asked_end_ <= run_page_ + ahead_ / 2) read_ahead(run);
   has_records_ = false;
   FOEDUS_CHECK(copy(id, &pages_->records.header));
   const SequentialSnapshotPage& records = pages_->records;
@@ -97,12 +97,18 @@ Status SnapshotScan::next_page() {
   return {};
 }
 
-// A hint: what cannot be read ahead is read, or fails, in its turn.
-void SnapshotScan::read_ahead(page::SnapshotPageId id, std::uint32_t pages_left) {
-  const std::uint32_t count = std::min(ahead_, pages_left);
-  const std::uint32_t done = count > 1 ? ctx_->cold_pages().read_ahead(id, count) : 0;
-  ahead_end_ = run_page_ + std::max(done, 1u);
-  if (done == count) ahead_ = std::min(ahead_ * 2, kAheadMax);
+// What cannot be read ahead is read, or fails, in its turn.
+void SnapshotScan::read_ahead(const SequentialRun& run) {
+  occ::ColdPages& pages = ctx_->cold_pages();
+  const std::uint32_t end = run_page_ + std::min(ahead_, run.page_count - run_page_);
+  asked_end_ = std::max(asked_end_, run_page_);
+  while (asked_end_ < end) {
+    const page::SnapshotPageId id = run.first_page.plus(asked_end_);
+    if (pages.will_read(id) == snapshot::Begun::kRefused) break;
+    ++asked_end_;
+  }
+  pages.send();
+  ahead_ = std::min(ahead_ * 2, kAheadMax);
 }
 
 Status SnapshotScan::copy(page::SnapshotPageId id, page::PageHeader* to) {

@@ -39,7 +39,7 @@ class SnapshotScan {
   Status next_page();
   Status load_runs();
   Status copy(page::SnapshotPageId id, page::PageHeader* to);
-  void read_ahead(page::SnapshotPageId id, std::uint32_t pages_left);
+  void read_ahead(const SequentialRun& run);
 
   // Copies of the pages at hand; kept for the next scan.
   struct Pages {
@@ -57,8 +57,8 @@ class SnapshotScan {
   std::uint32_t run_page_ = 0;   // of that run: the next one to load
   bool has_records_ = false;     // pages_->records is the one at hand
   std::uint32_t offset_ = 0;     // of its next record
-  std::uint32_t ahead_end_ = 0;  // of the run: pages before it were read ahead
-  std::uint32_t ahead_ = 0;      // pages that are read ahead next
+  std::uint32_t asked_end_ = 0;  // of the run: pages before it were asked for
+  std::uint32_t ahead_ = 0;      // pages that are in flight at a time
   Epoch last_epoch_;
 };
 

@@ -1,0 +1,69 @@
+#pragma once
+// ReadQueue: reads that one thread has in flight at a time, for devices that answer many questions
+// at once. Pages that are needed soon are added and sent together, and taken as they come.
+//
+//   free --add()--> added --send()--> in flight --next()--> free
+//
+//   V9  A queue that is destroyed waits for what is in flight: memory to be read into is the
+//       caller's again afterwards. In a child of fork() it gives up what is the parent's.
+//   V10 A file may be closed while a read of it is in flight; its room on the device becomes free
+//       when that has ended.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "foedus-core/device/device.h"
+
+namespace foedus::device {
+
+class ReadQueue {
+ public:
+  static constexpr std::uint32_t kReadsMax = 64;  // in flight
+  static constexpr std::uint32_t kPartsMax = 32;  // of one read
+
+  // A read that has ended. What went wrong is not said: the caller reads again, by File::read_at().
+  struct Done {
+    std::uint32_t tag = 0;
+    std::size_t bytes = 0;  // how many of the first ones are there
+  };
+
+  virtual ~ReadQueue() = default;
+
+  // Reads what stands at `offset` of `file` to places that are filled one behind the other, which
+  // nobody else touches until next() has given `tag`; `parts` itself is copied. Waits for nothing.
+  // False: kReadsMax are in flight, or the system refuses more; nothing is read. REQUIRES: the file
+  // is of the device that made the queue; if it is direct, all are multiples of kBlockBytes. At
+  // most kPartsMax parts. `tag` is none that was added and not given back.
+  virtual bool add(const std::shared_ptr<const File>& file, std::uint64_t offset,
+                   const Bytes* parts, std::size_t count, std::uint32_t tag) = 0;
+  // The device begins with what was added.
+  virtual void send() = 0;
+  // Gives a read that has ended. Where there is none: false, or with `waits` waits for the next, if
+  // one was added at all.
+  virtual bool next(bool waits, Done* done) = 0;
+};
+
+// For devices without a way of their own: reads are announced (File::will_read()), and made by
+// next() in the order of add().
+class DeferredReads final : public ReadQueue {
+ public:
+  bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
+           std::size_t count, std::uint32_t tag) override;
+  void send() override {}
+  bool next(bool waits, Done* done) override;
+
+ private:
+  struct Read {
+    std::shared_ptr<const File> file;
+    std::uint64_t offset;
+    std::size_t count;
+    std::uint32_t tag;
+    Bytes parts[kPartsMax];
+  };
+  std::uint32_t begin_ = 0;  // reads_[begin_ % kReadsMax] is the oldest of count_
+  std::uint32_t count_ = 0;
+  Read reads_[kReadsMax] = {};
+};
+
+}  // namespace foedus::device

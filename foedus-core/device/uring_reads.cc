@@ -1,0 +1,92 @@
+#include "foedus-core/device/uring_reads.h"
+
+#include <errno.h>
+
+#include <algorithm>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/device/posix_file.h"
+
+namespace foedus::device {
+
+std::unique_ptr<UringReads> UringReads::make() {
+  std::unique_ptr<UringReads> reads(new UringReads());
+  if (::io_uring_queue_init(kReadsMax, &reads->ring_, 0) == 0) return reads;
+  reads->ring_.ring_fd = -1;
+  return nullptr;
+}
+
+// V9. What a child of fork() unmaps and closes is its own share of it.
+UringReads::~UringReads() {
+  if (ring_.ring_fd < 0) return;
+  Done done;
+  while (next(true, &done)) {
+  }
+  ::io_uring_queue_exit(&ring_);
+}
+
+bool UringReads::add(const std::shared_ptr<const File>& file, std::uint64_t offset,
+                     const Bytes* parts, std::size_t count, std::uint32_t tag) {
+  FOEDUS_INVARIANT(count >= 1 && count <= kPartsMax, count);
+  if (count_ == kReadsMax || is_of_parent()) return false;
+  if (parts_count_ + count > kPartsUnsentMax) send();
+  if (parts_count_ + count > kPartsUnsentMax || is_broken_) return false;
+  io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return false;
+  const int fd = static_cast<const PosixFile&>(*file).descriptor();
+  iovec* const to = parts_ + parts_count_;
+  for (std::size_t i = 0; i < count; ++i) to[i] = {parts[i].data, parts[i].bytes};
+  if (count == 1) {
+    ::io_uring_prep_read(entry, fd, to->iov_base, static_cast<unsigned>(to->iov_len), offset);
+  } else {
+    ::io_uring_prep_readv(entry, fd, to, static_cast<unsigned>(count), offset);
+    parts_count_ += static_cast<std::uint32_t>(count);
+  }
+  entry->user_data = tag;
+  unsent_[unsent_count_++] = tag;
+  ++count_;
+  return true;
+}
+
+// The system takes them in their order, and holds the file of each that it has taken (V10).
+void UringReads::send() {
+  while (unsent_count_ != 0 && !is_broken_ && !is_of_parent()) {
+    const int taken = ::io_uring_submit(&ring_);
+    if (taken == -EINTR) continue;
+    // Out of memory for now, or of room for ends that were not taken: next() tries again.
+    if (taken == -EAGAIN || taken == -EBUSY || taken == 0) return;
+    if (taken < 0) {
+      is_broken_ = true;
+      return;
+    }
+    const auto sent = std::min(static_cast<std::uint32_t>(taken), unsent_count_);
+    std::copy(unsent_ + sent, unsent_ + unsent_count_, unsent_);
+    unsent_count_ -= sent;
+    if (unsent_count_ == 0) parts_count_ = 0;
+  }
+}
+
+bool UringReads::next(bool waits, Done* done) {
+  if (count_ == 0 || is_of_parent()) return false;
+  io_uring_cqe* end = nullptr;
+  if (::io_uring_peek_cqe(&ring_, &end) != 0) {
+    if (!waits) return false;
+    send();
+    // With nothing in flight the system was asked for one more and had no memory.
+    if (unsent_count_ == count_) is_broken_ = true;
+    if (is_broken_ && unsent_count_ != 0) {
+      *done = Done{unsent_[--unsent_count_], 0};
+      --count_;
+      return true;
+    }
+    while (::io_uring_wait_cqe(&ring_, &end) != 0) {
+    }
+  }
+  *done = Done{static_cast<std::uint32_t>(end->user_data),
+               end->res < 0 ? 0 : static_cast<std::size_t>(end->res)};
+  ::io_uring_cqe_seen(&ring_, end);
+  --count_;
+  return true;
+}
+
+}  // namespace foedus::device

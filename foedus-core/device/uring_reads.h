@@ -1,0 +1,48 @@
+#pragma once
+// UringReads: a ReadQueue on io_uring. Reads go to the system together, and their ends are found in
+// memory that it shares with the process. Containers often refuse io_uring, see pooled_reads.h.
+
+#include <liburing.h>
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "foedus-core/base/process.h"
+#include "foedus-core/device/read_queue.h"
+
+namespace foedus::device {
+
+class UringReads final : public ReadQueue {
+ public:
+  // Null: the system refuses io_uring, or has no memory for it.
+  static std::unique_ptr<UringReads> make();
+  ~UringReads() override;
+  UringReads(const UringReads&) = delete;
+  UringReads& operator=(const UringReads&) = delete;
+
+  // REQUIRES: `file` is a PosixFile.
+  bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
+           std::size_t count, std::uint32_t tag) override;
+  void send() override;
+  bool next(bool waits, Done* done) override;
+
+ private:
+  static constexpr std::uint32_t kPartsUnsentMax = 4 * kPartsMax;
+
+  UringReads() = default;
+  bool is_of_parent() const { return generation_ != base::process_generation(); }
+
+  const std::uint64_t generation_ = base::process_generation();
+  io_uring ring_ = {};
+  std::uint32_t count_ = 0;  // added and not given back
+  bool is_broken_ = false;   // the system takes no more: next() calls failed what was not sent
+  // Added and not sent yet, in the order of the ring. The system copies their parts when it takes
+  // them.
+  std::uint32_t unsent_count_ = 0;
+  std::uint32_t unsent_[kReadsMax] = {};  // their tags
+  std::uint32_t parts_count_ = 0;
+  iovec parts_[kPartsUnsentMax] = {};
+};
+
+}  // namespace foedus::device

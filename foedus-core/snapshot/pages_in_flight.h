@@ -1,0 +1,78 @@
+#pragma once
+// PagesInFlight: pages that one session has asked the device for and will look at soon. They come
+// straight into frames of the cache, where find() has them like all others.
+//
+//   free --begin()--> gathered --> added --send()--> in flight --collect()--> cached, or given back
+//
+//   K11 What is not needed after all holds a frame until it has come and the session collects it.
+//       So those of all sessions of a SOC are at most a quarter of what its part keeps free
+//       (K7): the session that misses a page finds a frame whatever others have in flight.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/snapshot/page_cache_index.h"
+#include "foedus-core/snapshot/page_io.h"
+
+namespace foedus::snapshot {
+
+class PageCache;
+
+// What became of a page that was to be read ahead.
+enum class Begun : std::uint8_t {
+  kCached,   // it is there
+  kBegun,    // it is in flight
+  kRefused,  // there is no frame for it, or as many are in flight as can be
+};
+
+class PagesInFlight {
+ public:
+  static constexpr std::uint32_t kPagesMax = 64;
+
+  // `reads`: of the cache's reader. The cache must outlive the object.
+  PagesInFlight(PageCache* cache, std::uint32_t soc, std::unique_ptr<PageReads> reads)
+      : cache_(cache), soc_(soc), reads_(std::move(reads)) {}
+  // Waits for what is in flight.
+  ~PagesInFlight();
+  PagesInFlight(const PagesInFlight&) = delete;
+  PagesInFlight& operator=(const PagesInFlight&) = delete;
+
+  // Begins with the page, unless it is cached or in flight. Waits for no page. Pages that are begun
+  // one after the other and stand so in a file are one read of the device.
+  Begun begin(page::SnapshotPageId id);
+  // The device begins with all pages. Without it, with some of many.
+  void send();
+  // True once the page is no more in flight; false if it never was.
+  bool finish(page::SnapshotPageId id);
+  // Puts into the cache what has come. Waits for nothing.
+  void collect() {
+    if (used_ != 0) collect_some(false);
+  }
+
+ private:
+  static constexpr std::uint32_t kSendMax = 8;  // reads that begin without send()
+  static constexpr std::uint32_t kNone = kPagesMax;
+  static_assert(PageReads::kReadsMax >= kPagesMax);
+
+  std::uint32_t place_of(page::SnapshotPageId id) const;
+  void add_gathered();
+  bool collect_some(bool waits);
+  void give_back(std::uint64_t places, std::uint64_t good);
+
+  PageCache* const cache_;
+  const std::uint32_t soc_;
+  std::uint64_t used_ = 0;  // a bit for each place that is not free
+  std::uint32_t gathered_count_ = 0;
+  std::uint32_t unsent_ = 0;  // reads that were added
+  page::SnapshotPageId ids_[kPagesMax];
+  CacheFrame frames_[kPagesMax] = {};
+  // The places of each read's pages, by its tag, which is that of the first.
+  std::uint8_t places_[kPagesMax][PageReads::kPagesMax] = {};
+  std::uint8_t counts_[kPagesMax] = {};
+  std::uint8_t gathered_places_[PageReads::kPagesMax] = {};
+  std::unique_ptr<PageReads> reads_;
+};
+
+}  // namespace foedus::snapshot

@@ -1,0 +1,212 @@
+// Queues of reads: io_uring, tasks in its place, and the one of devices without either. The same
+// facts hold for all, with direct I/O and without.
+// ctest-labels: memory
+#include "foedus-core/device/read_queue.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/pooled_reads.h"
+#include "foedus-core/device/uring_reads.h"
+
+namespace foedus::device {
+namespace {
+
+enum class Kind { kUring, kPooled, kDeferred };
+constexpr std::uint32_t kBlocks = 200;
+
+struct alignas(kBlockBytes) Block {
+  std::array<char, kBlockBytes> bytes;
+};
+
+char fill_of(std::uint32_t block) { return static_cast<char>('a' + block % 26); }
+
+class ReadQueueTest : public ::testing::TestWithParam<std::pair<Kind, Access>> {
+ protected:
+  ReadQueueTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "foedus-queue-XXXXXX").string();
+    root_ = mkdtemp(pattern.data());
+    device_ = *FileDevice::open(root_ + "/db", Facility::kTry);
+    const auto file = *device_->open("a", Access::kCreate);
+    for (std::uint32_t i = 0; i < kBlocks; ++i) {
+      const std::string block(kBlockBytes, fill_of(i));
+      EXPECT_TRUE(file->write_at(i * kBlockBytes, block.data(), block.size()).is_ok());
+    }
+    file_ = *device_->open("a", GetParam().second);
+    queue_ = make();
+    if (queue_ == nullptr) unlink_all();
+  }
+  ~ReadQueueTest() override {
+    queue_.reset();
+    unlink_all();
+  }
+  void SetUp() override {
+    if (queue_ == nullptr) GTEST_SKIP() << "io_uring is refused here";
+  }
+  void unlink_all() const { std::filesystem::remove_all(root_); }
+
+  std::unique_ptr<ReadQueue> make() {
+    switch (GetParam().first) {
+      case Kind::kUring: return UringReads::make();
+      case Kind::kPooled: return pool_.make_queue();
+      default: return std::make_unique<DeferredReads>();
+    }
+  }
+  bool add(std::uint32_t block, std::uint32_t count, Block* to, std::uint32_t tag) {
+    std::vector<Bytes> parts;
+    for (std::uint32_t i = 0; i < count; ++i) parts.push_back({to[i].bytes.data(), kBlockBytes});
+    return queue_->add(file_, std::uint64_t{block} * kBlockBytes, parts.data(), count, tag);
+  }
+  static bool is(const Block& block, std::uint32_t number) {
+    return std::all_of(block.bytes.begin(), block.bytes.end(),
+                       [&](char byte) { return byte == fill_of(number); });
+  }
+
+  std::string root_;
+  const std::unique_ptr<base::Runtime> runtime_ = base::make_thread_runtime();
+  std::unique_ptr<FileDevice> device_;
+  std::shared_ptr<const File> file_;
+  ReadPool pool_{runtime_.get(), 3};
+  std::unique_ptr<ReadQueue> queue_;
+};
+
+TEST_P(ReadQueueTest, reads_end_with_their_tags_and_all_their_bytes) {
+  std::vector<Block> blocks(ReadQueue::kReadsMax);
+  ReadQueue::Done done;
+  EXPECT_FALSE(queue_->next(true, &done)) << "nothing was added";
+  for (int round = 0; round < 20; ++round) {
+    const auto number_of = [&](std::uint32_t tag) { return (tag * 37 + round) % kBlocks; };
+    for (std::uint32_t tag = 0; tag < ReadQueue::kReadsMax; ++tag) {
+      ASSERT_TRUE(add(number_of(tag), 1, &blocks[tag], tag));
+      if (tag % 5 == 4) queue_->send();
+    }
+    EXPECT_FALSE(add(0, 1, &blocks[0], 0)) << "as many as can be are in flight";
+    queue_->send();
+    std::array<bool, ReadQueue::kReadsMax> seen{};
+    for (std::uint32_t i = 0; i < ReadQueue::kReadsMax; ++i) {
+      ASSERT_TRUE(queue_->next(true, &done));
+      EXPECT_EQ(done.bytes, kBlockBytes);
+      EXPECT_FALSE(std::exchange(seen.at(done.tag), true));
+      EXPECT_TRUE(is(blocks[done.tag], number_of(done.tag)));
+    }
+    EXPECT_FALSE(queue_->next(true, &done));
+  }
+}
+
+TEST_P(ReadQueueTest, parts_of_a_read_go_to_places_of_their_own) {
+  std::vector<Block> blocks(4 * ReadQueue::kPartsMax);
+  for (std::uint32_t tag = 0; tag < 4; ++tag) {
+    ASSERT_TRUE(add(tag * 40, ReadQueue::kPartsMax, &blocks[tag * ReadQueue::kPartsMax], tag));
+  }
+  ReadQueue::Done done;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(queue_->next(true, &done)) << "next() sends what was not sent";
+    EXPECT_EQ(done.bytes, ReadQueue::kPartsMax * kBlockBytes);
+    for (std::uint32_t j = 0; j < ReadQueue::kPartsMax; ++j) {
+      EXPECT_TRUE(is(blocks[done.tag * ReadQueue::kPartsMax + j], done.tag * 40 + j));
+    }
+  }
+}
+
+TEST_P(ReadQueueTest, more_parts_than_wait_at_a_time_are_sent_in_between) {
+  std::vector<Block> blocks(20 * ReadQueue::kPartsMax);
+  for (std::uint32_t tag = 0; tag < 20; ++tag) {
+    ASSERT_TRUE(add(tag, ReadQueue::kPartsMax, &blocks[tag * ReadQueue::kPartsMax], tag));
+  }
+  ReadQueue::Done done;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    ASSERT_TRUE(queue_->next(true, &done));
+    EXPECT_EQ(done.bytes, ReadQueue::kPartsMax * kBlockBytes);
+    EXPECT_TRUE(is(blocks[done.tag * ReadQueue::kPartsMax + 3], done.tag + 3));
+  }
+}
+
+TEST_P(ReadQueueTest, a_read_beyond_the_end_has_fewer_bytes) {
+  std::vector<Block> blocks(4);
+  ASSERT_TRUE(add(kBlocks - 2, 4, blocks.data(), 1));
+  ReadQueue::Done done;
+  ASSERT_TRUE(queue_->next(true, &done));
+  EXPECT_EQ(done.bytes, 2 * kBlockBytes);
+  EXPECT_TRUE(is(blocks[1], kBlocks - 1));
+  ASSERT_TRUE(add(kBlocks, 1, blocks.data(), 1));
+  ASSERT_TRUE(queue_->next(true, &done));
+  EXPECT_EQ(done.bytes, 0u);
+}
+
+// V10
+TEST_P(ReadQueueTest, a_file_may_be_closed_while_it_is_read) {
+  std::vector<Block> blocks(8);
+  for (std::uint32_t tag = 0; tag < 8; ++tag) ASSERT_TRUE(add(tag, 1, &blocks[tag], tag));
+  queue_->send();
+  file_.reset();
+  ReadQueue::Done done;
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(queue_->next(true, &done));
+    EXPECT_TRUE(is(blocks[done.tag], done.tag));
+  }
+}
+
+// V9: the sanitizers see whoever writes later.
+TEST_P(ReadQueueTest, its_end_waits_for_what_is_in_flight) {
+  if (GetParam().first == Kind::kDeferred) GTEST_SKIP() << "has nothing in flight";
+  for (int round = 0; round < 50; ++round) {
+    const auto blocks = std::make_unique<std::array<Block, 4>>();
+    for (std::uint32_t tag = 0; tag < 4; ++tag) ASSERT_TRUE(add(tag, 1, &(*blocks)[tag], tag));
+    if (round % 2 == 0) queue_->send();
+    queue_ = nullptr;
+    for (std::uint32_t tag = 0; tag < 4; ++tag) EXPECT_TRUE(is((*blocks)[tag], tag));
+    queue_ = make();
+  }
+}
+
+TEST_P(ReadQueueTest, a_child_of_fork_gives_up_what_is_its_parents) {
+  if (GetParam().first == Kind::kDeferred) GTEST_SKIP() << "has nothing of the system's";
+  std::vector<Block> blocks(2);
+  ASSERT_TRUE(add(1, 1, &blocks[0], 1));
+  queue_->send();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ReadQueue::Done done;
+    const bool can_add = add(2, 1, &blocks[1], 2);
+    const bool has_next = queue_->next(true, &done);
+    queue_.reset();
+    ::_exit(can_add || has_next ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  ReadQueue::Done done;
+  ASSERT_TRUE(queue_->next(true, &done));
+  EXPECT_TRUE(is(blocks[0], 1));
+}
+
+std::string name_of(const ::testing::TestParamInfo<ReadQueueTest::ParamType>& tested) {
+  const char* const kinds[] = {"uring", "pooled", "deferred"};
+  const bool is_direct = tested.param.second == Access::kReadDirect;
+  return std::string(kinds[static_cast<int>(tested.param.first)]) +
+         (is_direct ? "_direct" : "_buffered");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, ReadQueueTest,
+    ::testing::Values(std::pair{Kind::kUring, Access::kRead},
+                      std::pair{Kind::kUring, Access::kReadDirect},
+                      std::pair{Kind::kPooled, Access::kRead},
+                      std::pair{Kind::kPooled, Access::kReadDirect},
+                      std::pair{Kind::kDeferred, Access::kReadDirect}),
+    name_of);
+
+}  // namespace
+}  // namespace foedus::device

@@ -1,0 +1,202 @@
+// Pages that a session has in flight: how they become reads of the device, and what the cache has
+// of them afterwards. One thread; reads are made when they are waited for.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "foedus-core/snapshot/page_cache.h"
+#include "foedus-core/snapshot/pages_in_flight.h"
+#include "tests/snapshot/page_cache_pages.h"
+#include "tests/testing/at_sync_point.h"
+#include "tests/testing/manual_runtime.h"
+
+namespace foedus::snapshot {
+namespace {
+
+using testing::AtSyncPoint;
+
+constexpr std::uint64_t kBytes = 8u << 20;
+
+class PagesInFlightTest : public ::testing::Test {
+ protected:
+  PagesInFlightTest() {
+    clock_.pin_cache(0);
+    // Memory for some hundred frames is taken: K11 lets few pages of 64 frames be in flight.
+    for (std::uint32_t i = 0; i < 400; ++i) EXPECT_TRUE(can_find(page_of(10'000 + i)));
+    reads_before_ = pages_.reads.load_relaxed();
+  }
+
+  bool can_find(page::SnapshotPageId id) {
+    Status status;
+    const page::PageHeader* const page = cache_->find(0, id, &status);
+    return page != nullptr && is_page(page, id);
+  }
+  void begin(std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      ASSERT_EQ(in_flight_->begin(page_of(first + i)), Begun::kBegun) << first + i;
+    }
+  }
+  std::uint64_t reads() const { return pages_.reads.load_relaxed() - reads_before_; }
+
+  MadePages pages_;
+  testing::ManualRuntime runtime_;
+  epoch::EpochClock clock_{&runtime_, Epoch(10), 8, 1000};
+  numa::Topology topology_ = *numa::Topology::make(1);
+  base::MemoryBudget budget_{kBytes};
+  std::unique_ptr<PageCache> cache_ = *PageCache::make(&topology_, &budget_, kBytes, Facility::kTry,
+                                                       Facility::kTry, &pages_, &clock_);
+  std::unique_ptr<PagesInFlight> in_flight_ = cache_->make_pages_in_flight(0);
+  std::uint64_t reads_before_ = 0;
+};
+
+TEST_F(PagesInFlightTest, APageThatCameIsFoundWithoutARead) {
+  begin(5, 1);
+  EXPECT_EQ(reads(), 0u);
+  EXPECT_TRUE(in_flight_->finish(page_of(5)));
+  EXPECT_EQ(reads(), 1u);
+  EXPECT_TRUE(can_find(page_of(5)));
+  EXPECT_EQ(reads(), 1u);
+  EXPECT_FALSE(in_flight_->finish(page_of(5)));
+  EXPECT_EQ(in_flight_->begin(page_of(5)), Begun::kCached);
+}
+
+TEST_F(PagesInFlightTest, PagesThatFollowOneAnotherAreOneRead) {
+  begin(1, 3);
+  begin(7, 1);
+  begin(8, 1);
+  begin(20, 1);
+  begin(19, 1);
+  begin(page::SnapshotPageId::kPageMax, 1);
+  in_flight_->send();
+  const std::vector<std::vector<page::SnapshotPageId>> expected = {
+      {page_of(1), page_of(2), page_of(3)},
+      {page_of(7), page_of(8)},
+      {page_of(20)},
+      {page_of(19)},
+      {page_of(page::SnapshotPageId::kPageMax)}};
+  EXPECT_EQ(pages_.sent, expected);
+}
+
+TEST_F(PagesInFlightTest, ALongRunIsReadsOfThirtyTwoPages) {
+  begin(1, 64);
+  in_flight_->send();
+  ASSERT_EQ(pages_.sent.size(), 2u);
+  EXPECT_EQ(pages_.sent[0].size(), PageReads::kPagesMax);
+  EXPECT_EQ(pages_.sent[1].front(), page_of(33));
+}
+
+// Pages that are far from each other: the device begins with some while others are looked for.
+TEST_F(PagesInFlightTest, SomeOfManyBeginBeforeAllAreSent) {
+  for (std::uint32_t i = 0; i < 20; ++i) begin(100 * i + 1, 1);
+  EXPECT_EQ(pages_.sent.size(), 16u);
+}
+
+TEST_F(PagesInFlightTest, APageInFlightIsNotBegunTwice) {
+  begin(5, 1);
+  EXPECT_EQ(in_flight_->begin(page_of(5)), Begun::kBegun);
+  in_flight_->send();
+  EXPECT_EQ(in_flight_->begin(page_of(5)), Begun::kBegun);
+  EXPECT_EQ(pages_.sent.size(), 1u);
+}
+
+TEST_F(PagesInFlightTest, MoreThanThereArePlacesForAreRefused) {
+  begin(1, PagesInFlight::kPagesMax);
+  EXPECT_EQ(in_flight_->begin(page_of(500)), Begun::kRefused);
+  EXPECT_TRUE(in_flight_->finish(page_of(1)));
+  begin(500, 1);
+}
+
+// K11. A cache of 64 frames, of which others get what they need while pages are in flight.
+TEST_F(PagesInFlightTest, TheyAreAFewOfTheFrames) {
+  base::MemoryBudget budget{PageCache::kBytesMin};
+  const auto cache = *PageCache::make(&topology_, &budget, PageCache::kBytesMin, Facility::kTry,
+                                      Facility::kTry, &pages_, &clock_);
+  const std::unique_ptr<PagesInFlight> both[] = {cache->make_pages_in_flight(0),
+                                                 cache->make_pages_in_flight(0)};
+  EXPECT_EQ(both[0]->begin(page_of(1)), Begun::kBegun);
+  for (std::uint32_t i = 2; i < 5; ++i) EXPECT_EQ(both[1]->begin(page_of(i)), Begun::kBegun);
+  EXPECT_EQ(both[0]->begin(page_of(5)), Begun::kRefused);
+  Status status;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    EXPECT_NE(cache->find(0, page_of(100 + i), &status), nullptr) << i << ": " << status.message();
+  }
+  EXPECT_EQ(both[0]->begin(page_of(5)), Begun::kRefused);
+  EXPECT_TRUE(both[1]->finish(page_of(2)));
+  clock_.pin_cache(0);
+  EXPECT_EQ(both[1]->begin(page_of(2)), Begun::kCached);
+}
+
+// More often than there are frames: those of pages that cannot be read are not lost.
+TEST_F(PagesInFlightTest, APageThatCannotBeReadIsReadAgainByWhoWantsIt) {
+  pages_.keeps_sent = false;
+  pages_.before_read = [](page::SnapshotPageId id) {
+    return id.page() == 52 ? Status(ErrorCode::kIoError) : Status();
+  };
+  for (int i = 0; i < 1200; ++i) {
+    ASSERT_EQ(in_flight_->begin(page_of(52)), Begun::kBegun);
+    ASSERT_TRUE(in_flight_->finish(page_of(52)));
+  }
+  Status status;
+  EXPECT_EQ(cache_->find(0, page_of(52), &status), nullptr);
+  EXPECT_EQ(status.code(), ErrorCode::kIoError);
+  pages_.before_read = nullptr;
+  EXPECT_TRUE(can_find(page_of(52)));
+}
+
+TEST_F(PagesInFlightTest, AnotherPageThanTheOneAskedForIsNotCached) {
+  begin(50, 2);
+  pages_.id_error = 1;
+  EXPECT_TRUE(in_flight_->finish(page_of(50)));
+  pages_.id_error = 0;
+  const std::uint64_t before = reads();
+  EXPECT_TRUE(can_find(page_of(50)));
+  EXPECT_TRUE(can_find(page_of(51)));
+  EXPECT_EQ(reads(), before + 2);
+}
+
+TEST_F(PagesInFlightTest, WhatTheReaderRefusesTakesNoFrame) {
+  pages_.refuses = true;
+  for (int i = 0; i < 1200; ++i) {
+    ASSERT_NE(in_flight_->begin(page_of(50)), Begun::kCached);
+    in_flight_->send();
+    ASSERT_FALSE(in_flight_->finish(page_of(50)));
+  }
+  pages_.refuses = false;
+  EXPECT_TRUE(can_find(page_of(50)));
+}
+
+// Method: others read one of the pages, and have some of them in flight, before these are put.
+TEST_F(PagesInFlightTest, PagesThatOthersReadMeanwhileAreCachedOnce) {
+  const std::uint64_t pages_before = cache_->statistics().pages;
+  const std::unique_ptr<PagesInFlight> theirs = cache_->make_pages_in_flight(0);
+  bool is_nested = false;
+  const AtSyncPoint other("cache:before_publish_ahead", [&] {
+    if (std::exchange(is_nested, true)) return;
+    EXPECT_TRUE(can_find(page_of(11)));
+    for (std::uint32_t i = 12; i < 16; ++i) EXPECT_EQ(theirs->begin(page_of(i)), Begun::kBegun);
+    EXPECT_TRUE(theirs->finish(page_of(12)));
+  });
+  begin(10, 4);
+  EXPECT_TRUE(in_flight_->finish(page_of(10)));
+  EXPECT_EQ(cache_->statistics().duplicates, 3u);
+  EXPECT_EQ(cache_->statistics().pages, pages_before + 6);
+  const std::uint64_t before = reads();
+  for (std::uint32_t i = 10; i < 16; ++i) EXPECT_TRUE(can_find(page_of(i)));
+  EXPECT_EQ(reads(), before);
+}
+
+// What was not needed after all goes into the cache as well.
+TEST_F(PagesInFlightTest, ItsEndWaitsForWhatIsInFlight) {
+  const std::uint64_t pages_before = cache_->statistics().pages;
+  begin(10, 2);
+  in_flight_->send();
+  begin(20, 1);
+  in_flight_ = nullptr;
+  EXPECT_EQ(reads(), 3u);
+  EXPECT_EQ(cache_->statistics().pages, pages_before + 3);
+}
+
+}  // namespace
+}  // namespace foedus::snapshot
