@@ -235,7 +235,7 @@ bool Gleaning::is_due(Drop* drop) {
          (options.log_bytes_max != 0 && behind >= options.log_bytes_max / 4) ||  // E18
          (options.pages != 0 && expected_pages(behind) >= options.pages) ||
          (options.interval_us != 0 && now_us - last_us_ >= options.interval_us) ||
-         (options.volatile_percent != 0 && pages_to_drop(Drop::kAsNeeded) != 0);
+         (options.volatile_percent != 0 && pages_above(options.volatile_percent) != 0);
 }
 
 // Than the newest snapshot covers: else a glean would make none.

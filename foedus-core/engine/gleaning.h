@@ -32,6 +32,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
+#include "foedus-core/engine/drop_goal.h"
 #include "foedus-core/engine/glean_pace.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/numa/soc_memory.h"
@@ -175,7 +176,9 @@ class Gleaning final : public base::Task {
   Status make_disk_room(std::uint64_t pages);
   Status install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   void wait_for_pages();
+  std::uint64_t pages_above(std::uint32_t percent) const;
   std::uint64_t pages_to_drop(Drop drop) const;
+  void choose_drop_goal();
   void reclaim();
   Status reclaim_files(snapshot::Manifest manifest, GleanReport* report);
   Status move_pages(snapshot::Manifest* manifest, GleanReport* report);
@@ -209,6 +212,8 @@ class Gleaning final : public base::Task {
   // mapper. Given back once no glean was due for a while.
   std::vector<numa::SocMemory> glean_memory_;
   std::uint64_t last_us_ = 0;   // when the last glean began
+  DropGoal drop_goal_;                  // of the last installation
+  std::uint64_t waits_for_memory_ = 0;  // what the throttle had counted by then
   std::uint64_t step_request_ = 0;  // the last request when the step began
   // Files wait for the end of transactions that began up to here; none: no files wait.
   Epoch removal_stamp_;

@@ -21,15 +21,28 @@ constexpr std::uint64_t kSettleUs = 1'000'000;  // between two looks of an idle 
 
 }  // namespace
 
-std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
-  constexpr std::uint64_t kAll = ~std::uint64_t{0};
-  if (drop == Drop::kNone) return 0;
-  const std::uint32_t percent = engine_->options().glean.volatile_percent;
-  if (drop == Drop::kAll || percent == 0) return kAll;
+// Pages in use above that percentage of all that there can be.
+std::uint64_t Gleaning::pages_above(std::uint32_t percent) const {
   const std::uint64_t target = engine_->pool().bytes_max() / page::kPageBytes / 100 * percent;
   const std::uint64_t waiting = pages_->retired_count();
   const std::uint64_t in_use = engine_->pool().pages_in_use();
   return in_use > target + waiting ? in_use - target - waiting : 0;
+}
+
+std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  if (drop == Drop::kNone) return 0;
+  const bool drops_all = engine_->options().glean.volatile_percent == 0;
+  return drop == Drop::kAll || drops_all ? kAll : pages_above(drop_goal_.percent());
+}
+
+// E44
+void Gleaning::choose_drop_goal() {
+  const std::uint32_t percent = engine_->options().glean.volatile_percent;
+  const WriteThrottle* const throttle = engine_->throttle();
+  const std::uint64_t waits = throttle == nullptr ? 0 : throttle->waits_for_memory();
+  const bool have_waited = std::exchange(waits_for_memory_, waits) != waits;
+  drop_goal_.next(percent, pages_above(percent) != 0, have_waited);
 }
 
 // Where memory asks for room, what was used since the last time is spared: if the target is not met
@@ -38,6 +51,7 @@ std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
 // the next needs, and hot pages go as well.
 Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
   removal_stamp_ = {};  // a stamp from before says nothing of what is superseded now
+  choose_drop_goal();
   for (int round = 1;; ++round) {
     const std::uint64_t dropped_before = report->pages_dropped;
     report->pages_kept = 0;

@@ -147,6 +147,9 @@ std::uint64_t WriteThrottle::step() {
   }
   // order: relaxed, a look. Before the next grant, for which writers wait.
   const bool do_wait = is_on() && claimed_.load_relaxed() > granted_.load_relaxed();
+  if (do_wait && shortage == Shortage::kMemory) {
+    waits_for_memory_.fetch_add_relaxed(1);  // order: relaxed, a hint
+  }
   if (limit != kUnlimited) grant(limit, elapsed_us);
   // order: relaxed, a hint. Stored when it changes only: all who write read it.
   if (limit != limit_.load_relaxed()) limit_.store_relaxed(limit);

@@ -70,6 +70,10 @@ class WriteThrottle final : public base::Task {
   [[gnu::cold]] void wait(std::uint64_t bytes);
   // Microseconds that writers have waited, all together.
   std::uint64_t waited_us() const { return waited_us_.load_relaxed(); }  // order: a statistic
+  // How often writers were seen to wait because volatile pages run short.
+  std::uint64_t waits_for_memory() const {
+    return waits_for_memory_.load_relaxed();  // order: a hint
+  }
   // Bytes of log a second; kUnlimited, kStopped.
   std::uint64_t limit() const { return limit_.load_relaxed(); }  // order: a statistic
 
@@ -105,6 +109,7 @@ class WriteThrottle final : public base::Task {
   alignas(64) base::AtomicWord<std::uint64_t> granted_;
   alignas(64) base::AtomicWord<std::uint64_t> claimed_;
   base::AtomicWord<std::uint64_t> waited_us_;
+  base::AtomicWord<std::uint64_t> waits_for_memory_;
 };
 
 }  // namespace foedus::engine

@@ -68,11 +68,13 @@ void SessionPages::push_retired(VolatilePageId id, std::uint64_t stamp) {
   }
   retired_.push(id, stamp);
   oldest_stamp_ = retired_.oldest_stamp();
+  ++retired_now_;
   FOEDUS_SYNC_POINT("pages:retired");
 }
 
 void SessionPages::reclaim_due(std::uint64_t reclaimable) {
-  reclaim_retired(reclaimable, PagePool::kBatchPages + retired_.count() / 16);  // P15
+  const std::uint64_t piled_up = retired_.count() / 16;
+  reclaim_retired(reclaimable, PagePool::kBatchPages + piled_up + 2 * retired_last_);  // P15
   if (reclaimable >= pool_->orphan_stamp(soc_)) reclaim_orphans(soc_, reclaimable);
 }
 

@@ -10,9 +10,9 @@
 //   P14  A retired page is used again only when EpochClock::reclaimable() has reached its stamp.
 //        The stamp is the current epoch, read after a fence that follows the unlinking (argument:
 //        E3 of epoch/epoch_clock.h).
-//   P15  One reclaim() moves at most 64 pages and a sixteenth of those that wait: no transaction
-//        pays for all that piled up behind a long one, and at any steady rate what waits stays
-//        under sixteen times what a transaction retires, besides what the epochs hold back.
+//   P15  One reclaim() moves at most 64 pages, a sixteenth of those that wait, and twice as many as
+//        the session has retired between two calls lately: no transaction pays for all that piled
+//        up behind a long one, and at any steady rate nothing waits but what the epochs hold back.
 //   P16  Pages of other SOCs never enter the stock by release() or reclaim(): they are collected
 //        and returned home.
 
@@ -58,6 +58,10 @@ class SessionPages {
 
   // Makes retired pages free that are due (P15). Called when a transaction begins.
   void reclaim() {
+    if (retired_now_ != 0) [[unlikely]] {
+      retired_last_ = retired_now_;
+      retired_now_ = 0;
+    }
     const std::uint64_t reclaimable = clock_->reclaimable().number();
     if (reclaimable >= oldest_stamp_ || reclaimable >= pool_->orphan_stamp(soc_)) [[unlikely]] {
       reclaim_due(reclaimable);
@@ -93,6 +97,8 @@ class SessionPages {
   std::uint32_t stock_count_ = 0;
   std::uint32_t away_count_ = 0;
   std::uint64_t oldest_stamp_ = RetiredPages::kNever;  // of retired_
+  std::uint64_t retired_now_ = 0;   // since the last reclaim()
+  std::uint64_t retired_last_ = 0;  // before that, the last time that there were any
   RetiredPages retired_;
   VolatilePageId stock_[kStockPages];
   VolatilePageId away_[PagePool::kBatchPages];  // P16

@@ -94,8 +94,9 @@ struct GleanOptions {
   // Else open() makes it.
   std::uint64_t touch_bytes = 8u << 20;
   // Above this percentage of the memory of volatile pages a glean starts by itself, and those that
-  // did not change since are dropped, until it is met; writing transactions are slowed so that what
-  // is left lasts until then. 0..90; 0: all of them are dropped, at each glean.
+  // did not change since are dropped, until it is met, and down to a third of it where writers had
+  // to wait for room; writing transactions are slowed so that what is left lasts until then. 0..90;
+  // 0: all of them are dropped, at each glean.
   std::uint32_t volatile_percent = 60;
   // Threads that read the log, and threads that sort and write pages, a file each. 0: one of each
   // for each SOC, but two of the latter if there is one SOC. 0..64.
