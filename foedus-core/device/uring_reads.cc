@@ -43,12 +43,13 @@ bool UringReads::add(const std::shared_ptr<const File>& file, std::uint64_t offs
     parts_count_ += static_cast<std::uint32_t>(count);
   }
   entry->user_data = tag;
+  files_[unsent_count_] = file;
   unsent_[unsent_count_++] = tag;
   ++count_;
   return true;
 }
 
-// The system takes them in their order, and holds the file of each that it has taken (V10).
+// The system takes them in their order.
 void UringReads::send() {
   while (unsent_count_ != 0 && !is_broken_ && !is_of_parent()) {
     const int taken = ::io_uring_submit(&ring_);
@@ -61,6 +62,8 @@ void UringReads::send() {
     }
     const auto sent = std::min(static_cast<std::uint32_t>(taken), unsent_count_);
     std::copy(unsent_ + sent, unsent_ + unsent_count_, unsent_);
+    std::move(files_ + sent, files_ + unsent_count_, files_);
+    std::fill_n(files_ + unsent_count_ - sent, sent, nullptr);
     unsent_count_ -= sent;
     if (unsent_count_ == 0) parts_count_ = 0;
   }
@@ -76,6 +79,7 @@ bool UringReads::next(bool waits, Done* done) {
     if (unsent_count_ == count_) is_broken_ = true;
     if (is_broken_ && unsent_count_ != 0) {
       *done = Done{unsent_[--unsent_count_], 0};
+      files_[unsent_count_] = nullptr;
       --count_;
       return true;
     }

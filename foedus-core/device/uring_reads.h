@@ -41,6 +41,7 @@ class UringReads final : public ReadQueue {
   // them.
   std::uint32_t unsent_count_ = 0;
   std::uint32_t unsent_[kReadsMax] = {};  // their tags
+  std::shared_ptr<const File> files_[kReadsMax];  // theirs, which the system holds after that (V10)
   std::uint32_t parts_count_ = 0;
   iovec parts_[kPartsUnsentMax] = {};
 };

@@ -51,7 +51,7 @@ void Gleaning::choose_drop_goal() {
 // the next needs, and hot pages go as well.
 Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
   removal_stamp_ = {};  // a stamp from before says nothing of what is superseded now
-  choose_drop_goal();
+  if (drop != Drop::kNone) choose_drop_goal();
   for (int round = 1;; ++round) {
     const std::uint64_t dropped_before = report->pages_dropped;
     report->pages_kept = 0;

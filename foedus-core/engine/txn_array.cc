@@ -141,8 +141,10 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
 }
 
 void Txn::prefetch(const Array& storage, std::uint64_t index) {
+  const engine::OperationMark mark(slot_, turn_);
   const Call call(slot_, turn_, storage);
-  if (prefetch_one(call, index)) call.context().cold_pages().send();
+  if (!prefetch_one(call, index)) return;
+  base::trying([&] { call.context().cold_pages().send(); });
 }
 
 Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payload) {

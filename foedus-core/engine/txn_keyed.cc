@@ -191,8 +191,11 @@ Status Txn::get_many(const KeyedStorage& storage, std::span<ReadRequest> request
 }
 
 void Txn::prefetch(const KeyedStorage& storage, std::string_view key) {
-  const Call call(slot_, turn_, storage);
-  if (prefetch_one(call, key)) call.context().cold_pages().send();
+  const engine::OperationMark mark(slot_, turn_);
+  base::trying([&] {
+    const Call call(slot_, turn_, storage);
+    if (prefetch_one(call, key)) call.context().cold_pages().send();
+  });
 }
 
 Status Txn::put(const KeyedStorage& storage, std::string_view key, std::string_view payload) {

@@ -13,6 +13,7 @@ namespace {
 // Pins last for microseconds, reads of a device for milliseconds; but a thread that holds a pin may
 // be without a processor for far longer, and waiting costs less than the caller's lost transaction.
 constexpr std::uint64_t kWaitUs = 5'000'000;
+constexpr std::uint32_t kTriesApart = 1'024;
 // Others may take the frame that was waited for; who has no luck so often gives up.
 constexpr unsigned kWaits = 100'000;
 
@@ -83,11 +84,12 @@ bool ColdPages::prefetch(page::SnapshotPageId id, page::PagePart wanted) const {
 }
 
 snapshot::Begun ColdPages::will_read(page::SnapshotPageId id) {
-  if (cache_ == nullptr || has_no_queue_) return snapshot::Begun::kRefused;
+  if (cache_ == nullptr) return snapshot::Begun::kRefused;
   if (in_flight_ == nullptr) {
+    // What the system has no memory for now it may have later.
+    if (tries_++ % kTriesApart != 0) return snapshot::Begun::kRefused;
     base::trying([&] { in_flight_ = cache_->make_pages_in_flight(soc_); });
-    has_no_queue_ = in_flight_ == nullptr;
-    if (has_no_queue_) return snapshot::Begun::kRefused;
+    if (in_flight_ == nullptr) return snapshot::Begun::kRefused;
   }
   return in_flight_->begin(id);
 }

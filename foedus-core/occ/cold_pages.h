@@ -58,9 +58,9 @@ class ColdPages {
   // once. Waits for no device.
   snapshot::Begun will_read(page::SnapshotPageId id);
   void send();
-  // Takes what has come meanwhile, also of what is not needed any more.
-  void collect() {
-    if (in_flight_ != nullptr) [[unlikely]] in_flight_->collect();
+  // Before the transaction gives its pin up: PagesInFlight::settle().
+  void settle() {
+    if (in_flight_ != nullptr) [[unlikely]] in_flight_->settle();
   }
 
   bool is_open() const { return open_ != 0; }
@@ -94,8 +94,8 @@ class ColdPages {
   std::uint32_t open_ = 0;  // ColdReads at work
   bool is_pinned_ = false;
   Mode mode_ = Mode::kRead;
-  bool has_no_queue_ = false;  // in_flight_ cannot be had
-  std::unique_ptr<snapshot::PagesInFlight> in_flight_;  // null before the first will_read()
+  std::uint32_t tries_ = 0;  // calls of will_read() without in_flight_
+  std::unique_ptr<snapshot::PagesInFlight> in_flight_;  // null: not wanted yet, or cannot be had
 };
 
 // Around a search that may come to pages of snapshots. May lie in another one, whose page is not to

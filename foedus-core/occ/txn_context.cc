@@ -97,10 +97,10 @@ void TxnContext::hold_again() {
 }
 
 void TxnContext::end() {
+  cold_pages_.settle();
   forget_sets();
   to_hold_.clear();
   resources_.clock->unpin(resources_.session);
-  cold_pages_.collect();
 }
 
 void TxnContext::end_for_retry() {
@@ -110,6 +110,7 @@ void TxnContext::end_for_retry() {
   std::sort(to_hold_.begin(), to_hold_.end());
   to_hold_.erase(std::unique(to_hold_.begin(), to_hold_.end()), to_hold_.end());
   forget_sets();
+  cold_pages_.settle();
   if (to_hold_.empty()) {
     resources_.clock->unpin(resources_.session);
   } else {

@@ -7,6 +7,12 @@
 
 namespace foedus::page {
 
+namespace {
+
+constexpr std::uint64_t kReclaimMost = 4'096;
+
+}  // namespace
+
 SessionPages::~SessionPages() {
   if (stock_count_ != 0) pool_->give(stock_, stock_count_);
   if (away_count_ != 0) pool_->give(away_, away_count_);
@@ -74,7 +80,8 @@ void SessionPages::push_retired(VolatilePageId id, std::uint64_t stamp) {
 
 void SessionPages::reclaim_due(std::uint64_t reclaimable) {
   const std::uint64_t piled_up = retired_.count() / 16;
-  reclaim_retired(reclaimable, PagePool::kBatchPages + piled_up + 2 * retired_last_);  // P15
+  const std::uint64_t lately = std::min(2 * retired_last_, kReclaimMost);
+  reclaim_retired(reclaimable, PagePool::kBatchPages + piled_up + lately);  // P15
   if (reclaimable >= pool_->orphan_stamp(soc_)) reclaim_orphans(soc_, reclaimable);
 }
 

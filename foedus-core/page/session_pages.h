@@ -11,8 +11,9 @@
 //        The stamp is the current epoch, read after a fence that follows the unlinking (argument:
 //        E3 of epoch/epoch_clock.h).
 //   P15  One reclaim() moves at most 64 pages, a sixteenth of those that wait, and twice as many as
-//        the session has retired between two calls lately: no transaction pays for all that piled
-//        up behind a long one, and at any steady rate nothing waits but what the epochs hold back.
+//        the session has retired between two calls lately, but no more than 4,096 of these: no
+//        transaction pays for all that piled up behind a long one, and at any steady rate below
+//        that nothing waits but what the epochs hold back.
 //   P16  Pages of other SOCs never enter the stock by release() or reclaim(): they are collected
 //        and returned home.
 

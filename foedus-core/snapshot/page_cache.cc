@@ -227,7 +227,7 @@ void PageCache::put_ahead(std::uint32_t soc, const Read* reads, std::uint32_t co
   FOEDUS_INVARIANT(count <= part->frames_in_flight, count, part->frames_in_flight);
   part->frames_in_flight -= count;
   for (const Read* read = reads; read != reads + count; ++read) {
-    if (read->is_good && check_id(*part->index.page_at(read->frame), read->id).is_ok()) {
+    if (read->is_good && part->index.page_at(read->frame)->page_id == read->id.word()) {
       publish_locked(part, read->id, read->frame, CacheMark::kReadAhead);
     } else {
       part->frames->release(read->frame);

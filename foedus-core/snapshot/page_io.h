@@ -35,7 +35,7 @@ class PageReads {
   virtual ~PageReads() = default;
   // Reads pages that stand one behind the other in a file, each to a place of its own that nobody
   // touches until next() has given `tag`, a number below kReadsMax of no read in flight. Waits for
-  // no page. False: they are not read.
+  // no page, and throws nothing. False: they are not read.
   virtual bool add(page::SnapshotPageId first, page::PageHeader* const* to, std::uint32_t count,
                    std::uint32_t tag) = 0;
   // The device begins with what was added.

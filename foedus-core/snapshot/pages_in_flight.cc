@@ -20,7 +20,7 @@ bool follows(page::SnapshotPageId first, page::SnapshotPageId second) {
 }  // namespace
 
 PagesInFlight::~PagesInFlight() {
-  send();
+  drop_gathered();
   while (used_ != 0 && collect_some(true)) {
   }
 }
@@ -72,6 +72,19 @@ void PagesInFlight::add_gathered() {
   } else {
     give_back(places, 0);
   }
+}
+
+void PagesInFlight::drop_gathered() {
+  std::uint64_t places = 0;
+  for (std::uint32_t i = 0; i < gathered_count_; ++i) places |= bit(gathered_places_[i]);
+  gathered_count_ = 0;
+  if (places != 0) give_back(places, 0);
+}
+
+void PagesInFlight::settle_some() {
+  drop_gathered();
+  send();
+  collect_some(false);
 }
 
 void PagesInFlight::send() {

@@ -3,10 +3,15 @@
 // straight into frames of the cache, where find() has them like all others.
 //
 //   free --begin()--> gathered --> added --send()--> in flight --collect()--> cached, or given back
+//     ^                  |
+//     +---- settle() ----+
 //
 //   K11 What is not needed after all holds a frame until it has come and the session collects it.
 //       So those of all sessions of a SOC are at most a quarter of what its part keeps free
 //       (K7): the session that misses a page finds a frame whatever others have in flight.
+//   K12 Files are asked for pages by begin(), send() and finish(), within the transaction whose pin
+//       keeps the snapshot. What is in flight after it has its file from the system or the queue
+//       (V10), and is put into the cache under an id that nobody asks for any more at worst.
 
 #include <cstdint>
 #include <memory>
@@ -46,9 +51,10 @@ class PagesInFlight {
   void send();
   // True once the page is no more in flight; false if it never was.
   bool finish(page::SnapshotPageId id);
-  // Puts into the cache what has come. Waits for nothing.
-  void collect() {
-    if (used_ != 0) collect_some(false);
+  // At the end of a transaction: no page is begun any more of those that were not sent, and what
+  // has come is in the cache. Waits for nothing.
+  void settle() {
+    if (used_ != 0) settle_some();
   }
 
  private:
@@ -58,6 +64,8 @@ class PagesInFlight {
 
   std::uint32_t place_of(page::SnapshotPageId id) const;
   void add_gathered();
+  void drop_gathered();
+  void settle_some();
   bool collect_some(bool waits);
   void give_back(std::uint64_t places, std::uint64_t good);
 

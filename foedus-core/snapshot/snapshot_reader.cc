@@ -5,6 +5,7 @@
 #include <string>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus/options.h"
@@ -151,12 +152,16 @@ class SnapshotFiles::Reads final : public PageReads {
            std::uint32_t tag) override {
     FOEDUS_INVARIANT(count >= 1 && count <= kPagesMax && tag < kReadsMax, count, tag);
     if (first.page() == 0) return false;
-    const Result<const OpenFile*> entry = files_->entry_of(first);
-    if (!entry.is_ok()) return false;
+    const OpenFile* entry = nullptr;
+    base::trying([&] {
+      const Result<const OpenFile*> found = files_->entry_of(first);
+      if (found.is_ok()) entry = *found;
+    });
+    if (entry == nullptr) return false;
     device::Bytes parts[kPagesMax];
     for (std::uint32_t i = 0; i < count; ++i) parts[i] = {to[i], page::kPageBytes};
     const std::uint64_t offset = std::uint64_t{first.page()} * page::kPageBytes;
-    if (!queue_->add((*entry)->owned, offset, parts, count, tag)) return false;
+    if (!queue_->add(entry->owned, offset, parts, count, tag)) return false;
     reads_[tag].first = first;
     reads_[tag].count = count;
     std::copy_n(to, count, reads_[tag].to);

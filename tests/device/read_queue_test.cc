@@ -157,6 +157,21 @@ TEST_P(ReadQueueTest, a_file_may_be_closed_while_it_is_read) {
   }
 }
 
+// The same before it was sent. Method: the file's descriptor is another file's at once.
+TEST_P(ReadQueueTest, a_file_may_be_closed_before_a_read_of_it_is_sent) {
+  std::vector<Block> blocks(8);
+  const auto other = *device_->open("b", Access::kCreate);
+  ASSERT_TRUE(other->preallocate(kBlocks * kBlockBytes).is_ok());
+  for (std::uint32_t tag = 0; tag < 8; ++tag) ASSERT_TRUE(add(tag, 1, &blocks[tag], tag));
+  file_.reset();
+  const std::shared_ptr<const File> next = *device_->open("b", GetParam().second);
+  ReadQueue::Done done;
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(queue_->next(true, &done));
+    EXPECT_TRUE(is(blocks[done.tag], done.tag));
+  }
+}
+
 // V9: the sanitizers see whoever writes later.
 TEST_P(ReadQueueTest, its_end_waits_for_what_is_in_flight) {
   if (GetParam().first == Kind::kDeferred) GTEST_SKIP() << "has nothing in flight";
