@@ -19,16 +19,16 @@ void ScanAhead::look(occ::ColdPages* pages, InteriorPage* parent, unsigned next,
   window_ = std::clamp(window_ * 2, kWindowMin, kWindowMax);
   unsigned asked = count - std::min(count, unasked_);
   if (asked > window_ / 2) return;  // many are sent at a time
-  bool is_any_missing = false;
+  bool is_all_cached = asked < count;  // where none is left, nothing is known
   while (asked < std::min(count, window_)) {
     const snapshot::Begun begun = pages->will_read(id_of(asked));
-    is_any_missing |= begun != snapshot::Begun::kCached;
+    is_all_cached &= begun == snapshot::Begun::kCached;
     if (begun == snapshot::Begun::kRefused) break;
     ++asked;
   }
   pages->send();
   unasked_ = count - asked;
-  if (!is_any_missing) window_ = 0;
+  if (is_all_cached) window_ = 0;
 }
 
 }  // namespace foedus::storage::masstree
