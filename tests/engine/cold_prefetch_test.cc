@@ -219,6 +219,36 @@ TEST_F(ColdPrefetchTest, get_many_announces_the_reads_of_keys_to_come) {
   must(txn.commit());
 }
 
+// The first pages of each scan, and those above the rows, are the ones that are not.
+TEST_F(ColdPrefetchTest, scans_announce_the_reads_of_pages_to_come) {
+  for (const Isolation isolation : {Isolation::kSerializable, Isolation::kSnapshot}) {
+    for (const bool reverse : {false, true}) {
+      SCOPED_TRACE(reverse);
+      const std::unique_ptr<FailingDevice> device = device_.copy();
+      Life life(device.get());
+      Txn txn = life.begin(0, isolation);
+      std::uint64_t read = 0;
+      std::uint64_t surprises = 0;
+      device->set_observer([&](const testing::CallSeen& call) {
+        if (call.kind != Call::kRead) return;
+        ++read;
+        if (!device->was_announced(call.name, call.offset)) ++surprises;
+      });
+      std::uint64_t rows = 0;
+      for (const Row& row : txn.scan(life.tree, "", "", {.reverse = reverse})) {
+        const std::uint64_t i = reverse ? kRows - 1 - rows : rows;
+        ASSERT_EQ(row.payload, row_of(i));
+        ++rows;
+      }
+      device->set_observer(nullptr);
+      EXPECT_EQ(rows, kRows);
+      EXPECT_GT(read, 100u);
+      EXPECT_LE(surprises, 16u);
+      must(txn.commit());
+    }
+  }
+}
+
 // An own write is read, and so is a part; an index that is not there is refused.
 TEST_F(ColdPrefetchTest, get_many_announces_the_reads_of_indexes_to_come) {
   Life life(&device_);
