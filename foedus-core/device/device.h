@@ -107,8 +107,8 @@ class Device {
   virtual Status rename(std::string_view from, std::string_view to) = 0;
   // V3.
   virtual Status sync_directory() = 0;
-  // A queue for reads of this device's files, which must outlive it no longer than V10 says. Null:
-  // there is none of the system's (see pooled_reads.h).
+  // Returns a queue for reads of this device's files. Null: the system refuses what it needs; then
+  // tasks can read in its place (pooled_reads.h).
   virtual std::unique_ptr<ReadQueue> make_read_queue();
 };
 

@@ -90,7 +90,7 @@ class PooledReads final : public ReadQueue {
   ReadPool* const pool_;
   const std::uint64_t generation_ = base::process_generation();
 
-  // Of the thread that has the queue.
+  // Used by the thread that owns the queue only.
   ReadPool::Read reads_[kReadsMax];
   ReadPool::Read* free_ = nullptr;
   ReadPool::Read* added_first_ = nullptr;
@@ -98,7 +98,7 @@ class PooledReads final : public ReadQueue {
   std::uint32_t added_count_ = 0;
   std::uint32_t count_ = 0;  // added and not given back
 
-  // Written under the pool's mutex; what the owner waits to see.
+  // Guarded by the pool's mutex, but for the owner's look whether a read has ended.
   base::AtomicWord<ReadPool::Read*> ended_;
   base::WaitPoint ended_point_;
 };

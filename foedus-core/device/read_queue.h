@@ -6,8 +6,8 @@
 //
 //   V9  A queue that is destroyed waits for what is in flight: memory to be read into is the
 //       caller's again afterwards. In a child of fork() it gives up what is the parent's.
-//   V10 A file may be closed while a read of it is in flight; its room on the device becomes free
-//       when that has ended.
+//   V10 A file may be closed while a read of it is added or in flight; its room on the device
+//       becomes free when that has ended.
 
 #include <cstddef>
 #include <cstdint>

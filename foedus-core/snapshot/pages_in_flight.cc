@@ -53,7 +53,7 @@ Begun PagesInFlight::begin(page::SnapshotPageId id) {
   return Begun::kBegun;
 }
 
-// As one read.
+// Adds the gathered pages as one read of the device.
 void PagesInFlight::add_gathered() {
   const std::uint32_t count = std::exchange(gathered_count_, 0);
   if (count == 0) return;
@@ -102,7 +102,7 @@ bool PagesInFlight::finish(page::SnapshotPageId id) {
   return true;
 }
 
-// Those that have come share the cache's lock.
+// Puts all pages that have come into the cache under one hold of its lock.
 bool PagesInFlight::collect_some(bool waits) {
   std::uint64_t come = 0;
   std::uint64_t good = 0;

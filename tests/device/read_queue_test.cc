@@ -157,7 +157,7 @@ TEST_P(ReadQueueTest, a_file_may_be_closed_while_it_is_read) {
   }
 }
 
-// The same before it was sent. Method: the file's descriptor is another file's at once.
+// V10, before the read is sent. Method: the descriptor of the closed file becomes another file's.
 TEST_P(ReadQueueTest, a_file_may_be_closed_before_a_read_of_it_is_sent) {
   std::vector<Block> blocks(8);
   const auto other = *device_->open("b", Access::kCreate);

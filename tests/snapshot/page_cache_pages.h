@@ -53,7 +53,7 @@ class MadePages : public PageReader {
   // Reads of these are made when they are asked for, or by the destructor.
   std::unique_ptr<PageReads> make_reads() override { return std::make_unique<Deferred>(this); }
 
-  // Of make_reads(), one thread.
+  // The reads that make_reads() gave have sent; used by one thread only.
   std::vector<std::vector<page::SnapshotPageId>> sent;  // pages of each read
   bool keeps_sent = true;
   bool refuses = false;

@@ -124,6 +124,9 @@ class FailingDevice : public device::Device {
   Status remove(std::string_view name) override;
   Status rename(std::string_view from, std::string_view to) override;
   Status sync_directory() override;
+  std::unique_ptr<device::ReadQueue> make_read_queue() override;
+  // From now on make_read_queue() gives none, as where the system refuses io_uring.
+  void refuse_read_queues() { refuses_queues_ = true; }
 
  private:
   friend class FailingFile;
@@ -177,6 +180,7 @@ class FailingDevice : public device::Device {
   mutable std::map<Call, std::vector<Fault>> faults_;
   std::map<Call, Fault> skipped_syncs_;
   mutable std::uint64_t calls_[kCallKinds] = {};
+  bool refuses_queues_ = false;
   std::set<std::pair<std::string, std::uint64_t>> announced_;  // by File::will_read()
   mutable std::uint64_t power_skip_ = ~std::uint64_t{0};
   mutable bool power_is_lost_ = false;

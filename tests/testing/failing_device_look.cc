@@ -1,6 +1,7 @@
 // What tests see of a FailingDevice, and change in it behind the engine's back.
 #include <algorithm>
 
+#include "foedus-core/device/read_queue.h"
 #include "tests/testing/failing_device.h"
 
 namespace foedus::testing {
@@ -23,6 +24,10 @@ std::vector<std::string> FailingDevice::names() const {
 bool FailingDevice::was_announced(const std::string& name, std::uint64_t offset) const {
   const std::lock_guard lock(mutex_);
   return announced_.contains({name, offset});
+}
+
+std::unique_ptr<device::ReadQueue> FailingDevice::make_read_queue() {
+  return refuses_queues_ ? nullptr : Device::make_read_queue();
 }
 
 bool FailingDevice::exists(const std::string& name) const {
