@@ -134,7 +134,7 @@ inline void copy_racing(char* to, const char* from, std::size_t bytes) {
 #else
 
 // Inline assembly, so that the compiler neither assumes that the bytes stay as they are nor splits
-// the copy; sixteen bytes at a time, the last piece overlapping.
+// the copy; sixteen bytes at a time, the last pieces overlapping.
 inline void copy_16(char* to, const char* from) {
   asm volatile("movdqu (%1), %%xmm15\n\tmovdqu %%xmm15, (%0)"
                :
@@ -158,11 +158,22 @@ inline void copy_word(char* to, const char* from) {
 }
 
 inline void copy_racing(char* to, const char* from, std::size_t bytes) {
-  if (bytes >= 16) {
-    std::size_t i = 0;
-    for (; i + 64 <= bytes; i += 64) copy_64(to + i, from + i);
-    for (; i + 16 <= bytes; i += 16) copy_16(to + i, from + i);
-    if (i < bytes) copy_16(to + bytes - 16, from + bytes - 16);
+  if (bytes > 64) {
+    char* const to_last = to + bytes - 64;
+    const char* const from_last = from + bytes - 64;
+    do {
+      copy_64(to, from);
+      to += 64;
+      from += 64;
+    } while (from < from_last);
+    copy_64(to_last, from_last);
+  } else if (bytes >= 16) {
+    if (bytes > 32) {
+      copy_16(to + 16, from + 16);
+      copy_16(to + bytes - 32, from + bytes - 32);
+    }
+    copy_16(to, from);
+    copy_16(to + bytes - 16, from + bytes - 16);
   } else if (bytes >= 8) {
     copy_word<std::uint64_t>(to, from);
     copy_word<std::uint64_t>(to + bytes - 8, from + bytes - 8);
