@@ -32,6 +32,11 @@ void AddressIndex::forget_all() {
   generation_ = 1;
 }
 
+void ReadSet::grow() {
+  constexpr std::size_t kEntriesMin = 64;
+  room_.resize(std::max(kEntriesMin, 2 * room_.size()));
+}
+
 // Room is looked for anew after so many entries at the latest.
 constexpr std::size_t kRoomMax = 1u << 20;
 

@@ -31,6 +31,49 @@ struct ReadEntry {
   StorageControl* storage;
 };
 
+// The read set. All of its room is constructed, so that to add an entry is a look at the end and a
+// store, in line: the vector's own push_back() is a call.
+class ReadSet {
+ public:
+  explicit ReadSet(base::MemorySource* source = nullptr)
+      : room_(base::LineAllocator<ReadEntry>(source)) {}
+
+  // Makes room for `count` entries in all.
+  void reserve(std::size_t count) {
+    if (count > room_.size()) room_.resize(count);
+  }
+  [[gnu::always_inline]] bool has_room() const { return count_ != room_.size(); }
+  // Adds an entry, and allocates nothing. REQUIRES: has_room().
+  [[gnu::always_inline]] void add_reserved(const ReadEntry& entry) { room_[count_++] = entry; }
+  // Allocates, if at all, before it changes anything.
+  [[gnu::always_inline]] void add(const ReadEntry& entry) {
+    if (!has_room()) [[unlikely]] grow();
+    add_reserved(entry);
+  }
+  // Forgets all but the first `count`.
+  void truncate(std::size_t count) {
+    FOEDUS_INVARIANT(count <= count_, count, count_);
+    count_ = count;
+  }
+  void clear() {
+    count_ = 0;
+    base::trim(&room_, kKeptBytesMax);
+  }
+  bool is_empty() const { return count_ == 0; }
+  std::size_t size() const { return count_; }
+  // Entries that there is room for in all.
+  std::size_t room() const { return room_.size(); }
+  ReadEntry& operator[](std::size_t i) { return room_[i]; }
+  ReadEntry* begin() { return room_.data(); }
+  ReadEntry* end() { return room_.data() + count_; }
+
+ private:
+  [[gnu::noinline]] void grow();
+
+  base::LineVector<ReadEntry> room_;
+  std::size_t count_ = 0;  // of room_ that are used
+};
+
 // What the call that made a write relied on, and the commit has to find again: whether the record
 // is there, own writes before this one included.
 enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };

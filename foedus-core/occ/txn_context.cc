@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "foedus-core/base/copy_bytes.h"
 
 namespace foedus::occ {
 
@@ -49,7 +48,7 @@ void overlay_increment(std::uint32_t at, std::uint64_t delta, ReadRange* range) 
 TxnContext::TxnContext(const Resources& resources)
     : resources_(resources),
       cold_pages_(resources.cache, resources.clock, resources.session, resources.soc),
-      reads_(base::LineAllocator<ReadEntry>(resources.memory)),
+      reads_(resources.memory),
       pointers_(base::LineAllocator<PointerEntry>(resources.memory)),
       write_set_(resources.memory),
       page_set_(resources.memory),
@@ -145,7 +144,6 @@ void TxnContext::forget_sets() {
   FOEDUS_INVARIANT(held_.is_empty(), held_.size());
   reads_.clear();
   pointers_.clear();
-  base::trim(&reads_, kKeptBytesMax);
   base::trim(&pointers_, kKeptBytesMax);
   base::trim(&whole_payload_, kKeptBytesMax);
   write_set_.clear();
@@ -319,8 +317,8 @@ bool TxnContext::overlay(const WriteSet::Own& own, bool base_present, ReadRange*
   return present;
 }
 
-Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record, Remember remember) {
-  const WriteSet::Own own = write_set_.find(record);
+Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record,
+                          const WriteSet::Own& own, Remember remember) {
   if (own.newest != WriteEntry::kNone) {
     // The newest entry decides: partial writes are only made to records that are there.
     return write_set_[own.newest].log->type == log::LogRecordType::kErase ? Found::kAbsent
@@ -332,30 +330,6 @@ Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record, R
   const bool wanted = observed.is_deleted() == (remember == Remember::kAbsence);
   if (wanted) remember_read(record, observed, storage);
   return observed.is_deleted() ? Found::kAbsent : Found::kPresent;
-}
-
-Status TxnContext::write(log::LogRecordType type, StorageControl* storage,
-                         page::RecordHeader* record, std::uint32_t place, std::string_view key,
-                         std::uint32_t payload_offset, std::string_view payload, Premise premise,
-                         std::uint64_t overflow) {
-  FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15: it may wait for room in the log
-  const std::size_t bytes = log::LogRecord::size_of(key.size(), payload.size());
-  log::LogRecord* log_record =
-      write_set_.has_room() ? resources_.log->try_reserve(bytes) : nullptr;
-  if (log_record == nullptr) [[unlikely]] {
-    FOEDUS_CHECK(reserve_slowly(storage, bytes, &log_record));
-  }
-  note_use(record);
-  log_record->prepare(type, storage->id(), key.size(), payload.size(), payload_offset);
-  base::copy_bytes(log_record->key_data(), key.data(), key.size());
-  base::copy_bytes(log_record->payload_data(), payload.data(), payload.size());
-  write_set_.add_reserved({.record = record,
-                           .log = log_record,
-                           .storage = storage,
-                           .overflow = overflow,
-                           .place = place,
-                           .premise = premise});
-  return {};
 }
 
 // What the caller has prepared for the write it gives back if this fails: nothing may be thrown.

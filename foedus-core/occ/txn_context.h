@@ -17,12 +17,14 @@
 #include <string_view>
 #include <utility>
 
+#include "foedus-core/base/copy_bytes.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/occ/access_set.h"
 #include "foedus-core/occ/cold_pages.h"
 #include "foedus-core/occ/optimistic_read.h"
+#include "foedus-core/occ/read_range.h"
 #include "foedus-core/occ/txn_turn.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
@@ -30,20 +32,6 @@
 #include "foedus/txn.h"
 
 namespace foedus::occ {
-
-// What a read wants of a payload, and what there was.
-struct ReadRange {
-  char* out = nullptr;              // in
-  std::uint32_t out_bytes = 0;      // in: room at `out`
-  std::uint32_t offset = 0;         // in: first payload byte wanted
-  std::uint32_t payload_bytes = 0;  // out: size of the whole payload
-
-  // Bytes that go to `out` from a payload of `size` bytes.
-  std::uint32_t wanted_of(std::uint32_t size) const {
-    if (offset >= size) return 0;
-    return size - offset < out_bytes ? size - offset : out_bytes;
-  }
-};
 
 // A search that was begun ahead of the record's use: the page where it seems to be, which nobody
 // has looked at yet, and the page above; or the way to a snapshot page.
@@ -172,14 +160,14 @@ class TxnContext {
   [[gnu::cold]] Status no_page(StorageControl* storage);
 
   void remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
-    if (isolation_ == Isolation::kSerializable) reads_.push_back({record, observed, storage});
+    if (isolation_ == Isolation::kSerializable) reads_.add({record, observed, storage});
   }
   // Remembers the read if that takes no memory. False: it was not remembered.
   [[gnu::always_inline]] bool try_remember_read(page::RecordHeader* record, page::Tid observed,
                                                 StorageControl* storage) {
     if (isolation_ != Isolation::kSerializable) [[unlikely]] return true;
-    if (reads_.size() == reads_.capacity()) [[unlikely]] return false;
-    reads_.push_back({record, observed, storage});
+    if (!reads_.has_room()) [[unlikely]] return false;
+    reads_.add_reserved({record, observed, storage});
     return true;
   }
   void remember_page(page::PageHeader* page, page::PageVersion observed, StorageControl* storage) {
@@ -220,14 +208,42 @@ class TxnContext {
   enum class Remember : std::uint8_t { kAbsence, kPresence };
 
   // Whether `record` is there for this transaction.
-  Found look_at(StorageControl* storage, page::RecordHeader* record, Remember remember);
+  Found look_at(StorageControl* storage, page::RecordHeader* record, Remember remember) {
+    return look_at(storage, record, write_set_.find(record), remember);
+  }
+  // The same, `own` being what write_set().find() says of the record.
+  Found look_at(StorageControl* storage, page::RecordHeader* record, const WriteSet::Own& own,
+                Remember remember);
 
   // Adds a write: makes its log record and its write-set entry. On failure nothing is added.
   //
   // The records of earlier writes may move within the log: their entries follow.
-  Status write(log::LogRecordType type, StorageControl* storage, page::RecordHeader* record,
-               std::uint32_t place, std::string_view key, std::uint32_t payload_offset,
-               std::string_view payload, Premise premise, std::uint64_t overflow = 0);
+  //
+  // In line: what a call with ten parameters costs is a quarter of what it does.
+  [[gnu::always_inline]] Status write(log::LogRecordType type, StorageControl* storage,
+                                      page::RecordHeader* record, std::uint32_t place,
+                                      std::string_view key, std::uint32_t payload_offset,
+                                      std::string_view payload, Premise premise,
+                                      std::uint64_t overflow = 0) {
+    FOEDUS_INVARIANT(!cold_pages_.is_open());  // O15: it may wait for room in the log
+    const std::size_t bytes = log::LogRecord::size_of(key.size(), payload.size());
+    log::LogRecord* log_record =
+        write_set_.has_room() ? resources_.log->try_reserve(bytes) : nullptr;
+    if (log_record == nullptr) [[unlikely]] {
+      FOEDUS_CHECK(reserve_slowly(storage, bytes, &log_record));
+    }
+    note_use(record);
+    log_record->prepare(type, storage->id(), key.size(), payload.size(), payload_offset);
+    base::copy_bytes(log_record->key_data(), key.data(), key.size());
+    base::copy_bytes(log_record->payload_data(), payload.data(), payload.size());
+    write_set_.add_reserved({.record = record,
+                             .log = log_record,
+                             .storage = storage,
+                             .overflow = overflow,
+                             .place = place,
+                             .premise = premise});
+    return {};
+  }
 
   // The session's ring has grown (log::RingSource).
   void follow(const log::RingMove& move) {
@@ -294,11 +310,11 @@ class TxnContext {
 
   WriteSet& write_set() { return write_set_; }
   PageSet& page_set() { return page_set_; }
-  base::LineVector<ReadEntry>& reads() { return reads_; }
+  ReadSet& reads() { return reads_; }
   base::LineVector<PointerEntry>& pointers() { return pointers_; }
   // What was remembered of a page that nobody will ever see.
   void forget_since(std::size_t reads, std::size_t pointers) {
-    reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(reads), reads_.end());
+    reads_.truncate(reads);
     pointers_.erase(pointers_.begin() + static_cast<std::ptrdiff_t>(pointers), pointers_.end());
   }
   HeldLocks& held() { return held_; }
@@ -378,7 +394,7 @@ class TxnContext {
 
   const Resources resources_;
   ColdPages cold_pages_;
-  base::LineVector<ReadEntry> reads_;
+  ReadSet reads_;
   base::LineVector<PointerEntry> pointers_;
   WriteSet write_set_;
   PageSet page_set_;

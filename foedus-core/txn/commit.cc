@@ -115,7 +115,7 @@ Status verify(occ::TxnContext* txn) {
   const std::size_t reads = txn->reads().size();
   Status status = read_premises(txn);
   if (status.is_ok()) status = verify_sets(txn, WriteSetIs::kOpen);
-  txn->reads().resize(reads);
+  txn->reads().truncate(reads);
   return status;
 }
 

@@ -55,12 +55,9 @@ namespace {
 
 // Whether the record is deleted after the entry, if it `was` before.
 bool is_deleted_after(const occ::WriteEntry& entry, bool was) {
-  switch (entry.log->type) {
-    case log::LogRecordType::kErase: return true;
-    case log::LogRecordType::kPut:
-    case log::LogRecordType::kAppend: return false;
-    default: return was;
-  }
+  const log::LogRecordType type = entry.log->type;
+  const bool is_whole = type == log::LogRecordType::kPut || type == log::LogRecordType::kAppend;
+  return type == log::LogRecordType::kErase || (was && !is_whole);
 }
 
 bool is_deleted_now(const page::RecordHeader& record) {

@@ -145,7 +145,7 @@ Status read_premises(occ::TxnContext* txn) {
     }
     if (record == nullptr) record = entry.record;
     constexpr std::uint64_t kNotSeen = page::Tid::kMoved | page::Tid::kBeingWritten;
-    txn->reads().push_back({record, now.without(kNotSeen), entry.storage});
+    txn->reads().add({record, now.without(kNotSeen), entry.storage});
   }
   return {};
 }

@@ -57,7 +57,7 @@ class Transaction {
     });
     if (!settled) return false;
     require(payload.words[0] == payload.words[1], "no half record is read");
-    context_.reads().push_back({&record->header, observed, &storage_});
+    context_.reads().add({&record->header, observed, &storage_});
     *value = payload.words[0];
     last_read_ = observed;
     return true;

@@ -148,7 +148,7 @@ TEST_F(OverlayTest, APutHidesWhatIsBelowAndAnEraseHidesThePut) {
   write(log::LogRecordType::kWriteAt, 0, "zz");
   write(log::LogRecordType::kPut, 0, "short");
   EXPECT_EQ(read(), "short");
-  EXPECT_TRUE(ctx().reads().empty());
+  EXPECT_TRUE(ctx().reads().is_empty());
   write(log::LogRecordType::kWriteAt, 4, "T");
   EXPECT_EQ(read(1, 10), "horT");
   write(log::LogRecordType::kErase, 0, "");

@@ -303,7 +303,7 @@ TEST_F(CommitStepsTest, premises_hold_from_the_oldest_write_on_and_not_under_a_m
   ASSERT_TRUE(write(0, WriteMode::kInsert, "new", "x").is_ok());
   ASSERT_TRUE(write(0, WriteMode::kUpdate, "new", "y").is_ok());
   EXPECT_TRUE(txn::verify(&ctx(0)).is_ok());
-  EXPECT_TRUE(ctx(0).reads().empty());  // blind writes are blind again
+  EXPECT_TRUE(ctx(0).reads().is_empty());  // blind writes are blind again
   rig_.session(0).rollback();
 
   begin(0);

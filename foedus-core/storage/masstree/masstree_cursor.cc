@@ -223,7 +223,7 @@ void Cursor::begin_page(Route* route, BorderPage* page, page::PageVersion versio
   route->position = 0;
   route->count = static_cast<std::uint8_t>(version.keys());
   route->is_inside = is_inside(*route);
-  order_page(route);
+  order_page(route, slice);
   if (reverse_ ? slice < page->last : slice > page->low) pass_over(route, slice);
   const bool is_at_slice =
       route->position < route->count && page->slice(route->order[route->position]) == slice;
@@ -233,28 +233,40 @@ void Cursor::begin_page(Route* route, BorderPage* page, page::PageVersion versio
   prefetch_next(route);
 }
 
-void Cursor::order_page(Route* route) {
+// Puts the keys of the page in the order of the scan. Where they do not lie in it, those from
+// `slice` to the end of the range: of many keys, short scans want few.
+void Cursor::order_page(Route* route, std::uint64_t slice) {
   BorderPage* const page = route->page;
   std::uint8_t* const order = route->order;
   const unsigned count = route->count;
   // order: relaxed, a lower bound (find_slot()).
-  const unsigned sorted = std::min(count, page->sorted_keys.load_relaxed());
-  if (sorted == count && reverse_) {
-    std::memcpy(order, kOrders.descending.data() + (BorderPage::kKeysMax - count), count);
+  const unsigned sorted = page->sorted_keys.load_relaxed();
+  if (sorted >= count) [[likely]] {
+    const std::size_t greater = BorderPage::kKeysMax - count;
+    std::memcpy(order, reverse_ ? &kOrders.descending[greater] : &kOrders.ascending[0], count);
     return;
   }
-  std::memcpy(order, kOrders.ascending.data(), BorderPage::kKeysMax);
-  if (sorted < count) {
-    const auto before = [page](std::uint8_t a, std::uint8_t b) {
-      if (page->slice(a) != page->slice(b)) return page->slice(a) < page->slice(b);
-      return page->slot(a).key_class() < page->slot(b).key_class();
-    };
-    std::sort(order + sorted, order + count, before);
-    std::uint8_t merged[BorderPage::kKeysMax];
-    std::merge(order, order + sorted, order + sorted, order + count, merged, before);
-    std::memcpy(order, merged, count);
+  const std::uint64_t end = end_slice(*route);
+  const std::uint64_t least = reverse_ ? end : slice;
+  const std::uint64_t greatest = reverse_ ? slice : end;
+  std::uint8_t found[BorderPage::kKeysMax];
+  unsigned wanted = 0;
+  unsigned wanted_sorted = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (i == sorted) wanted_sorted = wanted;
+    const std::uint64_t key_slice = page->slice(i);
+    found[wanted] = static_cast<std::uint8_t>(i);
+    wanted += key_slice >= least && key_slice <= greatest ? 1 : 0;
   }
-  if (reverse_) std::reverse(order, order + count);
+  const auto before = [page](std::uint8_t a, std::uint8_t b) {
+    if (page->slice(a) != page->slice(b)) return page->slice(a) < page->slice(b);
+    return page->slot(a).key_class() < page->slot(b).key_class();
+  };
+  std::uint8_t* const middle = found + wanted_sorted;
+  std::sort(middle, found + wanted, before);
+  std::merge(found, middle, middle, found + wanted, order, before);
+  if (reverse_) std::reverse(order, order + wanted);
+  route->count = static_cast<std::uint8_t>(wanted);
 }
 
 // Begins at the first key that is not before `slice`, in the direction of the scan.
@@ -404,11 +416,17 @@ bool Cursor::is_outside(std::string_view key) const {
 
 // Whether all keys of the layer from `slice` on, in the direction of the scan, lie outside.
 bool Cursor::is_slice_outside(const Route& route, std::uint64_t slice) const {
-  if (!reverse_ && !has_high_) return false;
+  const std::uint64_t end = end_slice(route);
+  return reverse_ ? slice < end : slice > end;
+}
+
+// Returns the slice of a layer behind which all keys are outside of the range, in the direction of
+// the scan.
+std::uint64_t Cursor::end_slice(const Route& route) const {
+  const std::uint64_t all = reverse_ ? 0 : kLastSlice;
+  if (!reverse_ && !has_high_) return all;
   const std::string_view bound = reverse_ ? low_ : high_;
-  if (!is_on_path(bound, route.prefix_bytes)) return false;
-  const std::uint64_t limit = slice_of(bound.substr(route.prefix_bytes));
-  return reverse_ ? slice < limit : slice > limit;
+  return is_on_path(bound, route.prefix_bytes) ? slice_of(bound.substr(route.prefix_bytes)) : all;
 }
 
 }  // namespace foedus::storage::masstree

@@ -78,7 +78,7 @@ class Cursor {
     TreePage* root;              // of the layer; null: of the storage
     std::uint32_t prefix_bytes;  // key bytes that the layers above have used
     std::uint8_t position;       // next in order
-    std::uint8_t count;
+    std::uint8_t count;  // of order
     bool is_inside;  // no key of the page needs a look at the end of the range
     bool bounded;    // slots up to bound_ are still to be passed over
     std::uint8_t order[BorderPage::kKeysMax];
@@ -105,7 +105,7 @@ class Cursor {
   Status enter_layer(TreePage* root, std::uint32_t prefix_bytes);
   Status take_page(Route* route, TreePage* from, std::uint64_t slice);
   void begin_page(Route* route, BorderPage* page, page::PageVersion version, std::uint64_t slice);
-  void order_page(Route* route);
+  void order_page(Route* route, std::uint64_t slice);
   void pass_over(Route* route, std::uint64_t slice);
   void prefetch_record(const Route& route, unsigned position);
   void prefetch_next(Route* route);
@@ -147,6 +147,7 @@ class Cursor {
   // Whether a key lies beyond the end of the range, in the direction of the scan.
   bool is_outside(std::string_view key) const;
   bool is_slice_outside(const Route& route, std::uint64_t slice) const;
+  std::uint64_t end_slice(const Route& route) const;
   Status visit(unsigned index, bool* arrived);
   Status read(page::RecordHeader* record, std::uint32_t place, bool* arrived);
 

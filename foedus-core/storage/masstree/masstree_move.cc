@@ -14,7 +14,19 @@ namespace foedus::storage::masstree {
 bool MovingPage::begin(Change* closed) {
   version_ = page_->header.load_version();
   keys_ = version_.keys();
-  return !is_closed(version_, closed);
+  if (is_closed(version_, closed)) return false;
+  purged_tid_ = page_->header.purged_tid;
+  note_own();
+  return true;
+}
+
+// From the write set to the page, for a look at each record is a search in the write set.
+void MovingPage::note_own() {
+  own_.reset();
+  if (!ctx_.held().is_empty()) own_.set();
+  for (const occ::WriteEntry& entry : ctx_.write_set().entries()) {
+    if (BorderPage::of_record(entry.record) == page_) own_.set(entry.place);
+  }
 }
 
 bool MovingPage::lock_records(unsigned spins) {
@@ -40,11 +52,21 @@ void MovingPage::unlock_records(unsigned count) {
 
 bool MovingPage::is_purged(unsigned index, Slot slot, page::Tid tid) const {
   return tid.is_deleted() && !slot.is_layer() && holders_[index] != nullptr &&
-         !ctx_.write_set().contains(page_->record(slot));
+         !(own_[index] && ctx_.write_set().contains(page_->record(slot)));
+}
+
+bool MovingPage::is_full_run(std::uint64_t slice) const {
+  // order: relaxed, written under the lock that we hold.
+  if (keys_ == 0 || page_->sorted_keys.load_relaxed() != keys_) return false;
+  if (version_.layers() != 0 || page_->slice(keys_ - 1) >= slice) return false;
+  for (unsigned i = 0; i < keys_; ++i) {
+    const Slot slot = page_->slot(i);
+    if (is_purged(i, slot, page_->record(slot)->load_tid())) return false;
+  }
+  return true;
 }
 
 void MovingPage::collect(const Need& need) {
-  purged_tid_ = page_->header.purged_tid;
   for (unsigned i = 0; i < keys_; ++i) {
     const Slot slot = page_->slot(i);
     const page::Tid tid = page_->record(slot)->load_tid();
@@ -90,6 +112,7 @@ void MovingPage::add_up() {
 
 // The lock of a record that this transaction holds goes along; the old one is free to go then.
 void MovingPage::keep_lock(unsigned index, page::RecordHeader* copied, unsigned place) {
+  if (!own_[index]) return;
   occ::LockWaiter* const holder = move_own(ctx_, page_->record(index), copied, place);
   if (holder != nullptr) holders_[index] = holder;
 }

@@ -3,6 +3,7 @@
 // along are copied, and all are marked moved.
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 
 #include "foedus-core/occ/record_lock.h"
@@ -48,6 +49,9 @@ class MovingPage {
   // Tries each record for so long (O1); all or none. begin() was called.
   bool lock_records(unsigned spins);
   void unlock_records() { unlock_records(keys_); }
+  // Whether a new key of that slice comes after all that the page has, which ascend and all go
+  // along as they lie: then there is nothing to collect(). REQUIRES: all records are locked.
+  bool is_full_run(std::uint64_t slice) const;
   // Fills live(), ascending. REQUIRES: all records are locked.
   void collect(const Need& need);
   // The record that was to grow stays as it is.
@@ -58,7 +62,7 @@ class MovingPage {
   // Copies live records [begin, end) behind those that `to` has; its birth_version counts them
   // then. REQUIRES: nobody can reach `to`.
   void copy_records(BorderPage* to, unsigned begin, unsigned end);
-  // All records as they lie here. REQUIRES: all are live, none is to grow, none is a layer.
+  // Copies all records as they lie here. REQUIRES: is_full_run().
   void copy_whole(BorderPage* to);
   // What else a page that takes over records says. To be called once for each page they come from.
   void complete(BorderPage* to) const;
@@ -79,6 +83,7 @@ class MovingPage {
 
  private:
   void unlock_records(unsigned count);
+  void note_own();
   // Whether the record stays behind (M11).
   bool is_purged(unsigned index, Slot slot, page::Tid tid) const;
   void keep_lock(unsigned index, page::RecordHeader* copied, unsigned place);
@@ -89,6 +94,7 @@ class MovingPage {
   unsigned keys_ = 0;
   Load load_;  // of live_
   std::uint64_t purged_tid_ = 0;
+  std::bitset<BorderPage::kKeysMax> own_;  // records that this transaction may write or hold
   std::array<Live, BorderPage::kKeysMax> live_;
   // What to unlock each record with; null: its lock is and stays this transaction's.
   std::array<occ::LockWaiter*, BorderPage::kKeysMax> holders_;

@@ -45,7 +45,6 @@ class Reorganization {
   Boundary choose_boundary();
   Boundary choose_fitting_boundary();
   bool try_join(Joint joint);
-  bool stays_whole(const Boundary& boundary) const;
   void fill_one();
   void fill_twins(const Boundary& boundary);
   void publish(bool one_page);
@@ -58,6 +57,7 @@ class Reorganization {
   BorderPage* minor_ = nullptr;
   BorderPage* major_ = nullptr;
   bool has_joined_ = false;
+  bool is_full_run_ = false;
 };
 
 // Whether the record that is to grow still may (M5): that was asked without the page's lock, and
@@ -156,12 +156,6 @@ bool Reorganization::try_join(Joint joint) {
   return has_joined_;
 }
 
-// Ascending inserts: all records go to the minor twin, and lie there as they do here.
-bool Reorganization::stays_whole(const Boundary& boundary) const {
-  return boundary.left == from_.keys() && from_.version().layers() == 0 && inserts() &&
-         boundary.larger_bytes == 0;
-}
-
 void Reorganization::fill_one() {
   set_range(minor_, page_->low, page_->last);
   // Who knows the founder's record as no layer may still go by the count (is_unchanged()).
@@ -176,12 +170,13 @@ void Reorganization::fill_one() {
 void Reorganization::fill_twins(const Boundary& boundary) {
   set_range(minor_, page_->low, boundary.slice - 1);
   set_range(major_, boundary.slice, page_->last);
-  if (stays_whole(boundary)) {
+  if (is_full_run_) {
     from_.copy_whole(minor_);
+    from_.copy_records(major_, 0, 0);
   } else {
     from_.copy_records(minor_, 0, boundary.left);
+    from_.copy_records(major_, boundary.left, from_.live_count());
   }
-  from_.copy_records(major_, boundary.left, from_.live_count());
   from_.complete(minor_);
   from_.complete(major_);
 }
@@ -218,11 +213,14 @@ Change Reorganization::run() {
   if (!inserts() && !may_grow()) return give_up(Change::kAgain);
   if (!from_.lock_records(occ::kTriesLong)) return give_up(Change::kBusy);
   FOEDUS_SYNC_POINT("masstree:split_locked");
-  from_.collect(need_);
+  is_full_run_ = inserts() && from_.is_full_run(need_.slice);
+  if (!is_full_run_) from_.collect(need_);
 
-  bool one_page = wants_one_page();
+  bool one_page = !is_full_run_ && wants_one_page();
   Boundary boundary;
-  if (one_page) {
+  if (is_full_run_) {
+    boundary = {need_.slice, from_.keys(), 0};  // ascending inserts leave full pages behind
+  } else if (one_page) {
     if (load().fits(kJoinEighths)) try_join(Joint::kOnePage);
   } else {
     boundary = choose_fitting_boundary();

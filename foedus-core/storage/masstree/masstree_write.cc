@@ -92,8 +92,7 @@ struct Current {
   std::uint32_t payload_bytes = 0;
 };
 
-Current current_of(occ::TxnContext& ctx, const Spot& spot) {
-  const occ::WriteSet::Own own = ctx.write_set().find(spot.record());
+Current current_of(occ::TxnContext& ctx, const Spot& spot, const occ::WriteSet::Own& own) {
   if (own.newest != occ::WriteEntry::kNone) {
     const occ::WriteEntry& first = ctx.write_set()[own.first];
     if (first.log->type == LogRecordType::kPut) {
@@ -132,11 +131,12 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
     Spot spot;
     FOEDUS_CHECK(locate(ctx, control, key, Intent::kPut, &spot));
     if (!spot.found()) return missing(ctx, control, spot);
-    const Found found = ctx.look_at(control, spot.record(), Remember::kAbsence);
+    const occ::WriteSet::Own own = ctx.write_set().find(spot.record());
+    const Found found = ctx.look_at(control, spot.record(), own, Remember::kAbsence);
     if (found == Found::kMoved) continue;
     if (found == Found::kConflict) return unsettled(ctx, control, key);
     if (found == Found::kAbsent) return ErrorCode::kNotFound;
-    const Current current = current_of(ctx, spot);
+    const Current current = current_of(ctx, spot, own);
     if (current.chain) return rewrite(ctx, control, spot, key, offset, part.size(), change);
     const std::uint64_t end = std::uint64_t{offset} + part.size();
     if (end > current.payload_bytes) {
@@ -156,6 +156,13 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
   return unsettled(ctx, control, key);
 }
 
+// Whether an insert has just made the record, and nobody has committed to it since. There is no own
+// write of a record that was not found.
+bool is_new_to_all(const occ::Placed& placed, WriteMode mode) {
+  return mode == WriteMode::kInsert && placed.record != nullptr &&
+         (placed.record->load_tid().word() & page::Tid::kFlags) == page::Tid::kDeleted;
+}
+
 Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                        std::string_view key, std::string_view payload, occ::Placed* placed) {
   const Intent intent = mode == WriteMode::kInsert ? Intent::kWrite : Intent::kPut;
@@ -173,7 +180,9 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
     // A put after a miss: the own physical insert has moved the page's entry along, so from now
     // on it is the record that must stay absent (look_at() remembers that). If it is there already,
     // another transaction has committed to it in between, which no entry shows any more.
-    if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
+    if (is_new_to_all(*placed, mode)) {
+      // Nothing to look at: commit() sees whether it still is absent.
+    } else if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
       const Found found = ctx.look_at(
           control, spot.record(),
           mode == WriteMode::kInsert ? Remember::kPresence : Remember::kAbsence);

@@ -24,7 +24,7 @@ TEST_F(HashMemoryTest, ACopyThatCannotBeRememberedIsGivenBack) {
   begin(0);
   EXPECT_EQ(get(0, key_of(2)), payload_of(2));
   occ::TxnContext& ctx = all_.session(0).ctx();
-  while (ctx.reads().size() < ctx.reads().capacity()) EXPECT_EQ(get(0, key_of(1)), "volatile");
+  while (ctx.reads().has_room()) EXPECT_EQ(get(0, key_of(1)), "volatile");
   const std::uint64_t before = volatile_pages();
   faults::arm(faults::Source::kHeap, 0, true);
   bool is_spent = false;

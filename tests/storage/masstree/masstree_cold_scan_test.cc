@@ -87,7 +87,7 @@ TEST_F(MasstreeColdScanTest, APointerIsRememberedOnceForAllBelow) {
   begin(0);
   ASSERT_EQ(scan(0, "", "").size(), kRows);
   EXPECT_EQ(ctx(0).pointers().size(), 1u);
-  EXPECT_TRUE(ctx(0).reads().empty());
+  EXPECT_TRUE(ctx(0).reads().is_empty());
   expect_commit(0);
 }
 TEST_F(MasstreeColdScanTest, AnInsertIntoARangeThatWasScannedColdConflicts) {

@@ -114,7 +114,7 @@ class MasstreeSnapshotReadTest : public ::testing::Test {
         }
       }
     }
-    EXPECT_TRUE(all_.session(kReader).ctx().reads().empty());
+    EXPECT_TRUE(all_.session(kReader).ctx().reads().is_empty());
     EXPECT_TRUE(all_.session(kReader).ctx().pointers().empty());
     EXPECT_TRUE(all_.session(kReader).ctx().page_set().is_empty());
     EXPECT_TRUE(all_.session(kReader).commit().is_ok());

@@ -54,7 +54,7 @@ LineOwners::LineOwners(Database& database, const std::vector<engine::EngineSessi
     add(&session->log(), sizeof(session->log()), "offsets of the log ring");
     add(session, sizeof(*session), "session object");
     auto& reads = session->context().reads();
-    add(reads.data(), reads.capacity() * sizeof(reads[0]), "read set");
+    add(reads.begin(), reads.room() * sizeof(reads[0]), "read set");
     auto& writes = session->context().write_set().entries();
     add(writes.data(), writes.capacity() * sizeof(writes[0]), "write set");
     const auto& sorted = session->context().write_set().sorted();

@@ -107,6 +107,18 @@ class WriteSet {
   std::vector<Sorted> sorted_;
 };
 
+class ReadSet {
+ public:
+  void add(const ReadEntry& entry) { entries_.push_back(entry); }
+  void truncate(std::size_t count) { entries_.resize(count); }
+  std::size_t size() const { return entries_.size(); }
+  auto begin() { return entries_.begin(); }
+  auto end() { return entries_.end(); }
+
+ private:
+  std::vector<ReadEntry> entries_;
+};
+
 class PageSet {
  public:
   bool is_empty() const { return entries_.empty(); }
@@ -161,7 +173,7 @@ class TxnContext {
 
   WriteSet& write_set() { return write_set_; }
   PageSet& page_set() { return page_set_; }
-  std::vector<ReadEntry>& reads() { return reads_; }
+  ReadSet& reads() { return reads_; }
   std::vector<PointerEntry>& pointers() { return pointers_; }
   WaiterPool& waiters() { return waiters_; }
   Counters& counters() { return counters_; }
@@ -176,7 +188,7 @@ class TxnContext {
   const std::uint32_t session_;
   WriteSet write_set_;
   PageSet page_set_;
-  std::vector<ReadEntry> reads_;
+  ReadSet reads_;
   std::vector<PointerEntry> pointers_;
   WaiterPool waiters_;
   Counters counters_{};
