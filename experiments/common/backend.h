@@ -54,6 +54,25 @@ struct KeyView {
   std::string_view bytes;
 };
 
+// A read of part of a row: `out` gets the bytes from `offset` on. Key: what becomes a KeyView.
+template <typename Key>
+struct PartRead {
+  Key key;
+  std::uint32_t offset = 0;
+  std::span<std::byte> out;
+};
+
+// read_many() of a store that takes keys one at a time.
+template <typename Txn, typename Table, typename PartOf>
+foedus::Status read_each(Txn& txn, const Table& table, std::size_t count, const PartOf& part_of) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto part = part_of(i);
+    foedus::Status read = txn.read_at(table, part.key, part.offset, part.out);
+    if (!read.is_ok()) return read;
+  }
+  return {};
+}
+
 struct ScanRange {
   std::string_view low;
   std::string_view high;
@@ -87,6 +106,9 @@ namespace backend_shape {
 struct Visit {
   bool operator()(std::string_view, std::string_view) const { return true; }
 };
+struct PartOf {
+  PartRead<KeyView> operator()(std::size_t) const { return {}; }
+};
 template <typename Txn>
 struct Body {
   foedus::Status operator()(Txn&) const { return {}; }
@@ -96,10 +118,11 @@ struct Body {
 template <typename X, typename Table>
 concept BackendTxn = requires(X& txn, Table table, KeyView key, std::span<std::byte> out,
                               std::string_view row, std::uint32_t offset, const ScanRange& range,
-                              backend_shape::Visit visit) {
+                              backend_shape::Visit visit, backend_shape::PartOf part_of) {
   { txn.get(table, key, out) } -> std::same_as<foedus::Status>;
   { txn.get_for_update(table, key, out) } -> std::same_as<foedus::Status>;
   { txn.read_at(table, key, offset, out) } -> std::same_as<foedus::Status>;
+  { txn.read_many(table, std::size_t{}, part_of) } -> std::same_as<foedus::Status>;
   { txn.insert(table, key, row) } -> std::same_as<foedus::Status>;
   { txn.put(table, key, row) } -> std::same_as<foedus::Status>;
   { txn.write_at(table, key, offset, row) } -> std::same_as<foedus::Status>;

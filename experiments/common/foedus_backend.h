@@ -3,6 +3,7 @@
 // by this file rather than by Database::transact(), so that each one is counted by its reason and
 // the loop costs no indirect call.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -44,6 +45,19 @@ class FoedusTxn {
                          std::span<std::byte> out) {
     if (table.kind == TableKind::kArray) return txn_->read_at(table.array, key.index, offset, out);
     return txn_->read_at(table.keyed, key.bytes, offset, out);
+  }
+  // Reads part_of(0) to part_of(count - 1), whose loads overlap.
+  template <typename PartOf>
+  foedus::Status read_many(const Table& table, std::size_t count, const PartOf& part_of) {
+    if (table.kind == TableKind::kArray) return read_many_of_array(table, count, part_of);
+    constexpr std::size_t kAhead = 16;  // more would push each other out of the first-level cache
+    for (std::size_t i = 0; i < std::min(count, kAhead); ++i) prefetch(table, part_of(i).key);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i + kAhead < count) prefetch(table, part_of(i + kAhead).key);
+      const auto part = part_of(i);
+      FOEDUS_CHECK(read_at(table, part.key, part.offset, part.out));
+    }
+    return {};
   }
   // Rows of an array are always there, so an insert into one is a put.
   foedus::Status insert(const Table& table, const KeyView& key, std::string_view row) {
@@ -98,6 +112,20 @@ class FoedusTxn {
                               std::size_t expected) {
     if (!size.is_ok()) return size.status();
     if (*size != expected) return wrong_size(table, *size, expected);
+    return {};
+  }
+  template <typename PartOf>
+  foedus::Status read_many_of_array(const Table& table, std::size_t count, const PartOf& part_of) {
+    std::array<foedus::ArrayReadRequest, 256> requests;
+    for (std::size_t begin = 0; begin < count; begin += requests.size()) {
+      const std::size_t some = std::min(count - begin, requests.size());
+      for (std::size_t i = 0; i < some; ++i) {
+        const auto part = part_of(begin + i);
+        const KeyView key = part.key;
+        requests[i] = {key.index, part.offset, part.out};
+      }
+      FOEDUS_CHECK(txn_->get_many(table.array, {requests.data(), some}));
+    }
     return {};
   }
   static foedus::Status wrong_size(const Table& table, std::size_t found, std::size_t expected);

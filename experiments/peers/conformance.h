@@ -94,6 +94,13 @@ class Conformance {
       std::string part(3, '?');
       FOEDUS_CHECK(txn.read_at(table, key, 3, std::as_writable_bytes(std::span(part))));
       EXPERIMENTS_EXPECT(part == "a12");
+      std::string parts[] = {"??", "?"};
+      const auto part_of = [&](std::size_t i) {
+        return PartRead<KeyView>{key, static_cast<std::uint32_t>(4 + i),
+                                 std::as_writable_bytes(std::span(parts[i]))};
+      };
+      FOEDUS_CHECK(txn.read_many(table, 2, part_of));
+      EXPERIMENTS_EXPECT(parts[0] == "12" && parts[1] == "2");
       return {};
     };
     FOEDUS_CHECK(worker.read_only(read_back));
@@ -152,6 +159,13 @@ class Conformance {
       EXPERIMENTS_EXPECT(row == std::string(kBytes - 2, '\0') + "zz");
       FOEDUS_CHECK(read(txn, table, last, &row));
       EXPERIMENTS_EXPECT(row == row_of('l'));
+      std::string parts[] = {"???", "???"};
+      const auto part_of = [&](std::size_t i) {
+        return PartRead<KeyView>{i == 0 ? last : third, kBytes - 3,
+                                 std::as_writable_bytes(std::span(parts[i]))};
+      };
+      FOEDUS_CHECK(txn.read_many(table, 2, part_of));
+      EXPERIMENTS_EXPECT(parts[0] == "lll" && parts[1] == std::string(1, '\0') + "zz");
       return {};
     });
   }

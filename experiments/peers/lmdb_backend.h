@@ -69,6 +69,10 @@ class LmdbTxn {
   foedus::Status erase(const LmdbTable& table, const KeyView& key);
   foedus::Status append(const LmdbTable& table, std::string_view row);
   void prefetch(const LmdbTable&, const KeyView&) {}
+  template <typename PartOf>
+  foedus::Status read_many(const LmdbTable& table, std::size_t count, const PartOf& part_of) {
+    return read_each(*this, table, count, part_of);
+  }
 
   template <class V>
   foedus::Status scan(const LmdbTable& table, const ScanRange& range, V&& visit) {

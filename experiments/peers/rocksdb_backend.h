@@ -93,6 +93,10 @@ class RocksdbTxn {
   foedus::Status erase(const RocksdbTable& table, const KeyView& key);
   foedus::Status append(const RocksdbTable& table, std::string_view row);
   void prefetch(const RocksdbTable&, const KeyView&) {}
+  template <typename PartOf>
+  foedus::Status read_many(const RocksdbTable& table, std::size_t count, const PartOf& part_of) {
+    return read_each(*this, table, count, part_of);
+  }
 
   template <class V>
   foedus::Status scan(const RocksdbTable& table, const ScanRange& range, V&& visit) {

@@ -70,6 +70,10 @@ class WiredtigerTxn {
   foedus::Status erase(const WiredtigerTable& table, const KeyView& key);
   foedus::Status append(const WiredtigerTable& table, std::string_view row);
   void prefetch(const WiredtigerTable&, const KeyView&) {}
+  template <typename PartOf>
+  foedus::Status read_many(const WiredtigerTable& table, std::size_t count, const PartOf& part_of) {
+    return read_each(*this, table, count, part_of);
+  }
 
   template <class V>
   foedus::Status scan(const WiredtigerTable& table, const ScanRange& range, V&& visit) {

@@ -40,23 +40,20 @@ foedus::Status stock_level(typename B::Txn& txn, const Tables<B>& tables,
   FOEDUS_CHECK(read);
   std::sort(items.begin(), items.begin() + count);
   const auto* const end = std::unique(items.begin(), items.begin() + count);
-  constexpr std::ptrdiff_t kAhead = 16;  // more would push each other out of the first-level cache
-  const auto prefetch = [&](const std::uint32_t* item) {
-    txn.prefetch(tables.stock, stock_key(tables.scale, input.w, *item));
-  };
-  for (const std::uint32_t* item = items.begin(); item != end && item - items.begin() < kAhead;
-       ++item) {
-    prefetch(item);
-  }
-  for (const std::uint32_t* item = items.begin(); item != end; ++item) {
-    if (end - item > kAhead) prefetch(item + kAhead);
-    std::int32_t quantity = 0;
-    FOEDUS_CHECK(must_exist(
-        txn.read_at(tables.stock, stock_key(tables.scale, input.w, *item),
-                    offsetof(StockRow, level) + offsetof(StockLevel, quantity), bytes_of(quantity)),
-        "a stock"));
-    if (quantity < input.threshold) ++low_stocks;
-  }
+  const std::size_t distinct = static_cast<std::size_t>(end - items.begin());
+  std::array<std::int32_t, kOrders * kLinesMax> quantities;
+  FOEDUS_CHECK(must_exist(
+      txn.read_many(tables.stock, distinct,
+                    [&](std::size_t i) {
+                      return PartRead<PackedKey>{
+                          stock_key(tables.scale, input.w, items[i]),
+                          offsetof(StockRow, level) + offsetof(StockLevel, quantity),
+                          bytes_of(quantities[i])};
+                    }),
+      "a stock"));
+  low_stocks = static_cast<std::uint32_t>(
+      std::count_if(quantities.begin(), quantities.begin() + distinct,
+                    [&](std::int32_t quantity) { return quantity < input.threshold; }));
   return {};
 }
 

@@ -62,7 +62,9 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
                                             std::uint32_t offset, std::span<std::byte> out) {
   return call.is_ready_for(index, offset, out.size()) &&
          call.context().read_mode() == occ::ReadMode::kOptimistic &&
-         array::try_get(call.context(), call.control(), index, offset, out);
+         array::try_get(call.context(), call.control(),
+                        array::find_volatile(call.context().pool(), call.control(), index), offset,
+                        out);
 }
 
 // try_read() as a whole operation of a transaction. False also if the session announces its
@@ -86,6 +88,30 @@ bool prefetch_one(const Call& call, std::uint64_t index) {
   if (array::try_prefetch(context.pool(), call.control(), index)) [[likely]] return false;
   base::trying([&] { array::prefetch(context, call.control(), index); });
   return true;
+}
+
+[[gnu::noinline]] void prefetch_slowly(engine::SessionSlot* slot, std::uint64_t turn,
+                                       const Array& storage, std::uint64_t index) {
+  const engine::OperationMark mark(slot, turn);
+  const Call call(slot, turn, storage);
+  if (!prefetch_one(call, index)) return;
+  base::trying([&] { call.context().cold_pages().send(); });
+}
+
+// Begins one of the reads of get_many(): returns the record if it is volatile; else null, and asks
+// the device if that helps.
+page::RecordHeader* begin_read(const Call& call, const ArrayReadRequest& request) {
+  if (!call.is_within(request.index, request.offset, request.out.size())) return nullptr;
+  if (!call.is_of_snapshot()) [[likely]] {
+    page::RecordHeader* const record =
+        array::find_volatile(call.context().pool(), call.control(), request.index);
+    if (record != nullptr) [[likely]] {
+      array::prefetch_part(record, request.offset, request.out.size());
+      return record;
+    }
+  }
+  prefetch_one(call, request.index);
+  return nullptr;
 }
 
 }  // namespace
@@ -129,11 +155,17 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(false));
     const std::size_t ahead = std::min(engine::kPrefetchDistance, requests.size());
-    for (std::size_t i = 0; i < ahead; ++i) prefetch_one(call, requests[i].index);
+    page::RecordHeader* begun[engine::kPrefetchDistance];
+    for (std::size_t i = 0; i < ahead; ++i) begun[i] = begin_read(call, requests[i]);
+    const bool is_optimistic = call.context().read_mode() == occ::ReadMode::kOptimistic;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (i + ahead < requests.size()) prefetch_one(call, requests[i + ahead].index);
       const ArrayReadRequest& request = requests[i];
-      if (try_read(call, request.index, request.offset, request.out)) [[likely]] continue;
+      // What has become of the record since, its TID says.
+      page::RecordHeader*& record = begun[i % engine::kPrefetchDistance];
+      const bool is_read = is_optimistic && array::try_get(call.context(), call.control(), record,
+                                                           request.offset, request.out);
+      if (i + ahead < requests.size()) record = begin_read(call, requests[i + ahead]);
+      if (is_read) [[likely]] continue;
       FOEDUS_CHECK(read(call, request.index, false, request.offset, request.out));
     }
     return {};
@@ -141,10 +173,14 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
 }
 
 void Txn::prefetch(const Array& storage, std::uint64_t index) {
-  const engine::OperationMark mark(slot_, turn_);
-  const Call call(slot_, turn_, storage);
-  if (!prefetch_one(call, index)) return;
-  base::trying([&] { call.context().cold_pages().send(); });
+  if (slot_->is_tracked.load_relaxed() == 0) [[likely]] {  // order: constant
+    const Call call(slot_, turn_, storage);
+    if (!call.is_ready_for(index, 0, 0)) return;
+    const bool is_begun = !call.is_of_snapshot() &&
+                          array::try_prefetch(call.context().pool(), call.control(), index);
+    if (is_begun) [[likely]] return;
+  }
+  prefetch_slowly(slot_, turn_, storage, index);
 }
 
 Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payload) {

@@ -19,10 +19,10 @@
 
 namespace foedus::engine {
 
-// Behind a size that is above its limit.
 // How many reads get_many() keeps in flight: more than the processor's loads, for the device's.
 inline constexpr std::size_t kPrefetchDistance = 32;
 
+// Behind a size that is above its limit.
 inline constexpr const char* kSeeLimits = "; see the limits in foedus/options.h";
 
 [[gnu::cold]] inline Status no_storage() {
@@ -128,15 +128,17 @@ class Call {
       return {};
     return refusal_of_index(index, is_write);
   }
+  // Returns whether an array has those bytes.
+  bool is_within(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
+    return index < control_->meta.records && offset + bytes <= control_->meta.payload_bytes;
+  }
   // Returns whether a read of those bytes of an array is refused by none of the checks.
   bool is_ready_for(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
-    return is_ready(false) && index < control_->meta.records &&
-           offset + bytes <= control_->meta.payload_bytes;
+    return is_ready(false) && is_within(index, offset, bytes);
   }
   // Returns whether a write of those bytes of an array is refused by none of the checks.
   bool is_ready_to_write(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
-    return is_ready(true) && index < control_->meta.records &&
-           offset + bytes <= control_->meta.payload_bytes;
+    return is_ready(true) && is_within(index, offset, bytes);
   }
   // [offset, offset + bytes) of an array's payload.
   [[gnu::always_inline]] Status check_part(std::uint32_t offset, std::size_t bytes) const {

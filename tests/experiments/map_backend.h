@@ -78,6 +78,10 @@ class MapTxn {
     return store(table, index_key(table->appended++), std::string(row));
   }
   void prefetch(Table, const KeyView&) {}
+  template <class PartOf>
+  foedus::Status read_many(Table table, std::size_t count, const PartOf& part_of) {
+    return read_each(*this, table, count, part_of);
+  }
 
   template <class V>
   foedus::Status scan(Table table, const ScanRange& range, V&& visit) {

@@ -56,12 +56,11 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
   return Epoch(control->drop_epoch.load_relaxed()) >= ctx.begin_epoch();
 }
 
-// get(), throwing nothing. False: nothing was done, ask get(). REQUIRES: index and part are in
-// range.
+// get() of a record of find_volatile(), throwing nothing. False: nothing was done, ask get().
+// REQUIRES: the part is in range.
 [[gnu::always_inline]] inline bool try_get(occ::TxnContext& ctx, occ::StorageControl* control,
-                                           std::uint64_t index, std::uint32_t offset,
+                                           page::RecordHeader* record, std::uint32_t offset,
                                            std::span<std::byte> out) {
-  page::RecordHeader* const record = find_volatile(ctx.pool(), control, index);
   if (record == nullptr || may_hide_own(ctx, control)) [[unlikely]] return false;
   if (ctx.write_set().contains(record)) [[unlikely]] return false;
   const page::Tid tid = record->load_tid();
@@ -94,6 +93,15 @@ inline Status add_write(occ::TxnContext& ctx, occ::StorageControl* control,
   const std::string_view key(reinterpret_cast<const char*>(&index), sizeof(index));
   return ctx.write(whole ? log::LogRecordType::kPut : log::LogRecordType::kWriteAt, control, record,
                    0, key, offset, part, occ::Premise::kNone);
+}
+
+// Starts to load those lines of a record that a read of a part of its payload needs.
+inline void prefetch_part(page::RecordHeader* record, std::uint32_t offset, std::size_t bytes) {
+  base::prefetch_line(record);
+  if (bytes == 0) return;
+  const char* const begin = payload_of(record) + offset;
+  base::prefetch_lines(begin, bytes);
+  base::prefetch_line(begin + bytes - 1);  // of parts that cross a line more
 }
 
 // Starts to load the record's lines. False: nothing was done, prefetch() looks in the snapshot.

@@ -30,7 +30,7 @@ class ArrayCallsTest : public ::testing::Test {
 
   bool tries_get() {
     std::array<std::byte, 8> bytes;
-    return try_get(all_.ctx(), control_, kIndex, 0, bytes);
+    return try_get(all_.ctx(), control_, find_volatile(all_.pool(), control_, kIndex), 0, bytes);
   }
   void set_flags(std::uint64_t flags) {
     // order: relaxed, one thread.

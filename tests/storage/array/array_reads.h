@@ -12,7 +12,8 @@ namespace foedus::testing {
 inline Status read_array(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
                          occ::ReadRange* range) {
   const std::span<char> out(range->out, range->out_bytes);
-  if (!storage::array::try_get(ctx, control, index, range->offset, std::as_writable_bytes(out))) {
+  page::RecordHeader* const record = storage::array::find_volatile(ctx.pool(), control, index);
+  if (!storage::array::try_get(ctx, control, record, range->offset, std::as_writable_bytes(out))) {
     return storage::array::get(ctx, control, index, range);
   }
   range->payload_bytes = control->meta.payload_bytes;

@@ -83,7 +83,7 @@ TEST_F(ArraySnapshotReadTest, EachSnapshotIsTheStateAtItsEpoch) {
     for (const auto& [root, model] : snapshots) expect(root, model);
   }
   EXPECT_TRUE(all_.session(kReader).ctx().pointers().empty());
-  EXPECT_TRUE(all_.session(kReader).ctx().reads().empty());
+  EXPECT_TRUE(all_.session(kReader).ctx().reads().is_empty());
   EXPECT_TRUE(all_.session(kReader).commit().is_ok());
 }
 
