@@ -134,8 +134,8 @@ TEST_F(PagesInFlightTest, APageThatCannotBeReadIsReadAgainByWhoWantsIt) {
   pages_.before_read = [](page::SnapshotPageId id) {
     return id.page() == 52 ? Status(ErrorCode::kIoError) : Status();
   };
-  for (int i = 0; i < 1200; ++i) {
-    ASSERT_EQ(in_flight_->begin(page_of(52)), Begun::kBegun);
+  for (std::uint64_t i = 0; i < 2 * kBytes / page::kPageBytes; ++i) {
+    ASSERT_EQ(in_flight_->begin(page_of(52)), Begun::kBegun) << i;
     ASSERT_TRUE(in_flight_->finish(page_of(52)));
   }
   Status status;
@@ -156,12 +156,13 @@ TEST_F(PagesInFlightTest, AnotherPageThanTheOneAskedForIsNotCached) {
   EXPECT_EQ(reads(), before + 2);
 }
 
+// More often than there are frames, and for more pages than can be in flight at once.
 TEST_F(PagesInFlightTest, WhatTheReaderRefusesTakesNoFrame) {
   pages_.refuses = true;
-  for (int i = 0; i < 1200; ++i) {
-    ASSERT_NE(in_flight_->begin(page_of(50)), Begun::kCached);
+  for (std::uint32_t i = 0; i < 2 * kBytes / page::kPageBytes; ++i) {
+    ASSERT_EQ(in_flight_->begin(page_of(50 + i)), Begun::kBegun) << i;
     in_flight_->send();
-    ASSERT_FALSE(in_flight_->finish(page_of(50)));
+    ASSERT_FALSE(in_flight_->finish(page_of(50 + i)));
   }
   pages_.refuses = false;
   EXPECT_TRUE(can_find(page_of(50)));

@@ -199,6 +199,20 @@ TEST(SnapshotReader, pages_in_flight_are_checked_one_by_one) {
   EXPECT_EQ(good_of(reads.get(), SnapshotPageId(SnapshotNumber{77}, 0, 1), places), ~0u);
 }
 
+// Where the file ends, what a frame had before may be a page that looks good.
+TEST(SnapshotReader, pages_in_flight_behind_the_end_of_a_file_are_not_good) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 8));
+  SnapshotFiles files(&device);
+  const std::unique_ptr<PageReads> reads = files.make_reads();
+  Pages pages(6);
+  std::vector<page::PageHeader*> places;
+  for (std::uint32_t i = 0; i < 6; ++i) places.push_back(pages.at(i));
+  EXPECT_EQ(good_of(reads.get(), page_of(3), places), 0x3fu);
+  device.set_size(kName, 7 * kPageBytes + 99);
+  EXPECT_EQ(good_of(reads.get(), page_of(3), places), 0x0fu);
+}
+
 // A snapshot is removed while a page of it is in flight that was not needed after all.
 TEST(SnapshotReader, a_file_that_is_closed_gives_what_was_in_flight) {
   FailingDevice device;
