@@ -49,7 +49,10 @@ class FoedusTxn {
   // Reads part_of(0) to part_of(count - 1), whose loads overlap.
   template <typename PartOf>
   foedus::Status read_many(const Table& table, std::size_t count, const PartOf& part_of) {
-    if (table.kind == TableKind::kArray) return read_many_of_array(table, count, part_of);
+    if (table.kind == TableKind::kArray) {
+      return count <= kFew ? read_many_of_array<kFew>(table, count, part_of)
+                           : read_many_of_array<kMany>(table, count, part_of);
+    }
     constexpr std::size_t kAhead = 16;  // more would push each other out of the first-level cache
     for (std::size_t i = 0; i < std::min(count, kAhead); ++i) prefetch(table, part_of(i).key);
     for (std::size_t i = 0; i < count; ++i) {
@@ -114,9 +117,12 @@ class FoedusTxn {
     if (*size != expected) return wrong_size(table, *size, expected);
     return {};
   }
-  template <typename PartOf>
+  // So many at once: what a call for few would set up for many costs as much as their reads.
+  static constexpr std::size_t kFew = 16;
+  static constexpr std::size_t kMany = 256;
+  template <std::size_t kAtOnce, typename PartOf>
   foedus::Status read_many_of_array(const Table& table, std::size_t count, const PartOf& part_of) {
-    std::array<foedus::ArrayReadRequest, 256> requests;
+    std::array<foedus::ArrayReadRequest, kAtOnce> requests;
     for (std::size_t begin = 0; begin < count; begin += requests.size()) {
       const std::size_t some = std::min(count - begin, requests.size());
       for (std::size_t i = 0; i < some; ++i) {

@@ -26,16 +26,46 @@ inline std::int64_t charged_total(std::int64_t amounts, std::int32_t discount, s
   return amounts * (kOne - discount) * (kOne + w_tax + d_tax) / (kOne * kOne);
 }
 
-// All records whose keys are known, so that their cache misses overlap.
-template <Backend B>
-void prefetch_new_order(typename B::Txn& txn, const Tables<B>& tables, const NewOrderInput& input) {
-  txn.prefetch(tables.customer, customer_key(tables.scale, input.w, input.d, input.c));
-  for (std::uint32_t i = 0; i < input.line_count; ++i) {
-    const NewOrderInput::Line& line = input.lines[i];
-    txn.prefetch(tables.item, item_key(line.i_id));
-    if (line.i_id > tables.scale.items) continue;
-    txn.prefetch(tables.stock, stock_key(tables.scale, line.supply_w, line.i_id));
+// Items and stocks of the lines up to the first one whose item number is not in use.
+struct KnownLines {
+  std::uint32_t count = 0;
+  std::array<ItemRow, kLinesMax> items;
+  std::array<StockRow, kLinesMax> stocks;
+
+  // The stock of a line. Two lines may be of the same: what the first one takes, the second sees.
+  StockRow& stock_of(const NewOrderInput& input, std::uint32_t line) {
+    const NewOrderInput::Line& wanted = input.lines[line];
+    std::uint32_t first = 0;
+    while (input.lines[first].i_id != wanted.i_id ||
+           input.lines[first].supply_w != wanted.supply_w) {
+      ++first;
+    }
+    return stocks[first];
   }
+};
+
+// Reads them, so that their cache misses overlap. A line behind them is left to read_unknown().
+template <Backend B>
+foedus::Status read_lines(typename B::Txn& txn, const Tables<B>& tables, const NewOrderInput& input,
+                          KnownLines& known) {
+  const NewOrderInput::Line* const lines = input.lines.data();
+  while (known.count < input.line_count && lines[known.count].i_id <= tables.scale.items) {
+    ++known.count;
+  }
+  FOEDUS_CHECK(must_exist(txn.read_many(tables.item, known.count,
+                                        [&](std::size_t i) {
+                                          return PartRead<PackedKey>{item_key(lines[i].i_id), 0,
+                                                                     bytes_of(known.items[i])};
+                                        }),
+                          "an item"));
+  return must_exist(
+      txn.read_many(tables.stock, known.count,
+                    [&](std::size_t i) {
+                      return PartRead<PackedKey>{
+                          stock_key(tables.scale, lines[i].supply_w, lines[i].i_id), 0,
+                          bytes_of(known.stocks[i])};
+                    }),
+      "a stock");
 }
 
 // Where the rows of this order will go.
@@ -48,31 +78,34 @@ void prefetch_order(typename B::Txn& txn, const Tables<B>& tables, const NewOrde
   txn.prefetch(tables.order_by_customer, order_by_customer_key(input.w, input.d, input.c, o));
 }
 
-// One line: reads the item, takes the quantity from the stock, inserts the order line.
-// Status::rolled_back() if the item does not exist.
+// Reads an item that is not known to exist: Status::rolled_back() if it does not.
 template <Backend B>
-foedus::Status enter_line(typename B::Txn& txn, const Tables<B>& tables, const NewOrderInput& input,
-                          std::uint32_t number, NewOrderResult& result, std::int64_t& amounts) {
-  constexpr std::int32_t kReorderBelow = 10;
-  constexpr std::int32_t kReorder = 91;
-  const NewOrderInput::Line& line = input.lines[number - 1];
+foedus::Status read_unknown(typename B::Txn& txn, const Tables<B>& tables, std::uint32_t i_id) {
   ItemRow item;
-  foedus::Status found = txn.get(tables.item, item_key(line.i_id), bytes_of(item));
+  foedus::Status found = txn.get(tables.item, item_key(i_id), bytes_of(item));
   if (found.code() == foedus::ErrorCode::kNotFound || (found.is_ok() && item.price == 0)) {
     return foedus::Status::rolled_back();
   }
   FOEDUS_CHECK(found);
+  return failed(foedus::ErrorCode::kCorruption, "item %u exists", i_id);
+}
 
-  const PackedKey key = stock_key(tables.scale, line.supply_w, line.i_id);
-  StockRow stock;
-  FOEDUS_CHECK(must_exist(txn.get(tables.stock, key, bytes_of(stock)), "a stock"));
+// One line: takes the quantity from the stock, inserts the order line.
+template <Backend B>
+foedus::Status enter_line(typename B::Txn& txn, const Tables<B>& tables, const NewOrderInput& input,
+                          std::uint32_t number, const ItemRow& item, StockRow& stock,
+                          NewOrderResult& result, std::int64_t& amounts) {
+  constexpr std::int32_t kReorderBelow = 10;
+  constexpr std::int32_t kReorder = 91;
+  const NewOrderInput::Line& line = input.lines[number - 1];
   const auto quantity = static_cast<std::int32_t>(line.quantity);
   stock.level.quantity -= quantity;
   if (stock.level.quantity < kReorderBelow) stock.level.quantity += kReorder;
   stock.level.ytd += line.quantity;
   ++stock.level.order_cnt;
   if (line.supply_w != input.w) ++stock.level.remote_cnt;
-  FOEDUS_CHECK(txn.write_at(tables.stock, key, offsetof(StockRow, level), payload_of(stock.level)));
+  FOEDUS_CHECK(txn.write_at(tables.stock, stock_key(tables.scale, line.supply_w, line.i_id),
+                            offsetof(StockRow, level), payload_of(stock.level)));
 
   OrderLineRow row{};
   row.i_id = line.i_id;
@@ -91,7 +124,9 @@ foedus::Status new_order(typename B::Txn& txn, const Tables<B>& tables, const Ne
                          NewOrderResult& result) {
   const Scale& scale = tables.scale;
   result = {};
-  prefetch_new_order<B>(txn, tables, input);
+  txn.prefetch(tables.customer, customer_key(scale, input.w, input.d, input.c));
+  KnownLines lines;
+  FOEDUS_CHECK(read_lines<B>(txn, tables, input, lines));
 
   std::int32_t w_tax = 0;
   FOEDUS_CHECK(must_exist(txn.read_at(tables.warehouse, warehouse_key(input.w),
@@ -114,8 +149,10 @@ foedus::Status new_order(typename B::Txn& txn, const Tables<B>& tables, const Ne
                  "the customer"));
 
   std::int64_t amounts = 0;
-  for (std::uint32_t number = 1; number <= input.line_count; ++number) {
-    FOEDUS_CHECK(enter_line<B>(txn, tables, input, number, result, amounts));
+  for (std::uint32_t i = 0; i < input.line_count; ++i) {
+    if (i == lines.count) return read_unknown<B>(txn, tables, input.lines[i].i_id);
+    FOEDUS_CHECK(enter_line<B>(txn, tables, input, i + 1, lines.items[i],
+                               lines.stock_of(input, i), result, amounts));
   }
   result.total = charged_total(amounts, result.customer.discount, w_tax, district.tax);
 

@@ -57,6 +57,40 @@ TEST(TpccModel, LoadThatWasCutShortIsRefused) {
   EXPECT_EQ(find_population(backend).code(), foedus::ErrorCode::kInvalidArgument);
 }
 
+// Lines of one order may be of the same stock; items are read before the first line is entered.
+TEST(TpccModel, LinesOfOneStockTakeFromItOneAfterTheOther) {
+  ContendedBackend backend;
+  auto population = load_tiny(backend, StorageChoice::kOrdered);
+  auto worker = backend.new_worker();
+  ASSERT_TRUE(worker.is_ok());
+  const auto stock = [&](std::uint32_t i_id) {
+    StockRow row;
+    const std::string key(stock_key(tiny_scale(), 1, i_id).bytes());
+    EXPECT_TRUE(row_from(population.tables.stock->by_key.at(key), row).is_ok());
+    return row.level;
+  };
+  NewOrderInput input{};
+  input.w = input.d = input.c = 1;
+  input.line_count = 3;
+  input.lines[0] = {.i_id = 7, .supply_w = 1, .quantity = 3};
+  input.lines[1] = {.i_id = 8, .supply_w = 1, .quantity = 1};
+  input.lines[2] = {.i_id = 7, .supply_w = 1, .quantity = 4};
+  const auto enter = [&] {
+    NewOrderResult result;
+    return worker->transact([&](ContendedBackend::Txn& txn) {
+      return new_order<ContendedBackend>(txn, population.tables, input, result);
+    });
+  };
+  const StockLevel before = stock(7);
+  ASSERT_TRUE(enter().is_ok());
+  EXPECT_EQ(stock(7).ytd, before.ytd + 7);
+  EXPECT_EQ(stock(7).order_cnt, before.order_cnt + 2);
+
+  input.lines[2].i_id = tiny_scale().items + 1;
+  EXPECT_EQ(enter().code(), foedus::ErrorCode::kRolledBack);
+  EXPECT_EQ(stock(7).ytd, before.ytd + 7);
+}
+
 // Damages one row of a loaded database, and expects the check to say which condition is violated.
 class TpccDamage : public testing::Test {
  protected:

@@ -65,7 +65,7 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
   if (ctx.write_set().contains(record)) [[unlikely]] return false;
   const page::Tid tid = record->load_tid();
   if ((tid.word() & page::Tid::kFlags) != 0) [[unlikely]] return false;
-  const bool is_whole = occ::copy_unchanged(*record, tid, [&] {
+  const bool is_whole = occ::copy_unchanged(*record, tid, [&]() __attribute__((always_inline)) {
     if (!out.empty()) base::racy_read(out.data(), payload_of(record) + offset, out.size());
   });
   if (!is_whole) [[unlikely]] return false;

@@ -78,6 +78,19 @@ bool land_at(page::PageHeader* page, void* parent, std::uint64_t slice, Landing*
 
 }  // namespace
 
+namespace {
+
+// Loads, all at once, what find_slot() may look at: every group of keys but the first, which came
+// with the header.
+void prefetch_groups(const Landing& at) {
+  for (unsigned i = BorderPage::Group::kKeys; i < at.version.keys();
+       i += BorderPage::Group::kKeys) {
+    base::prefetch_line(at.page->group(i).slices);
+  }
+}
+
+}  // namespace
+
 Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice) {
   Landing near;
   occ::TxnContext::LastPage& last = ctx.last_page(control);
@@ -87,6 +100,7 @@ Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t s
   if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control &&
       land_at(begun.page, begun.parent, slice, &near)) {
     last = {ctx.turn(), control, begun.page, begun.parent};
+    prefetch_groups(near);
     return near;
   }
   const Landing at =
@@ -94,6 +108,7 @@ Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t s
   if (at.page == nullptr) [[unlikely]]
     return at;
   last = {ctx.turn(), control, &at.page->header, at.parent};
+  prefetch_groups(at);
   return at;
 }
 
@@ -117,10 +132,6 @@ namespace {
 
 unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_t slice,
                    unsigned key_class) {
-  // Every group but the first, which came with the header.
-  for (unsigned i = BorderPage::Group::kKeys; i < keys; i += BorderPage::Group::kKeys) {
-    base::prefetch_line(page->group(i).slices);
-  }
   // order: relaxed, at least as new as the count, and it only grows.
   const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
   const unsigned at = lower_bound(page, begin, sorted, slice);
@@ -153,7 +164,9 @@ Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view r
   for (;;) {
     spot.slice = slice_of(spot.rest);
     spot.at = find_border(pool, root_page(pool, spot.layer), spot.slice);
-    if (spot.is_cut_short() || find_in_page(&spot)) return spot;
+    if (spot.is_cut_short()) return spot;
+    prefetch_groups(spot.at);
+    if (find_in_page(&spot)) return spot;
     spot.rest.remove_prefix(8);
   }
 }

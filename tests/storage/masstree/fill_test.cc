@@ -22,6 +22,16 @@ TEST_F(MasstreeFill, ascending_keys_leave_full_pages) {
   EXPECT_GT(filled(), 0.9);
 }
 
+// A page that keys were appended to is copied as it lies, if none of its records leads to a layer.
+TEST_F(MasstreeFill, ascending_keys_behind_a_layer_keep_it) {
+  begin(0);
+  insert(0, key_of(0) + " and more", kPayload);
+  insert(0, key_of(0) + " and something else", kPayload);
+  ASSERT_TRUE(commit(0).is_ok());
+  fill(0, 1, 500, 1, kPayload);
+  EXPECT_EQ(verify().records, 501u);
+}
+
 TEST_F(MasstreeFill, descending_keys_leave_full_pages) {
   for (unsigned i = 5000; i-- > 0;) fill(0, i, i + 1, 1, kPayload);
   EXPECT_GT(filled(), 0.9);
