@@ -11,6 +11,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/processor.h"
 #include "foedus-core/base/thread.h"
 
 namespace foedus::base {
@@ -208,6 +209,9 @@ class ThreadRuntime : public Runtime {
   }
 
   void pause(std::uint64_t microseconds) override { system_sleep_us(microseconds); }
+
+  std::uint32_t processors() const override { return 0; }
+  std::uint32_t processor() override { return current_processor(); }
 
  private:
   struct Claimed {

@@ -106,6 +106,12 @@ class Runtime {
   virtual bool help(const std::vector<Task*>&, Ready) { return false; }
   // Waits for about that long: a back-off.
   virtual void pause(std::uint64_t microseconds) = 0;
+
+  // Returns how many processors threads run on, which are numbered from 0; 0: those of the machine.
+  // Constant.
+  virtual std::uint32_t processors() const { return 1; }
+  // Returns the processor that the calling thread runs on at this moment.
+  virtual std::uint32_t processor() { return 0; }
 };
 
 // Every task has a thread of its own.

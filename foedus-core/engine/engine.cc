@@ -102,7 +102,7 @@ void Engine::choose_memory_bytes() {
 }
 
 Status Engine::make_memory() {
-  FOEDUS_TRY(numa::Topology topology, numa::Topology::make(options_.socs));
+  FOEDUS_TRY(numa::Topology topology, numa::Topology::make(options_.socs, runtime_->processors()));
   topology_ = std::make_unique<numa::Topology>(std::move(topology));
   options_.socs = topology_->socs();
   if (options_.memory_bytes == 0) choose_memory_bytes();
@@ -161,7 +161,7 @@ Status Engine::open_log() {
     watch_ = std::make_unique<TxnWatch>(this, options_.transaction_timeout_us);
   }
   session_pool_ = std::make_unique<SessionPool>(
-      this, [](Engine* engine, std::uint32_t number) { return engine->make_session(number); },
+      this, [](Engine* self, auto number, auto soc) { return self->make_session(number, soc); },
       options_.sessions_max, shares_.sessions_on_demand, number_);
   FOEDUS_TRY(own_session_, make_own_session());
   if (log_ == nullptr) {
@@ -274,7 +274,8 @@ Status Engine::why_no_memory(Status status, std::uint32_t session) const {
   return status;
 }
 
-Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number) {
+Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number,
+                                                            std::uint32_t soc) {
   const std::uint64_t ring_bytes =
       std::min(SessionMemory::kFirstRingBytes, options_.log_buffer_bytes);
   if (!session_memory_->try_take(ring_bytes)) {
@@ -287,7 +288,7 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number
   }
   auto session = base::catching([&] {
     return make_session_with({.number = number,
-                              .soc = topology_->soc_of_session(number),
+                              .soc = soc,
                               .log_buffer_bytes = ring_bytes,
                               .log_buffer_bytes_max = options_.log_buffer_bytes,
                               .memory = session_memory_.get()});
@@ -296,13 +297,13 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number
   return session;
 }
 
-// It logs DDL, and reads nothing.
+// Makes the session that logs DDL, for any thread, and reads nothing.
 Result<std::unique_ptr<EngineSession>> Engine::make_own_session() {
   const bool is_room = budget_->try_take(kOwnRingBytes);
   FOEDUS_INVARIANT(is_room, budget_->remaining());  // E29
   const std::uint32_t number = options_.sessions_max;
   return make_session_with({.number = number,
-                            .soc = topology_->soc_of_session(number),
+                            .soc = 0,
                             .log_buffer_bytes = kOwnRingBytes,
                             .log_buffer_bytes_max = kOwnRingBytes,
                             .memory = nullptr});
@@ -321,7 +322,8 @@ Result<std::unique_ptr<EngineSession>> Engine::make_applier(std::uint32_t index)
   auto session = base::catching([&] {
     return make_session_with({.is_logged = false,
                               .number = number,
-                              .soc = topology_->soc_of_session(number),
+                              // Any thread comes to any of them: they are dealt out in turn.
+                              .soc = index % topology_->socs(),
                               .log_buffer_bytes = ring_bytes,
                               .log_buffer_bytes_max = bytes_max,
                               .memory = session_memory_.get()});

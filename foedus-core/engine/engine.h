@@ -175,7 +175,7 @@ class Engine {
   Status close_sessions();
   Status why_not_open() const;
   Result<Epoch> wait_for_snapshot(const TxnOptions& options);
-  Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number);
+  Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number, std::uint32_t soc);
   Result<std::unique_ptr<EngineSession>> make_own_session();
   Result<std::unique_ptr<EngineSession>> make_session_with(EngineSession::Parts parts);
 

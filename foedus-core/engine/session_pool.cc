@@ -15,47 +15,88 @@ Status closed() { return Status::error(ErrorCode::kClosed, "the database was clo
 
 }  // namespace
 
+SessionPool::SessionPool(Engine* engine, Maker maker, std::uint32_t sessions_max,
+                         std::uint32_t on_demand, std::uint64_t database)
+    : engine_(engine),
+      maker_(maker),
+      sessions_max_(sessions_max),
+      on_demand_(on_demand),
+      database_(database),
+      socs_(engine->topology().socs()),
+      sessions_of_soc_(socs_) {}
+
 SessionPool::Hint* SessionPool::hints_of_thread() {
   static thread_local constinit Hint hints[kHints];
   return hints;
 }
 
+// Notes that the calling thread, which runs on `here`, has claimed `session`.
+void SessionPool::remember(EngineSession* session, numa::SocRange here) const {
+  EngineSession* const last = last_of_thread();
+  if (last != nullptr) session->context().follow_session(last->context());  // E48
+  hints_of_thread()[database_ % kHints] = {database_, session, here.begin};
+}
+
 // ---- claims
 // --------------------------------------------------------------------------------------
 
-// REQUIRES: mutex_ is held. Null: none is free.
-EngineSession* SessionPool::claim_free_locked(SessionState to) {
-  for (const auto& session : sessions_) {
-    if (session->slot().try_change(SessionState::kFree, to)) return session.get();
+// Returns the SOCs of the processor that the calling thread runs on.
+numa::SocRange SessionPool::socs_here() const {
+  if (socs_ == 1) return all_socs();
+  return engine_->topology().socs_of(engine_->runtime().processor());
+}
+
+// Claims a free session of `socs`; null: none is free. REQUIRES: mutex_ is held.
+EngineSession* SessionPool::claim_free_locked(SessionState to, numa::SocRange socs) {
+  for (std::uint32_t soc = socs.begin; soc < socs.end; ++soc) {
+    for (EngineSession* const session : sessions_of_soc_[soc]) {
+      if (session->slot().try_change(SessionState::kFree, to)) return session;
+    }
   }
   return nullptr;
 }
 
-// REQUIRES: mutex_ is held. The session is kHeld.
-Result<EngineSession*> SessionPool::make_locked() {
+// Makes a session, kHeld, of the SOC in `here` that has the fewest (E34). REQUIRES: mutex_ is held.
+Result<EngineSession*> SessionPool::make_locked(numa::SocRange here) {
   if (sessions_.size() >= sessions_max_) {
     return Status::error(ErrorCode::kTooLarge,
                          "all of sessions_max (" + std::to_string(sessions_max_) +
                              ") sessions are in use; use fewer sessions, or raise sessions_max");
   }
+  std::uint32_t soc = here.begin;
+  for (std::uint32_t other = here.begin; other < here.end; ++other) {
+    if (sessions_of_soc_[other].size() < sessions_of_soc_[soc].size()) soc = other;
+  }
   base::reserve_more(&sessions_, 1);  // what is attached to the log stays: all memory first
-  FOEDUS_TRY(auto session, maker_(engine_, static_cast<std::uint32_t>(sessions_.size())));
+  base::reserve_more(&sessions_of_soc_[soc], 1);
+  FOEDUS_TRY(auto session, maker_(engine_, static_cast<std::uint32_t>(sessions_.size()), soc));
+  sessions_of_soc_[soc].push_back(session.get());
   sessions_.push_back(std::move(session));
   return sessions_.back().get();
 }
 
-// A free session, or a new one.
-Result<EngineSession*> SessionPool::claim_locked() {
+// Claims a free session, or a new one, for a thread that runs on `here` (E45). REQUIRES: mutex_ is
+// held.
+Result<EngineSession*> SessionPool::claim_locked(numa::SocRange here) {
   if (is_closed_) return closed();
-  EngineSession* const free = claim_free_locked(SessionState::kBusy);
+  EngineSession* free = claim_free_locked(SessionState::kBusy, here);
   if (free != nullptr) return free;
+  Result<EngineSession*> made = make_on_demand_locked(here);
+  if (made.is_ok()) return made;
+  free = claim_free_locked(SessionState::kBusy, all_socs());
+  if (free != nullptr) return free;
+  return made;
+}
+
+// Makes a session for transact(), and claims it. REQUIRES: mutex_ is held.
+Result<EngineSession*> SessionPool::make_on_demand_locked(numa::SocRange here) {
   if (made_on_demand_ >= on_demand_) {
     return Status::error(ErrorCode::kTooLarge,
                          std::to_string(sessions_.size()) + " sessions are in use, " +
                              std::to_string(on_demand_) +
                              " of them for transact(), as many as memory_bytes allows");
   }
-  FOEDUS_TRY(EngineSession* const made, make_locked());
+  FOEDUS_TRY(EngineSession* const made, make_locked(here));
   ++made_on_demand_;
   const bool is_claimed = made->slot().try_change(SessionState::kHeld, SessionState::kBusy);
   FOEDUS_INVARIANT(is_claimed);
@@ -63,13 +104,14 @@ Result<EngineSession*> SessionPool::claim_locked() {
 }
 
 Result<EngineSession*> SessionPool::claim_another(std::uint64_t timeout_us) {
+  const numa::SocRange here = socs_here();
   Status why;
   bool may_wait = false;
   {
     const std::lock_guard lock(mutex_);
-    Result<EngineSession*> claimed = claim_locked();
+    Result<EngineSession*> claimed = claim_locked(here);
     if (claimed.is_ok()) {
-      remember(*claimed);
+      remember(*claimed, here);
       return claimed;
     }
     why = claimed.status();
@@ -79,7 +121,7 @@ Result<EngineSession*> SessionPool::claim_another(std::uint64_t timeout_us) {
   }
   if (!may_wait) return why;
   FOEDUS_TRY(EngineSession* const claimed, wait_for_one(timeout_us, why));
-  remember(claimed);
+  remember(claimed, here);
   return claimed;
 }
 
@@ -104,7 +146,8 @@ Result<EngineSession*> SessionPool::wait_for_one(std::uint64_t timeout_us, const
       // order: acquire, pairs with hand_over(): what the last thread left in the session.
       EngineSession* session = self.given.load_acquire();
       if (session != nullptr) return session;
-      if (is_closed_ || (session = claim_free_locked(SessionState::kBusy)) != nullptr) {
+      if (!is_closed_) session = claim_free_locked(SessionState::kBusy, all_socs());
+      if (is_closed_ || session != nullptr) {
         leave_locked();
         return session == nullptr ? Result<EngineSession*>(closed()) : session;
       }
@@ -139,11 +182,16 @@ void SessionPool::hand_over(EngineSession* session) {
 // ---------------------------------------------------------------------------
 
 Result<EngineSession*> SessionPool::take() {
+  const numa::SocRange here = socs_here();
   const std::lock_guard lock(mutex_);
   if (is_closed_) return closed();
-  EngineSession* const free = claim_free_locked(SessionState::kHeld);
+  EngineSession* free = claim_free_locked(SessionState::kHeld, here);
   if (free != nullptr) return free;
-  return make_locked();
+  Result<EngineSession*> made = make_locked(here);
+  if (made.is_ok()) return made;
+  free = claim_free_locked(SessionState::kHeld, all_socs());  // E45
+  if (free != nullptr) return free;
+  return made;
 }
 
 void SessionPool::give(EngineSession* session) {

@@ -1,8 +1,9 @@
 #pragma once
 // SessionPool: the sessions of an open database, and which thread uses which.
 //
-//   thread ── claim() ──► its session of last time, if that is free
-//                    └──► any free one ──► a new one ──► the next one that becomes free (waits)
+//   thread ── claim() ──► its session of last time, if that is free and the thread has not moved
+//                    └──► a free one of its SOC ──► a new one there
+//                         └──► limit reached: any free one ──► the next one that becomes free
 //
 // Sessions cost memory (a log buffer, a stock of pages), threads cost nothing: one that is not
 // inside transact() leaves its session to others. A thread remembers which session it used last, so
@@ -13,7 +14,16 @@
 //   E33 Where threads wait, release() hands the session to the one that has waited longest. One
 //       that came between a look at waiting_ and the release finds the session by its own look,
 //       kLookAgainUs later at the latest. So each waits no longer than those before it work.
-//   E34 A session that was made stays until the database is closed, and so does its memory.
+//   E34 A session that was made stays until the database is closed, and so do its memory and its
+//       SOC: that of the processor which the thread that asked for it ran on. Where a processor has
+//       several SOCs (N8) it is the one of these with the fewest sessions.
+//   E45 A thread gets a session of another SOC only where none of its own is free and none can be
+//       made, and keeps it until it moves to a processor of another SOC or finds it in use. The
+//       system may move the thread at any time, so where it runs is a hint: a wrong one costs
+//       remote memory, and nothing else. With one SOC nothing is asked.
+//   E48 What a thread commits by transact() is in the order of its commits, also in sequential
+//       storages, whose records are in that of TIDs: a thread that comes to another session takes
+//       the last TID of the one before along, as long as it remembers that (kHints databases).
 
 #include <cstdint>
 #include <deque>
@@ -26,6 +36,7 @@
 #include "foedus-core/base/task.h"
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/session_slot.h"
+#include "foedus-core/numa/processor_map.h"
 #include "foedus/status.h"
 
 namespace foedus::engine {
@@ -39,17 +50,14 @@ struct OpenTransaction {
 
 class SessionPool {
  public:
-  // Makes the session of that number. Throws std::bad_alloc.
-  using Maker = Result<std::unique_ptr<EngineSession>> (*)(Engine* engine, std::uint32_t number);
+  // Makes the session of that number, which belongs to `soc`. Throws std::bad_alloc.
+  using Maker = Result<std::unique_ptr<EngineSession>> (*)(Engine* engine, std::uint32_t number,
+                                                           std::uint32_t soc);
 
-  // `sessions_max`: all of them. `on_demand`: so many are made for transact() at most.
+  // `sessions_max`: all of them. `on_demand`: so many are made for transact() at most. The engine
+  // has its runtime and its topology by now.
   SessionPool(Engine* engine, Maker maker, std::uint32_t sessions_max, std::uint32_t on_demand,
-              std::uint64_t database)
-      : engine_(engine),
-        maker_(maker),
-        sessions_max_(sessions_max),
-        on_demand_(on_demand),
-        database_(database) {}
+              std::uint64_t database);
   SessionPool(const SessionPool&) = delete;
   SessionPool& operator=(const SessionPool&) = delete;
 
@@ -60,8 +68,8 @@ class SessionPool {
   // Throws std::bad_alloc.
   Result<EngineSession*> claim(std::uint64_t timeout_us) {
     EngineSession* const last = last_of_thread();
-    if (last != nullptr && last->slot().try_change(SessionState::kFree, SessionState::kBusy))
-        [[likely]] {
+    if (last != nullptr && has_stayed() &&
+        last->slot().try_change(SessionState::kFree, SessionState::kBusy)) [[likely]] {
       return last;
     }
     return claim_another(timeout_us);
@@ -108,6 +116,7 @@ class SessionPool {
   struct Hint {
     std::uint64_t database = 0;
     EngineSession* session = nullptr;
+    std::uint32_t first_soc = 0;  // of the SOCs of its processor when it got the session
   };
   static constexpr std::size_t kHints = 16;
   // How long a waiter that was overlooked sleeps (E33).
@@ -118,13 +127,19 @@ class SessionPool {
     const Hint& hint = hints_of_thread()[database_ % kHints];
     return hint.database == database_ ? hint.session : nullptr;  // E9
   }
-  void remember(EngineSession* session) const {
-    hints_of_thread()[database_ % kHints] = {database_, session};
+  void remember(EngineSession* session, numa::SocRange here) const;
+  // E45: whether the calling thread runs on its SOC of last time. REQUIRES: last_of_thread().
+  bool has_stayed() const {
+    if (socs_ == 1) [[likely]] return true;
+    return hints_of_thread()[database_ % kHints].first_soc == socs_here().begin;
   }
+  numa::SocRange socs_here() const;
+  numa::SocRange all_socs() const { return {0, socs_}; }
   Result<EngineSession*> claim_another(std::uint64_t timeout_us);
-  Result<EngineSession*> claim_locked();
-  EngineSession* claim_free_locked(SessionState to);
-  Result<EngineSession*> make_locked();
+  Result<EngineSession*> claim_locked(numa::SocRange here);
+  EngineSession* claim_free_locked(SessionState to, numa::SocRange socs);
+  Result<EngineSession*> make_on_demand_locked(numa::SocRange here);
+  Result<EngineSession*> make_locked(numa::SocRange here);
   Result<EngineSession*> wait_for_one(std::uint64_t timeout_us, const Status& why);
   Status no_session(std::uint64_t timeout_us, const Status& why) const;
   void hand_over(EngineSession* session);
@@ -135,6 +150,7 @@ class SessionPool {
   const std::uint32_t sessions_max_;
   const std::uint32_t on_demand_;
   const std::uint64_t database_;
+  const std::uint32_t socs_;
 
   // Own synchronization. Written where threads wait; read at the end of each transact().
   alignas(64) base::AtomicWord<std::uint32_t> waiting_;  // size of waiters_
@@ -142,6 +158,7 @@ class SessionPool {
   alignas(64) mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::vector<std::unique_ptr<EngineSession>> sessions_;
+  std::vector<std::vector<EngineSession*>> sessions_of_soc_;  // in the order in which they came
   std::uint32_t made_on_demand_ = 0;
   std::deque<Waiter*> waiters_;  // the longest first
   bool is_closed_ = false;

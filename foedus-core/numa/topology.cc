@@ -1,15 +1,20 @@
 #include "foedus-core/numa/topology.h"
 
-#include <errno.h>
-#include <unistd.h>
 #include <numa.h>
 #include <numaif.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <utility>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/base/processor.h"
+#include "foedus-core/base/thread.h"
 
 namespace foedus::numa {
 
@@ -34,35 +39,87 @@ struct FreesMask {
 };
 using Mask = std::unique_ptr<bitmask, FreesMask>;
 
-// Nodes that have memory which this process may use, and processors; ascending.
-std::vector<int> usable_nodes() {
-  std::vector<int> nodes;
-  if (!do_policies_work()) return nodes;
-  const Mask memory_nodes(numa_get_mems_allowed());
-  const Mask processors(numa_allocate_cpumask());
-  for (int node = 0; node <= numa_max_node(); ++node) {
-    if (numa_bitmask_isbitset(memory_nodes.get(), static_cast<unsigned>(node)) == 0) continue;
-    if (numa_node_to_cpus(node, processors.get()) != 0) continue;
-    if (numa_bitmask_weight(processors.get()) != 0) nodes.push_back(node);
+bool is_set(const bitmask* mask, unsigned bit) { return numa_bitmask_isbitset(mask, bit) != 0; }
+
+// Returns the processors that the process could use when it started, ascending: a thread that opens
+// a database may be bound to fewer. Not empty.
+std::vector<std::uint32_t> processors_of_process() {
+  std::vector<std::uint32_t> processors;
+  const bitmask* const all = numa_all_cpus_ptr;
+  for (unsigned i = 0; all != nullptr && i < all->size; ++i) {
+    if (is_set(all, i)) processors.push_back(i);
   }
-  if (nodes.size() > kMaxSocs) nodes.resize(kMaxSocs);
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  for (std::uint32_t i = 0; processors.empty() && i < std::max(1l, online); ++i) {
+    processors.push_back(i);
+  }
+  return processors;
+}
+
+struct Node {
+  int number;
+  std::vector<std::uint32_t> processors;
+};
+
+// Returns the nodes that have memory and processors which this process may use (N1), ascending.
+std::vector<Node> usable_nodes() {
+  std::vector<Node> nodes;
+  if (!do_policies_work()) return nodes;
+  const std::vector<std::uint32_t> usable = processors_of_process();
+  const Mask memory_nodes(numa_get_mems_allowed());
+  const Mask mask(numa_allocate_cpumask());
+  for (int number = 0; number <= numa_max_node() && nodes.size() < kMaxSocs; ++number) {
+    if (!is_set(memory_nodes.get(), static_cast<unsigned>(number))) continue;
+    if (numa_node_to_cpus(number, mask.get()) != 0) continue;
+    Node node{number, {}};
+    std::ranges::copy_if(usable, std::back_inserter(node.processors), [&](std::uint32_t processor) {
+      return processor < mask->size && is_set(mask.get(), processor);
+    });
+    if (!node.processors.empty()) nodes.push_back(std::move(node));
+  }
   return nodes;
+}
+
+// Returns whether a thread of the engine can be bound to the processors of each SOC. The calling
+// thread stays where it is.
+bool can_threads_be_bound(const std::vector<std::vector<std::uint32_t>>& processors) {
+  if (processors.size() == 1) return true;  // N10
+  bool is_bound = true;
+  base::Thread probe("foedus-probe", [&] {
+    for (const auto& of_soc : processors) is_bound = is_bound && base::run_on(of_soc);
+  });
+  probe.join();
+  return is_bound;
 }
 
 }  // namespace
 
-Result<Topology> Topology::make(std::uint32_t socs) {
+Result<Topology> Topology::make(std::uint32_t socs, std::uint32_t processors) {
   if (socs > kMaxSocs) {
     return Status::error(ErrorCode::kInvalidArgument,
                          "Options::socs is " + std::to_string(socs) + ", more than " +
                              std::to_string(kMaxSocs));
   }
-  std::vector<int> nodes = usable_nodes();
+  if (processors != 0) {
+    std::vector<std::uint32_t> numbers(processors);
+    std::iota(numbers.begin(), numbers.end(), 0u);
+    socs = std::max(socs, 1u);
+    return Topology(socs, ProcessorMap::in_blocks(numbers, socs));
+  }
+  std::vector<Node> nodes = usable_nodes();
   const std::uint32_t machine_socs =
       nodes.empty() ? 1 : static_cast<std::uint32_t>(nodes.size());
   if (socs == 0) socs = machine_socs;
-  if (socs != machine_socs) nodes.clear();
-  return Topology(socs, std::move(nodes));
+  if (socs != machine_socs || nodes.empty()) {
+    return Topology(socs, ProcessorMap::in_blocks(processors_of_process(), socs));
+  }
+  std::vector<std::vector<std::uint32_t>> by_soc;
+  for (Node& node : nodes) by_soc.push_back(std::move(node.processors));
+  Topology topology(socs, ProcessorMap::of_socs(by_soc));
+  for (const Node& node : nodes) topology.nodes_.push_back(node.number);
+  topology.can_bind_threads_ = can_threads_be_bound(by_soc);
+  topology.processors_ = std::move(by_soc);
+  return topology;
 }
 
 int Topology::node_of(std::uint32_t soc) const {
@@ -71,19 +128,21 @@ int Topology::node_of(std::uint32_t soc) const {
 }
 
 Status Topology::check_binding(Facility numa_binding) const {
-  if (numa_binding != Facility::kRequire || !is_emulated()) return {};
+  if (numa_binding != Facility::kRequire || can_bind(numa_binding)) return {};
   return Status::error(ErrorCode::kNotSupported,
-                       "Options::numa_binding is required, but this process may not set memory "
-                       "policies, or Options::socs is not the machine's number of NUMA nodes");
+                       is_emulated()
+                           ? "Options::numa_binding is required, but this process may not set "
+                             "memory policies, or Options::socs is not the machine's number of "
+                             "NUMA nodes"
+                           : "Options::numa_binding is required, but threads of this process "
+                             "cannot be bound to the processors of NUMA nodes");
 }
 
-Status Topology::pin_thread_to(std::uint32_t soc) const {
+std::span<const std::uint32_t> Topology::background_processors(std::uint32_t soc,
+                                                               Facility numa_binding) const {
   FOEDUS_INVARIANT(soc < socs_, soc, socs_);
-  if (is_emulated()) return {};
-  if (numa_run_on_node(node_of(soc)) == 0) return {};
-  return Status::system_error(ErrorCode::kNotSupported,
-                              "cannot pin a thread to NUMA node " + std::to_string(node_of(soc)),
-                              errno);
+  if (socs_ == 1 || !can_bind(numa_binding)) return {};
+  return processors_[soc];
 }
 
 std::uint64_t physical_memory_bytes() {

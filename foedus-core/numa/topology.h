@@ -1,16 +1,22 @@
 #pragma once
 // Topology: the SOCs of the machine, or as many emulated ones as were asked for.
 //
-//   N1  A real SOC is a NUMA node that has processors and memory. The machine's nodes are trusted
-//       only after get_mempolicy and mbind were seen to work: numa_available() of libnuma 2.0.16
-//       says yes in containers that refuse both.
-//   N2  Emulated SOCs differ in nothing but their number: their memory lies anywhere and their
-//       threads run anywhere, and every other path of the engine is the same.
+//   N1  A real SOC is a NUMA node that has memory and processors which this process may use. The
+//       machine's nodes are trusted only after get_mempolicy and mbind were seen to work:
+//       numa_available() of libnuma 2.0.16 says yes in containers that refuse both.
+//   N2  Emulated SOCs differ in nothing but their number: their memory lies anywhere, their
+//       background threads run anywhere, and every other path of the engine is the same. The
+//       processors are dealt out to them (N8), so that sessions belong to SOCs by the same rule.
 //   N3  A Topology never changes. It may be copied and read by any thread.
+//   N10  Background threads are bound to the processors of their SOC where there are several real
+//       ones and a thread was seen to be bound to each when the topology was made. One SOC has all
+//       processors: there is nothing to bind.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "foedus-core/numa/processor_map.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
 
@@ -19,32 +25,36 @@ namespace foedus::numa {
 class Topology {
  public:
   // `socs` as in Options::socs: 0 stands for the machine's number; that number itself is real, too.
-  // Fails with kInvalidArgument above kMaxSocs.
-  static Result<Topology> make(std::uint32_t socs);
+  // `processors` as base::Runtime::processors(): unless it is 0, all SOCs are emulated, and so many
+  // processors are dealt out to them. Fails with kInvalidArgument above kMaxSocs.
+  static Result<Topology> make(std::uint32_t socs, std::uint32_t processors = 0);
 
   std::uint32_t socs() const { return socs_; }
   bool is_emulated() const { return nodes_.empty(); }
-  // Sessions are dealt out to SOCs in turn.
-  std::uint32_t soc_of_session(std::uint32_t session) const { return session % socs_; }
+  // Returns the SOCs that threads on `processor` belong to.
+  SocRange socs_of(std::uint32_t processor) const { return map_.socs_of(processor); }
   // The NUMA node of a SOC. REQUIRES: not is_emulated().
   int node_of(std::uint32_t soc) const;
 
   // kRequire fails with kNotSupported if memory and threads cannot be bound to SOCs here.
   Status check_binding(Facility numa_binding) const;
-  // True if binding was not switched off and works.
+  // True if binding was not switched off and works, of memory and of threads.
   bool can_bind(Facility numa_binding) const {
-    return numa_binding != Facility::kOff && !is_emulated();
+    return numa_binding != Facility::kOff && !is_emulated() && can_bind_threads_;
   }
-
-  // Lets the calling thread run on the processors of that SOC only. Does nothing if SOCs are
-  // emulated.
-  Status pin_thread_to(std::uint32_t soc) const;
+  // Returns the processors that a background thread of `soc` is to be bound to; empty: it runs
+  // anywhere (N10).
+  std::span<const std::uint32_t> background_processors(std::uint32_t soc,
+                                                       Facility numa_binding) const;
 
  private:
-  Topology(std::uint32_t socs, std::vector<int> nodes) : socs_(socs), nodes_(std::move(nodes)) {}
+  Topology(std::uint32_t socs, ProcessorMap map) : socs_(socs), map_(std::move(map)) {}
 
   std::uint32_t socs_;
+  ProcessorMap map_;
   std::vector<int> nodes_;  // by SOC; empty: emulated
+  std::vector<std::vector<std::uint32_t>> processors_;  // by SOC, ascending; empty: emulated
+  bool can_bind_threads_ = false;
 };
 
 // Memory of the machine, in bytes; the process may be granted less.

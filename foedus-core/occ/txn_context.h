@@ -344,8 +344,17 @@ class TxnContext {
     if (version.word() > tid_floor_.word()) tid_floor_ = version;
   }
   page::Tid tid_floor() const { return tid_floor_; }
-  // order: relaxed: the session alone needs it, or a thread that has seen the commit otherwise.
-  void set_last_tid(page::Tid tid) { last_tid_.store_relaxed(tid.word()); }
+  // order: release, pairs with follow_session(). Others are the session itself, or have seen the
+  // commit otherwise.
+  void set_last_tid(page::Tid tid) { last_tid_.store_release(tid.word()); }
+  // Raises last_tid() to that of `other`, a session of the same database. REQUIRES: the calling
+  // thread has claimed this session, and no transaction is open in it.
+  void follow_session(const TxnContext& other) {
+    // order: acquire, pairs with set_last_tid(): the clock shows this thread the epoch of that TID,
+    // too, or a later one, so that the next commit finds a TID above it.
+    const page::Tid last(other.last_tid_.load_acquire());
+    if (last.word() > last_tid().word()) set_last_tid(last);
+  }
 
  private:
   // Copies what own writes beginning at `own` say of range over what is there. Returns whether the

@@ -1,8 +1,11 @@
 #include "foedus-core/numa/topology.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <set>
+
+#include "foedus-core/base/processor.h"
 
 namespace foedus::numa {
 namespace {
@@ -31,10 +34,23 @@ TEST(Topology, MoreSocsThanTheLimitAreRefusedByName) {
   EXPECT_NE(topology.status().message().find("Options::socs is 65"), std::string::npos);
 }
 
-TEST(Topology, SessionsAreDealtOutInTurn) {
-  const Result<Topology> topology = Topology::make(3);
-  for (std::uint32_t session = 0; session < 12; ++session) {
-    EXPECT_EQ(topology->soc_of_session(session), session % 3);
+// Goal: a runtime that has processors of its own decides, whatever machine the test runs on.
+TEST(Topology, ProcessorsOfARuntimeAreDealtOutToEmulatedSocs) {
+  const Result<Topology> topology = Topology::make(2, 4);
+  EXPECT_TRUE(topology->is_emulated());
+  EXPECT_EQ(topology->socs_of(1).begin, 0u);
+  EXPECT_EQ(topology->socs_of(2).begin, 1u);
+  EXPECT_EQ(topology->socs_of(2).end, 2u);
+  EXPECT_EQ(Topology::make(0, 4)->socs(), 1u);
+  EXPECT_TRUE(Topology::make(1, 1)->is_emulated());
+}
+
+TEST(Topology, EveryProcessorOfTheMachineHasASoc) {
+  for (const std::uint32_t socs : {0u, 2u, 8u}) {
+    const Result<Topology> topology = Topology::make(socs);
+    const SocRange here = topology->socs_of(base::current_processor());
+    EXPECT_LT(here.begin, here.end);
+    EXPECT_LE(here.end, topology->socs());
   }
 }
 
@@ -45,27 +61,43 @@ TEST(Topology, BindingToEmulatedSocsIsPossibleForNobodyAndAnErrorOnlyIfRequired)
   EXPECT_TRUE(topology->check_binding(Facility::kOff).is_ok());
   EXPECT_TRUE(topology->check_binding(Facility::kTry).is_ok());
   EXPECT_EQ(topology->check_binding(Facility::kRequire).code(), ErrorCode::kNotSupported);
-  EXPECT_TRUE(topology->pin_thread_to(kMaxSocs - 1).is_ok());
+  EXPECT_TRUE(topology->background_processors(kMaxSocs - 1, Facility::kTry).empty());
 }
 
-// On machines and in containers where policies work, each SOC is another node and takes a thread.
-TEST(Topology, RealSocsAreDistinctNodesThatAThreadCanBePinnedTo) {
+// On machines and in containers where policies work, each SOC is another node, and has processors
+// that none of the others has.
+TEST(Topology, RealSocsAreDistinctNodesWithProcessorsOfTheirOwn) {
   const Result<Topology> topology = Topology::make(0);
   if (topology->is_emulated()) GTEST_SKIP() << "memory policies do not work here";
-  EXPECT_TRUE(topology->can_bind(Facility::kTry));
   EXPECT_FALSE(topology->can_bind(Facility::kOff));
-  EXPECT_TRUE(topology->check_binding(Facility::kRequire).is_ok());
   std::set<int> nodes;
+  std::set<std::uint32_t> processors;
   for (std::uint32_t soc = 0; soc < topology->socs(); ++soc) {
     EXPECT_TRUE(nodes.insert(topology->node_of(soc)).second);
-    const Status status = topology->pin_thread_to(soc);
-    EXPECT_TRUE(status.is_ok()) << status.message();
+    EXPECT_TRUE(topology->background_processors(soc, Facility::kOff).empty());
+    const auto bound_to = topology->background_processors(soc, Facility::kTry);
+    // One SOC has all processors: there is nothing to bind.
+    EXPECT_EQ(bound_to.empty(), topology->socs() == 1 || !topology->can_bind(Facility::kTry));
+    for (const std::uint32_t processor : bound_to) {
+      EXPECT_TRUE(processors.insert(processor).second);
+      EXPECT_TRUE(topology->socs_of(processor).contains(soc));
+    }
   }
+}
+
+// Goal: making a topology binds nothing but a thread of its own.
+TEST(Topology, TheThreadThatMakesATopologyKeepsItsProcessors) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  ASSERT_TRUE(Topology::make(0).is_ok());
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
 TEST(TopologyDeathTest, ASocBeyondTheLastIsImpossible) {
   const Result<Topology> topology = Topology::make(2);
-  EXPECT_DEATH((void)topology->pin_thread_to(2), "soc < socs_");
+  EXPECT_DEATH((void)topology->background_processors(2, Facility::kTry), "soc < socs_");
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ struct Held {
 // One transaction; false if the cache had no frame for it.
 bool read_some(StressCache* test, std::uint32_t session, PagesInFlight* in_flight,
                std::uint32_t page_count, base::Random* random) {
-  const std::uint32_t soc = test->topology.soc_of_session(session);
+  const std::uint32_t soc = session % test->topology.socs();
   Held held[kPagesPerTransaction];
   std::uint32_t count = 0;
   bool has_frames = true;
@@ -98,7 +98,7 @@ void run(StressCache* test, std::uint32_t page_count, std::uint64_t transactions
     threads.emplace_back([=] {
       base::Random random(seed + session);
       const std::unique_ptr<PagesInFlight> in_flight =
-          test->cache->make_pages_in_flight(test->topology.soc_of_session(session));
+          test->cache->make_pages_in_flight(session % test->topology.socs());
       for (std::uint64_t i = 0; i < transactions; ++i) {
         if (!read_some(test, session, in_flight.get(), page_count, &random)) {
           test->out_of_memory.fetch_add_relaxed(1);
@@ -151,7 +151,7 @@ void run_searches(StressCache* test, std::uint32_t page_count, std::uint64_t sea
     threads.emplace_back([=] {
       base::Random random(seed + session);
       occ::ColdPages cold(test->cache.get(), &test->clock, session,
-                          test->topology.soc_of_session(session));
+                          session % test->topology.socs());
       test->clock.pin(session);
       for (std::uint64_t i = 0; i < searches; ++i) {
         search(test, session, &cold, page_count, &random);

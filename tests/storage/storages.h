@@ -44,12 +44,12 @@ class Storages {
   class Session {
    public:
     Session(Storages* all, std::uint32_t number)
-        : pages_(all->pool_.get(), &all->clock_, all->topology_.soc_of_session(number)),
+        : pages_(all->pool_.get(), &all->clock_, number % all->topology_.socs()),
           memory_(static_cast<char*>(std::aligned_alloc(4096, all->options_.log_bytes)),
                   &std::free),
           log_(memory_.get(), all->options_.log_bytes, number, nullptr),
           ctx_({all->pool_.get(), &pages_, &all->clock_, &log_, number,
-                all->topology_.soc_of_session(number), all->cache_.get()}) {}
+                number % all->topology_.socs(), all->cache_.get()}) {}
     ~Session() {
       if (ctx_.is_open()) txn::rollback(&ctx_);
     }

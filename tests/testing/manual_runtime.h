@@ -42,6 +42,13 @@ class ManualRuntime : public base::Runtime {
   void wake(base::WaitPoint* point) override;
   void pause(std::uint64_t microseconds) override { run_for(microseconds); }
 
+  // Threads run on processor 0 of 1 until a test says otherwise: it sets the number before a
+  // database is opened, and moves whatever thread asks next to another processor at any time.
+  void set_processors(std::uint32_t processors) { processors_ = processors; }
+  void move_to(std::uint32_t processor) { processor_ = processor; }
+  std::uint32_t processors() const override { return processors_; }
+  std::uint32_t processor() override { return processor_; }
+
  private:
   struct Entry {
     base::Task* task;
@@ -59,6 +66,8 @@ class ManualRuntime : public base::Runtime {
   std::vector<std::size_t> due_;  // of step_one(); has room for all: only start() allocates
   // Sessions of other threads ask while one thread steps tasks.
   std::atomic<std::uint64_t> now_us_ = 1'000'000;
+  std::atomic<std::uint32_t> processor_ = 0;
+  std::uint32_t processors_ = 1;
   std::uint64_t step_count_ = 0;
   std::uint64_t patience_us_ = 3'600'000'000;
 };

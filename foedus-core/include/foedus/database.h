@@ -318,7 +318,9 @@ class Database {
   // older one has gone perhaps that, too.
   std::vector<SnapshotInfo> snapshots() const;
 
-  // An explicit session, the caller's until it is destroyed. kTooLarge: options.sessions_max are in
+  // An explicit session, the caller's until it is destroyed. It belongs to the SOC of the processor
+  // that this call runs on, or to another one where no more can be made, for as long as it is
+  // there, whatever thread uses it. kTooLarge: options.sessions_max are in
   // use. kOutOfMemory: no room for its log buffer.
   Result<Session> new_session();
 

@@ -115,9 +115,14 @@ struct Options {
   // Directory of the database; made if it is missing (its parent must exist). No default.
   std::string dir;
 
-  // SOCs to spread memory, loggers and sessions over. 0: one per NUMA node of the machine. Any
-  // other number is emulated if it is not the machine's. Range 0..kMaxSocs. A directory opens with
-  // any number.
+  // SOCs to spread memory, loggers and sessions over. 0: one per NUMA node of the machine that has
+  // memory and processors which the process may use. Any other number is emulated if it is not the
+  // machine's: the processors are dealt out to SOCs in contiguous blocks, or SOCs to processors if
+  // there are more of them. Range 0..kMaxSocs. A directory opens with any number.
+  //
+  // transact() uses a session of the SOC of the processor that its thread runs on, or one of
+  // another SOC where no more can be made; a Session belongs to the SOC of the processor that ran
+  // new_session(). What a session needs of memory comes from its SOC.
   std::uint32_t socs = 0;
 
   // Bound of volatile pages, cached snapshot pages, log buffers and the gleaner's memory together,
@@ -161,8 +166,8 @@ struct Options {
   std::uint32_t snapshots_kept = 2;
 
   Facility huge_pages = Facility::kTry;  // transparent huge pages behind page pools
-  Facility numa_binding =
-      Facility::kTry;                   // memory of a SOC on its NUMA node, sessions pinned to it
+  // Memory of a SOC on its NUMA node. Threads of the program are never bound.
+  Facility numa_binding = Facility::kTry;
   Facility direct_io = Facility::kTry;  // O_DIRECT for log segments and snapshots
   // Transactions read snapshots through the system's page cache, which then keeps pages beside
   // those in memory_bytes. false: past it, where direct I/O works. Gleans read through it.

@@ -4,6 +4,7 @@
 // are the failure, but for the few that are named and argued here.
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,8 +13,10 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/processor.h"
 #include "foedus-core/page/dual_page_pointer.h"
 #include "tests/testing/test_database.h"
 #include "tests/txn/line_sharing/line_owners.h"
@@ -69,8 +72,21 @@ class Trial {
   }
   std::vector<engine::EngineSession*> sessions() const { return {sessions_, std::end(sessions_)}; }
 
+  // A thread that the system moves to another SOC goes to another session there (E45).
+  static void bind_to_a_processor(std::uint32_t session) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    ASSERT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+    std::vector<std::uint32_t> processors;
+    for (std::uint32_t i = 0; i < CPU_SETSIZE; ++i) {
+      if (CPU_ISSET(i, &set)) processors.push_back(i);
+    }
+    ASSERT_TRUE(base::run_on(std::vector{processors[session % processors.size()]}));
+  }
+
   void run_session(std::uint32_t i) {
     pthread_setname_np(pthread_self(), ("session-" + std::to_string(i)).c_str());
+    bind_to_a_processor(i);
     engine::SessionPool& pool = engine_of(*database_).sessions();
     sessions_[i] = must(pool.claim(0));
     progress_[i].stage.store(0);
