@@ -121,15 +121,27 @@ class Glean::Steps {
     return page::SnapshotNumber{before + 1};
   }
 
+  // Returns the SOC of a partition and of a mapper by number: they are dealt out to SOCs in turn.
+  std::uint32_t soc_of(std::size_t number) const {
+    return static_cast<std::uint32_t>(number % input_.topology->socs());
+  }
+
+  // Starts the task of a partition, or a mapper, on processors of its SOC (G45): what it allocates
+  // lies there, and so does the memory that a reducer is given.
+  void start_one(base::Task* task, std::size_t number) {
+    input_.runtime->start_on(
+        task, input_.topology->background_processors(soc_of(number), input_.numa_binding));
+  }
+
   // Always in the same order, so that kept pieces are what they were.
   Result<char*> take_memory(std::uint32_t number, std::uint64_t bytes) {
     std::vector<numa::SocMemory>& pieces = input_.memory == nullptr ? memory_ : *input_.memory;
     const std::size_t piece = pieces_taken_++;
     if (piece == pieces.size()) {
-      const std::uint32_t soc = number % input_.topology->socs();
+      const std::uint32_t soc = soc_of(number);
       FOEDUS_TRY(numa::SocMemory memory, numa::SocMemory::reserve(bytes, input_.huge_pages));
       FOEDUS_CHECK(memory.commit(0, bytes));
-      FOEDUS_CHECK(memory.place(*input_.topology, soc, 0, bytes, Facility::kTry));
+      FOEDUS_CHECK(memory.place(*input_.topology, soc, 0, bytes, input_.numa_binding));
       pieces.push_back(std::move(memory));
     }
     FOEDUS_INVARIANT(pieces[piece].bytes() >= bytes, pieces[piece].bytes(), bytes);
@@ -145,7 +157,7 @@ class Glean::Steps {
       options.memory_bytes = input_.reducer_bytes;
       reducers_.push_back(
           std::make_unique<Reducer>(input_.runtime, &finished_, input_.device, &*table_, options));
-      input_.runtime->start(reducers_.back().get());
+      start_one(reducers_.back().get(), i);
     }
     return {};
   }
@@ -159,7 +171,7 @@ class Glean::Steps {
       mappers_.push_back(std::make_unique<Mapper>(input_.runtime, &finished_, &*table_, source,
                                                   inboxes, options));
     }
-    for (const auto& mapper : mappers_) input_.runtime->start(mapper.get());
+    for (std::size_t i = 0; i < mappers_.size(); ++i) start_one(mappers_[i].get(), i);
     return {};
   }
 
@@ -237,11 +249,11 @@ class Glean::Steps {
                                    .reducer = reducers_[i].get(),
                                    .writer = writers_[i].get(),
                                    .partition = i}));
-      input_.runtime->start(composers_.back().get());
+      start_one(composers_.back().get(), i);
     }
     for (std::uint32_t i = 0; input_.reads_ahead && i < input_.reducers; ++i) {
       ahead_.push_back(std::make_unique<PartitionReadAhead>(composers_[i].get(), *reducers_[i]));
-      input_.runtime->start(ahead_.back().get());
+      start_one(ahead_.back().get(), i);
     }
     const auto all_done = [this] {
       return std::all_of(composers_.begin(), composers_.end(),

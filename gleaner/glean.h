@@ -10,6 +10,8 @@
 //       number of mappers and their memory.
 //   G44 Composing changes nothing of what was sorted in memory: records can be looked up meanwhile,
 //       and what has failed can be composed again.
+//   G45 Mapper, reducer and composer number n run on SOC n modulo the number of SOCs, where threads
+//       are bound at all (N10). The memory of the reducer lies there.
 
 #include <cstdint>
 #include <functional>
@@ -48,6 +50,7 @@ struct GleanInput {
   std::uint32_t reducers = 1;           // and composers, and files: 1..kMaxSocs
   std::uint64_t reducer_bytes = 64u << 20;  // memory of each; what is beside it: README.md, G20
   Facility huge_pages = Facility::kTry;            // for it: records are read in no order
+  Facility numa_binding = Facility::kTry;          // as in GleanOrder
   std::vector<numa::SocMemory>* memory = nullptr;  // as in GleanOrder
 
   // The snapshot before is on a device and not in memory: read it ahead (G68).

@@ -186,6 +186,7 @@ class SortedOrder final : public engine::SortedTail {
     input_.boundaries = boundaries_of(order_, reducers);
     input_.reducer_bytes = order_.reducer_bytes;
     input_.huge_pages = order_.huge_pages;
+    input_.numa_binding = order_.numa_binding;
     input_.memory = order_.memory;
     input_.reads_ahead = order_.reads_ahead;
     if (order_.progress) {

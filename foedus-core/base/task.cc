@@ -53,7 +53,10 @@ bool wait_for(std::condition_variable* awake, std::unique_lock<std::mutex>* lock
 // The thread of one task.
 class TaskThread {
  public:
-  explicit TaskThread(Task* task) : task_(task), thread_(task->name(), [this] { run(); }) {}
+  TaskThread(Task* task, std::span<const std::uint32_t> processors)
+      : task_(task),
+        processors_(processors.begin(), processors.end()),
+        thread_(task->name(), [this] { run(); }) {}
 
   void notify() {
     const std::lock_guard lock(mutex_);
@@ -103,6 +106,8 @@ class TaskThread {
     if (task_->is_background()) {
       [[maybe_unused]] const int ignored = ::nice(kBackgroundNice);
     }
+    // A system that refuses has taken the processors from the process: the task runs on others.
+    if (!processors_.empty()) static_cast<void>(run_on(processors_));
     std::unique_lock lock(mutex_);
     for (;;) {
       if (!claimed_ && stopping_) return;
@@ -132,6 +137,7 @@ class TaskThread {
   }
 
   Task* const task_;
+  const std::vector<std::uint32_t> processors_;  // empty: any
   std::mutex mutex_;
   std::condition_variable awake_;
   // Guarded by mutex_.
@@ -150,12 +156,14 @@ class ThreadRuntime : public Runtime {
 
   std::uint64_t now_us() override { return system_now_us(); }
 
-  void start(Task* task) override {
+  void start(Task* task) override { start_on(task, {}); }
+
+  void start_on(Task* task, std::span<const std::uint32_t> processors) override {
     const std::lock_guard lock(mutex_);
     const auto [at, is_new] = threads_.try_emplace(task);
     FOEDUS_INVARIANT(is_new, task->name());
     try {
-      at->second = std::make_unique<TaskThread>(task);
+      at->second = std::make_unique<TaskThread>(task, processors);
     } catch (const std::bad_alloc&) {
       threads_.erase(at);
       throw;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -87,6 +88,9 @@ class Runtime {
   // Begins to step `task`, which must outlive stop(). Throws std::bad_alloc if there is no memory
   // or no thread for it (T5): it was not started.
   virtual void start(Task* task) = 0;
+  // Begins to step `task` as start() does, on `processors` alone where its thread can be bound to
+  // them. Empty: anywhere. A runtime whose tasks have no threads does not ask.
+  virtual void start_on(Task* task, std::span<const std::uint32_t>) { start(task); }
   // Returns when step() is not running and will not run again. The task is not stepped once more.
   // Does nothing about a task that was not started.
   virtual void stop(Task* task) = 0;

@@ -119,7 +119,7 @@ Status Engine::make_memory() {
                                                     shares_.session_bytes, shares_.page_bytes_left);
   warmer_ = std::make_unique<page::PoolWarmer>(runtime_, pool_.get());
   effective_.huge_pages = pool_->huge_pages();
-  effective_.numa_binding = topology_->can_bind(options_.numa_binding);
+  effective_.numa_binding = topology_->can_bind(options_.numa_binding) && pool_->numa_binding();
   return {};
 }
 
@@ -130,7 +130,9 @@ Status Engine::open_log() {
   std::optional<snapshot::Manifest> manifest;
   if (options_.logging == Logging::kFiles) {
     const log::LogOptions log_options{.socs = options_.socs,
-                                      .segment_bytes = options_.log_segment_bytes};
+                                      .segment_bytes = options_.log_segment_bytes,
+                                      .topology = topology_.get(),
+                                      .numa_binding = options_.numa_binding};
     FOEDUS_TRY(log_, log::Log::open(device_, runtime_, log_options, options_.log_sink));
     durability_ = &log_->durability();
     durability_->set_sink(options_.log_sink);

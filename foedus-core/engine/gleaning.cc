@@ -105,8 +105,9 @@ GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_bes
   const std::uint32_t reducers = std::max(options.reducers, tasks_min);
   order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
-  // Huge pages that are required were looked for when the database was opened; here they are tried.
+  // What is required was looked for when the database was opened; here it is tried.
   if (engine_->options().huge_pages == Facility::kOff) order.huge_pages = Facility::kOff;
+  if (engine_->options().numa_binding == Facility::kOff) order.numa_binding = Facility::kOff;
   order.memory = unapplied_ == nullptr ? &glean_memory_ : nullptr;
   return order;
 }

@@ -62,6 +62,8 @@ struct GleanOrder {
   std::uint32_t reducers = 0;               // and composers and files; the same
   std::uint64_t reducer_bytes = 64u << 20;  // memory of each
   Facility huge_pages = Facility::kTry;     // for that memory; never kRequire
+  // Of that memory, and of the threads that use it, to SOCs in turn; never kRequire.
+  Facility numa_binding = Facility::kTry;
   // Memory of gleans before with as many reducers of the same size, which this one uses and leaves
   // there for the next. Null: it takes its own, and gives it back.
   std::vector<numa::SocMemory>* memory = nullptr;

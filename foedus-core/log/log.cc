@@ -135,8 +135,16 @@ Status Log::start(epoch::EpochClock* clock) {
     loggers_[soc]->begin(clock, std::move(segments[soc]));
   }
   is_running_ = true;
-  for (const auto& logger : loggers_) runtime_->start(logger.get());
+  for (std::uint32_t soc = 0; soc < options_.socs; ++soc) {
+    runtime_->start_on(loggers_[soc].get(), processors_of(soc));
+  }
   return {};
+}
+
+// Returns what the SOC's logger is bound to; empty: it runs anywhere.
+std::span<const std::uint32_t> Log::processors_of(std::uint32_t soc) const {
+  if (options_.topology == nullptr) return {};
+  return options_.topology->background_processors(soc, options_.numa_binding);
 }
 
 void Log::stop_loggers() {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "foedus-core/base/task.h"
@@ -25,6 +26,7 @@
 #include "foedus-core/log/durability.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/log/log_record.h"
+#include "foedus-core/numa/topology.h"
 #include "foedus/epoch.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
@@ -34,6 +36,8 @@ namespace foedus::log {
 struct LogOptions {
   std::uint32_t socs = 1;                      // loggers; 1..kMaxSocs
   std::uint64_t segment_bytes = 32u << 20;     // when a segment is full; at least 64 KiB
+  const numa::Topology* topology = nullptr;    // whose `socs` they are; null: threads run anywhere
+  Facility numa_binding = Facility::kTry;      // of the loggers' threads to processors of their SOC
 };
 
 // A session number means something only within its incarnation: (incarnation, session) names a
@@ -152,6 +156,7 @@ class Log {
 
  private:
   Log(device::Device* device, base::Runtime* runtime, const LogOptions& options, LogSink sink);
+  std::span<const std::uint32_t> processors_of(std::uint32_t soc) const;
   void stop_loggers();
 
   // Constant after open().

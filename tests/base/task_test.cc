@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
 
 #include <functional>
 #include <thread>
 #include <vector>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/base/processor.h"
 
 namespace foedus::base {
 namespace {
@@ -67,6 +69,31 @@ TEST_F(ThreadRuntimeTest, AThreadHasAStackOfTwoMiB) {
   ASSERT_TRUE(task_.wait_for_steps(1));
   runtime_->stop(&task_);
   EXPECT_EQ(stack_bytes.load_acquire(), std::uint64_t{2} << 20);
+}
+
+TEST_F(ThreadRuntimeTest, ATaskRunsOnTheProcessorsThatItWasStartedOn) {
+  const std::uint32_t here[] = {current_processor()};
+  CountingTask task(runtime_.get());
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  task.inside = [&] {
+    EXPECT_EQ(sched_getaffinity(0, sizeof(processors), &processors), 0);
+    EXPECT_EQ(runtime_->processor(), here[0]);
+  };
+  runtime_->start_on(&task, here);
+  EXPECT_TRUE(task.wait_for_steps(1));
+  runtime_->stop(&task);
+  EXPECT_EQ(CPU_COUNT(&processors), 1);
+  EXPECT_TRUE(CPU_ISSET(here[0], &processors));
+}
+
+// The process has lost the processors since they were asked for: the work has to be done.
+TEST_F(ThreadRuntimeTest, ATaskRunsElsewhereIfItsProcessorsAreNotThere) {
+  const std::uint32_t nowhere[] = {CPU_SETSIZE - 1};
+  CountingTask task(runtime_.get());
+  runtime_->start_on(&task, nowhere);
+  EXPECT_TRUE(task.wait_for_steps(1));
+  runtime_->stop(&task);
 }
 
 TEST_F(ThreadRuntimeTest, AStartedTaskIsSteppedOnceAndThenWhenNotified) {
