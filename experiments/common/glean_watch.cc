@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "experiments/common/placement.h"
+
 DEFINE_bool(drop_volatile, false, "glean before the run, so that it begins over snapshot pages");
 DEFINE_double(warm_seconds, 0, "run so long before the run that is measured");
 
@@ -74,6 +76,7 @@ void GleanWatch::add_members(JsonObject& line, std::uint32_t sessions) const {
   line.add("cache_hits", after_.cache_hits - before_.cache_hits);
   line.add("cache_misses", after_.cache_misses - before_.cache_misses);
   line.add("volatile_page_bytes_max", volatile_max_);
+  line.add("placement", placement_between(before_, after_));
 }
 
 foedus::Status drop_volatile_by_flags(foedus::Database& db, JsonObject& line) {

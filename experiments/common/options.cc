@@ -16,6 +16,7 @@ DEFINE_string(dir, "", "directory of the database; its parent must exist");
 DEFINE_string(log, "on", "on: commits are logged to files; off: nothing is written");
 DEFINE_string(durability, "async", "async: commit returns when serialized; sync: when durable");
 DEFINE_uint32(socs, 0, "SOCs to use or to emulate; 0: those of the machine");
+DEFINE_bool(bind, false, "workers run on one processor each, dealt out in their order");
 DEFINE_uint64(memory_bytes, 0, "bound of volatile pages and log buffers; 0: the store's default");
 DEFINE_uint64(log_buffer_bytes, 0, "log buffer of one session; 0: the store's default");
 DEFINE_uint64(epoch_interval_us, 0, "length of an epoch in microseconds; 0: the store's default");
@@ -46,7 +47,7 @@ bool is_of_experiment(const gflags::CommandLineFlagInfo& flag) {
 
 // One that sets an option of the store.
 bool is_of_store(const gflags::CommandLineFlagInfo& flag) {
-  constexpr std::array kOfTheRun = {"sessions", "seconds", "dir", "seed"};
+  constexpr std::array kOfTheRun = {"sessions", "seconds", "dir", "seed", "bind"};
   return flag.filename.find("experiments/common/options.cc") != std::string::npos &&
          std::find(kOfTheRun.begin(), kOfTheRun.end(), flag.name) == kOfTheRun.end();
 }

@@ -12,6 +12,7 @@ DECLARE_string(dir);
 DECLARE_string(log);
 DECLARE_string(durability);
 DECLARE_uint32(socs);
+DECLARE_bool(bind);
 DECLARE_uint64(memory_bytes);
 DECLARE_uint64(log_buffer_bytes);
 DECLARE_uint64(epoch_interval_us);

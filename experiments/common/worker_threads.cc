@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "experiments/common/placement.h"
+
 namespace experiments {
 
 void WorkerThreads::Gate::arrive_and_wait() {
@@ -37,6 +39,7 @@ bool WorkerThreads::has_failed() const {
 }
 
 void WorkerThreads::run(std::uint32_t worker) {
+  bind_worker_by_flags(worker, workers_);
   Gate gate(this);
   foedus::Status status = body_(worker, gate);
   if (!status.is_ok()) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/common/options.h"
 #include "experiments/common/progress.h"
 #include "experiments/common/worker_threads.h"
 #include "experiments/tpcc/batch.h"
@@ -216,20 +217,50 @@ foedus::Status load_unit(UnitLoader<B>& loader, const LoadUnit& unit) {
   return foedus::ErrorCode::kInvalidArgument;
 }
 
+// Deals out the units of a load to its workers.
+class LoadUnits {
+ public:
+  // `by_home`: the units of a warehouse go to the worker that has it as its home in the run, so
+  // that its pages are where that worker is. Else each worker takes the next one.
+  LoadUnits(const Scale& scale, std::uint32_t workers, bool by_home)
+      : units_(load_units(scale)), workers_(workers), by_home_(by_home) {}
+
+  std::size_t size() const { return units_.size(); }
+  const LoadUnit& operator[](std::size_t index) const { return units_[index]; }
+  // Returns the index of the worker's next unit after `last`, which is ~0 at first; size() if there
+  // is none.
+  std::size_t next(std::uint32_t worker, std::size_t last) {
+    // order: each unit is taken once; nothing else is handed over.
+    if (!by_home_) return std::min(next_.fetch_add(1, std::memory_order_relaxed), size());
+    std::size_t index = last + 1;
+    while (index < size() && !is_at_home(units_[index], worker)) ++index;
+    return index;
+  }
+
+ private:
+  // As home_warehouses(); the items go to the last worker.
+  bool is_at_home(const LoadUnit& unit, std::uint32_t worker) const {
+    return (unit.w + workers_ - 1) % workers_ == worker;
+  }
+
+  const std::vector<LoadUnit> units_;
+  const std::uint32_t workers_;
+  const bool by_home_;
+  std::atomic<std::size_t> next_{0};
+};
+
 // Loads everything and returns the bytes of keys and rows. REQUIRES: the tables are empty.
 template <Backend B>
 foedus::Result<std::uint64_t> load_tables(B& backend, const Tables<B>& tables,
                                           std::uint32_t last_name_constant, std::uint64_t seed,
                                           std::uint64_t now, std::uint32_t threads) {
-  const std::vector<LoadUnit> units = load_units(tables.scale);
-  std::atomic<std::size_t> next{0};
+  LoadUnits units(tables.scale, threads, FLAGS_bind);
   std::atomic<std::uint64_t> data_bytes{0};
   Progress progress("load", units.size());
-  const auto load_some = [&](std::uint32_t) -> foedus::Status {
+  const auto load_some = [&](std::uint32_t number) -> foedus::Status {
     FOEDUS_TRY(typename B::Worker worker, backend.new_worker());
-    for (;;) {
-      // order: each unit is taken once; nothing else is handed over.
-      const std::size_t index = next.fetch_add(1, std::memory_order_relaxed);
+    for (std::size_t index = ~std::size_t{0};;) {
+      index = units.next(number, index);
       if (index >= units.size()) return {};
       LoadBatch<B> batch(worker, tables, Random(seed, index));
       UnitLoader<B> loader(tables, last_name_constant, now, batch);

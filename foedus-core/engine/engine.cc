@@ -464,6 +464,7 @@ Stats Engine::stats() const {
   if (!check_process().is_ok()) return stats;  // E12
   {
     stats.log_buffer_bytes = kOwnRingBytes;
+    stats.socs.resize(options_.socs);
     session_pool_->for_each([&](EngineSession& session) {
       const occ::TxnContext::Counters& counters = session.context().counters();
       // order: relaxed, statistics.
@@ -474,6 +475,7 @@ Stats Engine::stats() const {
       }
       stats.log_buffer_bytes += session.ring_bytes();
       stats.waiting_page_bytes += session.pages().retired_count() * page::kPageBytes;
+      session.add_stats(&stats.socs[session.soc()]);
     });
   }
   if (log_ != nullptr) {

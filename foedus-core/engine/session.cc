@@ -49,6 +49,7 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
                 .cache = parts.cache,
                 .turn = &slot_->turn,
                 .memory = parts.memory}),
+      touches_(parts.engine),
       random_(parts.number + 1) {
 #if defined(FOEDUS_CHECKED)
   constexpr bool kIsChecked = true;
@@ -175,6 +176,7 @@ Result<Ticket> EngineSession::commit_open() {
     txn::rollback(&context_);
     return engine_->log_failure();
   }
+  touches_.note_commit(&context_);
   const std::uint64_t owed_bytes =
       writes && engine_->is_throttled() ? log_.open_record_bytes() : 0;
   Epoch epoch;
@@ -189,6 +191,14 @@ Result<Ticket> EngineSession::commit_open() {
   const Ticket ticket(&engine_->durability(), epoch);
   if (durability_ == Durability::kSync && epoch.is_valid()) FOEDUS_CHECK(ticket.wait_durable());
   return ticket;
+}
+
+void EngineSession::add_stats(SocStats* stats) const {
+  ++stats->sessions;
+  stats->pages_taken_local += pages_.taken_here();
+  stats->pages_taken_remote += pages_.taken_away();
+  stats->pages_touched_local += touches_.local();
+  stats->pages_touched_remote += touches_.remote();
 }
 
 void EngineSession::rollback() {

@@ -12,6 +12,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/engine/session_slot.h"
+#include "foedus-core/engine/touch_count.h"
 #include "foedus-core/engine/unapplied.h"
 #include "foedus-core/engine/write_throttle.h"
 #include "foedus-core/log/log_buffer.h"
@@ -21,6 +22,7 @@
 #include "foedus-core/storage/masstree/masstree_merged_cursor.h"
 #include "foedus-core/storage/masstree/masstree_snapshot_cursor.h"
 #include "foedus-core/storage/sequential/sequential_cursor.h"
+#include "foedus/database.h"
 #include "foedus/txn.h"
 
 namespace foedus::engine {
@@ -90,6 +92,8 @@ class EngineSession final : private log::RingSource {
   log::LogBuffer& log() { return log_; }
   page::SessionPages& pages() { return pages_; }
   std::uint32_t soc() const { return context_.soc(); }
+  // Adds what is counted of where its pages are. Any thread.
+  void add_stats(SocStats* stats) const;
   // Of the log buffer as it is now. Any thread.
   std::uint64_t ring_bytes() const { return ring_bytes_.load_relaxed(); }  // order: a statistic
 
@@ -164,6 +168,7 @@ class EngineSession final : private log::RingSource {
   page::SessionPages pages_;
   log::LogBuffer log_;
   occ::TxnContext context_;
+  TouchCount touches_;
   base::Random random_;
   const ReadableSnapshot* snapshot_ = nullptr;  // of the open transaction
   Durability durability_ = Durability::kAsync;

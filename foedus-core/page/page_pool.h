@@ -75,6 +75,11 @@ class PagePool {
         static_cast<std::uint64_t>(reinterpret_cast<const char*>(page) - base_) >> kPageShift;
     return VolatilePageId(static_cast<std::uint32_t>(number >> slice_shift_), number);
   }
+  // Returns the SOC in whose memory `address` lies; socs() or more: it is of none.
+  std::uint64_t soc_of(const void* address) const {
+    const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(address) - base_);
+    return offset >> (kPageShift + slice_shift_);
+  }
 
   // ---- for SessionPages ----------------------------------------------------------------------
 

@@ -19,9 +19,21 @@ SessionPages::~SessionPages() {
   if (retired_.count() != 0) pool_->leave_orphans(soc_, &retired_);
 }
 
+// Adds up to `count_max` pages of the pool to the stock. REQUIRES: there is room for as many.
+void SessionPages::take_from_pool(std::uint32_t count_max) {
+  VolatilePageId* const ids = stock_ + stock_count_;
+  const std::uint32_t count = pool_->take(soc_, ids, count_max);
+  const auto here = static_cast<std::uint64_t>(
+      std::count_if(ids, ids + count, [this](VolatilePageId id) { return id.soc() == soc_; }));
+  // order: relaxed, one writer, and statistics only.
+  taken_here_.store_relaxed(taken_here_.load_relaxed() + here);
+  taken_away_.store_relaxed(taken_away_.load_relaxed() + count - here);
+  stock_count_ += count;
+}
+
 PageHeader* SessionPages::allocate_from_pool() {
   FOEDUS_INVARIANT(stock_count_ == 0, stock_count_);
-  stock_count_ = pool_->take(soc_, stock_, PagePool::kBatchPages);
+  take_from_pool(PagePool::kBatchPages);
   if (stock_count_ == 0) {
     // Memory is spent. Look for every page that is due.
     const std::uint64_t reclaimable = clock_->reclaimable().number();
@@ -33,7 +45,7 @@ PageHeader* SessionPages::allocate_from_pool() {
       pool_->give(away_, away_count_);
       away_count_ = 0;
     }
-    if (stock_count_ == 0) stock_count_ = pool_->take(soc_, stock_, PagePool::kBatchPages);
+    if (stock_count_ == 0) take_from_pool(PagePool::kBatchPages);
     if (stock_count_ == 0) return nullptr;
   }
   return pool_->resolve(stock_[--stock_count_]);
@@ -41,11 +53,9 @@ PageHeader* SessionPages::allocate_from_pool() {
 
 void SessionPages::fill_stock() {
   while (stock_count_ < kStockPages) {
-    const std::uint32_t taken =
-        pool_->take(soc_, stock_ + stock_count_, std::min(kStockPages - stock_count_,
-                                                          PagePool::kBatchPages));
-    if (taken == 0) return;
-    stock_count_ += taken;
+    const std::uint32_t before = stock_count_;
+    take_from_pool(std::min(kStockPages - stock_count_, PagePool::kBatchPages));
+    if (stock_count_ == before) return;
   }
 }
 

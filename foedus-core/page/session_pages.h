@@ -74,6 +74,10 @@ class SessionPages {
   void fill_stock();
 
   std::uint64_t retired_count() const { return retired_.count(); }
+  // Pages that it took from the pool: of its SOC, and of others. Any thread.
+  // order: relaxed, statistics.
+  std::uint64_t taken_here() const { return taken_here_.load_relaxed(); }
+  std::uint64_t taken_away() const { return taken_away_.load_relaxed(); }
 
  private:
   void put(VolatilePageId id) {
@@ -82,6 +86,7 @@ class SessionPages {
     stock_[stock_count_++] = id;
   }
   PageHeader* allocate_from_pool();
+  void take_from_pool(std::uint32_t count_max);
   void put_away(VolatilePageId id);
   void spill();
   void push_retired(VolatilePageId id, std::uint64_t stamp);
@@ -93,6 +98,10 @@ class SessionPages {
   PagePool* const pool_;
   epoch::EpochClock* const clock_;
   const std::uint32_t soc_;
+
+  // Written by the session, once for a batch.
+  base::AtomicWord<std::uint64_t> taken_here_;
+  base::AtomicWord<std::uint64_t> taken_away_;
 
   // Used by the session only.
   std::uint32_t stock_count_ = 0;

@@ -51,6 +51,12 @@ struct Placed {
     runtime.move_to(processor);
     return must(engine->take_session());
   }
+  Masstree tree() {
+    storage_meta::StorageMeta meta;
+    meta.kind = StorageKind::kMasstree;
+    meta.name = "tree";
+    return internal::StorageAccess::make<Masstree>(must(engine->catalog().open(meta)));
+  }
   std::size_t sessions() {
     std::size_t count = 0;
     engine->sessions().for_each([&](EngineSession&) { ++count; });
@@ -76,11 +82,7 @@ TEST(SessionPlacesTest, a_new_session_belongs_to_the_soc_of_its_threads_processo
 // Goal: memory follows the session. Method: a page of its stock, and where its log goes.
 TEST(SessionPlacesTest, pages_and_log_of_a_session_are_those_of_its_soc) {
   Placed db(2, 2);
-  storage_meta::StorageMeta meta;
-  meta.kind = StorageKind::kMasstree;
-  meta.name = "tree";
-  const Masstree tree =
-      internal::StorageAccess::make<Masstree>(must(db.engine->catalog().open(meta)));
+  const Masstree tree = db.tree();
   const auto log_bytes = [&] {
     db.runtime.run_for(100'000);
     std::vector<std::uint64_t> bytes(2);
@@ -195,6 +197,69 @@ TEST(SessionPlacesTest, sessions_of_a_processor_fill_all_of_its_socs_evenly) {
   for (int i = 0; i < 8; ++i) socs.insert(db.claim_on(0)->soc());
   EXPECT_EQ(socs, (std::multiset<std::uint32_t>{0, 0, 1, 1, 2, 2, 3, 3}));
   for (const std::uint32_t soc : {4u, 5u, 6u, 7u}) EXPECT_EQ(db.take_on(1)->soc(), soc);
+}
+
+// Commits as many transactions as TouchCount looks at one of, each of which writes one row. They
+// fill several pages.
+void write_rows(EngineSession* session, const Masstree& tree) {
+  for (std::uint64_t i = 0; i < engine::TouchCount::kInterval; ++i) {
+    Txn txn = must(engine::begin_txn(session, {}));
+    must(txn.put(tree, key(i), std::string(500, 'x')));
+    must(txn.commit());
+  }
+}
+
+// Goal: a page is local where the thread runs on its SOC, and remote where it does not, be it that
+// the page was made elsewhere or that the thread has left the SOC of its session.
+TEST(SessionPlacesTest, touched_pages_are_local_to_the_soc_that_the_thread_runs_on) {
+  Placed db(2, 2);
+  const Masstree tree = db.tree();
+  EngineSession* const first = db.take_on(0);
+  EngineSession* const second = db.take_on(1);
+  db.runtime.move_to(0);
+  write_rows(first, tree);
+  std::vector<SocStats> socs = db.engine->stats().socs;
+  ASSERT_EQ(socs.size(), 2u);
+  EXPECT_EQ(socs[0].sessions, 1u);
+  EXPECT_GT(socs[0].pages_taken_local, 0u);
+  EXPECT_EQ(socs[0].pages_taken_remote, 0u);
+  EXPECT_EQ(socs[0].pages_touched_local, 1u);
+  EXPECT_EQ(socs[0].pages_touched_remote, 0u);
+  db.runtime.move_to(1);
+  write_rows(second, tree);  // the pages of the first
+  write_rows(first, tree);   // away from its SOC
+  socs = db.engine->stats().socs;
+  EXPECT_EQ(socs[1].pages_touched_local, 0u);
+  EXPECT_EQ(socs[1].pages_touched_remote, 1u);
+  EXPECT_EQ(socs[0].pages_touched_local, 1u);
+  EXPECT_EQ(socs[0].pages_touched_remote, 1u);
+}
+
+// Goal: rows of one page that a transaction reads one after the other are one page touched, and
+// what is read counts as what is written does.
+TEST(SessionPlacesTest, a_run_of_records_of_one_page_is_touched_once) {
+  Placed db(2, 2);
+  const Masstree tree = db.tree();
+  EngineSession* const session = db.take_on(0);
+  write_rows(session, tree);
+  for (std::uint64_t i = 0; i < engine::TouchCount::kInterval; ++i) {
+    Txn txn = must(engine::begin_txn(session, {}));
+    must(txn.get(tree, key(std::uint64_t{0})));
+    must(txn.get(tree, key(std::uint64_t{1})));
+    must(txn.get(tree, key(engine::TouchCount::kInterval - 1)));
+    must(txn.commit());
+  }
+  EXPECT_EQ(db.engine->stats().socs[0].pages_touched_local, 1u + 2u);
+}
+
+TEST(SessionPlacesTest, touched_pages_are_not_counted_with_one_soc) {
+  Placed db(1, 2);
+  const Masstree tree = db.tree();
+  write_rows(db.take_on(0), tree);
+  const std::vector<SocStats> socs = db.engine->stats().socs;
+  ASSERT_EQ(socs.size(), 1u);
+  EXPECT_EQ(socs[0].pages_touched_local + socs[0].pages_touched_remote, 0u);
+  EXPECT_GT(socs[0].pages_taken_local, 0u);
 }
 
 // Goal: what is said of binding is what was obtained.

@@ -1,6 +1,7 @@
 // ctest-labels: concurrency
 // Which session a thread has, up to its very end.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -8,7 +9,10 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "foedus-core/base/processor.h"
+#include "foedus-core/numa/topology.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {
@@ -57,6 +61,38 @@ TEST(ThreadSessionsTest, a_thread_runs_transactions_until_its_last_destructor) {
   for (const char* const name : {"early", "late", "later", "at last"}) {
     EXPECT_TRUE(must(db->transact([&](Txn& txn) { return txn.contains(tree, name); }))) << name;
   }
+}
+
+// Goal: where the system says that threads run is where their sessions are. Method: a thread that
+// is bound to a processor of one SOC, then to one of the other, and then to the first again.
+TEST(ThreadSessionsTest, a_thread_uses_a_session_of_the_soc_that_it_is_bound_to) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  ASSERT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+  const Result<numa::Topology> topology = numa::Topology::make(2);
+  std::vector<std::uint32_t> processors;  // one of each SOC
+  for (std::uint32_t i = 0; i < CPU_SETSIZE && processors.size() < 2; ++i) {
+    if (CPU_ISSET(i, &set) && topology->socs_of(i).begin == processors.size()) {
+      processors.push_back(i);
+    }
+  }
+  if (processors.size() < 2) GTEST_SKIP() << "there is one processor";
+  Options options = small_options("");
+  options.socs = 2;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  std::thread([&] {
+    const std::uint64_t sessions[][2] = {{0, 1}, {1, 1}, {1, 1}};
+    std::size_t round = 0;
+    for (const std::uint32_t soc : {1u, 0u, 1u}) {
+      ASSERT_TRUE(base::run_on(std::vector{processors[soc]}));
+      must(db->transact([&](Txn& txn) { return txn.put(tree, key(soc), "row"); }));
+      const std::vector<SocStats> socs = db->stats().socs;
+      EXPECT_EQ(socs[0].sessions, sessions[round][0]);
+      EXPECT_EQ(socs[1].sessions, sessions[round][1]);
+      ++round;
+    }
+  }).join();
 }
 
 void end_with_a_transaction() {

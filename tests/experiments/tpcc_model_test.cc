@@ -1,6 +1,7 @@
 // TPC-C over a std::map: the transactions keep the database consistent, and the checks find each
 // way in which it may not be. Independent of the engine.
 
+#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -45,6 +46,32 @@ TEST(TpccModel, LoadIsTheSameWhateverTheNumberOfThreads) {
     for (const auto& [key, row] : table->by_key) bytes += key.size() + row.size();
   }
   EXPECT_EQ(b->load.data_bytes, bytes);
+}
+
+// Goal: whether units go to the next worker that asks or to the one that has them at home, each is
+// loaded once. Method: more, fewer and as many workers as there are warehouses.
+TEST(TpccModel, LoadIsTheSameIfWarehousesAreLoadedAtHome) {
+  const gflags::FlagSaver saver;
+  ContendedBackend dealt;
+  const auto a = populate(dealt, tiny_scale(3), StorageChoice::kOrdered, kTinySeed, 1, 2);
+  FLAGS_bind = true;
+  for (const std::uint32_t workers : {1u, 2u, 3u, 5u}) {
+    ContendedBackend at_home;
+    const auto b = populate(at_home, tiny_scale(3), StorageChoice::kOrdered, kTinySeed, 1, workers);
+    ASSERT_TRUE(a.is_ok() && b.is_ok());
+    EXPECT_EQ(a->tables.order_line->by_key, b->tables.order_line->by_key);
+    EXPECT_EQ(a->tables.item->by_key, b->tables.item->by_key);
+    EXPECT_EQ(a->load.data_bytes, b->load.data_bytes);
+    LoadUnits units(tiny_scale(3), workers, true);
+    for (std::uint32_t worker = 0; worker < workers; ++worker) {
+      const std::vector<std::uint32_t> homes = home_warehouses(worker, workers, 3);
+      std::size_t index = ~std::size_t{0};
+      while ((index = units.next(worker, index)) < units.size()) {
+        const std::uint32_t w = units[index].w;
+        EXPECT_TRUE(w == 0 || std::ranges::find(homes, w) != homes.end()) << w << ' ' << worker;
+      }
+    }
+  }
 }
 
 TEST(TpccModel, LoadThatWasCutShortIsRefused) {

@@ -72,12 +72,14 @@ TEST(PagePool, IdsAndAddressesLeadToEachOther) {
         PageHeader* const page = test.pool->resolve(id);
         EXPECT_EQ(PageHeader::of(page), page);
         EXPECT_EQ(test.pool->id_of(page), id);
+        EXPECT_EQ(test.pool->soc_of(reinterpret_cast<const char*>(page) + kPageBytes - 1), soc);
         std::memset(static_cast<void*>(page), 0xff, kPageBytes);
         EXPECT_EQ(test.pool->id_of(page), id);  // reads nothing from the page
         EXPECT_TRUE(pages.insert(page).second);
       }
     }
     EXPECT_EQ(pages.size(), test.pool->pages_in_use());
+    EXPECT_GE(test.pool->soc_of(&pages), socs);
   }
 }
 

@@ -64,6 +64,21 @@ TEST_F(SessionPagesTest, PagesOfAllSessionsAreDistinctAndOnTheirSoc) {
   }
 }
 
+// Goal: pages are counted where they come from. Method: one session takes all memory, first of its
+// SOC and then what others gave back.
+TEST_F(SessionPagesTest, PagesThatASessionTakesAreCountedByTheirSoc) {
+  open(2, 4 * kMiB);
+  EXPECT_NE(sessions_[1]->allocate(), nullptr);
+  const std::uint64_t taken = sessions_[1]->taken_here();
+  EXPECT_GT(taken, 1u);
+  EXPECT_EQ(sessions_[1]->taken_away(), 0u);
+  sessions_[1].reset();  // all but the page that is in use
+  const std::size_t pages = allocate_all(&*sessions_[0]).size();
+  EXPECT_EQ(sessions_[0]->taken_here() + sessions_[0]->taken_away(), pages);
+  EXPECT_GE(sessions_[0]->taken_here(), kUsable);
+  EXPECT_GE(sessions_[0]->taken_away(), taken - 1);
+}
+
 TEST_F(SessionPagesTest, AReleasedPageIsTheNextAllocated) {
   open(1, 16 * kMiB);
   PageHeader* const page = sessions_[0]->allocate();

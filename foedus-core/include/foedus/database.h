@@ -129,6 +129,21 @@ struct StorageStats {
   std::uint64_t conflicts[kConflictReasonCount] = {};  // by ConflictReason
 };
 
+// Where the pages are that the sessions of one SOC use. Local is what lies in memory of that SOC,
+// whose processors run the sessions; see Options::socs.
+struct SocStats {
+  std::uint64_t sessions = 0;  // that belong to it
+  // Free volatile pages that its sessions took from the pool: of the SOC's memory, and of that of
+  // others where it had none left. A page that is given back and taken again counts again.
+  std::uint64_t pages_taken_local = 0;
+  std::uint64_t pages_taken_remote = 0;
+  // Volatile pages whose records its sessions read or wrote, in one of 64 of the transactions that
+  // came to commit. Local is here the memory of the SOC whose processor ran the commit: the SOC of
+  // the session, unless its thread was elsewhere. 0 where there is one SOC.
+  std::uint64_t pages_touched_local = 0;
+  std::uint64_t pages_touched_remote = 0;
+};
+
 struct Stats {
   std::uint64_t commits = 0;
   std::uint64_t rollbacks = 0;
@@ -161,6 +176,7 @@ struct Stats {
   Epoch current_epoch;
   Epoch durable_epoch;
   std::vector<StorageStats> storages;
+  std::vector<SocStats> socs;  // by SOC
 };
 
 // What a glean is at, for those who watch it.

@@ -1,0 +1,46 @@
+#pragma once
+// TouchCount: how many volatile pages the transactions of a session touch in memory of the SOC that
+// their thread runs on, and how many in memory of others.
+//
+//   E46 One in kInterval of the transactions that come to commit is looked at: the pages of the
+//       records that it read or wrote, each run of records of one page once. With one SOC none is.
+//       The words are the session's own: a transaction that is not looked at decrements one.
+//   E47 The thread is on the session's SOC if its processor is (N8), else on the first SOC of its
+//       processor: a session that is used from elsewhere finds its own pages remote.
+
+#include <cstdint>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/occ/txn_context.h"
+
+namespace foedus::engine {
+
+class Engine;
+
+class TouchCount {
+ public:
+  static constexpr std::uint64_t kInterval = 64;
+
+  // `engine` outlives it, and has its topology by now.
+  explicit TouchCount(Engine* engine);
+
+  // Looks at the transaction if it is its turn. By the session's thread, before the commit.
+  void note_commit(occ::TxnContext* txn) {
+    if (--left_ == 0) [[unlikely]]
+      look_at(txn);
+  }
+  // Any thread. order: relaxed, statistics.
+  std::uint64_t local() const { return local_.load_relaxed(); }
+  std::uint64_t remote() const { return remote_.load_relaxed(); }
+
+ private:
+  [[gnu::noinline]] void look_at(occ::TxnContext* txn);
+
+  Engine* const engine_;
+  // Written by the session's thread.
+  std::uint64_t left_;  // transactions until the next one that is looked at
+  base::AtomicWord<std::uint64_t> local_;
+  base::AtomicWord<std::uint64_t> remote_;
+};
+
+}  // namespace foedus::engine
