@@ -75,21 +75,12 @@ Result<EngineSession*> SessionPool::make_locked(numa::SocRange here) {
   return sessions_.back().get();
 }
 
-// Claims a free session, or a new one, for a thread that runs on `here` (E45). REQUIRES: mutex_ is
-// held.
+// Claims a free session of `here`, or makes one there for transact() and claims it. REQUIRES:
+// mutex_ is held.
 Result<EngineSession*> SessionPool::claim_locked(numa::SocRange here) {
   if (is_closed_) return closed();
-  EngineSession* free = claim_free_locked(SessionState::kBusy, here);
+  EngineSession* const free = claim_free_locked(SessionState::kBusy, here);
   if (free != nullptr) return free;
-  Result<EngineSession*> made = make_on_demand_locked(here);
-  if (made.is_ok()) return made;
-  free = claim_free_locked(SessionState::kBusy, all_socs());
-  if (free != nullptr) return free;
-  return made;
-}
-
-// Makes a session for transact(), and claims it. REQUIRES: mutex_ is held.
-Result<EngineSession*> SessionPool::make_on_demand_locked(numa::SocRange here) {
   if (made_on_demand_ >= on_demand_) {
     return Status::error(ErrorCode::kTooLarge,
                          std::to_string(sessions_.size()) + " sessions are in use, " +
@@ -125,7 +116,8 @@ Result<EngineSession*> SessionPool::claim_another(std::uint64_t timeout_us) {
   return claimed;
 }
 
-// `why`: what keeps the database from making another session.
+// Claims the first session of any SOC that is free (E45), now or within `timeout_us`. `why`: what
+// keeps the database from making another one.
 Result<EngineSession*> SessionPool::wait_for_one(std::uint64_t timeout_us, const Status& why) {
   base::Runtime& runtime = engine_->runtime();
   const std::uint64_t begin_us = runtime.now_us();

@@ -138,7 +138,6 @@ class SessionPool {
   Result<EngineSession*> claim_another(std::uint64_t timeout_us);
   Result<EngineSession*> claim_locked(numa::SocRange here);
   EngineSession* claim_free_locked(SessionState to, numa::SocRange socs);
-  Result<EngineSession*> make_on_demand_locked(numa::SocRange here);
   Result<EngineSession*> make_locked(numa::SocRange here);
   Result<EngineSession*> wait_for_one(std::uint64_t timeout_us, const Status& why);
   Status no_session(std::uint64_t timeout_us, const Status& why) const;
