@@ -22,6 +22,7 @@
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/begun_search.h"
 #include "foedus-core/occ/cold_pages.h"
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/occ/read_range.h"
@@ -32,20 +33,6 @@
 #include "foedus/txn.h"
 
 namespace foedus::occ {
-
-// A search that was begun ahead of the record's use: the page where it seems to be, which nobody
-// has looked at yet, and the page above; or the way to a snapshot page.
-struct alignas(64) BegunSearch {
-  std::uint64_t txn = 0;  // by which transaction of the session
-  const StorageControl* storage = nullptr;
-  std::uint64_t number = 0;  // what is searched for: the storage's own
-  page::PageHeader* page = nullptr;
-  void* parent = nullptr;  // the storage's own
-  // Not null: `page` holds the pointer (null: it is a root), `parent` is the pointer, whose
-  // volatile half was null and its snapshot half `cold_top`; it seems to lead to `cold_page`.
-  page::SnapshotPageId cold_top = {};
-  page::SnapshotPageId cold_page = {};
-};
 
 // What a look at a record found. kMoved: it is now in another page or a layer; look again from
 // above.

@@ -1,0 +1,26 @@
+#pragma once
+// BegunSearch: what a prefetch of a key leaves for the search of that key.
+
+#include <cstdint>
+
+#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/page/dual_page_pointer.h"
+#include "foedus-core/page/page_header.h"
+
+namespace foedus::occ {
+
+// A search that was begun ahead of the record's use: the page where it seems to be, which nobody
+// has looked at yet, and the page above; or the way to a snapshot page.
+struct alignas(64) BegunSearch {
+  std::uint64_t txn = 0;  // by which transaction of the session
+  const StorageControl* storage = nullptr;
+  std::uint64_t number = 0;  // what is searched for: the storage's own
+  page::PageHeader* page = nullptr;
+  void* parent = nullptr;  // the storage's own
+  // Not null: `page` holds the pointer (null: it is a root), `parent` is the pointer, whose
+  // volatile half was null and its snapshot half `cold_top`; it seems to lead to `cold_page`.
+  page::SnapshotPageId cold_top = {};
+  page::SnapshotPageId cold_page = {};
+};
+
+}  // namespace foedus::occ
