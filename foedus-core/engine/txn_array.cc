@@ -99,9 +99,11 @@ bool prefetch_one(const Call& call, std::uint64_t index) {
 }
 
 // Begins one of the reads of get_many(): returns the record if it is volatile; else null, and asks
-// the device if that helps.
+// the device if that helps. Null also where read() has something to do first: refuse the call, or
+// apply the row of the tail (E38). Rows wait from before the first use of a storage, so that the
+// answer does not change to that between here and the read.
 page::RecordHeader* begin_read(const Call& call, const ArrayReadRequest& request) {
-  if (!call.is_within(request.index, request.offset, request.out.size())) return nullptr;
+  if (!call.is_ready_for(request.index, request.offset, request.out.size())) return nullptr;
   if (!call.is_of_snapshot()) [[likely]] {
     page::RecordHeader* const record =
         array::find_volatile(call.context().pool(), call.control(), request.index);

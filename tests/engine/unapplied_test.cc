@@ -326,6 +326,39 @@ TEST(UnappliedRowsTest, the_tail_is_not_over_while_a_row_is_claimed) {
   check_late_touch("unapplied:ending");
 }
 
+// Goal: E38, get_many() of an array applies the rows that it reads. Method: the gleaner is held
+// before it makes pages of the tail. The read of the first row makes their page volatile, as the
+// snapshot before has it, so that all others are found there.
+TEST(UnappliedRowsTest, get_many_of_an_array_applies_its_rows) {
+  TestDatabase db(testing::unapplied_options());
+  constexpr std::uint64_t kRows = 100;
+  const auto open = [&] { return must(db->open_array("array", kRows, 8)); };
+  const auto put_all = [&](std::int64_t value) {
+    const Array array = open();
+    must(db->transact([&](Txn& txn) -> Status {
+      for (std::uint64_t i = 0; i < kRows; ++i) FOEDUS_CHECK(txn.put(array, i, value));
+      return {};
+    }));
+  };
+  put_all(1);
+  must(db->glean());
+  put_all(2);
+  Hold gleaner("gleaning:before_tail");
+  db.reopen();
+  gleaner.wait_until_held();
+  const Array array = open();
+  std::vector<std::int64_t> values(kRows);
+  must(db->transact([&](Txn& txn) -> Status {
+    FOEDUS_TRY(values[0], txn.get_as<std::int64_t>(array, 0));
+    std::vector<ArrayReadRequest> requests;
+    for (std::uint64_t i = 0; i < kRows; ++i) {
+      requests.push_back({i, 0, std::as_writable_bytes(std::span(&values[i], 1))});
+    }
+    return txn.get_many(array, requests);
+  }));
+  EXPECT_EQ(values, std::vector<std::int64_t>(kRows, 2));
+}
+
 // Goal: E43, what is applied when the tail's snapshot is there already is not applied to that.
 // Method: the gleaner is held when it has looked at all rows, and one that it left alone, because
 // no page of it was volatile, is touched.

@@ -243,7 +243,9 @@ void Cursor::order_page(Route* route, std::uint64_t slice) {
   const unsigned sorted = page->sorted_keys.load_relaxed();
   if (sorted >= count) [[likely]] {
     const std::size_t greater = BorderPage::kKeysMax - count;
-    std::memcpy(order, reverse_ ? &kOrders.descending[greater] : &kOrders.ascending[0], count);
+    const std::uint8_t* const all =
+        reverse_ ? kOrders.descending.data() + greater : kOrders.ascending.data();
+    std::memcpy(order, all, count);
     return;
   }
   const std::uint64_t end = end_slice(*route);

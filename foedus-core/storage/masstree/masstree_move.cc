@@ -20,10 +20,16 @@ bool MovingPage::begin(Change* closed) {
   return true;
 }
 
-// From the write set to the page, for a look at each record is a search in the write set.
+// Looks from the write set to the page, for a look at each record is a search in the write set.
+// Where the write set is much larger than the page, those searches are less: a transaction of very
+// many inserts splits a page for some forty of them.
 void MovingPage::note_own() {
+  constexpr std::size_t kWritesMax = 2 * BorderPage::kKeysMax;
   own_.reset();
-  if (!ctx_.held().is_empty()) own_.set();
+  if (!ctx_.held().is_empty() || ctx_.write_set().size() > kWritesMax) {
+    own_.set();  // any of them may be: keep_lock() and is_purged() search
+    return;
+  }
   for (const occ::WriteEntry& entry : ctx_.write_set().entries()) {
     if (BorderPage::of_record(entry.record) == page_) own_.set(entry.place);
   }

@@ -158,8 +158,9 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
 
 // Whether an insert has just made the record, and nobody has committed to it since. There is no own
 // write of a record that was not found.
-bool is_new_to_all(const occ::Placed& placed, WriteMode mode) {
+bool is_new_to_all(const occ::Placed& placed, const Spot& spot, WriteMode mode) {
   return mode == WriteMode::kInsert && placed.record != nullptr &&
+         placed.record == spot.record() &&
          (placed.record->load_tid().word() & page::Tid::kFlags) == page::Tid::kDeleted;
 }
 
@@ -180,7 +181,7 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
     // A put after a miss: the own physical insert has moved the page's entry along, so from now
     // on it is the record that must stay absent (look_at() remembers that). If it is there already,
     // another transaction has committed to it in between, which no entry shows any more.
-    if (is_new_to_all(*placed, mode)) {
+    if (is_new_to_all(*placed, spot, mode)) {
       // Nothing to look at: commit() sees whether it still is absent.
     } else if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
       const Found found = ctx.look_at(

@@ -194,6 +194,19 @@ TEST_F(MasstreeOwn, writes_are_seen_after_others_moved_their_records) {
   verify();
 }
 
+// More than there are in any page: each split takes along what the transaction has not committed.
+TEST_F(MasstreeOwn, very_many_writes_are_seen_after_their_pages_were_split) {
+  constexpr unsigned kKeys = 2000;
+  begin(0);
+  for (unsigned i = 0; i < kKeys; ++i) insert(0, key_of(i * 7 % kKeys), "own");
+  for (unsigned i = 0; i < kKeys; ++i) ASSERT_EQ(get(0, key_of(i)), "own") << i;
+  expect_commit(0);
+  EXPECT_EQ(verify().records, kKeys);
+  begin(1);
+  for (unsigned i = 0; i < kKeys; ++i) ASSERT_EQ(get(1, key_of(i)), "own") << i;
+  expect_commit(1);
+}
+
 // Goal: the lock of get_for_update moves with its record when its own transaction splits the page.
 TEST_F(MasstreeOwn, a_held_lock_moves_with_its_record) {
   fill(0, 0, 640, 10);
