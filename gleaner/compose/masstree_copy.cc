@@ -50,4 +50,18 @@ void copy_keys(BorderPage* from, unsigned begin, unsigned end, BorderPage* to) {
   to->header.store_version(version);
 }
 
+void keep_keys(BorderPage* page, unsigned stay) {
+  const page::PageVersion version = page->header.load_version();
+  const std::uint32_t heap_begin = heap_end_of(page, stay);
+  unsigned layers_gone = 0;
+  for (unsigned i = stay; i < version.keys(); ++i) {
+    layers_gone += page->slot(i).is_layer() ? 1 : 0;
+    page->group(i).slices[i % BorderPage::Group::kKeys] = 0;
+    page->slot_word(i).store_relaxed(0);  // order: as above
+  }
+  std::memset(page->at(page->heap_begin), 0, heap_begin - page->heap_begin);
+  page->heap_begin = heap_begin;
+  page->header.store_version(page::PageVersion(stay, version.layers() - layers_gone));
+}
+
 }  // namespace foedus::gleaner

@@ -16,4 +16,7 @@ unsigned fitting_end(storage::masstree::BorderPage* from, unsigned begin, unsign
 void copy_keys(storage::masstree::BorderPage* from, unsigned begin, unsigned end,
                storage::masstree::BorderPage* to);
 
+// Takes away all keys but the first `stay`, and zeroes all that was theirs.
+void keep_keys(storage::masstree::BorderPage* page, unsigned stay);
+
 }  // namespace foedus::gleaner

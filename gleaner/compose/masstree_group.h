@@ -9,7 +9,7 @@
 #include "foedus/options.h"
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"
-#include "gleaner/compose/masstree_record.h"
+#include "gleaner/compose/masstree_lay.h"
 
 namespace foedus::gleaner {
 
@@ -23,18 +23,11 @@ class MasstreeGroup {
     page::SnapshotPageId chain;  // instead of the payload
     page::SnapshotPageId layer;  // instead of the record
 
+    MasstreeEntry view() const {
+      return {key_class, remainder, {tid, payload, chain}, layer};
+    }
     // The record, all of whose bytes are here.
-    void set(std::string_view rest, const MasstreeRecord& record);
-    std::uint32_t capacity() const {
-      const bool is_inline = chain.is_null() && layer.is_null();
-      return is_inline ? storage::masstree::capacity_for(payload.size())
-                       : storage::masstree::kCapacityMin;
-    }
-    // `capacity`: of this entry.
-    std::uint32_t heap_bytes(std::uint32_t capacity) const {
-      return storage::masstree::footprint(layer.is_null() ? remainder.size() : 0, capacity);
-    }
-    storage::masstree::Slot slot(std::uint32_t offset, std::uint32_t capacity) const;
+    void set(const MasstreeEntry& entry);
   };
 
   void begin(std::uint64_t slice) {
@@ -56,12 +49,14 @@ class MasstreeGroup {
   // Whether settle() has nothing to do. The room for others is of most groups, at its largest.
   bool is_settled() {
     heap_bytes_ = heap_bytes();
-    return count_ != 0 && heap_bytes_ <= kRoomAlways;
+    return count_ != 0 && is_settled(heap_bytes_);
   }
+  // The same of a group of so many bytes.
+  static constexpr bool is_settled(std::uint32_t heap_bytes) { return heap_bytes <= kRoomAlways; }
   // REQUIRES: is_settled() or settle().
   bool fits(const storage::masstree::BorderPage& page) const;
   // Lays them out behind the page's keys, and counts them. REQUIRES: fits().
-  void lay(storage::masstree::BorderPage* page) const;
+  void lay_all(storage::masstree::BorderPage* page) const;
 
  private:
   static constexpr unsigned kEntriesMax = storage::masstree::kRemainderClass + 1;
@@ -81,7 +76,7 @@ class MasstreeGroup {
 
   std::uint32_t heap_bytes() const {
     std::uint32_t bytes = 0;
-    for (unsigned i = 0; i < count_; ++i) bytes += entries_[i].heap_bytes(entries_[i].capacity());
+    for (unsigned i = 0; i < count_; ++i) bytes += entries_[i].view().heap_bytes();
     return bytes;
   }
   std::uint32_t heap_bytes_of_others() const;

@@ -40,23 +40,36 @@ Status MasstreeInput::check_order() const {
   if (!range_.contains(next_->position)) return refuse("a log record is not of this range");
   // Mostly the next slice says all.
   if (next_->position > position_) return {};
-  const int order = record.key().compare(key_);
+  const int order = record.key().compare(folded_key());
   if (order < 0 || (order == 0 && record.tid < tid_.word())) {
     return refuse("log records are not in the order of keys and TIDs");
   }
   return {};
 }
 
+void MasstreeInput::leave(const StreamRecord& record) {
+  position_ = record.position;
+  tid_ = page::Tid(record.log->tid);
+  key_bytes_ = record.log->key_bytes;
+  // Word by word: keys are mostly one or two, and a record has whole ones (log L1).
+  for (std::size_t at = 0; at < key_bytes_; at += 8) {
+    std::memcpy(key_.data() + at, record.log->key_data() + at, 8);
+  }
+}
+
+Status MasstreeInput::check_newer_than(const MasstreeRecord& old) const {
+  if (page::Tid(next_->log->tid).version() > old.tid.version()) return {};
+  return masstree_corruption(composition_, next_->log->key(),
+                             "a log record is not newer than what the snapshot has");
+}
+
 Status MasstreeInput::fold(const MasstreeRecord* old) {
-  FOEDUS_INVARIANT(next_ != nullptr, key_);
-  position_ = next_->position;
-  key_.assign(next_->log->key());
+  FOEDUS_INVARIANT(next_ != nullptr, folded_key());
+  if (old != nullptr) FOEDUS_CHECK(check_newer_than(*old));
+  leave(*next_);
   is_present_ = old != nullptr;
   is_loaded_ = false;
   payload_.clear();
-  if (old != nullptr && page::Tid(next_->log->tid).version() <= old->tid.version()) {
-    return corrupt("a log record is not newer than what the snapshot has");
-  }
   bool is_first = true;
   do {
     tid_ = page::Tid(next_->log->tid);
@@ -66,8 +79,9 @@ Status MasstreeInput::fold(const MasstreeRecord* old) {
     if (is_erased) is_present_ = false;
     is_first = false;
     FOEDUS_CHECK(advance());
-  } while (next_ != nullptr && next_->position == position_ && next_->log->key() == key_);
-  FOEDUS_INVARIANT(!is_present_ || is_loaded_, key_);
+  } while (next_ != nullptr && next_->position == position_ &&
+           next_->log->key() == folded_key());
+  FOEDUS_INVARIANT(!is_present_ || is_loaded_, folded_key());
   return {};
 }
 

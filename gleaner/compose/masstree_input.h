@@ -2,11 +2,13 @@
 // MasstreeInput: the log records of a range, a key at a time: all records of one key become what
 // the key is afterwards.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "foedus-core/log/log_record.h"
+#include "foedus/options.h"
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"
 #include "gleaner/compose/masstree_record.h"
@@ -35,25 +37,47 @@ class MasstreeInput {
   Status fold(const MasstreeRecord* old);
 
   // What fold() has come to, until it is called again.
-  const std::string& folded_key() const { return key_; }
+  std::string_view folded_key() const { return {key_.data(), key_bytes_}; }
   bool is_present() const { return is_present_; }
   // Of the newest log record; the payload if is_present().
   MasstreeRecord folded() const { return {tid_, payload_, {}}; }
 
+  // Whether a put is all that there is of key(): it is what fold() would come to, where it lies.
+  // REQUIRES: !is_at_end().
+  bool is_single_put() const {
+    return next_->log->type == log::LogRecordType::kPut && records_->is_last_of_key();
+  }
+  // REQUIRES: is_single_put(). Until the next key is asked for.
+  MasstreeRecord single_put() const {
+    return {page::Tid(next_->log->tid), next_->log->payload(), {}};
+  }
+  // As fold() does.
+  Status check_newer_than(const MasstreeRecord& old) const;
+  // Instead of fold(). REQUIRES: is_single_put().
+  Status pass_single_put() {
+    leave(*next_);
+    return advance();
+  }
+
  private:
   Status advance();
   Status check_order() const;
+  // Remembers the record for check_order().
+  void leave(const StreamRecord& record);
   Status apply(const log::LogRecord& record, const MasstreeRecord* old);
   Status apply_part(const log::LogRecord& record, const MasstreeRecord* old);
-  Status corrupt(const char* what) const { return masstree_corruption(composition_, key_, what); }
+  Status corrupt(const char* what) const {
+    return masstree_corruption(composition_, folded_key(), what);
+  }
 
   const Composition& composition_;
   const PositionRange range_;
   RecordStream* const records_;
   const StreamRecord* next_ = nullptr;
 
-  std::string key_;
-  std::uint64_t position_ = 0;  // of key_
+  std::array<char, kMaxKeyBytes> key_;  // the first key_bytes_, and what pads them to whole words
+  std::size_t key_bytes_ = 0;
+  std::uint64_t position_ = 0;  // of that key
   bool is_present_ = false;
   bool is_loaded_ = false;  // the payload is here, not just in the snapshot before
   page::Tid tid_;

@@ -6,6 +6,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/overflow_page.h"
 #include "gleaner/compose/masstree_copy.h"
+#include "gleaner/compose/masstree_old_page.h"
 #include "gleaner/compose/masstree_share.h"
 
 namespace foedus::gleaner {
@@ -33,6 +34,7 @@ void MasstreeLayer::restart() {
   next_fence_ = static_cast<std::size_t>(
       std::upper_bound(fences_.begin(), fences_.end(), low_) - fences_.begin());
   group_.begin(0);
+  is_single_in_page_ = false;
   held_.reset();
   levels_.restart();
   is_next_open_ = false;
@@ -53,36 +55,64 @@ bool MasstreeLayer::is_fence(std::uint64_t slice) const {
 // ---- keys
 
 Status MasstreeLayer::begin_group(std::uint64_t slice) {
-  if (!group_.is_empty() && group_.slice() != slice) FOEDUS_CHECK(place_group());
-  if (group_.is_empty()) {
-    FOEDUS_INVARIANT(!is_ended_ && low_ <= slice && slice <= range_.last, slice, low_);
-    group_.begin(slice);
+  if (is_begun(slice)) {
+    if (is_single_in_page_) take_single_back();
+    return {};
   }
+  FOEDUS_CHECK(place_group());
+  FOEDUS_INVARIANT(!is_ended_ && low_ <= slice && slice <= range_.last, slice, low_);
+  group_.begin(slice);
   return {};
 }
 
 Status MasstreeLayer::add(std::string_view rest, const MasstreeRecord& record) {
-  FOEDUS_CHECK(begin_group(storage::masstree::slice_of(rest)));
-  const unsigned key_class = storage::masstree::class_of(rest.size());
-  if (key_class == kRemainderClass) return add_long(rest, record);
-  return add_entry(key_class, rest, record);
+  const std::uint64_t slice = storage::masstree::slice_of(rest);
+  const MasstreeEntry entry = MasstreeEntry::of(rest, record);
+  if (!is_begun(slice)) {
+    FOEDUS_CHECK(place_group());
+    const bool is_inline = record.chain.is_null() && !page::is_overflow(record.payload.size());
+    if (is_inline && MasstreeGroup::is_settled(entry.heap_bytes())) {
+      return place_single(slice, entry);
+    }
+  }
+  FOEDUS_CHECK(begin_group(slice));
+  if (entry.key_class == kRemainderClass && !group_.is_empty() &&
+      group_.last().key_class == kRemainderClass) {
+    return add_long(rest, record);
+  }
+  return add_to_group(entry);
 }
 
-Status MasstreeLayer::add_entry(unsigned key_class, std::string_view rest,
-                                const MasstreeRecord& record) {
-  MasstreeRecord placed = record;
-  if (record.chain.is_null() && page::is_overflow(record.payload.size())) {
-    FOEDUS_TRY(placed.chain, write_chain(composition_, record.payload));
-    placed.payload = {};
+Status MasstreeLayer::place_single(std::uint64_t slice, const MasstreeEntry& entry) {
+  FOEDUS_INVARIANT(!is_ended_ && low_ <= slice && slice <= range_.last, slice, low_);
+  if (is_fence_due(slice)) FOEDUS_CHECK(advance_fences(slice));
+  if (!page()->has_room(keys(), entry.heap_bytes())) FOEDUS_CHECK(spill_page(slice - 1));
+  lay(slice, entry, page());
+  is_single_in_page_ = true;
+  single_ = slice;
+  return {};
+}
+
+void MasstreeLayer::take_single_back() {
+  is_single_in_page_ = false;
+  group_.begin(single_);
+  const Slot slot = page()->slot(keys() - 1);
+  group_.add(slot.key_class()).set({slot.key_class(), page()->remainder(slot),
+                                    old_record(page(), slot), {}});
+  keep_keys(page(), keys() - 1);
+}
+
+Status MasstreeLayer::add_to_group(const MasstreeEntry& entry) {
+  MasstreeEntry placed = entry;
+  if (entry.record.chain.is_null() && page::is_overflow(entry.record.payload.size())) {
+    FOEDUS_TRY(placed.record.chain, write_chain(composition_, entry.record.payload));
+    placed.record.payload = {};
   }
-  group_.add(key_class).set(rest, placed);
+  group_.add(entry.key_class).set(placed);
   return {};
 }
 
 Status MasstreeLayer::add_long(std::string_view rest, const MasstreeRecord& record) {
-  if (group_.is_empty() || group_.last().key_class != kRemainderClass) {
-    return add_entry(kRemainderClass, rest, record);
-  }
   if (!is_next_open_) {
     MasstreeGroup::Entry& first = group_.last();
     FOEDUS_INVARIANT(first.layer.is_null(), first.layer.word());
@@ -136,17 +166,17 @@ MasstreeLayer* MasstreeLayer::start_next_layer() {
   return next_layer_.get();
 }
 
-Status MasstreeLayer::place_group() {
+Status MasstreeLayer::place_entries() {
   if (is_next_open_) {
     is_next_open_ = false;
     FOEDUS_TRY(const bool is_left, next_layer_->finish_into(&group_.last()));
     if (!is_left) group_.drop_last();
+    if (group_.is_empty()) return {};
   }
-  if (group_.is_empty()) return {};
   if (!group_.is_settled()) FOEDUS_CHECK(group_.settle(composition_));
   if (is_fence_due(group_.slice())) FOEDUS_CHECK(advance_fences(group_.slice()));
   if (!group_.fits(*page())) FOEDUS_CHECK(spill_page(group_.slice() - 1));
-  group_.lay(page());
+  group_.lay_all(page());
   group_.begin(0);
   return {};
 }

@@ -1,8 +1,12 @@
 #pragma once
 // MasstreeLayer: the pages of one layer, or of a range of the first one, made from left to right.
 //
-//   add(key) --> group of its slice --place_group()--> open page --close_page()--> MasstreeLevels
+//   add(key) --the first of its slice-------------------> open page --close_page()--> MasstreeLevels
+//       \--with others--> group of its slice --place_group()--^
 //       \--a second key of more than 8 bytes in a slice--> the next layer, made in the same way
+//
+//   Most slices have one key, and it is laid straight into the page. Where another one of its slice
+//   comes, the first is taken from the page again, and they make a group.
 //
 //   G60  Pages are full, but where a page of the snapshot before follows that is taken over as it
 //        is, or at a fence. Before a page that is taken over, the last two share what they have if
@@ -44,7 +48,7 @@ class MasstreeLayer {
   Status add(std::string_view rest, const MasstreeRecord& record);
   // Whether a key of the slice was the last one to come by itself.
   bool is_begun(std::uint64_t slice) const {
-    return !group_.is_empty() && group_.slice() == slice;
+    return is_single_in_page_ ? single_ == slice : !group_.is_empty() && group_.slice() == slice;
   }
   // The keys `begin` up to `end` of a page of the snapshot before, next layers included, as they
   // are. REQUIRES: begin < end; all keys that the page has of their slices, but those that nothing
@@ -86,8 +90,15 @@ class MasstreeLayer {
   MasstreeLayer* start_next_layer();
 
   Status begin_group(std::uint64_t slice);
-  Status place_group();
-  Status add_entry(unsigned key_class, std::string_view rest, const MasstreeRecord& record);
+  // What came last is in the page then.
+  Status place_group() {
+    is_single_in_page_ = false;
+    return group_.is_empty() ? Status() : place_entries();
+  }
+  Status place_entries();
+  Status place_single(std::uint64_t slice, const MasstreeEntry& entry);
+  void take_single_back();
+  Status add_to_group(const MasstreeEntry& entry);
   Status add_long(std::string_view rest, const MasstreeRecord& record);
   // Ends pages at the fences up to this slice.
   Status advance_fences(std::uint64_t slice);
@@ -114,6 +125,8 @@ class MasstreeLayer {
   std::uint64_t low_ = 0;    // of the open page
   bool is_ended_ = false;    // all of the range is in pages: there is no open one
   MasstreeGroup group_;
+  bool is_single_in_page_ = false;  // the last key to come, the only one of its slice; no group then
+  std::uint64_t single_ = 0;        // its slice
   page::PageBytes block_;    // the open page
   page::PageBytes spilled_;  // the full one before it
   bool has_spilled_ = false;

@@ -168,6 +168,11 @@ Status MasstreeMerge::change_slot(MasstreeLayer* layer, BorderPage* page, unsign
 }
 
 Status MasstreeMerge::take_key(MasstreeLayer* layer, const MasstreeRecord* old) {
+  if (input_->is_single_put() && (old == nullptr || old->chain.is_null())) {
+    if (old != nullptr) FOEDUS_CHECK(input_->check_newer_than(*old));
+    FOEDUS_CHECK(layer->add(rest(), input_->single_put()));
+    return input_->pass_single_put();
+  }
   FOEDUS_CHECK(input_->fold(old));
   // What was folded in is the payload, or there is none.
   if (old != nullptr && !old->chain.is_null()) {

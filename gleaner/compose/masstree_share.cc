@@ -42,21 +42,6 @@ unsigned keys_to_stay(BorderPage* before, const BorderPage* page) {
   return stay;
 }
 
-// Takes away all keys but the first ones, and all that was theirs.
-void keep_keys(BorderPage* page, unsigned stay) {
-  const unsigned keys = keys_of(page);
-  unsigned layers = 0;
-  for (unsigned i = 0; i < stay; ++i) layers += page->slot(i).is_layer() ? 1 : 0;
-  const std::uint32_t heap_begin = page->slot(stay - 1).offset();
-  for (unsigned i = stay; i < keys; ++i) {
-    page->group(i).slices[i % BorderPage::Group::kKeys] = 0;
-    page->slot_word(i).store_relaxed(0);  // order: as above
-  }
-  std::memset(page->at(page->heap_begin), 0, heap_begin - page->heap_begin);
-  page->heap_begin = heap_begin;
-  page->header.store_version(page::PageVersion(stay, layers));
-}
-
 }  // namespace
 
 bool share_keys(BorderPage* before, BorderPage* page) {

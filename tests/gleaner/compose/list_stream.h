@@ -14,6 +14,7 @@
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/tid.h"
 #include "foedus/storage.h"
+#include "gleaner/handoff/compaction.h"
 #include "gleaner/handoff/record_stream.h"
 
 namespace foedus::gleaner {
@@ -63,6 +64,8 @@ class ListStream : public RecordStream {
       return nullptr;
     }
     const Entry& entry = entries_[next_++];
+    is_last_of_key_ = says_last_ && (next_ == entries_.size() ||
+                                     !have_same_key(entry.record, entries_[next_].record));
     given_.assign(entry.words.get(), entry.words.get() + entry.record.log->record_bytes / 8);
     current_ = entry.record;
     current_.log = reinterpret_cast<const log::LogRecord*>(given_.data());
@@ -76,6 +79,9 @@ class ListStream : public RecordStream {
     for (const Entry& entry : entries_) records.push_back(entry.record);
     return records;
   }
+
+  // Whether is_last_of_key() says so where it could.
+  void say_last_of_key(bool says) { says_last_ = says; }
 
   // The record of this number in order cannot be read.
   void fail_at(std::size_t number) { fails_at_ = number; }
@@ -99,6 +105,7 @@ class ListStream : public RecordStream {
   bool sorted_ = false;
   PositionRange range_;
   std::size_t next_ = 0;
+  bool says_last_ = true;
   std::size_t fails_at_ = ~std::size_t{0};
   StreamRecord current_{};
   std::vector<std::uint64_t> given_;
