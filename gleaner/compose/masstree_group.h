@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "foedus-core/page/overflow_page.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
@@ -49,10 +50,8 @@ class MasstreeGroup {
   // Whether settle() has nothing to do. The room for others is of most groups, at its largest.
   bool is_settled() {
     heap_bytes_ = heap_bytes();
-    return count_ != 0 && is_settled(heap_bytes_);
+    return count_ != 0 && heap_bytes_ <= kRoomAlways;
   }
-  // The same of a group of so many bytes.
-  static constexpr bool is_settled(std::uint32_t heap_bytes) { return heap_bytes <= kRoomAlways; }
   // REQUIRES: is_settled() or settle().
   bool fits(const storage::masstree::BorderPage& page) const;
   // Lays them out behind the page's keys, and counts them. REQUIRES: fits().
@@ -73,6 +72,13 @@ class MasstreeGroup {
       kLongest;
   static_assert(kOthersMax < kRoom);
   static constexpr std::uint32_t kRoomAlways = kRoom - kOthersMax;
+  // A single key whose payload is not in a chain is settled: a short one leaves the room for all
+  // others; beside the longest one, no longer one can come.
+  static constexpr std::uint32_t kInlineMax =
+      storage::masstree::capacity_for(page::kInlinePayloadBytesMax);
+  static_assert(storage::masstree::footprint(0, kInlineMax) <= kRoomAlways);
+  static_assert(storage::masstree::footprint(kMaxKeyBytes - 8, kInlineMax) + kOthersMax - kLongest
+                <= kRoom);
 
   std::uint32_t heap_bytes() const {
     std::uint32_t bytes = 0;

@@ -71,9 +71,7 @@ Status MasstreeLayer::add(std::string_view rest, const MasstreeRecord& record) {
   if (!is_begun(slice)) {
     FOEDUS_CHECK(place_group());
     const bool is_inline = record.chain.is_null() && !page::is_overflow(record.payload.size());
-    if (is_inline && MasstreeGroup::is_settled(entry.heap_bytes())) {
-      return place_single(slice, entry);
-    }
+    if (is_inline) return place_single(slice, entry);
   }
   FOEDUS_CHECK(begin_group(slice));
   if (entry.key_class == kRemainderClass && !group_.is_empty() &&

@@ -1,7 +1,7 @@
 #pragma once
 // MasstreeLayer: the pages of one layer, or of a range of the first one, made from left to right.
 //
-//   add(key) --the first of its slice-------------------> open page --close_page()--> MasstreeLevels
+//   add(key) --the first of its slice------------------> open page --close_page()--> MasstreeLevels
 //       \--with others--> group of its slice --place_group()--^
 //       \--a second key of more than 8 bytes in a slice--> the next layer, made in the same way
 //
@@ -125,7 +125,7 @@ class MasstreeLayer {
   std::uint64_t low_ = 0;    // of the open page
   bool is_ended_ = false;    // all of the range is in pages: there is no open one
   MasstreeGroup group_;
-  bool is_single_in_page_ = false;  // the last key to come, the only one of its slice; no group then
+  bool is_single_in_page_ = false;  // the last key that came, so far the only one of its slice
   std::uint64_t single_ = 0;        // its slice
   page::PageBytes block_;    // the open page
   page::PageBytes spilled_;  // the full one before it

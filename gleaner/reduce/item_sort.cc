@@ -13,9 +13,11 @@ namespace foedus::gleaner {
 
 namespace {
 
-constexpr unsigned kDigitBits = 8;
-constexpr unsigned kDigits = 64 / kDigitBits;
-constexpr std::size_t kDigitValues = std::size_t{1} << kDigitBits;
+// Counting more values of a digit costs more than a pass over few items.
+constexpr unsigned kFirstDigitBits = 8;
+constexpr unsigned kDigitBitsOfFew = 8;
+constexpr unsigned kDigitBitsMax = 11;
+constexpr std::size_t kManyItems = 2048;
 // Below, counting digits costs more than comparing.
 constexpr std::size_t kRadixMin = 256;
 constexpr std::size_t kItemsInCache = 16u << 10;  // and as many of scratch: half a MiB
@@ -23,26 +25,31 @@ constexpr std::size_t kRunMin = 24;
 constexpr unsigned kSlicesMax = 8;  // longer common prefixes are compared
 constexpr std::size_t kPrefetchItems = 16;
 
-unsigned digit_of(std::uint64_t word, unsigned digit) {
-  return static_cast<unsigned>(word >> (digit * kDigitBits)) & (kDigitValues - 1);
-}
+// Some bits of positions.
+struct Digit {
+  unsigned shift;
+  unsigned bits;
 
-// Moves all by one digit of their positions, those with the same in their order. Returns where each
-// value ends.
-std::array<std::uint32_t, kDigitValues> deal_out(const SortItem* from, SortItem* to,
-                                                 std::size_t count, unsigned digit) {
-  std::array<std::uint32_t, kDigitValues> places{};
-  for (std::size_t i = 0; i < count; ++i) ++places[digit_of(from[i].position, digit)];
+  std::size_t values() const { return std::size_t{1} << bits; }
+  std::size_t of(std::uint64_t word) const { return (word >> shift) & (values() - 1); }
+};
+
+using Places = std::array<std::uint32_t, std::size_t{1} << kDigitBitsMax>;
+
+// Moves all by one digit of their positions, those with the same in their order. Where each value
+// ends is in the first places then.
+void deal_out(const SortItem* from, SortItem* to, std::size_t count, Digit digit, Places* places) {
+  std::fill_n(places->begin(), digit.values(), 0);
+  for (std::size_t i = 0; i < count; ++i) ++(*places)[digit.of(from[i].position)];
   std::uint32_t place = 0;
-  for (std::uint32_t& value : places) place += std::exchange(value, place);
-  for (std::size_t i = 0; i < count; ++i) to[places[digit_of(from[i].position, digit)]++] = from[i];
-  return places;
+  for (std::size_t i = 0; i < digit.values(); ++i) place += std::exchange((*places)[i], place);
+  for (std::size_t i = 0; i < count; ++i) to[(*places)[digit.of(from[i].position)]++] = from[i];
 }
 
 // Sorts `from` by position, whatever that holds at the time; the result is in `to` or in `from`.
-// Digits that are the same everywhere cost next to nothing: indexes and slices have many. From the
-// last digit to the first, if all fit into a cache; else by the first digit that differs, and then
-// what shares it.
+// Bits that are the same everywhere cost next to nothing: indexes and slices have many. From the
+// lowest bits that differ to the highest, if all fit into a cache; else by the highest, and then
+// what shares them.
 void radix_sort(SortItem* from, SortItem* to, std::size_t count, bool is_wanted_in_to) {
   std::uint64_t differing = 0;
   if (count < kRadixMin) {
@@ -52,19 +59,29 @@ void radix_sort(SortItem* from, SortItem* to, std::size_t count, bool is_wanted_
   } else {
     for (std::size_t i = 0; i < count; ++i) differing |= from[i].position ^ from[0].position;
   }
+  Places places;
   if (count > kItemsInCache && differing != 0) {
-    const auto first = static_cast<unsigned>(std::bit_width(differing) - 1) / kDigitBits;
+    const auto width = static_cast<unsigned>(std::bit_width(differing));
+    const unsigned bits = std::min(width, kFirstDigitBits);
+    const Digit digit{width - bits, bits};
+    deal_out(from, to, count, digit, &places);
     std::uint32_t begin = 0;
-    for (const std::uint32_t end : deal_out(from, to, count, first)) {
+    for (std::size_t i = 0; i < digit.values(); ++i) {
+      const std::uint32_t end = places[i];
       if (end != begin) radix_sort(to + begin, from + begin, end - begin, !is_wanted_in_to);
       begin = end;
     }
     return;
   }
   bool is_in_to = false;
-  for (unsigned digit = 0; digit < kDigits; ++digit) {
-    if (digit_of(differing, digit) == 0) continue;
-    deal_out(from, to, count, digit);
+  while (differing != 0) {
+    const auto shift = static_cast<unsigned>(std::countr_zero(differing));
+    const auto width = static_cast<unsigned>(std::bit_width(differing)) - shift;
+    const unsigned most = count < kManyItems ? kDigitBitsOfFew : kDigitBitsMax;
+    const unsigned digits = (width + most - 1) / most;
+    const Digit digit{shift, (width + digits - 1) / digits};
+    differing &= ~((digit.values() - 1) << shift);
+    deal_out(from, to, count, digit, &places);
     std::swap(from, to);
     is_in_to = !is_in_to;
   }
