@@ -5,7 +5,8 @@
 //       above that, writers could take until the next one ends only what is left; and the less
 //       that is, the smaller are gleans, and the less do they make of what each costs. So writers
 //       who had to wait for room get more of it from glean to glean, down to a third of
-//       volatile_percent; and less again when they do not, for pages in memory spare reads.
+//       volatile_percent; and less again when they do not, for pages in memory spare reads. The
+//       next glean then begins halfway between, lest the gleaner rest while writers wait.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,6 +24,8 @@ class DropGoal {
     percent_ = is_above ? percent - room_ : percent;
   }
   std::uint32_t percent() const { return percent_; }
+  // Above which percentage the next glean begins.
+  std::uint32_t begin_percent(std::uint32_t percent) const { return percent - room_ / 2; }
 
  private:
   static constexpr std::uint32_t kPartThatStays = 3;

@@ -177,6 +177,7 @@ class Gleaning final : public base::Task {
   Status install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   void wait_for_pages();
   std::uint64_t pages_above(std::uint32_t percent) const;
+  std::uint32_t begin_percent(std::uint64_t log_bytes) const;
   std::uint64_t pages_to_drop(Drop drop) const;
   void choose_drop_goal();
   void reclaim();

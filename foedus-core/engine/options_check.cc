@@ -132,7 +132,7 @@ Status fill_in_glean(Options* options) {
   GleanOptions& glean = options->glean;
   const std::uint64_t all = options->memory_bytes;
   if (glean.memory_bytes == 0) {
-    glean.memory_bytes = std::clamp<std::uint64_t>(all / 8, 16u << 20, 1536u << 20);
+    glean.memory_bytes = std::clamp<std::uint64_t>(all / 4, 16u << 20, 1536u << 20);
   }
   const std::uint64_t held = log_bytes_held_in(glean.memory_bytes);
   if (glean.log_bytes_max == 0) {

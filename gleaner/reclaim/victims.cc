@@ -69,10 +69,15 @@ class Choice {
   }
   // What is chosen becomes one file: of one alone that would be nothing gained.
   void choose_by_number() {
-    if (left_.size() + (chosen_.empty() ? 0 : 1) <= options_.files_max) return;
+    const std::uint64_t files_max = this->files_max();
+    if (left_.size() + (chosen_.empty() ? 0 : 1) <= files_max) return;
     std::sort(left_.begin(), left_.end(), has_fewer_live);
     const bool is_more = !chosen_.empty();
-    while (left_.size() >= options_.files_max / 2 + 1 && take_first()) continue;
+    const auto wants_more = [&] {
+      return left_.size() >= files_max / 2 + 1 &&
+             (left_.size() + 1 > files_max || moved_ < options_.merged_pages_max);
+    };
+    while (wants_more() && take_first()) continue;
     if (!is_more && chosen_.size() == 1) chosen_.clear();
   }
   std::vector<ManifestFile> chosen() {
@@ -81,6 +86,11 @@ class Choice {
   }
 
  private:
+  std::uint64_t files_max() const {
+    const std::uint64_t of_large_files = total_ / options_.large_file_pages;
+    return std::clamp<std::uint64_t>(of_large_files, options_.files_max,
+                                     4 * std::uint64_t{options_.files_max});
+  }
   bool is_above(std::uint32_t percent) const { return total_ * 100 > live_ * percent; }
 
   bool take_first() {

@@ -65,6 +65,8 @@ class Life {
     options.sessions_max = 4;
     options.open_until = until;
     options.glean.close_us = close_us_;
+    // It decides where ranges of snapshots meet, and so which files a full device can do without.
+    options.glean.memory_bytes = 32u << 20;
     if (touch_bytes_.has_value()) {
       options.glean.touch_bytes = *touch_bytes_;
     } else if (random_.below(2) == 0) {

@@ -37,6 +37,15 @@ TEST(DropGoalTest, nothing_below_the_percentage_is_dropped_while_it_is_not_excee
   EXPECT_EQ(goal.percent(), 20u);
 }
 
+TEST(DropGoalTest, a_glean_begins_earlier_while_writers_wait) {
+  DropGoal goal;
+  EXPECT_EQ(goal.begin_percent(60), 60u);
+  for (int glean = 0; glean < 10; ++glean) goal.next(60, true, true);
+  EXPECT_EQ(goal.begin_percent(60), 40u) << "halfway to the 20 that are left";
+  for (int glean = 0; glean < 100; ++glean) goal.next(60, true, false);
+  EXPECT_EQ(goal.begin_percent(60), 60u);
+}
+
 TEST(DropGoalTest, zero_and_small_percentages_are_no_less_than_zero) {
   for (const std::uint32_t percent : {0u, 1u, 2u, 5u}) {
     DropGoal goal;

@@ -95,14 +95,15 @@ struct GleanOptions {
   std::uint64_t touch_bytes = 8u << 20;
   // Above this percentage of the memory of volatile pages a glean starts by itself, and those that
   // did not change since are dropped, until it is met, and down to a third of it where writers had
-  // to wait for room; writing transactions are slowed so that what is left lasts until then. 0..90;
-  // 0: all of them are dropped, at each glean.
+  // to wait for room; the next glean begins halfway between if it will write hardly more than was
+  // logged. Writing transactions are slowed so that what is left lasts until then. 0..90; 0: all of
+  // them are dropped, at each glean.
   std::uint32_t volatile_percent = 60;
   // Threads that read the log, and threads that sort and write pages, a file each. 0: one of each
   // for each SOC, but two of the latter if there is one SOC. 0..64.
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
-  // Memory of mappers and reducers, part of memory_bytes. 0: an eighth of it, at most 1.5 GiB. At
+  // Memory of mappers and reducers, part of memory_bytes. 0: a quarter of it, at most 1.5 GiB. At
   // least 16 MiB. What does not fit is spilled, however large rows are. Beside it each reducer has
   // up to 1 MiB, and while pages are written up to three copies of the row at hand.
   std::uint64_t memory_bytes = 0;

@@ -105,6 +105,31 @@ TEST(Victims, OfManyFilesTheSmallestBecomeOne) {
   EXPECT_EQ(numbers_of(choose_victims(manifest, {.files_max = 8})), (Numbers{3, 4, 5, 6, 7, 8}));
 }
 
+// Goal: what was loaded is not written again because its files are many, up to a bound.
+TEST(Victims, LargeFilesMayBeFourTimesAsMany) {
+  const ReclaimOptions options{.files_max = 8, .large_file_pages = 100};
+  const auto files_of = [](std::size_t count, std::uint32_t pages) {
+    return manifest_of(std::vector<std::pair<std::uint32_t, std::uint32_t>>(count, {pages, pages}));
+  };
+  EXPECT_FALSE(choose_victims(files_of(9, 50), options).empty());
+  EXPECT_TRUE(choose_victims(files_of(9, 150), options).empty());
+  EXPECT_TRUE(choose_victims(files_of(32, 150), options).empty());
+  EXPECT_FALSE(choose_victims(files_of(33, 150), options).empty());
+}
+
+// Goal: files that become one for their number hold the next glean up for a short time only, and
+// are as few as they have to be after it.
+TEST(Victims, FilesBecomeOneAFewPagesAtATime) {
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>> files(10, {100, 100});
+  const auto merged = [&](std::uint64_t pages_max) {
+    return numbers_of(choose_victims(manifest_of(files),
+                                     {.files_max = 8, .merged_pages_max = pages_max}));
+  };
+  EXPECT_EQ(merged(1), (Numbers{1, 2, 3})) << "eight with the new one";
+  EXPECT_EQ(merged(350), (Numbers{1, 2, 3, 4}));
+  EXPECT_EQ(merged(10'000), (Numbers{1, 2, 3, 4, 5, 6})) << "half of eight are left";
+}
+
 // Goal: after a reclamation that moved nothing but live pages, there is nothing left to do.
 TEST(Victims, OnceMovedThereAreNoMore) {
   base::Random random(testing::test_seed(31));
