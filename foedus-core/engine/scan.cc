@@ -113,7 +113,7 @@ Scan::iterator Scan::begin() {
 
 // A row that was taken ahead is handed out without a look at the storage. Where operations announce
 // themselves (E36), it has to be one of them.
-bool Scan::try_next() {
+inline bool Scan::try_next() {
   engine::ScanCursor& cursor = *cursor_;
   // order: relaxed, constant while the session is leased.
   if (!cursor.may_have_rows_ || slot_->is_tracked.load_relaxed() != 0) return false;
@@ -125,7 +125,10 @@ bool Scan::try_next() {
 }
 
 void Scan::next() {
-  if (at_end_ || try_next()) return;
+  if (!at_end_ && !try_next()) next_slowly();
+}
+
+void Scan::next_slowly() {
   Status moved = engine::operation(slot_, turn_, [this] {
     move();
     return Status();

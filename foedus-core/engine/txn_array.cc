@@ -98,13 +98,24 @@ bool prefetch_one(const Call& call, std::uint64_t index) {
   base::trying([&] { call.context().cold_pages().send(); });
 }
 
+// The write of a record of find_to_write(). A function of its own, so that its Status is made where
+// the caller wants it.
+[[gnu::always_inline]] inline Status write_found(const Call& call, page::RecordHeader* record,
+                                                 std::uint64_t index, std::uint32_t offset,
+                                                 std::string_view part) {
+  Status status = array::add_write(call.context(), call.control(), record, index, offset, part);
+  call.explain(&status, index_bytes(index));
+  return status;
+}
+
 // Begins one of the reads of get_many(): returns the record if it is volatile; else null, and asks
-// the device if that helps. Null also where read() has something to do first: refuse the call, or
-// apply the row of the tail (E38). Rows wait from before the first use of a storage, so that the
-// answer does not change to that between here and the read.
-page::RecordHeader* begin_read(const Call& call, const ArrayReadRequest& request) {
-  if (!call.is_ready_for(request.index, request.offset, request.out.size())) return nullptr;
-  if (!call.is_of_snapshot()) [[likely]] {
+// the device if that helps. Null also where the part is out of range. REQUIRES: is_ready_to_read().
+[[gnu::always_inline]] inline page::RecordHeader* begin_read(const Call& call, bool is_of_snapshot,
+                                                             const ArrayReadRequest& request) {
+  if (!call.is_within(request.index, request.offset, request.out.size())) [[unlikely]] {
+    return nullptr;
+  }
+  if (!is_of_snapshot) [[likely]] {
     page::RecordHeader* const record =
         array::find_volatile(call.context().pool(), call.control(), request.index);
     if (record != nullptr) [[likely]] {
@@ -156,19 +167,31 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(false));
-    const std::size_t ahead = std::min(engine::kPrefetchDistance, requests.size());
-    page::RecordHeader* begun[engine::kPrefetchDistance];
-    for (std::size_t i = 0; i < ahead; ++i) begun[i] = begin_read(call, requests[i]);
+    // Once for all: a row that waits (E38) does so from before the first use of the storage, and
+    // what dooms the transaction ends this call.
+    const bool is_ready = call.is_ready_to_read();
+    const bool is_of_snapshot = call.is_of_snapshot();
     const bool is_optimistic = call.context().read_mode() == occ::ReadMode::kOptimistic;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      const ArrayReadRequest& request = requests[i];
-      // What has become of the record since, its TID says.
-      page::RecordHeader*& record = begun[i % engine::kPrefetchDistance];
-      const bool is_read = is_optimistic && array::try_get(call.context(), call.control(), record,
-                                                           request.offset, request.out);
-      if (i + ahead < requests.size()) record = begin_read(call, requests[i + ahead]);
+    constexpr std::size_t kAhead = engine::kPrefetchDistance;
+    const std::size_t count = requests.size();
+    const std::size_t ahead = std::min(kAhead, count);
+    page::RecordHeader* begun[kAhead];
+    for (std::size_t begin = 0; begin != count + ahead; ++begin) {
+      bool is_read = true;
+      if (begin >= ahead) {
+        // What has become of the record since it was found, its TID says.
+        const ArrayReadRequest& due = requests[begin - ahead];
+        is_read = is_optimistic &&
+                  array::try_get(call.context(), call.control(), begun[(begin - ahead) % kAhead],
+                                 due.offset, due.out);
+      }
+      if (begin < count) {
+        begun[begin % kAhead] =
+            is_ready ? begin_read(call, is_of_snapshot, requests[begin]) : nullptr;
+      }
       if (is_read) [[likely]] continue;
-      FOEDUS_CHECK(read(call, request.index, false, request.offset, request.out));
+      const ArrayReadRequest& due = requests[begin - ahead];
+      FOEDUS_CHECK(read(call, due.index, false, due.offset, due.out));
     }
     return {};
   });
@@ -203,10 +226,7 @@ Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t of
                                                                   index)
                                            : nullptr;
     if (record != nullptr) [[likely]] {
-      Status status =
-          array::add_write(call.context(), call.control(), record, index, offset, part);
-      call.explain(&status, index_bytes(index));
-      return status;
+      return write_found(call, record, index, offset, part);
     }
   }
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {

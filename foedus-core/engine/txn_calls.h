@@ -132,6 +132,8 @@ class Call {
   bool is_within(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
     return index < control_->meta.records && offset + bytes <= control_->meta.payload_bytes;
   }
+  // Returns whether a read is refused by none of the checks but those of what it asks for.
+  bool is_ready_to_read() const { return is_ready(false); }
   // Returns whether a read of those bytes of an array is refused by none of the checks.
   bool is_ready_for(std::uint64_t index, std::uint32_t offset, std::size_t bytes) const {
     return is_ready(false) && is_within(index, offset, bytes);

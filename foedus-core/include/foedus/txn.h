@@ -188,6 +188,7 @@ class Scan {
   Scan(const Txn& txn, engine::ScanCursor* cursor, Status failure);
   void next();
   bool try_next();
+  void next_slowly();
   void move();
 
   engine::SessionSlot* slot_;             // as the transaction's

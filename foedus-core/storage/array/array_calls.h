@@ -86,9 +86,9 @@ inline page::RecordHeader* find_to_write(occ::TxnContext& ctx, const occ::Storag
 
 // Adds a write of payload bytes [offset, offset + part.size()), which are in range, to a record of
 // find_to_write(). Throws nothing.
-inline Status add_write(occ::TxnContext& ctx, occ::StorageControl* control,
-                        page::RecordHeader* record, std::uint64_t index, std::uint32_t offset,
-                        std::string_view part) {
+[[gnu::always_inline]] inline Status add_write(occ::TxnContext& ctx, occ::StorageControl* control,
+                                               page::RecordHeader* record, std::uint64_t index,
+                                               std::uint32_t offset, std::string_view part) {
   const bool whole = part.size() == control->meta.payload_bytes;  // A4
   const std::string_view key(reinterpret_cast<const char*>(&index), sizeof(index));
   return ctx.write(whole ? log::LogRecordType::kPut : log::LogRecordType::kWriteAt, control, record,

@@ -33,7 +33,8 @@ bool Cursor::take_rows(std::uint64_t limit) {
   if (rows_memory_ == nullptr) rows_memory_ = std::make_unique<char[]>(kRowsBytes);
   Route& route = top();
   BorderPage* const page = route.page;
-  occ::WriteSet& writes = ctx_->write_set();
+  const occ::WriteSet& writes = ctx_->write_set();
+  const bool has_writes = !writes.is_empty();
   const std::size_t prefix_bytes = route.prefix_bytes;
   const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, rows_wanted_));
   char* const memory = rows_memory_.get();
@@ -46,7 +47,7 @@ bool Cursor::take_rows(std::uint64_t limit) {
     const unsigned index = route.order[position];
     page::RecordHeader* const record = page->record(index);
     const page::Tid tid = record->load_tid();
-    if ((tid.word() & kVisited) != 0 || writes.contains(record)) break;
+    if ((tid.word() & kVisited) != 0 || (has_writes && writes.contains(record))) break;
     if (tid.is_deleted()) {
       ctx_->remember_read(record, tid, control_);
       continue;
