@@ -217,9 +217,9 @@ void Gleaning::add_stats(Stats* stats) const {
 // ---- the task
 // -----------------------------------------------------------------------------------
 
-// Of the memory of volatile pages, above which a glean begins. Early (E44) only where it writes
-// hardly more than was logged, as of rows in the order of their keys: else fewer and larger gleans
-// write less.
+// The percentage of the memory of volatile pages above which a glean begins. It is lower (E44) only
+// if the glean will write hardly more than was logged, as it does of rows in the order of their
+// keys: of random rows, fewer and larger gleans write less.
 std::uint32_t Gleaning::begin_percent(std::uint64_t log_bytes) const {
   const std::uint32_t percent = engine_->options().glean.volatile_percent;
   const bool is_cheap = expected_pages(log_bytes) * page::kPageBytes <= 2 * log_bytes;

@@ -42,7 +42,7 @@ class MasstreeInput {
   // Of the newest log record; the payload if is_present().
   MasstreeRecord folded() const { return {tid_, payload_, {}}; }
 
-  // Whether a put is all that there is of key(): it is what fold() would come to, where it lies.
+  // Whether key() has one record, a put: fold() would make a copy of it, and nothing else.
   // REQUIRES: !is_at_end().
   bool is_single_put() const {
     return next_->log->type == log::LogRecordType::kPut && records_->is_last_of_key();

@@ -90,7 +90,7 @@ class MasstreeLayer {
   MasstreeLayer* start_next_layer();
 
   Status begin_group(std::uint64_t slice);
-  // What came last is in the page then.
+  // Afterwards all keys that came are in pages.
   Status place_group() {
     is_single_in_page_ = false;
     return group_.is_empty() ? Status() : place_entries();

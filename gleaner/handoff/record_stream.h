@@ -68,7 +68,7 @@ class RecordStream {
   // The next record, valid until the next call; null at the end, and on a failure, as status() then
   // says.
   virtual const StreamRecord* next() = 0;
-  // True only if no more records follow of the key of what next() has returned; false says nothing.
+  // True only if next() has returned the last record of its key. False: it may be, or may not.
   bool is_last_of_key() const { return is_last_of_key_; }
   // kCorruption, kIoError: of a sorted run.
   const Status& status() const { return status_; }

@@ -19,11 +19,11 @@ struct ReclaimOptions {
   // Each file is open while pages of it are read. With more, the smallest ones become one: half of
   // them, so that a page is moved on again when its file is small among many, not at each glean.
   std::uint32_t files_max = 64;  // at least 2
-  // Of a database whose files have so many pages on the average, up to four times as many files are
-  // no reason to move pages: that would write again all that was loaded.
+  // If files have at least so many pages on the average, up to four times files_max are kept: to
+  // merge large files for their number would write again all that was loaded.
   std::uint32_t large_file_pages = 4096;
-  // Files become one for their number until so many pages are moved; the next call goes on. Writers
-  // who wait for the next glean wait for this, too.
+  // One call merges files for their number until it has moved so many pages; the next call goes on.
+  // The next glean, and writers that wait for its room, wait for this call, too.
   std::uint64_t merged_pages_max = 32'768;
   // Live pages that one call moves at most, or half of what a file can have, for they become one;
   // the first victim is taken whatever it has. What is left to do is left to the next call.

@@ -18,7 +18,7 @@ const StreamRecord* CompactedStream::next() {
   const bool is_of_history = history_next_ != history_.record_count();
   const StreamRecord* const record =
       is_of_history ? &history_.record(history_next_++) : next_unsuperseded();
-  // What is not of a history is a key's only one.
+  // A record that is not of a folded history is the only one of its key.
   is_last_of_key_ = history_next_ == history_.record_count();
   if (record == nullptr) {
     if (status_.is_ok() && !merge_->status().is_ok()) status_ = merge_->status();
