@@ -1,6 +1,6 @@
 #pragma once
-// CRC32C (Castagnoli), the checksum of everything persisted. Three interleaved streams of the SSE
-// 4.2 instruction for long inputs.
+// CRC32C (Castagnoli), the checksum of everything persisted. Short inputs by the instruction of SSE
+// 4.2; long ones by ISA-L, which multiplies without carries, as wide as the processor can.
 
 #include <cstddef>
 #include <cstdint>

@@ -88,13 +88,15 @@ if(FOEDUS_SANITIZE MATCHES "thread")
   endif()
 endif()
 
-# External libraries. libnuma, liburing and threads are required, libpmem is used where it is found.
+# External libraries. libnuma, liburing, ISA-L and threads are required, libpmem is used where it is
+# found.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(NUMA REQUIRED IMPORTED_TARGET numa)
 pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)
+pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(PMEM IMPORTED_TARGET libpmem)
-set(FOEDUS_LIBRARIES Threads::Threads PkgConfig::NUMA PkgConfig::URING)
+set(FOEDUS_LIBRARIES Threads::Threads PkgConfig::NUMA PkgConfig::URING PkgConfig::ISAL)
 if(PMEM_FOUND)
   list(APPEND FOEDUS_LIBRARIES PkgConfig::PMEM)
   add_compile_definitions(FOEDUS_HAVE_LIBPMEM)

@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(FOEDUS_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/foedus")
-set(FOEDUS_PC_REQUIRES "numa liburing")
+set(FOEDUS_PC_REQUIRES "numa liburing libisal")
 file(RELATIVE_PATH FOEDUS_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 if(PMEM_FOUND)
   string(APPEND FOEDUS_PC_REQUIRES " libpmem")
