@@ -42,7 +42,7 @@ Result<page::SnapshotPageId> join(const Composition& composition,
 }
 
 Composition PartitionComposer::composition(std::size_t index) {
-  return {&(*parts_.storages)[index], (*parts_.roots)[index], parts_.previous, parts_.writer,
+  return {&(*parts_.storages)[index], (*parts_.roots)[index], &old_pages_, parts_.writer,
           &ledgers_[index]};
 }
 

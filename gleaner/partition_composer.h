@@ -12,6 +12,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
 #include "foedus-core/snapshot/live_pages.h"
+#include "foedus-core/snapshot/page_run_reader.h"
 #include "foedus-core/snapshot/snapshot_writer.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/status.h"
@@ -35,13 +36,16 @@ class PartitionComposer final : public base::Task {
     const PartitionTable* table = nullptr;
     const std::vector<storage_meta::StorageMeta>* storages = nullptr;  // those of the table
     const std::vector<page::SnapshotPageId>* roots = nullptr;          // before, same places
-    snapshot::PageReader* previous = nullptr;
+    snapshot::SnapshotFiles* previous = nullptr;
     Reducer* reducer = nullptr;
     snapshot::SnapshotWriter* writer = nullptr;
     std::uint32_t partition = 0;
   };
   explicit PartitionComposer(const Parts& parts)
-      : parts_(parts), subtrees_(parts.storages->size()), ledgers_(parts.storages->size()) {}
+      : parts_(parts),
+        old_pages_(parts.previous),
+        subtrees_(parts.storages->size()),
+        ledgers_(parts.storages->size()) {}
 
   const char* name() const override { return "foedus-composer"; }
   bool is_background() const override { return true; }
@@ -74,6 +78,7 @@ class PartitionComposer final : public base::Task {
   const Parts parts_;
 
   // Used by step(), then by who waits.
+  snapshot::PageRunReader old_pages_;
   Status status_;
   std::uint64_t cpu_us_ = 0;
   std::vector<std::optional<std::vector<Subtree>>> subtrees_;

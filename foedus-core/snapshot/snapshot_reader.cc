@@ -137,6 +137,19 @@ Status SnapshotFiles::read(page::SnapshotPageId id, page::PageHeader* to) {
   return check(*file, id, to);
 }
 
+Result<std::uint32_t> SnapshotFiles::read_run(page::SnapshotPageId first, page::PageBytes* to,
+                                              std::uint32_t count) {
+  FOEDUS_TRY(const device::File* const file, file_of(first));
+  const std::uint64_t offset = std::uint64_t{first.page()} * page::kPageBytes;
+  FOEDUS_TRY(const std::size_t read, file->read_at(offset, to, count * page::kPageBytes));
+  return static_cast<std::uint32_t>(read / page::kPageBytes);
+}
+
+Status SnapshotFiles::check(page::SnapshotPageId id, const page::PageHeader* page) {
+  FOEDUS_TRY(const device::File* const file, file_of(id));
+  return check(*file, id, page);
+}
+
 void SnapshotFiles::will_read(page::SnapshotPageId id) {
   const Result<const device::File*> file = file_of(id);
   if (!file.is_ok()) return;

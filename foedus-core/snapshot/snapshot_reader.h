@@ -16,6 +16,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/pooled_reads.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_check.h"
 #include "foedus-core/snapshot/page_io.h"
 #include "foedus-core/snapshot/snapshot_format.h"
@@ -39,6 +40,13 @@ class SnapshotFiles final : public PageReader {
   // kWrongVersion: of the file. On failure the bytes at `to` are not to be used.
   Status read(page::SnapshotPageId id, page::PageHeader* to) override;
   void will_read(page::SnapshotPageId id) override;
+  // Reads up to `count` pages that stand one behind the other in a file. Returns how many of them
+  // there are; check() has to be asked about each. kCorruption: there cannot be such a page.
+  // kIoError: perhaps of another page than the first. kWrongVersion.
+  Result<std::uint32_t> read_run(page::SnapshotPageId first, page::PageBytes* to,
+                                 std::uint32_t count);
+  // What read() says of a page that was read in another way.
+  Status check(page::SnapshotPageId id, const page::PageHeader* page);
   // Before the first make_reads(): of tasks that read in place of the device's own queues.
   void set_pool(device::ReadPool* pool) { pool_ = pool; }
   std::unique_ptr<PageReads> make_reads() override;

@@ -4,6 +4,7 @@
 // takes a virtual call. The last record of a piece of memory may be cut: up to its key it is there,
 // the rest when it is asked for.
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -80,14 +81,18 @@ class SortedSource {
     at_ = next;
   }
 
-  // Items are in order, entries are not: each is a line or two that nobody has foreseen.
+  // Items are in order, entries are not: each is some lines that the processor does not foresee.
+  // Most are as long as the one at hand. Lines more would take the place of others on their way.
   void take_item() {
     constexpr std::ptrdiff_t kAheadItems = 12;
-    constexpr std::size_t kAheadBytes = 192;  // of an entry: more of it follows by itself
+    constexpr std::uint64_t kAheadBytes = 192;  // of an entry: more of it follows by itself
+    const RecordEntry* const entry = item_->entry(memory_);
     if (items_end_ - item_ > kAheadItems) {
-      base::prefetch_lines(item_[kAheadItems].entry(memory_), kAheadBytes);
+      const char* const ahead = memory_ + item_[kAheadItems].unit * SortItem::kUnitBytes;
+      const std::size_t in_line = reinterpret_cast<std::uintptr_t>(ahead) % 64;
+      base::prefetch_lines(ahead - in_line, in_line + std::min(entry->bytes(), kAheadBytes));
     }
-    head_ = item_->entry(memory_)->record();
+    head_ = entry->record();
     ++item_;
   }
 

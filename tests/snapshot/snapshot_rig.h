@@ -95,7 +95,7 @@ inline Status write_file(device::Device* device, std::uint32_t snapshot, std::ui
   return writer->finish();
 }
 
-inline Status read_and_compare(SnapshotFiles* files, SnapshotPageId id) {
+inline Status read_and_compare(PageReader* files, SnapshotPageId id) {
   Pages page(1);
   FOEDUS_CHECK(files->read(id, page.at(0)));
   if (is_filled(page.at(0), id)) return {};

@@ -1,0 +1,53 @@
+#pragma once
+// PageRunReader: pages of finished snapshots for one thread that mostly wants them in the order in
+// which they stand in their files, as a composer does that makes anew what the glean before made.
+// Then one read of the system brings several: its call, and the look for a page of the file in the
+// system's page cache, cost as much as half of the copy.
+//
+//   F8  A run begins with two pages where one is wanted that stands a little behind another that
+//       was wanted, and doubles from read to read. Some runs go on side by side: pages that follow
+//       one another in a tree stand in the files of several gleans, and interior pages behind the
+//       border pages that they lead to. Pages are checked when they are wanted, not when they come:
+//       so what is not wanted costs its copy, and a damaged page is an error of its own read alone.
+
+#include <cstdint>
+#include <memory>
+
+#include "foedus-core/page/page_bytes.h"
+#include "foedus-core/snapshot/snapshot_reader.h"
+
+namespace foedus::snapshot {
+
+// One thread at a time. The files outlive it; those that it reads are not closed meanwhile.
+class PageRunReader final : public PageReader {
+ public:
+  static constexpr std::uint32_t kPagesMax = 16;  // of one read
+
+  explicit PageRunReader(SnapshotFiles* files)
+      : files_(files), pages_(new page::PageBytes[kRuns * kPagesMax]) {}
+
+  Status read(page::SnapshotPageId id, page::PageHeader* to) override;
+  void will_read(page::SnapshotPageId id) override { files_->will_read(id); }
+  std::unique_ptr<PageReads> make_reads() override { return files_->make_reads(); }
+
+ private:
+  static constexpr std::uint32_t kRuns = 4;
+  // Pages behind the last one, in the same file, at which a run still goes on.
+  static constexpr std::uint64_t kGapPagesMax = 4;
+
+  struct Run {
+    page::SnapshotPageId first;  // that the last read brought
+    std::uint32_t count = 0;     // so many
+    std::uint32_t next = 1;      // pages of the next read
+    page::SnapshotPageId last;   // that was wanted
+    std::uint64_t wanted = 0;    // pages that were wanted until then, of all runs
+  };
+  Run* run_of(page::SnapshotPageId id);
+
+  SnapshotFiles* const files_;
+  const std::unique_ptr<page::PageBytes[]> pages_;  // kPagesMax for each run
+  Run runs_[kRuns];
+  std::uint64_t wanted_ = 0;
+};
+
+}  // namespace foedus::snapshot
