@@ -82,9 +82,9 @@ enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };
 struct WriteEntry {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  page::RecordHeader* record;
-  log::LogRecord* log;
-  StorageControl* storage;
+  page::RecordHeader* record = nullptr;
+  log::LogRecord* log = nullptr;
+  StorageControl* storage = nullptr;
   LockWaiter* waiter = nullptr;    // of the lock phase; null while not locked by it
   std::uint64_t overflow = 0;      // first page of a payload that is larger than a page, or 0
   std::uint32_t place = 0;         // the storage's own: where in its page the record is described
@@ -238,7 +238,17 @@ class WriteSet {
   // Adds an entry, and allocates nothing. REQUIRES: has_room().
   [[gnu::always_inline]] void add_reserved(const WriteEntry& entry) {
     const std::uint32_t number = count_++;
-    entries_.push_back(entry);
+    // Field by field, and in its place: a copy of the whole entry reads sixteen bytes at a time
+    // what was written in eights just now, and the processor lets that wait.
+    WriteEntry& to = entries_.emplace_back();
+    to.record = entry.record;
+    to.log = entry.log;
+    to.storage = entry.storage;
+    to.waiter = entry.waiter;
+    to.overflow = entry.overflow;
+    to.place = entry.place;
+    to.next_own = entry.next_own;
+    to.premise = entry.premise;
     std::uint32_t& known = index_.at(entry.record);
     if (known != WriteEntry::kNone) return link(known, number);
     known = owns_count_++;

@@ -32,10 +32,10 @@ const StreamRecord* CompactedStream::next() {
 const StreamRecord* CompactedStream::next_unsuperseded() {
   do {
     if (ahead_ == nullptr || !fetch()) return nullptr;
-    current_ = *ahead_;
+    current_ = ahead_;
     ahead_ = merge_->next();
-    if (ahead_ == nullptr || !have_same_key(current_, *ahead_)) {
-      return merge_->status().is_ok() ? &current_ : nullptr;
+    if (ahead_ == nullptr || !have_same_key(*current_, *ahead_)) {
+      return merge_->status().is_ok() ? current_ : nullptr;
     }
   } while (is_whole(ahead_->log->type));
   return fold();
@@ -43,7 +43,7 @@ const StreamRecord* CompactedStream::next_unsuperseded() {
 
 const StreamRecord* CompactedStream::fold() {
   history_.clear();
-  history_.add(current_);
+  history_.add(*current_);
   do {
     if (!fetch()) return nullptr;  // in the place of the one before, which was copied
     history_.add(*ahead_);

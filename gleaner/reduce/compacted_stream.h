@@ -24,7 +24,7 @@ class CompactedStream : public RecordStream {
   Merge* const merge_;
   bool has_begun_ = false;
   const StreamRecord* ahead_ = nullptr;  // behind those that were returned or folded; not fetched
-  StreamRecord current_{};               // returned as it is
+  const StreamRecord* current_ = nullptr;  // the one before; returned as it is
   KeyHistory history_;
   std::size_t history_next_ = 0;
   std::uint64_t returned_ = 0;

@@ -22,8 +22,8 @@ class Merge {
   // returned null since.
   page::StorageId begin_storage();
   // The next record of that storage; null at its end, and on a failure, as status() then says.
-  // Valid until the next call; the log record that it points to, until the call after that. One
-  // that is larger than a chunk of its run is there up to its key only, until fetch().
+  // Valid, with the log record that it points to, until the call after the next. A log record that
+  // is larger than a chunk of its run is there up to its key only, until fetch().
   const StreamRecord* next() {
     if (is_at_record_) {
       // The record that was returned last is left only now, so that it outlives the call.

@@ -21,8 +21,9 @@ class SortedSource {
   virtual ~SortedSource() = default;
 
   // The record at hand; null at the end.
-  const StreamRecord* head() const { return has_head_ ? &head_ : nullptr; }
-  // Goes to the next record. The one at hand stays valid until the advance() after this.
+  const StreamRecord* head() const { return has_head_ ? &heads_[head_] : nullptr; }
+  // Goes to the next record. The one at hand stays valid, and where it is, until the advance()
+  // after this.
   Status advance() {
     if (!try_advance()) {
       FOEDUS_CHECK(next_piece());
@@ -34,7 +35,7 @@ class SortedSource {
   // one did that any source of the merge has fetched.
   Status fetch() {
     if (!is_cut_) return {};
-    FOEDUS_TRY(head_.log, fetch_cut());
+    FOEDUS_TRY(heads_[head_].log, fetch_cut());
     is_cut_ = false;
     return {};
   }
@@ -69,7 +70,8 @@ class SortedSource {
  private:
   void take_entry() {
     const RecordEntry* const entry = RecordEntry::at(at_);
-    head_ = entry->record();
+    head_ = 1 - head_;
+    heads_[head_] = entry->record();
     const std::uint64_t bytes = entry->bytes();
     const auto left = static_cast<std::uint64_t>(end_ - at_);
     is_cut_ = bytes > left;
@@ -92,11 +94,13 @@ class SortedSource {
       const std::size_t in_line = reinterpret_cast<std::uintptr_t>(ahead) % 64;
       base::prefetch_lines(ahead - in_line, in_line + std::min(entry->bytes(), kAheadBytes));
     }
-    head_ = entry->record();
+    head_ = 1 - head_;
+    heads_[head_] = entry->record();
     ++item_;
   }
 
-  StreamRecord head_{};
+  StreamRecord heads_[2] = {};  // the one at hand, and the one before
+  std::size_t head_ = 0;
   bool has_head_ = false;
   bool is_cut_ = false;
 };

@@ -197,8 +197,12 @@ Status Cursor::enter_layer(TreePage* root, std::uint32_t prefix_bytes) {
 }
 
 Status Cursor::take_page(Route* route, TreePage* from, std::uint64_t slice) {
-  Landing at = from == nullptr && route->prefix_bytes == 0 ? land(*ctx_, control_, slice)
-                                                           : find_border(ctx_->pool(), from, slice);
+  Landing at;
+  if (from == nullptr && route->prefix_bytes == 0) {
+    land(*ctx_, control_, slice, &at);
+  } else {
+    at = find_border(ctx_->pool(), from, slice);
+  }
   route->cold_page = {};
   if (at.page == nullptr || may_hide_own(*ctx_, at.page)) [[unlikely]] {
     FOEDUS_CHECK(land_slowly(route, slice, &at));

@@ -91,25 +91,21 @@ void prefetch_groups(const Landing& at) {
 
 }  // namespace
 
-Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice) {
-  Landing near;
+void land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice, Landing* at) {
   occ::TxnContext::LastPage& last = ctx.last_page(control);
   const bool is_known = last.storage == control && last.txn == ctx.turn();
-  if (is_known && land_at(last.page, last.parent, slice, &near)) return near;
+  if (is_known && land_at(last.page, last.parent, slice, at)) return;
   const occ::BegunSearch& begun = ctx.begun(control, slice);
   if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control &&
-      land_at(begun.page, begun.parent, slice, &near)) {
+      land_at(begun.page, begun.parent, slice, at)) {
     last = {ctx.turn(), control, begun.page, begun.parent};
-    prefetch_groups(near);
-    return near;
+    return prefetch_groups(*at);
   }
-  const Landing at =
-      find_border(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice);
-  if (at.page == nullptr) [[unlikely]]
-    return at;
-  last = {ctx.turn(), control, &at.page->header, at.parent};
-  prefetch_groups(at);
-  return at;
+  *at = find_border(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice);
+  if (at->page == nullptr) [[unlikely]]
+    return;
+  last = {ctx.turn(), control, &at->page->header, at->parent};
+  prefetch_groups(*at);
 }
 
 namespace {
@@ -175,7 +171,7 @@ void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view k
   spot->layer = {&control->root, nullptr};
   spot->rest = key;
   spot->slice = slice_of(key);
-  spot->at = land(ctx, control, spot->slice);
+  land(ctx, control, spot->slice, &spot->at);
   if (spot->is_cut_short() || find_in_page(spot)) [[likely]]
     return;
   *spot = find_below(ctx.pool(), spot->layer, spot->rest.substr(8));

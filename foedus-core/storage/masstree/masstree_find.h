@@ -91,7 +91,7 @@ Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
 
 // The same in the first layer of a storage, from where this transaction was there last if that page
 // has the slice: rows that belong together lie together.
-Landing land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice);
+void land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice, Landing* at);
 
 // The first of the sorted keys [begin, sorted) whose slice is not below this one; `sorted` if all
 // are. Ascending inserts look for what lies behind all of them.
