@@ -1,6 +1,7 @@
 #include "foedus-core/base/crc32c.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <string>
 #include <vector>
@@ -58,6 +59,24 @@ TEST(Crc32c, ContinuesFromAnySplit) {
       ASSERT_EQ(crc32c(data.data() + cut, bytes - cut, first), whole) << bytes << " cut at " << cut;
     }
   }
+}
+
+// Every length up to 2000 at the end of a page, and at the begin of one, with no memory beside it.
+TEST(Crc32c, LooksAtNothingBesideItsBytes) {
+  constexpr std::size_t kPage = 4096;
+  void* const mapped =
+      mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const begin = static_cast<unsigned char*>(mapped) + kPage;
+  ASSERT_EQ(mprotect(begin, kPage, PROT_READ | PROT_WRITE), 0);
+  Random random(testing::test_seed(3));
+  for (std::size_t i = 0; i < kPage; ++i) begin[i] = static_cast<unsigned char>(random.next());
+  for (std::size_t bytes = 0; bytes <= 2000; ++bytes) {
+    const unsigned char* const last = begin + kPage - bytes;
+    ASSERT_EQ(crc32c(begin, bytes), crc32c_by_bits(begin, bytes)) << bytes;
+    ASSERT_EQ(crc32c(last, bytes), crc32c_by_bits(last, bytes)) << bytes;
+  }
+  munmap(mapped, 3 * kPage);
 }
 
 }  // namespace
