@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "foedus/database.h"
 #include "foedus/options.h"
@@ -13,6 +14,7 @@
 namespace foedus::gleaner {
 
 struct DirectoryGleanOptions {
+  std::vector<std::string> dirs = {};      // as Options::dirs; every one that has files of it
   std::uint32_t socs = 0;                  // reducers' memory is spread over; 0: the machine's
   std::uint32_t mappers = 0;               // 1..64; 0: one for each SOC
   std::uint32_t reducers = 0;              // and composers, and files; the same
@@ -24,7 +26,8 @@ struct DirectoryGleanOptions {
   LogSink sink;                            // what an operator should know; may be empty
 };
 
-// kBusy: the database is open. kNotFound: there is none, or it holds no commit. Failures as of
+// kBusy: the database is open. kNotFound: there is none, or it holds no commit. kInvalidArgument:
+// of `dirs`, as Database::open(). Failures as of
 // glean(): the directory then has what it had; or as of reclaim(), behind a glean that succeeded.
 Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGleanOptions& options);
 

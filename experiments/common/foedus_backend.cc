@@ -4,6 +4,10 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "experiments/common/options.h"
 
 namespace experiments {
@@ -22,6 +26,18 @@ void log_of_engine(foedus::LogLevel level, std::string_view line) {
       LOG(ERROR) << line;
       return;
   }
+}
+
+// Returns what stands between commas.
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin < list.size()) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
 }
 
 }  // namespace
@@ -140,6 +156,7 @@ foedus::Durability durability_by_flags() {
 foedus::Options foedus_options_by_flags() {
   foedus::Options options;
   options.dir = FLAGS_dir;
+  options.dirs = parts_of(FLAGS_dirs);
   options.socs = FLAGS_socs;
   options.memory_bytes = FLAGS_memory_bytes;
   if (FLAGS_log_buffer_bytes != 0) options.log_buffer_bytes = FLAGS_log_buffer_bytes;

@@ -13,6 +13,7 @@
 DEFINE_uint32(sessions, 2, "worker threads, each with one session");
 DEFINE_double(seconds, 10, "length of the measured run");
 DEFINE_string(dir, "", "directory of the database; its parent must exist");
+DEFINE_string(dirs, "", "directories of its large files, with commas; empty: all in --dir");
 DEFINE_string(log, "on", "on: commits are logged to files; off: nothing is written");
 DEFINE_string(durability, "async", "async: commit returns when serialized; sync: when durable");
 DEFINE_uint32(socs, 0, "SOCs to use or to emulate; 0: those of the machine");

@@ -9,6 +9,7 @@
 DECLARE_uint32(sessions);
 DECLARE_double(seconds);
 DECLARE_string(dir);
+DECLARE_string(dirs);
 DECLARE_string(log);
 DECLARE_string(durability);
 DECLARE_uint32(socs);

@@ -184,6 +184,14 @@ Result<std::unique_ptr<FileDevice>> FileDevice::open_to_read(const std::string& 
   return device;
 }
 
+bool FileDevice::is_at(const std::string& path) const {
+  struct stat own;
+  struct stat other;
+  if (uninterrupted([&] { return ::fstat(directory_fd_, &own); }) != 0) return false;
+  if (uninterrupted([&] { return ::stat(path.c_str(), &other); }) != 0) return false;
+  return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
 Status FileDevice::take_lock() {
   const std::string name(kLockName);
   lock_fd_ = open_below(directory_fd_, name, O_RDWR | O_CREAT);

@@ -48,6 +48,8 @@ class FileDevice : public Device {
   FileDevice(const FileDevice&) = delete;
   FileDevice& operator=(const FileDevice&) = delete;
 
+  // Whether `path` leads to this directory, by whatever name. False: also, nothing can be found.
+  bool is_at(const std::string& path) const;
   // Files of Access::kCreateDirect and kReadDirect get direct I/O.
   bool has_direct_io() const { return has_direct_io_; }
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/engine/directories.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/log.h"
 #include "foedus-core/snapshot/snapshot_format.h"
@@ -68,18 +68,22 @@ GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previou
 
 ClosedDirectory::~ClosedDirectory() = default;
 
-Result<std::unique_ptr<ClosedDirectory>> ClosedDirectory::open(const std::string& dir,
-                                                               std::uint32_t socs, LogSink sink) {
+Result<std::unique_ptr<ClosedDirectory>> ClosedDirectory::open(
+    const std::string& dir, const std::vector<std::string>& dirs, std::uint32_t socs,
+    LogSink sink) {
+  FOEDUS_CHECK(check_directories(dir, dirs));
   std::unique_ptr<ClosedDirectory> opened(new ClosedDirectory());
-  FOEDUS_CHECK(opened->read(dir, socs, std::move(sink)));
+  FOEDUS_CHECK(opened->read(dir, dirs, socs, std::move(sink)));
   return opened;
 }
 
-Status ClosedDirectory::read(const std::string& dir, std::uint32_t socs, LogSink sink) {
+Status ClosedDirectory::read(const std::string& dir, const std::vector<std::string>& dirs,
+                             std::uint32_t socs, LogSink sink) {
   runtime_ = base::make_thread_runtime();
   FOEDUS_TRY(numa::Topology topology, numa::Topology::make(socs));
   topology_ = std::make_unique<numa::Topology>(std::move(topology));
-  FOEDUS_TRY(device_, device::FileDevice::open(dir, Facility::kTry));
+  FOEDUS_TRY(OpenedDirectories opened, open_directories(dir, dirs, Facility::kTry));
+  device_ = std::move(opened.device);
   FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.socs = topology_->socs()},
                                   std::move(sink)));
   FOEDUS_CHECK(log_->make_cut_durable());  // E13

@@ -11,7 +11,7 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/base/user_call.h"
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/engine/directories.h"
 #include "foedus-core/engine/granted_memory.h"
 #include "foedus-core/engine/open_databases.h"
 #include "foedus-core/engine/options_check.h"
@@ -81,9 +81,10 @@ Status Engine::open_device(const Environment& environment) {
     device_ = environment.device;
     return {};
   }
-  FOEDUS_TRY(auto files, device::FileDevice::open(options_.dir, options_.direct_io));
-  effective_.direct_io = files->has_direct_io();
-  own_device_ = std::move(files);
+  FOEDUS_TRY(OpenedDirectories opened,
+             open_directories(options_.dir, options_.dirs, options_.direct_io));
+  effective_.direct_io = opened.has_direct_io;
+  own_device_ = std::move(opened.device);
   device_ = own_device_.get();
   return {};
 }

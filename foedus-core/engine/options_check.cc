@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "foedus-core/engine/directories.h"
 #include "foedus-core/engine/granted_memory.h"
 #include "foedus-core/engine/memory_shares.h"
 #include "foedus-core/log/log_file.h"
@@ -90,14 +91,7 @@ Status check_glean(const Options& options) {
 }  // namespace
 
 Status check_options(const Options& options) {
-  if (options.dir.empty()) {
-    return Status::error(ErrorCode::kInvalidArgument, "option dir is empty");
-  }
-  if (const std::size_t zero = options.dir.find('\0'); zero != options.dir.npos) {
-    return Status::error(ErrorCode::kInvalidArgument, "option dir has a zero byte at " +
-                                                          std::to_string(zero) +
-                                                          ", where the system would end the path");
-  }
+  FOEDUS_CHECK(check_directories(options.dir, options.dirs));
   FOEDUS_CHECK(in_range("socs", options.socs, 0, kMaxSocs));
   if (options.memory_bytes != 0) {
     FOEDUS_CHECK(bytes_in_range("memory_bytes", options.memory_bytes, kMemoryBytesMin,

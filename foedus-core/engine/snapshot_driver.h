@@ -155,10 +155,12 @@ GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previou
 // A directory that no engine has open: locked, its log read, its newest manifest, its catalog.
 class ClosedDirectory {
  public:
-  // `socs`: 0: those of the machine. kBusy: it is open. kNotFound: there is no log in it.
-  // kCorruption, kWrongVersion, kIoError, kOutOfSpace (E13).
-  static Result<std::unique_ptr<ClosedDirectory>> open(const std::string& dir, std::uint32_t socs,
-                                                       LogSink sink);
+  // `dirs`: as Options::dirs. `socs`: 0: those of the machine. kBusy: it is open. kNotFound: there
+  // is no log in it. kInvalidArgument: of `dirs`. kCorruption, kWrongVersion, kIoError, kOutOfSpace
+  // (E13).
+  static Result<std::unique_ptr<ClosedDirectory>> open(const std::string& dir,
+                                                       const std::vector<std::string>& dirs,
+                                                       std::uint32_t socs, LogSink sink);
   ~ClosedDirectory();
   ClosedDirectory(const ClosedDirectory&) = delete;
   ClosedDirectory& operator=(const ClosedDirectory&) = delete;
@@ -188,7 +190,8 @@ class ClosedDirectory {
 
  private:
   ClosedDirectory() = default;
-  Status read(const std::string& dir, std::uint32_t socs, LogSink sink);
+  Status read(const std::string& dir, const std::vector<std::string>& dirs, std::uint32_t socs,
+              LogSink sink);
 
   std::unique_ptr<base::Runtime> runtime_;
   std::unique_ptr<numa::Topology> topology_;

@@ -53,7 +53,7 @@ struct Model {
 // One life of the database between two crashes.
 class Life {
  public:
-  Life(FailingDevice* device, std::uint64_t seed)
+  Life(device::Device* device, std::uint64_t seed)
       : device_(device), runtime_(seed), random_(seed) {}
 
   // `socs`: 0: any number. `until`: the storages are in a snapshot, unless it is kRecovered.
@@ -136,7 +136,7 @@ class Life {
     return internal::StorageAccess::make<Handle>(control);
   }
 
-  FailingDevice* const device_;
+  device::Device* const device_;
   ManualRuntime runtime_;
   base::Random random_;
   std::uint64_t close_us_ = 0;

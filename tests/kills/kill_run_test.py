@@ -49,6 +49,12 @@ class KillRunTest(unittest.TestCase):
         self.assertEqual(line["kills"], 12)
         self.assertGreater(line["transfers"], 0)
 
+    def test_money_survives_kills_of_a_database_in_three_directories(self):
+        line = run("--kills", "12", "--life_ms_max", "300", "--tpcc_sessions", "0", "--tellers",
+                   "4", "--kill_socs", "2", "--kill_spread")
+        self.assertEqual(line["kills"], 12)
+        self.assertGreater(line["transfers"], 0)
+
     # Goal: none of this can pass. Method: one damage behind the third process, of few that live
     # long enough to commit something.
     def test_damage_is_noticed(self):

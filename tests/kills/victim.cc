@@ -31,6 +31,10 @@ Options options_of(const VictimPlan& plan) {
   Options options;
   options.dir = plan.dir;
   options.socs = plan.socs;
+  if (plan.is_spread) {
+    options.dirs = {plan.dir + "-a", plan.dir + "-b"};
+    if (plan.number % 4 >= 2) std::swap(options.dirs[0], options.dirs[1]);
+  }
   options.memory_bytes = plan.memory_bytes;
   options.log_buffer_bytes = 1u << 20;
   options.log_segment_bytes = 4u << 20;

@@ -57,7 +57,7 @@ struct CallSeen {
 
 class FailingDevice : public device::Device {
  public:
-  FailingDevice() = default;
+  explicit FailingDevice(std::string path = "/failing") : path_(std::move(path)) {}
 
   // ---- faults --------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class FailingDevice : public device::Device {
   static void crash_content(Content* content, std::uint64_t seed, base::Random* random);
   void fail_sync_locked(Content* content);
 
-  const std::string path_ = "/failing";
+  const std::string path_;
   Observer observer_;
   mutable std::mutex mutex_;
 

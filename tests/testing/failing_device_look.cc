@@ -42,7 +42,7 @@ std::vector<char> FailingDevice::bytes_of(const std::string& name) const {
 
 std::unique_ptr<FailingDevice> FailingDevice::copy() const {
   const std::lock_guard lock(mutex_);
-  auto other = std::make_unique<FailingDevice>();
+  auto other = std::make_unique<FailingDevice>(path_);
   std::map<Content*, std::shared_ptr<Content>> copies;
   const auto copy_names = [&](const Names& from, Names* to) {
     for (const auto& [name, content] : from) {

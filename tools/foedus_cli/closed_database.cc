@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
-#include "foedus-core/device/file_device.h"
+#include "foedus-core/engine/directories.h"
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 
 namespace foedus::cli {
 
-Result<ClosedDatabase> ClosedDatabase::open(const std::string& dir) {
-  FOEDUS_TRY(std::unique_ptr<device::Device> device, device::FileDevice::open_to_read(dir));
+Result<ClosedDatabase> ClosedDatabase::open(const std::string& dir,
+                                            const std::vector<std::string>& dirs) {
+  FOEDUS_TRY(auto device, engine::open_directories_to_read(dir, dirs));
   return of(std::move(device));
 }
 

@@ -17,8 +17,9 @@
 namespace foedus::cli {
 
 struct ClosedDatabase {
-  // kBusy: it is open. kNotFound: no such directory, or there is no database in it. kIoError.
-  static Result<ClosedDatabase> open(const std::string& dir);
+  // `dirs`: as Options::dirs. kBusy: it is open. kNotFound: no such directory, or there is no
+  // database in it. kInvalidArgument: of `dirs`. kIoError.
+  static Result<ClosedDatabase> open(const std::string& dir, const std::vector<std::string>& dirs);
   // The same of what is on `device`.
   static Result<ClosedDatabase> of(std::unique_ptr<device::Device> device);
 

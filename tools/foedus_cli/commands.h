@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "foedus/status.h"
 #include "tools/foedus_cli/page_walk.h"
@@ -23,6 +24,7 @@ enum class Verb : std::uint8_t { kInfo, kVerify, kLog, kSnapshots };
 struct Command {
   Verb verb = Verb::kInfo;
   std::string dir;
+  std::vector<std::string> dirs;  // as Options::dirs
   bool is_json = false;
   Progress progress;  // may be empty
 

@@ -176,7 +176,7 @@ void write_text(const Command& command, const Info& info, const Findings& findin
 }  // namespace
 
 Result<ExitStatus> run_info(const Command& command, std::ostream* out) {
-  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir));
+  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir, command.dirs));
   Info info;
   if (!database.manifests.empty()) {
     FOEDUS_TRY(info.manifest,

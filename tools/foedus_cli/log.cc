@@ -234,7 +234,7 @@ void LogLines::end(const Findings& findings) {
 }  // namespace
 
 Result<ExitStatus> run_log(const Command& command, std::ostream* out) {
-  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir));
+  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir, command.dirs));
   std::optional<snapshot::Manifest> manifest;  // for names only: one that is damaged has none
   if (!database.manifests.empty()) {
     auto read = snapshot::read_manifest(database.device.get(), database.manifests.back());

@@ -84,7 +84,7 @@ void write_text(const std::vector<snapshot::Manifest>& manifests, const Findings
 }  // namespace
 
 Result<ExitStatus> run_snapshots(const Command& command, std::ostream* out) {
-  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir));
+  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir, command.dirs));
   std::vector<snapshot::Manifest> manifests;
   Findings findings;
   for (const page::SnapshotNumber number : database.manifests) {

@@ -150,7 +150,7 @@ void write_text(const Verified& verified, const Findings& findings, std::ostream
 }  // namespace
 
 Result<ExitStatus> run_verify(const Command& command, std::ostream* out) {
-  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir));
+  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir, command.dirs));
   // In words each one is said as it comes: all may take hours.
   Findings findings(command.is_json ? std::function<void(const Finding&)>()
                                     : [out](const Finding& one) { *out << line_of(one) << '\n'; });

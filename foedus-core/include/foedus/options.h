@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace foedus {
 
@@ -115,6 +116,21 @@ struct GleanOptions {
 struct Options {
   // Directory of the database; made if it is missing (its parent must exist). No default.
   std::string dir;
+
+  // Directories in which the large files lie, on a device each, say; made if they are missing. Log
+  // segments "log-<n>-...", snapshot files "snapshot-...-<n>" and what a glean spills of number n
+  // are made in dirs[n % dirs.size()], so that with one directory for each SOC each has its own.
+  // Empty: in `dir`. At most 64. The lock, the savepoint and the manifests stay in `dir`.
+  //
+  // A file is found in whichever of them it lies. So a database that was made without `dirs` opens
+  // with them, and with more of them, fewer, or others, in any order, as long as `dir` and these
+  // name every directory that has files which the database needs. Each directory is locked as `dir`
+  // is, and is marked (foedus.directory) before its first file is made. Database::open() fails with
+  // kInvalidArgument, and marks, makes and removes no file of a database, if one is named twice, is
+  // `dir`, is of another database, holds files of this one that are out of date because it was
+  // opened without that directory since, or if one with needed files is left out. A directory that
+  // is full is as a full `dir`: kOutOfSpace for writers, until there is room.
+  std::vector<std::string> dirs = {};
 
   // SOCs to spread memory, loggers and sessions over. 0: one per NUMA node of the machine that has
   // memory and processors which the process may use. Any other number is emulated if it is not the

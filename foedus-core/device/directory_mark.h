@@ -1,0 +1,50 @@
+#pragma once
+// DirectoryMark: a small text file by which each directory of a database of several says whose it
+// is. Byte-exact description: FORMAT.md.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/device/device.h"
+#include "foedus/status.h"
+
+namespace foedus::device {
+
+inline constexpr std::string_view kMarkName = "foedus.directory";
+// Has the next mark until it is whole.
+inline constexpr std::string_view kNewMarkName = "foedus.directory.new";
+
+// Chosen by chance: 32 hexadecimal digits, which no two databases or directories share.
+struct Identity {
+  std::string digits;
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+Identity make_identity(base::Random* random);
+
+struct DirectoryMark {
+  struct Part {
+    Identity identity;
+    std::string path;  // as Options::dirs named it last; for messages only
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  Identity database;
+  // Of one of Options::dirs; nothing: Options::dir, the main directory.
+  std::optional<Identity> own;
+  // Of the main directory: those of Options::dirs that may hold files, in any order.
+  std::vector<Part> parts;
+  friend bool operator==(const DirectoryMark&, const DirectoryMark&) = default;
+};
+
+std::string encode_mark(const DirectoryMark& mark);
+// `path`: for messages. kCorruption; kWrongVersion.
+Result<DirectoryMark> parse_mark(std::string_view text, const std::string& path);
+
+// Returns nothing where there is none. kCorruption, kWrongVersion, kIoError.
+Result<std::optional<DirectoryMark>> read_mark(Device* device);
+// Puts it in the place of the one that is there, if any, durably. A crash leaves one of both.
+Status write_mark(Device* device, const DirectoryMark& mark);
+
+}  // namespace foedus::device

@@ -1,0 +1,137 @@
+#include "foedus-core/engine/directories.h"
+
+#include <set>
+#include <utility>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/device/file_device.h"
+#include "foedus-core/log/log_file.h"
+#include "foedus-core/log/savepoint.h"
+#include "foedus-core/snapshot/leftovers.h"
+
+namespace foedus::engine {
+
+namespace {
+
+using Files = std::vector<std::unique_ptr<device::FileDevice>>;
+
+Status refused(const std::string& what) {
+  return Status::error(ErrorCode::kInvalidArgument, what);
+}
+
+Status check_path(const char* option, const std::string& path) {
+  if (path.empty()) return refused(std::string("option ") + option + " is empty");
+  const std::size_t zero = path.find('\0');
+  if (zero == path.npos) return {};
+  return refused(std::string("option ") + option + " has a zero byte at " + std::to_string(zero) +
+                 ", where the system would end the path");
+}
+
+// Calls `open_one` for each path, in its order; none is opened twice.
+template <typename OpenOne>
+Result<Files> open_each(const std::string& dir, const std::vector<std::string>& dirs,
+                        OpenOne open_one) {
+  Files files;
+  FOEDUS_TRY(auto main, open_one(dir));
+  files.push_back(std::move(main));
+  for (const std::string& path : dirs) {
+    for (const auto& opened : files) {
+      if (!opened->is_at(path)) continue;
+      const bool is_main = opened == files.front();
+      return refused("option dirs names " + path + ", which is the directory " +
+                     (is_main ? "of option dir" : "that it names as " + opened->path()));
+    }
+    FOEDUS_TRY(auto other, open_one(path));
+    files.push_back(std::move(other));
+  }
+  return files;
+}
+
+Result<std::unique_ptr<device::Device>> make_device(Files files) {
+  FOEDUS_TRY(const auto mark, device::read_mark(files.front().get()));
+  if (files.size() == 1 && !mark.has_value()) {
+    return std::unique_ptr<device::Device>(std::move(files.front()));
+  }
+  std::vector<device::Device*> others;
+  for (std::size_t i = 1; i < files.size(); ++i) others.push_back(files[i].get());
+  FOEDUS_TRY(auto spread, device::SpreadDevice::make(files.front().get(), std::move(others),
+                                                     base::system_seed()));
+  FOEDUS_CHECK(check_left_out(spread.get()));
+  std::vector<std::unique_ptr<device::Device>> kept;
+  for (auto& file : files) kept.push_back(std::move(file));
+  spread->keep(std::move(kept));
+  return std::unique_ptr<device::Device>(std::move(spread));
+}
+
+// Returns the name of a file that is counted and not there; empty: there is none, or what counts
+// them cannot be read, which is the business of others.
+Result<std::string> find_missing(device::Device* device) {
+  FOEDUS_TRY(const auto list, device->list());
+  const std::set<std::string> names(list.begin(), list.end());
+  if (const auto savepoint = log::read_savepoint(device); savepoint.is_ok()) {
+    for (std::uint32_t logger = 0; logger < kMaxSocs; ++logger) {
+      const log::SavepointLogger& counted = savepoint->loggers[logger];
+      for (std::uint32_t number = counted.oldest; number <= counted.newest; ++number) {
+        std::string name = log::segment_name(logger, number);
+        if (!names.contains(name)) return name;
+      }
+    }
+  }
+  if (const auto listed = snapshot::find_listed(device); listed.is_ok()) {
+    for (const std::string& name : listed->names) {
+      if (!names.contains(name)) return name;
+    }
+  }
+  return std::string();
+}
+
+}  // namespace
+
+Status check_directories(const std::string& dir, const std::vector<std::string>& dirs) {
+  FOEDUS_CHECK(check_path("dir", dir));
+  if (dirs.size() > kMaxSocs) {
+    return refused("option dirs has " + std::to_string(dirs.size()) +
+                   " directories, must be 0 .. " + std::to_string(kMaxSocs));
+  }
+  for (std::size_t i = 0; i < dirs.size(); ++i) {
+    FOEDUS_CHECK(check_path(("dirs[" + std::to_string(i) + "]").c_str(), dirs[i]));
+  }
+  return {};
+}
+
+Status check_left_out(device::SpreadDevice* device) {
+  const std::vector<std::string> left_out = device->left_out();
+  if (left_out.empty()) return {};
+  FOEDUS_TRY(const std::string missing, find_missing(device));
+  if (missing.empty()) return {};
+  std::string text = device->path() + ": " + missing + " is missing, and option dirs leaves out ";
+  for (std::size_t i = 0; i < left_out.size(); ++i) text += (i == 0 ? "" : ", ") + left_out[i];
+  text += left_out.size() == 1 ? ", which may have it" : ", one of which may have it";
+  return refused(text + "; name every directory that the database has files in");
+}
+
+Result<OpenedDirectories> open_directories(const std::string& dir,
+                                           const std::vector<std::string>& dirs,
+                                           Facility direct_io) {
+  FOEDUS_TRY(Files files, open_each(dir, dirs, [&](const std::string& path) {
+               return device::FileDevice::open(path, direct_io);
+             }));
+  OpenedDirectories opened;
+  opened.has_direct_io = true;
+  for (const auto& file : files) {
+    opened.has_direct_io = opened.has_direct_io && file->has_direct_io();
+  }
+  FOEDUS_TRY(opened.device, make_device(std::move(files)));
+  return opened;
+}
+
+Result<std::unique_ptr<device::Device>> open_directories_to_read(
+    const std::string& dir, const std::vector<std::string>& dirs) {
+  FOEDUS_CHECK(check_directories(dir, dirs));
+  FOEDUS_TRY(Files files, open_each(dir, dirs, [](const std::string& path) {
+               return device::FileDevice::open_to_read(path);
+             }));
+  return make_device(std::move(files));
+}
+
+}  // namespace foedus::engine

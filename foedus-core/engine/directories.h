@@ -1,0 +1,40 @@
+#pragma once
+// The directories of a database: Options::dir, and those that Options::dirs names for large files.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "foedus-core/device/device.h"
+#include "foedus-core/device/spread_device.h"
+#include "foedus/options.h"
+#include "foedus/status.h"
+
+namespace foedus::engine {
+
+// kInvalidArgument: names the option: a path is empty or has a zero byte, or there are too many.
+Status check_directories(const std::string& dir, const std::vector<std::string>& dirs);
+
+struct OpenedDirectories {
+  std::unique_ptr<device::Device> device;
+  bool has_direct_io = false;  // all of them
+};
+
+// Opens, and locks, each directory; makes those that are missing. Nothing else is changed before
+// the device is told to change something (device V13).
+// kInvalidArgument: the same directory twice, one of another database, or one is left out that has
+// files which the savepoint or a manifest names. Else as of device::FileDevice::open() and
+// device::SpreadDevice::make().
+Result<OpenedDirectories> open_directories(const std::string& dir,
+                                           const std::vector<std::string>& dirs,
+                                           Facility direct_io);
+// The same of directories that exist, to read their files: nothing is changed, then or later
+// (device V8). kNotFound: one is missing.
+Result<std::unique_ptr<device::Device>> open_directories_to_read(
+    const std::string& dir, const std::vector<std::string>& dirs);
+
+// kInvalidArgument: a file that the savepoint or a manifest names is missing, and a directory is
+// left out that may have it.
+Status check_left_out(device::SpreadDevice* device);
+
+}  // namespace foedus::engine

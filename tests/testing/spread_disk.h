@@ -1,0 +1,76 @@
+#pragma once
+// SpreadDisk: a main directory and two others, all of one machine: power fails in all at once.
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "foedus-core/device/spread_device.h"
+#include "tests/testing/failing_device.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus::testing {
+
+class SpreadDisk {
+ public:
+  SpreadDisk() : SpreadDisk({nullptr, nullptr, nullptr}) {}
+  ~SpreadDisk() { watch({}); }
+  SpreadDisk(const SpreadDisk&) = delete;
+  SpreadDisk& operator=(const SpreadDisk&) = delete;
+
+  FailingDevice& main() { return *disks_[0]; }
+  FailingDevice& a() { return *disks_[1]; }
+  FailingDevice& b() { return *disks_[2]; }
+  const std::array<std::unique_ptr<FailingDevice>, 3>& disks() const { return disks_; }
+
+  // The database's device. `turned`: the others are named in the other order.
+  std::unique_ptr<device::SpreadDevice> open(bool turned = false, std::uint64_t seed = 1) {
+    std::vector<device::Device*> others = {&a(), &b()};
+    if (turned) std::swap(others[0], others[1]);
+    return must(device::SpreadDevice::make(&main(), std::move(others), seed));
+  }
+
+  // Power fails in all directories at the first changing call to any after `skip` more of them.
+  void lose_power_after(std::uint64_t skip) {
+    left_ = skip;
+    watch([this](const CallSeen& call) {
+      if (has_lost_power_ || !is_changing(call.kind) || left_-- != 0) return;
+      has_lost_power_ = true;
+      for (const auto& disk : disks_) disk->lose_power_after(0);
+    });
+  }
+  bool has_lost_power() const { return has_lost_power_; }
+  // `seed`: as of FailingDevice.
+  void crash_power(std::uint64_t seed) {
+    watch({});
+    has_lost_power_ = false;
+    const bool is_extreme = seed == FailingDevice::kDropAll || seed == FailingDevice::kKeepAll;
+    for (const auto& disk : disks_) {
+      disk->crash_power(seed);
+      if (!is_extreme) ++seed;
+    }
+  }
+  std::unique_ptr<SpreadDisk> copy() const {
+    return std::unique_ptr<SpreadDisk>(
+        new SpreadDisk({disks_[0]->copy(), disks_[1]->copy(), disks_[2]->copy()}));
+  }
+
+ private:
+  explicit SpreadDisk(std::array<std::unique_ptr<FailingDevice>, 3> disks)
+      : disks_(std::move(disks)) {
+    constexpr const char* kPaths[] = {"/main", "/a", "/b"};
+    for (std::size_t i = 0; i < disks_.size(); ++i) {
+      if (disks_[i] == nullptr) disks_[i] = std::make_unique<FailingDevice>(kPaths[i]);
+    }
+  }
+  void watch(const FailingDevice::Observer& observer) {
+    for (const auto& disk : disks_) disk->set_observer(observer);
+  }
+
+  std::array<std::unique_ptr<FailingDevice>, 3> disks_;
+  std::uint64_t left_ = 0;
+  bool has_lost_power_ = false;
+};
+
+}  // namespace foedus::testing
