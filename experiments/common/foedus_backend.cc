@@ -158,6 +158,7 @@ foedus::Options foedus_options_by_flags() {
   options.dir = FLAGS_dir;
   options.dirs = parts_of(FLAGS_dirs);
   options.socs = FLAGS_socs;
+  options.loggers_per_soc = FLAGS_loggers_per_soc;
   options.memory_bytes = FLAGS_memory_bytes;
   if (FLAGS_log_buffer_bytes != 0) options.log_buffer_bytes = FLAGS_log_buffer_bytes;
   if (FLAGS_epoch_interval_us != 0) options.epoch_interval_us = FLAGS_epoch_interval_us;

@@ -17,6 +17,7 @@ DEFINE_string(dirs, "", "directories of its large files, with commas; empty: all
 DEFINE_string(log, "on", "on: commits are logged to files; off: nothing is written");
 DEFINE_string(durability, "async", "async: commit returns when serialized; sync: when durable");
 DEFINE_uint32(socs, 0, "SOCs to use or to emulate; 0: those of the machine");
+DEFINE_uint32(loggers_per_soc, 0, "loggers of each SOC; 0: the store's default");
 DEFINE_bool(bind, false, "workers run on one processor each, dealt out in their order");
 DEFINE_uint64(memory_bytes, 0, "bound of volatile pages and log buffers; 0: the store's default");
 DEFINE_uint64(log_buffer_bytes, 0, "log buffer of one session; 0: the store's default");

@@ -13,6 +13,7 @@ DECLARE_string(dirs);
 DECLARE_string(log);
 DECLARE_string(durability);
 DECLARE_uint32(socs);
+DECLARE_uint32(loggers_per_soc);
 DECLARE_bool(bind);
 DECLARE_uint64(memory_bytes);
 DECLARE_uint64(log_buffer_bytes);

@@ -84,7 +84,7 @@ Status ClosedDirectory::read(const std::string& dir, const std::vector<std::stri
   topology_ = std::make_unique<numa::Topology>(std::move(topology));
   FOEDUS_TRY(OpenedDirectories opened, open_directories(dir, dirs, Facility::kTry));
   device_ = std::move(opened.device);
-  FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.socs = topology_->socs()},
+  FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.loggers = topology_->socs()},
                                   std::move(sink)));
   FOEDUS_CHECK(log_->make_cut_durable());  // E13
   FOEDUS_TRY(manifest_, find_newest_manifest(device_.get()));

@@ -12,7 +12,6 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/base/user_call.h"
 #include "foedus-core/engine/directories.h"
-#include "foedus-core/engine/granted_memory.h"
 #include "foedus-core/engine/open_databases.h"
 #include "foedus-core/engine/options_check.h"
 
@@ -89,24 +88,12 @@ Status Engine::open_device(const Environment& environment) {
   return {};
 }
 
-void Engine::choose_memory_bytes() {
-  MemoryGrants grants = read_memory_grants("");
-  grants.physical_bytes = numa::physical_memory_bytes();
-  const MemoryDefault chosen = choose_memory(grants);
-  options_.memory_bytes = chosen.bytes;
-  const std::string words = "memory_bytes: " + size_in_words(chosen.bytes);
-  if (chosen.is_least) {
-    say(LogLevel::kWarning, words + ", the least that works; " + chosen.reason + " is less");
-  } else {
-    say(LogLevel::kInfo, words + ", " + chosen.reason);
-  }
-}
-
 Status Engine::make_memory() {
   FOEDUS_TRY(numa::Topology topology, numa::Topology::make(options_.socs, runtime_->processors()));
   topology_ = std::make_unique<numa::Topology>(std::move(topology));
   options_.socs = topology_->socs();
-  if (options_.memory_bytes == 0) choose_memory_bytes();
+  FOEDUS_CHECK(fill_in_loggers(&options_, &effective_.loggers));
+  if (options_.memory_bytes == 0) choose_memory_bytes(&options_);
   budget_ = std::make_unique<base::MemoryBudget>(options_.memory_bytes);
   if (options_.logging == Logging::kFiles) {
     FOEDUS_CHECK(fill_in_glean(&options_));
@@ -130,7 +117,7 @@ Status Engine::open_log() {
   Epoch first(1);
   std::optional<snapshot::Manifest> manifest;
   if (options_.logging == Logging::kFiles) {
-    const log::LogOptions log_options{.socs = options_.socs,
+    const log::LogOptions log_options{.loggers = effective_.loggers,
                                       .segment_bytes = options_.log_segment_bytes,
                                       .topology = topology_.get(),
                                       .numa_binding = options_.numa_binding};
@@ -164,7 +151,9 @@ Status Engine::open_log() {
     watch_ = std::make_unique<TxnWatch>(this, options_.transaction_timeout_us);
   }
   session_pool_ = std::make_unique<SessionPool>(
-      this, [](Engine* self, auto number, auto soc) { return self->make_session(number, soc); },
+      this, [](Engine* self, auto number, auto soc, auto turn) {
+        return self->make_session(number, soc, turn);
+      },
       options_.sessions_max, shares_.sessions_on_demand, number_);
   FOEDUS_TRY(own_session_, make_own_session());
   if (log_ == nullptr) {
@@ -278,7 +267,8 @@ Status Engine::why_no_memory(Status status, std::uint32_t session) const {
 }
 
 Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number,
-                                                            std::uint32_t soc) {
+                                                            std::uint32_t soc,
+                                                            std::uint32_t turn) {
   const std::uint64_t ring_bytes =
       std::min(SessionMemory::kFirstRingBytes, options_.log_buffer_bytes);
   if (!session_memory_->try_take(ring_bytes)) {
@@ -292,6 +282,8 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session(std::uint32_t number
   auto session = base::catching([&] {
     return make_session_with({.number = number,
                               .soc = soc,
+                              // Logger l is of SOC l % socs.
+                              .logger = soc + turn % options_.loggers_per_soc * options_.socs,
                               .log_buffer_bytes = ring_bytes,
                               .log_buffer_bytes_max = options_.log_buffer_bytes,
                               .memory = session_memory_.get()});
@@ -343,11 +335,11 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::
   parts.pool = pool_.get();
   parts.clock = clock_.get();
   const bool is_logged = parts.is_logged && log_ != nullptr;
-  parts.room = is_logged ? log_->room(parts.soc) : nullptr;
+  parts.room = is_logged ? log_->room(parts.logger) : nullptr;
   parts.cache = cache();
   parts.database = number_;
   auto session = std::make_unique<EngineSession>(parts, std::move(ring));
-  if (is_logged) log_->attach(parts.soc, &session->log());
+  if (is_logged) log_->attach(parts.logger, &session->log());
   return session;
 }
 

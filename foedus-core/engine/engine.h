@@ -168,14 +168,14 @@ class Engine {
   explicit Engine(Options options);
   Status start(const Environment& environment);
   Status open_device(const Environment& environment);
-  void choose_memory_bytes();
   Status make_memory();
   Status open_log();
   void stop_tasks();
   Status close_sessions();
   Status why_not_open() const;
   Result<Epoch> wait_for_snapshot(const TxnOptions& options);
-  Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number, std::uint32_t soc);
+  Result<std::unique_ptr<EngineSession>> make_session(std::uint32_t number, std::uint32_t soc,
+                                                      std::uint32_t turn);
   Result<std::unique_ptr<EngineSession>> make_own_session();
   Result<std::unique_ptr<EngineSession>> make_session_with(EngineSession::Parts parts);
 

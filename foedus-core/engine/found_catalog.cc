@@ -201,7 +201,8 @@ class CatalogTask final : public base::Task {
       if (segment_ >= log_.found_segment_count()) return false;
       FOEDUS_TRY(records_, log_.open_segment(segment_));
     }
-    const std::uint32_t soc = log_.found_segment(segment_).soc;
+    // Loggers are dealt out to SOCs; samples are taken modulo the number of SOCs.
+    const std::uint32_t soc = log_.found_segment(segment_).logger;
     for (unsigned i = 0; i < kRecordsPerStep; ++i) {
       std::uint32_t session = 0;
       FOEDUS_TRY(const log::LogRecord* const record, records_->next(&session));

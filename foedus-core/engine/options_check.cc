@@ -10,6 +10,7 @@
 #include "foedus-core/engine/memory_shares.h"
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
+#include "foedus-core/numa/topology.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 
@@ -93,6 +94,7 @@ Status check_glean(const Options& options) {
 Status check_options(const Options& options) {
   FOEDUS_CHECK(check_directories(options.dir, options.dirs));
   FOEDUS_CHECK(in_range("socs", options.socs, 0, kMaxSocs));
+  FOEDUS_CHECK(in_range("loggers_per_soc", options.loggers_per_soc, 0, kMaxSocs));
   if (options.memory_bytes != 0) {
     FOEDUS_CHECK(bytes_in_range("memory_bytes", options.memory_bytes, kMemoryBytesMin,
                                 page::PagePool::kBytesMax));
@@ -120,6 +122,33 @@ Status refusal_of(const TxnOptions& options) {
   FOEDUS_CHECK(is_enumerator("durability", options.durability.value_or(Durability::kAsync),
                              kDurabilityLast));
   return in_range("tries_max", options.tries_max, 1, kTriesBound);
+}
+
+void choose_memory_bytes(Options* options) {
+  MemoryGrants grants = read_memory_grants("");
+  grants.physical_bytes = numa::physical_memory_bytes();
+  const MemoryDefault chosen = choose_memory(grants);
+  options->memory_bytes = chosen.bytes;
+  if (!options->log_sink) return;
+  const std::string words = "memory_bytes: " + size_in_words(chosen.bytes);
+  if (chosen.is_least) {
+    options->log_sink(LogLevel::kWarning,
+                      words + ", the least that works; " + chosen.reason + " is less");
+  } else {
+    options->log_sink(LogLevel::kInfo, words + ", " + chosen.reason);
+  }
+}
+
+Status fill_in_loggers(Options* options, std::uint32_t* loggers) {
+  options->loggers_per_soc = std::max(options->loggers_per_soc, 1u);
+  *loggers = 0;
+  if (options->logging == Logging::kNone) return {};
+  *loggers = options->socs * options->loggers_per_soc;
+  if (*loggers <= kMaxSocs) return {};
+  return refused("loggers_per_soc", options->loggers_per_soc,
+                 "at most " + std::to_string(kMaxSocs / options->socs) + " with " +
+                     std::to_string(options->socs) + " SOCs: " + std::to_string(kMaxSocs) +
+                     " loggers in all");
 }
 
 Status fill_in_glean(Options* options) {

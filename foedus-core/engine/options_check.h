@@ -23,6 +23,13 @@ constexpr bool is_possible(std::uint32_t tries_max) { return tries_max - 1 < kTr
 // kInvalidArgument: names the option that is not known or not possible.
 [[gnu::cold]] Status refusal_of(const TxnOptions& options);
 
+// Sets memory_bytes to what the machine grants, and tells the log sink why.
+void choose_memory_bytes(Options* options);
+
+// Replaces loggers_per_soc by what is in force, and `*loggers` by how many there are in all.
+// REQUIRES: socs is known. kInvalidArgument: there are more than kMaxSocs in all.
+Status fill_in_loggers(Options* options, std::uint32_t* loggers);
+
 // Replaces the zeroes of options.glean that stand for "a part of memory_bytes", which is known, as
 // is socs. kInvalidArgument: the parts are more than the whole.
 Status fill_in_glean(Options* options);

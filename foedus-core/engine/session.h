@@ -76,6 +76,7 @@ class EngineSession final : private log::RingSource {
     snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
     std::uint32_t number = 0;
     std::uint32_t soc = 0;
+    std::uint32_t logger = 0;            // of that SOC
     std::uint64_t log_buffer_bytes = 0;  // of the first ring
     std::uint64_t log_buffer_bytes_max = 0;
     std::uint64_t database = 0;

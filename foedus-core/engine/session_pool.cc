@@ -69,7 +69,8 @@ Result<EngineSession*> SessionPool::make_locked(numa::SocRange here) {
   }
   base::reserve_more(&sessions_, 1);  // what is attached to the log stays: all memory first
   base::reserve_more(&sessions_of_soc_[soc], 1);
-  FOEDUS_TRY(auto session, maker_(engine_, static_cast<std::uint32_t>(sessions_.size()), soc));
+  FOEDUS_TRY(auto session, maker_(engine_, static_cast<std::uint32_t>(sessions_.size()), soc,
+                                  static_cast<std::uint32_t>(sessions_of_soc_[soc].size())));
   sessions_of_soc_[soc].push_back(session.get());
   sessions_.push_back(std::move(session));
   return sessions_.back().get();

@@ -50,9 +50,10 @@ struct OpenTransaction {
 
 class SessionPool {
  public:
-  // Makes the session of that number, which belongs to `soc`. Throws std::bad_alloc.
+  // Makes the session of that number, which belongs to `soc`, where `turn` others were made before.
+  // Throws std::bad_alloc.
   using Maker = Result<std::unique_ptr<EngineSession>> (*)(Engine* engine, std::uint32_t number,
-                                                           std::uint32_t soc);
+                                                           std::uint32_t soc, std::uint32_t turn);
 
   // `sessions_max`: all of them. `on_demand`: so many are made for transact() at most. The engine
   // has its runtime and its topology by now.

@@ -101,7 +101,7 @@ Result<const char*> FrameReader::load(std::uint64_t offset, std::size_t bytes) {
 
 bool FrameReader::is_header_at(const FrameHeader& header, std::uint64_t offset) const {
   return header.magic == kFrameMagic && header.version == kLogFormatVersion &&
-         header.soc == header_.soc && header.number == header_.number &&
+         header.logger == header_.logger && header.number == header_.number &&
          header.incarnation == header_.incarnation && header.offset == offset &&
          header.frame_bytes >= kBlockBytes && header.frame_bytes <= kFrameBytesMax &&
          header.frame_bytes % kBlockBytes == 0;

@@ -46,7 +46,8 @@ Log::~Log() { stop_loggers(); }
 
 Result<std::unique_ptr<Log>> Log::open(device::Device* device, base::Runtime* runtime,
                                        const LogOptions& options, LogSink sink) {
-  if (options.socs == 0 || options.socs > kMaxSocs || options.segment_bytes < kSegmentBytesMin) {
+  if (options.loggers == 0 || options.loggers > kMaxSocs ||
+      options.segment_bytes < kSegmentBytesMin) {
     return Status::error(ErrorCode::kInvalidArgument, "log options are out of their range");
   }
   FOEDUS_TRY(FoundLog found, examine_log(device));
@@ -54,9 +55,9 @@ Result<std::unique_ptr<Log>> Log::open(device::Device* device, base::Runtime* ru
   if (log->sink_) log->sink_(LogLevel::kInfo, describe(found));
   log->directory_ =
       std::make_unique<LogDirectory>(device, std::move(found), options.segment_bytes);
-  log->progress_ = std::make_unique<LogProgress>(runtime, &log->durability_, options.socs);
-  for (std::uint32_t soc = 0; soc < options.socs; ++soc) {
-    log->loggers_.push_back(std::make_unique<Logger>(runtime, soc, options.segment_bytes,
+  log->progress_ = std::make_unique<LogProgress>(runtime, &log->durability_, options.loggers);
+  for (std::uint32_t number = 0; number < options.loggers; ++number) {
+    log->loggers_.push_back(std::make_unique<Logger>(runtime, number, options.segment_bytes,
                                                      log->directory_.get(), log->progress_.get(),
                                                      &log->durability_, &log->sink_));
     log->progress_->add_logger(log->loggers_.back().get());
@@ -94,7 +95,7 @@ Result<std::unique_ptr<SegmentRecords>> Log::open_segment(std::size_t index) con
 
 LogSegment Log::found_segment(std::size_t index) const {
   const FoundSegment& segment = directory_->found().segments.at(index);
-  return {segment.header.soc, segment.header.number, segment.seal.valid_bytes,
+  return {segment.header.logger, segment.header.number, segment.seal.valid_bytes,
           segment.seal.cut_epoch};
 }
 
@@ -128,22 +129,23 @@ Status Log::start(epoch::EpochClock* clock) {
   FOEDUS_INVARIANT(clock_ == clock);
   FOEDUS_CHECK(make_cut_durable());  // L10
   const std::uint64_t first_mark = clock->current().previous().number();
-  FOEDUS_TRY(auto segments, directory_->begin_incarnation(options_.socs, first_mark));
+  FOEDUS_TRY(auto segments, directory_->begin_incarnation(options_.loggers, first_mark));
   durability_.announce(Epoch(first_mark));
   durability_.start();
-  for (std::uint32_t soc = 0; soc < options_.socs; ++soc) {
-    loggers_[soc]->begin(clock, std::move(segments[soc]));
+  for (std::uint32_t logger = 0; logger < options_.loggers; ++logger) {
+    loggers_[logger]->begin(clock, std::move(segments[logger]));
   }
   is_running_ = true;
-  for (std::uint32_t soc = 0; soc < options_.socs; ++soc) {
-    runtime_->start_on(loggers_[soc].get(), processors_of(soc));
+  for (std::uint32_t logger = 0; logger < options_.loggers; ++logger) {
+    runtime_->start_on(loggers_[logger].get(), processors_of(logger));
   }
   return {};
 }
 
-// Returns what the SOC's logger is bound to; empty: it runs anywhere.
-std::span<const std::uint32_t> Log::processors_of(std::uint32_t soc) const {
+// Returns what the logger is bound to; empty: it runs anywhere.
+std::span<const std::uint32_t> Log::processors_of(std::uint32_t logger) const {
   if (options_.topology == nullptr) return {};
+  const std::uint32_t soc = logger % options_.topology->socs();
   return options_.topology->background_processors(soc, options_.numa_binding);
 }
 
@@ -183,10 +185,10 @@ Status Log::close(Epoch covered) {
 // ---- running
 // -------------------------------------------------------------------------------------
 
-LogRoom* Log::room(std::uint32_t soc) { return loggers_.at(soc).get(); }
-void Log::attach(std::uint32_t soc, LogBuffer* buffer) { loggers_.at(soc)->attach(buffer); }
-Status Log::detach(std::uint32_t soc, LogBuffer* buffer) {
-  return loggers_.at(soc)->detach(buffer);
+LogRoom* Log::room(std::uint32_t logger) { return loggers_.at(logger).get(); }
+void Log::attach(std::uint32_t logger, LogBuffer* buffer) { loggers_.at(logger)->attach(buffer); }
+Status Log::detach(std::uint32_t logger, LogBuffer* buffer) {
+  return loggers_.at(logger)->detach(buffer);
 }
 
 Status Log::failure() const { return has_failed() ? durability_.trouble() : Status(); }
@@ -214,8 +216,8 @@ struct OpenedSegment {
 
 Result<OpenedSegment> open_file(device::Device* device, const LogSegment& segment) {
   OpenedSegment opened;
-  FOEDUS_TRY(opened.file, device::open_existing(device, segment_name(segment.soc, segment.number),
-                                                device::Access::kRead));
+  const std::string name = segment_name(segment.logger, segment.number);
+  FOEDUS_TRY(opened.file, device::open_existing(device, name, device::Access::kRead));
   SegmentBlock block;
   FOEDUS_TRY(const std::size_t read, opened.file->read_at(0, block.bytes(), kBlockBytes));
   if (read != kBlockBytes || block.header_state() != SegmentBlock::State::kValid) {

@@ -1,6 +1,6 @@
 #pragma once
 // Log: the durable half of a database before its data is gleaned: all segments of a directory, one
-// logger per SOC, and the durable epoch. The engine owns it.
+// or more loggers per SOC, and the durable epoch. The engine owns it.
 //
 //   open() ──► (read_segment()) ──► start() ──► attach / commit / detach … ──► close()
 //     reads only                     cuts, begins a new incarnation             seals all
@@ -34,9 +34,10 @@
 namespace foedus::log {
 
 struct LogOptions {
-  std::uint32_t socs = 1;                      // loggers; 1..kMaxSocs
+  std::uint32_t loggers = 1;                   // 1..kMaxSocs; they number its segments
   std::uint64_t segment_bytes = 32u << 20;     // when a segment is full; at least 64 KiB
-  const numa::Topology* topology = nullptr;    // whose `socs` they are; null: threads run anywhere
+  // Logger l belongs to SOC l % socs of it; null: threads run anywhere.
+  const numa::Topology* topology = nullptr;
   Facility numa_binding = Facility::kTry;      // of the loggers' threads to processors of their SOC
 };
 
@@ -47,7 +48,7 @@ using RecordVisitor = std::function<Status(std::uint32_t session, std::uint64_t 
 
 // A segment as it is at this moment, of this or an earlier incarnation.
 struct LogSegment {
-  std::uint32_t soc;
+  std::uint32_t logger;
   std::uint32_t number;
   std::uint64_t synced_bytes;
   std::uint64_t cut_epoch;  // records of later epochs do not exist
@@ -112,15 +113,15 @@ class Log {
 
   // ---- sessions ------------------------------------------------------------------------------
 
-  // For the constructor of a LogBuffer of that SOC.
-  LogRoom* room(std::uint32_t soc);
-  // From now on the SOC's logger writes what is published in `buffer`. Before the first publish().
-  void attach(std::uint32_t soc, LogBuffer* buffer);
+  // For the constructor of a LogBuffer that this logger writes.
+  LogRoom* room(std::uint32_t logger);
+  // From now on the logger writes what is published in `buffer`. Before the first publish().
+  void attach(std::uint32_t logger, LogBuffer* buffer);
   // Waits until all that was published in `buffer` is on the device, then forgets it. kOutOfSpace,
   // kOutOfMemory: not yet, the buffer stays attached and its memory must stay; try again. Any other
   // error: the log has failed or was closed, the buffer is forgotten and what was not written is
   // lost.
-  Status detach(std::uint32_t soc, LogBuffer* buffer);
+  Status detach(std::uint32_t logger, LogBuffer* buffer);
 
   // ---- durability ----------------------------------------------------------------------------
 
@@ -133,7 +134,7 @@ class Log {
   std::uint64_t bytes_written() const;
   std::uint64_t bytes_on_device() const;
 
-  // All segments that exist, by SOC and number, each as far as it is synced. Once an epoch is
+  // All segments that exist, by logger and number, each as far as it is synced. Once an epoch is
   // durable, all its records are in them. After start(). Any thread.
   std::vector<LogSegment> segments() const;
   // As read_segment(), for records up to `newest` in what was synced when segments() was called.
@@ -156,7 +157,7 @@ class Log {
 
  private:
   Log(device::Device* device, base::Runtime* runtime, const LogOptions& options, LogSink sink);
-  std::span<const std::uint32_t> processors_of(std::uint32_t soc) const;
+  std::span<const std::uint32_t> processors_of(std::uint32_t logger) const;
   void stop_loggers();
 
   // Constant after open().

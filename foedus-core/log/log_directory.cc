@@ -18,9 +18,9 @@ LogDirectory::LogDirectory(device::Device* device, FoundLog found, std::uint64_t
   for (const FoundSegment& segment : found_.segments) {
     // Records behind the cut do not exist (L21): no snapshot would ever cover them.
     const std::uint64_t newest = std::min(segment.seal.newest_epoch, segment.seal.cut_epoch);
-    entries_[segment.header.soc].push_back({segment.header.number, segment.seal.valid_bytes,
-                                            segment.is_sealed, segment.is_sealed, newest,
-                                            segment.seal.cut_epoch});
+    entries_[segment.header.logger].push_back({segment.header.number, segment.seal.valid_bytes,
+                                               segment.is_sealed, segment.is_sealed, newest,
+                                               segment.seal.cut_epoch});
   }
 }
 
@@ -99,8 +99,8 @@ Result<std::vector<std::unique_ptr<SegmentWriter>>> LogDirectory::begin_incarnat
   savepoint_.flags = 0;
   savepoint_.durable_epoch = first_mark;
   std::vector<std::unique_ptr<SegmentWriter>> writers;
-  for (std::uint32_t soc = 0; soc < loggers; ++soc) {
-    FOEDUS_TRY(auto writer, create_locked(soc, first_mark));
+  for (std::uint32_t logger = 0; logger < loggers; ++logger) {
+    FOEDUS_TRY(auto writer, create_locked(logger, first_mark));
     writers.push_back(std::move(writer));
   }
   is_incarnated_ = true;
@@ -112,57 +112,59 @@ Result<std::vector<std::unique_ptr<SegmentWriter>>> LogDirectory::begin_incarnat
 // ---- loggers
 // -------------------------------------------------------------------------------------
 
-Result<std::unique_ptr<SegmentWriter>> LogDirectory::create_locked(std::uint32_t soc,
+Result<std::unique_ptr<SegmentWriter>> LogDirectory::create_locked(std::uint32_t logger,
                                                                    std::uint64_t mark_epoch) {
-  SavepointLogger& logger = savepoint_.loggers[soc];
-  if (logger.newest >= kSegmentNumberMax) {
+  SavepointLogger& counted = savepoint_.loggers[logger];
+  if (counted.newest >= kSegmentNumberMax) {
     return Status::error(ErrorCode::kIoError,
-                         device_->path() + ": no segment number is left for SOC " +
-                             std::to_string(soc));
+                         device_->path() + ": no segment number is left for logger " +
+                             std::to_string(logger));
   }
   const SegmentHeader header{.magic = 0,
                              .version = 0,
                              .crc = 0,
-                             .soc = soc,
-                             .number = logger.newest + 1,
+                             .logger = logger,
+                             .number = counted.newest + 1,
                              .incarnation = savepoint_.incarnation,
                              .mark_epoch = mark_epoch,
                              .previous_valid_bytes =
-                                 has_own_segment_[soc] ? entries_[soc].back().bytes : 0,
+                                 has_own_segment_[logger] ? entries_[logger].back().bytes : 0,
                              .file_bytes = 0};
-  base::reserve_more(&entries_[soc], 1);
+  base::reserve_more(&entries_[logger], 1);
   // An attempt that failed before may have left the file; no savepoint counts it (L14).
-  const Status removed = device_->remove(segment_name(soc, header.number));
+  const Status removed = device_->remove(segment_name(logger, header.number));
   if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
   FOEDUS_TRY(auto writer, SegmentWriter::create(device_, header, segment_bytes_));
   if (is_incarnated_) FOEDUS_CHECK(device_->sync_directory());  // L14
-  logger.newest = header.number;
-  logger.anchor_segment = header.number;
-  logger.anchor_bytes = kBlockBytes;
-  entries_[soc].push_back({header.number, kBlockBytes, false, false, 0, Epoch::kMax});
-  has_own_segment_[soc] = true;
+  counted.newest = header.number;
+  counted.anchor_segment = header.number;
+  counted.anchor_bytes = kBlockBytes;
+  entries_[logger].push_back({header.number, kBlockBytes, false, false, 0, Epoch::kMax});
+  has_own_segment_[logger] = true;
   return writer;
 }
 
-Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment(std::uint32_t soc,
+Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment(std::uint32_t logger,
                                                                  std::uint64_t mark_epoch) {
   const std::lock_guard lock(mutex_);
-  auto writer = base::catching([&] { return new_segment_locked(soc, mark_epoch); });
+  auto writer = base::catching([&] { return new_segment_locked(logger, mark_epoch); });
   const int error = writer.status().error_number();
   if (error != EMFILE && error != ENFILE && error != ENOMEM) return writer;
   // Nothing was lost, and what is missing comes back (L25).
-  const std::uint32_t number = savepoint_.loggers[soc].newest + (unsure_[soc] == nullptr ? 1 : 0);
+  const std::uint32_t newest = savepoint_.loggers[logger].newest;
+  const std::uint32_t number = newest + (unsure_[logger] == nullptr ? 1 : 0);
   return Status::system_error(ErrorCode::kOutOfMemory,
-                              "cannot begin " + device_->path() + "/" + segment_name(soc, number),
+                              "cannot begin " + device_->path() + "/" +
+                                  segment_name(logger, number),
                               error, error == ENOMEM ? "give the process more memory" : "");
 }
 
 // If the savepoint fails, the segment stays for the next attempt.
-Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment_locked(std::uint32_t soc,
+Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment_locked(std::uint32_t logger,
                                                                         std::uint64_t mark_epoch) {
-  std::unique_ptr<SegmentWriter>& unsure = unsure_[soc];
+  std::unique_ptr<SegmentWriter>& unsure = unsure_[logger];
   if (unsure == nullptr) {
-    FOEDUS_TRY(unsure, create_locked(soc, mark_epoch));
+    FOEDUS_TRY(unsure, create_locked(logger, mark_epoch));
   }
   FOEDUS_INVARIANT(unsure->mark_epoch() == mark_epoch, unsure->mark_epoch(), mark_epoch);
   FOEDUS_CHECK(write_savepoint_locked());
@@ -171,18 +173,18 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment_locked(std::uin
 
 Status LogDirectory::write_savepoint_locked() { return write_savepoint(device_, &savepoint_); }
 
-void LogDirectory::note_synced(std::uint32_t soc, std::uint32_t number, std::uint64_t bytes) {
+void LogDirectory::note_synced(std::uint32_t logger, std::uint32_t number, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  Entry& newest = entries_[soc].back();
+  Entry& newest = entries_[logger].back();
   FOEDUS_INVARIANT(newest.number == number && newest.bytes <= bytes, number, newest.number);
   newest.bytes = bytes;
-  savepoint_.loggers[soc].anchor_bytes = bytes;
+  savepoint_.loggers[logger].anchor_bytes = bytes;
 }
 
-void LogDirectory::note_settled(std::uint32_t soc, std::uint32_t number,
+void LogDirectory::note_settled(std::uint32_t logger, std::uint32_t number,
                                 std::uint64_t newest_epoch, bool is_sealed) {
   const std::lock_guard lock(mutex_);
-  for (Entry& entry : entries_[soc]) {
+  for (Entry& entry : entries_[logger]) {
     if (entry.number != number) continue;
     entry.is_settled = true;
     entry.is_sealed = is_sealed;
@@ -208,23 +210,23 @@ Status LogDirectory::remove_found_up_to(Epoch covered) {
   forget_up_to_locked(covered, 1);
   if (covered_.empty()) return {};
   std::erase_if(found_.segments, [this](const FoundSegment& segment) {
-    return segment.header.number < savepoint_.loggers[segment.header.soc].oldest;
+    return segment.header.number < savepoint_.loggers[segment.header.logger].oldest;
   });
   Status counted = write_savepoint_locked();  // L14; the last incarnation's
   if (!counted.is_ok()) return counted;
   return remove_forgotten_locked();
 }
 
-// The savepoint does not count them any more, once it is written. `left`: of each SOC at least.
+// The savepoint does not count them any more, once it is written. `left`: of each logger at least.
 void LogDirectory::forget_up_to_locked(Epoch covered, std::size_t left) {
-  for (std::uint32_t soc = 0; soc < kMaxSocs; ++soc) {
-    std::vector<Entry>& entries = entries_[soc];
+  for (std::uint32_t logger = 0; logger < kMaxSocs; ++logger) {
+    std::vector<Entry>& entries = entries_[logger];
     while (entries.size() > left) {
       const Entry oldest = entries.front();
       if (!oldest.is_settled || oldest.newest_epoch > covered.number()) break;
-      covered_.push_back({segment_name(soc, oldest.number), oldest.bytes});
+      covered_.push_back({segment_name(logger, oldest.number), oldest.bytes});
       savepoint_.removed_epoch = std::max(savepoint_.removed_epoch, oldest.newest_epoch);
-      ++savepoint_.loggers[soc].oldest;
+      ++savepoint_.loggers[logger].oldest;
       entries.erase(entries.begin());
     }
   }
@@ -259,9 +261,9 @@ Status LogDirectory::close_cleanly(Epoch durable, Epoch covered) {
 std::vector<LogSegment> LogDirectory::segments() const {
   const std::lock_guard lock(mutex_);
   std::vector<LogSegment> all;
-  for (std::uint32_t soc = 0; soc < kMaxSocs; ++soc) {
-    for (const Entry& entry : entries_[soc]) {
-      all.push_back({soc, entry.number, entry.bytes, entry.cut_epoch});
+  for (std::uint32_t logger = 0; logger < kMaxSocs; ++logger) {
+    for (const Entry& entry : entries_[logger]) {
+      all.push_back({logger, entry.number, entry.bytes, entry.cut_epoch});
     }
   }
   return all;

@@ -35,14 +35,14 @@ struct FoundSegment {
   bool is_sealed;
   SegmentSeal seal;  // if it is not sealed: as it will be
   SegmentTail tail;  // if it is not sealed
-  std::string name() const { return segment_name(header.soc, header.number); }
+  std::string name() const { return segment_name(header.logger, header.number); }
 };
 
 // What open() finds. Nothing is written to learn it.
 struct FoundLog {
   Savepoint savepoint{};
   bool is_fresh = true;  // no savepoint, no segments
-  std::vector<FoundSegment> segments;  // by SOC and number
+  std::vector<FoundSegment> segments;  // by logger and number
   std::vector<std::string> leftovers;  // made and never used, or not removed to the end
   Epoch cut;
   Epoch newest_seen;
@@ -62,7 +62,7 @@ class LogDirectory {
   // L21. Once.
   Status seal_found();
   // Removes found segments of which no record is newer than `covered`, but for the newest one of
-  // each SOC, which has its last mark; found() has them no more. REQUIRES: seal_found() was
+  // each logger, which has its last mark; found() has them no more. REQUIRES: seal_found() was
   // successful.
   Status remove_found_up_to(Epoch covered);
   // A new incarnation with one live segment per logger. All epochs up to `first_mark` are over.
@@ -72,13 +72,14 @@ class LogDirectory {
 
   // ---- loggers -------------------------------------------------------------------------------
 
-  // The next segment of `soc`; the last one ends where note_synced() said. L14. kOutOfMemory: or
+  // The next segment of `logger`; the last one ends where note_synced() said. L14. kOutOfMemory: or
   // the system has none, or no descriptor. REQUIRES: between an attempt that failed and the next
   // one, `mark_epoch` stays.
-  Result<std::unique_ptr<SegmentWriter>> new_segment(std::uint32_t soc, std::uint64_t mark_epoch);
-  void note_synced(std::uint32_t soc, std::uint32_t number, std::uint64_t bytes);
+  Result<std::unique_ptr<SegmentWriter>> new_segment(std::uint32_t logger,
+                                                     std::uint64_t mark_epoch);
+  void note_synced(std::uint32_t logger, std::uint32_t number, std::uint64_t bytes);
   // All in this segment is durable: it may be removed when its newest epoch is not needed any more.
-  void note_settled(std::uint32_t soc, std::uint32_t number, std::uint64_t newest_epoch,
+  void note_settled(std::uint32_t logger, std::uint32_t number, std::uint64_t newest_epoch,
                     bool is_sealed);
 
   // ---- anyone --------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ class LogDirectory {
   // What could not be removed is removed the next time.
   Status remove_up_to(Epoch covered);
   // The last savepoint of this incarnation. It says "clean" if all segments are sealed, and counts
-  // none that `covered` makes unneeded, but for the newest one of each SOC.
+  // none that `covered` makes unneeded, but for the newest one of each logger.
   Status close_cleanly(Epoch durable, Epoch covered);
   std::uint64_t bytes_on_device() const;
   std::vector<LogSegment> segments() const;
@@ -104,9 +105,9 @@ class LogDirectory {
   Status seal_one(FoundSegment* segment);
   Status make_tail_durable(const FoundSegment& segment);
   Status remove_leftovers();
-  Result<std::unique_ptr<SegmentWriter>> create_locked(std::uint32_t soc,
+  Result<std::unique_ptr<SegmentWriter>> create_locked(std::uint32_t logger,
                                                        std::uint64_t mark_epoch);
-  Result<std::unique_ptr<SegmentWriter>> new_segment_locked(std::uint32_t soc,
+  Result<std::unique_ptr<SegmentWriter>> new_segment_locked(std::uint32_t logger,
                                                             std::uint64_t mark_epoch);
   Status write_savepoint_locked();
   void forget_up_to_locked(Epoch covered, std::size_t left);

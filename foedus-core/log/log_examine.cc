@@ -9,7 +9,7 @@ namespace foedus::log {
 
 namespace {
 
-using SegmentKey = std::pair<std::uint32_t, std::uint32_t>;  // SOC, number
+using SegmentKey = std::pair<std::uint32_t, std::uint32_t>;  // logger, number
 
 Status corrupt(const std::string& what) { return Status::error(ErrorCode::kCorruption, what); }
 
@@ -53,20 +53,20 @@ Status match_names(device::Device* device, FoundLog* log, std::vector<SegmentKey
   std::map<SegmentKey, std::string> files;
   for (const std::string& name : names) {
     const auto parsed = parse_segment_name(name);
-    if (parsed) files.emplace(SegmentKey{parsed->soc, parsed->number}, name);
+    if (parsed) files.emplace(SegmentKey{parsed->logger, parsed->number}, name);
   }
-  for (std::uint32_t soc = 0; soc < kMaxSocs; ++soc) {
-    const SavepointLogger& logger = log->savepoint.loggers[soc];
-    for (std::uint32_t number = logger.oldest; number <= logger.newest; ++number) {
-      if (files.erase({soc, number}) == 0) {
-        return corrupt(device->path() + "/" + segment_name(soc, number) + " is missing");
+  for (std::uint32_t logger = 0; logger < kMaxSocs; ++logger) {
+    const SavepointLogger& known = log->savepoint.loggers[logger];
+    for (std::uint32_t number = known.oldest; number <= known.newest; ++number) {
+      if (files.erase({logger, number}) == 0) {
+        return corrupt(device->path() + "/" + segment_name(logger, number) + " is missing");
       }
-      counted->push_back({soc, number});
+      counted->push_back({logger, number});
     }
   }
   for (const auto& [key, name] : files) {
-    const auto [soc, number] = key;
-    const bool is_old = soc < kMaxSocs && number < log->savepoint.loggers[soc].oldest;
+    const auto [logger, number] = key;
+    const bool is_old = logger < kMaxSocs && number < log->savepoint.loggers[logger].oldest;
     if (!is_old) FOEDUS_CHECK(check_leftover(device, name));
     log->leftovers.push_back(name);
   }
@@ -75,15 +75,15 @@ Status match_names(device::Device* device, FoundLog* log, std::vector<SegmentKey
 
 Status read_headers(device::Device* device, FoundLog* log,
                     const std::vector<SegmentKey>& counted) {
-  for (const auto& [soc, number] : counted) {
+  for (const auto& [logger, number] : counted) {
     SegmentBlock block;
-    FOEDUS_CHECK(read_block(device, segment_name(soc, number), &block));
-    const std::string path = device->path() + "/" + segment_name(soc, number);
+    FOEDUS_CHECK(read_block(device, segment_name(logger, number), &block));
+    const std::string path = device->path() + "/" + segment_name(logger, number);
     FoundSegment segment{};
     segment.header = block.header();
     segment.is_sealed = block.seal_state() == SegmentBlock::State::kValid;
     if (segment.is_sealed) segment.seal = block.seal();
-    if (segment.header.soc != soc || segment.header.number != number) {
+    if (segment.header.logger != logger || segment.header.number != number) {
       return corrupt(path + " is another segment by its header at offset 0");
     }
     const bool is_last_incarnation = segment.header.incarnation == log->savepoint.incarnation;
@@ -104,10 +104,10 @@ Status scan_unsealed(device::Device* device, FoundLog* log) {
   for (std::size_t i = 0; i < log->segments.size(); ++i) {
     FoundSegment& segment = log->segments[i];
     if (segment.is_sealed) continue;
-    const SavepointLogger& logger = log->savepoint.loggers[segment.header.soc];
-    const bool has_anchor = logger.anchor_segment == segment.header.number;
+    const SavepointLogger& known = log->savepoint.loggers[segment.header.logger];
+    const bool has_anchor = known.anchor_segment == segment.header.number;
     std::uint64_t exact_bytes = 0;
-    if (segment.header.number != logger.newest) {
+    if (segment.header.number != known.newest) {
       exact_bytes = log->segments[i + 1].header.previous_valid_bytes;
       if (exact_bytes < kBlockBytes) {
         return corrupt(device->path() + "/" + segment.name() + " has no valid successor");
@@ -116,7 +116,7 @@ Status scan_unsealed(device::Device* device, FoundLog* log) {
     FOEDUS_TRY(const auto file,
                device::open_existing(device, segment.name(), device::Access::kRead));
     FOEDUS_TRY(segment.tail, scan_tail(*file, segment.header,
-                                       has_anchor ? logger.anchor_bytes : 0, exact_bytes));
+                                       has_anchor ? known.anchor_bytes : 0, exact_bytes));
     segment.seal.flags = kSealedByRecovery;
     segment.seal.valid_bytes = segment.tail.valid_bytes;
     segment.seal.mark_epoch = segment.tail.mark_epoch;
@@ -135,7 +135,7 @@ Status find_cut(device::Device* device, FoundLog* log) {
   for (const FoundSegment& segment : log->segments) {
     // Marks of earlier incarnations count for nothing: this one began above them (L10), and each of
     // its loggers has a segment.
-    std::uint64_t& mark = marks[segment.header.soc];
+    std::uint64_t& mark = marks[segment.header.logger];
     mark = std::max(mark, segment.seal.mark_epoch);
     if (segment.is_sealed) sealed_cut = std::max(sealed_cut, segment.seal.cut_epoch);
     for (const std::uint64_t seen : {segment.seal.mark_epoch, segment.seal.newest_epoch}) {

@@ -61,9 +61,9 @@ std::uint32_t count_zero_sectors(const char* begin, std::size_t bytes) {
   return count;
 }
 
-std::string segment_name(std::uint32_t soc, std::uint32_t number) {
+std::string segment_name(std::uint32_t logger, std::uint32_t number) {
   char name[40];
-  std::snprintf(name, sizeof(name), "log-%u-%08u", soc, number);
+  std::snprintf(name, sizeof(name), "log-%u-%08u", logger, number);
   return name;
 }
 
@@ -73,9 +73,9 @@ std::optional<SegmentName> parse_segment_name(std::string_view name) {
   const std::size_t dash = name.find('-', kPrefix.size());
   if (dash == name.npos) return {};
   SegmentName parsed;
-  if (!parse_number(name.substr(kPrefix.size(), dash - kPrefix.size()), &parsed.soc)) return {};
+  if (!parse_number(name.substr(kPrefix.size(), dash - kPrefix.size()), &parsed.logger)) return {};
   if (!parse_number(name.substr(dash + 1), &parsed.number)) return {};
-  if (segment_name(parsed.soc, parsed.number) != name) return {};
+  if (segment_name(parsed.logger, parsed.number) != name) return {};
   return parsed;
 }
 

@@ -34,7 +34,7 @@ struct SegmentHeader {
   std::uint64_t magic;        // +8 -> 8
   std::uint32_t version;      // +4 -> 12
   std::uint32_t crc;          // +4 -> 16  of the slot's 2048 bytes
-  std::uint32_t soc;          // +4 -> 20
+  std::uint32_t logger;          // +4 -> 20
   std::uint32_t number;       // +4 -> 24
   std::uint64_t incarnation;  // +8 -> 32
   // The logger had synced all commits of epochs up to this one when it made the segment.
@@ -76,7 +76,7 @@ struct FrameHeader {
   std::uint32_t frame_bytes;    // +4 -> 12
   FrameLayout layout;           // +2 -> 14
   std::uint16_t piece_count;    // +2 -> 16
-  std::uint32_t soc;            // +4 -> 20
+  std::uint32_t logger;            // +4 -> 20
   std::uint32_t number;         // +4 -> 24  of the segment
   std::uint64_t incarnation;    // +8 -> 32
   std::uint64_t offset;         // +8 -> 40  of this frame in the segment
@@ -115,10 +115,10 @@ inline constexpr std::size_t direct_data_offset(std::uint64_t ring_offset) {
   return in_block >= kDirectHeadBytes ? in_block : kBlockBytes + in_block;
 }
 
-// "log-<soc>-<8 digits>".
-std::string segment_name(std::uint32_t soc, std::uint32_t number);
+// "log-<logger>-<8 digits>".
+std::string segment_name(std::uint32_t logger, std::uint32_t number);
 struct SegmentName {
-  std::uint32_t soc;
+  std::uint32_t logger;
   std::uint32_t number;
 };
 // What segment_name() was given; nothing if `name` is none of its results.

@@ -24,13 +24,13 @@ void LogProgress::raise_dirty(std::uint64_t epoch) {
   for (base::Task* const task : tasks_) runtime_->notify(task);  // L19
 }
 
-void LogProgress::report(std::uint32_t soc, std::uint64_t scanned, std::uint64_t mark) {
+void LogProgress::report(std::uint32_t number, std::uint64_t scanned, std::uint64_t mark) {
   std::uint64_t scanned_min = ~std::uint64_t{0};
   std::uint64_t mark_min = ~std::uint64_t{0};
   bool all_marked;
   {
     const std::lock_guard lock(mutex_);
-    PerLogger& own = loggers_[soc];
+    PerLogger& own = loggers_[number];
     FOEDUS_INVARIANT(scanned >= own.scanned && mark >= own.mark, scanned, mark, own.mark);
     FOEDUS_INVARIANT(mark <= scanned, mark, scanned);
     own.scanned = scanned;
@@ -44,10 +44,10 @@ void LogProgress::report(std::uint32_t soc, std::uint64_t scanned, std::uint64_t
   waits_->announce(Epoch(all_marked ? scanned_min : mark_min));  // L18
 }
 
-void LogProgress::report_space(std::uint32_t soc, const Status& status) {
+void LogProgress::report_space(std::uint32_t number, const Status& status) {
   const std::lock_guard lock(mutex_);
-  if (loggers_[soc].space.is_ok() && status.is_ok()) return;
-  loggers_[soc].space = status;
+  if (loggers_[number].space.is_ok() && status.is_ok()) return;
+  loggers_[number].space = status;
   Status any;
   for (const PerLogger& logger : loggers_) {
     if (!logger.space.is_ok()) any = logger.space;

@@ -37,11 +37,11 @@ class LogProgress {
   std::uint64_t dirty() const;
   // A record of `epoch` was met in a ring.
   void raise_dirty(std::uint64_t epoch);
-  // Logger `soc` has synced all up to `scanned`, and its newest synced mark is `mark`. Announces.
-  void report(std::uint32_t soc, std::uint64_t scanned, std::uint64_t mark);
+  // That logger has synced all up to `scanned`, and its newest synced mark is `mark`. Announces.
+  void report(std::uint32_t number, std::uint64_t scanned, std::uint64_t mark);
 
-  // Logger `soc` has no room on the device, or has room again (ok).
-  void report_space(std::uint32_t soc, const Status& status);
+  // That logger has no room on the device, or has room again (ok).
+  void report_space(std::uint32_t number, const Status& status);
   // The log has failed: tells the waiters and all loggers, and the waiters what still works.
   void report_failure(Status failure);
 

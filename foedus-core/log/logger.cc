@@ -19,17 +19,17 @@ static_assert(kDirectBytesMin <= PackedFrame::kPieceBytesMax);
 
 }  // namespace
 
-Logger::Logger(base::Runtime* runtime, std::uint32_t soc, std::uint64_t segment_bytes,
+Logger::Logger(base::Runtime* runtime, std::uint32_t number, std::uint64_t segment_bytes,
                LogDirectory* directory, LogProgress* progress, internal::DurabilityWaits* waits,
                const LogSink* sink)
     : runtime_(runtime),
-      soc_(soc),
+      number_(number),
       segment_bytes_(segment_bytes),
       directory_(directory),
       progress_(progress),
       waits_(waits),
       sink_(sink) {
-  std::snprintf(name_, sizeof(name_), "foedus-log-%u", soc);
+  std::snprintf(name_, sizeof(name_), "foedus-log-%u", number);
 }
 
 void Logger::begin(const epoch::EpochClock* clock, std::unique_ptr<SegmentWriter> segment) {
@@ -132,7 +132,7 @@ bool Logger::is_due(std::uint64_t published) {
 
 // L25
 std::uint64_t Logger::step_failed(const std::bad_alloc& thrown) noexcept {
-  progress_->report_space(soc_, base::out_of_memory(thrown));
+  progress_->report_space(number_, base::out_of_memory(thrown));
   runtime_->wake(&room_);
   return kTryAgainUs;
 }
@@ -156,7 +156,7 @@ std::uint64_t Logger::step() {
     if (!is_waiting_) say(LogLevel::kWarning, "log: " + status.message());
     is_waiting_ = true;
     try_again_us_ = runtime_->now_us() + kTryAgainUs;
-    progress_->report_space(soc_, status);
+    progress_->report_space(number_, status);
     runtime_->wake(&room_);
     return kTryAgainUs;
   }
@@ -169,9 +169,9 @@ std::uint64_t Logger::step() {
   if (is_waiting_) say(LogLevel::kInfo, "log: there is room again");
   is_waiting_ = false;
   try_again_us_ = 0;
-  progress_->report_space(soc_, Status());
+  progress_->report_space(number_, Status());
   runtime_->wake(&room_);
-  progress_->report(soc_, scanned_, mark_);
+  progress_->report(number_, scanned_, mark_);
   base::trying([this] { seal_rolled(); });  // L25: or in a later step
   return kUntilNotified;
 }
@@ -274,7 +274,7 @@ Status Logger::ensure_segment(std::size_t frame_bytes) {
     if (segment_->position() != segment_->synced_bytes()) FOEDUS_CHECK(sync_segment());
     rolled_.push_back(std::move(segment_));
   }
-  auto segment = directory_->new_segment(soc_, mark_);
+  auto segment = directory_->new_segment(number_, mark_);
   if (!segment.is_ok()) return segment.status();
   segment_ = std::move(segment).value();
   must_roll_ = false;
@@ -286,7 +286,7 @@ Status Logger::sync_segment() {
   FOEDUS_CHECK(segment_->sync());
   failures_ = 0;
   mark_ = std::max(mark_, segment_->mark_epoch());
-  directory_->note_synced(soc_, segment_->number(), segment_->synced_bytes());
+  directory_->note_synced(number_, segment_->number(), segment_->synced_bytes());
   const std::uint64_t written = segment_->synced_bytes() - before;
   // order: relaxed, a statistic
   bytes_written_.store_relaxed(bytes_written_.load_relaxed() + written);
@@ -302,7 +302,7 @@ void Logger::seal_rolled() {
     const Status status = rolled_.front()->seal(newest);
     // Without a seal it is read up to where its successor says that it ends.
     if (!status.is_ok()) say(LogLevel::kWarning, "log: cannot seal: " + status.message());
-    directory_->note_settled(soc_, number, newest, status.is_ok());
+    directory_->note_settled(number_, number, newest, status.is_ok());
     rolled_.erase(rolled_.begin());
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Logger: the task that writes the rings of one SOC's sessions to its current segment (paper §6.1).
+// Logger: the task that writes the rings of a SOC's sessions, or of a part of them, to its current
+// segment (paper §6.1).
 //
 // A step, when the clock has published an epoch p or a session wants room:
 //
@@ -53,7 +54,7 @@ class Logger : public base::Task, public LogRoom {
   }
   static constexpr std::uint64_t kTryAgainUs = 100'000;
 
-  Logger(base::Runtime* runtime, std::uint32_t soc, std::uint64_t segment_bytes,
+  Logger(base::Runtime* runtime, std::uint32_t number, std::uint64_t segment_bytes,
          LogDirectory* directory, LogProgress* progress, internal::DurabilityWaits* waits,
          const LogSink* sink);
 
@@ -109,7 +110,7 @@ class Logger : public base::Task, public LogRoom {
 
   // Constant after begin().
   base::Runtime* const runtime_;
-  const std::uint32_t soc_;
+  const std::uint32_t number_;
   const std::uint64_t segment_bytes_;
   LogDirectory* const directory_;
   LogProgress* const progress_;

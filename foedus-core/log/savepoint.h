@@ -41,7 +41,7 @@ struct Savepoint {
   std::uint64_t sequence;       // +8 -> 24
   std::uint64_t incarnation;    // +8 -> 32
   std::uint32_t flags;          // +4 -> 36
-  std::uint32_t logger_count;   // +4 -> 40  of this incarnation: SOCs 0 .. logger_count - 1
+  std::uint32_t logger_count;   // +4 -> 40  of this incarnation: 0 .. logger_count - 1
   std::uint64_t durable_epoch;  // +8 -> 48  when it was written
   std::uint64_t removed_epoch;  // +8 -> 56  newest of any record of a segment that was removed
   std::uint64_t reserved;       // +8 -> 64  zero

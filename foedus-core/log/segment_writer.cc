@@ -58,7 +58,7 @@ SegmentWriter::SegmentWriter(std::unique_ptr<device::File> file, std::uint64_t s
 Result<std::unique_ptr<SegmentWriter>> SegmentWriter::create(device::Device* device,
                                                              const SegmentHeader& header,
                                                              std::uint64_t segment_bytes) {
-  FOEDUS_TRY(auto file, device->open(segment_name(header.soc, header.number),
+  FOEDUS_TRY(auto file, device->open(segment_name(header.logger, header.number),
                                      device::Access::kCreateDirect));
   std::unique_ptr<SegmentWriter> writer(new SegmentWriter(std::move(file), segment_bytes));
   FOEDUS_CHECK(writer->write_header(header));
@@ -177,7 +177,7 @@ FrameHeader SegmentWriter::new_frame(FrameLayout layout, std::size_t frame_bytes
           .frame_bytes = static_cast<std::uint32_t>(frame_bytes),
           .layout = layout,
           .piece_count = static_cast<std::uint16_t>(piece_count),
-          .soc = header_.soc,
+          .logger = header_.logger,
           .number = header_.number,
           .incarnation = header_.incarnation,
           .offset = position_,

@@ -62,6 +62,7 @@ class Life {
     options.log_segment_bytes = 1u << 20;
     options.log_buffer_bytes = 64u << 10;
     options.socs = socs != 0 ? socs : static_cast<std::uint32_t>(1 + random_.below(3));
+    options.loggers_per_soc = loggers_per_soc_;
     options.sessions_max = 4;
     options.open_until = until;
     options.glean.close_us = close_us_;
@@ -108,6 +109,8 @@ class Life {
   Status close() { return engine_->close(); }
   // How long a close() to come may take for a last snapshot; before open().
   void set_close_us(std::uint64_t close_us) { close_us_ = close_us; }
+  // Of each SOC; before open().
+  void set_loggers(std::uint32_t loggers_per_soc) { loggers_per_soc_ = loggers_per_soc; }
   // From how many bytes on rows are applied on first touch: by default any in half of the lives;
   // before open().
   void set_touch_bytes(std::uint64_t touch_bytes) { touch_bytes_ = touch_bytes; }
@@ -141,6 +144,7 @@ class Life {
   base::Random random_;
   std::uint64_t close_us_ = 0;
   std::optional<std::uint64_t> touch_bytes_;
+  std::uint32_t loggers_per_soc_ = 0;
   std::unique_ptr<engine::Engine> engine_;
   occ::StorageControl* tree_ = nullptr;
   occ::StorageControl* hash_ = nullptr;

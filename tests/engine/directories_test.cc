@@ -28,6 +28,11 @@ class DirectoriesTest : public ::testing::Test {
     return options;
   }
 
+  static Options with_loggers(Options options, std::uint32_t loggers_per_soc) {
+    options.loggers_per_soc = loggers_per_soc;
+    return options;
+  }
+
   // One life: what was committed before is there, and `rows` more rows are.
   void live(Options options, int rows, bool gleans = false) {
     Result<Database> opened = Database::open(std::move(options));
@@ -198,6 +203,41 @@ TEST_F(DirectoriesTest, every_directory_is_locked) {
   }
   EXPECT_EQ(engine::open_directories_to_read(at("a"), {}).code(), ErrorCode::kBusy);
   must(db.close());
+}
+
+TEST_F(DirectoriesTest, each_soc_has_its_loggers_and_their_files_in_its_directory) {
+  live(with_loggers(options({"a", "b"}), 2), 40);
+  for (const auto& [name, loggers] :
+       {std::pair("a", std::pair("log-0-", "log-2-")), {"b", std::pair("log-1-", "log-3-")}}) {
+    EXPECT_FALSE(files(name, loggers.first).empty());
+    EXPECT_FALSE(files(name, loggers.second).empty());
+    EXPECT_EQ(files(name, "log-").size(),
+              files(name, loggers.first).size() + files(name, loggers.second).size());
+  }
+  // In other directories, with fewer and with more of them, after closes that leave the log.
+  live(with_loggers(options({"b", "a"}), 1), 20);
+  live(with_loggers(options({"b", "a"}, 3), 3), 20, true);
+  live(with_loggers(options({"a", "b"}, 1), 5), 20);
+  live(with_loggers(options({"a", "b"}, 1), 0), 20, true);
+}
+
+TEST_F(DirectoriesTest, the_number_of_loggers_is_checked_and_told) {
+  live(options(), 10);
+  Options many = with_loggers(options({}, 2), 33);
+  expect_refused(many, "option loggers_per_soc is 33, must be at most 32 with 2 SOCs");
+  expect_refused(with_loggers(options({}, 2), 65), "option loggers_per_soc is 65, must be 0 .. 64");
+  const auto loggers_of = [](const Options& options) {
+    Database db = must(Database::open(options));
+    const EffectiveOptions effective = db.effective_options();
+    must(db.close());
+    return std::pair(effective.options.loggers_per_soc, effective.loggers);
+  };
+  EXPECT_EQ(loggers_of(options({}, 2)), std::pair(1u, 2u));
+  EXPECT_EQ(loggers_of(with_loggers(options({}, 3), 2)), std::pair(2u, 6u));
+  Options none = with_loggers(options({}, 2), 40);
+  none.dir = at("none");
+  none.logging = Logging::kNone;
+  EXPECT_EQ(loggers_of(none), std::pair(40u, 0u));
 }
 
 TEST_F(DirectoriesTest, effective_options_name_the_directories) {

@@ -20,10 +20,12 @@ using testing::ManualRuntime;
 using testing::must;
 
 struct Placed {
-  Placed(std::uint32_t socs, std::uint32_t processors, std::uint32_t sessions_max = 16) {
+  Placed(std::uint32_t socs, std::uint32_t processors, std::uint32_t sessions_max = 16,
+         std::uint32_t loggers_per_soc = 0) {
     Options options = testing::small_options("/failing");
     options.sessions_max = sessions_max;
     options.socs = socs;
+    options.loggers_per_soc = loggers_per_soc;
     runtime.set_processors(processors);
     opened = Engine::open(options, {.runtime = &runtime, .device = &device});
     must(opened.status());
@@ -87,7 +89,7 @@ TEST(SessionPlacesTest, pages_and_log_of_a_session_are_those_of_its_soc) {
     db.runtime.run_for(100'000);
     std::vector<std::uint64_t> bytes(2);
     for (const log::LogSegment& segment : db.engine->log()->segments()) {
-      bytes[segment.soc] += segment.synced_bytes;
+      bytes[segment.logger] += segment.synced_bytes;
     }
     return bytes;
   };
@@ -104,6 +106,34 @@ TEST(SessionPlacesTest, pages_and_log_of_a_session_are_those_of_its_soc) {
     EXPECT_GE(after[soc], before[soc] + 64'000);
     EXPECT_LT(after[1 - soc], before[1 - soc] + 64'000);
     db.engine->give_session(session);
+  }
+}
+
+// Goal: each logger of a SOC has its part of the SOC's sessions. Method: which segment grows.
+TEST(SessionPlacesTest, sessions_of_a_soc_are_dealt_out_to_its_loggers) {
+  Placed db(2, 2, 16, 3);
+  const Masstree tree = db.tree();
+  const auto log_bytes = [&] {
+    db.runtime.run_for(100'000);
+    std::vector<std::uint64_t> bytes(6);
+    for (const log::LogSegment& segment : db.engine->log()->segments()) {
+      bytes[segment.logger] += segment.synced_bytes;
+    }
+    return bytes;
+  };
+  for (std::uint32_t turn = 0; turn < 4; ++turn) {
+    for (const std::uint32_t soc : {1u, 0u}) {
+      EngineSession* const session = db.take_on(soc);  // a new one each time: none is given back
+      const std::vector<std::uint64_t> before = log_bytes();
+      Txn txn = must(engine::begin_txn(session, {}));
+      must(txn.put(tree, key(turn * 2 + soc), std::string(64'000, 'x')));
+      must(txn.commit());
+      const std::vector<std::uint64_t> after = log_bytes();
+      for (std::uint32_t logger = 0; logger < 6; ++logger) {
+        const bool is_its = logger == soc + turn % 3 * 2;
+        EXPECT_EQ(after[logger] >= before[logger] + 64'000, is_its) << turn << " " << logger;
+      }
+    }
   }
 }
 

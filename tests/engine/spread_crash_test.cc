@@ -2,7 +2,8 @@
 // ctest-timeout: 300
 // Power failures of a database whose files lie in several directories, at any call to any of them,
 // over simulated devices and one thread: it comes back as after some transaction that is no older
-// than the last one reported durable, in whatever order the directories are named.
+// than the last one reported durable, in whatever order the directories are named, and with any
+// number of loggers.
 #include "tests/engine/crash_life.h"
 #include "tests/testing/spread_disk.h"
 
@@ -29,6 +30,7 @@ void run_seed(std::uint64_t seed) {
       std::vector<Epoch> epochs(txns.size(), Epoch(0));
       const auto device = disk.open(random.below(2) == 0, random.next());
       Life life(device.get(), random.next());
+      life.set_loggers(static_cast<std::uint32_t>(random.below(4)));
       if (random.below(3) == 0) disk.lose_power_after(random.below(100));
       if (life.open().is_ok()) {
         EXPECT_EQ(difference(life.read(), model_of(txns)), "") << "after crash " << crash;
@@ -53,6 +55,7 @@ void run_seed(std::uint64_t seed) {
                                 : random.next());
     const auto device = disk.open(random.below(2) == 0, random.next());
     Life after(device.get(), random.next());
+    after.set_loggers(static_cast<std::uint32_t>(random.below(4)));
     const Status opened = after.open();
     ASSERT_TRUE(opened.is_ok()) << opened.message();
     const Model found = after.read();

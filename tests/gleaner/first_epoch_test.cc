@@ -18,7 +18,7 @@ TEST(FirstEpochTest, of_a_killed_process_is_nothing_to_glean) {
     testing::ManualRuntime runtime(1);
     const auto device = device::FileDevice::open(directory.path(), Facility::kTry).value();
     epoch::EpochClock clock(&runtime, Epoch(1), 4, 10'000);
-    const auto log = log::Log::open(device.get(), &runtime, {.socs = 1}, {}).value();
+    const auto log = log::Log::open(device.get(), &runtime, {.loggers = 1}, {}).value();
     testing::must(log->start(&clock));
   }
   const Status status = glean_directory(directory.path(), {.sink = {}}).status();

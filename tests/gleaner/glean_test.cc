@@ -118,7 +118,7 @@ class GleanTest : public ::testing::Test {
                device::FileDevice::open(directory_.path(), Facility::kTry));
     const auto runtime = base::make_thread_runtime();
     FOEDUS_TRY(const numa::Topology topology, numa::Topology::make(2));
-    FOEDUS_TRY(const auto log, log::Log::open(device.get(), runtime.get(), {.socs = 2}, {}));
+    FOEDUS_TRY(const auto log, log::Log::open(device.get(), runtime.get(), {.loggers = 2}, {}));
     GleanInput input;
     input.device = device.get();
     input.runtime = runtime.get();

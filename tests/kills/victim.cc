@@ -33,6 +33,7 @@ Options options_of(const VictimPlan& plan) {
   options.socs = plan.socs;
   if (plan.is_spread) {
     options.dirs = {plan.dir + "-a", plan.dir + "-b"};
+    options.loggers_per_soc = 1 + plan.number % 3;
     if (plan.number % 4 >= 2) std::swap(options.dirs[0], options.dirs[1]);
   }
   options.memory_bytes = plan.memory_bytes;

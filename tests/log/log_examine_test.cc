@@ -197,7 +197,7 @@ TEST(LogExamine, a_log_without_numbers_for_segments_does_not_start) {
   ASSERT_OK(run.open());
   const Status status = run.start();
   EXPECT_EQ(status.code(), ErrorCode::kIoError);
-  EXPECT_NE(status.message().find("no segment number is left for SOC 0"), std::string::npos)
+  EXPECT_NE(status.message().find("no segment number is left for logger 0"), std::string::npos)
       << status.message();
 }
 

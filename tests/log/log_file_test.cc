@@ -19,7 +19,7 @@ TEST(LogFile, segment_names_are_parsed_as_they_are_made) {
   EXPECT_EQ(segment_name(3, 12), "log-3-00000012");
   const auto parsed = parse_segment_name("log-63-99999999");
   ASSERT_TRUE(parsed.has_value());
-  EXPECT_EQ(parsed->soc, 63u);
+  EXPECT_EQ(parsed->logger, 63u);
   EXPECT_EQ(parsed->number, kSegmentNumberMax);
   for (const char* const name : {"", "log", "log-", "log-1", "log-1-", "log--00000001",
                                  "log-1-0000001", "log-1-000000001", "log-1-0000000x",

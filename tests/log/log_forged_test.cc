@@ -109,7 +109,7 @@ TEST(LogForged, a_frame_of_another_place_is_refused) {
   const std::string why = kFirst + ": no valid frame at offset 8192";
   expect_frame_refused(offsetof(FrameHeader, magic), std::uint32_t{1}, why);
   expect_frame_refused(offsetof(FrameHeader, version), std::uint32_t{1}, why);
-  expect_frame_refused(offsetof(FrameHeader, soc), std::uint32_t{1}, why);
+  expect_frame_refused(offsetof(FrameHeader, logger), std::uint32_t{1}, why);
   expect_frame_refused(offsetof(FrameHeader, number), std::uint32_t{2}, why);
   expect_frame_refused(offsetof(FrameHeader, incarnation), std::uint64_t{2}, why);
   expect_frame_refused(offsetof(FrameHeader, offset), std::uint64_t{4096}, why);
@@ -264,7 +264,7 @@ TEST(LogForged, a_segment_that_says_it_is_another_one_is_refused) {
   reseal_header(number.get(), kFirst);
   expect_refused(number.get(), kFirst + " is another segment");
   const auto soc = made.copy();
-  poke(soc.get(), kFirst, offsetof(SegmentHeader, soc), 1u);
+  poke(soc.get(), kFirst, offsetof(SegmentHeader, logger), 1u);
   reseal_header(soc.get(), kFirst);
   expect_refused(soc.get(), kFirst + " is another segment");
   const auto incarnation = made.copy();

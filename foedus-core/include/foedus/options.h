@@ -142,6 +142,14 @@ struct Options {
   // new_session(). What a session needs of memory comes from its SOC.
   std::uint32_t socs = 0;
 
+  // Loggers of each SOC: threads, bound to its processors as other threads of the engine are, each
+  // of which writes the log buffers of a part of its sessions to segments of its own. 0: one. More
+  // of them write at the same time where one does not keep a device busy; a commit that is waited
+  // for costs a sync of each. 0 .. kMaxSocs, and at most kMaxSocs of all SOCs together. Logger l
+  // belongs to SOC l % socs, and writes "log-<l>-..." to dirs[l % dirs.size()]. Sessions of a SOC
+  // are dealt out to its loggers in turn. A directory opens with any number.
+  std::uint32_t loggers_per_soc = 0;
+
   // Bound of volatile pages, cached snapshot pages, log buffers and the gleaner's memory together,
   // in bytes. 64 MiB .. 4 TiB. 0: half of the machine's memory or of what the process's cgroup
   // grants, or a quarter of the addresses that RLIMIT_AS leaves, whichever is least, but no less
@@ -155,8 +163,8 @@ struct Options {
   std::uint64_t log_buffer_bytes = 16u << 20;
 
   // Size at which a log segment file is full and the next one starts, in bytes. 1 MiB .. 4 GiB.
-  // After a crash open() reads the newest one of each SOC before anything else, to find the end of
-  // the log.
+  // After a crash open() reads the newest one of each logger before anything else, to find the end
+  // of the log.
   std::uint64_t log_segment_bytes = 32u << 20;
 
   // Sessions that may exist at the same time. 1 .. kMaxSessions. Threads need no session of their
@@ -209,6 +217,7 @@ struct Options {
 // What the options became on this machine.
 struct EffectiveOptions {
   Options options;  // with every 0 replaced by the number in force
+  std::uint32_t loggers = 0;  // of all SOCs together; 0: Logging::kNone
   bool huge_pages = false;
   bool numa_binding = false;  // all that Options::numa_binding names was seen to work
   bool direct_io = false;
