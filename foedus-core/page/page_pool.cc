@@ -20,6 +20,10 @@ constexpr std::uint64_t next_head(std::uint64_t head, std::uint64_t number) {
   return (((head >> kNumberBits) + 1) << kNumberBits) | number;
 }
 
+// P19, of the bound.
+constexpr std::uint64_t kReservePart = 8;  // that lend() leaves free
+constexpr std::uint64_t kUncommittedPart = 4;
+
 constexpr std::uint64_t extent_begin(std::uint64_t number) {
   return number / PagePool::kExtentPages * PagePool::kExtentPages;
 }
@@ -222,11 +226,17 @@ std::uint32_t PagePool::take(std::uint32_t soc, VolatilePageId* ids, std::uint32
   FOEDUS_INVARIANT(soc < soc_count_, soc, soc_count_);
   FOEDUS_INVARIANT(count != 0);
   Soc& home = socs_[soc];
+  if (pages_lent() != 0 && pages_spare() < bytes_max() / kPageBytes / kReservePart / 2) {
+    call_in(soc, kBatchPages);  // P19
+  }
   if (const std::uint32_t taken = take_free(&home, ids, count); taken != 0) return taken;
   for (;;) {
     // order: relaxed, grow() compares it under the lock.
     const std::uint64_t committed_seen = home.committed.load_relaxed();
     if (const std::uint32_t taken = take_new(&home, ids, count); taken != 0) return taken;
+    if (call_in_from(soc, count) != 0) {
+      if (const std::uint32_t taken = take_free(&home, ids, count); taken != 0) return taken;
+    }
     if (!grow(&home, committed_seen)) break;
   }
   for (std::uint32_t step = 1; step < soc_count_; ++step) {
@@ -235,7 +245,14 @@ std::uint32_t PagePool::take(std::uint32_t soc, VolatilePageId* ids, std::uint32
     if (const std::uint32_t taken = take_new(&other, ids, count); taken != 0) return taken;
   }
   // Pages may have come home while the others were searched.
-  return take_free(&home, ids, count);
+  if (const std::uint32_t taken = take_free(&home, ids, count); taken != 0) return taken;
+  while (call_in(soc, count) != 0) {
+    for (std::uint32_t step = 0; step < soc_count_; ++step) {
+      Soc& other = socs_[(soc + step) % soc_count_];
+      if (const std::uint32_t taken = take_free(&other, ids, count); taken != 0) return taken;
+    }
+  }
+  return 0;
 }
 
 void PagePool::give(VolatilePageId* ids, std::uint32_t count) {
@@ -254,6 +271,72 @@ void PagePool::give(VolatilePageId* ids, std::uint32_t count) {
       ids += given;
     }
   }
+}
+
+// ---- lent pages ------------------------------------------------------------------------------
+
+// What volatile pages could still get, with nothing called in.
+std::uint64_t PagePool::pages_spare() const {
+  const std::uint64_t pages_max = bytes_max() / kPageBytes;
+  const std::uint64_t used = pages_in_use() + pages_lent();
+  return pages_max - std::min(pages_max, used);
+}
+
+std::uint32_t PagePool::lend(std::uint32_t soc, std::uint64_t offset_end, VolatilePageId* ids,
+                             std::uint32_t count) {
+  FOEDUS_INVARIANT(soc < soc_count_, soc, soc_count_);
+  FOEDUS_INVARIANT(count - 1 < kBatchPages, count);
+  if (lends_.load_relaxed() == 0) return 0;  // order: relaxed, a switch
+  if (pages_spare() < bytes_max() / kPageBytes / kReservePart + count) return 0;
+  Soc& home = socs_[soc];
+  std::uint32_t taken = take_free(&home, ids, count);
+  while (taken == 0) {
+    // order: relaxed, grow() compares it under the lock.
+    const std::uint64_t committed_seen = home.committed.load_relaxed();
+    taken = take_new(&home, ids, count);
+    if (taken != 0) break;
+    if (own_budget_.remaining() < bytes_max() / kUncommittedPart + kExtentBytes) return 0;
+    if (!grow(&home, committed_seen)) return 0;
+  }
+  const std::uint64_t end = slice_begin(soc) + offset_end;
+  VolatilePageId* const beyond =
+      std::partition(ids, ids + taken, [end](VolatilePageId id) { return id.number() < end; });
+  const auto lent = static_cast<std::uint32_t>(beyond - ids);
+  if (lent != taken) give(beyond, taken - lent);
+  // order: relaxed twice, statistics and estimates.
+  home.lent.fetch_add_relaxed(lent);
+  home.pages_out.fetch_add_relaxed(std::uint64_t{0} - lent);
+  return lent;
+}
+
+void PagePool::take_back_lent(VolatilePageId* ids, std::uint32_t count) {
+  FOEDUS_INVARIANT(count != 0);
+  Soc& home = socs_[ids[0].soc()];
+  // order: relaxed twice, as in lend(); give() takes them off pages_out again.
+  home.pages_out.fetch_add_relaxed(count);
+  const std::uint64_t lent = home.lent.fetch_add_relaxed(std::uint64_t{0} - count);
+  FOEDUS_INVARIANT(lent >= count, lent, count);
+  give(ids, count);
+}
+
+std::uint32_t PagePool::call_in(std::uint32_t soc, std::uint32_t count) {
+  for (std::uint32_t step = 0; step < soc_count_; ++step) {
+    const std::uint32_t came = call_in_from((soc + step) % soc_count_, count);
+    if (came != 0) return came;
+  }
+  return 0;
+}
+
+std::uint32_t PagePool::call_in_from(std::uint32_t soc, std::uint32_t count) {
+  if (socs_[soc].lent.load_relaxed() == 0) return 0;  // order: relaxed, a hint
+  return borrower_->give_back(soc, count);
+}
+
+std::uint64_t PagePool::pages_lent() const {
+  std::uint64_t sum = 0;
+  // order: relaxed, an estimate.
+  for (std::uint32_t i = 0; i < soc_count_; ++i) sum += socs_[i].lent.load_relaxed();
+  return sum;
 }
 
 void PagePool::leave_orphans(std::uint32_t soc, RetiredPages* pages) {
@@ -340,8 +423,8 @@ std::uint64_t PagePool::pages_free() const {
     const std::uint64_t pages = socs_[i].committed.load_relaxed() - socs_[i].begin;
     committed += pages - (pages + kExtentPages - 1) / kExtentPages;
   }
-  const std::uint64_t in_use = pages_in_use();
-  return committed > in_use ? committed - in_use : 0;
+  const std::uint64_t used = pages_in_use() + pages_lent();
+  return committed > used ? committed - used : 0;
 }
 
 }  // namespace foedus::page

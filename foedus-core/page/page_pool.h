@@ -23,6 +23,15 @@
 //        multiple of 2^28 batches go in and out and the same page is on top again. A batch moves
 //        some 64 pages, so that takes minutes of all sessions doing nothing but exchange pages.
 //   P13  A page returns to the SOC in whose memory it lies, whoever gives it.
+//   P19  Pages that volatile pages do not use are lent to the page cache. A lent page has one owner
+//        (P9), the borrower, who gives it back when none of its readers can look at it any more.
+//        It stays within what the pool has taken of its budgets, so lending moves no bound, and
+//        pages_in_use() does not count it. lend() leaves an eighth of the bound free to volatile
+//        pages, and commits none of the bound's last quarter, which sessions may ask for (E29).
+//        take() calls lent pages in before it commits more, ahead of need once less than a
+//        sixteenth of the bound is left, and before it fails. It calls with no lock of the pool
+//        held, and never waits for an epoch: what is left lasts while pages that readers may still
+//        look at become due.
 
 #include <cstdint>
 #include <memory>
@@ -42,6 +51,18 @@ namespace foedus::page {
 
 // kOutOfMemory: the pool has no page for a storage.
 Status no_free_page();
+
+// Has pages of the pool on loan (P19).
+class PageBorrower {
+ public:
+  // Gives some `count` pages of `soc` back by PagePool::take_back_lent(), as many as it can at
+  // once, and begins to free as many others. Returns how many came back. Any thread; waits for
+  // nothing but a lock, under which it may call lend() and take_back_lent().
+  virtual std::uint32_t give_back(std::uint32_t soc, std::uint32_t count) = 0;
+
+ protected:
+  ~PageBorrower() = default;
+};
 
 class PagePool {
  public:
@@ -100,6 +121,25 @@ class PagePool {
   std::uint32_t take_orphans(std::uint32_t soc, std::uint64_t reclaimable, VolatilePageId* ids,
                              std::uint32_t count);
 
+  // ---- for PageBorrower, P19 -----------------------------------------------------------------
+
+  // Null: there is none any more. While no other thread uses the pool.
+  void set_borrower(PageBorrower* borrower) { borrower_ = borrower; }
+  // Before that lend() gives nothing. Any thread.
+  void allow_lending() { lends_.store_relaxed(1); }  // order: relaxed, a switch
+  // Up to `count` ids of pages of `soc` with numbers below `offset_end` from the begin of its
+  // slice. 0: volatile pages may want them soon. REQUIRES: 0 < count <= kBatchPages.
+  std::uint32_t lend(std::uint32_t soc, std::uint64_t offset_end, VolatilePageId* ids,
+                     std::uint32_t count);
+  // Takes back lent pages of one SOC. Reorders `ids`.
+  void take_back_lent(VolatilePageId* ids, std::uint32_t count);
+  // Asks for `count` lent pages, of `soc` first. Returns how many are back in the pool. REQUIRES:
+  // the caller holds no lock of the borrower.
+  std::uint32_t call_in(std::uint32_t soc, std::uint32_t count);
+  std::uint64_t pages_lent() const;
+  // Returns the number of the first page of a SOC's slice.
+  std::uint64_t slice_begin(std::uint32_t soc) const { return std::uint64_t{soc} << slice_shift_; }
+
   // ---- for PoolWarmer ------------------------------------------------------------------------
 
   // `task` is notified when the first use of pages enters another extent. Before the first take().
@@ -115,7 +155,8 @@ class PagePool {
   // ---- for everybody -------------------------------------------------------------------------
 
   std::uint32_t socs() const { return soc_count_; }
-  // Sums over moments that differ. Pages in sessions' caches and retired pages are in use.
+  // Sums over moments that differ. Pages in sessions' caches and retired pages are in use, lent
+  // ones are not.
   std::uint64_t pages_in_use() const;
   // Pages of committed memory that take() could hand out.
   std::uint64_t pages_free() const;
@@ -147,6 +188,7 @@ class PagePool {
   //   bump          takers                   all             first page that was never handed out
   //   committed     holder of growth         all             end of committed pages
   //   pages_out     takers and givers        statistics      pages handed out and not given back
+  //   lent          borrower                 takers          lent pages, which pages_out has not
   //   orphan_stamp  holder of orphan_lock    sessions        see orphan_stamp()
   struct Soc {
     alignas(64) base::AtomicWord<std::uint64_t> free_head;
@@ -154,6 +196,7 @@ class PagePool {
     base::AtomicWord<std::uint64_t> committed;
     base::AtomicWord<std::uint64_t> pages_out;
     std::mutex growth;
+    alignas(64) base::AtomicWord<std::uint64_t> lent;
     alignas(64) base::AtomicWord<std::uint64_t> orphan_stamp{RetiredPages::kNever};
     std::uint64_t begin = 0;   // constant: first page number of the slice
     std::uint64_t end = 0;     // constant: one behind its last
@@ -174,6 +217,8 @@ class PagePool {
   std::uint32_t take_free(Soc* soc, VolatilePageId* ids, std::uint32_t count);
   std::uint32_t take_new(Soc* soc, VolatilePageId* ids, std::uint32_t count);
   bool grow(Soc* soc, std::uint64_t committed_seen);
+  std::uint64_t pages_spare() const;
+  std::uint32_t call_in_from(std::uint32_t soc, std::uint32_t count);
   std::uint64_t charge(std::uint64_t bytes_wanted);
   void discharge(std::uint64_t bytes);
 
@@ -184,10 +229,12 @@ class PagePool {
   base::MemoryBudget* budget_;
   base::Runtime* runtime_ = nullptr;
   base::Task* growth_listener_ = nullptr;
+  PageBorrower* borrower_ = nullptr;
 
   // Own synchronization.
   base::MemoryBudget own_budget_;  // what was given up counts as taken
   base::AtomicWord<std::uint64_t> given_up_;
+  base::AtomicWord<std::uint32_t> lends_;  // 0: not yet
   numa::SocMemory memory_;
   std::unique_ptr<Soc[]> socs_;  // after memory_: orphans lie in it
 };
