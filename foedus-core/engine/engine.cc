@@ -479,7 +479,8 @@ Stats Engine::stats() const {
   }
   catalog_.add_stats(&stats);
   const std::uint64_t taken = pool_->bytes_taken();
-  stats.free_page_bytes = taken - std::min(taken, stats.volatile_page_bytes);
+  const std::uint64_t used = stats.volatile_page_bytes + pool_->pages_lent() * page::kPageBytes;
+  stats.free_page_bytes = taken - std::min(taken, used);
   stats.current_epoch = clock_->current();
   stats.durable_epoch = durability_->durable();
   const std::vector<OpenTransaction> open = session_pool_->open_transactions();

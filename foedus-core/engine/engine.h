@@ -114,6 +114,8 @@ class Engine {
   internal::DurabilityWaits& durability() { return *durability_; }
   const EffectiveOptions& effective_options() const { return effective_; }
   const Options& options() const { return options_; }  // zeroes replaced
+  // E29: the cache of snapshot pages may borrow pages of the pool.
+  bool cache_borrows() const { return cache_borrows_; }
   log::Log* log() { return log_.get(); }  // null: Logging::kNone
   // Null: Logging::kNone.
   Gleaning* gleaning() { return gleaning_.get(); }
@@ -181,6 +183,7 @@ class Engine {
 
   // Constant after open(). Later ones use earlier ones.
   Options options_;
+  const bool cache_borrows_ = options_.glean.cache_bytes == 0;  // before zeroes are replaced
   EffectiveOptions effective_;
   std::unique_ptr<base::Runtime> own_runtime_;
   base::Runtime* runtime_ = nullptr;

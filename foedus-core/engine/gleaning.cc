@@ -67,7 +67,8 @@ Status Gleaning::make_cache() {
   FOEDUS_TRY(cache_,
              snapshot::PageCache::make(&engine_->topology(), &engine_->budget(),
                                        options.glean.cache_bytes, options.huge_pages,
-                                       options.numa_binding, files_.get(), &engine_->clock()));
+                                       options.numa_binding, files_.get(), &engine_->clock(),
+                                       engine_->cache_borrows() ? &engine_->pool() : nullptr));
   pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
   pages_->fill_stock();  // to exchange pages takes pages
   last_us_ = engine_->runtime().now_us();
@@ -167,6 +168,7 @@ void Gleaning::end() {
 }
 
 bool Gleaning::make_room() {
+  if (call_in_lent()) return true;
   const std::uint64_t before = engine_->pool().pages_in_use();
   if (!glean({}).is_ok()) return false;
   const std::uint64_t begin_us = engine_->runtime().now_us();
@@ -285,6 +287,7 @@ std::uint64_t Gleaning::step() {
   if (!recovery.is_over()) {
     recovery.run();
     has_recovered_ = recovery.status().is_ok();
+    if (has_recovered_) engine_->pool().allow_lending();  // it needs no more off their bound
     return 0;
   }
   if (!recovery.status().is_ok()) return kUntilNotified;

@@ -81,8 +81,9 @@ class Gleaning final : public base::Task {
   // did not change since. Failures as of the gleaner; the database is what it was.
   Result<GleanReport> glean(const GleanProgressSink& progress);
 
-  // Memory for volatile pages is spent: the same, and waits until the dropped pages may be used
-  // again. True: there is more room than before.
+  // Memory for volatile pages is spent: what the cache has borrowed of it comes back. If that is
+  // nothing, the same as glean(), and waits until the dropped pages may be used again. True: there
+  // is more room than before.
   bool make_room();
   // A last snapshot, of all commits, if it is expected to take no longer than `most_us`; it is the
   // newest one then. Whether there is one or not, all commits will be durable: failures are told
@@ -141,6 +142,7 @@ class Gleaning final : public base::Task {
   void answer(std::uint64_t request, Status status) noexcept;
   // A line for the operator, if there is memory for it.
   void report_trouble(LogLevel level, const Status& status) const noexcept;
+  bool call_in_lent();
   bool is_kept_waiting(std::uint64_t waited_us) const;
   bool is_due(Drop* drop);
   bool has_more_durable() const;

@@ -17,9 +17,27 @@ constexpr std::uint64_t kUnusedPagesLookUs = 500;  // whether dropped pages may 
 constexpr std::uint64_t kPagesWaitUs = 20'000;  // for the same, between two rounds
 constexpr int kInstallRounds = 32;
 constexpr int kSettleRounds = 4;
+constexpr std::uint64_t kLentWaitUs = 100'000;  // for pages that the cache has borrowed
+constexpr std::uint64_t kLentLookUs = 200;
 constexpr std::uint64_t kSettleUs = 1'000'000;  // between two looks of an idle gleaner
 
 }  // namespace
+
+// Pages that the cache has borrowed come back within an epoch or two (K14), all of them, so that a
+// large transaction finds more than its last try did. Returns whether any came.
+bool Gleaning::call_in_lent() {
+  page::PagePool& pool = engine_->pool();
+  const std::uint64_t begin_us = engine_->runtime().now_us();
+  bool is_room = false;
+  while (pool.pages_lent() != 0 && engine_->runtime().now_us() - begin_us < kLentWaitUs) {
+    if (pool.call_in(0, page::PagePool::kBatchPages) != 0) {
+      is_room = true;
+    } else {
+      engine_->runtime().pause(kLentLookUs);
+    }
+  }
+  return is_room;
+}
 
 // Pages in use above that percentage of all that there can be.
 std::uint64_t Gleaning::pages_above(std::uint32_t percent) const {

@@ -7,7 +7,11 @@
 //   E29 The bounds of all parts together are memory_bytes: each gets all of its own whatever the
 //       others have taken, so that how full it is says what it can still get. What log buffers and
 //       the sets of transactions need beyond what is set aside for them is taken off the bound of
-//       volatile pages, while these have not grown into it, and returns there.
+//       volatile pages, while these have not grown into it, and returns there. What volatile pages
+//       do not use of their own is lent to the page cache (P19), once recovery needs none of it: it
+//       stays within their bound, so the sum is the same at every moment, and how full they are is
+//       told without it. They get it back while they grow. For log buffers and sets a quarter of
+//       the bound of volatile pages is left where these have not grown into it.
 
 #include <cstdint>
 

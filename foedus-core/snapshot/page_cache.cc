@@ -13,16 +13,17 @@ namespace {
 
 constexpr std::uint64_t kReservePart = 4;      // a quarter of the frames is kept leaving or fresh
 constexpr std::uint32_t kEvictBatch = 16;      // pages that share a fence
+constexpr unsigned kSweepsForBorrowed = 16;    // of the index, in one call of give_back()
 constexpr std::uint64_t kForgetBuckets = 256;  // looked through without letting go of the lock
 
-std::uint64_t reserve_of(const CacheFrames& frames) { return frames.committed() / kReservePart; }
+std::uint64_t reserve_of(const CacheFrames& frames) { return frames.usable() / kReservePart; }
 // Frames that can be taken now or when their epochs are over.
 std::uint64_t ready_of(const CacheFrames& frames) { return frames.fresh() + frames.leaving(); }
 
 Status no_frame(const CacheFrames& frames, std::uint32_t soc) {
   return Status::error(
       ErrorCode::kOutOfMemory,
-      "none of the " + std::to_string(frames.committed()) + " frames of SOC " +
+      "none of the " + std::to_string(frames.usable()) + " frames of SOC " +
           std::to_string(soc) + "'s page cache can be used again: others may still look at the " +
           "pages of " + std::to_string(frames.leaving()) + ", and the rest is cached or being " +
           "read; raise glean.cache_bytes, or use fewer sessions");
@@ -52,7 +53,8 @@ void PageCacheStatistics::add(const PageCacheStatistics& other) {
 }
 
 PageCache::Part::Part(std::uint32_t soc_number, std::unique_ptr<CacheFrames> part_frames)
-    : index(part_frames->index_memory(), part_frames->frames_max(), part_frames->frames_begin()),
+    : index(part_frames->index_memory(), part_frames->own_max() + part_frames->borrowed_max(),
+            part_frames->places()),
       soc(soc_number),
       frames(std::move(part_frames)) {}
 
@@ -60,14 +62,16 @@ Result<std::unique_ptr<PageCache>> PageCache::make(const numa::Topology* topolog
                                                    base::MemoryBudget* budget,
                                                    std::uint64_t bytes_max, Facility huge_pages,
                                                    Facility numa_binding, PageReader* reader,
-                                                   epoch::EpochClock* clock) {
+                                                   epoch::EpochClock* clock,
+                                                   page::PagePool* lender) {
   const std::uint64_t share = bytes_max / topology->socs() / page::kPageBytes * page::kPageBytes;
-  std::unique_ptr<PageCache> cache(new PageCache(reader, clock));
+  std::unique_ptr<PageCache> cache(new PageCache(reader, clock, lender));
   for (std::uint32_t soc = 0; soc < topology->socs(); ++soc) {
     FOEDUS_TRY(std::unique_ptr<CacheFrames> frames,
-               CacheFrames::make(*topology, soc, budget, share, huge_pages, numa_binding));
+               CacheFrames::make(*topology, soc, budget, share, huge_pages, numa_binding, lender));
     cache->parts_.push_back(std::make_unique<Part>(soc, std::move(frames)));
   }
+  if (lender != nullptr) lender->set_borrower(cache.get());
   return cache;
 }
 
@@ -167,6 +171,46 @@ void PageCache::evict_locked(Part* part, CacheSweep which) {
   if (count != 0) leave_locked(part, frames, count);
 }
 
+std::uint32_t PageCache::give_back(std::uint32_t soc, std::uint32_t count) {
+  Part* const part = part_of(soc);
+  CacheFrame given[page::PagePool::kBatchPages];
+  const std::uint32_t given_max = std::min(count, page::PagePool::kBatchPages);
+  std::uint32_t given_count = 0;
+  {
+    const std::lock_guard lock(part->lock);
+    CacheFrames& frames = *part->frames;
+    const std::uint64_t reclaimable = clock_->cache_reclaimable().number();  // K4
+    while (given_count < given_max) {
+      CacheFrame frame = frames.take_fresh_borrowed();
+      if (frame == 0) {
+        frame = frames.take_due_borrowed(reclaimable);
+        if (frame == 0) break;
+        part->index.remove_leaving(frame);
+      }
+      given[given_count++] = frame;
+    }
+    if (given_count != 0) frames.give_back(given, given_count);
+    free_borrowed_locked(part);
+  }
+  if (given_count < given_max) clock_->hurry(clock_->current());
+  return given_count;
+}
+
+// K14
+void PageCache::free_borrowed_locked(Part* part) {
+  const CacheFrames& frames = *part->frames;
+  const std::uint64_t borrowed = frames.borrowed();
+  const std::uint64_t wanted =
+      std::min(borrowed, std::max(borrowed / kReservePart, CacheFrames::kExtentFrames));
+  for (unsigned i = 0; i < kSweepsForBorrowed && frames.borrowed_ready() < wanted; ++i) {
+    const bool is_short = frames.borrowed_ready() < wanted / 2;
+    CacheFrame left[kEvictBatch];
+    const std::uint32_t count = part->index.sweep_borrowed(
+        left, kEvictBatch, is_short ? CacheSweep::kAny : CacheSweep::kCold);
+    if (count != 0) leave_locked(part, left, count);
+  }
+}
+
 void PageCache::leave_locked(Part* part, const CacheFrame* frames, std::uint32_t count) {
   FOEDUS_SYNC_POINT("cache:unlinked");
   // order: K3, the retiring half of E3: the unlinking comes before the fence, the stamp after it.
@@ -256,7 +300,7 @@ PageCacheStatistics PageCache::statistics(std::uint32_t soc) const {
   PageCacheStatistics result = part.counts;
   result.hits = part.hits.load_relaxed();  // order: relaxed, statistics
   result.pages = part.index.pages_cached();
-  result.bytes = part.frames->bytes_taken();
+  result.bytes = part.frames->bytes_taken() + part.frames->borrowed() * page::kPageBytes;
   return result;
 }
 

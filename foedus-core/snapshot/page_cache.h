@@ -4,9 +4,10 @@
 // back and a page that is cached twice in one part for a moment would be no error either.
 //
 //   never used, or free --take()--> being read --put()--> cached --sweep()--> leaving
-//          ^                            | | ^                 ^                 | |
-//          +---- error, duplicate ------+ | |                 +---- asked for --+ |
-//                                         | +------- due (K4) --------------------+
+//          ^                            |   ^                 ^                 | |
+//          +---- error, duplicate ------+   |                 +---- asked for --+ |
+//                                           +------- due (K4) --------------------+
+//   borrowed, and free or due --give_back()--> a page of the pool (K13, K14)
 //
 //   word            written by                read by         meaning
 //   entry           holder of the part's lock all             page's tag, frame, leaving flag
@@ -44,6 +45,11 @@
 //       what. Its callers wait for that without a pin (occ/cold_pages.h). As pins last for
 //       microseconds, an epoch more and a quarter of the frames is due, however many pages a
 //       transaction reads.
+//   K14 What the cache has borrowed (K13) it gives back as fast as volatile pages take it. A part
+//       of borrowed frames is leaving at any time, and mostly due, because of K7. Each call of
+//       give_back() takes frames that are fresh or due, and makes up for them: a quarter of the
+//       borrowed frames is on its way out. Their pages do not return, however hot they are, so that
+//       an epoch later they are due.
 
 #include <cstdint>
 #include <memory>
@@ -58,6 +64,7 @@
 #include "foedus-core/page/dual_page_pointer.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
+#include "foedus-core/page/page_pool.h"
 #include "foedus-core/snapshot/page_cache_frames.h"
 #include "foedus-core/snapshot/page_cache_index.h"
 #include "foedus-core/snapshot/page_io.h"
@@ -73,26 +80,31 @@ struct PageCacheStatistics {
   std::uint64_t duplicates = 0;  // pages read by two at once
   std::uint64_t evictions = 0;   // pages that left; those that returned, too
   std::uint64_t pages = 0;       // cached now
-  std::uint64_t bytes = 0;       // taken from the budget now
+  std::uint64_t bytes = 0;       // taken from the budget now, and borrowed
 
   void add(const PageCacheStatistics& other);
 };
 
-class PageCache {
+class PageCache final : public page::PageBorrower {
  public:
   // The least that make() takes for each SOC: 64 frames.
   static constexpr std::uint64_t kBytesMin = CacheFrames::kBytesMin;
   static constexpr std::uint32_t kHitsPerSample = 256;
 
   // Uses at most `bytes_max` of `budget`, each SOC its share: index (1 %) and 64 frames at once,
-  // the rest as pages come. All pointers must outlive the cache. kInvalidArgument: a share is less
-  // than kBytesMin or more than 2^40 bytes. kOutOfMemory. kNotSupported: a required facility does
-  // not work.
+  // the rest as pages come. All pointers must outlive the cache. With a `lender` it borrows more of
+  // that (K13), whose borrower it is until it goes; no other thread uses the lender while make() or
+  // the destructor runs. kInvalidArgument: a share is less than kBytesMin or more than 2^40 bytes.
+  // kOutOfMemory. kNotSupported: a required facility does not work.
   static Result<std::unique_ptr<PageCache>> make(const numa::Topology* topology,
                                                  base::MemoryBudget* budget,
                                                  std::uint64_t bytes_max, Facility huge_pages,
                                                  Facility numa_binding, PageReader* reader,
-                                                 epoch::EpochClock* clock);
+                                                 epoch::EpochClock* clock,
+                                                 page::PagePool* lender = nullptr);
+  ~PageCache() {
+    if (lender_ != nullptr) lender_->set_borrower(nullptr);
+  }
   PageCache(const PageCache&) = delete;
   PageCache& operator=(const PageCache&) = delete;
 
@@ -136,6 +148,9 @@ class PageCache {
     return part->index.page_at(frame);
   }
 
+  // K14. Of at most PagePool::kBatchPages frames.
+  std::uint32_t give_back(std::uint32_t soc, std::uint32_t count) override;
+
   // The epoch that EpochClock::cache_reclaimable() must reach before find() has a frame again.
   Epoch due(std::uint32_t soc) const;
 
@@ -171,7 +186,8 @@ class PageCache {
   void forget(page::SnapshotNumber snapshot);
 
   std::uint32_t socs() const { return static_cast<std::uint32_t>(parts_.size()); }
-  std::uint64_t frames_max(std::uint32_t soc) const { return parts_[soc]->frames->frames_max(); }
+  // That need nothing borrowed.
+  std::uint64_t frames_max(std::uint32_t soc) const { return parts_[soc]->frames->own_max(); }
   PageCacheStatistics statistics(std::uint32_t soc) const;
   PageCacheStatistics statistics() const;  // of all SOCs
 
@@ -194,7 +210,8 @@ class PageCache {
     bool is_last;
   };
 
-  PageCache(PageReader* reader, epoch::EpochClock* clock) : reader_(reader), clock_(clock) {}
+  PageCache(PageReader* reader, epoch::EpochClock* clock, page::PagePool* lender)
+      : reader_(reader), clock_(clock), lender_(lender) {}
 
   Part* part_of(std::uint32_t soc) const {
     FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
@@ -216,6 +233,7 @@ class PageCache {
   Taken take_locked(Part* part);
   bool may_fly_locked(Part* part);
   void evict_locked(Part* part, CacheSweep which);
+  void free_borrowed_locked(Part* part);
   void leave_locked(Part* part, const CacheFrame* frames, std::uint32_t count);
   Status read_into(CacheFrame frame, const Part& part, page::SnapshotPageId id);
 
@@ -225,6 +243,7 @@ class PageCache {
   // Constant after construction.
   PageReader* const reader_;
   epoch::EpochClock* const clock_;
+  page::PagePool* const lender_;  // null: nothing is borrowed
   std::vector<std::unique_ptr<Part>> parts_;
 };
 

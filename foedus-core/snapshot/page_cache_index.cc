@@ -75,17 +75,19 @@ CacheIndex::Place CacheIndex::free_place(Bucket* bucket, unsigned first) {
   return Place{};
 }
 
-std::uint32_t CacheIndex::sweep(CacheFrame* frames, std::uint32_t count_max, CacheSweep which) {
+std::uint32_t CacheIndex::sweep_from(std::uint64_t* hand, std::uint64_t frames_skipped,
+                                     CacheFrame* frames, std::uint32_t count_max,
+                                     CacheSweep which) {
   FOEDUS_INVARIANT(count_max >= kBucketEntries, count_max);
   std::uint32_t count = 0;
   for (std::uint32_t step = 0; step < kSweepBuckets; ++step) {
     if (count + kBucketEntries > count_max) break;
-    Bucket& bucket = buckets_[hand_];
-    hand_ = hand_ + 1 == bucket_count_ ? 0 : hand_ + 1;
+    Bucket& bucket = buckets_[*hand];
+    *hand = *hand + 1 == bucket_count_ ? 0 : *hand + 1;
     for (unsigned i = 0; i < kBucketEntries; ++i) {
       // order: relaxed, written under the lock that the caller holds.
       const std::uint64_t word = bucket.entries[i].load_relaxed();
-      if (word == 0 || is_leaving(word)) continue;
+      if (word == 0 || is_leaving(word) || frame_of(word) <= frames_skipped) continue;
       // order: relaxed, a hint.
       if (which != CacheSweep::kAny && bucket.marks[i].load_relaxed() == kUsedAgainByte) {
         // order: relaxed, a hint; a use at the same time may get lost.

@@ -43,14 +43,28 @@ class CacheIndex {
 
   static std::uint64_t bytes_for(std::uint64_t frames) { return buckets_for(frames) * kLineBytes; }
 
-  // `memory`: bytes_for(frames) zero bytes at a multiple of 128. `frames_begin`: frame 1.
-  CacheIndex(char* memory, std::uint64_t frames, char* frames_begin)
+  // Where frames lie: 1..own at `own_begin`, the later ones at `borrowed_begin`.
+  struct Places {
+    char* own_begin;
+    std::uint64_t own;
+    char* borrowed_begin;
+  };
+  // `memory`: bytes_for(frames) zero bytes at a multiple of 128.
+  CacheIndex(char* memory, std::uint64_t frames, const Places& places)
       : buckets_(reinterpret_cast<Bucket*>(memory)),
         bucket_count_(buckets_for(frames)),
-        frames_(frames_begin - page::kPageBytes) {}
+        frames_(reinterpret_cast<std::uintptr_t>(places.own_begin) - page::kPageBytes),
+        own_frames_(places.own),
+        to_borrowed_(reinterpret_cast<std::uintptr_t>(places.borrowed_begin) -
+                     (places.own + 1) * page::kPageBytes - frames_) {}
+  // All frames lie at `frames_begin`.
+  CacheIndex(char* memory, std::uint64_t frames, char* frames_begin)
+      : CacheIndex(memory, frames, Places{frames_begin, frames, frames_begin}) {}
 
   page::PageHeader* page_at(CacheFrame frame) const {
-    return reinterpret_cast<page::PageHeader*>(frames_ + frame * std::uint64_t{page::kPageBytes});
+    const std::uintptr_t moved = frame > own_frames_ ? to_borrowed_ : 0;
+    return reinterpret_cast<page::PageHeader*>(frames_ + moved +
+                                               frame * std::uintptr_t{page::kPageBytes});
   }
 
   // ---- any thread ----------------------------------------------------------------------------
@@ -105,7 +119,13 @@ class CacheIndex {
   CacheFrame put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark);
   // Moves the hand over at most kSweepBuckets buckets. Pages that `which` says are leaving from now
   // on; their frames, at most `count_max`, are given to `frames`. Returns how many.
-  std::uint32_t sweep(CacheFrame* frames, std::uint32_t count_max, CacheSweep which);
+  std::uint32_t sweep(CacheFrame* frames, std::uint32_t count_max, CacheSweep which) {
+    return sweep_from(&hand_, 0, frames, count_max, which);
+  }
+  // The same for pages in borrowed frames, with a hand of its own: the others keep their marks.
+  std::uint32_t sweep_borrowed(CacheFrame* frames, std::uint32_t count_max, CacheSweep which) {
+    return sweep_from(&hand_of_borrowed_, own_frames_, frames, count_max, which);
+  }
   // Removes the entry of a page that is leaving, if it still has one.
   void remove_leaving(CacheFrame frame);
   // Removes the entries of a snapshot from one bucket. Returns how many of them were cached;
@@ -209,16 +229,21 @@ class CacheIndex {
   // Where the page is if it is cached, or another one of that tag: nothing of the page is looked
   // at.
   CacheFrame frame_of_tag(const Key& key) const;
+  std::uint32_t sweep_from(std::uint64_t* hand, std::uint64_t frames_skipped, CacheFrame* frames,
+                           std::uint32_t count_max, CacheSweep which);
   Place place_for(const Key& key, CacheFrame* evicted);
   static Place free_place(Bucket* bucket, unsigned first);
 
   // Constant after construction.
   Bucket* const buckets_;
   const std::uint64_t bucket_count_;
-  char* const frames_;  // frame 0, which does not exist
+  const std::uintptr_t frames_;       // frame 0, which does not exist
+  const std::uint64_t own_frames_;    // the later ones are borrowed
+  const std::uintptr_t to_borrowed_;  // what is added to their addresses
 
   // Guarded by the part's lock; on another line than what every hit reads.
-  alignas(64) std::uint64_t hand_ = 0;  // bucket that is swept next
+  alignas(64) std::uint64_t hand_ = 0;   // bucket that is swept next
+  std::uint64_t hand_of_borrowed_ = 0;  // the same for sweep_borrowed()
   std::uint64_t pages_cached_ = 0;
 };
 

@@ -172,6 +172,42 @@ struct Return : Cache<Return, 3> {
   }
 };
 
+// A borrowed frame is given back to the pool, whose session writes the page without the lock of the
+// part (K13). Of the pool the word by which a batch of free pages goes from one to the other is
+// here.
+struct GiveBack : Cache<GiveBack, 3> {
+  base::AtomicWord<std::uint64_t> free_head;
+
+  void before() {
+    Cache<GiveBack, 3>::before();
+    fill(kOld);
+    put(kOld);
+  }
+  void thread(unsigned number) {
+    if (number == 0) {
+      clock.pin_cache(0);
+      hit(kOld);
+      clock.unpin_cache(0);
+      // Here, so that no fence of the clock stands for the release below.
+      static_cast<void>(clock.step());
+      static_cast<void>(clock.step());
+    } else if (number == 1) {
+      const Epoch stamp = evict(snapshot::CacheSweep::kCold);
+      if (!take(stamp)) return;
+      std::uint64_t head = 0;
+      // from foedus-core/page/page_pool.cc:
+      //     } while (!soc->free_head.compare_exchange_acq_rel(head, next_head(head, number)));
+      static_cast<void>(free_head.compare_exchange_acq_rel(head, kFrame));
+    } else {
+      // from foedus-core/page/page_pool.cc:
+      //     std::uint64_t head = soc->free_head.load_acquire();
+      if (free_head.load_acquire() != kFrame) return;
+      index.page_at(kFrame)->page_id = 0;
+      contents.set(0);
+    }
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -181,7 +217,8 @@ int main(int argc, char** argv) {
        model::scenario<OneLook<true>>("a look for the page that comes", model::kExhaustive),
        model::scenario<Return>("return", 2), model::scenario<Reuse<2, false>>("reuse", 2),
        model::scenario<Reuse<2, true>>("reuse of a leaving page", 2),
-       model::scenario<Reuse<3, false>>("reuse, clock apart", 1)},
+       model::scenario<Reuse<3, false>>("reuse, clock apart", 1),
+       model::scenario<GiveBack>("give back", 2)},
       {},
       {"epoch_clock.h", "epoch_clock.cc"}};
   return protocol.check(argc, argv);

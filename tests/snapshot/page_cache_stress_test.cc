@@ -2,9 +2,11 @@
 // Threads read many pages through few frames, so that nearly every read evicts. Each page is
 // checked when it is found, and again before the pin ends or is renewed; the reader overwrites
 // frames before it fills them, so that a frame that is used too early is seen by the check, and by
-// the sanitizer.
+// the sanitizer. Borrowed frames go to writers of volatile pages and come back meanwhile.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -23,13 +25,17 @@ constexpr std::uint32_t kPagesPerTransaction = 6;
 constexpr std::uint32_t kSnapshots = 3;
 
 struct StressCache {
-  StressCache(std::uint32_t socs, std::uint64_t bytes_per_soc, std::uint32_t threads_ = kThreads)
+  StressCache(std::uint32_t socs, std::uint64_t bytes_per_soc, std::uint32_t threads_ = kThreads,
+              std::uint64_t pool_bytes = 0)
       : threads(threads_),
         topology(*numa::Topology::make(socs)),
-        budget(socs * bytes_per_soc),
+        budget(socs * bytes_per_soc + pool_bytes),
         clock(runtime.get(), Epoch(1), threads_, 200),
+        pool(*page::PagePool::make(&topology, &budget, pool_bytes, Facility::kTry, Facility::kTry)),
         cache(*PageCache::make(&topology, &budget, socs * bytes_per_soc, Facility::kTry,
-                               Facility::kTry, &pages, &clock)) {
+                               Facility::kTry, &pages, &clock,
+                               pool_bytes == 0 ? nullptr : pool.get())) {
+    pool->allow_lending();
     pages.keeps_sent = false;
     runtime->start(&clock);
   }
@@ -41,6 +47,7 @@ struct StressCache {
   base::MemoryBudget budget;
   MadePages pages;
   epoch::EpochClock clock;
+  std::unique_ptr<page::PagePool> pool;
   std::unique_ptr<PageCache> cache;
   base::AtomicWord<std::uint64_t> found;
   base::AtomicWord<std::uint64_t> out_of_memory;
@@ -168,8 +175,10 @@ void run_searches(StressCache* test, std::uint32_t page_count, std::uint64_t sea
 
 #if defined(FOEDUS_TSAN)
 constexpr std::uint64_t kTransactions = 3'000;
+constexpr std::uint64_t kRounds = 50;
 #else
 constexpr std::uint64_t kTransactions = 20'000;
+constexpr std::uint64_t kRounds = 300;
 #endif
 
 TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsWithFewFrames) {
@@ -185,6 +194,57 @@ TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsOnTwoSocs) {
 TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsForManyThreadsOfEightSocs) {
   StressCache test(8, 2u << 20, kManyThreads);
   run(&test, 10'000, kTransactions / 20, testing::test_seed(5));
+}
+
+// A session that takes volatile pages, up to all that there are, writes them, finds them as it left
+// them, and gives them back.
+void write_pages(StressCache* test, std::uint32_t soc, std::uint64_t rounds, std::uint64_t seed) {
+  constexpr std::uint32_t kBatch = page::PagePool::kBatchPages;
+  base::Random random(seed);
+  std::vector<page::VolatilePageId> taken;
+  const auto bytes_of = [&](page::VolatilePageId id) {
+    return reinterpret_cast<char*>(test->pool->resolve(id));
+  };
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const std::uint64_t wanted = random.below(test->pool->bytes_max() / page::kPageBytes);
+    while (taken.size() < wanted) {
+      page::VolatilePageId ids[kBatch];
+      const std::uint32_t count = test->pool->take(soc, ids, kBatch);
+      if (count == 0) break;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        std::memset(bytes_of(ids[i]), static_cast<int>(seed), page::kPageBytes);
+      }
+      taken.insert(taken.end(), ids, ids + count);
+      EXPECT_LE(test->budget.taken(), test->budget.limit());
+    }
+    std::this_thread::yield();
+    while (!taken.empty()) {
+      const std::string_view page(bytes_of(taken.back()), page::kPageBytes);
+      EXPECT_EQ(page.find_first_not_of(static_cast<char>(seed)), std::string_view::npos);
+      test->pool->give(&taken.back(), 1);
+      taken.pop_back();
+    }
+  }
+}
+
+void run_with_writers(StressCache* test, std::uint64_t seed) {
+  std::vector<std::thread> writers;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    writers.emplace_back([=] { write_pages(test, i % test->topology.socs(), kRounds, 17 + i); });
+  }
+  run(test, 10'000, kTransactions, seed);
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_LE(test->budget.taken(), test->budget.limit());
+}
+
+TEST(PageCacheStress, BorrowedFramesAreReadOrWrittenButNeverBoth) {
+  StressCache test(1, PageCache::kBytesMin + (64u << 10), kThreads, 8u << 20);
+  run_with_writers(&test, testing::test_seed(6));
+}
+
+TEST(PageCacheStress, BorrowedFramesAreReadOrWrittenButNeverBothOnTwoSocs) {
+  StressCache test(2, 1u << 20, kThreads, 16u << 20);
+  run_with_writers(&test, testing::test_seed(7));
 }
 
 TEST(PageCacheStress, SearchesOfOpenTransactionsNeverRunOutOfFewFrames) {

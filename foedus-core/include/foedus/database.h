@@ -139,7 +139,8 @@ struct SocStats {
   std::uint64_t pages_taken_remote = 0;
   // Volatile pages whose records its sessions read or wrote, in one of 64 of the transactions that
   // came to commit. Local is here the memory of the SOC whose processor ran the commit: the SOC of
-  // the session, unless its thread was elsewhere. 0 where there is one SOC.
+  // the session, unless its thread was elsewhere. Snapshot pages in memory that volatile pages have
+  // lent to the cache count as theirs. 0 where there is one SOC.
   std::uint64_t pages_touched_local = 0;
   std::uint64_t pages_touched_remote = 0;
 };
@@ -151,6 +152,7 @@ struct Stats {
   std::uint64_t log_bytes = 0;                         // written to segments
   std::uint64_t volatile_page_bytes = 0;               // pages in use by storages
   std::uint64_t free_page_bytes = 0;                   // pages taken from the system, not in use
+                                                       // nor in cache_bytes
   std::uint64_t log_buffer_bytes = 0;                  // rings of all sessions
   std::uint64_t open_transactions = 0;                 // calls of transact() at work among them
   std::uint64_t oldest_transaction_us = 0;             // how long the oldest is open; 0: none is
@@ -165,7 +167,8 @@ struct Stats {
   std::uint64_t volatile_pages_dropped = 0;
   // Times that one stayed because it had been used since the glean before.
   std::uint64_t volatile_pages_spared = 0;
-  std::uint64_t cache_bytes = 0;  // of snapshot pages in memory
+  // Of snapshot pages in memory, what the cache has borrowed of volatile pages included.
+  std::uint64_t cache_bytes = 0;
   std::uint64_t cache_hits = 0;   // estimated
   std::uint64_t cache_misses = 0;
   std::uint64_t writers_waited_us = 0;  // for the gleaner, all together

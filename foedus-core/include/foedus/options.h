@@ -108,8 +108,9 @@ struct GleanOptions {
   // least 16 MiB. What does not fit is spilled, however large rows are. Beside it each reducer has
   // up to 1 MiB, and while pages are written up to three copies of the row at hand.
   std::uint64_t memory_bytes = 0;
-  // Memory of the cache of snapshot pages, part of memory_bytes. 0: a quarter of it. For
-  // each SOC 512 KiB .. 512 GiB.
+  // Memory of the cache of snapshot pages, part of memory_bytes. 0: a quarter of it, and beyond
+  // that what volatile pages leave idle of their own, until they want it; Options of a database
+  // then tell the quarter. Any other: no more than that. For each SOC 512 KiB .. 512 GiB.
   std::uint64_t cache_bytes = 0;
 };
 
