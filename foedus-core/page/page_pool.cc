@@ -226,7 +226,8 @@ std::uint32_t PagePool::take(std::uint32_t soc, VolatilePageId* ids, std::uint32
   FOEDUS_INVARIANT(soc < soc_count_, soc, soc_count_);
   FOEDUS_INVARIANT(count != 0);
   Soc& home = socs_[soc];
-  if (pages_lent() != 0 && pages_spare() < bytes_max() / kPageBytes / kReservePart / 2) {
+  if (borrower_ != nullptr && pages_lent() != 0 &&
+      pages_spare() < bytes_max() / kPageBytes / kReservePart / 2) {
     call_in(soc, kBatchPages);  // P19
   }
   if (const std::uint32_t taken = take_free(&home, ids, count); taken != 0) return taken;
@@ -328,7 +329,8 @@ std::uint32_t PagePool::call_in(std::uint32_t soc, std::uint32_t count) {
 }
 
 std::uint32_t PagePool::call_in_from(std::uint32_t soc, std::uint32_t count) {
-  if (socs_[soc].lent.load_relaxed() == 0) return 0;  // order: relaxed, a hint
+  // order: relaxed, a hint.
+  if (borrower_ == nullptr || socs_[soc].lent.load_relaxed() == 0) return 0;
   return borrower_->give_back(soc, count);
 }
 
