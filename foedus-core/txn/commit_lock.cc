@@ -1,7 +1,9 @@
-// The lock phase: lines 1 to 5 of algorithm 2. Resolve moved records, lock, and look a second time:
-// a split may have moved a record between the look and the lock. Locks are first tried in the order
-// of the calls, for most are free, and to sort costs more than to lock. If one is not free, all are
-// given back, sorted by address, and waited for in that order (O1).
+// The lock phase: lines 1 to 5 of algorithm 2. Locks are first tried in the order of the calls, for
+// most are free, and to sort costs more than to lock. If one is not free, or its record has moved,
+// all are given back. Then moved records are resolved. If none has moved, the locks are sorted by
+// address, and waited for in that order (O1). Each record is looked at with its lock held: a split
+// may have moved it at any time before. A lock that is tried is in no page of another use, moved or
+// not: pages that are retired during a transaction are kept until its end.
 #include <new>
 #include <span>
 
@@ -18,13 +20,14 @@ bool has_moved(const page::RecordHeader& record) {
   return tid.is_moved() || tid.is_next_layer();
 }
 
-// Every entry's record is where it was a moment ago. No lock of the write set is held: to follow a
-// purged record means to insert it again.
-Status resolve_moved(occ::TxnContext* txn) {
+// Makes every entry say where its record was a moment ago. *some: at least one had moved. REQUIRES:
+// no lock of the write set is held, for to follow a purged record means to insert it again.
+Status resolve_moved(occ::TxnContext* txn, bool* some) {
   // By index: relocate() and move() change the entries, not their number.
   for (std::uint32_t i = 0; i < txn->write_set().size(); ++i) {
     occ::WriteEntry& entry = txn->write_set()[i];
     if (!has_moved(*entry.record)) continue;
+    *some = true;
     page::RecordHeader* const from = entry.record;
     page::RecordHeader* to = nullptr;
     std::uint32_t place = 0;
@@ -105,7 +108,7 @@ bool accepts_one(occ::TxnContext* txn, const occ::WriteEntry& entry) {
 
 // Locks all records, in the order of the calls, if all are free and accept their entries. A lock
 // that is only tried is not waited for, so this order cannot deadlock (O1). False: nothing is
-// locked, and lock_sorted() finds out why.
+// locked, and resolve_moved() and lock_sorted() find out why.
 bool lock_all_that_are_free(occ::TxnContext* txn) {
   occ::WriteSet& write_set = txn->write_set();
   write_set.unsort();
@@ -125,11 +128,14 @@ bool lock_all_that_are_free(occ::TxnContext* txn) {
 
 Status lock_write_set(occ::TxnContext* txn) {
   for (;;) {
-    FOEDUS_CHECK(resolve_moved(txn));
     FOEDUS_SYNC_POINT("commit:before_lock");
+    bool have_moved = false;
     bool moved_again = false;
     try {
       if (lock_all_that_are_free(txn)) [[likely]] return {};
+      FOEDUS_CHECK(resolve_moved(txn, &have_moved));
+      if (have_moved) continue;
+      FOEDUS_SYNC_POINT("commit:before_sorted_lock");
       txn->write_set().sort();
       Status status = lock_sorted(txn, &moved_again);
       if (status.is_ok() && !moved_again) [[likely]] return status;

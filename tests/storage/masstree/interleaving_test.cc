@@ -290,6 +290,33 @@ TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_locks
   verify();
 }
 
+// Goal: the same between the second look, which comes after locks that were tried in vain, and the
+// locks in the order of addresses. Method: a record with two writes, whose locks are not tried.
+TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_sorted_locks) {
+  fill(0, 0, 640, 10);
+  begin(0);
+  put(0, "samesliceA", "a");
+  expect_commit(0);
+  begin(0);
+  put(0, key_of(100), "first");
+  put(0, key_of(100), "mine");
+  put(0, "samesliceA", "mine");
+  AtSyncPoint other("commit:before_sorted_lock", [&] {
+    fill(1, 1, 640, 10);
+    begin(1);
+    insert(1, "samesliceB", "b");
+    expect_commit(1);
+  });
+  expect_commit(0);
+  EXPECT_EQ(other.runs(), 1u);
+  begin(0);
+  EXPECT_EQ(get(0, key_of(100)), "mine");
+  EXPECT_EQ(get(0, "samesliceA"), "mine");
+  EXPECT_EQ(get(0, "samesliceB"), "b");
+  expect_commit(0);
+  verify();
+}
+
 // Goal: memory runs out at any allocation; the tree stays whole and keeps what was committed.
 TEST_F(MasstreeInterleaving, running_out_of_pages_changes_nothing) {
   Rig small(StorageKind::kMasstree, 1, 4u << 20);
