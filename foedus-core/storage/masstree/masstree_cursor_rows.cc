@@ -36,6 +36,9 @@ bool Cursor::take_rows(std::uint64_t limit) {
   const occ::WriteSet& writes = ctx_->write_set();
   const bool has_writes = !writes.is_empty();
   const std::size_t prefix_bytes = route.prefix_bytes;
+  // A key whose slice comes before this one, in the direction of the scan, lies inside the range:
+  // it differs from the bound in this slice, or all keys of the layer differ from it before.
+  const std::uint64_t end = route.is_inside ? 0 : end_slice(route);
   const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, rows_wanted_));
   char* const memory = rows_memory_.get();
   const unsigned begin = route.position;
@@ -43,7 +46,12 @@ bool Cursor::take_rows(std::uint64_t limit) {
   std::uint32_t count = 0;
   std::size_t used = 0;
   for (; position != route.count && count != most; ++position) {
-    prefetch_record(route, position + kPrefetchRows);
+    if (position + kPrefetchRows < route.count) {
+      const Slot later = page->slot(route.order[position + kPrefetchRows]);
+      base::prefetch_lines_early(page->record(later), later.record_bytes());
+    } else {
+      prefetch_record(route, position + kPrefetchRows);  // in the next page
+    }
     const unsigned index = route.order[position];
     page::RecordHeader* const record = page->record(index);
     const page::Tid tid = record->load_tid();
@@ -61,12 +69,14 @@ bool Cursor::take_rows(std::uint64_t limit) {
 
     char* const key = memory + used;
     if (prefix_bytes != 0) std::memcpy(key, key_.data(), prefix_bytes);
-    put_slice(page->slice(index), key + prefix_bytes);
+    const std::uint64_t slice = page->slice(index);
+    put_slice(slice, key + prefix_bytes);
     const std::string_view remainder = page->remainder(slot);
     if (!remainder.empty()) {
       std::memcpy(key + prefix_bytes + 8, remainder.data(), remainder.size());
     }
-    if (!route.is_inside && is_outside({key, key_bytes})) break;
+    const bool is_before_end = reverse_ ? slice > end : slice < end;
+    if (!route.is_inside && !is_before_end && is_outside({key, key_bytes})) break;
     const bool is_whole = occ::copy_unchanged(*record, tid, [&] {
       if (payload_bytes != 0) base::racy_read(key + key_bytes, page->payload(slot), payload_bytes);
     });

@@ -1,5 +1,8 @@
 // Rows that a cursor takes ahead of its caller (M45): nobody can tell that they were.
+#include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/storage/masstree/masstree_fixture.h"
 
@@ -142,6 +145,35 @@ TEST_F(CursorRows, all_that_is_handed_out_is_in_the_range) {
         // None behind the end was looked at.
         EXPECT_EQ(ctx(0).reads().size(), to - from) << from << " " << to;
         rig_.session(0).rollback();
+      }
+    }
+  }
+}
+
+// Goal: a row whose slice is that of the end of the range is compared by its whole key, a row in
+// front of it by its slice alone. Method: keys that differ by zero bytes at their end, in a range
+// for each two of them, in the first layer and below a prefix that all of them share.
+TEST_F(CursorRows, rows_that_share_the_slice_of_the_end_are_in_the_range_or_not) {
+  for (const std::string& prefix : {std::string(), std::string("prefixes of two layers ")}) {
+    begin(0);
+    std::vector<std::string> keys;
+    for (const char letter : {'a', 'b', 'c', '\xff'}) {
+      for (unsigned zeroes = 0; zeroes < 9; zeroes += 2) {
+        keys.push_back(prefix + letter + std::string(zeroes, '\0'));
+        insert(0, keys.back(), "x");
+      }
+    }
+    expect_commit(0);
+    for (const bool reverse : {false, true}) {
+      for (std::size_t from = 0; from < keys.size(); ++from) {
+        for (std::size_t to = from + 1; to < keys.size(); ++to) {
+          scan_to(0, reverse, keys[from], keys[to]);
+          std::vector<std::string> expected;
+          for (std::size_t i = from; i < to; ++i) expected.push_back(keys[i] + "\1x");
+          if (reverse) std::reverse(expected.begin(), expected.end());
+          EXPECT_EQ(rest(), expected) << from << " " << to << " " << reverse;
+          rig_.session(0).rollback();
+        }
       }
     }
   }
