@@ -69,8 +69,7 @@ Result<std::unique_ptr<SpreadDevice>> SpreadDevice::make(Device* main,
   return spread;
 }
 
-// ---- whose the directories are
-// -------------------------------------------------------------------
+// ---- whose the directories are -----------------------------------------------------------------
 
 Status SpreadDevice::look(std::uint64_t seed) {
   FOEDUS_TRY(found_mark_, read_mark(parts_[0]->device));
@@ -180,8 +179,7 @@ Status SpreadDevice::prepare_change_locked() {
   return {};
 }
 
-// ---- where a file lies
-// ---------------------------------------------------------------------------
+// ---- where a file lies -------------------------------------------------------------------------
 
 std::size_t SpreadDevice::place_of(std::string_view name) const {
   const auto number = number_in_name(name);
@@ -279,8 +277,7 @@ std::unique_ptr<ReadQueue> SpreadDevice::make_read_queue() {
   return parts_[0]->device->make_read_queue();
 }
 
-// ---- syncs
-// ---------------------------------------------------------------------------------------
+// ---- syncs -------------------------------------------------------------------------------------
 
 void SpreadDevice::note_change(Part* part) {
   const std::lock_guard lock(part->mutex);
