@@ -27,6 +27,10 @@ class PageLendingTest : public ::testing::Test, public PageBorrower {
   std::uint32_t give_back(std::uint32_t soc, std::uint32_t count) override {
     ++calls_;
     if (is_busy_) return 0;
+    if (refusals_ != 0) {
+      --refusals_;
+      return 0;
+    }
     std::vector<VolatilePageId>& lent = lent_[soc];
     count = std::min(count, static_cast<std::uint32_t>(lent.size()));
     std::vector<VolatilePageId> ids(lent.end() - count, lent.end());
@@ -59,6 +63,7 @@ class PageLendingTest : public ::testing::Test, public PageBorrower {
   std::vector<VolatilePageId> taken_;
   std::uint64_t calls_ = 0;
   bool is_busy_ = false;
+  std::uint32_t refusals_ = 0;  // so many calls to come are answered with none
 };
 
 TEST_F(PageLendingTest, NothingIsLentBeforeThatIsAllowed) {
@@ -149,6 +154,20 @@ TEST_F(PageLendingTest, PagesOfOtherSocsAreCalledInBeforeTakeFails) {
   }
   EXPECT_EQ(pool_->pages_lent(), 0u);
   EXPECT_EQ(pool_->pages_free(), 0u);
+}
+
+// Goal: a page that its readers leave while take() looks elsewhere is found before take() fails.
+// Method: the call ahead of need is answered with none, the next one with pages.
+TEST_F(PageLendingTest, TheyAreCalledInOnceMoreBeforeTakeFails) {
+  make(64 * kMiB, 2);
+  borrow_all(0);
+  is_busy_ = true;
+  while (take(1) != 0) {
+  }
+  EXPECT_NE(pool_->pages_lent(), 0u);
+  is_busy_ = false;
+  refusals_ = 1;
+  EXPECT_NE(take(1), 0u);
 }
 
 }  // namespace
