@@ -19,12 +19,18 @@ namespace {
 // Memory of an index, and frames that have nothing but an id.
 class CacheIndexTest : public ::testing::Test {
  protected:
-  void make(std::uint32_t frames, std::uint32_t frames_of_index) {
+  // The first `own` frames are the cache's own, the others borrowed.
+  void make(std::uint32_t frames, std::uint32_t frames_of_index, std::uint32_t own) {
     const std::uint64_t index_bytes = CacheIndex::bytes_for(frames_of_index);
     const std::uint64_t offset = (index_bytes / page::kPageBytes + 1) * page::kPageBytes;
     memory_ = *numa::SocMemory::reserve(offset + frames * page::kPageBytes, Facility::kOff);
     ASSERT_TRUE(memory_.commit(0, memory_.bytes()).is_ok());
-    index_.emplace(memory_.begin(), frames_of_index, memory_.begin() + offset);
+    char* const begin = memory_.begin() + offset;
+    index_.emplace(memory_.begin(), frames_of_index,
+                   CacheIndex::Places{begin, own, begin + own * page::kPageBytes});
+  }
+  void make(std::uint32_t frames, std::uint32_t frames_of_index) {
+    make(frames, frames_of_index, frames);
   }
   CacheFrame put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark) {
     index_->page_at(frame)->page_id = id.word();
@@ -67,6 +73,20 @@ TEST_F(CacheIndexTest, AFullPairGivesAwayAPageThatWasNotUsedAgain) {
   EXPECT_FALSE(has(cold));
   EXPECT_TRUE(has(page_of(1001)));
   EXPECT_EQ(index_->pages_cached(), kPairEntries);
+}
+
+TEST_F(CacheIndexTest, ASweepForBorrowedFramesTakesNoOthers) {
+  constexpr std::uint32_t kOwn = 60;
+  make(100, 100, kOwn);
+  for (std::uint32_t i = 0; i < 100; ++i) put(page_of(i), i + 1, CacheMark::kUsedOnce);
+  std::uint32_t swept = 0;
+  for (int round = 0; round < 100; ++round) {
+    CacheFrame frames[16];
+    const std::uint32_t count = index_->sweep_borrowed(frames, 16, CacheSweep::kAny);
+    for (std::uint32_t i = 0; i < count; ++i) EXPECT_GT(frames[i], kOwn);
+    swept += count;
+  }
+  EXPECT_GE(swept, 35u);  // a few may have found both of their buckets full
 }
 
 TEST_F(CacheIndexTest, AFullPairGivesAwayALeavingPageFirst) {
