@@ -125,7 +125,7 @@ Status SpreadDevice::look_at_other(Part* part) {
   return {};
 }
 
-// V12: who copied files by hand may have made two.
+// V12: a copy of files by hand may have made two.
 Status SpreadDevice::check_names() const {
   std::map<std::string, std::string, std::less<>> places;
   for (const auto& part : parts_) {

@@ -24,7 +24,7 @@
 //        some 64 pages, so that takes minutes of all sessions doing nothing but exchange pages.
 //   P13  A page returns to the SOC in whose memory it lies, whoever gives it.
 //   P19  Pages that volatile pages do not use are lent to the page cache. A lent page has one owner
-//        (P9), the borrower, who gives it back when none of its readers can look at it any more.
+//        (P9), the borrower, that gives it back when none of its readers can look at it any more.
 //        It stays within what the pool has taken of its budgets, so lending moves no bound, and
 //        pages_in_use() does not count it. lend() leaves an eighth of the bound free to volatile
 //        pages, and commits none of the bound's last quarter, which sessions may ask for (E29).

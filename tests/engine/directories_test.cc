@@ -122,7 +122,7 @@ TEST_F(DirectoriesTest, opens_with_others_in_any_order_and_number) {
   live(options({"b", "a"}), 20, true);
   live(options({"b", "c", "a"}, 3), 20, true);
   live(options({"a", "b", "c"}, 1), 20, true);
-  // Rows of all of these are found, and those who read a closed database find them too.
+  // Rows of all of these are found, and a reader of the closed database finds them, too.
   gleaner::DirectoryGleanOptions glean;
   for (const char* const name : {"c", "a", "b"}) glean.dirs.push_back(at(name));
   glean.socs = 2;
