@@ -31,9 +31,11 @@ struct DirectoryMark {
     friend bool operator==(const Part&, const Part&) = default;
   };
   Identity database;
-  // Of one of Options::dirs; nothing: Options::dir, the main directory.
+  // The directory's own identity, if it is one of Options::dirs; the main one (Options::dir) has
+  // none.
   std::optional<Identity> own;
-  // Of the main directory: those of Options::dirs that may hold files, in any order.
+  // In the mark of the main directory: all directories of Options::dirs that may hold files, in any
+  // order. Else empty.
   std::vector<Part> parts;
   friend bool operator==(const DirectoryMark&, const DirectoryMark&) = default;
 };

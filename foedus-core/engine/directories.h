@@ -28,8 +28,8 @@ struct OpenedDirectories {
 Result<OpenedDirectories> open_directories(const std::string& dir,
                                            const std::vector<std::string>& dirs,
                                            Facility direct_io);
-// The same of directories that exist, to read their files: nothing is changed, then or later
-// (device V8). kNotFound: one is missing.
+// Opens directories that exist, to read their files only: nothing is changed, now or later (device
+// V8). kNotFound: one is missing. Other errors: those of open_directories().
 Result<std::unique_ptr<device::Device>> open_directories_to_read(
     const std::string& dir, const std::vector<std::string>& dirs);
 

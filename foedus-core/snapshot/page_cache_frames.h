@@ -55,8 +55,9 @@ class CacheFrames {
   std::uint64_t own_max() const { return layout_.frames; }
   std::uint64_t borrowed_max() const { return layout_.borrowed; }
 
-  // Of the budget.
+  // Bytes that own frames, index and lists have taken of the budget.
   std::uint64_t bytes_taken() const { return bytes_taken_; }
+  // Frames on loan from the pool now (K13).
   std::uint64_t borrowed() const { return borrowed_; }
   // Frames that may be written, borrowed ones among them.
   std::uint64_t usable() const { return committed_ + borrowed_; }
@@ -78,8 +79,9 @@ class CacheFrames {
   // Gives borrowed frames back: the lender's sessions write them from now on. REQUIRES: they were
   // taken by the next two; 0 < count <= PagePool::kBatchPages.
   void give_back(const CacheFrame* frames, std::uint32_t count);
-  // The same as take_fresh() and take_due() for borrowed frames alone.
+  // A borrowed frame that is fresh; 0 if there is none.
   CacheFrame take_fresh_borrowed() { return pop(&free_borrowed_); }
+  // The borrowed frame that has been leaving for longest, if it is due by K4; else 0.
   CacheFrame take_due_borrowed(std::uint64_t reclaimable) {
     return take_due_of(leaving_borrowed_, reclaimable);
   }

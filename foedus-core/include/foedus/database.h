@@ -167,7 +167,8 @@ struct Stats {
   std::uint64_t volatile_pages_dropped = 0;
   // Times that one stayed because it had been used since the glean before.
   std::uint64_t volatile_pages_spared = 0;
-  // Of snapshot pages in memory, what the cache has borrowed of volatile pages included.
+  // Memory that the cache of snapshot pages takes, with what it has borrowed of the memory of
+  // volatile pages.
   std::uint64_t cache_bytes = 0;
   std::uint64_t cache_hits = 0;   // estimated
   std::uint64_t cache_misses = 0;
