@@ -9,7 +9,7 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/snapshot/manifest_format.h"
 #include "foedus-core/snapshot/snapshot_format.h"
-#include "tests/engine/crash_life.h"
+#include "tests/engine/crash_steps.h"
 
 namespace foedus {
 namespace {
@@ -35,15 +35,7 @@ struct Prepared {
     write(&life, static_cast<int>(seed) * 10);
     device.crash_power(FailingDevice::kDropAll);
   }
-  void write(Life* life, int transactions) {
-    Ticket ticket;
-    for (int i = 0; i < transactions; ++i) {
-      ModelTxn change;
-      must(life->step(txns.size(), &change, &ticket));
-      txns.push_back(std::move(change));
-    }
-    must(ticket.wait_durable());
-  }
+  void write(Life* life, int transactions) { testing::write(life, &txns, transactions); }
 
   FailingDevice device;
   std::vector<ModelTxn> txns;

@@ -3,7 +3,7 @@
 // Power failures at every call to the device while a snapshot is made, installed and its log cut,
 // and while a recovery does the same: the next open finds exactly the durable transactions.
 #include "foedus-core/snapshot/leftovers.h"
-#include "tests/engine/crash_life.h"
+#include "tests/engine/crash_steps.h"
 
 namespace foedus {
 namespace {
@@ -20,15 +20,7 @@ constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
 class GleanCrashTest : public ::testing::Test {
  protected:
-  void write(Life* life, int transactions) {
-    for (int i = 0; i < transactions; ++i) {
-      ModelTxn change;
-      Ticket ticket;
-      testing::must(life->step(txns_.size(), &change, &ticket));
-      txns_.push_back(std::move(change));
-      if (i + 1 == transactions) testing::must(ticket.wait_durable());
-    }
-  }
+  void write(Life* life, int transactions) { testing::write(life, &txns_, transactions); }
   // `after`: between the glean and the end, which is no clean one.
   void prepare(FailingDevice* device, int after, std::uint64_t seed = 5) {
     txns_.clear();
@@ -55,10 +47,7 @@ class GleanCrashTest : public ::testing::Test {
     std::erase_if(names, [](const std::string& name) { return !name.starts_with("manifest"); });
     return names;
   }
-  // What is left after the n-th crash.
-  static std::uint64_t how(std::uint64_t n) {
-    return n % 3 == 0 ? FailingDevice::kDropAll : n % 3 == 1 ? FailingDevice::kKeepAll : n;
-  }
+  static std::uint64_t how(std::uint64_t n) { return testing::how_to_crash(n); }
 
   std::vector<ModelTxn> txns_;
 };

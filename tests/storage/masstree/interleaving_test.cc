@@ -8,7 +8,24 @@
 namespace foedus::testing {
 namespace {
 
-using MasstreeInterleaving = MasstreeTest;
+class MasstreeInterleaving : public MasstreeTest {
+ protected:
+  // Rows of session 0, and its next transaction.
+  void begin_among_rows_that_move() {
+    fill(0, 0, 640, 10);
+    begin(0);
+    put(0, "samesliceA", "a");
+    expect_commit(0);
+    begin(0);
+  }
+  // Session 1 splits the pages of these rows, and makes a layer of the last one.
+  void move_rows() {
+    fill(1, 1, 640, 10);
+    begin(1);
+    insert(1, "samesliceB", "b");
+    expect_commit(1);
+  }
+};
 
 // The steps of an insert at which a reader waits for no lock.
 constexpr const char* kSteps[] = {
@@ -264,21 +281,12 @@ TEST_F(MasstreeInterleaving, a_cursor_reads_on_in_pages_that_are_retired) {
 
 // Goal: a record that is split away, or becomes a layer, between the look and the lock of a commit.
 TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_locks) {
-  fill(0, 0, 640, 10);
-  begin(0);
-  put(0, "samesliceA", "a");
-  expect_commit(0);
-  begin(0);
+  begin_among_rows_that_move();
   put(0, key_of(100), "mine");
   put(0, "samesliceA", "mine");
   insert(0, key_of(105), "mine");
   EXPECT_EQ(get(0, key_of(200)), "x");
-  AtSyncPoint other("commit:before_lock", [&] {
-    fill(1, 1, 640, 10);
-    begin(1);
-    insert(1, "samesliceB", "b");
-    expect_commit(1);
-  });
+  AtSyncPoint other("commit:before_lock", [&] { move_rows(); });
   expect_commit(0);
   EXPECT_EQ(other.runs(), 1u);
   begin(0);
@@ -293,20 +301,11 @@ TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_locks
 // Goal: the same between the second look, which comes after locks that were tried in vain, and the
 // locks in the order of addresses. Method: a record with two writes, whose locks are not tried.
 TEST_F(MasstreeInterleaving, a_commit_follows_records_that_move_before_its_sorted_locks) {
-  fill(0, 0, 640, 10);
-  begin(0);
-  put(0, "samesliceA", "a");
-  expect_commit(0);
-  begin(0);
+  begin_among_rows_that_move();
   put(0, key_of(100), "first");
   put(0, key_of(100), "mine");
   put(0, "samesliceA", "mine");
-  AtSyncPoint other("commit:before_sorted_lock", [&] {
-    fill(1, 1, 640, 10);
-    begin(1);
-    insert(1, "samesliceB", "b");
-    expect_commit(1);
-  });
+  AtSyncPoint other("commit:before_sorted_lock", [&] { move_rows(); });
   expect_commit(0);
   EXPECT_EQ(other.runs(), 1u);
   begin(0);
