@@ -67,6 +67,19 @@ TEST(YcsbKey, HashedIdsAreDistinctAndOrderedOnesAreInOrder) {
 
 // Each of four threads acknowledges what it draws; the end must come to the number drawn, without
 // gaps on the way.
+TEST(YcsbRow, ChecksumRemembersWhatCameBeforeManyRows) {
+  RowBuffer row;
+  Random bytes(7);
+  fill_random(bytes, reinterpret_cast<char*>(row.data()), row.size());
+  std::uint64_t one = folded(0, row.data(), row.size());
+  std::uint64_t other = folded(one, row.data(), row.size());
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_NE(one, other) << "after " << i << " rows";
+    one = folded(one, row.data(), row.size());
+    other = folded(other, row.data(), row.size());
+  }
+}
+
 TEST(InsertSequence, EndMeetsTheLastIdWhateverTheOrderOfThreads) {
   constexpr std::uint64_t kFirst = 10;
   constexpr std::uint64_t kEach = 50'000;
