@@ -63,6 +63,17 @@ class InstallTest(unittest.TestCase):
             program = os.path.join(user, "by_pkg_config")
             run("c++", "-std=c++20", os.path.join(user, "main.cc"), *flags, "-o", program)
             self.check_output(run(program, os.path.join(root, "bank2")))
+            self.assertEqual("libisal" in run("ldd", program), "-lisal" in " ".join(flags))
+
+            # By hand, without ISA-L: its checksums are those of a program that has it.
+            without = [flag for flag in flags if "-lisal" not in flag]
+            program = os.path.join(user, "by_hand")
+            run("c++", "-std=c++20", os.path.join(user, "main.cc"), *without, "-o", program)
+            self.check_output(run(program, os.path.join(root, "bank3")))
+            self.assertNotIn("libisal", run("ldd", program))
+            tool = os.path.join(prefix, "bin", "foedus")
+            if os.path.exists(tool):
+                run(tool, "verify", "--dir", os.path.join(root, "bank3"))
 
     def check_output(self, output):
         self.assertEqual(output, "left: 750\nsum: 10000\n")

@@ -88,15 +88,25 @@ if(FOEDUS_SANITIZE MATCHES "thread")
   endif()
 endif()
 
-# External libraries. libnuma, liburing, ISA-L and threads are required, libpmem is used where it is
-# found.
+# External libraries. libnuma, liburing and threads are required, libpmem and ISA-L are used where
+# they are found.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(NUMA REQUIRED IMPORTED_TARGET numa)
 pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)
-pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
+pkg_check_modules(ISAL libisal)
 pkg_check_modules(PMEM IMPORTED_TARGET libpmem)
-set(FOEDUS_LIBRARIES Threads::Threads PkgConfig::NUMA PkgConfig::URING PkgConfig::ISAL)
+set(FOEDUS_LIBRARIES Threads::Threads PkgConfig::NUMA PkgConfig::URING)
+if(ISAL_FOUND)
+  # The reference to it is weak: a linker that leaves out libraries that are not needed would leave
+  # it out, also if it is named once more without the flag, and first.
+  set(FOEDUS_ISAL_FLAG "-Wl,--push-state,--no-as-needed,-lisal,--pop-state")
+  list(APPEND FOEDUS_LIBRARIES "${FOEDUS_ISAL_FLAG}")
+  include_directories(SYSTEM ${ISAL_INCLUDE_DIRS})
+  add_compile_definitions(FOEDUS_HAVE_ISAL)
+else()
+  message(STATUS "ISA-L not found: checksums of pages take longer")
+endif()
 if(PMEM_FOUND)
   list(APPEND FOEDUS_LIBRARIES PkgConfig::PMEM)
   add_compile_definitions(FOEDUS_HAVE_LIBPMEM)
