@@ -92,6 +92,11 @@ inline void cpu_pause() { __builtin_ia32_pause(); }
 inline void prefetch_line(const void* address) {
   asm volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
 }
+// Starts to load the line for a store: a store to a line that is not there does not wait, but the
+// next atomic exchange does, for all stores before it.
+inline void prefetch_line_to_write(const void* address) {
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+}
 inline void prefetch_lines(const void* address, std::size_t bytes) {
   const char* const begin = static_cast<const char*>(address);
   for (std::size_t offset = 0; offset < bytes; offset += 64) prefetch_line(begin + offset);

@@ -82,7 +82,8 @@ enum class Mode { kPut, kInsert, kUpdate };
   return call.check_payload(payload, kMaxPayloadBytes);
 }
 
-Status write_whole(const Call& call, Mode mode, std::string_view key, std::string_view payload) {
+Status write_whole(const Call& call, Mode mode, std::string_view key,
+                   const std::string_view& payload) {
   if (!call.is_ready_to_write(key, payload)) [[unlikely]] {
     FOEDUS_CHECK(refuse_write(call, key, payload));
   }

@@ -240,15 +240,8 @@ class WriteSet {
     const std::uint32_t number = count_++;
     // Field by field, and in its place: a copy of the whole entry reads sixteen bytes at a time
     // what was written in eights just now, and the processor lets that wait.
-    WriteEntry& to = entries_.emplace_back();
-    to.record = entry.record;
-    to.log = entry.log;
-    to.storage = entry.storage;
-    to.waiter = entry.waiter;
-    to.overflow = entry.overflow;
-    to.place = entry.place;
-    to.next_own = entry.next_own;
-    to.premise = entry.premise;
+    entries_.emplace_back(entry.record, entry.log, entry.storage, entry.waiter, entry.overflow,
+                          entry.place, entry.next_own, entry.premise);
     std::uint32_t& known = index_.at(entry.record);
     if (known != WriteEntry::kNone) return link(known, number);
     known = owns_count_++;

@@ -124,8 +124,13 @@ void TxnContext::forget_retry() {
 }
 
 // Distances vary, or transactions that are all of one length would mark one of their records only.
+//
+// The page is marked at the next such look, or when the transaction ends, which protects it until
+// then: its header is on no line that a read of the record needs, and has come meanwhile.
 void TxnContext::mark_use(const page::RecordHeader* record) {
-  page::PageHeader::of(const_cast<page::RecordHeader*>(record))->mark_used();
+  if (page_to_mark_ != nullptr) page_to_mark_->mark_used();
+  page_to_mark_ = page::PageHeader::of(const_cast<page::RecordHeader*>(record));
+  base::prefetch_line(page_to_mark_);
   constexpr std::uint32_t kMultiplier = 0x9e3779b1u;
   use_steps_ = use_steps_ * kMultiplier + 1;
   uses_to_mark_ = kUsesPerMark / 2 + (use_steps_ >> 16) % kUsesPerMark;
@@ -142,6 +147,10 @@ void TxnContext::release_held() {
 void TxnContext::forget_sets() {
   FOEDUS_INVARIANT(is_open(), turn());
   FOEDUS_INVARIANT(held_.is_empty(), held_.size());
+  if (page_to_mark_ != nullptr) {
+    page_to_mark_->mark_used();
+    page_to_mark_ = nullptr;
+  }
   reads_.clear();
   pointers_.clear();
   base::trim(&pointers_, kKeptBytesMax);

@@ -410,6 +410,7 @@ class TxnContext {
   base::AtomicWord<std::uint64_t>* const turn_;
   std::uint32_t uses_to_mark_ = kUsesPerMark;
   std::uint32_t use_steps_ = 0;  // decides the next distance
+  page::PageHeader* page_to_mark_ = nullptr;  // P8; null between transactions
   base::AtomicWord<std::uint64_t> last_tid_;
   page::Tid tid_floor_;
   Epoch begin_epoch_;

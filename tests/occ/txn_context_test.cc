@@ -69,6 +69,30 @@ TEST_F(TxnContextTest, APageThatCouldNotBeReadIsForgottenWithItsTransaction) {
   txn::rollback(&ctx());
 }
 
+// Later the page may have become another one, or be lent to the cache.
+TEST_F(TxnContextTest, APageIsMarkedBeforeItsTransactionEndsAndNotAfter) {
+  alignas(page::kPageBytes) static char pages[2][page::kPageBytes];
+  const auto use_often = [&](int i) {
+    for (int k = 0; k < 100; ++k) {
+      ctx().note_use(reinterpret_cast<page::RecordHeader*>(pages[i] + 2048));
+    }
+  };
+  const auto take_mark = [&](int i) {
+    return reinterpret_cast<page::PageHeader*>(pages[i])->take_used();
+  };
+  ctx().begin({});
+  use_often(0);
+  EXPECT_TRUE(take_mark(0));
+  txn::rollback(&ctx());
+  EXPECT_TRUE(take_mark(0));  // the last look that is sampled
+
+  ctx().begin({});
+  use_often(1);
+  txn::rollback(&ctx());
+  EXPECT_TRUE(take_mark(1));
+  EXPECT_FALSE(take_mark(0));
+}
+
 // The records that it will lock must not be reclaimed meanwhile.
 TEST_F(TxnContextTest, ARetryThatWillLockFindsItsPinAndNoOtherLeavesOne) {
   ctx().begin({});

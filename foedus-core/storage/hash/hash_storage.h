@@ -53,11 +53,11 @@ enum class WriteMode : std::uint8_t {
 };
 // The whole payload.
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                   std::string_view key, std::string_view payload);
+                   std::string_view key, const std::string_view& payload);
 // Payload bytes [offset, offset + part.size()). kNotFound; kInvalidArgument: they are not all
 // there.
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                std::uint32_t offset, std::string_view part);
+                std::uint32_t offset, const std::string_view& part);
 // Adds to the 64-bit number at payload byte `offset`. Fails as write_at does.
 Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  std::uint32_t offset, std::int64_t delta);

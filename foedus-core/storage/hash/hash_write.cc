@@ -151,7 +151,7 @@ Status write_part_of_chain(occ::TxnContext& ctx, occ::StorageControl* control, L
 }
 
 Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
-                  std::string_view key, std::uint32_t offset, std::string_view part) {
+                  std::string_view key, std::uint32_t offset, const std::string_view& part) {
   const std::uint64_t hash = hash_of(key);
   base::SpinWait spin;
   for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
@@ -184,7 +184,8 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordT
 }
 
 Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                       std::string_view key, std::string_view payload, occ::Placed* placed) {
+                       std::string_view key, const std::string_view& payload,
+                       occ::Placed* placed) {
   FOEDUS_CHECK(check_sizes(control, key, payload.size()));
   const std::uint64_t hash = hash_of(key);
   const std::uint32_t room = occ::payload_room_of(payload.size());
@@ -225,14 +226,14 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
 }  // namespace
 
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                   std::string_view key, std::string_view payload) {
+                   std::string_view key, const std::string_view& payload) {
   return occ::write_placed(ctx, control, key, &track_moved, [&](occ::Placed* placed) {
     return try_write_whole(ctx, control, mode, key, payload, placed);
   });
 }
 
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                std::uint32_t offset, std::string_view part) {
+                std::uint32_t offset, const std::string_view& part) {
   FOEDUS_CHECK(check_sizes(control, key, part.size()));
   return write_part(ctx, control, LogRecordType::kWriteAt, key, offset, part);
 }

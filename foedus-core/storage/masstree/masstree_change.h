@@ -59,6 +59,9 @@ struct NewRecord {
 // Lays it out behind the first `keys` of the page; the caller fills the payload and counts it.
 // REQUIRES: the page's lock or a page of one's own, and room.
 Slot lay_record(BorderPage* page, unsigned keys, const NewRecord& record);
+// Starts to load the lines that lay_record() will write for the next record of a page with `keys`:
+// they were never read, and the unlock after the next insert would wait for them.
+void prefetch_next_record(BorderPage* page, unsigned keys);
 // Fills the payload of `to_slot` from a record of another page. REQUIRES: its lock.
 void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot);
 

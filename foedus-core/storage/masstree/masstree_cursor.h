@@ -63,6 +63,8 @@ class Cursor {
   // Pages that are asked for at once. One alone costs a wait for its address translation; four cost
   // the same one.
   static constexpr unsigned kAheadMax = 4;
+  // So many rows ahead lines of records are asked for.
+  static constexpr unsigned kPrefetchRows = 6;
   // Ids of snapshot pages that are taken out of their parent at once.
   static constexpr unsigned kColdAheadMax = 8;
 

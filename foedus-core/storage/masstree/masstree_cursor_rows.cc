@@ -12,8 +12,6 @@ namespace {
 constexpr std::uint32_t kRowsWantedMax = 32;
 // A page of records, and their keys as long as they mostly are: the rest is taken another time.
 constexpr std::size_t kRowsBytes = 2 * page::kPageBytes;
-// So many rows ahead lines of records are asked for.
-constexpr unsigned kPrefetchRows = 2;
 // A slot with such a payload field has more than a payload.
 constexpr std::uint32_t kNoPayload = Slot::kLayer;
 

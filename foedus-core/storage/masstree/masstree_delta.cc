@@ -104,7 +104,7 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
 // What is volatile in the main tree is updated there: it was wanted before. Not so what is put or
 // inserted, which may be anywhere: pages in which that goes on would never be dropped.
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                   std::string_view key, std::string_view payload) {
+                   std::string_view key, const std::string_view& payload) {
   occ::StorageControl* const delta = control->delta.get();
   occ::ReadRange nothing;
   Status status = mode == WriteMode::kInsert
@@ -126,11 +126,11 @@ Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode
 }
 
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                std::uint32_t offset, std::string_view part) {
+                std::uint32_t offset, const std::string_view& part) {
   Status status = one_tree::write_at(ctx, control->delta.get(), key, offset, part);
   if (!is_absent(status)) return status;
   FOEDUS_TRY(const bool is_put,
-             put_changed(ctx, control, key, offset, part.size(), [part](char* bytes) {
+             put_changed(ctx, control, key, offset, part.size(), [&part](char* bytes) {
                std::memcpy(bytes, part.data(), part.size());
              }));
   return is_put ? Status() : one_tree::write_at(ctx, control, key, offset, part);

@@ -118,9 +118,11 @@ struct Spot {
   LayerRoot layer;
   std::string_view rest;  // of the key, in this layer
   std::uint64_t slice = 0;
-  unsigned index = BorderPage::kNone;  // kNone: no record of this key
   Slot slot;                           // of index, when it was found
+  unsigned index = BorderPage::kNone;  // kNone: no record of this key
   bool differs = false;                // index is of a record with another remainder
+
+  Spot() noexcept {}  // NOLINT: defaulted, it would clear all bytes at once, which is slow to start
 
   // It takes the transaction to go on from here (masstree_cold.h).
   bool is_cut_short() const { return at.page == nullptr; }

@@ -30,6 +30,7 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   BorderPage* const page = spot->at.page;
   occ::LockGuard guard(&page->header.lock);
   FOEDUS_SYNC_POINT("masstree:insert_locked");
+  base::prefetch_line_to_write(page->at(page->heap_begin) - 64);
   const page::PageVersion before = page->header.load_version();
   Change closed;
   if (is_closed(before, &closed)) return closed;
@@ -63,6 +64,7 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   spot->index = keys;
   page->header.store_version(before.plus_key());
   spot->at.version = before.plus_key();
+  prefetch_next_record(page, keys + 1);
   return Change::kDone;
 }
 

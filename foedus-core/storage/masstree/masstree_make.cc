@@ -98,6 +98,16 @@ Slot lay_record(BorderPage* page, unsigned keys, const NewRecord& record) {
   return slot;
 }
 
+void prefetch_next_record(BorderPage* page, unsigned keys) {
+  base::prefetch_line_to_write(page->at(page->heap_begin) - 64);
+  base::prefetch_line_to_write(page->at(page->heap_begin) - 128);
+  if (keys % BorderPage::Group::kKeys == 0 && keys < BorderPage::kKeysMax) {
+    BorderPage::Group& group = page->group(keys);
+    base::prefetch_line_to_write(group.slices);
+    base::prefetch_line_to_write(group.slots);
+  }
+}
+
 void copy_payload(BorderPage* from, Slot from_slot, BorderPage* to, Slot to_slot) {
   if (from_slot.is_layer()) {
     to->layer_pointer(to_slot)->store(from->layer_pointer(from_slot)->load());

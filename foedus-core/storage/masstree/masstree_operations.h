@@ -27,6 +27,9 @@ inline void add_number(char* at, std::int64_t added) {
   std::memcpy(at, &value, sizeof(value));
 }
 
+// Payloads go down by reference: as the seventh parameter a view is in memory, where the caller has
+// just put its two words, and each function that hands it on would load both at once and wait.
+
 // On a delta, or on a main tree without a look at its delta (masstree_write.cc).
 namespace one_tree {
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
@@ -34,9 +37,9 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
 Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                       occ::ReadRange* range);
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                   std::string_view key, std::string_view payload);
+                   std::string_view key, const std::string_view& payload);
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                std::uint32_t offset, std::string_view part);
+                std::uint32_t offset, const std::string_view& part);
 Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  std::uint32_t offset, std::int64_t delta);
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
@@ -60,9 +63,9 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
 Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                       occ::ReadRange* range);
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                   std::string_view key, std::string_view payload);
+                   std::string_view key, const std::string_view& payload);
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                std::uint32_t offset, std::string_view part);
+                std::uint32_t offset, const std::string_view& part);
 Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                  std::uint32_t offset, std::int64_t delta);
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);

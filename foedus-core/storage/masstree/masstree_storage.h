@@ -45,7 +45,7 @@ inline Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control,
 }
 // The whole payload.
 inline Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                          std::string_view key, std::string_view payload) {
+                          std::string_view key, const std::string_view& payload) {
   if (control->has_delta()) [[unlikely]] {
     return with_delta::write_whole(ctx, control, mode, key, payload);
   }
@@ -53,7 +53,7 @@ inline Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Wr
 }
 // Payload bytes [offset, offset + part.size()). kNotFound; kInvalidArgument: not all there.
 inline Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                       std::uint32_t offset, std::string_view part) {
+                       std::uint32_t offset, const std::string_view& part) {
   return control->has_delta() ? with_delta::write_at(ctx, control, key, offset, part)
                               : one_tree::write_at(ctx, control, key, offset, part);
 }

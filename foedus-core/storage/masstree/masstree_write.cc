@@ -73,8 +73,8 @@ Status status_of(Found found) {
 
 // Adds the write of a whole payload, as a chain of its own if it is to be one.
 inline Status write_payload(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
-                            std::string_view key, std::string_view payload, Premise premise,
-                            bool chain) {
+                            std::string_view key, const std::string_view& payload,
+                            Premise premise, bool chain) {
   if (!chain) [[likely]] {
     return ctx.write(LogRecordType::kPut, control, spot.record(), spot.index, key, 0, payload,
                      premise);
@@ -124,7 +124,7 @@ Status rewrite(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& s
 // write_at() and increment(): `part` goes to the log, change(bytes) does it to a payload.
 template <typename Change>
 Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
-                  std::string_view key, std::uint32_t offset, std::string_view part,
+                  std::string_view key, std::uint32_t offset, const std::string_view& part,
                   Change&& change) {
   base::SpinWait spin;
   for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
@@ -165,7 +165,8 @@ bool is_new_to_all(const occ::Placed& placed, const Spot& spot, WriteMode mode) 
 }
 
 Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                       std::string_view key, std::string_view payload, occ::Placed* placed) {
+                       std::string_view key, const std::string_view& payload,
+                       occ::Placed* placed) {
   const Intent intent = mode == WriteMode::kInsert ? Intent::kWrite : Intent::kPut;
   bool chain = occ::is_overflow(payload.size());
   base::SpinWait spin;
@@ -246,16 +247,16 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
 }
 
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
-                   std::string_view key, std::string_view payload) {
+                   std::string_view key, const std::string_view& payload) {
   return occ::write_placed(ctx, control, key, &track_moved, [&](occ::Placed* placed) {
     return try_write_whole(ctx, control, mode, key, payload, placed);
   });
 }
 
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                std::uint32_t offset, std::string_view part) {
+                std::uint32_t offset, const std::string_view& part) {
   return write_part(ctx, control, LogRecordType::kWriteAt, key, offset, part,
-                    [part](char* bytes) { std::memcpy(bytes, part.data(), part.size()); });
+                    [&part](char* bytes) { std::memcpy(bytes, part.data(), part.size()); });
 }
 
 Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,

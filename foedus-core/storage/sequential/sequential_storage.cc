@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "foedus-core/base/copy_bytes.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/storage/sequential/sequential_page.h"
 #include "foedus-core/storage/sequential/sequential_pages.h"
@@ -25,7 +26,7 @@ SequentialRecord* append_deleted(occ::TxnContext& ctx, occ::StorageControl* cont
   record->header.tid.store_relaxed(page::Tid::kDeleted);
   record->payload_bytes = payload_bytes;
   record->unused = 0;
-  if (!payload.empty()) std::memcpy(record->payload(), payload.data(), payload.size());
+  base::copy_bytes(reinterpret_cast<char*>(record->payload()), payload.data(), payload.size());
   page->data_end += SequentialRecord::size_of(payload_bytes);
   FOEDUS_SYNC_POINT("sequential:before_count");
   count_one(ctx, &page->header);
