@@ -233,8 +233,8 @@ void Cursor::begin_page(Route* route, BorderPage* page, page::PageVersion versio
       route->position < route->count && page->slice(route->order[route->position]) == slice;
   if (!is_at_slice) route->bounded = false;  // all that follow are beyond
   if (route->is_cold()) return;
-  const unsigned first_rows = std::min(route->position + kPrefetchRows, unsigned{route->count});
-  for (unsigned i = route->position; i < first_rows; ++i) prefetch_record(*route, i);
+  prefetch_record(*route, route->position);
+  route->asked = route->position + 1;
   prefetch_next(route);
 }
 

@@ -80,7 +80,8 @@ class Cursor {
     TreePage* root;              // of the layer; null: of the storage
     std::uint32_t prefix_bytes;  // key bytes that the layers above have used
     std::uint8_t position;       // next in order
-    std::uint8_t count;  // of order
+    std::uint8_t asked;          // rows before this one are on the way; count + 1: the next page's
+    std::uint8_t count;          // of order
     bool is_inside;  // no key of the page needs a look at the end of the range
     bool bounded;    // slots up to bound_ are still to be passed over
     std::uint8_t order[BorderPage::kKeysMax];

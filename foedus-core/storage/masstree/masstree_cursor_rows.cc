@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint32_t kRowsWantedMax = 32;
 // A page of records, and their keys as long as they mostly are: the rest is taken another time.
 constexpr std::size_t kRowsBytes = 2 * page::kPageBytes;
+constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 // A slot with such a payload field has more than a payload.
 constexpr std::uint32_t kNoPayload = Slot::kLayer;
 
@@ -40,16 +41,18 @@ bool Cursor::take_rows(std::uint64_t limit) {
   const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, rows_wanted_));
   char* const memory = rows_memory_.get();
   const unsigned begin = route.position;
+  const std::uint64_t last = limit < BorderPage::kKeysMax ? begin + limit : kNoLimit;
+  unsigned asked = std::max<unsigned>(route.asked, begin + 1);
   unsigned position = begin;
   std::uint32_t count = 0;
   std::size_t used = 0;
   for (; position != route.count && count != most; ++position) {
-    if (position + kPrefetchRows < route.count) {
-      const Slot later = page->slot(route.order[position + kPrefetchRows]);
+    const std::uint64_t wanted = std::min<std::uint64_t>(position + kPrefetchRows, last);
+    for (; asked < wanted && asked < route.count; ++asked) {
+      const Slot later = page->slot(route.order[asked]);
       base::prefetch_lines_early(page->record(later), later.record_bytes());
-    } else {
-      prefetch_record(route, position + kPrefetchRows);  // in the next page
     }
+    if (asked == route.count && asked < wanted) prefetch_record(route, asked++);  // in the next page
     const unsigned index = route.order[position];
     page::RecordHeader* const record = page->record(index);
     const page::Tid tid = record->load_tid();
@@ -87,6 +90,7 @@ bool Cursor::take_rows(std::uint64_t limit) {
     used += key_bytes + payload_bytes;
   }
   route.position = static_cast<std::uint8_t>(position);
+  route.asked = static_cast<std::uint8_t>(asked);
   row_ = 0;
   row_end_ = count;
   writes_ = writes.size();
