@@ -87,8 +87,10 @@ class SortedSource {
   // Most are as long as the one at hand. Lines more would take the place of others on their way.
   void take_item() {
     constexpr std::ptrdiff_t kAheadItems = 12;
+    constexpr std::ptrdiff_t kItemsAhead = 64;  // more, for the items themselves
     constexpr std::uint64_t kAheadBytes = 192;  // of an entry: more of it follows by itself
     const RecordEntry* const entry = item_->entry(memory_);
+    base::prefetch_line(item_ + kAheadItems + kItemsAhead);
     if (items_end_ - item_ > kAheadItems) {
       const char* const ahead = memory_ + item_[kAheadItems].unit * SortItem::kUnitBytes;
       const std::size_t in_line = reinterpret_cast<std::uintptr_t>(ahead) % 64;

@@ -111,6 +111,7 @@ class Cursor {
   void order_page(Route* route, std::uint64_t slice);
   void pass_over(Route* route, std::uint64_t slice);
   void prefetch_record(const Route& route, unsigned position);
+  void ask_for_rows(Route* route, std::uint64_t end);
   void prefetch_next(Route* route);
   Status leave_page();
   Status leave_layer();

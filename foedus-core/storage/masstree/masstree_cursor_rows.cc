@@ -26,6 +26,16 @@ void Cursor::forget_rows() {
   row_ = row_end_ = 0;
 }
 
+// Asks for the rows before `end`, and if that is beyond the page for the first one of the next.
+inline void Cursor::ask_for_rows(Route* route, std::uint64_t end) {
+  BorderPage* const page = route->page;
+  for (; route->asked < end && route->asked < route->count; ++route->asked) {
+    const Slot slot = page->slot(route->order[route->asked]);
+    base::prefetch_lines_early(page->record(slot), slot.record_bytes());
+  }
+  if (route->asked == route->count && route->asked < end) prefetch_record(*route, route->asked++);
+}
+
 bool Cursor::take_rows(std::uint64_t limit) {
   constexpr std::uint64_t kVisited =
       page::Tid::kBeingWritten | page::Tid::kMoved | page::Tid::kNextLayer;
@@ -42,17 +52,12 @@ bool Cursor::take_rows(std::uint64_t limit) {
   char* const memory = rows_memory_.get();
   const unsigned begin = route.position;
   const std::uint64_t last = limit < BorderPage::kKeysMax ? begin + limit : kNoLimit;
-  unsigned asked = std::max<unsigned>(route.asked, begin + 1);
+  route.asked = std::max(route.asked, static_cast<std::uint8_t>(begin + 1));
   unsigned position = begin;
   std::uint32_t count = 0;
   std::size_t used = 0;
   for (; position != route.count && count != most; ++position) {
-    const std::uint64_t wanted = std::min<std::uint64_t>(position + kPrefetchRows, last);
-    for (; asked < wanted && asked < route.count; ++asked) {
-      const Slot later = page->slot(route.order[asked]);
-      base::prefetch_lines_early(page->record(later), later.record_bytes());
-    }
-    if (asked == route.count && asked < wanted) prefetch_record(route, asked++);  // in the next page
+    ask_for_rows(&route, std::min<std::uint64_t>(position + kPrefetchRows, last));
     const unsigned index = route.order[position];
     page::RecordHeader* const record = page->record(index);
     const page::Tid tid = record->load_tid();
@@ -90,7 +95,6 @@ bool Cursor::take_rows(std::uint64_t limit) {
     used += key_bytes + payload_bytes;
   }
   route.position = static_cast<std::uint8_t>(position);
-  route.asked = static_cast<std::uint8_t>(asked);
   row_ = 0;
   row_end_ = count;
   writes_ = writes.size();
