@@ -156,6 +156,7 @@ bool EngineSession::is_revoked() const { return occ::TxnTurn::is_revoked(context
 
 Result<Ticket> EngineSession::commit() {
   has_committed_ = false;
+  FOEDUS_CHECK(engine_->check_process());  // E12: begun by the parent
   const OperationMark mark(slot_, context_.turn());
   if (is_revoked()) [[unlikely]] {
     engine_->watch()->end_revoked(this);
@@ -169,7 +170,6 @@ Result<Ticket> EngineSession::commit() {
 }
 
 Result<Ticket> EngineSession::commit_open() {
-  FOEDUS_CHECK(engine_->check_process());  // E12: begun by the parent
   // Reads go on after the log has failed; a commit that could never become durable does not.
   const bool writes = !context_.write_set().is_empty();
   if (writes && engine_->log_has_failed()) [[unlikely]] {

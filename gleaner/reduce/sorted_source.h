@@ -87,10 +87,12 @@ class SortedSource {
   // Most are as long as the one at hand. Lines more would take the place of others on their way.
   void take_item() {
     constexpr std::ptrdiff_t kAheadItems = 12;
-    constexpr std::ptrdiff_t kItemsAhead = 64;  // more, for the items themselves
+    constexpr std::uintptr_t kItemsAheadBytes = 76 * sizeof(SortItem);  // for the items themselves
     constexpr std::uint64_t kAheadBytes = 192;  // of an entry: more of it follows by itself
     const RecordEntry* const entry = item_->entry(memory_);
-    base::prefetch_line(item_ + kAheadItems + kItemsAhead);
+    // Beyond the last one, too, where there may be nothing: by its number, not as a pointer.
+    const std::uintptr_t items_ahead = reinterpret_cast<std::uintptr_t>(item_) + kItemsAheadBytes;
+    base::prefetch_line(reinterpret_cast<const void*>(items_ahead));
     if (items_end_ - item_ > kAheadItems) {
       const char* const ahead = memory_ + item_[kAheadItems].unit * SortItem::kUnitBytes;
       const std::size_t in_line = reinterpret_cast<std::uintptr_t>(ahead) % 64;

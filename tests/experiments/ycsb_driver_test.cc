@@ -65,8 +65,6 @@ TEST(YcsbKey, HashedIdsAreDistinctAndOrderedOnesAreInOrder) {
   EXPECT_EQ(hashed.size(), 10'000u);
 }
 
-// Each of four threads acknowledges what it draws; the end must come to the number drawn, without
-// gaps on the way.
 TEST(YcsbRow, ChecksumRemembersWhatCameBeforeManyRows) {
   RowBuffer row;
   Random bytes(7);
@@ -80,6 +78,8 @@ TEST(YcsbRow, ChecksumRemembersWhatCameBeforeManyRows) {
   }
 }
 
+// Each of four threads acknowledges what it draws; the end must come to the number drawn, without
+// gaps on the way.
 TEST(InsertSequence, EndMeetsTheLastIdWhateverTheOrderOfThreads) {
   constexpr std::uint64_t kFirst = 10;
   constexpr std::uint64_t kEach = 50'000;

@@ -51,7 +51,7 @@ bool Cursor::take_rows(std::uint64_t limit) {
   const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, rows_wanted_));
   char* const memory = rows_memory_.get();
   const unsigned begin = route.position;
-  const std::uint64_t last = limit < BorderPage::kKeysMax ? begin + limit : kNoLimit;
+  std::uint64_t last = limit < BorderPage::kKeysMax ? begin + limit : kNoLimit;
   route.asked = std::max(route.asked, static_cast<std::uint8_t>(begin + 1));
   unsigned position = begin;
   std::uint32_t count = 0;
@@ -63,6 +63,7 @@ bool Cursor::take_rows(std::uint64_t limit) {
     const page::Tid tid = record->load_tid();
     if ((tid.word() & kVisited) != 0 || (has_writes && writes.contains(record))) break;
     if (tid.is_deleted()) {
+      if (last != kNoLimit) ++last;
       ctx_->remember_read(record, tid, control_);
       continue;
     }
