@@ -9,8 +9,10 @@
 #include <atomic>
 #include <cstdio>
 #include <functional>
+#include <string_view>
 #include <thread>
 
+#include "foedus-core/base/sync_point.h"
 #include "tests/testing/test_database.h"
 
 // There if the executable counts what it runs (tools/coverage.py); else by exit() only.
@@ -168,6 +170,40 @@ TEST(ForkTest, a_child_that_forks_within_a_transaction_cannot_commit_it) {
   ASSERT_EQ(waitpid(child, &result, 0), child);
   EXPECT_EQ(result, 0);
   expect_kept(&db, 2);
+}
+
+// Goal: a transaction that is to be rolled back, as it was open for too long, is not rolled back in
+// the child, which has no pages. Method: it is revoked in the midst of a put, and its thread forks
+// once that has returned, as a rule before the watch looks again.
+TEST(ForkTest, a_child_that_forks_within_a_revoked_transaction_does_not_roll_it_back) {
+  constexpr std::uint64_t kTimeoutUs = 50'000;
+  Options options = testing::small_options("");
+  options.transaction_timeout_us = kTimeoutUs;
+  TestDatabase db(options);
+  const Masstree tree = must(db->open_masstree("tree"));
+  must(put(*db, tree, 0));
+  const pid_t parent = getpid();
+  pid_t child = -1;
+  const Status status = db->transact([&](Txn& txn) -> Status {
+    base::set_sync_point_hook([](const char* place) {
+      if (std::string_view(place) == "masstree:insert_locked") usleep(4 * kTimeoutUs);
+    });
+    const Status ignored = txn.put(tree, key(1u), 1u);
+    static_cast<void>(ignored.is_ok());
+    child = fork();
+    if (child == 0) {
+      alarm(kChildSeconds);
+      return {};
+    }
+    base::set_sync_point_hook(nullptr);
+    return {};
+  });
+  if (getpid() != parent) _exit(status.code() == ErrorCode::kForked ? 0 : 1);
+  EXPECT_FALSE(status.is_ok());
+  int result = 0;
+  ASSERT_EQ(waitpid(child, &result, 0), child);
+  EXPECT_EQ(result, 0);
+  expect_kept(&db, 1);
 }
 
 // Goal: a child may end as any program does. Method: it goes through its destructors and what
