@@ -138,6 +138,8 @@ std::string Status::message() const {
   return out;
 }
 
+void Status::delete_detail() noexcept { delete detail_; }
+
 Status& Status::with_hint(std::string_view what_to_do) noexcept {
   if (is_ok()) return *this;
   base::trying([&] {

@@ -39,13 +39,14 @@ void ReadSet::grow() {
 
 // Room is looked for anew after so many entries at the latest.
 constexpr std::size_t kRoomMax = 1u << 20;
+constexpr std::size_t kOwnsMin = 64;
 
 void WriteSet::make_room() {
   base::reserve_more(&entries_, 1);
-  base::reserve_more(&owns_, 1);
+  if (owns_count_ == owns_.size()) owns_.resize(std::max(kOwnsMin, 2 * owns_.size()));
   index_.reserve(1);
   const std::size_t more = std::min({entries_.capacity() - entries_.size(),
-                                     owns_.capacity() - owns_.size(), index_.room()});
+                                     owns_.size() - owns_count_, index_.room()});
   room_ = count_ + static_cast<std::uint32_t>(std::min<std::size_t>(more, kRoomMax));
 }
 
@@ -83,7 +84,6 @@ void WriteSet::clear() {
   count_ = owns_count_ = room_ = 0;
   sorted_.clear();
   entries_.clear();
-  owns_.clear();
   base::trim(&sorted_, kKeptBytesMax);
   base::trim(&entries_, kKeptBytesMax);
   base::trim(&owns_, kKeptBytesMax);

@@ -245,7 +245,7 @@ class WriteSet {
     std::uint32_t& known = index_.at(entry.record);
     if (known != WriteEntry::kNone) return link(known, number);
     known = owns_count_++;
-    owns_.push_back({number, number, number});
+    owns_[known] = {number, number, number};
   }
   // The next add() does not allocate.
   bool has_room() const { return count_ < room_; }
@@ -273,7 +273,7 @@ class WriteSet {
 
   base::LineVector<WriteEntry> entries_;
   base::LineVector<Sorted> sorted_;
-  base::LineVector<Own> owns_;  // one per distinct record
+  base::LineVector<Own> owns_;  // one per distinct record; all of its room is constructed
   AddressIndex index_;          // record -> owns_
   std::uint32_t count_ = 0;       // of entries_
   std::uint32_t owns_count_ = 0;  // of owns_
