@@ -416,6 +416,8 @@ TEST(GleaningTest, the_function_of_a_snapshot_runs_once) {
   for (std::uint32_t i = 0; i < 4'000; ++i) {
     must(db->transact([&](Txn& txn) { return txn.put(tree, key(i), std::string(1'000, 'r')); }));
   }
+  must(db->glean());  // else the first snapshot makes one, which is counted while it is read
+  const std::uint64_t gleans = db->stats().gleans;
   int calls = 0;
   const Status status = db->snapshot([&](Txn&) -> Status {
     ++calls;
@@ -423,7 +425,7 @@ TEST(GleaningTest, the_function_of_a_snapshot_runs_once) {
   });
   EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory);
   EXPECT_EQ(calls, 1);
-  EXPECT_EQ(db->stats().gleans, 0u);
+  EXPECT_EQ(db->stats().gleans, gleans);
 }
 
 // Goal: who waits for a glean is not forgotten by close(). Method: one asks for a glean while the
