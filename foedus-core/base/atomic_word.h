@@ -93,7 +93,8 @@ inline void prefetch_line(const void* address) {
   asm volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
 }
 // Starts to load the line for a store: a store to a line that is not there does not wait, but the
-// next atomic exchange does, for all stores before it.
+// next atomic exchange does, for all stores before it. Nothing, on a processor that has no such
+// instruction.
 inline void prefetch_line_to_write(const void* address) {
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
 }

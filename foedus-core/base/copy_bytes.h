@@ -21,6 +21,18 @@ inline void copy_16(char* to, const char* from) {
   }
 }
 
+// Copies as many bytes as one Word or two hold: the first Word and the last, which may overlap.
+template <typename Word>
+inline void copy_ends(char* to, const char* from, std::size_t bytes) {
+  const std::size_t at = bytes - sizeof(Word);
+  Word first;
+  Word last;
+  std::memcpy(&first, from, sizeof(Word));
+  std::memcpy(&last, from + at, sizeof(Word));
+  std::memcpy(to, &first, sizeof(Word));
+  std::memcpy(to + at, &last, sizeof(Word));
+}
+
 // As std::memcpy(); `from` may be null if there are no bytes.
 inline void copy_bytes(char* to, const char* from, std::size_t bytes) {
   if (bytes > 64) {
@@ -30,19 +42,9 @@ inline void copy_bytes(char* to, const char* from, std::size_t bytes) {
     for (std::size_t at = 0; at < last; at += 16) copy_16(to + at, from + at);
     copy_16(to + last, from + last);  // overlaps with the one before, if need be
   } else if (bytes >= 8) {
-    std::uint64_t first;
-    std::uint64_t last;
-    std::memcpy(&first, from, 8);
-    std::memcpy(&last, from + bytes - 8, 8);
-    std::memcpy(to, &first, 8);
-    std::memcpy(to + bytes - 8, &last, 8);
+    copy_ends<std::uint64_t>(to, from, bytes);
   } else if (bytes >= 4) {
-    std::uint32_t first;
-    std::uint32_t last;
-    std::memcpy(&first, from, 4);
-    std::memcpy(&last, from + bytes - 4, 4);
-    std::memcpy(to, &first, 4);
-    std::memcpy(to + bytes - 4, &last, 4);
+    copy_ends<std::uint32_t>(to, from, bytes);
   } else {
     for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
   }

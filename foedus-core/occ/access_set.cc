@@ -39,7 +39,7 @@ void ReadSet::grow() {
 
 // Room is looked for anew after so many entries at the latest.
 constexpr std::size_t kRoomMax = 1u << 20;
-constexpr std::size_t kOwnsMin = 64;
+constexpr std::size_t kOwnsMin = 64;  // owns_ grows to at least as many
 
 void WriteSet::make_room() {
   base::reserve_more(&entries_, 1);

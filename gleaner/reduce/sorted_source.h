@@ -87,7 +87,8 @@ class SortedSource {
   // Most are as long as the one at hand. Lines more would take the place of others on their way.
   void take_item() {
     constexpr std::ptrdiff_t kAheadItems = 12;
-    constexpr std::uintptr_t kItemsAheadBytes = 76 * sizeof(SortItem);  // for the items themselves
+    // The items themselves are asked for some lines before that.
+    constexpr std::uintptr_t kItemsAheadBytes = (kAheadItems + 64) * sizeof(SortItem);
     constexpr std::uint64_t kAheadBytes = 192;  // of an entry: more of it follows by itself
     const RecordEntry* const entry = item_->entry(memory_);
     // Beyond the last one, too, where there may be nothing: by its number, not as a pointer.

@@ -100,9 +100,9 @@ set(FOEDUS_LIBRARIES Threads::Threads PkgConfig::NUMA PkgConfig::URING)
 if(ISAL_FOUND)
   # The reference to it is weak: a linker that leaves out libraries that are not needed would leave
   # it out, also if it is named once more without the flag, and first. -u is for a libisal.a.
-  set(FOEDUS_ISAL_FLAG "-Wl,-u,crc32_iscsi,--push-state,--no-as-needed,@,--pop-state")
+  set(FOEDUS_ISAL_FLAG "-Wl,-u,crc32_iscsi,--push-state,--no-as-needed,LIBRARIES,--pop-state")
   string(REPLACE ";" "," isal_paths "${ISAL_LINK_LIBRARIES}")
-  string(REPLACE "@" "${isal_paths}" isal_flag "${FOEDUS_ISAL_FLAG}")
+  string(REPLACE "LIBRARIES" "${isal_paths}" isal_flag "${FOEDUS_ISAL_FLAG}")
   list(APPEND FOEDUS_LIBRARIES "$<BUILD_INTERFACE:${isal_flag}>")
   include_directories(SYSTEM ${ISAL_INCLUDE_DIRS})
   add_compile_definitions(FOEDUS_HAVE_ISAL)

@@ -30,6 +30,7 @@ Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_
   BorderPage* const page = spot->at.page;
   occ::LockGuard guard(&page->header.lock);
   FOEDUS_SYNC_POINT("masstree:insert_locked");
+  // As prefetch_next_record(), for a page whose last insert was another session's, or long ago.
   base::prefetch_line_to_write(page->at(page->heap_begin) - 64);
   const page::PageVersion before = page->header.load_version();
   Change closed;
