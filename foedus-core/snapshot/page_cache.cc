@@ -29,6 +29,10 @@ Status no_frame(const CacheFrames& frames, std::uint32_t soc) {
           "read; raise glean.cache_bytes, or use fewer sessions");
 }
 
+CacheMark used_once_more(CacheMark mark) {
+  return mark == CacheMark::kReadAhead ? CacheMark::kUsedOnce : CacheMark::kUsedAgain;
+}
+
 // Checks no more than what look-ups depend on.
 Status check_id(const page::PageHeader& page, page::SnapshotPageId id) {
   if (page.page_id == id.word()) return {};
@@ -115,8 +119,16 @@ const page::PageHeader* PageCache::find_locked(Part* part, page::SnapshotPageId 
   const CacheFrame cached =
       mark == CacheMark::kReadAhead ? part->index.peek(id) : part->index.find(id);
   if (cached != 0) return part->index.page_at(cached);
-  const bool is_used_again = mark != CacheMark::kReadAhead;
-  const CacheFrame frame = part->index.restore(id, is_used_again ? CacheMark::kUsedAgain : mark);
+  const bool is_read_ahead = mark == CacheMark::kReadAhead;
+  if (!is_read_ahead) {
+    const CacheFrame first_used = part->index.use_leaving(id);  // K15
+    if (first_used != 0) {
+      part->frames->stay(first_used);
+      leave_locked(part, &first_used, 1);
+      return part->index.page_at(first_used);
+    }
+  }
+  const CacheFrame frame = part->index.restore(id, is_read_ahead ? mark : CacheMark::kUsedAgain);
   if (frame == 0) return nullptr;
   part->frames->stay(frame);
   ++part->counts.returns;
@@ -135,8 +147,13 @@ const page::PageHeader* PageCache::publish_locked(Part* part, page::SnapshotPage
     part->frames->release(frame);
     return page;
   }
-  const CacheFrame evicted = part->index.put(id, frame, mark);
+  // K15
+  const bool is_known = part->index.take_ghost(id);
+  const bool is_on_trial = !is_known && part->frames->fresh() == 0;
+  const CacheFrame evicted =
+      part->index.put(id, frame, is_known ? used_once_more(mark) : mark, is_on_trial);
   if (evicted != 0) leave_locked(part, &evicted, 1);
+  if (is_on_trial) leave_locked(part, &frame, 1);
   return part->index.page_at(frame);
 }
 

@@ -3,6 +3,8 @@
 // page that sessions of two SOCs use is cached twice. Pages never change, so nothing is written
 // back and a page that is cached twice in one part for a moment would be no error either.
 //
+//                                           +--------- put(), on trial (K15) -----+
+//                                           |                                     v
 //   never used, or free --take()--> being read --put()--> cached --sweep()--> leaving
 //          ^                            |   ^                 ^                 | |
 //          +---- error, duplicate ------+   |                 +---- asked for --+ |
@@ -41,6 +43,12 @@
 //   K7  A part keeps a quarter of its frames leaving or fresh, so that one is due when a page is
 //       missed. Returns could use that up where all pages are hot; so below half of it others leave
 //       for each that returns, and those do not return.
+//   K15 Once all frames are in use, a page that comes is on trial: it is leaving at once, stamped
+//       as K3 says (the thread that read it is pinned since before), and stays by K5 if it is asked
+//       for again before its frame is taken; one that was read ahead, if it is then used twice, the
+//       first use giving it a new stamp. A page that has a ghost, because it was here not long ago,
+//       is not tried again. So pages that are wanted once, scans above all, exchange one another,
+//       and the hand moves only for those that have been wanted again.
 //   K8  Where no frame is due, the cache does not wait: it says kOutOfMemory, and due() says for
 //       what. Its callers wait for that without a pin (occ/cold_pages.h). As pins last for
 //       microseconds, an epoch more and a quarter of the frames is due, however many pages a

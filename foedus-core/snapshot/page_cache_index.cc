@@ -26,22 +26,49 @@ CacheFrame CacheIndex::restore(page::SnapshotPageId id, CacheMark mark) {
   return place.frame;
 }
 
-CacheFrame CacheIndex::put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark) {
+CacheFrame CacheIndex::use_leaving(page::SnapshotPageId id) {
+  const Key key = key_of(id);
+  const Place place = locate(key, key.tag | kLeavingTag, 0, {});
+  // order: relaxed twice, a hint.
+  if (place.entry == nullptr || place.mark->load_relaxed() != kReadAheadByte) return 0;
+  place.mark->store_relaxed(static_cast<std::uint8_t>(CacheMark::kUsedOnce));
+  return place.frame;
+}
+
+CacheFrame CacheIndex::put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark,
+                           bool is_leaving) {
   FOEDUS_INVARIANT(frame - 1u < kFramesMax, frame);
   FOEDUS_INVARIANT(page_at(frame)->page_id == id.word(), page_at(frame)->page_id, id.word());
   const Key key = key_of(id);
   CacheFrame evicted = 0;
   const Place place = place_for(key, &evicted);
   place.mark->store_relaxed(static_cast<std::uint8_t>(mark));  // order: relaxed, a hint
-  // order: release, pairs with the acquire in locate_in(): what was read into the frame is seen.
-  place.entry->store_release(word_of(key.tag, frame));
-  if (evicted == 0) ++pages_cached_;
+  const std::uint64_t tag = is_leaving ? key.tag | kLeavingTag : key.tag;
+  // order: release, pairs with the acquire in locate_at(): what was read into the frame is seen.
+  place.entry->store_release(word_of(tag, frame));
+  if (!is_leaving) ++pages_cached_;
+  if (evicted != 0) --pages_cached_;
   return evicted;
 }
 
-// An empty entry of the pair; else that of a leaving page, whose frame goes its way without one;
-// else that of a page that was not used again; else any. All reads of entries and marks below are
-// relaxed: entries are written under the lock that the caller holds, marks are hints.
+bool CacheIndex::take_ghost(page::SnapshotPageId id) {
+  const Key key = key_of(id);
+  const std::uint64_t ghost = word_of(key.tag | kLeavingTag, 0);
+  for (Bucket* const bucket : {key.home, buddy_of(key.home)}) {
+    for (auto& entry : bucket->entries) {
+      // order: relaxed twice, as in remove_leaving()
+      if (entry.load_relaxed() != ghost) continue;
+      entry.store_relaxed(0);
+      return true;
+    }
+  }
+  return false;
+}
+
+// An empty entry of the pair, or else a ghost's; else that of a leaving page, whose frame goes its
+// way without one; else that of a page that was not used again; else any. All reads of entries and
+// marks below are relaxed: entries are written under the lock that the caller holds, marks are
+// hints.
 CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
   Bucket* const pair[] = {key.home, buddy_of(key.home)};
   for (Bucket* const bucket : pair) {
@@ -65,14 +92,16 @@ CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
 }
 
 CacheIndex::Place CacheIndex::free_place(Bucket* bucket, unsigned first) {
+  Place ghosts;
   for (unsigned step = 0; step < kBucketEntries; ++step) {
     const unsigned i = first + step < kBucketEntries ? first + step : first + step - kBucketEntries;
     // order: relaxed, written under the lock that the caller holds.
-    if (bucket->entries[i].load_relaxed() == 0) {
-      return Place{&bucket->entries[i], &bucket->marks[i], 0};
-    }
+    const std::uint64_t word = bucket->entries[i].load_relaxed();
+    const Place place{&bucket->entries[i], &bucket->marks[i], 0};
+    if (word == 0) return place;
+    if (ghosts.entry == nullptr && is_ghost(word)) ghosts = place;
   }
-  return Place{};
+  return ghosts;
 }
 
 std::uint32_t CacheIndex::sweep_from(std::uint64_t* hand, std::uint64_t frames_skipped,
@@ -113,7 +142,7 @@ void CacheIndex::remove_leaving(CacheFrame frame) {
       // order: relaxed twice, readers take no notice of leaving entries, and all others hold the
       // lock.
       if (entry.load_relaxed() != word) continue;
-      entry.store_relaxed(0);
+      entry.store_relaxed(word_of(key.tag | kLeavingTag, 0));
       return;
     }
   }
@@ -126,8 +155,8 @@ std::uint32_t CacheIndex::forget(page::SnapshotNumber snapshot, std::uint64_t bu
   for (auto& entry : buckets_[bucket].entries) {
     // order: relaxed, written under the lock that the caller holds.
     const std::uint64_t word = entry.load_relaxed();
-    if (word == 0) continue;
     const CacheFrame frame = frame_of(word);
+    if (frame == 0) continue;
     if (page::SnapshotPageId(page_at(frame)->page_id).snapshot() != snapshot) continue;
     entry.store_relaxed(0);  // order: relaxed, K3 as in sweep()
     if (!is_leaving(word)) frames[count++] = frame;

@@ -4,11 +4,14 @@
 //
 //   bucket, one line:  | entry 0 | … | entry 6 | mark 0 … mark 6, unused |
 //   entry, one word:   | leaving: 1 bit | tag: 35 bits of the id's hash | frame: 28 bits |
+//   ghost, one word:   | 1              | tag                           | 0              |
 //
 // A page stands in its home bucket, or in the home's buddy (the other half of 128 aligned bytes)
 // if the home was full. An entry is too short for a whole id: the header of the page has it, and
 // whoever asked for the page reads that line next anyway. With three frames a bucket, one page in
 // about forty stands in the buddy, and one in a thousand finds both full and takes another's place.
+// Entries that nothing stands in keep the tags of pages that were here before: their ghosts, one or
+// two for each frame, until a page wants the entry.
 
 #include <bit>
 #include <cstdint>
@@ -114,9 +117,16 @@ class CacheIndex {
 
   // The frame of `id` if its page is leaving; it is not any more: everybody finds it again.
   CacheFrame restore(page::SnapshotPageId id, CacheMark mark);
-  // Everybody finds the page of this frame from now on. REQUIRES: `id` has no entry. Returns the
-  // frame whose entry had to go although its page was cached; 0 mostly.
-  CacheFrame put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark);
+  // The frame of `id` if its page is leaving, was read ahead and has not been used, as it now is;
+  // it goes on leaving.
+  CacheFrame use_leaving(page::SnapshotPageId id);
+  // Everybody finds the page of this frame from now on; or, if it is leaving from the begin on, who
+  // restores it. REQUIRES: `id` has no entry. Returns the frame whose entry had to go although its
+  // page was cached; 0 mostly.
+  CacheFrame put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark,
+                 bool is_leaving = false);
+  // True if `id` has a ghost, which is gone then.
+  bool take_ghost(page::SnapshotPageId id);
   // Moves the hand over at most kSweepBuckets buckets. Pages that `which` says are leaving from now
   // on; their frames, at most `count_max`, are given to `frames`. Returns how many.
   std::uint32_t sweep(CacheFrame* frames, std::uint32_t count_max, CacheSweep which) {
@@ -126,7 +136,7 @@ class CacheIndex {
   std::uint32_t sweep_borrowed(CacheFrame* frames, std::uint32_t count_max, CacheSweep which) {
     return sweep_from(&hand_of_borrowed_, own_frames_, frames, count_max, which);
   }
-  // Removes the entry of a page that is leaving, if it still has one.
+  // Makes a ghost of the entry of a page that is leaving, if it still has one.
   void remove_leaving(CacheFrame frame);
   // Removes the entries of a snapshot from one bucket. Returns how many of them were cached;
   // `frames` has room for kBucketEntries of them.
@@ -136,6 +146,7 @@ class CacheIndex {
   static constexpr std::uint64_t kLineBytes = 64;
   static constexpr std::uint64_t kFramesPerBucket = 3;
   static constexpr std::uint8_t kUsedAgainByte = static_cast<std::uint8_t>(CacheMark::kUsedAgain);
+  static constexpr std::uint8_t kReadAheadByte = static_cast<std::uint8_t>(CacheMark::kReadAhead);
   static constexpr std::uint64_t kLeavingTag = std::uint64_t{1} << 35;  // the tag's flag
   static constexpr std::uint64_t kTagMask = kLeavingTag - 1;
 
@@ -168,6 +179,7 @@ class CacheIndex {
     return static_cast<CacheFrame>(word & kFramesMax);
   }
   static bool is_leaving(std::uint64_t word) { return (word >> kFrameBits & kLeavingTag) != 0; }
+  static bool is_ghost(std::uint64_t word) { return word != 0 && frame_of(word) == 0; }
 
   Bucket* buddy_of(Bucket* bucket) const {
     return buckets_ + (static_cast<std::uint64_t>(bucket - buckets_) ^ 1);
@@ -219,8 +231,8 @@ class CacheIndex {
                   CacheFrame hinted, page::PagePart part) const {
     // order: acquire, pairs with the releases in put() and restore(): the page is complete (K1).
     const std::uint64_t word = bucket->entries[i].load_acquire();
-    if (word >> kFrameBits != tag || word == 0) return Place{};
     const CacheFrame frame = frame_of(word);
+    if (word >> kFrameBits != tag || frame == 0) return Place{};
     if (frame != hinted) prefetch_frame(frame, part);
     if (page_at(frame)->page_id != id) [[unlikely]]
       return Place{};

@@ -36,6 +36,10 @@ class CacheIndexTest : public ::testing::Test {
     index_->page_at(frame)->page_id = id.word();
     return index_->put(id, frame, mark);
   }
+  void put_leaving(page::SnapshotPageId id, CacheFrame frame, CacheMark mark) {
+    index_->page_at(frame)->page_id = id.word();
+    EXPECT_EQ(index_->put(id, frame, mark, true), 0u);
+  }
   bool has(page::SnapshotPageId id) {
     const CacheFrame frame = index_->peek(id);
     EXPECT_TRUE(frame == 0 || index_->page_at(frame)->page_id == id.word());
@@ -122,6 +126,56 @@ TEST_F(CacheIndexTest, AMarkIsTakenByTheHandOnce) {
   EXPECT_FALSE(has(page_of(3)));
   EXPECT_EQ(index_->sweep(frames, 16, CacheSweep::kCold), 1u);
   EXPECT_EQ(frames[0], 1u);
+}
+
+TEST_F(CacheIndexTest, APageThatLeftHasAGhostUntilItIsTaken) {
+  make(10, 10);
+  put(page_of(1), 1, CacheMark::kUsedOnce);
+  EXPECT_FALSE(index_->take_ghost(page_of(1))) << "it is there";
+  CacheFrame frames[16];
+  ASSERT_EQ(index_->sweep(frames, 16, CacheSweep::kColdForNow), 1u);
+  EXPECT_FALSE(index_->take_ghost(page_of(1))) << "it may return";
+  index_->remove_leaving(1);
+  EXPECT_FALSE(has(page_of(1)));
+  EXPECT_EQ(index_->restore(page_of(1), CacheMark::kUsedAgain), 0u);
+  EXPECT_EQ(index_->use_leaving(page_of(1)), 0u);
+  EXPECT_EQ(index_->sweep(frames, 16, CacheSweep::kAny), 0u);
+  for (std::uint64_t i = 0; i < index_->bucket_count(); ++i) {
+    EXPECT_EQ(index_->forget(page::SnapshotNumber{1}, i, frames), 0u);
+  }
+  EXPECT_FALSE(index_->take_ghost(page_of(2)));
+  EXPECT_TRUE(index_->take_ghost(page_of(1)));
+  EXPECT_FALSE(index_->take_ghost(page_of(1)));
+}
+
+// One pair of buckets, full of ghosts and then of pages.
+TEST_F(CacheIndexTest, GhostsGiveWayToPages) {
+  make(100, 1);
+  for (std::uint32_t i = 0; i < kPairEntries; ++i) {
+    put_leaving(page_of(i), 1, CacheMark::kUsedOnce);
+    index_->remove_leaving(1);
+  }
+  EXPECT_EQ(index_->pages_cached(), 0u);
+  for (std::uint32_t i = 0; i < kPairEntries; ++i) {
+    EXPECT_EQ(put(page_of(100 + i), i + 1, CacheMark::kUsedOnce), 0u);
+  }
+  EXPECT_EQ(index_->pages_cached(), kPairEntries);
+  for (std::uint32_t i = 0; i < kPairEntries; ++i) {
+    EXPECT_FALSE(index_->take_ghost(page_of(i)));
+    EXPECT_TRUE(has(page_of(100 + i)));
+  }
+}
+
+TEST_F(CacheIndexTest, APageThatIsPutLeavingIsFoundWhenItIsRestored) {
+  make(10, 10);
+  put_leaving(page_of(1), 1, CacheMark::kReadAhead);
+  EXPECT_FALSE(has(page_of(1)));
+  EXPECT_EQ(index_->pages_cached(), 0u);
+  EXPECT_EQ(index_->use_leaving(page_of(1)), 1u);
+  EXPECT_EQ(index_->use_leaving(page_of(1)), 0u) << "it was used before";
+  EXPECT_EQ(index_->restore(page_of(1), CacheMark::kUsedAgain), 1u);
+  EXPECT_TRUE(has(page_of(1)));
+  EXPECT_EQ(index_->pages_cached(), 1u);
 }
 
 // Random operations, against a map.
