@@ -129,7 +129,8 @@ TEST_F(CacheIndexTest, AMarkIsTakenByTheHandOnce) {
 }
 
 TEST_F(CacheIndexTest, APageThatLeftHasAGhostUntilItIsTaken) {
-  make(10, 10);
+  make(10, 190);
+  index_->page_at(0)->page_id = page_of(1).word();  // what lies before the frames may be anything
   put(page_of(1), 1, CacheMark::kUsedOnce);
   EXPECT_FALSE(index_->take_ghost(page_of(1))) << "it is there";
   CacheFrame frames[16];
@@ -148,7 +149,22 @@ TEST_F(CacheIndexTest, APageThatLeftHasAGhostUntilItIsTaken) {
   EXPECT_FALSE(index_->take_ghost(page_of(1)));
 }
 
-// One pair of buckets, full of ghosts and then of pages.
+// One pair of buckets: ghosts, then leaving pages, then others.
+TEST_F(CacheIndexTest, GhostsGiveWayToPagesBeforeLeavingOnesDo) {
+  make(100, 1);
+  for (std::uint32_t i = 0; i < kPairEntries; ++i) {
+    put_leaving(page_of(i), i + 1, CacheMark::kUsedOnce);
+  }
+  for (std::uint32_t i = 0; i < kPairEntries; i += 2) index_->remove_leaving(i + 1);
+  for (std::uint32_t i = 0; i < kPairEntries; i += 2) {
+    EXPECT_EQ(put(page_of(100 + i), i + 1, CacheMark::kUsedOnce), 0u);
+  }
+  for (std::uint32_t i = 1; i < kPairEntries; i += 2) {
+    EXPECT_EQ(index_->restore(page_of(i), CacheMark::kUsedOnce), i + 1) << "has kept its entry";
+  }
+}
+
+// The same, full of ghosts and then of pages.
 TEST_F(CacheIndexTest, GhostsGiveWayToPages) {
   make(100, 1);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
