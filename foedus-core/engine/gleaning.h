@@ -34,7 +34,6 @@
 #include "foedus-core/base/task.h"
 #include "foedus-core/engine/drop_goal.h"
 #include "foedus-core/engine/glean_pace.h"
-#include "foedus-core/engine/idle_drop.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/occ/installation.h"
@@ -125,8 +124,8 @@ class Gleaning final : public base::Task {
 
  private:
   // Whether volatile pages are dropped as far as memory asks for it, without those that are hot or
-  // with them; wherever they can be; or as many as the cache asks for, but none that is hot (E49).
-  enum class Drop : std::uint8_t { kNone, kUnused, kAsNeeded, kAll, kForCache };
+  // with them; or wherever they can be.
+  enum class Drop : std::uint8_t { kNone, kUnused, kAsNeeded, kAll };
   // For pace_ and backlog(): a glean runs.
   class Running {
    public:
@@ -171,7 +170,6 @@ class Gleaning final : public base::Task {
   page::SnapshotNumber oldest_needed() const;
   Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
   void settle_while_idle();
-  void drop_while_idle();
   void watch_delta(page::StorageId storage, const occ::InstallCounts& counts);
   void announce_delta(page::StorageId storage, bool ends);
   void step_deltas();
@@ -180,7 +178,6 @@ class Gleaning final : public base::Task {
   Status make_disk_room(std::uint64_t pages);
   Status install_once(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   void wait_for_pages();
-  std::uint64_t pages_beyond(std::uint64_t goal) const;
   std::uint64_t pages_above(std::uint32_t percent) const;
   std::uint32_t begin_percent(std::uint64_t log_bytes) const;
   std::uint64_t pages_to_drop(Drop drop) const;
@@ -220,8 +217,6 @@ class Gleaning final : public base::Task {
   std::uint64_t last_us_ = 0;   // when the last glean began
   DropGoal drop_goal_;                  // of the last installation
   std::uint64_t waits_for_memory_ = 0;  // what the throttle had counted by then
-  IdleDrop idle_drop_;
-  std::uint64_t pages_goal_ = 0;  // of Drop::kForCache: volatile pages that may stay
   std::uint64_t step_request_ = 0;  // the last request when the step began
   // Files wait for the end of transactions that began up to here; none: no files wait.
   Epoch removal_stamp_;

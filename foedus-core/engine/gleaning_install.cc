@@ -39,22 +39,17 @@ bool Gleaning::call_in_lent() {
   return is_room;
 }
 
-// Pages in use beyond so many, but for those that wait to be free.
-std::uint64_t Gleaning::pages_beyond(std::uint64_t goal) const {
+// Pages in use above that percentage of all that there can be.
+std::uint64_t Gleaning::pages_above(std::uint32_t percent) const {
+  const std::uint64_t target = engine_->pool().bytes_max() / page::kPageBytes / 100 * percent;
   const std::uint64_t waiting = pages_->retired_count();
   const std::uint64_t in_use = engine_->pool().pages_in_use();
-  return in_use > goal + waiting ? in_use - goal - waiting : 0;
-}
-
-// The same, in percent of all that there can be.
-std::uint64_t Gleaning::pages_above(std::uint32_t percent) const {
-  return pages_beyond(engine_->pool().bytes_max() / page::kPageBytes / 100 * percent);
+  return in_use > target + waiting ? in_use - target - waiting : 0;
 }
 
 std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
   constexpr std::uint64_t kAll = ~std::uint64_t{0};
   if (drop == Drop::kNone) return 0;
-  if (drop == Drop::kForCache) return pages_beyond(pages_goal_);
   const bool drops_all = engine_->options().glean.volatile_percent == 0;
   return drop == Drop::kAll || drops_all ? kAll : pages_above(drop_goal_.percent());
 }
@@ -131,7 +126,6 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
   occ::StorageControl* const control = engine_->catalog().find(storage.id);
   if (control != nullptr && !control->is_dropped()) {
     const std::uint64_t to_drop = pages_to_drop(drop);
-    const bool spares_used = drop == Drop::kUnused || drop == Drop::kForCache;
     const occ::Installation installation{.pool = &engine_->pool(),
                                          .pages = pages_.get(),
                                          .cache = cache_.get(),
@@ -141,7 +135,7 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
                                          .soc = 0,
                                          .session = session_,
                                          .pages_to_drop = to_drop,
-                                         .spares_used = spares_used && to_drop != 0,
+                                         .spares_used = drop == Drop::kUnused && to_drop != 0,
                                          .files = files};
     counts = storage::install(installation, storage.root);
   }
@@ -186,34 +180,6 @@ void Gleaning::settle_while_idle() {
   });
   if (status.is_ok()) return stamp_removal();
   report_trouble(LogLevel::kWarning, status);
-}
-
-// E49
-void Gleaning::drop_while_idle() {
-  if (!engine_->cache_borrows()) return;
-  const std::uint64_t evictions = cache_->statistics().evictions;
-  const std::uint64_t pages = engine_->pool().pages_in_use();
-  const std::uint64_t to_drop = idle_drop_.due(engine_->runtime().now_us(), evictions, pages);
-  if (to_drop == 0) return;
-  pages_goal_ = pages - to_drop;
-  removal_stamp_ = {};  // as in install()
-  GleanReport report;
-  const Status status = base::catching([&]() -> Status {
-    const std::optional<snapshot::Manifest> newest = manifest();
-    if (!newest.has_value()) return {};
-    for (const snapshot::ManifestStorage& storage : newest->storages) {
-      FOEDUS_CHECK(install_storage(storage, *newest, Drop::kForCache, &report));
-      reclaim();
-    }
-    return {};
-  });
-  stamp_removal();
-  {
-    const std::lock_guard lock(mutex_);
-    pages_dropped_ += report.pages_dropped;
-    pages_spared_ += report.pages_spared;
-  }
-  if (!status.is_ok()) report_trouble(LogLevel::kWarning, status);
 }
 
 page::SnapshotNumber Gleaning::oldest_needed() const {
