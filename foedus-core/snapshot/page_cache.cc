@@ -29,10 +29,6 @@ Status no_frame(const CacheFrames& frames, std::uint32_t soc) {
           "read; raise glean.cache_bytes, or use fewer sessions");
 }
 
-CacheMark used_once_more(CacheMark mark) {
-  return mark == CacheMark::kReadAhead ? CacheMark::kUsedOnce : CacheMark::kUsedAgain;
-}
-
 // Checks no more than what look-ups depend on.
 Status check_id(const page::PageHeader& page, page::SnapshotPageId id) {
   if (page.page_id == id.word()) return {};
@@ -124,7 +120,8 @@ const page::PageHeader* PageCache::find_locked(Part* part, page::SnapshotPageId 
     const CacheFrame first_used = part->index.use_leaving(id);  // K15
     if (first_used != 0) {
       part->frames->stay(first_used);
-      leave_locked(part, &first_used, 1);
+      stamp_locked(part, &first_used, 1);
+      count_hit(part);
       return part->index.page_at(first_used);
     }
   }
@@ -150,8 +147,7 @@ const page::PageHeader* PageCache::publish_locked(Part* part, page::SnapshotPage
   // K15
   const bool is_known = part->index.take_ghost(id);
   const bool is_on_trial = !is_known && part->frames->fresh() == 0;
-  const CacheFrame evicted =
-      part->index.put(id, frame, is_known ? used_once_more(mark) : mark, is_on_trial);
+  const CacheFrame evicted = part->index.put(id, frame, mark, is_on_trial);
   if (evicted != 0) leave_locked(part, &evicted, 1);
   if (is_on_trial) leave_locked(part, &frame, 1);
   return part->index.page_at(frame);
@@ -229,12 +225,16 @@ void PageCache::free_borrowed_locked(Part* part) {
 }
 
 void PageCache::leave_locked(Part* part, const CacheFrame* frames, std::uint32_t count) {
+  stamp_locked(part, frames, count);
+  part->counts.evictions += count;
+}
+
+void PageCache::stamp_locked(Part* part, const CacheFrame* frames, std::uint32_t count) {
   FOEDUS_SYNC_POINT("cache:unlinked");
   // order: K3, the retiring half of E3: the unlinking comes before the fence, the stamp after it.
   base::fence_seq_cst();
   const std::uint64_t stamp = clock_->current().number();
   for (std::uint32_t i = 0; i < count; ++i) part->frames->leave(frames[i], stamp);
-  part->counts.evictions += count;
 }
 
 Epoch PageCache::due(std::uint32_t soc) const {

@@ -43,12 +43,13 @@
 //   K7  A part keeps a quarter of its frames leaving or fresh, so that one is due when a page is
 //       missed. Returns could use that up where all pages are hot; so below half of it others leave
 //       for each that returns, and those do not return.
-//   K15 Once all frames are in use, a page that comes is on trial: it is leaving at once, stamped
-//       as K3 says (the thread that read it is pinned since before), and stays by K5 if it is asked
-//       for again before its frame is taken; one that was read ahead, if it is then used twice, the
-//       first use giving it a new stamp. A page that has a ghost, because it was here not long ago,
-//       is not tried again. So pages that are wanted once, scans above all, exchange one another,
-//       and the hand moves only for those that have been wanted again.
+//   K15 Once all frames are in use, a page that comes is on trial: it is leaving at once. It is
+//       stamped as K3 says: a thread that read it for itself has been pinned since before, and what
+//       was read ahead has no reader yet. It stays by K5 if it is asked for again before its frame
+//       is taken; one that was read ahead, if it is then used twice, the first use giving it a new
+//       stamp. A page that has a ghost, because it was here not long ago, is not tried again. So
+//       pages that are wanted once, scans above all, exchange one another, and the hand moves only
+//       for those that have been wanted again.
 //   K8  Where no frame is due, the cache does not wait: it says kOutOfMemory, and due() says for
 //       what. Its callers wait for that without a pin (occ/cold_pages.h). As pins last for
 //       microseconds, an epoch more and a quarter of the frames is due, however many pages a
@@ -56,8 +57,8 @@
 //   K14 What the cache has borrowed (K13) it gives back as fast as volatile pages take it. A part
 //       of borrowed frames is leaving at any time, and mostly due, because of K7. Each call of
 //       give_back() takes frames that are fresh or due, and makes up for them: a quarter of the
-//       borrowed frames is on its way out. Their pages do not return, however hot they are, so that
-//       an epoch later they are due.
+//       borrowed frames is on its way out. Pages that leave for that do not return, however hot
+//       they are, so that an epoch later they are due.
 
 #include <cstdint>
 #include <memory>
@@ -243,6 +244,7 @@ class PageCache final : public page::PageBorrower {
   void evict_locked(Part* part, CacheSweep which);
   void free_borrowed_locked(Part* part);
   void leave_locked(Part* part, const CacheFrame* frames, std::uint32_t count);
+  void stamp_locked(Part* part, const CacheFrame* frames, std::uint32_t count);
   Status read_into(CacheFrame frame, const Part& part, page::SnapshotPageId id);
 
   // Of a thread, for all caches: an estimate needs no more.

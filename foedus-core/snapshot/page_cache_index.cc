@@ -19,7 +19,7 @@ CacheFrame CacheIndex::restore(page::SnapshotPageId id, CacheMark mark) {
   const Place place = locate(key, key.tag | kLeavingTag, 0, {});
   if (place.entry == nullptr) return 0;
   place.mark->store_relaxed(static_cast<std::uint8_t>(mark));  // order: relaxed, a hint
-  // order: release, pairs with the acquire in locate_in(): the page was complete before it was put,
+  // order: release, pairs with the acquire in locate_at(): the page was complete before it was put,
   // which the lock has handed on to this thread.
   place.entry->store_release(word_of(key.tag, place.frame));
   ++pages_cached_;
@@ -65,10 +65,10 @@ bool CacheIndex::take_ghost(page::SnapshotPageId id) {
   return false;
 }
 
-// An empty entry of the pair, or else a ghost's; else that of a leaving page, whose frame goes its
-// way without one; else that of a page that was not used again; else any. All reads of entries and
-// marks below are relaxed: entries are written under the lock that the caller holds, marks are
-// hints.
+// An empty entry at home, or else a ghost's; the same in the buddy; else, of the pair, that of a
+// leaving page, whose frame goes its way without one; else that of a page that was not used again;
+// else any. All reads of entries and marks below are relaxed: entries are written under the lock
+// that the caller holds, marks are hints.
 CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
   Bucket* const pair[] = {key.home, buddy_of(key.home)};
   for (Bucket* const bucket : pair) {

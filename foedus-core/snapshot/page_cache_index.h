@@ -10,8 +10,8 @@
 // if the home was full. An entry is too short for a whole id: the header of the page has it, and
 // whoever asked for the page reads that line next anyway. With three frames a bucket, one page in
 // about forty stands in the buddy, and one in a thousand finds both full and takes another's place.
-// Entries that nothing stands in keep the tags of pages that were here before: their ghosts, one or
-// two for each frame, until a page wants the entry.
+// Entries that nothing stands in keep the tags of pages that were here before, until a page needs
+// the entry: their ghosts, one or two for each frame that there may be.
 
 #include <bit>
 #include <cstdint>
@@ -120,9 +120,9 @@ class CacheIndex {
   // The frame of `id` if its page is leaving, was read ahead and has not been used, as it now is;
   // it goes on leaving.
   CacheFrame use_leaving(page::SnapshotPageId id);
-  // Everybody finds the page of this frame from now on; or, if it is leaving from the begin on, who
-  // restores it. REQUIRES: `id` has no entry. Returns the frame whose entry had to go although its
-  // page was cached; 0 mostly.
+  // The page of this frame is found from now on; if it is leaving from the begin on, only by
+  // restore() and use_leaving(). REQUIRES: `id` has no entry. Returns the frame whose entry had to
+  // go although its page was cached; 0 mostly.
   CacheFrame put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark,
                  bool is_leaving = false);
   // True if `id` has a ghost, which is gone then.

@@ -164,7 +164,7 @@ TEST_F(CacheIndexTest, GhostsGiveWayToPagesBeforeLeavingOnesDo) {
   }
 }
 
-// The same, full of ghosts and then of pages.
+// One pair of buckets in which every entry is a ghost's, and then a page's.
 TEST_F(CacheIndexTest, GhostsGiveWayToPages) {
   make(100, 1);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {

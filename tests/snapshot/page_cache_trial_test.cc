@@ -114,7 +114,8 @@ TEST_F(PageCacheTrialTest, APageThatWasReadAheadStaysWhenItIsUsedTwice) {
   EXPECT_EQ(cache_->statistics().returns, before.returns + 1);
 }
 
-// K4, of pages that never were anything but leaving: who found one looks at it until the pin ends.
+// K4, of pages that never were anything but leaving: each stays what it is until its reader's pin
+// ends.
 TEST_F(PageCacheTrialTest, APageOnTrialIsValidForAsLongAsAPinLasts) {
   use(kOthers, 2 * frames_);
   constexpr std::uint32_t kHeld = 10;
