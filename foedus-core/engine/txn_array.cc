@@ -110,14 +110,16 @@ bool prefetch_one(const Call& call, std::uint64_t index) {
 
 // Begins one of the reads of get_many(): returns the record if it is volatile; else null, and asks
 // the device if that helps. Null also where the part is out of range. REQUIRES: is_ready_to_read().
-[[gnu::always_inline]] inline page::RecordHeader* begin_read(const Call& call, bool is_of_snapshot,
+[[gnu::always_inline]] inline page::RecordHeader* begin_read(const Call& call,
+                                                             const array::ArrayShape& shape,
+                                                             bool is_of_snapshot,
                                                              const ArrayReadRequest& request) {
   if (!call.is_within(request.index, request.offset, request.out.size())) [[unlikely]] {
     return nullptr;
   }
   if (!is_of_snapshot) [[likely]] {
     page::RecordHeader* const record =
-        array::find_volatile(call.context().pool(), call.control(), request.index);
+        array::find_volatile(call.context().pool(), call.control(), shape, request.index);
     if (record != nullptr) [[likely]] {
       array::prefetch_part(record, request.offset, request.out.size());
       return record;
@@ -172,25 +174,24 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
     const bool is_ready = call.is_ready_to_read();
     const bool is_of_snapshot = call.is_of_snapshot();
     const bool is_optimistic = call.context().read_mode() == occ::ReadMode::kOptimistic;
+    const bool has_written = !call.context().write_set().is_empty();
+    const array::ArrayShape shape = array::shape_of(call.control()->meta.payload_bytes);
     constexpr std::size_t kAhead = engine::kPrefetchDistance;
-    const std::size_t count = requests.size();
-    const std::size_t ahead = std::min(kAhead, count);
     page::RecordHeader* begun[kAhead];
-    for (std::size_t begin = 0; begin != count + ahead; ++begin) {
-      bool is_read = true;
-      if (begin >= ahead) {
-        // What has become of the record since it was found, its TID says.
-        const ArrayReadRequest& due = requests[begin - ahead];
-        is_read = is_optimistic &&
-                  array::try_get(call.context(), call.control(), begun[(begin - ahead) % kAhead],
-                                 due.offset, due.out);
-      }
-      if (begin < count) {
-        begun[begin % kAhead] =
-            is_ready ? begin_read(call, is_of_snapshot, requests[begin]) : nullptr;
-      }
+    const auto begin = [&](std::size_t i) FOEDUS_IN_LINE {
+      begun[i % kAhead] =
+          is_ready ? begin_read(call, shape, is_of_snapshot, requests[i]) : nullptr;
+    };
+    const std::size_t count = requests.size();
+    for (std::size_t i = 0; i < std::min(kAhead, count); ++i) begin(i);
+    for (std::size_t i = 0; i < count; ++i) {
+      const ArrayReadRequest& due = requests[i];
+      // What has become of the record since it was found, its TID says.
+      const bool is_read = is_optimistic &&
+                           array::try_get(call.context(), call.control(), begun[i % kAhead],
+                                          due.offset, due.out, has_written);
+      if (i + kAhead < count) begin(i + kAhead);
       if (is_read) [[likely]] continue;
-      const ArrayReadRequest& due = requests[begin - ahead];
       FOEDUS_CHECK(read(call, due.index, false, due.offset, due.out));
     }
     return {};

@@ -5,6 +5,15 @@
 
 namespace foedus::occ {
 
+namespace {
+
+constexpr std::size_t kEntriesMin = 64;  // a vector grows to at least as many
+// Room is looked for anew after so many entries at the latest.
+constexpr std::size_t kRoomMax = 1u << 20;
+constexpr std::uint32_t kScannedMax = 64;  // entries that a look goes through one by one
+
+}  // namespace
+
 void AddressIndex::set(const void* address, std::uint32_t number) {
   FOEDUS_INVARIANT(number != WriteEntry::kNone);
   at(address) = number;
@@ -32,26 +41,51 @@ void AddressIndex::forget_all() {
   generation_ = 1;
 }
 
-void ReadSet::grow() {
-  constexpr std::size_t kEntriesMin = 64;
-  room_.resize(std::max(kEntriesMin, 2 * room_.size()));
+void ReadSet::resize(std::size_t room) {
+  const std::size_t used = size();
+  room_.resize(room);
+  next_ = room_.data() + used;
+  room_end_ = room_.data() + room;
 }
 
-// Room is looked for anew after so many entries at the latest.
-constexpr std::size_t kRoomMax = 1u << 20;
-constexpr std::size_t kOwnsMin = 64;  // owns_ grows to at least as many
+void ReadSet::grow() { resize(std::max(kEntriesMin, 2 * room_.size())); }
 
 void WriteSet::make_room() {
-  base::reserve_more(&entries_, 1);
-  if (owns_count_ == owns_.size()) owns_.resize(std::max(kOwnsMin, 2 * owns_.size()));
-  index_.reserve(1);
-  const std::size_t more = std::min({entries_.capacity() - entries_.size(),
-                                     owns_.size() - owns_count_, index_.room()});
+  const std::uint32_t unindexed = count_ - indexed_;
+  if (count_ == entries_.size()) entries_.resize(std::max(kEntriesMin, 2 * entries_.size()));
+  if (owns_count_ + unindexed == owns_.size()) {
+    owns_.resize(std::max(kEntriesMin, 2 * owns_.size()));
+  }
+  index_.reserve(unindexed + 1);
+  const std::size_t more = std::min({entries_.size() - count_,
+                                     owns_.size() - owns_count_ - unindexed,
+                                     index_.room() - unindexed});
   room_ = count_ + static_cast<std::uint32_t>(std::min<std::size_t>(more, kRoomMax));
 }
 
-void WriteSet::link(std::uint32_t known, std::uint32_t number) {
-  Own& own = owns_[known];
+void WriteSet::index_up_to(std::uint32_t end) {
+  for (; indexed_ < end; ++indexed_) {
+    index_.at(entries_[indexed_].record) = owns_count_;
+    owns_[owns_count_++] = {indexed_, indexed_, indexed_};
+  }
+}
+
+std::uint32_t WriteSet::known(const page::RecordHeader* record, std::uint32_t end) {
+  bool is_sought = end - indexed_ > kScannedMax;
+  for (std::uint32_t i = indexed_; i < end && !is_sought; ++i) {
+    is_sought = entries_[i].record == record;
+  }
+  if (is_sought) index_up_to(end);
+  return index_.find(record);
+}
+
+void WriteSet::link_to_known(std::uint32_t number) {
+  const std::uint32_t known_as = known(entries_[number].record, number);
+  if (known_as == WriteEntry::kNone) return;
+  index_up_to(number);
+  ++indexed_;
+  has_repeats_ = true;
+  Own& own = owns_[known_as];
   entries_[own.newest].next_own = number;
   own.newest = number;
   const log::LogRecordType type = entries_[number].log->type;
@@ -59,20 +93,21 @@ void WriteSet::link(std::uint32_t known, std::uint32_t number) {
 }
 
 void WriteSet::move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place) {
-  const std::uint32_t known = index_.find(from);
-  FOEDUS_INVARIANT(known != WriteEntry::kNone, from, to);
-  for (std::uint32_t i = owns_[known].oldest; i != WriteEntry::kNone; i = entries_[i].next_own) {
+  const std::uint32_t known_as = known(from, count_);
+  FOEDUS_INVARIANT(known_as != WriteEntry::kNone, from, to);
+  for (std::uint32_t i = owns_[known_as].oldest; i != WriteEntry::kNone; i = entries_[i].next_own) {
     entries_[i].record = to;
     entries_[i].place = place;
   }
   // The old address stays in the index and finds the same chain: a cursor may still stand there.
-  index_.set(to, known);
+  index_.set(to, known_as);
+  filter_.add(to);
   room_ = 0;
 }
 
 void WriteSet::sort() {
   sorted_.clear();
-  for (WriteEntry& entry : entries_) sorted_.push_back({entry.record, &entry});
+  for (WriteEntry& entry : entries()) sorted_.push_back({entry.record, &entry});
   // The entries lie in the order of the calls, so that their addresses break ties.
   std::sort(sorted_.begin(), sorted_.end(), [](const Sorted& a, const Sorted& b) {
     return a.record != b.record ? a.record < b.record : a.entry < b.entry;
@@ -81,9 +116,10 @@ void WriteSet::sort() {
 
 void WriteSet::clear() {
   if (is_empty()) return;
-  count_ = owns_count_ = room_ = 0;
+  count_ = room_ = indexed_ = owns_count_ = 0;
+  has_repeats_ = false;
+  filter_.clear();
   sorted_.clear();
-  entries_.clear();
   base::trim(&sorted_, kKeptBytesMax);
   base::trim(&entries_, kKeptBytesMax);
   base::trim(&owns_, kKeptBytesMax);

@@ -6,8 +6,11 @@
 // at its end. Large pieces count against the memory of the database: where that is spent, what adds
 // to a set throws base::BudgetSpent.
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <span>
 #include <vector>
 
 #include "foedus-core/base/invariant.h"
@@ -37,14 +40,16 @@ class ReadSet {
  public:
   explicit ReadSet(base::MemorySource* source = nullptr)
       : room_(base::LineAllocator<ReadEntry>(source)) {}
+  ReadSet(const ReadSet&) = delete;
+  ReadSet& operator=(const ReadSet&) = delete;
 
   // Makes room for `count` entries in all.
   void reserve(std::size_t count) {
-    if (count > room_.size()) room_.resize(count);
+    if (count > room_.size()) resize(count);
   }
-  [[gnu::always_inline]] bool has_room() const { return count_ != room_.size(); }
+  [[gnu::always_inline]] bool has_room() const { return next_ != room_end_; }
   // Adds an entry, and allocates nothing. REQUIRES: has_room().
-  [[gnu::always_inline]] void add_reserved(const ReadEntry& entry) { room_[count_++] = entry; }
+  [[gnu::always_inline]] void add_reserved(const ReadEntry& entry) { *next_++ = entry; }
   // Allocates, if at all, before it changes anything.
   [[gnu::always_inline]] void add(const ReadEntry& entry) {
     if (!has_room()) [[unlikely]] grow();
@@ -52,26 +57,29 @@ class ReadSet {
   }
   // Forgets all but the first `count`.
   void truncate(std::size_t count) {
-    FOEDUS_INVARIANT(count <= count_, count, count_);
-    count_ = count;
+    FOEDUS_INVARIANT(count <= size(), count, size());
+    next_ = begin() + count;
   }
   void clear() {
-    count_ = 0;
     base::trim(&room_, kKeptBytesMax);
+    next_ = room_.data();
+    room_end_ = next_ + room_.size();
   }
-  bool is_empty() const { return count_ == 0; }
-  std::size_t size() const { return count_; }
+  bool is_empty() const { return next_ == room_.data(); }
+  std::size_t size() const { return static_cast<std::size_t>(next_ - room_.data()); }
   // Entries that there is room for in all.
   std::size_t room() const { return room_.size(); }
   ReadEntry& operator[](std::size_t i) { return room_[i]; }
   ReadEntry* begin() { return room_.data(); }
-  ReadEntry* end() { return room_.data() + count_; }
+  ReadEntry* end() { return next_; }
 
  private:
+  void resize(std::size_t room);
   [[gnu::noinline]] void grow();
 
   base::LineVector<ReadEntry> room_;
-  std::size_t count_ = 0;  // of room_ that are used
+  ReadEntry* next_ = nullptr;      // behind those that are used
+  ReadEntry* room_end_ = nullptr;  // of room_
 };
 
 // What the call that made a write relied on, and the commit has to find again: whether the record
@@ -79,7 +87,8 @@ class ReadSet {
 enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };
 
 // A record will be written: `log` says how. Several entries of one record are applied in order.
-struct WriteEntry {
+// One line each.
+struct alignas(64) WriteEntry {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   page::RecordHeader* record = nullptr;
@@ -91,6 +100,7 @@ struct WriteEntry {
   std::uint32_t next_own = kNone;  // next entry of the same record
   Premise premise = Premise::kNone;
 };
+static_assert(sizeof(WriteEntry) == 64);
 
 // A dual page pointer was followed to its snapshot page.
 struct PointerEntry {
@@ -195,8 +205,43 @@ class AddressIndex {
   std::size_t used_ = 0;
 };
 
+// Which records may have been added: "not" is certain. When 25 have been, 1 in 80 others looks as
+// if it had been.
+class RecordFilter {
+ public:
+  [[gnu::always_inline]] bool may_have(const page::RecordHeader* record) const {
+    const std::uint64_t hash = hash_of(record);
+    return (words_[word_of(hash)] >> bit_of(hash) & 1) != 0;
+  }
+  // Adds it. Returns what may_have() said before.
+  [[gnu::always_inline]] bool add(const page::RecordHeader* record) {
+    const std::uint64_t hash = hash_of(record);
+    std::uint64_t& word = words_[word_of(hash)];
+    const std::uint64_t bit = std::uint64_t{1} << bit_of(hash);
+    const bool before = (word & bit) != 0;
+    word |= bit;
+    return before;
+  }
+  void clear() { words_ = {}; }
+
+ private:
+  static std::uint64_t hash_of(const page::RecordHeader* record) {
+    return reinterpret_cast<std::uint64_t>(record) * 0x9e3779b97f4a7c15u;
+  }
+  static std::size_t word_of(std::uint64_t hash) { return hash >> (64 - kWordBits); }
+  static unsigned bit_of(std::uint64_t hash) { return hash >> (64 - kWordBits - 6) & 63; }
+
+  static constexpr unsigned kWordBits = 5;
+
+  alignas(64) std::array<std::uint64_t, std::size_t{1} << kWordBits> words_{};
+};
+
 // The write set. Entries of one record are linked in order, beginning with the newest one that sets
 // the whole payload (put or erase) if there is one: what a reader of own writes needs.
+//
+// Few transactions ask for a record that they have written. So most entries are never indexed: an
+// entry from indexed_ on is the only one of its record, and a question is answered by the filter,
+// or by a look at those few entries. What a look finds is indexed, with all before it.
 class WriteSet {
  public:
   struct Own {
@@ -218,17 +263,19 @@ class WriteSet {
 
   bool is_empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
-  base::LineVector<WriteEntry>& entries() { return entries_; }
+  // Entries that there is room for in all.
+  std::size_t room() const { return entries_.size(); }
+  std::span<WriteEntry> entries() { return {entries_.data(), count_}; }
   WriteEntry& operator[](std::uint32_t i) { return entries_[i]; }
 
   // The chain of `record`, or one of kNone.
-  Own find(const page::RecordHeader* record) const {
-    if (is_empty()) return {};
-    const std::uint32_t i = index_.find(record);
+  Own find(const page::RecordHeader* record) {
+    if (!may_have(record)) [[likely]] return {};
+    const std::uint32_t i = known(record, count_);
     return i == WriteEntry::kNone ? Own{} : owns_[i];
   }
-  bool contains(const page::RecordHeader* record) const {
-    return !is_empty() && index_.find(record) != WriteEntry::kNone;
+  bool contains(const page::RecordHeader* record) {
+    return may_have(record) && known(record, count_) != WriteEntry::kNone;
   }
   // Allocates, if at all, before it changes anything.
   void add(const WriteEntry& entry) {
@@ -240,12 +287,9 @@ class WriteSet {
     const std::uint32_t number = count_++;
     // Field by field, and in its place: a copy of the whole entry reads sixteen bytes at a time
     // what was written in eights just now, and the processor lets that wait.
-    entries_.emplace_back(entry.record, entry.log, entry.storage, entry.waiter, entry.overflow,
-                          entry.place, entry.next_own, entry.premise);
-    std::uint32_t& known = index_.at(entry.record);
-    if (known != WriteEntry::kNone) return link(known, number);
-    known = owns_count_++;
-    owns_[known] = {number, number, number};
+    new (&entries_[number]) WriteEntry(entry.record, entry.log, entry.storage, entry.waiter,
+                                       entry.overflow, entry.place, entry.next_own, entry.premise);
+    if (filter_.add(entry.record)) [[unlikely]] link_to_known(number);
   }
   // The next add() does not allocate.
   bool has_room() const { return count_ < room_; }
@@ -253,13 +297,13 @@ class WriteSet {
     if (!has_room()) [[unlikely]] make_room();
   }
   // Nor do so many calls of move() in all.
-  void reserve_moves(std::size_t count) { index_.reserve(count); }
+  void reserve_moves(std::size_t count) { index_.reserve(count_ - indexed_ + count); }
   // After a record has moved: its entries now say `to` and `place`, and are found by it.
   void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place);
   void clear();
 
   // Whether no record has two.
-  bool has_one_for_each() const { return count_ == owns_count_; }
+  bool has_one_for_each() const { return !has_repeats_; }
   // Puts the entries in canonical order: by record, and by the user's calls within one. sorted()
   // holds until the next add(), move() or unsort(), after which it is empty.
   void sort();
@@ -267,17 +311,29 @@ class WriteSet {
   const base::LineVector<Sorted>& sorted() const { return sorted_; }
 
  private:
+  // To begin with the count spares those who have not written yet the rest.
+  bool may_have(const page::RecordHeader* record) const {
+    return !is_empty() && filter_.may_have(record);
+  }
   void make_room();
-  // Entry `number` becomes the newest one of owns_[known].
-  void link(std::uint32_t known, std::uint32_t number);
+  // Which of owns_ is the record's, among the entries before `end`; WriteEntry::kNone: it has none.
+  // Takes no memory: make_room() did.
+  [[gnu::noinline]] std::uint32_t known(const page::RecordHeader* record, std::uint32_t end);
+  // Links entry `number`, the newest of all, to those of its record before it, if there are any.
+  [[gnu::noinline]] void link_to_known(std::uint32_t number);
+  // Indexes the entries before `end`.
+  void index_up_to(std::uint32_t end);
 
-  base::LineVector<WriteEntry> entries_;
+  base::LineVector<WriteEntry> entries_;  // all of its room is constructed
   base::LineVector<Sorted> sorted_;
-  base::LineVector<Own> owns_;  // one per distinct record; all of its room is constructed
+  base::LineVector<Own> owns_;  // one per record that is indexed; all of its room is constructed
   AddressIndex index_;          // record -> owns_
-  std::uint32_t count_ = 0;       // of entries_
-  std::uint32_t owns_count_ = 0;  // of owns_
+  std::uint32_t count_ = 0;       // of entries_ that are used
   std::uint32_t room_ = 0;        // up to so many entries nothing has to grow
+  std::uint32_t indexed_ = 0;     // entries before this one are in index_
+  std::uint32_t owns_count_ = 0;  // of owns_
+  bool has_repeats_ = false;
+  RecordFilter filter_;
 };
 
 // The page-version set.

@@ -57,6 +57,11 @@ inline constexpr std::uint64_t kLast = ~kHolder & ~std::uint64_t{63};
 }  // namespace lock_bits
 
 inline bool is_held(std::uint64_t word) { return (word & lock_bits::kHeld) != 0; }
+// Whether a transaction of that session holds the lock. Certain for the session's thread, which
+// alone takes the lock so and gives it back.
+inline bool is_held_by(std::uint64_t word, std::uint32_t session) {
+  return word >> lock_bits::kHolderShift == std::uint64_t{session} + 1;
+}
 
 struct alignas(64) LockWaiter {
   // The bits that the word has while this waiter holds the lock.

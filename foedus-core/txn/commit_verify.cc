@@ -64,29 +64,48 @@ bool is_absent_still(occ::TxnContext* txn, WriteSetIs write_set, page::RecordHea
   return true;
 }
 
+// Whether a record that is being written is so by this transaction itself: only the holder of its
+// lock marks it.
+bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
+  // order: relaxed, the session's own bits of the word.
+  return occ::is_held_by(record.lock.load_relaxed(), txn->session());
+}
+
+// A read whose record is not literally the same any more.
+[[gnu::noinline]] Status verify_changed(occ::TxnContext* txn, WriteSetIs write_set,
+                                        occ::ReadEntry* read, bool* again) {
+  page::RecordHeader* record = nullptr;
+  page::Tid now;
+  if (!current_tid(txn, *read, &record, &now)) {
+    if (may_be_cold(txn, read->storage)) {
+      return txn->conflict(ConflictReason::kPageDropped, read->storage);
+    }
+    if (is_absent_still(txn, write_set, record, now, read, again)) return {};
+    return txn->conflict(ConflictReason::kRecordChanged, read->storage);
+  }
+  if (now.is_being_written()) {
+    if (!is_marked_here(txn, *record)) {
+      return txn->conflict(ConflictReason::kRecordLocked, read->storage);
+    }
+    now = now.without(page::Tid::kBeingWritten);
+  }
+  if (now == read->observed) return {};
+  // Absent then, absent now: a record that was purged and inserted again for a write starts anew.
+  if (is_absent_still(txn, write_set, record, now, read, again)) return {};
+  return txn->conflict(ConflictReason::kRecordChanged, read->storage);
+}
+
 Status verify_reads(occ::TxnContext* txn, WriteSetIs write_set, bool* again) {
   for (occ::ReadEntry& read : txn->reads()) {
     // No version that was read is being written or has moved.
-    if (read.record->load_tid() == read.observed) [[likely]] continue;
-    page::RecordHeader* record = nullptr;
-    page::Tid now;
-    if (!current_tid(txn, read, &record, &now)) {
-      if (may_be_cold(txn, read.storage)) {
-        return txn->conflict(ConflictReason::kPageDropped, read.storage);
-      }
-      if (is_absent_still(txn, write_set, record, now, &read, again)) continue;
-      return txn->conflict(ConflictReason::kRecordChanged, read.storage);
+    const page::Tid now = read.record->load_tid();
+    if (now == read.observed) [[likely]] continue;
+    // What was read and then written, as many a record is.
+    if (now == read.observed.with(page::Tid::kBeingWritten) &&
+        is_marked_here(txn, *read.record)) {
+      continue;
     }
-    if (now.is_being_written()) {
-      if (write_set == WriteSetIs::kOpen || !txn->write_set().contains(record)) {
-        return txn->conflict(ConflictReason::kRecordLocked, read.storage);
-      }
-      now = now.without(page::Tid::kBeingWritten);
-    }
-    if (now == read.observed) continue;
-    // Absent then, absent now: a record that was purged and inserted again for a write starts anew.
-    if (is_absent_still(txn, write_set, record, now, &read, again)) continue;
-    return txn->conflict(ConflictReason::kRecordChanged, read.storage);
+    FOEDUS_CHECK(verify_changed(txn, write_set, &read, again));
   }
   return {};
 }

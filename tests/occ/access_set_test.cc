@@ -128,6 +128,45 @@ TEST_F(WriteSetTest, EveryWriteOfAMovedRecordMoves) {
   }
 }
 
+// Goal: whatever is asked and whenever, records have the writes that a map has of them: of few
+// writes and of many, of records that have one each and of records that have several or move.
+TEST_F(WriteSetTest, AgreesWithAMap) {
+  const std::uint64_t seed = given_seed();
+  SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
+  base::Random random(seed);
+  std::vector<page::RecordHeader> records(6'030);  // of which writes are to move to the last 30
+  for (int round = 0; round < 60; ++round) {
+    const std::uint64_t count = random.below(round % 10 == 0 ? 2'000 : 100);
+    const std::uint64_t range = 1 + random.below(round % 2 == 0 ? count + 1 : 6'000);
+    const bool asks = round % 3 != 0;
+    std::map<const page::RecordHeader*, std::vector<std::uint32_t>> model;  // by its last place
+    bool has_repeats = false;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      page::RecordHeader* const record = &records[random.below(range)];
+      add(record, LogRecordType::kIncrement);
+      model[record].push_back(i);
+      has_repeats = has_repeats || model[record].size() > 1;
+      ASSERT_EQ(set_.has_one_for_each(), !has_repeats);
+      if (!asks) continue;
+      page::RecordHeader* const other = &records[random.below(range)];
+      const auto known = model.find(other);
+      ASSERT_EQ(chain(other), known == model.end() ? Orders() : known->second);
+      ASSERT_EQ(set_.contains(other), known != model.end());
+      page::RecordHeader* const to = &records[6'000 + random.below(30)];
+      if (random.below(5) == 0) {
+        set_.move(record, to, 1);
+        model[to] = model.extract(record).mapped();
+        break;  // the old place now leads to the new one, which the map does not know
+      }
+    }
+    for (const auto& [record, orders] : model) ASSERT_EQ(chain(record), orders);
+    set_.clear();
+    logs_.clear();
+    ASSERT_FALSE(set_.contains(&records[0]));
+    ASSERT_TRUE(set_.has_one_for_each());
+  }
+}
+
 // All sessions lock in this order, and a record's writes are applied in that of the calls.
 TEST_F(WriteSetTest, EntriesAreSortedByAddressAndThenByCall) {
   page::RecordHeader records[3];

@@ -25,18 +25,20 @@ inline page::VolatilePageId volatile_child(const page::PagePool& pool, page::Vol
                                                          const occ::StorageControl* control,
                                                          std::uint64_t index);
 
-// The record, in volatile pages. Null: they end before. REQUIRES: index < records.
-inline page::RecordHeader* find_volatile(page::PagePool& pool, const occ::StorageControl* control,
-                                         std::uint64_t index) {
+// The record, in volatile pages. Null: they end before. `shape`: the storage's. REQUIRES: index <
+// records.
+[[gnu::always_inline]] inline page::RecordHeader* find_volatile(page::PagePool& pool,
+                                                                const occ::StorageControl* control,
+                                                                const ArrayShape& shape,
+                                                                std::uint64_t index) {
   constexpr std::uint64_t kPointers = ArrayInteriorPage::kPointers;
-  const ArrayShape& shape = shape_of(control->meta.payload_bytes);
   const std::uint64_t records = control->meta.records;
   const std::uint64_t number = shape.page_of(index);
   page::VolatilePageId id = control->root.load_volatile();
-  if (records > shape.records_of_levels(2)) [[unlikely]] {
+  if (records > shape.records_of_two_levels) [[unlikely]] {
     return find_volatile_deep(pool, control, index);
   }
-  if (records > shape.records_of_levels(1)) {
+  if (records > shape.records_of_level) {
     if (id.is_null()) [[unlikely]] return nullptr;
     id = volatile_child(pool, id, number / kPointers);
     if (id.is_null()) [[unlikely]] return nullptr;
@@ -49,6 +51,11 @@ inline page::RecordHeader* find_volatile(page::PagePool& pool, const occ::Storag
   return record_at(reinterpret_cast<ArrayBorderPage*>(pool.resolve(id)),
                    index - number * shape.records_per_page, shape);
 }
+[[gnu::always_inline]] inline page::RecordHeader* find_volatile(page::PagePool& pool,
+                                                                const occ::StorageControl* control,
+                                                                std::uint64_t index) {
+  return find_volatile(pool, control, shape_of(control->meta.payload_bytes), index);
+}
 
 // Whether own writes may have stayed in a page that was dropped (A9).
 inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* control) {
@@ -57,12 +64,13 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
 }
 
 // get() of a record of find_volatile(), throwing nothing. False: nothing was done, ask get().
-// REQUIRES: the part is in range.
+// `may_have_written`: false if the transaction has not. REQUIRES: the part is in range.
 [[gnu::always_inline]] inline bool try_get(occ::TxnContext& ctx, occ::StorageControl* control,
                                            page::RecordHeader* record, std::uint32_t offset,
-                                           std::span<std::byte> out) {
+                                           std::span<std::byte> out,
+                                           bool may_have_written = true) {
   if (record == nullptr || may_hide_own(ctx, control)) [[unlikely]] return false;
-  if (ctx.write_set().contains(record)) [[unlikely]] return false;
+  if (may_have_written && ctx.write_set().contains(record)) [[unlikely]] return false;
   const page::Tid tid = record->load_tid();
   if ((tid.word() & page::Tid::kFlags) != 0) [[unlikely]] return false;
   const bool is_whole = occ::copy_unchanged(*record, tid, [&]() __attribute__((always_inline)) {
@@ -76,8 +84,9 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
 
 // The record that a write is to be of, where nothing is in its way. Null: write_at() looks further.
 // REQUIRES: index < records.
-inline page::RecordHeader* find_to_write(occ::TxnContext& ctx, const occ::StorageControl* control,
-                                         std::uint64_t index) {
+[[gnu::always_inline]] inline page::RecordHeader* find_to_write(occ::TxnContext& ctx,
+                                                                const occ::StorageControl* control,
+                                                                std::uint64_t index) {
   page::RecordHeader* const record = find_volatile(ctx.pool(), control, index);
   if (record == nullptr || may_hide_own(ctx, control)) [[unlikely]] return nullptr;
   base::prefetch_line(page::PageHeader::of(record));  // for apply(), at commit

@@ -46,6 +46,8 @@ struct ArrayShape {
   std::uint32_t record_bytes;      // header and payload, rounded up to 8
   std::uint32_t records_per_page;
   std::uint64_t reciprocal;        // of records_per_page, rounded up, times 2^64
+  std::uint64_t records_of_level;  // how many fit below one interior page
+  std::uint64_t records_of_two_levels;
 
   // n / records_per_page. Exact below 2^56: the reciprocal is too large by less than
   // records_per_page / 2^64, and records_per_page is below 2^8.
@@ -54,12 +56,6 @@ struct ArrayShape {
     return static_cast<std::uint64_t>((static_cast<Wide>(n) * reciprocal) >> 64);
   }
   std::uint64_t pages_of(std::uint64_t records) const { return page_of(records - 1) + 1; }
-  // How many records fit below so many levels of interior pages.
-  constexpr std::uint64_t records_of_levels(std::uint32_t levels) const {
-    std::uint64_t records = records_per_page;
-    for (; levels != 0; --levels) records *= ArrayInteriorPage::kPointers;
-    return records;
-  }
 };
 
 namespace internal {
@@ -75,7 +71,9 @@ struct ShapeTable {
       constexpr std::uint32_t kHeaderBytes = sizeof(page::RecordHeader);
       const std::uint32_t bytes = kHeaderBytes + words * 8;
       const std::uint32_t count = ArrayBorderPage::kDataBytes / bytes;
-      shapes[words] = {bytes, count, ~std::uint64_t{0} / count + 1};
+      const std::uint64_t of_level = std::uint64_t{count} * ArrayInteriorPage::kPointers;
+      shapes[words] = {bytes, count, ~std::uint64_t{0} / count + 1, of_level,
+                       of_level * ArrayInteriorPage::kPointers};
     }
   }
 };

@@ -111,7 +111,7 @@ class Cursor {
   void order_page(Route* route, std::uint64_t slice);
   void pass_over(Route* route, std::uint64_t slice);
   void prefetch_record(const Route& route, unsigned position);
-  void ask_for_rows(Route* route, std::uint64_t end);
+  void ask_for_row(const Route& route, unsigned position);
   void prefetch_next(Route* route);
   Status leave_page();
   Status leave_layer();
@@ -122,7 +122,6 @@ class Cursor {
     std::uint32_t offset;  // of the key in rows_memory_, behind it the payload
     std::uint16_t key_bytes;
     std::uint16_t payload_bytes;
-    std::uint8_t position;  // in the page's order
   };
   // Takes rows from the topmost page, which is volatile and unbounded, until `limit` of them, the
   // end of the page or a slot that has to be visited. False: there is none of them.
@@ -179,6 +178,7 @@ class Cursor {
 
   // Rows taken ahead: those from row_ on were not handed out yet.
   std::array<TakenRow, BorderPage::kKeysMax> rows_;
+  std::array<std::uint8_t, BorderPage::kKeysMax> row_positions_;  // in the page's order
   std::unique_ptr<char[]> rows_memory_;
   std::uint32_t row_ = 0;
   std::uint32_t row_end_ = 0;

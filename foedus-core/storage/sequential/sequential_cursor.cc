@@ -151,7 +151,7 @@ Status Cursor::read_volatile() {
 
 // This transaction's next append, straight from its log record; at_end() if there is none.
 void Cursor::take_own() {
-  for (auto& entries = ctx_->write_set().entries(); next_own_ < entries.size(); ++next_own_) {
+  for (const auto entries = ctx_->write_set().entries(); next_own_ < entries.size(); ++next_own_) {
     const occ::WriteEntry& entry = entries[next_own_];
     if (entry.storage != control_) continue;
     payload_ = entry.log->payload();

@@ -55,9 +55,9 @@ LineOwners::LineOwners(Database& database, const std::vector<engine::EngineSessi
     add(session, sizeof(*session), "session object");
     auto& reads = session->context().reads();
     add(reads.begin(), reads.room() * sizeof(reads[0]), "read set");
-    auto& writes = session->context().write_set().entries();
-    add(writes.data(), writes.capacity() * sizeof(writes[0]), "write set");
-    const auto& sorted = session->context().write_set().sorted();
+    auto& writes = session->context().write_set();
+    add(writes.entries().data(), writes.room() * sizeof(writes[0]), "write set");
+    const auto& sorted = writes.sorted();
     add(sorted.data(), sorted.capacity() * sizeof(sorted[0]), "write set");
     auto& pages = session->context().page_set().entries();
     add(pages.data(), pages.capacity() * sizeof(pages[0]), "page-version set");

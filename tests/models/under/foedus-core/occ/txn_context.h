@@ -75,10 +75,6 @@ class WriteSet {
   std::size_t size() const { return entries_.size(); }
   base::LineVector<WriteEntry>& entries() { return entries_; }
   WriteEntry& operator[](std::uint32_t i) { return entries_[i]; }
-  bool contains(const page::RecordHeader* record) const {
-    return std::any_of(entries_.begin(), entries_.end(),
-                       [&](const WriteEntry& entry) { return entry.record == record; });
-  }
   Own find(const page::RecordHeader*) const { return {0}; }
   void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t) {
     for (WriteEntry& entry : entries_) {
@@ -131,9 +127,14 @@ class PageSet {
 // Waiters stay where they are for as long as the model's execution takes (O2).
 class WaiterPool {
  public:
-  LockWaiter* take() { return &waiters_.emplace_back(); }
+  explicit WaiterPool(std::uint32_t session) : session_(session) {}
+  LockWaiter* take() {
+    waiters_.emplace_back().set_session(session_);
+    return &waiters_.back();
+  }
 
  private:
+  const std::uint32_t session_;
   std::deque<LockWaiter> waiters_;
 };
 
@@ -147,7 +148,7 @@ class TxnContext {
 
   TxnContext(page::PagePool* pool, epoch::EpochClock* clock, log::LogBuffer* log,
              std::uint32_t session)
-      : pool_(pool), clock_(clock), log_(log), session_(session) {}
+      : pool_(pool), clock_(clock), log_(log), session_(session), waiters_(session) {}
 
   page::PagePool& pool() { return *pool_; }
   epoch::EpochClock& clock() { return *clock_; }
