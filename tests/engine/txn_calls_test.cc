@@ -233,6 +233,27 @@ TEST(TxnCallsTest, a_read_of_an_array_that_others_change_conflicts) {
   EXPECT_EQ(txn.commit().code(), ErrorCode::kConflict);
 }
 
+// More rows than are on their way at once, written before and behind the ones that are not.
+TEST(TxnCallsTest, get_many_of_an_array_sees_own_writes) {
+  constexpr std::uint64_t kRows = 100;
+  TestDatabase db;
+  const Array array = must(db->open_array("array", kRows, 8));
+  Session session = must(db->new_session());
+  Txn txn = must(session.begin());
+  std::array<std::uint64_t, kRows> values;
+  std::array<ArrayReadRequest, kRows> requests;
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    requests[i] = {.index = i, .out = std::as_writable_bytes(std::span(&values[i], 1))};
+  }
+  const auto wanted = [](std::uint64_t i) { return i % 3 == 0 ? i + 1 : 0; };
+  must(txn.get_many(array, requests));
+  for (std::uint64_t i = 0; i < kRows; ++i) EXPECT_EQ(values[i], 0u) << i;
+  for (std::uint64_t i = 0; i < kRows; i += 3) must(txn.put(array, i, wanted(i)));
+  must(txn.get_many(array, requests));
+  for (std::uint64_t i = 0; i < kRows; ++i) EXPECT_EQ(values[i], wanted(i)) << i;
+  must(txn.commit());
+}
+
 // A dirty read has no commit that would tell that it saw half a payload.
 TEST(TxnCallsTest, a_payload_that_grows_while_it_is_read_is_whole) {
   TestDatabase db;

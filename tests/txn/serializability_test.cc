@@ -266,6 +266,18 @@ TEST_F(SerializabilityTest, split_alone_is_no_conflict) {
   EXPECT_EQ(get(tree_, key(2u)), 22u);
 }
 
+// Nor does it if what was read is written, too: the mark on the record that moved is the own one.
+TEST_F(SerializabilityTest, split_of_what_was_read_and_written_is_no_conflict) {
+  for (std::uint32_t i = 0; i < 64; ++i) put(tree_, key(i), i);
+  Txn one = must(first_.begin());
+  const auto before = must(one.get_as<std::uint64_t>(tree_, key(2u)));
+  must(one.put(tree_, key(2u), before + 1));
+  commit_second([&](Txn& two) { return two.insert(tree_, key(1000u), std::uint64_t{1}); });
+  const Result<Ticket> ticket = one.commit();
+  EXPECT_TRUE(ticket.is_ok()) << ticket.status().message();
+  EXPECT_EQ(get(tree_, key(2u)), 3u);
+}
+
 // The key that was read becomes a layer because another one shares its slice.
 TEST_F(SerializabilityTest, new_layer_alone_is_no_conflict) {
   put(tree_, "prefix__suffix-one", 1);

@@ -24,12 +24,8 @@ void set_payload_field(BorderPage* page, unsigned index, Slot slot, std::uint32_
   page->slot_word(index).store_release(slot.with_payload(field).word());
 }
 
-void apply_put(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
-  if (entry.overflow != 0) {
-    base::racy_write(page->payload(slot), &entry.overflow, sizeof(entry.overflow));
-    set_payload_field(page, entry.place, slot, Slot::kOverflow);
-    return;
-  }
+// The whole payload, in place of one that lies in the page or of a chain.
+void put_in_page(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
   const std::string_view payload = entry.log->payload();
   if (!payload.empty()) {
     base::racy_write(page->payload(slot), payload.data(), payload.size());
@@ -37,6 +33,18 @@ void apply_put(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
   if (slot.payload_field() != payload.size()) {
     set_payload_field(page, entry.place, slot, static_cast<std::uint32_t>(payload.size()));
   }
+}
+
+void apply_put(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
+  if (entry.overflow == 0) return put_in_page(entry, page, slot);
+  base::racy_write(page->payload(slot), &entry.overflow, sizeof(entry.overflow));
+  set_payload_field(page, entry.place, slot, Slot::kOverflow);
+}
+
+void write_in_page(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
+  const log::LogRecord& record = *entry.log;
+  base::racy_write(page->payload(slot) + record.payload_offset, record.payload_data(),
+                   record.payload_bytes());
 }
 
 void apply_increment(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
@@ -80,40 +88,49 @@ bool accepts(page::PagePool&, const occ::WriteEntry& entry) {
   Slot slot;
   page_of(entry, &slot);
   const log::LogRecord& record = *entry.log;
-  switch (record.type) {
-    case LogRecordType::kPut:
-      return entry.overflow != 0 || record.payload_bytes() <= slot.capacity();
-    case LogRecordType::kErase: return true;
-    default:
-      return !slot.is_chain() &&
-             std::uint64_t{record.payload_offset} + record.payload_bytes() <= slot.payload_bytes();
+  if (record.type == LogRecordType::kPut) {
+    return entry.overflow != 0 || record.payload_bytes() <= slot.capacity();
   }
+  if (record.type == LogRecordType::kErase) return true;
+  return !slot.is_chain() &&
+         std::uint64_t{record.payload_offset} + record.payload_bytes() <= slot.payload_bytes();
 }
+
+namespace {
+
+// Any write, to any record.
+[[gnu::noinline]] void apply_any(occ::TxnContext& ctx, const occ::WriteEntry& entry,
+                                 BorderPage* page, Slot slot) {
+  FOEDUS_INVARIANT(!slot.is_layer(), slot.word());
+  const LogRecordType type = entry.log->type;
+  const bool whole = type == LogRecordType::kPut || type == LogRecordType::kErase;
+  std::uint64_t replaced = 0;
+  if (whole && slot.is_overflow()) replaced = occ::load_overflow_id(page->payload(slot));
+  switch (type) {
+    case LogRecordType::kPut: apply_put(entry, page, slot); break;
+    case LogRecordType::kErase: set_payload_field(page, entry.place, slot, 0); break;
+    case LogRecordType::kWriteAt: write_in_page(entry, page, slot); break;
+    case LogRecordType::kIncrement: apply_increment(entry, page, slot); break;
+    default: FOEDUS_INVARIANT(false, type);
+  }
+  if (replaced != 0) occ::retire_overflow(ctx, entry.storage, replaced);
+}
+
+}  // namespace
 
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
   Slot slot;
   BorderPage* const page = page_of(entry, &slot);
-  FOEDUS_INVARIANT(!slot.is_layer(), slot.word());
-  const log::LogRecord& record = *entry.log;
-  const bool whole = record.type == LogRecordType::kPut || record.type == LogRecordType::kErase;
-  std::uint64_t replaced = 0;
-  if (whole && slot.is_overflow()) replaced = occ::load_overflow_id(page->payload(slot));
-
-  switch (record.type) {
-    case LogRecordType::kPut: apply_put(entry, page, slot); break;
-    case LogRecordType::kErase: set_payload_field(page, entry.place, slot, 0); break;
-    case LogRecordType::kWriteAt:
-      base::racy_write(page->payload(slot) + record.payload_offset, record.payload_data(),
-                       record.payload_bytes());
-      break;
-    case LogRecordType::kIncrement: apply_increment(entry, page, slot); break;
-    default: FOEDUS_INVARIANT(false, record.type);
-  }
-  if (replaced != 0) occ::retire_overflow(ctx, entry.storage, replaced);
   // order: relaxed, statistics; not written again and again by one SOC.
   if (page->header.last_soc.load_relaxed() != ctx.soc()) {
     page->header.last_soc.store_relaxed(ctx.soc());
   }
+  // Neither a chain nor a layer, before and after.
+  const bool is_plain = slot.payload_field() < Slot::kLayer && entry.overflow == 0;
+  const LogRecordType type = entry.log->type;
+  if (is_plain && type == LogRecordType::kPut) return put_in_page(entry, page, slot);
+  if (is_plain && type == LogRecordType::kWriteAt) return write_in_page(entry, page, slot);
+  apply_any(ctx, entry, page, slot);
 }
 
 }  // namespace foedus::storage::masstree
