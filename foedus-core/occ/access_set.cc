@@ -71,7 +71,8 @@ void WriteSet::index_up_to(std::uint32_t end) {
 }
 
 std::uint32_t WriteSet::known(const page::RecordHeader* record, std::uint32_t end) {
-  bool is_sought = end - indexed_ > kScannedMax;
+  // One by one while all are few; later on what a look leaves would be looked at again and again.
+  bool is_sought = end - indexed_ > (indexed_ == 0 ? kScannedMax : 0);
   for (std::uint32_t i = indexed_; i < end && !is_sought; ++i) {
     is_sought = entries_[i].record == record;
   }
@@ -82,7 +83,6 @@ std::uint32_t WriteSet::known(const page::RecordHeader* record, std::uint32_t en
 void WriteSet::link_to_known(std::uint32_t number) {
   const std::uint32_t known_as = known(entries_[number].record, number);
   if (known_as == WriteEntry::kNone) return;
-  index_up_to(number);
   ++indexed_;
   has_repeats_ = true;
   Own& own = owns_[known_as];
@@ -95,6 +95,7 @@ void WriteSet::link_to_known(std::uint32_t number) {
 void WriteSet::move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place) {
   const std::uint32_t known_as = known(from, count_);
   FOEDUS_INVARIANT(known_as != WriteEntry::kNone, from, to);
+  index_.reserve(1);  // before anything changes
   for (std::uint32_t i = owns_[known_as].oldest; i != WriteEntry::kNone; i = entries_[i].next_own) {
     entries_[i].record = to;
     entries_[i].place = place;

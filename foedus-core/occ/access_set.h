@@ -170,7 +170,7 @@ class AddressIndex {
     while ((used_ + count) * 2 > table_mask_ + 1) grow();
   }
   void clear() {
-    if (used_ == 0) return;
+    if (used_ == 0 && table_mask_ == kSlotsMin - 1) return;
     used_ = 0;
     if (slots_.size() * sizeof(Slot) > kKeptBytesMax) [[unlikely]] {
       slots_.resize(kSlotsMin);
@@ -241,7 +241,7 @@ class RecordFilter {
 //
 // Few transactions ask for a record that they have written. So most entries are never indexed: an
 // entry from indexed_ on is the only one of its record, and a question is answered by the filter,
-// or by a look at those few entries. What a look finds is indexed, with all before it.
+// or by a look at those few entries. If it finds the record, all are indexed.
 class WriteSet {
  public:
   struct Own {
@@ -317,7 +317,7 @@ class WriteSet {
   }
   void make_room();
   // Which of owns_ is the record's, among the entries before `end`; WriteEntry::kNone: it has none.
-  // Takes no memory: make_room() did.
+  // If it has some, all before `end` are indexed. Takes no memory: make_room() had it.
   [[gnu::noinline]] std::uint32_t known(const page::RecordHeader* record, std::uint32_t end);
   // Links entry `number`, the newest of all, to those of its record before it, if there are any.
   [[gnu::noinline]] void link_to_known(std::uint32_t number);

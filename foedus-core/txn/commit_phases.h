@@ -13,8 +13,7 @@ namespace foedus::txn {
 Status lock_write_set(occ::TxnContext* txn);
 void unlock_write_set(occ::TxnContext* txn);
 
-// Who has flagged a record of the write set as being-written: this transaction, once it has locked
-// the set; before that, only another one.
+// Whether the records of the write set are locked and marked, and the commit's epoch is known (C6).
 enum class WriteSetIs { kOpen, kLocked };
 
 // commit_verify.cc: reads, pointers and page-versions are as they were seen.

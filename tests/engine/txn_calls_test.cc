@@ -2,6 +2,7 @@
 // Calls of transactions at their edges: handles of no storage, the bound of tries, payloads that
 // grow while they are read.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 

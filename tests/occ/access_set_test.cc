@@ -128,38 +128,53 @@ TEST_F(WriteSetTest, EveryWriteOfAMovedRecordMoves) {
   }
 }
 
-// Goal: whatever is asked and whenever, records have the writes that a map has of them: of few
+// Goal: whatever is asked and whenever, records have the writes that a model has of them: of few
 // writes and of many, of records that have one each and of records that have several or move.
-TEST_F(WriteSetTest, AgreesWithAMap) {
+TEST_F(WriteSetTest, AgreesWithAModel) {
+  constexpr std::uint64_t kWritten = 6'000;  // of the records; they move to the others
   const std::uint64_t seed = given_seed();
   SCOPED_TRACE("FOEDUS_TEST_SEED=" + std::to_string(seed));
   base::Random random(seed);
-  std::vector<page::RecordHeader> records(6'030);  // of which writes are to move to the last 30
-  for (int round = 0; round < 60; ++round) {
-    const std::uint64_t count = random.below(round % 10 == 0 ? 2'000 : 100);
-    const std::uint64_t range = 1 + random.below(round % 2 == 0 ? count + 1 : 6'000);
-    const bool asks = round % 3 != 0;
-    std::map<const page::RecordHeader*, std::vector<std::uint32_t>> model;  // by its last place
-    bool has_repeats = false;
+  std::vector<page::RecordHeader> records(2 * kWritten);
+  for (int round = 0; round < 80; ++round) {
+    const std::uint64_t count = random.below(round % 10 == 0 ? 2'000 : 150);
+    const std::uint64_t range = 1 + random.below(round % 2 == 0 ? count + 1 : kWritten);
+    const std::uint64_t asks = round % 4 == 0 ? 0 : 1 + random.below(5);  // one in so many
+    const std::uint64_t moves = round % 3 == 0 ? 0 : 1 + random.below(20);
+    std::vector<Orders> chains;
+    std::map<const page::RecordHeader*, std::size_t> chain_of;  // by every place that it was at
+    std::map<std::uint64_t, page::RecordHeader*> place_of;      // where a record is now
+    const auto expected = [&](const page::RecordHeader* record) {
+      const auto known = chain_of.find(record);
+      return known == chain_of.end() ? Orders() : chains[known->second];
+    };
+    std::uint64_t moved = kWritten;
     for (std::uint32_t i = 0; i < count; ++i) {
-      page::RecordHeader* const record = &records[random.below(range)];
-      add(record, LogRecordType::kIncrement);
-      model[record].push_back(i);
-      has_repeats = has_repeats || model[record].size() > 1;
-      ASSERT_EQ(set_.has_one_for_each(), !has_repeats);
-      if (!asks) continue;
-      page::RecordHeader* const other = &records[random.below(range)];
-      const auto known = model.find(other);
-      ASSERT_EQ(chain(other), known == model.end() ? Orders() : known->second);
-      ASSERT_EQ(set_.contains(other), known != model.end());
-      page::RecordHeader* const to = &records[6'000 + random.below(30)];
-      if (random.below(5) == 0) {
-        set_.move(record, to, 1);
-        model[to] = model.extract(record).mapped();
-        break;  // the old place now leads to the new one, which the map does not know
+      page::RecordHeader*& place = place_of[random.below(range)];
+      if (place == nullptr) place = &records[random.below(kWritten)];
+      if (!chain_of.contains(place)) {
+        chain_of[place] = chains.size();
+        chains.emplace_back();
       }
+      add(place, LogRecordType::kIncrement);
+      chains[chain_of[place]].push_back(i);
+      ASSERT_EQ(set_.has_one_for_each(), chains.size() == i + 1);
+      if (moves != 0 && random.below(moves) == 0) {
+        page::RecordHeader* const to = &records[moved++];
+        set_.move(place, to, 1);
+        chain_of[to] = chain_of[place];
+        for (auto& [number, other] : place_of) {
+          if (&other != &place && other == place) other = to;
+        }
+        place = to;
+      }
+      if (asks == 0 || random.below(asks) != 0) continue;
+      const page::RecordHeader* const other =
+          &records[random.below(2) == 0 ? random.below(kWritten) : kWritten + random.below(30)];
+      ASSERT_EQ(chain(other), expected(other));
+      ASSERT_EQ(set_.contains(other), chain_of.contains(other));
     }
-    for (const auto& [record, orders] : model) ASSERT_EQ(chain(record), orders);
+    for (const page::RecordHeader& record : records) ASSERT_EQ(chain(&record), expected(&record));
     set_.clear();
     logs_.clear();
     ASSERT_FALSE(set_.contains(&records[0]));

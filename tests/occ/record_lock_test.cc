@@ -45,6 +45,24 @@ TEST(RecordLockTest, TryLockFailsWhileTheLockIsHeld) {
 
 // Goal: one holder at a time, and what it did is seen by the next. Method: plain counters that only
 // the lock protects, with waiters that are used again and again, and give up at times.
+TEST(RecordLockTest, TheWordSaysWhichSessionHoldsTheLock) {
+  LockWord word;
+  for (const std::uint32_t session : {0u, 1u, 65'534u}) {
+    EXPECT_FALSE(is_held_by(word.load_relaxed(), session));
+    LockWaiter waiter;
+    waiter.set_session(session);
+    ASSERT_TRUE(try_lock(&word, &waiter));
+    EXPECT_TRUE(is_held_by(word.load_relaxed(), session));
+    EXPECT_FALSE(is_held_by(word.load_relaxed(), session + 1));
+    EXPECT_TRUE(is_held_by(word.load_relaxed() | lock_bits::kReserved | lock_bits::kLast, session));
+    unlock(&word, &waiter);
+  }
+  LockWaiter of_no_session;
+  ASSERT_TRUE(try_lock(&word, &of_no_session));
+  EXPECT_FALSE(is_held_by(word.load_relaxed(), 0));
+  unlock(&word, &of_no_session);
+}
+
 TEST(RecordLockTest, OneThreadHoldsItAtATime) {
   constexpr int kRounds = 20'000;
   LockWord words[3];
