@@ -56,7 +56,7 @@ inline occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry
 }
 
 // ---- for every write of every commit ------------------------------------------------------------
-// By comparisons, the most frequent first: a jump through a table waits for it.
+// The kinds in the order of how often they are asked for.
 
 // Whether apply() can. REQUIRES: the caller holds the record's lock and saw that it has not moved.
 // False: relocate() once the locks are released.
