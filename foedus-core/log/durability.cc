@@ -57,8 +57,12 @@ Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
     const bool helps = asked && !helped_.empty() && timeout_us - spent_us >= kHelpUs;
     if (helps && runtime_->help(helped_, ready)) continue;
     if (asked) runtime_->notify(clock_);
-    runtime_->wait(&moved_, std::min(timeout_us - spent_us, kAskAgainUs), ready);
+    runtime_->wait(point_of(epoch.number()), std::min(timeout_us - spent_us, kAskAgainUs), ready);
   }
+}
+
+void DurabilityWaits::wake_all() {
+  for (base::WaitPoint& point : moved_) runtime_->wake(&point);
 }
 
 void DurabilityWaits::on_durable(Epoch epoch, Callback callback) {
@@ -142,9 +146,11 @@ void DurabilityWaits::call(const Callback& callback, const Status& status) noexc
 
 void DurabilityWaits::announce(Epoch epoch) {
   bool is_any_due = false;
+  std::uint64_t points;  // of the epochs that have become durable
   {
     const std::lock_guard lock(mutex_);
     if (is_durable(epoch) || has_failed()) return;
+    points = std::min(epoch.number() - durable().number(), kWaitPoints);
     // order: release, pairs with durable(): the device has all of it.
     durable_.store_release(epoch.number());
     while (!callbacks_.empty() && callbacks_.begin()->first <= epoch.number()) {
@@ -152,7 +158,7 @@ void DurabilityWaits::announce(Epoch epoch) {
       is_any_due = true;
     }
   }
-  runtime_->wake(&moved_);
+  for (std::uint64_t i = 0; i < points; ++i) runtime_->wake(point_of(epoch.number() - i));
   if (is_any_due) tell();
 }
 
@@ -164,7 +170,7 @@ void DurabilityWaits::set_out_of_space(const Status& status) {
     // order: release, pairs with is_well(); the status itself is read under the mutex.
     trouble_.store_release(status.is_ok() ? kNone : kOutOfSpace);
   }
-  runtime_->wake(&moved_);
+  wake_all();
 }
 
 void DurabilityWaits::fail(const Status& status) {
@@ -176,7 +182,7 @@ void DurabilityWaits::fail(const Status& status) {
     trouble_.store_release(kFailed);  // order: release, pairs with has_failed()
     left_.swap(callbacks_);
   }
-  runtime_->wake(&moved_);
+  wake_all();
   tell();
 }
 

@@ -12,6 +12,7 @@
 //   L26 While the log runs, callbacks are called by a task of their own: who announces may be a
 //       user who does the logger's work (Runtime::help()), within transact() and with locks.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -87,6 +88,9 @@ class DurabilityWaits {
   Status trouble() const;
 
  private:
+  // Waiters of the next epoch sleep on while those of this one are woken.
+  static constexpr std::uint64_t kWaitPoints = 4;
+
   enum Trouble : std::uint32_t { kNone = 0, kOutOfSpace = 1, kFailed = 2 };
   using CallbackTable = std::map<std::uint64_t, std::vector<Callback>>;  // by epoch
 
@@ -102,6 +106,9 @@ class DurabilityWaits {
    private:
     DurabilityWaits* const waits_;
   };
+
+  base::WaitPoint* point_of(std::uint64_t epoch) { return &moved_[epoch % kWaitPoints]; }
+  void wake_all();
 
   // By the teller, if it runs, else in this thread.
   void tell();
@@ -119,7 +126,7 @@ class DurabilityWaits {
   // Own synchronization.
   alignas(64) base::AtomicWord<std::uint64_t> durable_;
   base::AtomicWord<std::uint32_t> trouble_;
-  alignas(64) base::WaitPoint moved_;
+  alignas(64) std::array<base::WaitPoint, kWaitPoints> moved_;  // by epoch
   mutable std::mutex mutex_;
 
   // Guarded by mutex_.

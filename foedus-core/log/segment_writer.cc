@@ -14,6 +14,13 @@ namespace {
 // log does not take a whole segment.
 constexpr std::uint64_t kPreallocateBytes = 4u << 20;
 
+// L31. How many zeroes are written at a time, and for how little a sync is.
+constexpr std::uint64_t kAheadBytes = 128u << 10;
+constexpr std::uint64_t kSmallSyncBytes = 32u << 10;
+constexpr std::size_t kAheadParts = 2;
+// Never written.
+alignas(kBlockBytes) char zeroes[kAheadBytes / kAheadParts];
+
 // Splits ring bytes, whole blocks, where the ring ends.
 std::size_t add_ring_parts(const LogBuffer& ring, std::uint64_t begin, std::size_t bytes,
                            device::ConstBytes* parts) {
@@ -130,6 +137,17 @@ Status SegmentWriter::clear_remnants() {
   return {};
 }
 
+std::uint64_t SegmentWriter::add_zeroes(std::uint64_t frame_end, device::ConstBytes* parts,
+                                        std::size_t* count) const {
+  if (!writes_ahead_ || !is_sync_small_ || frame_end <= written_end_) return 0;
+  const std::uint64_t whole = file_bytes_ / kBlockBytes * kBlockBytes;
+  const std::uint64_t end = std::min(frame_end + kAheadBytes, whole);
+  for (std::uint64_t at = frame_end; at < end; at += sizeof(zeroes)) {
+    parts[(*count)++] = {zeroes, std::min<std::uint64_t>(end - at, sizeof(zeroes))};
+  }
+  return end > frame_end ? end - frame_end : 0;
+}
+
 // A size that a failed sync has lost counts only if something was written since (V2): zeroes, to
 // the file's last block, where no frame is. The file may be longer than anything that is said: so
 // it is with each growth to come.
@@ -196,8 +214,8 @@ Status SegmentWriter::append_growth(std::uint64_t file_bytes) {
   std::memset(leading_->bytes, 0, kBlockBytes);
   std::memcpy(leading_->bytes, &header, sizeof(header));
   std::memcpy(leading_->bytes + sizeof(header), &file_bytes, sizeof(file_bytes));
-  device::ConstBytes part{leading_->bytes, kBlockBytes};
-  return write_frame(&part, 1, kBlockBytes, {}, 0);
+  device::ConstBytes parts[1 + kAheadParts] = {{leading_->bytes, kBlockBytes}};
+  return write_frame(parts, 1, kBlockBytes, {}, 0);
 }
 
 Status SegmentWriter::append_packed(const PackedFrame& packed, std::uint64_t mark_epoch) {
@@ -210,8 +228,8 @@ Status SegmentWriter::append_packed(const PackedFrame& packed, std::uint64_t mar
   std::memcpy(block, &header, sizeof(header));
   std::memcpy(block + sizeof(header), packed.pieces_, piece_bytes);
   std::memcpy(block + sizeof(header) + piece_bytes, packed.data_, packed.data_bytes_);
-  device::ConstBytes part{block, kBlockBytes};
-  return write_frame(&part, 1, kBlockBytes, packed.epochs_, mark_epoch);
+  device::ConstBytes parts[1 + kAheadParts] = {{block, kBlockBytes}};
+  return write_frame(parts, 1, kBlockBytes, packed.epochs_, mark_epoch);
 }
 
 Status SegmentWriter::append_direct(const LogBuffer& ring, std::uint64_t begin, std::size_t bytes,
@@ -226,7 +244,9 @@ Status SegmentWriter::append_direct(const LogBuffer& ring, std::uint64_t begin, 
   std::memcpy(leading_->bytes, &header, sizeof(header));
   std::memcpy(leading_->bytes + sizeof(header), &piece, sizeof(piece));
 
-  device::ConstBytes parts[5];  // header, first block of its own, ring, ring from its start, last
+  // Header, first block of its own, ring, ring from its start, last.
+  device::ConstBytes parts[5 + kAheadParts];
+  static_assert(5 + kAheadParts <= device::File::kWritePartsMax);
   std::size_t count = 0;
   parts[count++] = {leading_->bytes, kBlockBytes};
   std::size_t done = 0;
@@ -283,10 +303,16 @@ Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
   FOEDUS_INVARIANT(!is_poisoned_);
   const std::uint32_t crc = finish_frame(parts, count, frame_bytes);
   FOEDUS_INVARIANT(position_ + frame_bytes <= file_bytes_, position_, frame_bytes, file_bytes_);
-  remnants_end_ = position_ + frame_bytes;
-  FOEDUS_CHECK(write_parts(position_, parts, count));
+  const std::uint64_t frame_end = position_ + frame_bytes;
+  const std::uint64_t ahead = add_zeroes(frame_end, parts, &count);
+  remnants_end_ = frame_end;  // of what may be behind it nothing is seen
+  Status status = write_parts(position_, parts, count);
+  // Without room for the zeroes there may be some for the frame, when it is tried again.
+  if (status.code() == ErrorCode::kOutOfSpace && ahead != 0) writes_ahead_ = false;
+  FOEDUS_CHECK(std::move(status));
   remnants_end_ = 0;
-  position_ += frame_bytes;
+  position_ = frame_end;
+  written_end_ = std::max(written_end_, frame_end + ahead);
   last_crc_ = crc;
   mark_epoch_ = std::max(mark_epoch_, mark_epoch);
   epochs_.add(epochs);
@@ -297,6 +323,7 @@ Status SegmentWriter::sync() {
   FOEDUS_INVARIANT(!is_poisoned_);
   grow_ahead();
   FOEDUS_CHECK(sync_file());
+  is_sync_small_ = position_ - synced_bytes_ <= kSmallSyncBytes;
   synced_bytes_ = position_;
   synced_file_bytes_ = file_bytes_;
   synced_mark_epoch_ = mark_epoch_;

@@ -16,6 +16,12 @@
 //       kept. So every frame lies within a length that something before it says: of a file that
 //       was cut in or before a frame, what is left says that it was longer (L17). What is said is
 //       true after any crash: it was synced before, and the file is cut only behind a synced seal.
+//   L31 Where a sync is for little, zeroes are written behind the frame with it, kAheadBytes of
+//       them. A file system notes which blocks of preallocated room were written, and has to make
+//       that note durable when some are written for the first time: one more write of the device,
+//       for each sync. A frame that is written over zeroes changes no such note. To a reader they
+//       are what was there before (L15), and so is what a crash leaves of them. Where syncs are for
+//       much, it would double what is written, to save one write of many.
 
 #include <cstdint>
 #include <memory>
@@ -110,12 +116,16 @@ class SegmentWriter {
                         const FrameEpochs& epochs, std::uint64_t mark_epoch) const;
   std::uint32_t finish_frame(const device::ConstBytes* parts, std::size_t count,
                              std::uint64_t frame_bytes);
-  // parts[0] is leading_, which begins with the frame's header.
+  // parts[0] is leading_, which begins with the frame's header. There is room for
+  // kAheadParts more.
   Status write_frame(device::ConstBytes* parts, std::size_t count, std::uint64_t frame_bytes,
                      const FrameEpochs& epochs, std::uint64_t mark_epoch);
   // Before a frame is built: clears its place, and makes the file long enough for it.
   Status make_room(std::uint64_t frame_bytes);
   Status clear_remnants();
+  // L31. Adds zeroes to the parts of a frame that ends there; how many bytes of them.
+  std::uint64_t add_zeroes(std::uint64_t frame_end, device::ConstBytes* parts,
+                           std::size_t* count) const;
   Status write_parts(std::uint64_t offset, const device::ConstBytes* parts, std::size_t count);
   Status sync_file();  // L16
   std::uint64_t piece_bytes() const;
@@ -145,6 +155,9 @@ class SegmentWriter {
   bool is_poisoned_ = false;
   bool lacks_space_ = false;   // is why
   bool is_size_lost_ = false;  // once, by a failed sync: each growth needs a write of its own
+  std::uint64_t written_end_ = 0;  // of frames and zeroes (L31)
+  bool is_sync_small_ = false;     // the last one was for little
+  bool writes_ahead_ = true;       // until there is no room for it
   std::uint64_t remnants_end_ = 0;  // of frames that did not fit, from position_ on; 0: none
   FrameEpochs epochs_;
   FrameEpochs synced_epochs_;

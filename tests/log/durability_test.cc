@@ -1,6 +1,9 @@
 // Tickets and waiters: woken after the durable epoch moved, called once, told of trouble.
 #include "foedus-core/log/durability.h"
 
+#include <set>
+#include <vector>
+
 #include "foedus-core/log/log_progress.h"
 #include "foedus/ticket.h"
 #include "tests/log/log_harness.h"
@@ -132,6 +135,58 @@ TEST(Durability, a_wait_that_finds_room_again_is_not_at_its_end) {
   EXPECT_EQ(waits.wait(Epoch(8), 0).code(), ErrorCode::kTimeout);
   EXPECT_EQ(cleared.runs(), 1u);
   EXPECT_FALSE(waits.is_durable(Epoch(8)));
+}
+
+// A runtime that keeps in mind where was waited and what was woken.
+class WatchedRuntime : public ManualRuntime {
+ public:
+  bool wait(base::WaitPoint* point, std::uint64_t timeout_us, base::Ready ready) override {
+    last_waited = point;
+    return ManualRuntime::wait(point, timeout_us, ready);
+  }
+  void wake(base::WaitPoint* point) override { woken.insert(point); }
+
+  base::WaitPoint* last_waited = nullptr;
+  std::set<base::WaitPoint*> woken;
+};
+
+// Where a waiter for the epoch sleeps.
+base::WaitPoint* place_of(WatchedRuntime* runtime, internal::DurabilityWaits* waits,
+                          std::uint64_t epoch) {
+  runtime->last_waited = nullptr;
+  EXPECT_EQ(waits->wait(Epoch(epoch), 10).code(), ErrorCode::kTimeout);
+  return runtime->last_waited;
+}
+
+TEST(Durability, an_epoch_wakes_the_waiters_of_all_epochs_up_to_it) {
+  for (std::uint64_t steps = 1; steps < 10; ++steps) {
+    WatchedRuntime runtime;
+    epoch::EpochClock clock(&runtime, Epoch(20), 1, 10'000);
+    internal::DurabilityWaits waits(&runtime);
+    waits.set_clock(&clock);
+    waits.announce(Epoch(20));
+    std::vector<base::WaitPoint*> places;
+    for (std::uint64_t i = 1; i <= steps; ++i) places.push_back(place_of(&runtime, &waits, 20 + i));
+    base::WaitPoint* const next = place_of(&runtime, &waits, 21 + steps);
+    runtime.woken.clear();
+    waits.announce(Epoch(20 + steps));
+    for (base::WaitPoint* const place : places) EXPECT_TRUE(runtime.woken.contains(place));
+    EXPECT_TRUE(steps != 1 || !runtime.woken.contains(next));
+  }
+}
+
+TEST(Durability, trouble_wakes_all_waiters) {
+  WatchedRuntime runtime;
+  epoch::EpochClock clock(&runtime, Epoch(20), 1, 10'000);
+  internal::DurabilityWaits waits(&runtime);
+  waits.set_clock(&clock);
+  std::set<base::WaitPoint*> places;
+  for (std::uint64_t i = 20; i < 30; ++i) places.insert(place_of(&runtime, &waits, i));
+  waits.set_out_of_space(Status::error(ErrorCode::kOutOfSpace, "full"));
+  EXPECT_EQ(runtime.woken, places);
+  runtime.woken.clear();
+  waits.fail(Status::error(ErrorCode::kIoError, "gone"));
+  EXPECT_EQ(runtime.woken, places);
 }
 
 // Goal: L18 rests on dirty covering every record that was met. Method: the loggers meet records of
