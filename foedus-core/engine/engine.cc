@@ -96,7 +96,7 @@ Status Engine::make_memory() {
   if (options_.memory_bytes == 0) choose_memory_bytes(&options_);
   budget_ = std::make_unique<base::MemoryBudget>(options_.memory_bytes);
   if (options_.logging == Logging::kFiles) {
-    FOEDUS_CHECK(fill_in_glean(&options_));
+    FOEDUS_CHECK(fill_in_glean(&options_, topology_->processors()));
     const bool reserved = budget_->try_take(options_.glean.memory_bytes);
     FOEDUS_INVARIANT(reserved, options_.memory_bytes, options_.glean.memory_bytes);
   }

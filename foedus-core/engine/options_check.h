@@ -30,9 +30,10 @@ void choose_memory_bytes(Options* options);
 // REQUIRES: socs is known. kInvalidArgument: there are more than kMaxSocs in all.
 Status fill_in_loggers(Options* options, std::uint32_t* loggers);
 
-// Replaces the zeroes of options.glean that stand for "a part of memory_bytes", which is known, as
-// is socs. kInvalidArgument: the parts are more than the whole.
-Status fill_in_glean(Options* options);
+// Replaces the zeroes of options.glean that stand for a part of memory_bytes, or for as many as so
+// many processors want. REQUIRES: memory_bytes and socs are known. kInvalidArgument: the parts are
+// more than the whole.
+Status fill_in_glean(Options* options, std::uint32_t processors);
 
 // kInvalidArgument if the directory has a log or snapshots: without logging they would be ignored.
 Status refuse_files(device::Device* device);

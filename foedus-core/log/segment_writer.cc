@@ -14,7 +14,7 @@ namespace {
 // log does not take a whole segment.
 constexpr std::uint64_t kPreallocateBytes = 4u << 20;
 
-// L31. How many zeroes are written at a time, and for how little a sync is.
+// L31. How many zeroes are written at a time, and up to how many bytes a sync is for little.
 constexpr std::uint64_t kAheadBytes = 128u << 10;
 constexpr std::uint64_t kSmallSyncBytes = 32u << 10;
 constexpr std::size_t kAheadParts = 2;
@@ -85,7 +85,7 @@ Status SegmentWriter::write_header(const SegmentHeader& header) {
 }
 
 std::uint64_t SegmentWriter::piece_bytes() const {
-  return std::min(kPreallocateBytes, segment_bytes_);
+  return std::min(kPreallocateBytes, segment_bytes_) / kBlockBytes * kBlockBytes;
 }
 
 // Room is for whole pieces and one block more: a segment that is filled to its last byte needs no
@@ -140,12 +140,12 @@ Status SegmentWriter::clear_remnants() {
 std::uint64_t SegmentWriter::add_zeroes(std::uint64_t frame_end, device::ConstBytes* parts,
                                         std::size_t* count) const {
   if (!writes_ahead_ || !is_sync_small_ || frame_end <= written_end_) return 0;
-  const std::uint64_t whole = file_bytes_ / kBlockBytes * kBlockBytes;
-  const std::uint64_t end = std::min(frame_end + kAheadBytes, whole);
+  if (frame_end - synced_bytes_ > kSmallSyncBytes) return 0;
+  const std::uint64_t end = std::min(frame_end + kAheadBytes, file_bytes_);
   for (std::uint64_t at = frame_end; at < end; at += sizeof(zeroes)) {
     parts[(*count)++] = {zeroes, std::min<std::uint64_t>(end - at, sizeof(zeroes))};
   }
-  return end > frame_end ? end - frame_end : 0;
+  return end - frame_end;
 }
 
 // A size that a failed sync has lost counts only if something was written since (V2): zeroes, to
@@ -178,6 +178,7 @@ bool SegmentWriter::try_take_back() {
   remnants_end_ = std::max(remnants_end_, position_);
   position_ = synced_bytes_;
   if (remnants_end_ == position_) remnants_end_ = 0;
+  writes_ahead_ = false;
   file_bytes_ = grown_bytes_ = synced_file_bytes_;
   is_size_lost_ = true;
   mark_epoch_ = synced_mark_epoch_;
@@ -304,11 +305,15 @@ Status SegmentWriter::write_frame(device::ConstBytes* parts, std::size_t count,
   const std::uint32_t crc = finish_frame(parts, count, frame_bytes);
   FOEDUS_INVARIANT(position_ + frame_bytes <= file_bytes_, position_, frame_bytes, file_bytes_);
   const std::uint64_t frame_end = position_ + frame_bytes;
-  const std::uint64_t ahead = add_zeroes(frame_end, parts, &count);
-  remnants_end_ = frame_end;  // of what may be behind it nothing is seen
-  Status status = write_parts(position_, parts, count);
-  // Without room for the zeroes there may be some for the frame, when it is tried again.
-  if (status.code() == ErrorCode::kOutOfSpace && ahead != 0) writes_ahead_ = false;
+  std::size_t with_zeroes = count;
+  std::uint64_t ahead = add_zeroes(frame_end, parts, &with_zeroes);
+  remnants_end_ = frame_end;  // the zeroes need no clearing
+  Status status = write_parts(position_, parts, with_zeroes);
+  if (status.code() == ErrorCode::kOutOfSpace && ahead != 0) {
+    writes_ahead_ = false;
+    ahead = 0;
+    status = write_parts(position_, parts, count);
+  }
   FOEDUS_CHECK(std::move(status));
   remnants_end_ = 0;
   position_ = frame_end;

@@ -16,12 +16,14 @@
 //       kept. So every frame lies within a length that something before it says: of a file that
 //       was cut in or before a frame, what is left says that it was longer (L17). What is said is
 //       true after any crash: it was synced before, and the file is cut only behind a synced seal.
-//   L31 Where a sync is for little, zeroes are written behind the frame with it, kAheadBytes of
-//       them. A file system notes which blocks of preallocated room were written, and has to make
-//       that note durable when some are written for the first time: one more write of the device,
-//       for each sync. A frame that is written over zeroes changes no such note. To a reader they
-//       are what was there before (L15), and so is what a crash leaves of them. Where syncs are for
-//       much, it would double what is written, to save one write of many.
+//   L31 Where syncs are for little, the last one and the one to come, the write of a frame goes on
+//       with zeroes behind it, 128 KiB or up to the end of the file. A file system notes which
+//       blocks of preallocated room were written, and has to make that note durable when some are
+//       written for the first time: one more write of the device, for each sync. A frame that is
+//       written over zeroes changes no such note. To a reader they are what was there before (L15),
+//       and so is what a crash leaves of them. Where syncs are for much, it would double what is
+//       written, to save one write of many. If there is no room for them, the frame is written
+//       alone, and so are all that follow: a file system that never writes in place gains nothing.
 
 #include <cstdint>
 #include <memory>
@@ -116,14 +118,14 @@ class SegmentWriter {
                         const FrameEpochs& epochs, std::uint64_t mark_epoch) const;
   std::uint32_t finish_frame(const device::ConstBytes* parts, std::size_t count,
                              std::uint64_t frame_bytes);
-  // parts[0] is leading_, which begins with the frame's header. There is room for
-  // kAheadParts more.
+  // parts[0] is leading_, which begins with the frame's header. There is room for two parts more,
+  // of zeroes.
   Status write_frame(device::ConstBytes* parts, std::size_t count, std::uint64_t frame_bytes,
                      const FrameEpochs& epochs, std::uint64_t mark_epoch);
   // Before a frame is built: clears its place, and makes the file long enough for it.
   Status make_room(std::uint64_t frame_bytes);
   Status clear_remnants();
-  // L31. Adds zeroes to the parts of a frame that ends there; how many bytes of them.
+  // L31. Adds zeroes to the parts of a frame that ends there; returns how many bytes of them.
   std::uint64_t add_zeroes(std::uint64_t frame_end, device::ConstBytes* parts,
                            std::size_t* count) const;
   Status write_parts(std::uint64_t offset, const device::ConstBytes* parts, std::size_t count);

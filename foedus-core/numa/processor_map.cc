@@ -6,7 +6,8 @@
 
 namespace foedus::numa {
 
-ProcessorMap::ProcessorMap(std::vector<Place> places) {
+ProcessorMap::ProcessorMap(std::vector<Place> places)
+    : processors_(static_cast<std::uint32_t>(places.size())) {
   FOEDUS_INVARIANT(!places.empty());
   std::ranges::sort(places, {}, &Place::processor);
   SocRange range = places.front().range;  // N9: of those below the lowest, too

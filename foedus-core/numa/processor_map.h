@@ -33,6 +33,9 @@ class ProcessorMap {
   // processor is in two of them.
   static ProcessorMap of_socs(std::span<const std::vector<std::uint32_t>> processors_by_soc);
 
+  // How many there were when the map was made.
+  std::uint32_t processors() const { return processors_; }
+
   SocRange socs_of(std::uint32_t processor) const {
     return processor < ranges_.size() ? ranges_[processor] : ranges_.back();  // N9
   }
@@ -44,6 +47,7 @@ class ProcessorMap {
   };
   explicit ProcessorMap(std::vector<Place> places);
 
+  std::uint32_t processors_;
   std::vector<SocRange> ranges_;  // by processor
 };
 

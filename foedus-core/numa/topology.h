@@ -30,6 +30,8 @@ class Topology {
   static Result<Topology> make(std::uint32_t socs, std::uint32_t processors = 0);
 
   std::uint32_t socs() const { return socs_; }
+  // Returns how many processors all SOCs have together.
+  std::uint32_t processors() const { return map_.processors(); }
   bool is_emulated() const { return nodes_.empty(); }
   // Returns the SOCs that threads on `processor` belong to.
   SocRange socs_of(std::uint32_t processor) const { return map_.socs_of(processor); }

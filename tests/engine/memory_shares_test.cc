@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/engine/options_check.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {
@@ -28,6 +29,28 @@ Options options_for(std::uint64_t memory_bytes) {
   options.glean.memory_bytes = std::max(memory_bytes / 8, 16 * kMiB);
   options.glean.cache_bytes = memory_bytes / 4;
   return options;
+}
+
+TEST(GleanTasksTest, there_are_more_of_them_where_there_are_more_processors) {
+  const struct {
+    std::uint32_t processors, socs, mappers, reducers;
+  } cases[] = {{1, 1, 1, 2},   {2, 1, 1, 2},   {8, 1, 2, 3},    {64, 1, 11, 22}, {1, 4, 4, 4},
+               {48, 2, 8, 16}, {240, 8, 40, 64}, {128, 64, 64, 64}, {100, 40, 40, 40}};
+  for (const auto& expected : cases) {
+    SCOPED_TRACE(expected.processors);
+    Options options = options_for(1024 * kMiB);
+    options.socs = expected.socs;
+    ASSERT_TRUE(engine::fill_in_glean(&options, expected.processors).is_ok());
+    EXPECT_EQ(options.glean.mappers, expected.mappers);
+    EXPECT_EQ(options.glean.reducers, expected.reducers);
+  }
+  Options given = options_for(1024 * kMiB);
+  given.socs = 1;
+  given.glean.mappers = 5;
+  given.glean.reducers = 1;
+  ASSERT_TRUE(engine::fill_in_glean(&given, 64).is_ok());
+  EXPECT_EQ(given.glean.mappers, 5u);
+  EXPECT_EQ(given.glean.reducers, 1u);
 }
 
 // Goal: there is room for the largest transaction, and for pages, however little or much memory

@@ -20,6 +20,7 @@ struct Writes {
   std::uint64_t longest = 0;
   std::uint64_t first_times = 0;  // that began where nothing had been written
   std::uint64_t beyond = 0;       // the end of the file
+  std::uint64_t unaligned = 0;
   std::vector<bool> written;      // by block
 
   void add(std::uint64_t offset, std::uint64_t size, std::uint64_t file_bytes) {
@@ -30,6 +31,7 @@ struct Writes {
     if (end > written.size()) written.resize(end);
     if (!written[offset / kBlockBytes]) ++first_times;
     if (offset + size > file_bytes) ++beyond;
+    if (offset % kBlockBytes != 0 || size % kBlockBytes != 0) ++unaligned;
     std::fill(written.begin() + static_cast<std::ptrdiff_t>(offset / kBlockBytes),
               written.begin() + static_cast<std::ptrdiff_t>(end), true);
   }
@@ -52,33 +54,48 @@ void commit_each(LogRun* run, TestSession* session, std::uint64_t commits, std::
 }
 
 TEST(LogAhead, syncs_for_little_write_where_zeroes_were_written) {
-  for (const std::size_t bytes : {std::size_t{40}, std::size_t{6'000}}) {
-    SCOPED_TRACE(bytes);
-    FailingDevice device;
-    LogRun run(&device, 1, 4u << 20);
-    ASSERT_OK(run.open_and_start());
-    Writes writes;
-    watch(&device, &writes);
-    commit_each(&run, run.session(0), 200, bytes);
-    // A frame of records, and one with the mark.
-    const std::uint64_t blocks = 200 * ((bytes + 3 * kBlockBytes) / kBlockBytes);
-    const std::uint64_t periods = blocks * kBlockBytes / kAheadMax + 1;
-    EXPECT_GE(writes.count, 200u);
-    EXPECT_LE(writes.first_times, periods + 1);
-    EXPECT_LE(writes.bytes, blocks * kBlockBytes + periods * kAheadMax);
-    EXPECT_EQ(writes.beyond, 0u);
-  }
-}
-
-TEST(LogAhead, zeroes_end_with_the_file) {
   FailingDevice device;
-  LogRun run(&device, 1, 64u << 10);  // a segment that is shorter than what is written ahead
+  LogRun run(&device, 1, 4u << 20);
   ASSERT_OK(run.open_and_start());
   Writes writes;
   watch(&device, &writes);
-  commit_each(&run, run.session(0), 10, 40);
-  EXPECT_GT(writes.longest, 8 * kBlockBytes);
+  commit_each(&run, run.session(0), 331, 40);  // a block each
+  // The first write has no zeroes, and each that has some is followed by as many frames as fit.
+  EXPECT_EQ(writes.count, 331u);
+  EXPECT_EQ(writes.first_times, 11u);
+  EXPECT_EQ(writes.bytes, 331 * kBlockBytes + 10 * kAheadMax);
   EXPECT_EQ(writes.beyond, 0u);
+}
+
+TEST(LogAhead, frames_of_several_blocks_have_zeroes_behind_them) {
+  FailingDevice device;
+  LogRun run(&device, 1, 4u << 20);
+  ASSERT_OK(run.open_and_start());
+  Writes writes;
+  watch(&device, &writes);
+  commit_each(&run, run.session(0), 200, 6'000);  // three blocks, and one with the mark
+  EXPECT_EQ(writes.count, 400u);
+  EXPECT_LE(writes.first_times, 200u * 4 / 32 + 1);
+  EXPECT_EQ(writes.beyond, 0u);
+}
+
+// Segments that are shorter than what is written ahead, and one whose length is no number of
+// blocks.
+TEST(LogAhead, zeroes_end_with_the_file) {
+  for (const std::uint64_t segment_bytes : {64u << 10, 100'000u, 1'050'000u}) {
+    SCOPED_TRACE(segment_bytes);
+    FailingDevice device;
+    LogRun run(&device, 1, segment_bytes);
+    ASSERT_OK(run.open_and_start());
+    Writes writes;
+    watch(&device, &writes);
+    const std::uint64_t commits = std::min(segment_bytes / kBlockBytes - 2, std::uint64_t{250});
+    commit_each(&run, run.session(0), commits, 40);
+    EXPECT_GT(writes.longest, 8 * kBlockBytes);
+    EXPECT_EQ(writes.beyond, 0u);
+    EXPECT_EQ(writes.unaligned, 0u);
+    EXPECT_EQ(device.bytes_of(kFirst).size() % kBlockBytes, 0u);
+  }
 }
 
 TEST(LogAhead, syncs_for_much_write_no_zeroes) {
@@ -86,39 +103,51 @@ TEST(LogAhead, syncs_for_much_write_no_zeroes) {
   LogRun run(&device, 1, 4u << 20);
   ASSERT_OK(run.open_and_start());
   TestSession* const session = run.session(0, 1u << 20);
-  commit_each(&run, session, 1, 100'000);
   Writes writes;
   watch(&device, &writes);
-  commit_each(&run, session, 20, 100'000);
-  EXPECT_LE(writes.bytes, 20u * (100'000 + 5 * kBlockBytes));
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    commit_each(&run, session, 1, 100'000);
+    writes = Writes();
+    commit_each(&run, session, 1, 40);  // behind much
+    EXPECT_EQ(writes.longest, kBlockBytes);
+    commit_each(&run, session, 1, 100'000);  // much, behind little
+    EXPECT_LE(writes.bytes, 100'000 + 6 * kBlockBytes);
+  }
 }
 
-// Method: the write that has zeroes finds no room. What it may have left is cleared, and it is made
-// again without.
-TEST(LogAhead, a_frame_that_finds_no_room_is_written_without_zeroes) {
-  FailingDevice device;
-  LogRun run(&device, 1, 4u << 20);
-  ASSERT_OK(run.open_and_start());
-  TestSession* const session = run.session(0);
-  commit_each(&run, session, 1, 40);
-  Writes writes;
-  watch(&device, &writes);
-  device.fail(Call::kWrite, 0, ENOSPC);
-  const auto epoch = session->commit(1, 40);
-  ASSERT_OK(epoch);
-  while (!run.wait(*epoch).is_ok()) run.runtime.run_for(50'000);
-  EXPECT_EQ(writes.longest, kBlockBytes + kAheadMax);
-  EXPECT_EQ(writes.count, 3u);
-  commit_each(&run, session, 20, 40);
-  EXPECT_EQ(writes.count, 23u);
-  EXPECT_EQ(writes.bytes, kAheadMax + 23 * kBlockBytes);
+// Method: the second commit's write, which has zeroes, finds no room, or its sync does not.
+TEST(LogAhead, without_room_frames_are_written_alone) {
+  for (const Call kind : {Call::kWrite, Call::kSync}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    FailingDevice device;
+    LogRun run(&device, 1, 4u << 20);
+    ASSERT_OK(run.open_and_start());
+    TestSession* const session = run.session(0);
+    commit_each(&run, session, 1, 40);
+    Writes writes;
+    watch(&device, &writes);
+    device.fail(kind, 0, ENOSPC);
+    const auto epoch = session->commit(1, 40);
+    ASSERT_OK(epoch);
+    if (kind == Call::kWrite) {
+      ASSERT_OK(run.wait(*epoch));  // it was tried again at once
+      EXPECT_EQ(writes.count, 2u);
+    }
+    while (!run.wait(*epoch).is_ok()) run.runtime.run_for(50'000);
+    EXPECT_EQ(writes.longest, kBlockBytes + kAheadMax);
+    const std::uint64_t bytes = writes.bytes;
+    commit_each(&run, session, 50, 40);
+    EXPECT_EQ(writes.bytes, bytes + 50 * kBlockBytes);
+  }
 }
 
-// More commits than one time's zeroes are for.
-Committed run_small(FailingDevice* device, std::uint64_t skip) {
+// More commits than one time's zeroes are for. `lacks_room`: the write that has the first zeroes
+// fails.
+Committed run_small(FailingDevice* device, std::uint64_t skip, bool lacks_room) {
   LogRun run(device, 1, 4u << 20);
   EXPECT_TRUE(run.open_and_start().is_ok());
   TestSession* const session = run.session(0);
+  if (lacks_room) device->fail(Call::kWrite, 1, ENOSPC);
   device->lose_power_after(skip);
   for (std::uint64_t i = 0; i < 40; ++i) {
     const auto epoch = session->commit(i, 40);
@@ -128,16 +157,19 @@ Committed run_small(FailingDevice* device, std::uint64_t skip) {
 }
 
 TEST(LogAhead, power_fails_at_every_call_of_syncs_for_little) {
-  for (const std::uint64_t seed : {FailingDevice::kDropAll, FailingDevice::kKeepAll,
-                                   std::uint64_t{3}, std::uint64_t{4}}) {
-    bool was_lost = true;
-    for (std::uint64_t skip = 0; was_lost && !HasFailure(); ++skip) {
-      SCOPED_TRACE("skip " + std::to_string(skip) + " seed " + std::to_string(seed));
-      FailingDevice device;
-      const Committed made = run_small(&device, skip);
-      was_lost = device.has_lost_power();
-      device.crash_power(seed);
-      expect_kept(&device, made);
+  for (const bool lacks_room : {false, true}) {
+    for (const std::uint64_t seed : {FailingDevice::kDropAll, FailingDevice::kKeepAll,
+                                     std::uint64_t{3}, std::uint64_t{4}}) {
+      bool was_lost = true;
+      for (std::uint64_t skip = 0; was_lost && !HasFailure(); ++skip) {
+        SCOPED_TRACE("skip " + std::to_string(skip) + " seed " + std::to_string(seed));
+        FailingDevice device;
+        const Committed made = run_small(&device, skip, lacks_room);
+        was_lost = device.has_lost_power();
+        device.clear_faults();
+        device.crash_power(seed);
+        expect_kept(&device, made);
+      }
     }
   }
 }

@@ -100,8 +100,9 @@ struct GleanOptions {
   // logged. Writing transactions are slowed so that what is left lasts until then. 0..90; 0: all of
   // them are dropped, at each glean.
   std::uint32_t volatile_percent = 60;
-  // Threads that read the log, and threads that sort and write pages, a file each. 0: one of each
-  // for each SOC, but two of the latter if there is one SOC. 0..64.
+  // Threads that read the log, and threads that sort and write pages, a file each. 0: for each SOC
+  // one mapper for every six of its processors, and one reducer for every three, rounded up, but
+  // two reducers at least. 0..64.
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
   // Memory of mappers and reducers, part of memory_bytes. 0: a quarter of it, at most 1.5 GiB. At
