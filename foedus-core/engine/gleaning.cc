@@ -24,11 +24,6 @@ constexpr std::uint64_t kDueLookUs = 20'000;          // between two looks wheth
 constexpr std::uint64_t kEarlyLookUs = 5'000;         // the same where one begins early (E44)
 constexpr std::uint64_t kKeepMemoryUs = 5'000'000;    // from the begin of the last glean
 constexpr std::uint64_t kNextGleanUs = 2'000'000;     // after a glean that failed
-// For pages that were dropped: where a transaction that was open before keeps them, and where
-// nothing does but threads without a processor.
-constexpr std::uint64_t kRoomWaitUs = 200'000;
-constexpr std::uint64_t kRoomWaitMaxUs = 5'000'000;
-constexpr std::uint64_t kRoomLookUs = 500;
 // What a mapper has of its segment in memory.
 constexpr std::uint64_t kMapperBytes = 4u << 20;
 // The least memory of a reducer: half of its inbox, which is three eighths of it, has room for the
@@ -165,30 +160,6 @@ void Gleaning::end() {
   }
   engine_->runtime().wake(&finished_);
   engine_->snapshots().end();
-}
-
-bool Gleaning::make_room() {
-  if (call_in_lent()) return true;
-  const std::uint64_t before = engine_->pool().pages_in_use();
-  if (!glean({}).is_ok()) return false;
-  const std::uint64_t begin_us = engine_->runtime().now_us();
-  while (engine_->pool().pages_in_use() >= before) {
-    const std::uint64_t waited_us = engine_->runtime().now_us() - begin_us;
-    if (waited_us >= kRoomWaitMaxUs) return false;
-    if (waited_us >= kRoomWaitUs && is_kept_waiting(waited_us)) return false;
-    engine_->clock().hurry(engine_->clock().current());
-    nudge();
-    engine_->runtime().pause(kRoomLookUs);
-  }
-  return true;
-}
-
-// Whether a transaction that may look at dropped pages has been open for longer than that.
-bool Gleaning::is_kept_waiting(std::uint64_t waited_us) const {
-  const std::vector<OpenTransaction> open = engine_->sessions().open_transactions();
-  return std::any_of(open.begin(), open.end(), [waited_us](const OpenTransaction& transaction) {
-    return transaction.age_us > waited_us;
-  });
 }
 
 void Gleaning::nudge() { engine_->runtime().notify(this); }

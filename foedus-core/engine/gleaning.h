@@ -83,7 +83,7 @@ class Gleaning final : public base::Task {
 
   // Memory for volatile pages is spent: what the cache has borrowed of it comes back. If that is
   // nothing, the same as glean(), and waits until the dropped pages may be used again. True: there
-  // is more room than before.
+  // is more room than before, or a sixteenth of it all.
   bool make_room();
   // A last snapshot, of all commits, if it is expected to take no longer than `most_us`; it is the
   // newest one then. Whether there is one or not, all commits will be durable: failures are told

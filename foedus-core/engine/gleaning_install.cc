@@ -20,6 +20,12 @@ constexpr int kSettleRounds = 4;
 constexpr std::uint64_t kLentWaitUs = 100'000;  // for pages that the cache has borrowed
 constexpr std::uint64_t kLentLookUs = 200;
 constexpr std::uint64_t kSettleUs = 1'000'000;  // between two looks of an idle gleaner
+// For pages that were dropped: where a transaction that was open before keeps them, and where
+// nothing does but threads without a processor.
+constexpr std::uint64_t kRoomWaitUs = 200'000;
+constexpr std::uint64_t kRoomWaitMaxUs = 5'000'000;
+constexpr std::uint64_t kRoomLookUs = 500;
+constexpr std::uint64_t kRoomPart = 16;  // of all pages: so many free ones are room
 
 }  // namespace
 
@@ -37,6 +43,42 @@ bool Gleaning::call_in_lent() {
     }
   }
   return is_room;
+}
+
+bool Gleaning::make_room() {
+  if (call_in_lent()) return true;
+  const page::PagePool& pool = engine_->pool();
+  const std::uint64_t before = pool.pages_in_use();
+  if (!glean({}).is_ok()) return false;
+  // A glean that ended before this one began may have made the room already.
+  const auto is_room = [&] {
+    const std::uint64_t pages_max = pool.bytes_max() / page::kPageBytes;
+    return pool.pages_in_use() < std::max(before, pages_max - pages_max / kRoomPart);
+  };
+  const std::uint64_t begin_us = engine_->runtime().now_us();
+  while (!is_room()) {
+    const std::uint64_t waited_us = engine_->runtime().now_us() - begin_us;
+    if (waited_us >= kRoomWaitMaxUs) return false;
+    if (waited_us >= kRoomWaitUs && is_kept_waiting(waited_us)) return false;
+    engine_->clock().hurry(engine_->clock().current());
+    nudge();
+    engine_->runtime().pause(kRoomLookUs);
+  }
+  return true;
+}
+
+// Whether a transaction that may look at dropped pages has been open for longer than that. A call
+// of transact() that waits for room is at work, but has none open.
+bool Gleaning::is_kept_waiting(std::uint64_t waited_us) const {
+  const std::uint64_t now_us = engine_->runtime().now_us();
+  bool is_kept = false;
+  engine_->sessions().for_each([&](EngineSession& session) {
+    const SessionSlot& slot = session.slot();
+    // order: relaxed twice: what has begun or ended meanwhile is seen at the next look.
+    if (!occ::TxnTurn::is_open(slot.turn.load_relaxed())) return;
+    is_kept |= slot.since_us.load_relaxed() + waited_us < now_us;
+  });
+  return is_kept;
 }
 
 // Pages in use above that percentage of all that there can be.

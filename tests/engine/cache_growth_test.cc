@@ -14,6 +14,7 @@
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/storage_access.h"
 #include "tests/base/test_seed.h"
+#include "tests/testing/at_sync_point.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
@@ -172,6 +173,108 @@ TEST(CacheGrowth, memory_that_is_spent_comes_from_the_cache_before_a_glean_makes
   EXPECT_EQ(engine->stats().gleans, gleans);
   engine->give_session(session);
   must(engine->close());
+}
+
+// All memory of volatile pages is taken by what a glean can drop, and the clock, without which no
+// dropped page is free again, has no processor for a second from then on.
+class BusyMachine {
+ public:
+  BusyMachine() {
+    Options options = options_with(0);
+    options.dir = "/failing";
+    options.socs = 1;
+    options.transaction_timeout_us = 0;
+    engine = must(engine::Engine::open(options, {.runtime = &runtime, .device = &device}));
+    storage_meta::StorageMeta meta;
+    meta.kind = StorageKind::kArray;
+    meta.name = "array";
+    meta.records = 100'000;  // two in a page
+    meta.payload_bytes = 2'000;
+    const auto array = internal::StorageAccess::make<Array>(must(engine->catalog().open(meta)));
+    other = must(engine->take_session());
+    runtime.starve("foedus-gleaner");
+    Status status;
+    for (std::uint64_t i = 0; i < meta.records && status.is_ok(); i += 2) {
+      Txn txn = must(engine::begin_txn(other, {}));
+      status = txn.write_at(array, i, 0, "row");
+      if (status.is_ok()) must(txn.commit().status());
+    }
+    EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
+    runtime.starve("");
+  }
+  ~BusyMachine() { must(engine->close()); }
+
+  // As transact() does between two tries. Returns whether there is room, and after how long.
+  std::pair<bool, std::uint64_t> make_room() {
+    engine::EngineSession* const own = must(engine->sessions().claim(0));
+    Processor processor(&runtime);
+    const testing::AtSyncPoint at("gleaning:log_cut", [&] { processor.take(); });
+    const std::uint64_t begin_us = runtime.now_us();
+    const bool is_room = engine->gleaning()->make_room();
+    const std::uint64_t took_us = runtime.now_us() - begin_us;
+    processor.give();
+    engine->sessions().release(own);
+    return {is_room, took_us};
+  }
+
+  testing::FailingDevice device;
+  testing::ManualRuntime runtime;
+  std::unique_ptr<engine::Engine> engine;
+  engine::EngineSession* other = nullptr;
+
+ private:
+  class Processor : public base::Task {
+   public:
+    explicit Processor(testing::ManualRuntime* on) : runtime_(on) { runtime_->start(this); }
+    ~Processor() override { runtime_->stop(this); }
+    void take() {
+      runtime_->starve("foedus-clock");
+      back_us_ = runtime_->now_us() + 1'000'000;
+      runtime_->notify(this);
+    }
+    void give() { runtime_->starve(""); }
+    const char* name() const override { return "processor"; }
+    std::uint64_t step() override {
+      if (back_us_ == 0) return kUntilNotified;
+      if (runtime_->now_us() < back_us_) return back_us_ - runtime_->now_us();
+      give();
+      return kUntilNotified;
+    }
+
+   private:
+    testing::ManualRuntime* const runtime_;
+    std::uint64_t back_us_ = 0;
+  };
+};
+
+TEST(MakeRoom, a_machine_that_is_busy_is_waited_for) {
+  BusyMachine machine;
+  const auto [is_room, took_us] = machine.make_room();
+  EXPECT_TRUE(is_room);
+  EXPECT_GE(took_us, 1'000'000u);
+  machine.engine->give_session(machine.other);
+}
+
+TEST(MakeRoom, a_transaction_that_is_open_is_not_waited_for) {
+  BusyMachine machine;
+  {
+    Txn txn = must(engine::begin_txn(machine.other, {}));
+    machine.runtime.run_for(100'000);
+    const auto [is_room, took_us] = machine.make_room();
+    EXPECT_FALSE(is_room);
+    EXPECT_LT(took_us, 1'000'000u);
+  }
+  machine.engine->give_session(machine.other);
+}
+
+// Goal: what another glean has dropped just before counts as well.
+TEST(MakeRoom, room_that_is_there_already_is_room) {
+  BusyMachine machine;
+  EXPECT_TRUE(machine.make_room().first);
+  const auto [is_room, took_us] = machine.make_room();
+  EXPECT_TRUE(is_room);
+  EXPECT_LT(took_us, 1'000'000u);
+  machine.engine->give_session(machine.other);
 }
 
 }  // namespace
