@@ -202,7 +202,10 @@ class BusyMachine {
     EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory) << status.message();
     runtime.starve("");
   }
-  ~BusyMachine() { must(engine->close()); }
+  ~BusyMachine() {
+    engine->give_session(other);
+    must(engine->close());
+  }
 
   // As transact() does between two tries. Returns whether there is room, and after how long.
   std::pair<bool, std::uint64_t> make_room() {
@@ -252,19 +255,15 @@ TEST(MakeRoom, a_machine_that_is_busy_is_waited_for) {
   const auto [is_room, took_us] = machine.make_room();
   EXPECT_TRUE(is_room);
   EXPECT_GE(took_us, 1'000'000u);
-  machine.engine->give_session(machine.other);
 }
 
 TEST(MakeRoom, a_transaction_that_is_open_is_not_waited_for) {
   BusyMachine machine;
-  {
-    Txn txn = must(engine::begin_txn(machine.other, {}));
-    machine.runtime.run_for(100'000);
-    const auto [is_room, took_us] = machine.make_room();
-    EXPECT_FALSE(is_room);
-    EXPECT_LT(took_us, 1'000'000u);
-  }
-  machine.engine->give_session(machine.other);
+  const Txn txn = must(engine::begin_txn(machine.other, {}));
+  machine.runtime.run_for(100'000);
+  const auto [is_room, took_us] = machine.make_room();
+  EXPECT_FALSE(is_room);
+  EXPECT_LT(took_us, 1'000'000u);
 }
 
 // Goal: what another glean has dropped just before counts as well.
@@ -274,7 +273,6 @@ TEST(MakeRoom, room_that_is_there_already_is_room) {
   const auto [is_room, took_us] = machine.make_room();
   EXPECT_TRUE(is_room);
   EXPECT_LT(took_us, 1'000'000u);
-  machine.engine->give_session(machine.other);
 }
 
 }  // namespace

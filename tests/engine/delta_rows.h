@@ -101,8 +101,9 @@ class DeltaRows {
 
   // ---- all rows are there, and no others
 
-  // What a transaction has read counts once it has committed: one that a snapshot's installation
-  // overtakes may read rows of either tree, conflicts, and runs again.
+  // All checks compare after the commit. Before it a transaction may have read rows of both trees
+  // in two states, if a snapshot was installed meanwhile; such a transaction conflicts and runs
+  // again.
 
   void check_gets() {
     std::vector<std::string> found;
@@ -151,7 +152,8 @@ class DeltaRows {
       if (::testing::Test::HasFailure()) return;
     }
   }
-  // Of so many rows at a time: a scan remembers what it has read, for which memory_bytes are few.
+  // Scans 20,000 rows in each transaction: a transaction remembers every row that it reads, and 64
+  // MiB have no room to remember all rows of these tests.
   void check_scan(bool reverse) {
     constexpr std::size_t kMany = 20'000;
     std::string from;

@@ -137,7 +137,7 @@ TEST(Durability, a_wait_that_finds_room_again_is_not_at_its_end) {
   EXPECT_FALSE(waits.is_durable(Epoch(8)));
 }
 
-// A runtime that keeps in mind where was waited and what was woken.
+// A runtime that keeps the last wait point that was waited at, and all that were woken.
 class WatchedRuntime : public ManualRuntime {
  public:
   bool wait(base::WaitPoint* point, std::uint64_t timeout_us, base::Ready ready) override {

@@ -44,7 +44,7 @@ void watch(FailingDevice* device, Writes* writes) {
   });
 }
 
-// Commits of so many bytes, each waited for.
+// Makes `commits` commits of `bytes` bytes, and waits for the durability of each.
 void commit_each(LogRun* run, TestSession* session, std::uint64_t commits, std::size_t bytes) {
   for (std::uint64_t i = 0; i < commits; ++i) {
     const auto epoch = session->commit(i, bytes);
@@ -141,8 +141,8 @@ TEST(LogAhead, without_room_frames_are_written_alone) {
   }
 }
 
-// More commits than one time's zeroes are for. `lacks_room`: the write that has the first zeroes
-// fails.
+// Makes 40 commits, for which the zeroes of one write are too few. `lacks_room`: the first write
+// with zeroes fails.
 Committed run_small(FailingDevice* device, std::uint64_t skip, bool lacks_room) {
   LogRun run(device, 1, 4u << 20);
   EXPECT_TRUE(run.open_and_start().is_ok());
