@@ -178,7 +178,8 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
                                          .session = session_,
                                          .pages_to_drop = to_drop,
                                          .spares_used = drop == Drop::kUnused && to_drop != 0,
-                                         .files = files};
+                                         .files = files,
+                                         .installed = needed_from_.at(storage.id)};
     counts = storage::install(installation, storage.root);
   }
   if (!counts.is_ok()) return std::move(Status(counts.status()).at_storage(storage.name));

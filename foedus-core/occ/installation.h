@@ -15,6 +15,11 @@
 //       names within their range of keys, and make new ones only by copying the page that a pointer
 //       leads to while it does. What it could not look at, because it moved away meanwhile, or
 //       could not change, it reports: then the files of earlier snapshots stay until a later one.
+//   O18 Only what changed is looked at, unless pages are to be dropped. A page of a snapshot never
+//       changes, nor does what it leads to, and a tree never takes back a page that it has left. So
+//       a page of the new tree that is of a snapshot not above `installed` has been in all trees
+//       since that one. What is volatile of its keys leads, by O16, to what those trees have of
+//       them: to that page, or to pages and payloads below it. All of it is in order as it is.
 //   O12 An epoch that a snapshot covers is over: its transactions have published, so what the
 //       snapshot does not have of them is in no page either.
 
@@ -49,6 +54,8 @@ struct Installation {
   bool spares_used = false;
   // The files of the snapshot: words of the ids of their pages 0, ascending.
   std::span<const std::uint64_t> files = {};
+  // What is volatile leads to nothing that only snapshots before this one have (O16).
+  page::SnapshotNumber installed{};
 
   // Asked once for each volatile page with records.
   bool spares(page::PageHeader* page) const { return spares_used && page->take_used(); }
@@ -56,6 +63,11 @@ struct Installation {
   // Whether the page stays as long as the snapshot, for it is in one of its files.
   bool has_file_of(page::SnapshotPageId id) const {
     return std::binary_search(files.begin(), files.end(), id.word() - id.page());
+  }
+
+  // Whether all that the page leads to, and itself, is of `installed` or before (O18).
+  bool is_unchanged(page::SnapshotPageId id) const {
+    return !id.is_null() && id.snapshot() <= installed;
   }
 
   static constexpr std::uint32_t kNoSession = ~std::uint32_t{0};
@@ -68,8 +80,11 @@ inline ColdPages cold_pages_of(const Installation& installation) {
 
 struct InstallCounts {
   std::uint64_t pages_dropped = 0;
-  std::uint64_t pages_kept = 0;    // volatile pages that changed since, or were in use
+  // Volatile pages that changed since, or were in use. Where pages were not looked at (O18), all
+  // volatile pages of the storage, those of payloads among them.
+  std::uint64_t pages_kept = 0;
   std::uint64_t pages_spared = 0;  // of them, those that Installation::spares()
+  bool has_passed_over = false;  // what has not changed (O18)
   // O16. What is volatile may lead to pages of earlier snapshots that are none of the new one.
   bool may_need_earlier = false;
   // The storage has a delta now, which takes no puts before all transactions that are open now are
@@ -77,5 +92,11 @@ struct InstallCounts {
   bool has_new_delta = false;
   bool is_delta_empty = false;  // the storage has one, without a row
 };
+
+inline InstallCounts whole_counts(const Installation& installation, InstallCounts counts) {
+  // order: relaxed, a statistic.
+  if (counts.has_passed_over) counts.pages_kept = installation.control->volatile_pages.load_relaxed();
+  return counts;
+}
 
 }  // namespace foedus::occ

@@ -94,11 +94,15 @@ class Gleaned {
                                                         .session = number,
                                                         .pages_to_drop = pages_to_drop,
                                                         .spares_used = spares_used,
-                                                        .files = files},
+                                                        .files = files,
+                                                        .installed = installed_},
                                                        root_);
     session.rollback();
     const bool is_clean = counts.is_ok() && !counts->may_need_earlier;
-    if (is_clean) led_to_.clear();
+    if (is_clean) {
+      led_to_.clear();
+      installed_ = page::SnapshotNumber{snapshot_};
+    }
     led_to_.push_back(root_);
     ++installs_;
     clean_installs_ += is_clean ? 1 : 0;
@@ -185,6 +189,7 @@ class Gleaned {
   Epoch covered_;
   std::vector<page::SnapshotPageId> led_to_;  // roots
   std::uint32_t oldest_file_ = 1;  // of those that a new snapshot has pages or payloads in
+  page::SnapshotNumber installed_{};  // the last one that was without anything left
   unsigned installs_ = 0;
   unsigned clean_installs_ = 0;
 };

@@ -30,27 +30,35 @@ class Installer {
   Status run(page::SnapshotPageId root) {
     return below(&installation_.control->root, nullptr, root);
   }
-  const occ::InstallCounts& counts() const { return counts_; }
+  occ::InstallCounts counts() const { return occ::whole_counts(installation_, counts_); }
 
  private:
+  bool drops() const { return counts_.pages_dropped < installation_.pages_to_drop; }
+
   Status below(page::DualPagePointer* pointer, page::PageHeader* holder,
                page::SnapshotPageId snapshot) {
     Link link{pointer, holder, {}};
+    bool is_new = false;
     for (;;) {
       const page::DualPageIds before = pointer->load();
       FOEDUS_SYNC_POINT("array:install_looked");
       link.ids = {before.volatile_page, snapshot};
+      is_new = before != link.ids;
       // A session may make the page volatile meanwhile; nobody else changes the pointer.
-      if (before == link.ids || occ::change_pointer(pointer, holder, before, link.ids)) break;
+      if (!is_new || occ::change_pointer(pointer, holder, before, link.ids)) break;
     }
     if (link.ids.volatile_page.is_null()) return {};
+    if (!is_new && !drops() && installation_.is_unchanged(snapshot)) {
+      counts_.has_passed_over = true;
+      return {};
+    }
     page::PageHeader* const page = installation_.pool->resolve(link.ids.volatile_page);
     FOEDUS_SYNC_POINT("array:installed");
     if (page->level != 0) FOEDUS_CHECK(children(page, snapshot));
     const bool is_spared = page->level == 0 && installation_.spares(page);
     if (is_spared) ++counts_.pages_spared;
     const bool dropped =
-        !is_spared && counts_.pages_dropped < installation_.pages_to_drop &&
+        !is_spared && drops() &&
         (page->level != 0 ? drop_interior(link, page) : drop_border(link, page));
     ++(dropped ? counts_.pages_dropped : counts_.pages_kept);
     return {};

@@ -61,9 +61,11 @@ class Installer {
     root_ = root;
     return below(&installation_.control->root, nullptr, 0, root);
   }
-  const occ::InstallCounts& counts() const { return counts_; }
+  occ::InstallCounts counts() const { return occ::whole_counts(installation_, counts_); }
 
  private:
+  bool drops() const { return counts_.pages_dropped < installation_.pages_to_drop; }
+
   // `pointer` is that of `bits` bits of the hash, as `snapshot` is.
   Status below(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits,
                SnapshotPageId snapshot) {
@@ -91,6 +93,10 @@ class Installer {
         counts_.may_need_earlier = true;
         return {};
       }
+      if (before.snapshot_page == snapshot && !drops() && installation_.is_unchanged(snapshot)) {
+        counts_.has_passed_over = true;
+        return {};
+      }
       FOEDUS_SYNC_POINT("hash:installed");
       const std::uint64_t kept = counts_.pages_kept;
       const std::uint64_t spared = counts_.pages_spared;
@@ -101,8 +107,7 @@ class Installer {
         if (installation_.spares(page)) ++counts_.pages_spared;
       }
       const bool dropped =
-          spared == counts_.pages_spared &&
-          counts_.pages_dropped < installation_.pages_to_drop &&
+          spared == counts_.pages_spared && drops() &&
           subtree_.try_drop(pointer, locked, page, snapshot, &counts_.pages_dropped);
       counts_.pages_kept = dropped ? kept : counts_.pages_kept + 1;
       return {};

@@ -35,6 +35,18 @@ bool has_page(std::span<const ColdPage> row, std::uint64_t low, SnapshotPageId i
   return at != row.end() && at->id == id;
 }
 
+// Whether the slices low..last are of pages of the row that have not changed (O18).
+bool is_unchanged(const occ::Installation& installation, std::span<const ColdPage> row,
+                  std::uint64_t low, std::uint64_t last) {
+  auto at = std::lower_bound(
+      row.begin(), row.end(), low,
+      [](const ColdPage& page, std::uint64_t wanted) { return page.last < wanted; });
+  for (; at != row.end() && installation.is_unchanged(at->id); ++at) {
+    if (at->last >= last) return true;
+  }
+  return false;
+}
+
 // How many of the first `keys` records are layers. The page's own count is raised a little later.
 unsigned layers_of(BorderPage* page, unsigned keys) {
   unsigned layers = 0;
@@ -55,7 +67,7 @@ class Installer {
     counts_.may_need_earlier = remains.leads_to_cold;
     return status;
   }
-  const occ::InstallCounts& counts() const { return counts_; }
+  occ::InstallCounts counts() const { return occ::whole_counts(installation_, counts_); }
 
  private:
   using Children = std::vector<Child>;
@@ -67,6 +79,11 @@ class Installer {
   bool exchange_whole(const LayerRoot& layer, TreePage* root, SnapshotPageId cold_root);
   // `page` becomes the one that took its place; `remains`: what stays.
   Status below(const Above& above, ColdLayer* cold, TreePage** page, Remains* remains);
+  // What has not changed, where pages are not to be dropped (O18).
+  void pass_over(Remains* remains) {
+    *remains = {.is_quiet = false};
+    counts_.has_passed_over = true;
+  }
   Status twins(const Above& above, ColdLayer* cold, TreePage* page, Remains* remains);
   Status border(ColdLayer* cold, BorderPage* page, Remains* remains);
   Status layers_below(ColdLayer* cold, BorderPage* page, unsigned keys, LayersSeen* seen,
@@ -105,6 +122,10 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remain
     id = layer.pointer->load_volatile();
     // Nobody made it volatile meanwhile: its record has moved, and is looked for there (M39).
     if (id.is_null()) return {};
+  }
+  if (is_spent() && installation_.is_unchanged(cold_root)) {
+    pass_over(remains);
+    return {};
   }
   TreePage* root = resolve(id);
   if (exchange_whole(layer, root, cold_root)) return {};
@@ -244,15 +265,21 @@ bool Installer::read_children(InteriorPage* page, Children* children) {
 
 Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** page,
                            Remains* remains) {
+  Row row;
+  FOEDUS_CHECK(cold->row((*page)->header.level - 1u, (*page)->low, (*page)->last, &row));
   Children children;
   if (!read_children(*page, &children)) return twins(above, cold, *page, remains);
   for (std::size_t i = 0; i < children.size(); ++i) {
+    Child& child = children[i];
+    if (child.is_cold()) continue;
+    if (is_spent() && is_unchanged(installation_, row, child.low, child.last)) {
+      pass_over(&child.remains);
+      continue;
+    }
     prefetch(children, i + kPrefetchChildren);
-    if (!children[i].is_cold()) FOEDUS_CHECK(child_below(*page, cold, &children[i]));
+    FOEDUS_CHECK(child_below(*page, cold, &child));
   }
   FOEDUS_SYNC_POINT("masstree:install_searched");
-  Row row;
-  FOEDUS_CHECK(cold->row((*page)->header.level - 1u, (*page)->low, (*page)->last, &row));
   for (bool again = true; again;) {
     // Each exchange takes away volatile pages, or earlier snapshots; what it leaves may allow
     // others.
