@@ -19,6 +19,7 @@ DEFINE_uint32(warehouses, 1, "scale of TPC-C");
 DEFINE_bool(small, false, "a hundredth of the rows of each warehouse; for tests");
 DEFINE_uint32(mappers, 0, "threads that read the log; 0: the store's default");
 DEFINE_uint32(reducers, 0, "threads that sort and write pages; 0: the store's default");
+DEFINE_uint32(installers, 0, "threads that install a snapshot; 0: the store's default");
 DEFINE_uint64(glean_memory_bytes, 0, "of mappers and reducers; 0: the store's default");
 
 namespace experiments {
@@ -40,6 +41,7 @@ foedus::Options options_by_flags() {
   options.glean = glean_options_by_flags("off");
   options.glean.mappers = FLAGS_mappers;
   options.glean.reducers = FLAGS_reducers;
+  options.glean.installers = FLAGS_installers;
   options.glean.memory_bytes = FLAGS_glean_memory_bytes;
   return options;
 }

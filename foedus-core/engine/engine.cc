@@ -113,7 +113,9 @@ Status Engine::make_memory() {
 
 Status Engine::open_log() {
   // And the engine's own, the gleaner's, those that apply rows of the log's tail, one that looks.
-  const std::uint32_t slots = options_.sessions_max + 3 + Unapplied::kSessions;
+  // And all installers but the gleaner itself.
+  const std::uint32_t install_sessions = options_.sessions_max + 3 + Unapplied::kSessions;
+  const std::uint32_t slots = install_sessions + std::max(options_.glean.installers, 1u) - 1;
   Epoch first(1);
   std::optional<snapshot::Manifest> manifest;
   if (options_.logging == Logging::kFiles) {
@@ -143,7 +145,7 @@ Status Engine::open_log() {
   clock_->set_sink(options_.log_sink);
   snapshots_ = std::make_unique<Snapshots>(runtime_, slots, options_.snapshots_kept);
   if (log_ != nullptr) {
-    gleaning_ = std::make_unique<Gleaning>(this, options_.sessions_max + 1);
+    gleaning_ = std::make_unique<Gleaning>(this, options_.sessions_max + 1, install_sessions);
     FOEDUS_CHECK(gleaning_->make_cache());
     throttle_ = std::make_unique<WriteThrottle>(this);
   }

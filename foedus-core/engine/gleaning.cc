@@ -31,6 +31,9 @@ constexpr std::uint64_t kMapperBytes = 4u << 20;
 constexpr std::uint64_t kReducerBytesMin = 12u << 20;
 constexpr std::uint64_t kGleanBytesMin = kReducerBytesMin + kMapperBytes;
 
+// The stock of an installer is a sixty-fourth of that.
+constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
+
 // Pages that a glean looks at to divide storages among reducers: of one storage, where some of each
 // of the 512 groups that it is divided by are enough, and of all, 16 bytes each.
 constexpr std::size_t kPageSamplesMax = 64u << 10;
@@ -44,7 +47,8 @@ std::size_t samples_for_each(std::size_t storages) {
 
 }  // namespace
 
-Gleaning::Gleaning(Engine* engine, std::uint32_t session) : engine_(engine), session_(session) {}
+Gleaning::Gleaning(Engine* engine, std::uint32_t session, std::uint32_t install_sessions)
+    : engine_(engine), session_(session), install_sessions_(install_sessions) {}
 Gleaning::~Gleaning() = default;
 
 // ---- open
@@ -66,6 +70,14 @@ Status Gleaning::make_cache() {
                                        engine_->cache_borrows() ? &engine_->pool() : nullptr));
   pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
   pages_->fill_stock();  // to exchange pages takes pages
+  const std::uint64_t most = engine_->pool().bytes_max() / kPageBytesPerInstaller;
+  const auto installers =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(options.glean.installers, most));
+  if (installers > 1) {
+    install_threads_ = std::make_unique<InstallThreads>(
+        engine_, installers, occ::InstallWorkers::Worker{pages_.get(), session_, 0},
+        install_sessions_);
+  }
   last_us_ = engine_->runtime().now_us();
   return {};
 }
@@ -309,6 +321,7 @@ std::uint64_t Gleaning::step() {
 
 // Pages that were dropped return to the pool, for any session to take.
 void Gleaning::reclaim() {
+  if (install_threads_ != nullptr) install_threads_->reclaim();
   while (pages_->retired_count() != 0) {
     const std::uint64_t before = pages_->retired_count();
     pages_->reclaim();
@@ -346,7 +359,7 @@ Status Gleaning::run(Drop drop) {
   report.install_us = installed_us - install_us;
   FOEDUS_CHECK(reclaim_files(std::move(manifest), &report));
   report.reclaim_us = engine_->runtime().now_us() - installed_us;
-  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us;
+  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + take_install_cpu_us();
   report.total_us = engine_->runtime().now_us() - begin_us;
   if (is_news) pace_.learn(size, report);
   count(report);

@@ -34,6 +34,7 @@
 #include "foedus-core/base/task.h"
 #include "foedus-core/engine/drop_goal.h"
 #include "foedus-core/engine/glean_pace.h"
+#include "foedus-core/engine/install_threads.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/occ/installation.h"
@@ -51,8 +52,9 @@ class Unapplied;
 
 class Gleaning final : public base::Task {
  public:
-  // `session`: a slot of the engine's clock that nobody else uses.
-  Gleaning(Engine* engine, std::uint32_t session);
+  // `session`: a slot of the engine's clock that nobody else uses; as are those from
+  // `install_sessions` on, for all installers but one.
+  Gleaning(Engine* engine, std::uint32_t session, std::uint32_t install_sessions);
   ~Gleaning() override;
 
   // Memory of the cache; after the clock is made.
@@ -166,7 +168,9 @@ class Gleaning final : public base::Task {
   Status restore_lost();
   Status install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report);
   Status install_storage(const snapshot::ManifestStorage& storage, const snapshot::Manifest& of,
-                         Drop drop, GleanReport* report);
+                         Drop drop, InstallThreads* threads, GleanReport* report);
+  std::uint64_t retired_count() const;
+  std::uint64_t take_install_cpu_us();
   page::SnapshotNumber oldest_needed() const;
   Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
   void settle_while_idle();
@@ -198,10 +202,12 @@ class Gleaning final : public base::Task {
   // Constant after open().
   Engine* const engine_;
   const std::uint32_t session_;
+  const std::uint32_t install_sessions_;
   std::unique_ptr<device::ReadPool> read_pool_;  // null: the device has queues of its own
   std::unique_ptr<snapshot::SnapshotFiles> files_;
   std::unique_ptr<snapshot::PageCache> cache_;
   std::unique_ptr<page::SessionPages> pages_;
+  std::unique_ptr<InstallThreads> install_threads_;  // null: there is one installer
   // Made by recovery, gone when no transaction can ask for it any more.
   std::unique_ptr<Unapplied> unapplied_;
 

@@ -81,10 +81,20 @@ bool Gleaning::is_kept_waiting(std::uint64_t waited_us) const {
   return is_kept;
 }
 
+// Pages that were dropped and wait for their epochs.
+std::uint64_t Gleaning::retired_count() const {
+  const std::uint64_t others = install_threads_ == nullptr ? 0 : install_threads_->retired_count();
+  return pages_->retired_count() + others;
+}
+
+std::uint64_t Gleaning::take_install_cpu_us() {
+  return install_threads_ == nullptr ? 0 : install_threads_->take_cpu_us();
+}
+
 // Pages in use above that percentage of all that there can be.
 std::uint64_t Gleaning::pages_above(std::uint32_t percent) const {
   const std::uint64_t target = engine_->pool().bytes_max() / page::kPageBytes / 100 * percent;
-  const std::uint64_t waiting = pages_->retired_count();
+  const std::uint64_t waiting = retired_count();
   const std::uint64_t in_use = engine_->pool().pages_in_use();
   return in_use > target + waiting ? in_use - target - waiting : 0;
 }
@@ -112,6 +122,7 @@ void Gleaning::choose_drop_goal() {
 Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
   removal_stamp_ = {};  // a stamp from before says nothing of what is superseded now
   if (drop != Drop::kNone) choose_drop_goal();
+  const InstallThreads::Running running(install_threads_.get());
   for (int round = 1;; ++round) {
     const std::uint64_t dropped_before = report->pages_dropped;
     report->pages_kept = 0;
@@ -144,7 +155,7 @@ Status Gleaning::install_once(const snapshot::Manifest& manifest, Drop drop, Gle
   std::uint64_t done = 0;
   for (const snapshot::ManifestStorage& storage : manifest.storages) {
     tell({GleanStage::kInstall, done++, manifest.storages.size()});
-    FOEDUS_CHECK(install_storage(storage, manifest, drop, report));
+    FOEDUS_CHECK(install_storage(storage, manifest, drop, install_threads_.get(), report));
     reclaim();
   }
   std::erase_if(needed_from_, [&](const auto& entry) {
@@ -155,7 +166,8 @@ Status Gleaning::install_once(const snapshot::Manifest& manifest, Drop drop, Gle
 }
 
 Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
-                                 const snapshot::Manifest& of, Drop drop, GleanReport* report) {
+                                 const snapshot::Manifest& of, Drop drop,
+                                 InstallThreads* threads, GleanReport* report) {
   // Before its pointers lead there, if it is the first.
   needed_from_.try_emplace(storage.id, of.number);
   epoch::EpochClock& clock = engine_->clock();
@@ -179,7 +191,8 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
                                          .pages_to_drop = to_drop,
                                          .spares_used = drop == Drop::kUnused && to_drop != 0,
                                          .files = files,
-                                         .installed = needed_from_.at(storage.id)};
+                                         .installed = needed_from_.at(storage.id),
+                                         .workers = threads};
     counts = storage::install(installation, storage.root);
   }
   if (!counts.is_ok()) return std::move(Status(counts.status()).at_storage(storage.name));
@@ -201,7 +214,7 @@ Status Gleaning::settle(const snapshot::Manifest& manifest, page::SnapshotNumber
       if (needed == needed_from_.end() || needed->second >= before) continue;
       is_settled = false;
       GleanReport again;  // nothing is dropped
-      FOEDUS_CHECK(install_storage(storage, manifest, Drop::kNone, &again));
+      FOEDUS_CHECK(install_storage(storage, manifest, Drop::kNone, nullptr, &again));
       reclaim();
     }
     if (is_settled) return {};

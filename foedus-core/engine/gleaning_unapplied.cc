@@ -108,7 +108,7 @@ Status Gleaning::glean_unapplied() {
   unapplied_number_ = made->number;
   is_tail_gleaned_ = true;
   report.install_us = engine_->runtime().now_us() - install_us;
-  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us;
+  report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + take_install_cpu_us();
   report.total_us = engine_->runtime().now_us() - begin_us;
   count(report);
   const std::lock_guard lock(mutex_);

@@ -59,9 +59,11 @@ Status is_enumerator(const char* name, Enum value, Enum last) {
 }
 
 // A processor that is busy with TPC-C logs 2 million records a second; a mapper reads 9 million,
-// and a reducer with its composer makes pages of 5 million.
+// and a reducer with its composer makes pages of 5 million. An installer takes a thirtieth of a
+// processor for each that is busy.
 constexpr std::uint32_t kProcessorsPerMapper = 6;
 constexpr std::uint32_t kProcessorsPerReducer = 3;
+constexpr std::uint32_t kProcessorsPerInstaller = 6;
 
 // As many for each SOC as for any other, one at least, and all of them within kMaxSocs.
 std::uint32_t tasks_for(std::uint32_t processors, std::uint32_t processors_each,
@@ -96,6 +98,7 @@ Status check_glean(const Options& options) {
   FOEDUS_CHECK(in_range("glean.volatile_percent", glean.volatile_percent, 0, 90));
   FOEDUS_CHECK(in_range("glean.mappers", glean.mappers, 0, kMaxSocs));
   FOEDUS_CHECK(in_range("glean.reducers", glean.reducers, 0, kMaxSocs));
+  FOEDUS_CHECK(in_range("glean.installers", glean.installers, 0, kMaxSocs));
   if (glean.memory_bytes != 0) {
     FOEDUS_CHECK(bytes_in_range("glean.memory_bytes", glean.memory_bytes, 16u << 20, kAny));
   }
@@ -183,6 +186,9 @@ Status fill_in_glean(Options* options, std::uint32_t processors) {
   }
   if (glean.reducers == 0) {
     glean.reducers = std::max(tasks_for(processors, kProcessorsPerReducer, options->socs), 2u);
+  }
+  if (glean.installers == 0) {
+    glean.installers = tasks_for(processors, kProcessorsPerInstaller, options->socs);
   }
   FOEDUS_CHECK(
       bytes_in_range("glean.cache_bytes", glean.cache_bytes, cache_min, std::min(all, cache_max)));

@@ -29,6 +29,7 @@
 
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/occ/cold_pages.h"
+#include "foedus-core/occ/install_workers.h"
 #include "foedus-core/occ/storage_control.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/page_pool.h"
@@ -56,6 +57,10 @@ struct Installation {
   std::span<const std::uint64_t> files = {};
   // What is volatile leads to nothing that only snapshots before this one have (O16).
   page::SnapshotNumber installed{};
+  // Threads that take part (O19), the caller's among them; null: there are none.
+  InstallWorkers* workers = nullptr;
+  // Pages that all of them have dropped; null for one that is alone.
+  base::AtomicWord<std::uint64_t>* dropped_by_all = nullptr;
 
   // Asked once for each volatile page with records.
   bool spares(page::PageHeader* page) const { return spares_used && page->take_used(); }
@@ -70,7 +75,26 @@ struct Installation {
     return !id.is_null() && id.snapshot() <= installed;
   }
 
+  // Whether the storage has so much in volatile pages that threads should share them.
+  bool is_shared() const {
+    // order: relaxed, a statistic.
+    return workers != nullptr && control->volatile_pages.load_relaxed() >= kSharedPagesMin;
+  }
+  // The part of one thread. `dropped`: by all of them, so far.
+  Installation of_worker(std::size_t index, base::AtomicWord<std::uint64_t>* dropped) const {
+    const InstallWorkers::Worker& worker = workers->workers()[index];
+    Installation part = *this;
+    part.pages = worker.pages;
+    part.session = worker.session;
+    part.soc = worker.soc;
+    part.workers = nullptr;
+    part.dropped_by_all = dropped;
+    return part;
+  }
+
   static constexpr std::uint32_t kNoSession = ~std::uint32_t{0};
+  // Looking at so many takes a few times as long as to wake threads.
+  static constexpr std::uint64_t kSharedPagesMin = 512;
 };
 
 inline ColdPages cold_pages_of(const Installation& installation) {
@@ -80,6 +104,7 @@ inline ColdPages cold_pages_of(const Installation& installation) {
 
 struct InstallCounts {
   std::uint64_t pages_dropped = 0;
+  std::uint64_t pages_told = 0;  // of them, what Installation::dropped_by_all has
   // Volatile pages that changed since, or were in use. Where pages were not looked at (O18), all
   // volatile pages of the storage, those of payloads among them.
   std::uint64_t pages_kept = 0;
@@ -91,11 +116,30 @@ struct InstallCounts {
   // over (M47).
   bool has_new_delta = false;
   bool is_delta_empty = false;  // the storage has one, without a row
+
+  // What another thread has done of the same installation.
+  void add(const InstallCounts& other) {
+    pages_dropped += other.pages_dropped;
+    pages_kept += other.pages_kept;
+    pages_spared += other.pages_spared;
+    has_passed_over = has_passed_over || other.has_passed_over;
+    may_need_earlier = may_need_earlier || other.may_need_earlier;
+  }
+  // Whether more pages are to be dropped.
+  bool wants_more(const Installation& installation) {
+    base::AtomicWord<std::uint64_t>* const all = installation.dropped_by_all;
+    if (all == nullptr) return pages_dropped < installation.pages_to_drop;
+    // order: relaxed twice, a count.
+    if (pages_told != pages_dropped) all->fetch_add_relaxed(pages_dropped - pages_told);
+    pages_told = pages_dropped;
+    return all->load_relaxed() < installation.pages_to_drop;
+  }
 };
 
 inline InstallCounts whole_counts(const Installation& installation, InstallCounts counts) {
+  if (!counts.has_passed_over) return counts;
   // order: relaxed, a statistic.
-  if (counts.has_passed_over) counts.pages_kept = installation.control->volatile_pages.load_relaxed();
+  counts.pages_kept = installation.control->volatile_pages.load_relaxed();
   return counts;
 }
 

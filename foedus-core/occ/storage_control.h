@@ -11,6 +11,7 @@
 #include "foedus-core/page/dual_page_pointer.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/storage_meta/storage_meta.h"
+#include "foedus/epoch.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"
 
@@ -42,7 +43,7 @@ struct StorageControl {
   // Changed as dual page pointers are (page/dual_page_pointer.h, P4).
   alignas(64) page::DualPagePointer root;
 
-  // The number of the epoch in which pages were last dropped for snapshot pages; written before the
+  // The number of the epoch in which pages were last dropped for snapshot pages; raised before the
   // pointer to the first of them loses its volatile half. 0: never.
   base::AtomicWord<std::uint64_t> drop_epoch;
 
@@ -59,6 +60,17 @@ struct StorageControl {
   bool is_plain() const {
     // order: acquire, pairs with the release of a drop, and of clear_unapplied().
     return (state.load_acquire() & (kDropped | kUnapplied)) == 0;
+  }
+  // `epoch`: read behind a fence, behind the marks of what is dropped. Several threads may drop
+  // pages of a storage: the word never falls below what one of them has announced.
+  void announce_drop(Epoch epoch) {
+    // order: relaxed, of the least that the word has: where another thread has announced as much,
+    // the exchange of the pointer behind this hands that on, for it releases what was seen here.
+    std::uint64_t before = drop_epoch.load_relaxed();
+    while (before < epoch.number()) {
+      // order: release, and before the pointer: who sees that without its volatile half sees this.
+      if (drop_epoch.compare_exchange_acq_rel(before, epoch.number())) return;
+    }
   }
   bool has_delta() const {
     // order: acquire, pairs with set_has_delta().

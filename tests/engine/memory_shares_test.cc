@@ -43,14 +43,17 @@ TEST(GleanTasksTest, there_are_more_of_them_where_there_are_more_processors) {
     ASSERT_TRUE(engine::fill_in_glean(&options, expected.processors).is_ok());
     EXPECT_EQ(options.glean.mappers, expected.mappers);
     EXPECT_EQ(options.glean.reducers, expected.reducers);
+    EXPECT_EQ(options.glean.installers, expected.mappers);
   }
   Options given = options_for(1024 * kMiB);
   given.socs = 1;
   given.glean.mappers = 5;
   given.glean.reducers = 1;
+  given.glean.installers = 3;
   ASSERT_TRUE(engine::fill_in_glean(&given, 64).is_ok());
   EXPECT_EQ(given.glean.mappers, 5u);
   EXPECT_EQ(given.glean.reducers, 1u);
+  EXPECT_EQ(given.glean.installers, 3u);
 }
 
 // Goal: there is room for the largest transaction, and for pages, however little or much memory

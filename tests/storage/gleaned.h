@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "foedus-core/occ/installation.h"
@@ -15,6 +17,7 @@
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"
 #include "tests/storage/cold_leads.h"
+#include "tests/storage/install_crew.h"
 #include "tests/storage/storages.h"
 
 namespace foedus::storage {
@@ -32,6 +35,7 @@ class Gleaned {
     std::uint64_t log_bytes = 16u << 20;
     std::uint64_t cache_bytes = 8u << 20;
     base::Runtime* runtime = nullptr;
+    std::uint32_t installers = 1;  // that install together
   };
 
   Gleaned(storage_meta::StorageMeta meta, Compose compose, Install install,
@@ -41,16 +45,18 @@ class Gleaned {
           const Memory& memory)
       : compose_(std::move(compose)),
         install_(std::move(install)),
-        all_({.sessions = sessions + 1,
+        all_({.sessions = sessions + memory.installers,
               .log_bytes = memory.log_bytes,
               .reader = &pages_,
               .cache_bytes = memory.cache_bytes,
               .runtime = memory.runtime}),
         control_(all_.make(std::move(meta))),
-        taken_(sessions + 1) {}
+        taken_(sessions + 1),
+        crew_(&all_, sessions, memory.installers) {}
 
   Storages& all() { return all_; }
   Storages::Session& session(std::uint32_t i) { return all_.session(i); }
+  InstallCrew& crew() { return crew_; }
   occ::StorageControl* control() { return control_; }
   gleaner::MemoryPages& pages() { return pages_; }
   page::SnapshotPageId root() const { return root_; }
@@ -62,6 +68,9 @@ class Gleaned {
     while (all_.clock().published() < covered_) all_.pass_epochs();
     gleaner::ListStream stream(control_->meta.kind, control_->id());
     for (std::uint32_t i = 0; i < taken_.size(); ++i) take_log(i, &stream);
+    for (const auto& [key, payload] : std::exchange(beside_, {})) {
+      stream.add(log::LogRecordType::kPut, page::Tid(covered_, 1), key, payload);
+    }
     gleaner::MemoryWriter writer(&pages_, ++snapshot_);
     const gleaner::Composition composition{&control_->meta, root_, &pages_, &writer};
     Result<page::SnapshotPageId> composed = compose_(composition, &stream);
@@ -95,7 +104,8 @@ class Gleaned {
                                                         .pages_to_drop = pages_to_drop,
                                                         .spares_used = spares_used,
                                                         .files = files,
-                                                        .installed = installed_},
+                                                        .installed = installed_,
+                                                        .workers = workers()},
                                                        root_);
     session.rollback();
     const bool is_clean = counts.is_ok() && !counts->may_need_earlier;
@@ -107,6 +117,10 @@ class Gleaned {
     ++installs_;
     clean_installs_ += is_clean ? 1 : 0;
     return counts;
+  }
+  // A put that the next snapshot has, and no page of the storage, as those of a delta.
+  void put_beside(std::string key, std::string payload) {
+    beside_.emplace_back(std::move(key), std::move(payload));
   }
   // The next snapshot as if it were the first: all pages are new, and no older file is needed.
   void compose_anew() {
@@ -162,6 +176,7 @@ class Gleaned {
   }
 
  private:
+  occ::InstallWorkers* workers() { return crew_.workers().size() > 1 ? &crew_ : nullptr; }
   // The rings never overflow in a test, so what was committed is still there.
   void take_log(std::uint32_t number, gleaner::ListStream* stream) {
     const log::LogBuffer& log = all_.session(number).log();
@@ -188,7 +203,9 @@ class Gleaned {
   std::uint32_t snapshot_ = 0;
   Epoch covered_;
   std::vector<page::SnapshotPageId> led_to_;  // roots
+  std::vector<std::pair<std::string, std::string>> beside_;
   std::uint32_t oldest_file_ = 1;  // of those that a new snapshot has pages or payloads in
+  InstallCrew crew_;
   page::SnapshotNumber installed_{};  // the last one that was without anything left
   unsigned installs_ = 0;
   unsigned clean_installs_ = 0;

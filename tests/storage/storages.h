@@ -97,6 +97,7 @@ class Storages {
 
   Session& session(std::uint32_t i) { return *sessions_[i]; }
   occ::TxnContext& ctx(std::uint32_t i = 0) { return sessions_[i]->ctx(); }
+  std::uint32_t socs() const { return topology_.socs(); }
   page::PagePool& pool() { return *pool_; }
   epoch::EpochClock& clock() { return clock_; }
   snapshot::PageCache* cache() { return cache_.get(); }

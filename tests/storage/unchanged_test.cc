@@ -3,72 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
-#include "foedus-core/storage/array/array_storage.h"
-#include "foedus-core/storage/dispatch.h"
-#include "foedus-core/storage/hash/hash_storage.h"
-#include "foedus-core/storage/masstree/masstree_storage.h"
-#include "gleaner/partition_composer.h"
-#include "tests/storage/gleaned.h"
+#include "tests/storage/numbered_rows.h"
 #include "tests/testing/at_sync_point.h"
 
 namespace foedus::storage {
 namespace {
 
 constexpr std::uint64_t kRows = 20'000;
-constexpr std::uint32_t kPayloadBytes = 100;
 
-storage_meta::StorageMeta meta_of(StorageKind kind) {
-  storage_meta::StorageMeta meta;
-  meta.kind = kind;
-  if (kind == StorageKind::kArray) {
-    meta.records = kRows;
-    meta.payload_bytes = kPayloadBytes;
-  }
-  if (kind == StorageKind::kHash) meta.fan_out_bits = 8;
-  return meta;
-}
-
-Result<page::SnapshotPageId> compose_all(const gleaner::Composition& composition,
-                                         gleaner::RecordStream* records) {
-  FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
-             gleaner::compose(composition, {}, records));
-  return gleaner::join(composition, subtrees);
-}
-
-class Unchanged : public ::testing::TestWithParam<StorageKind> {
+class Unchanged : public NumberedRows {
  protected:
-  Unchanged() : all_(meta_of(GetParam()), compose_all, install) {}
+  Unchanged() : NumberedRows(kRows, 8) {}
 
-  static std::string key_of(std::uint64_t i) {
-    std::string digits = std::to_string(i);
-    return std::string(8 - digits.size(), '0') + digits;
-  }
-  // Each `step`-th row of [first, end).
-  void put(std::uint64_t first, std::uint64_t end, std::uint64_t step = 1) {
-    occ::TxnContext& ctx = all_.session(0).ctx();
-    for (std::uint64_t i = first; i < end; i += step) {
-      const std::string payload(kPayloadBytes, static_cast<char>('a' + ++puts_ % 26));
-      all_.session(0).begin();
-      Status status;
-      switch (GetParam()) {
-        case StorageKind::kArray:
-          status = array::write_at(ctx, all_.control(), i, 0, payload);
-          break;
-        case StorageKind::kHash:
-          status = hash::write_whole(ctx, all_.control(), hash::WriteMode::kPut, key_of(i), payload);
-          break;
-        default:
-          status = masstree::write_whole(ctx, all_.control(), masstree::WriteMode::kPut, key_of(i),
-                                         payload);
-      }
-      ASSERT_TRUE(status.is_ok()) << status.message();
-      ASSERT_TRUE(all_.session(0).commit().is_ok());
-    }
-  }
   // All rows are in a snapshot, and pages all over are volatile again.
   void make_volatile_again() {
     put(0, kRows);
@@ -83,24 +31,14 @@ class Unchanged : public ::testing::TestWithParam<StorageKind> {
     const testing::AtSyncPoint looks(place, [] {}, true);
     const occ::InstallCounts counts = all_.install(0);
     EXPECT_FALSE(counts.may_need_earlier);
+    EXPECT_EQ(counts.pages_dropped, 0u);
     EXPECT_EQ(counts.pages_kept, volatile_pages());
     all_.check_leads();
     return looks.runs();
   }
-  std::uint64_t volatile_pages() { return all_.control()->volatile_pages.load_relaxed(); }
-
-  Gleaned all_;
-  std::uint64_t puts_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(All, Unchanged,
-                         ::testing::Values(StorageKind::kArray, StorageKind::kHash,
-                                           StorageKind::kMasstree),
-                         [](const auto& kind) {
-                           return kind.param == StorageKind::kArray  ? "Array"
-                                  : kind.param == StorageKind::kHash ? "Hash"
-                                                                     : "Masstree";
-                         });
+INSTANTIATE_TEST_SUITE_P(All, Unchanged, keyed_kinds(), name_of_kind);
 
 TEST_P(Unchanged, what_has_changed_is_looked_at) {
   make_volatile_again();
@@ -153,6 +91,16 @@ TEST_P(Unchanged, all_is_looked_at_where_pages_are_dropped) {
   EXPECT_GT(looked_at(), 200u);
   put(5'000, 5'003);
   all_.compose();
+  put(7'000, 7'001);  // its page stays, and those above it
+  EXPECT_LE(all_.install().pages_kept, 4u);
+  EXPECT_LE(volatile_pages(), 4u);
+  all_.check_leads();
+}
+
+TEST_P(Unchanged, all_is_looked_at_where_pages_are_dropped_and_nothing_has_changed) {
+  make_volatile_again();
+  all_.compose();
+  EXPECT_GT(looked_at(), 200u);
   EXPECT_EQ(all_.install().pages_kept, 0u);
   EXPECT_EQ(volatile_pages(), 0u);
   all_.check_leads();

@@ -100,11 +100,13 @@ struct GleanOptions {
   // logged. Writing transactions are slowed so that what is left lasts until then. 0..90; 0: all of
   // them are dropped, at each glean.
   std::uint32_t volatile_percent = 60;
-  // Threads that read the log, and threads that sort and write pages, a file each. 0: for each SOC
-  // one mapper for every six of its processors, and one reducer for every three, rounded up, but
-  // two reducers at least. 0..64.
+  // Threads that read the log; that sort and write pages, a file each; and that install a snapshot,
+  // and drop volatile pages. 0: for each SOC one mapper and one installer for every six of its
+  // processors, and one reducer for every three, rounded up, but two reducers at least. Installers
+  // are fewer where volatile pages have less than 32 MiB for each. 0..64.
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
+  std::uint32_t installers = 0;
   // Memory of mappers and reducers, part of memory_bytes. 0: a quarter of it, at most 1.5 GiB. At
   // least 16 MiB. What does not fit is spilled, however large rows are. Beside it each reducer has
   // up to 1 MiB, and while pages are written up to three copies of the row at hand.

@@ -1,9 +1,12 @@
 #include "foedus-core/storage/array/array_install.h"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
+#include "foedus-core/occ/install_team.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/array/array_page.h"
 #include "foedus-core/storage/array/array_page_check.h"
@@ -30,10 +33,11 @@ class Installer {
   Status run(page::SnapshotPageId root) {
     return below(&installation_.control->root, nullptr, root);
   }
+  const occ::InstallCounts& own_counts() const { return counts_; }
   occ::InstallCounts counts() const { return occ::whole_counts(installation_, counts_); }
 
  private:
-  bool drops() const { return counts_.pages_dropped < installation_.pages_to_drop; }
+  bool drops() { return counts_.wants_more(installation_); }
 
   Status below(page::DualPagePointer* pointer, page::PageHeader* holder,
                page::SnapshotPageId snapshot) {
@@ -68,10 +72,36 @@ class Installer {
     page::SnapshotPageId below_it[ArrayInteriorPage::kPointers];
     FOEDUS_CHECK(load_children(snapshot, *page, below_it));
     auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
+    if (is_divided(*interior)) return children_together(interior, below_it);
     for (std::uint32_t i = 0; i < ArrayInteriorPage::kPointers; ++i) {
       FOEDUS_CHECK(below(&interior->pointers[i], page, below_it[i]));
     }
     return {};
+  }
+
+  // Whether threads share the children of this page: each has pages below it, and there are enough
+  // of them, or they have none that would be shared.
+  bool is_divided(const ArrayInteriorPage& page) const {
+    if (page.header.level < 2 || !installation_.is_shared()) return false;
+    if (page.header.level == 2) return true;
+    const auto is_volatile = [](const page::DualPagePointer& pointer) {
+      return !pointer.load_volatile().is_null();
+    };
+    const auto children = std::count_if(std::begin(page.pointers), std::end(page.pointers),
+                                        is_volatile);
+    return static_cast<std::size_t>(children) >= 2 * installation_.workers->workers().size();
+  }
+
+  // O19
+  Status children_together(ArrayInteriorPage* page, const page::SnapshotPageId* snapshots) {
+    occ::InstallTeam<Installer> team(installation_, counts_);
+    return team.run(
+        ArrayInteriorPage::kPointers,
+        [&](std::size_t child) { return page->pointers[child].load_volatile().soc(); },
+        [&](Installer& installer, std::size_t child) {
+          return installer.below(&page->pointers[child], &page->header, snapshots[child]);
+        },
+        &counts_);
   }
 
   // The ids in a snapshot page, all null if there is none: the page itself is not kept (O14).
@@ -143,8 +173,7 @@ class Installer {
     // order: a transaction that saw a record unmarked fenced (EpochClock::pin()) before this, so
     // the epoch in which it began is not above the one that is read now.
     base::fence_seq_cst();
-    // order: release, and before the pointer: who sees that without its volatile half sees this.
-    installation_.control->drop_epoch.store_release(installation_.clock->current().number());
+    installation_.control->announce_drop(installation_.clock->current());
     FOEDUS_SYNC_POINT("array:dropped");
     const bool taken = occ::change_pointer(link.pointer, link.holder, link.ids,
                                            {page::VolatilePageId(), link.ids.snapshot_page});

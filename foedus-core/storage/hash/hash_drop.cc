@@ -112,8 +112,7 @@ void Subtree::mark() {
   // order: as H5: a transaction that saw one of these records unmarked fenced before this, so the
   // epoch in which it began is not above the one that is read now.
   base::fence_seq_cst();
-  // order: release, and before the pointer: who sees that without its volatile half sees this.
-  installation_.control->drop_epoch.store_release(installation_.clock->current().number());
+  installation_.control->announce_drop(installation_.clock->current());
 }
 
 void Subtree::release() {

@@ -5,6 +5,7 @@
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
+#include "foedus-core/occ/install_team.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/hash/hash_copy.h"
@@ -61,10 +62,11 @@ class Installer {
     root_ = root;
     return below(&installation_.control->root, nullptr, 0, root);
   }
+  const occ::InstallCounts& own_counts() const { return counts_; }
   occ::InstallCounts counts() const { return occ::whole_counts(installation_, counts_); }
 
  private:
-  bool drops() const { return counts_.pages_dropped < installation_.pages_to_drop; }
+  bool drops() { return counts_.wants_more(installation_); }
 
   // `pointer` is that of `bits` bits of the hash, as `snapshot` is.
   Status below(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits,
@@ -117,33 +119,54 @@ class Installer {
   Status children(HashInteriorPage* page, SnapshotPageId snapshot) {
     ColdInterior interior;
     FOEDUS_TRY(const Cold cold, load(snapshot, page->header.flags, &interior));
-    return for_each_child(page,
-                          [&](page::DualPagePointer* pointer, std::uint32_t digit,
-                              std::uint32_t span, unsigned bits) -> Status {
-                            std::optional<SnapshotPageId> child;
-                            if (cold == Cold::kNothing) child = SnapshotPageId();
-                            if (cold == Cold::kInterior)
-                              child = page_of_digits(interior, digit, span);
-                            return child.has_value() ? below(pointer, page, bits, *child)
-                                                     : leave_alone(pointer, page, bits);
-                          });
+    const auto visit = [&](Installer& installer, const Digit& at) -> Status {
+      std::optional<SnapshotPageId> child;
+      if (cold == Cold::kNothing) child = SnapshotPageId();
+      if (cold == Cold::kInterior) child = page_of_digits(interior, at.digit, at.span);
+      page::DualPagePointer* const pointer = &page->pointers[at.digit];
+      return child.has_value() ? installer.below(pointer, page, at.bits, *child)
+                               : installer.leave_alone(pointer, page, at.bits);
+    };
+    return for_each_child(page, visit);
   }
 
+  // A child of an interior page.
+  struct Digit {
+    std::uint32_t digit;
+    std::uint32_t span;
+    unsigned bits;
+  };
   // Bins that were merged meanwhile may have digits that we were past, and names (O16) that we had
-  // not come to.
+  // not come to. O19: the children of the root, where there are enough pages.
   template <typename Visit>
   Status for_each_child(HashInteriorPage* page, Visit&& visit) {
     std::uint8_t owners[kDigits];
     for (std::uint32_t i = 0; i < kDigits; ++i) {
       owners[i] = static_cast<std::uint8_t>(page->owner_of(i));
     }
-    for (std::uint32_t digit = 0; digit < kDigits; ++digit) {
-      const std::uint32_t span = span_at(*page, digit);
-      if (span == 0) continue;
+    const auto visit_digit = [&](Installer& installer, std::size_t digit) -> Status {
+      const auto first = static_cast<std::uint32_t>(digit);
+      const std::uint32_t span = span_at(*page, first);
+      if (span == 0) return {};
       const unsigned bits =
           page->header.flags + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
       FOEDUS_SYNC_POINT("hash:install_child");
-      FOEDUS_CHECK(visit(&page->pointers[digit], digit, span, bits));
+      return visit(installer, Digit{first, span, bits});
+    };
+    if (page->header.flags == 0 && installation_.is_shared()) {
+      occ::InstallTeam<Installer> team(installation_, counts_);
+      FOEDUS_CHECK(team.run(
+          kDigits,
+          [&](std::size_t digit) { return page->pointers[digit].load_volatile().soc(); },
+          [&](Installer& installer, std::size_t digit) {
+            installer.root_ = root_;
+            return visit_digit(installer, digit);
+          },
+          &counts_));
+    } else {
+      for (std::uint32_t digit = 0; digit < kDigits; ++digit) {
+        FOEDUS_CHECK(visit_digit(*this, digit));
+      }
     }
     for (std::uint32_t i = 0; i < kDigits; ++i) {
       if (page->owner_of(i) != owners[i]) counts_.may_need_earlier = true;
@@ -195,9 +218,9 @@ class Installer {
       return name_chains(reinterpret_cast<HashBinPage*>(page));
     }
     auto* const interior = reinterpret_cast<HashInteriorPage*>(page);
-    return for_each_child(
-        interior, [&](page::DualPagePointer* child, std::uint32_t, std::uint32_t,
-                      unsigned child_bits) { return leave_alone(child, interior, child_bits); });
+    return for_each_child(interior, [&](Installer& installer, const Digit& at) {
+      return installer.leave_alone(&interior->pointers[at.digit], interior, at.bits);
+    });
   }
 
   // Null: out of pages.

@@ -115,7 +115,7 @@ bool Exchanger::lock_above() {
     }
     pointer_ = above_.layer.pointer;
   } else {
-    if (!subtree_.try_lock(&above_.parent->header)) return false;
+    if (!subtree_.try_lock_above(&above_.parent->header)) return false;
     const page::PageVersion version = above_.parent->header.load_version();
     if (version.is_gone() || !above_.parent->contains(page_->low)) return false;
     pointer_ = &above_.parent->child(above_.parent->child_of(page_->low, version.keys()));

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bitset>
+#include <optional>
 #include <vector>
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
+#include "foedus-core/occ/install_team.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/masstree/masstree_cold.h"
@@ -67,6 +69,7 @@ class Installer {
     counts_.may_need_earlier = remains.leads_to_cold;
     return status;
   }
+  const occ::InstallCounts& own_counts() const { return counts_; }
   occ::InstallCounts counts() const { return occ::whole_counts(installation_, counts_); }
 
  private:
@@ -85,10 +88,15 @@ class Installer {
     counts_.has_passed_over = true;
   }
   Status twins(const Above& above, ColdLayer* cold, TreePage* page, Remains* remains);
+  Status twin(const Above& above, ColdLayer* cold, TreePage* page, Remains* remains);
   Status border(ColdLayer* cold, BorderPage* page, Remains* remains);
   Status layers_below(ColdLayer* cold, BorderPage* page, unsigned keys, LayersSeen* seen,
                       Remains* layers);
   Status interior(const Above& above, ColdLayer* cold, InteriorPage** page, Remains* remains);
+  bool is_divided(const InteriorPage& page, const Children& children) const;
+  Status children_together(InteriorPage* page, ColdLayer* cold, const Row& row,
+                           Children* children);
+  Status child_at(InteriorPage* page, ColdLayer* cold, const Row& row, Child* child);
   void prefetch(const Children& children, std::size_t index) const;
   Status child_below(InteriorPage* page, ColdLayer* cold, Child* child);
   Status name_chains(ColdLayer* cold, BorderPage* page, Remains* remains);
@@ -104,14 +112,18 @@ class Installer {
   }
   // Enough was dropped: what is volatile stays, quiet or not.
   // With a delta that takes puts, main pages that nobody used make room for it.
-  bool is_spent() const {
-    const bool is_met = counts_.pages_dropped >= installation_.pages_to_drop;
-    return is_met && !(installation_.spares_used && installation_.control->delta_takes_puts());
+  bool is_spent() {
+    if (counts_.wants_more(installation_)) return false;
+    return !(installation_.spares_used && installation_.control->delta_takes_puts());
   }
 
   const occ::Installation& installation_;
   Subtree subtree_;
   occ::InstallCounts counts_;
+  // O19. The slices of the child at hand, of one that several share, and its layer.
+  SliceRange shared_;
+  std::optional<ColdLayer> shared_layer_;
+  bool has_left_some_ = false;  // pages that have slices of another child, too
 };
 
 Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remains* remains) {
@@ -172,14 +184,20 @@ Status Installer::twins(const Above& above, ColdLayer* cold, TreePage* page, Rem
   FOEDUS_INVARIANT(!page->header.load_version().is_dropped(), page->header.page_id);
   TreePage* const minor = twin_of(*installation_.pool, page, page->low);
   TreePage* const major = twin_of(*installation_.pool, page, page->last);
-  TreePage* twin = minor;
+  FOEDUS_CHECK(twin(above, cold, minor, remains));
+  return major == minor ? Status() : twin(above, cold, major, remains);
+}
+
+Status Installer::twin(const Above& above, ColdLayer* cold, TreePage* page, Remains* remains) {
+  const bool is_shared = shared_layer_ && cold == &*shared_layer_;
+  if (is_shared && !(shared_.contains(page->low) && shared_.contains(page->last))) {
+    FOEDUS_SYNC_POINT("masstree:install_left");
+    has_left_some_ = true;
+    remains->is_quiet = false;
+    return {};
+  }
   Remains one;
-  FOEDUS_CHECK(below(above, cold, &twin, &one));
-  remains->add(one);
-  if (major == minor) return {};
-  twin = major;
-  one = {};
-  FOEDUS_CHECK(below(above, cold, &twin, &one));
+  FOEDUS_CHECK(below(above, cold, &page, &one));
   remains->add(one);
   return {};
 }
@@ -269,15 +287,13 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
   FOEDUS_CHECK(cold->row((*page)->header.level - 1u, (*page)->low, (*page)->last, &row));
   Children children;
   if (!read_children(*page, &children)) return twins(above, cold, *page, remains);
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    Child& child = children[i];
-    if (child.is_cold()) continue;
-    if (is_spent() && is_unchanged(installation_, row, child.low, child.last)) {
-      pass_over(&child.remains);
-      continue;
+  if (is_divided(**page, children)) {
+    FOEDUS_CHECK(children_together(*page, cold, row, &children));
+  } else {
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      prefetch(children, i + kPrefetchChildren);
+      FOEDUS_CHECK(child_at(*page, cold, row, &children[i]));
     }
-    prefetch(children, i + kPrefetchChildren);
-    FOEDUS_CHECK(child_below(*page, cold, &child));
   }
   FOEDUS_SYNC_POINT("masstree:install_searched");
   for (bool again = true; again;) {
@@ -291,6 +307,54 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
   }
   *remains = {1, 0, true, false};
   for (const Child& child : children) remains->add(child.remains);
+  return {};
+}
+
+// One of the page's children when they were read.
+Status Installer::child_at(InteriorPage* page, ColdLayer* cold, const Row& row, Child* child) {
+  if (child->is_cold()) return {};
+  if (is_spent() && is_unchanged(installation_, row, child->low, child->last)) {
+    pass_over(&child->remains);
+    return {};
+  }
+  return child_below(page, cold, child);
+}
+
+// Whether threads share the children: each has pages below it, and there are enough of them, or
+// they have none that would be shared.
+bool Installer::is_divided(const InteriorPage& page, const Children& children) const {
+  if (page.header.level < 2 || !installation_.is_shared()) return false;
+  if (page.header.level == 2) return true;
+  const auto hot = std::count_if(children.begin(), children.end(),
+                                 [](const Child& child) { return !child.is_cold(); });
+  return static_cast<std::size_t>(hot) >= 2 * installation_.workers->workers().size();
+}
+
+// O19
+Status Installer::children_together(InteriorPage* page, ColdLayer* cold, const Row& row,
+                                    Children* children) {
+  std::vector<base::AtomicWord<std::uint32_t>> left(children->size());
+  occ::InstallTeam<Installer> team(installation_, counts_);
+  FOEDUS_CHECK(team.run(
+      children->size(),
+      [&](std::size_t i) { return (*children)[i].ids.volatile_page.soc(); },
+      [&](Installer& installer, std::size_t i) -> Status {
+        Child& child = (*children)[i];
+        if (!installer.shared_layer_) {
+          installer.shared_layer_.emplace(installer.installation_, *cold);
+        }
+        installer.shared_ = {child.low, child.last};
+        installer.has_left_some_ = false;
+        FOEDUS_CHECK(installer.child_at(page, &*installer.shared_layer_, row, &child));
+        // order: relaxed, as what is done with the child.
+        if (installer.has_left_some_) left[i].store_relaxed(1);
+        return {};
+      },
+      &counts_));
+  for (std::size_t i = 0; i < children->size(); ++i) {
+    // order: relaxed, no other thread is at work any more.
+    if (left[i].load_relaxed() != 0) FOEDUS_CHECK(child_below(page, cold, &(*children)[i]));
+  }
   return {};
 }
 

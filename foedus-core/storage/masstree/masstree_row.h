@@ -30,6 +30,10 @@ class ColdLayer {
         root_(root),
         place_{installation.control->id(), layer} {}
 
+  // The same layer, read by another thread of the installation.
+  ColdLayer(const occ::Installation& installation, const ColdLayer& other)
+      : cold_pages_(occ::cold_pages_of(installation)), root_(other.root_), place_(other.place_) {}
+
   bool has_pages() const { return !root_.is_null(); }
 
   // The pages of this level that have slices of low..last, from left to right, without gaps. None:

@@ -13,6 +13,8 @@ namespace foedus::storage::masstree {
 namespace {
 
 constexpr unsigned kPageTries = 100;
+// Of a page that other installers lock for as long as an exchange takes (O19).
+constexpr unsigned kSharedPageTries = 2'000;
 
 bool is_covered(const occ::Installation& installation, page::Tid tid) {
   return tid.epoch() <= installation.covered;
@@ -86,6 +88,11 @@ bool Subtree::try_lock_word(occ::LockWord* word, unsigned tries) {
   if (occ::try_lock_for(word, locks_.back().waiter, tries)) return true;
   locks_.pop_back();
   return false;
+}
+
+bool Subtree::try_lock_above(page::PageHeader* page) {
+  const bool is_shared = installation_.dropped_by_all != nullptr;
+  return try_lock_word(&page->lock, is_shared ? kSharedPageTries : kPageTries);
 }
 
 bool Subtree::try_lock(page::PageHeader* page) { return try_lock_word(&page->lock, kPageTries); }
@@ -175,9 +182,7 @@ void Subtree::mark() {
   base::fence_seq_cst();
   const bool drops = std::any_of(members_.begin(), members_.end(),
                                  [](const Member& member) { return member.heir == nullptr; });
-  const std::uint64_t now = installation_.clock->current().number();
-  // order: release, and before the pointer: who sees that without its volatile half sees this.
-  if (drops) installation_.control->drop_epoch.store_release(now);
+  if (drops) installation_.control->announce_drop(installation_.clock->current());
 }
 
 void Subtree::mark_moved() {

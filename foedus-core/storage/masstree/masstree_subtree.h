@@ -65,6 +65,8 @@ class Subtree {
   bool collect(TreePage* page, const SliceRange& dropped);
   // Locks a page that stays.
   bool try_lock(page::PageHeader* page);
+  // The same of the page that leads to those that are exchanged.
+  bool try_lock_above(page::PageHeader* page);
 
   // `page`, which was collected with nothing to drop, is to move to `heir` (M4).
   void set_heir(const TreePage* page, const TreePage* heir);

@@ -172,8 +172,7 @@ class Installer {
 
   // Before the page loses the pointer to it: who finds it without can tell that it has gone.
   void mark(page::PageHeader* page) {
-    // order: release, as StorageControl says.
-    control_->drop_epoch.store_release(installation_.clock->current().number());
+    control_->announce_drop(installation_.clock->current());
     page->store_version(page->load_version().with(page::PageVersion::kDropped));
   }
   void change(page::DualPagePointer* pointer, page::PageHeader* holder, page::VolatilePageId from,

@@ -21,7 +21,8 @@ namespace foedus::storage::masstree {
 
 class MasstreeInstallTest : public ::testing::Test {
  protected:
-  MasstreeInstallTest() : all_(meta_of(), compose, install) {}
+  explicit MasstreeInstallTest(std::uint32_t installers = 1)
+      : all_(meta_of(), compose, install, 4, {.installers = installers}) {}
   void TearDown() override {
     for (std::uint32_t i = 0; i < 4; ++i) {
       if (all_.session(i).ctx().is_open()) all_.session(i).rollback();

@@ -1,0 +1,121 @@
+#include "foedus-core/engine/install_threads.h"
+
+#include <utility>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/engine/engine.h"
+
+namespace foedus::engine {
+
+class InstallThreads::Thread final : public base::Task {
+ public:
+  Thread(InstallThreads* all, std::size_t worker, std::uint32_t soc)
+      : pages(&all->engine_->pool(), &all->engine_->clock(), soc), all_(all), worker_(worker) {}
+
+  const char* name() const override { return "foedus-install"; }
+  std::uint64_t step() override {
+    all_->work(this, worker_);
+    return kUntilNotified;
+  }
+
+  page::SessionPages pages;
+  bool has_work = false;  // that it has not begun; guarded by the mutex of all
+
+ private:
+  InstallThreads* const all_;
+  const std::size_t worker_;
+};
+
+InstallThreads::InstallThreads(Engine* engine, std::uint32_t count, const Worker& first,
+                               std::uint32_t first_slot)
+    : engine_(engine) {
+  workers_.push_back(first);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const std::uint32_t soc = i % engine->topology().socs();
+    threads_.push_back(std::make_unique<Thread>(this, i, soc));
+    threads_.back()->pages.fill_stock();  // to exchange pages takes pages
+    workers_.push_back({&threads_.back()->pages, first_slot + i - 1, soc});
+  }
+}
+InstallThreads::~InstallThreads() = default;
+
+// With fewer of them, where there is no memory or no thread, the others do more.
+void InstallThreads::start() {
+  if (std::exchange(has_tried_, true)) return;
+  base::trying([this] {
+    for (; started_ < threads_.size(); ++started_) {
+      const std::uint32_t soc = workers_[started_ + 1].soc;
+      engine_->runtime().start_on(
+          threads_[started_].get(),
+          engine_->topology().background_processors(soc, engine_->options().numa_binding));
+    }
+  });
+}
+
+void InstallThreads::stop() {
+  for (; started_ != 0; --started_) engine_->runtime().stop(threads_[started_ - 1].get());
+  has_tried_ = false;
+}
+
+// A thread that has not begun when the caller has done what there was is not waited for: it may
+// have no processor for long.
+void InstallThreads::run(const std::function<void(std::size_t)>& work) {
+  start();
+  {
+    const std::lock_guard lock(mutex_);
+    work_ = &work;
+    left_ = started_;
+    for (std::size_t i = 0; i < started_; ++i) threads_[i]->has_work = true;
+  }
+  for (std::size_t i = 0; i < started_; ++i) engine_->runtime().notify(threads_[i].get());
+  FOEDUS_SYNC_POINT("install_threads:notified");
+  work(0);
+  FOEDUS_SYNC_POINT("install_threads:caller_is_done");
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < started_; ++i) {
+      if (std::exchange(threads_[i]->has_work, false)) --left_;
+    }
+  }
+  engine_->runtime().wait(&done_, base::Runtime::kForever, [this] {
+    const std::lock_guard lock(mutex_);
+    return left_ == 0;
+  });
+}
+
+void InstallThreads::work(Thread* thread, std::size_t worker) {
+  const std::function<void(std::size_t)>* work;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(thread->has_work, false)) return;
+    work = work_;
+  }
+  FOEDUS_SYNC_POINT("install_threads:begun");
+  const std::uint64_t begin_us = base::thread_cpu_us();
+  (*work)(worker);
+  {
+    const std::lock_guard lock(mutex_);
+    cpu_us_ += base::thread_cpu_us() - begin_us;
+    if (--left_ != 0) return;
+  }
+  engine_->runtime().wake(&done_);
+}
+
+void InstallThreads::reclaim() {
+  for (const auto& thread : threads_) thread->pages.reclaim();
+}
+
+std::uint64_t InstallThreads::retired_count() const {
+  std::uint64_t count = 0;
+  for (const auto& thread : threads_) count += thread->pages.retired_count();
+  return count;
+}
+
+std::uint64_t InstallThreads::take_cpu_us() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(cpu_us_, 0);
+}
+
+}  // namespace foedus::engine

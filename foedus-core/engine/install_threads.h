@@ -1,0 +1,78 @@
+#pragma once
+// InstallThreads: the threads that install a snapshot together with the gleaner's own, each of a
+// SOC and with a stock of pages and a cache pin of its own (occ/install_workers.h).
+//
+//   E49 A thread runs for as long as one installation, and works while run() is called alone. So
+//       what it looks at is held by the pin of the caller (E17), from before its work begins until
+//       after it has ended; its own pin is for pages of the cache.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/occ/install_workers.h"
+#include "foedus-core/page/session_pages.h"
+
+namespace foedus::engine {
+
+class Engine;
+
+class InstallThreads final : public occ::InstallWorkers {
+ public:
+  // `count`: with the caller's thread, more than one. `first`: what that one uses. The others use
+  // the clock's slots from `first_slot` on, which nobody else does.
+  InstallThreads(Engine* engine, std::uint32_t count, const Worker& first,
+                 std::uint32_t first_slot);
+  ~InstallThreads() override;
+
+  // Threads are started when there is work for them, and run until the object goes.
+  class Running {
+   public:
+    explicit Running(InstallThreads* threads) : threads_(threads) {}
+    ~Running() {
+      if (threads_ != nullptr) threads_->stop();
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    InstallThreads* const threads_;  // null: there are none
+  };
+
+  std::span<const Worker> workers() const override { return workers_; }
+  void run(const std::function<void(std::size_t)>& work) override;
+
+  // Pages that were dropped return to the pool. REQUIRES, as all that follows: run() is not called.
+  void reclaim();
+  // Pages that were dropped and wait for their epochs.
+  std::uint64_t retired_count() const;
+  // Processor time of the threads that were started, since the last call.
+  std::uint64_t take_cpu_us();
+
+ private:
+  class Thread;
+
+  void start();
+  void stop();
+  void work(Thread* thread, std::size_t worker);
+
+  Engine* const engine_;
+  std::vector<Worker> workers_;                   // constant
+  std::vector<std::unique_ptr<Thread>> threads_;  // of all workers but the first; constant
+  // Used by the caller's thread.
+  std::size_t started_ = 0;
+  bool has_tried_ = false;  // to start all of them
+
+  base::WaitPoint done_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  const std::function<void(std::size_t)>* work_ = nullptr;  // of the last run()
+  std::size_t left_ = 0;  // threads that have not done it
+  std::uint64_t cpu_us_ = 0;
+};
+
+}  // namespace foedus::engine

@@ -1,0 +1,52 @@
+#pragma once
+// InstallCrew: sessions of a test that install together, in threads or one after the other.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "foedus-core/occ/install_workers.h"
+#include "tests/storage/storages.h"
+
+namespace foedus::storage {
+
+class InstallCrew final : public occ::InstallWorkers {
+ public:
+  enum class Mode : std::uint8_t {
+    kThreads,
+    kLastFirst,  // in the caller's thread: the last worker has done all before the others begin
+    kOneStarts,  // there is no thread but the caller's
+  };
+  // Sessions [first, first + count).
+  InstallCrew(Storages* all, std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = first; i < first + count; ++i) {
+      workers_.push_back({&all->session(i).pages(), i, i % all->socs()});
+    }
+  }
+  void set_mode(Mode mode) { mode_ = mode; }
+  // How often run() was called.
+  unsigned runs() const { return runs_; }
+
+  std::span<const Worker> workers() const override { return workers_; }
+  void run(const std::function<void(std::size_t)>& work) override {
+    ++runs_;
+    if (mode_ == Mode::kOneStarts) return work(0);
+    if (mode_ == Mode::kLastFirst) {
+      for (std::size_t i = workers_.size(); i-- != 0;) work(i);
+      return;
+    }
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i < workers_.size(); ++i) threads.emplace_back([&work, i] { work(i); });
+    work(0);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  std::vector<Worker> workers_;
+  Mode mode_ = Mode::kThreads;
+  unsigned runs_ = 0;
+};
+
+}  // namespace foedus::storage
