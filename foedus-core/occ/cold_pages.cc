@@ -106,7 +106,7 @@ const page::PageHeader* ColdPages::wait_for_page(page::SnapshotPageId id, Status
     is_pinned_ = false;
     clock_->unpin_cache(session_);
     FOEDUS_SYNC_POINT("occ:waits_for_frame");
-    const bool is_due = clock_->wait_cache_reclaimable(cache_->due(soc_), &left_us);
+    const bool is_due = clock_->wait_cache_reclaimable(cache_->due(soc_, id), &left_us);
     is_pinned_ = true;
     clock_->pin_cache(session_);
     *status = {};

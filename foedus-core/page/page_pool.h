@@ -57,7 +57,7 @@ class PageBorrower {
  public:
   // Gives some `count` pages of `soc` back by PagePool::take_back_lent(), as many as it can at
   // once, and begins to free as many others. Returns how many came back. Any thread; waits for
-  // nothing but a lock, under which it may call lend() and take_back_lent().
+  // nothing but locks, under which lend() is called.
   virtual std::uint32_t give_back(std::uint32_t soc, std::uint32_t count) = 0;
 
  protected:
@@ -128,7 +128,9 @@ class PagePool {
   // Before that lend() gives nothing. Any thread.
   void allow_lending() { lends_.store_relaxed(1); }  // order: relaxed, a switch
   // Up to `count` ids of pages of `soc` with numbers below `offset_end` from the begin of its
-  // slice. 0: volatile pages may want them soon. REQUIRES: 0 < count <= kBatchPages.
+  // slice. 0: volatile pages may want them soon. Any thread. Calls at the same time do not see one
+  // another, and together may leave fewer pages free, by `count` for each. REQUIRES: 0 < count <=
+  // kBatchPages.
   std::uint32_t lend(std::uint32_t soc, std::uint64_t offset_end, VolatilePageId* ids,
                      std::uint32_t count);
   // Takes back lent pages of one SOC. Reorders `ids`.

@@ -12,7 +12,8 @@
 //   borrowed, and free or due --give_back()--> a page of the pool (K13, K14)
 //
 //   word            written by                read by         meaning
-//   entry           holder of the part's lock all             page's tag, frame, leaving flag
+//   entry           holder of its stripe's    all             page's tag, frame, leaving flag
+//                   lock
 //   mark            every hit, relaxed        the sweep       CacheMark; a hint
 //   page in frame   its one reader, before    all             the bytes that PageReader gave
 //                   the entry is put
@@ -36,29 +37,37 @@
 //   K5  Return: until its frame is taken, a leaving page is complete. Who asks for it clears the
 //       flag and removes the frame from the list, under the lock. If it leaves again, it gets a
 //       new stamp, which is not below the first: readers from before are covered as well.
-//   K6  Only the lock's holder changes entries, frames and the list; hits never take the lock, and
-//       nobody reads a page from a device while holding it. So two may read the same page at once:
-//       the second to come back finds the entry of the first, and gives its frame back.
+//   K6  Only the holder of a stripe's lock changes its entries, frames and list; hits never take
+//       the lock, and nobody reads a page from a device while holding it. So two may read the same
+//       page at once: the second to come back finds the entry of the first, and gives its frame
+//       back.
+//   K16 A part is divided into stripes, by the pages' ids: one for every 2,048 own frames, rounded
+//       down to a power of two, at least 1 and at most 32. All that a miss, an eviction or a page
+//       in flight changes belongs to one stripe: a range of the index, the hands over it, its
+//       frames, free and leaving, its counts. So misses of different stripes write no common word,
+//       unless they get memory or hurry the clock. Lock order: one stripe's lock at a time; with
+//       it, that of the part's memory (CacheMemory::commit_more()) or those of the pool.
 //
-//   K7  A part keeps a quarter of its frames leaving or fresh, so that one is due when a page is
+//   K7  A stripe keeps a quarter of its frames leaving or fresh, so that one is due when a page is
 //       missed. Returns could use that up where all pages are hot; so below half of it others leave
 //       for each that returns, and those do not return.
-//   K15 Once all frames are in use, a page that comes is on trial: it is leaving at once. It is
-//       stamped as K3 says: a thread that read it for itself has been pinned since before, and what
-//       was read ahead has no reader yet. It stays by K5 if it is asked for again before its frame
-//       is taken; one that was read ahead, if it is then used twice, the first use giving it a new
-//       stamp. A page that has a ghost, because it was here not long ago, is not tried again. So
-//       pages that are wanted once, scans above all, exchange one another, and the hand moves only
-//       for those that have been wanted again.
+//   K15 Once all frames of a stripe are in use, a page that comes is on trial: it is leaving at
+//       once. It is stamped as K3 says: a thread that read it for itself has been pinned since
+//       before, and what was read ahead has no reader yet. It stays by K5 if it is asked for again
+//       before its frame is taken; one that was read ahead, if it is then used twice, the first use
+//       giving it a new stamp. A page that has a ghost, because it was here not long ago, is not
+//       tried again. So pages that are wanted once, scans above all, exchange one another, and the
+//       hand moves only for those that have been wanted again.
 //   K8  Where no frame is due, the cache does not wait: it says kOutOfMemory, and due() says for
 //       what. Its callers wait for that without a pin (occ/cold_pages.h). As pins last for
 //       microseconds, an epoch more and a quarter of the frames is due, however many pages a
 //       transaction reads.
-//   K14 What the cache has borrowed (K13) it gives back as fast as volatile pages take it. A part
-//       of borrowed frames is leaving at any time, and mostly due, because of K7. Each call of
-//       give_back() takes frames that are fresh or due, and makes up for them: a quarter of the
-//       borrowed frames is on its way out. Pages that leave for that do not return, however hot
-//       they are, so that an epoch later they are due.
+//   K14 What the cache has borrowed (K13) it gives back as fast as volatile pages take it. Some of
+//       a stripe's borrowed frames are leaving at any time, and mostly due, because of K7. Each
+//       call of give_back() takes frames that are fresh or due, from one stripe after the other,
+//       and makes up for them: a quarter of a stripe's borrowed frames is on its way out. Pages
+//       that leave for that do not return, however hot they are, so that an epoch later they are
+//       due. Calls begin with different stripes, so that all of them give.
 
 #include <cstdint>
 #include <memory>
@@ -76,6 +85,7 @@
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/snapshot/page_cache_frames.h"
 #include "foedus-core/snapshot/page_cache_index.h"
+#include "foedus-core/snapshot/page_cache_memory.h"
 #include "foedus-core/snapshot/page_io.h"
 #include "foedus-core/snapshot/pages_in_flight.h"
 #include "foedus/status.h"
@@ -97,14 +107,14 @@ struct PageCacheStatistics {
 class PageCache final : public page::PageBorrower {
  public:
   // The least that make() takes for each SOC: 64 frames.
-  static constexpr std::uint64_t kBytesMin = CacheFrames::kBytesMin;
+  static constexpr std::uint64_t kBytesMin = CacheMemory::kBytesMin;
   static constexpr std::uint32_t kHitsPerSample = 256;
 
-  // Uses at most `bytes_max` of `budget`, each SOC its share: index (1 %) and 64 frames at once,
-  // the rest as pages come. All pointers must outlive the cache. With a `lender` it borrows more of
-  // that (K13), whose borrower it is until it goes; no other thread uses the lender while make() or
-  // the destructor runs. kInvalidArgument: a share is less than kBytesMin or more than 2^40 bytes.
-  // kOutOfMemory. kNotSupported: a required facility does not work.
+  // Uses at most `bytes_max` of `budget`, each SOC its share: index (1 %) and 64 frames of each
+  // stripe at once, the rest as pages come. All pointers must outlive the cache. With a `lender` it
+  // borrows more of that (K13), whose borrower it is until it goes; no other thread uses the lender
+  // while make() or the destructor runs. kInvalidArgument: a share is less than kBytesMin or more
+  // than 2^40 bytes. kOutOfMemory. kNotSupported: a required facility does not work.
   static Result<std::unique_ptr<PageCache>> make(const numa::Topology* topology,
                                                  base::MemoryBudget* budget,
                                                  std::uint64_t bytes_max, Facility huge_pages,
@@ -160,8 +170,9 @@ class PageCache final : public page::PageBorrower {
   // K14. Of at most PagePool::kBatchPages frames.
   std::uint32_t give_back(std::uint32_t soc, std::uint32_t count) override;
 
-  // The epoch that EpochClock::cache_reclaimable() must reach before find() has a frame again.
-  Epoch due(std::uint32_t soc) const;
+  // The epoch that EpochClock::cache_reclaimable() must reach before find() has a frame for this
+  // page again.
+  Epoch due(std::uint32_t soc, page::SnapshotPageId id) const;
 
   // Hints for a find() to come: the line of the bucket; and, once that is there, what is wanted of
   // the page if it is cached (else false). Need no pin.
@@ -171,7 +182,7 @@ class PageCache final : public page::PageBorrower {
   }
 
   // ---- for PagesInFlight ---------------------------------------------------------------------
-  // Need no pin, wait for nothing but the part's lock.
+  // Need no pin, wait for nothing but the locks of stripes.
 
   // A page that was read ahead, good or not, to the frame that find_or_take() gave.
   struct Read {
@@ -179,7 +190,8 @@ class PageCache final : public page::PageBorrower {
     CacheFrame frame;
     bool is_good;
   };
-  // True if the page is cached. Else takes a frame for it; 0: none is due, or K11.
+  // True if the page is cached. Else takes a frame for it, which no other page may come to; 0: none
+  // is due, or K11.
   bool find_or_take(std::uint32_t soc, page::SnapshotPageId id, CacheFrame* frame);
   page::PageHeader* page_at(std::uint32_t soc, CacheFrame frame) const {
     return index(soc).page_at(frame);
@@ -196,22 +208,32 @@ class PageCache final : public page::PageBorrower {
 
   std::uint32_t socs() const { return static_cast<std::uint32_t>(parts_.size()); }
   // That need nothing borrowed.
-  std::uint64_t frames_max(std::uint32_t soc) const { return parts_[soc]->frames->own_max(); }
+  std::uint64_t frames_max(std::uint32_t soc) const { return parts_[soc]->memory->own_max(); }
   PageCacheStatistics statistics(std::uint32_t soc) const;
   PageCacheStatistics statistics() const;  // of all SOCs
 
  private:
+  struct Part;
+  // A stripe (K16), on cache lines of its own.
+  struct alignas(64) Stripe {
+    Stripe(Part* its_part, std::uint32_t its_number);
+
+    Part* const part;            // constant
+    const std::uint32_t number;  // constant; how the index names it
+    mutable std::mutex lock;
+    // Guarded by lock.
+    CacheFrames frames;
+    PageCacheStatistics counts;          // misses to evictions only
+    std::uint64_t frames_in_flight = 0;  // of find_or_take()
+  };
   struct Part {
-    Part(std::uint32_t soc_number, std::unique_ptr<CacheFrames> part_frames);
+    explicit Part(std::unique_ptr<CacheMemory> part_memory);
 
     CacheIndex index;                           // own synchronization, see there
-    const std::uint32_t soc;                    // constant
-    const std::unique_ptr<CacheFrames> frames;  // what it points to is guarded by lock
+    const std::unique_ptr<CacheMemory> memory;  // own synchronization, see there
+    std::vector<std::unique_ptr<Stripe>> stripes;  // constant after construction
     alignas(64) base::AtomicWord<std::uint64_t> hits;
-    alignas(64) mutable std::mutex lock;
-    // Guarded by lock.
-    PageCacheStatistics counts;         // misses to evictions only
-    std::uint64_t frames_in_flight = 0;  // of find_or_take()
+    alignas(64) base::AtomicWord<std::uint32_t> next_giver;  // where give_back() begins
   };
   // One frame, and whether the next would have to wait.
   struct Taken {
@@ -230,21 +252,27 @@ class PageCache final : public page::PageBorrower {
     FOEDUS_INVARIANT(soc < parts_.size(), soc, parts_.size());
     return parts_[soc]->index;
   }
+  static Stripe* stripe_of(const Part& part, page::SnapshotPageId id) {
+    return part.stripes[part.index.stripe_of(id)].get();
+  }
   static void count_hit(Part* part) {
     if (++hit_ticks % kHitsPerSample == 0) [[unlikely]] {
       part->hits.fetch_add_relaxed(kHitsPerSample);  // order: relaxed, statistics
     }
   }
   const page::PageHeader* read(Part* part, page::SnapshotPageId id, CacheMark mark, Status* status);
-  const page::PageHeader* find_locked(Part* part, page::SnapshotPageId id, CacheMark mark);
-  const page::PageHeader* publish_locked(Part* part, page::SnapshotPageId id, CacheFrame frame,
+  const page::PageHeader* find_locked(Stripe* stripe, page::SnapshotPageId id, CacheMark mark);
+  const page::PageHeader* publish_locked(Stripe* stripe, page::SnapshotPageId id, CacheFrame frame,
                                          CacheMark mark);
-  Taken take_locked(Part* part);
-  bool may_fly_locked(Part* part);
-  void evict_locked(Part* part, CacheSweep which);
-  void free_borrowed_locked(Part* part);
-  void leave_locked(Part* part, const CacheFrame* frames, std::uint32_t count);
-  void stamp_locked(Part* part, const CacheFrame* frames, std::uint32_t count);
+  void put_ahead_locked(Stripe* stripe, const Read& read);
+  Taken take_locked(Stripe* stripe);
+  std::uint32_t take_borrowed_locked(Stripe* stripe, CacheFrame* frames, std::uint32_t count_max);
+  bool may_fly_locked(Stripe* stripe);
+  void evict_locked(Stripe* stripe, CacheSweep which);
+  void free_borrowed_locked(Stripe* stripe, unsigned* sweeps_left);
+  void leave_locked(Stripe* stripe, const CacheFrame* frames, std::uint32_t count);
+  void stamp_locked(Stripe* stripe, const CacheFrame* frames, std::uint32_t count);
+  void forget_some(Stripe* stripe, page::SnapshotNumber snapshot, CacheIndex::BucketRange buckets);
   Status read_into(CacheFrame frame, const Part& part, page::SnapshotPageId id);
 
   // Of a thread, for all caches: an estimate needs no more.

@@ -4,6 +4,23 @@
 
 namespace foedus::snapshot {
 
+CacheIndex::CacheIndex(char* memory, std::uint64_t frames, const Places& places)
+    : buckets_(reinterpret_cast<Bucket*>(memory)),
+      bucket_count_(buckets_for(frames)),
+      frames_(reinterpret_cast<std::uintptr_t>(places.own_begin) - page::kPageBytes),
+      own_frames_(places.own),
+      to_borrowed_(reinterpret_cast<std::uintptr_t>(places.borrowed_begin) -
+                   (places.own + 1) * page::kPageBytes - frames_),
+      stripe_count_(stripes_for(places.own)),
+      stripe_buckets_((bucket_count_ / 2 + stripe_count_ - 1) / stripe_count_ * 2) {
+  for (std::uint32_t stripe = 0; stripe < stripe_count_; ++stripe) {
+    const BucketRange buckets = buckets_of(stripe);
+    FOEDUS_INVARIANT(buckets.begin < buckets.end, stripe, buckets.begin, buckets.end);
+    stripes_[stripe].hand = buckets.begin;
+    stripes_[stripe].hand_of_borrowed = buckets.begin;
+  }
+}
+
 CacheFrame CacheIndex::frame_of_tag(const Key& key) const {
   for (const Bucket* const bucket : {key.home, buddy_of(key.home)}) {
     const unsigned same = entries_of_tag(bucket, key.tag);
@@ -22,7 +39,7 @@ CacheFrame CacheIndex::restore(page::SnapshotPageId id, CacheMark mark) {
   // order: release, pairs with the acquire in locate_at(): the page was complete before it was put,
   // which the lock has handed on to this thread.
   place.entry->store_release(word_of(key.tag, place.frame));
-  ++pages_cached_;
+  ++stripes_[stripe_of_bucket(key.home)].pages_cached;
   return place.frame;
 }
 
@@ -46,8 +63,9 @@ CacheFrame CacheIndex::put(page::SnapshotPageId id, CacheFrame frame, CacheMark 
   const std::uint64_t tag = is_leaving ? key.tag | kLeavingTag : key.tag;
   // order: release, pairs with the acquire in locate_at(): what was read into the frame is seen.
   place.entry->store_release(word_of(tag, frame));
-  if (!is_leaving) ++pages_cached_;
-  if (evicted != 0) --pages_cached_;
+  Stripe& stripe = stripes_[stripe_of_bucket(key.home)];
+  if (!is_leaving) ++stripe.pages_cached;
+  if (evicted != 0) --stripe.pages_cached;
   return evicted;
 }
 
@@ -104,15 +122,16 @@ CacheIndex::Place CacheIndex::free_place(Bucket* bucket, unsigned first) {
   return ghosts;
 }
 
-std::uint32_t CacheIndex::sweep_from(std::uint64_t* hand, std::uint64_t frames_skipped,
-                                     CacheFrame* frames, std::uint32_t count_max,
-                                     CacheSweep which) {
+std::uint32_t CacheIndex::sweep_from(std::uint32_t stripe, std::uint64_t* hand,
+                                     std::uint64_t frames_skipped, CacheFrame* frames,
+                                     std::uint32_t count_max, CacheSweep which) {
   FOEDUS_INVARIANT(count_max >= kBucketEntries, count_max);
+  const BucketRange buckets = buckets_of(stripe);
   std::uint32_t count = 0;
   for (std::uint32_t step = 0; step < kSweepBuckets; ++step) {
     if (count + kBucketEntries > count_max) break;
     Bucket& bucket = buckets_[*hand];
-    *hand = *hand + 1 == bucket_count_ ? 0 : *hand + 1;
+    *hand = *hand + 1 == buckets.end ? buckets.begin : *hand + 1;
     for (unsigned i = 0; i < kBucketEntries; ++i) {
       // order: relaxed, written under the lock that the caller holds.
       const std::uint64_t word = bucket.entries[i].load_relaxed();
@@ -129,8 +148,9 @@ std::uint32_t CacheIndex::sweep_from(std::uint64_t* hand, std::uint64_t frames_s
       frames[count++] = frame_of(word);
     }
   }
-  FOEDUS_INVARIANT(count <= pages_cached_, count, pages_cached_);
-  pages_cached_ -= count;
+  std::uint64_t& pages_cached = stripes_[stripe].pages_cached;
+  FOEDUS_INVARIANT(count <= pages_cached, count, pages_cached);
+  pages_cached -= count;
   return count;
 }
 
@@ -161,8 +181,9 @@ std::uint32_t CacheIndex::forget(page::SnapshotNumber snapshot, std::uint64_t bu
     entry.store_relaxed(0);  // order: relaxed, K3 as in sweep()
     if (!is_leaving(word)) frames[count++] = frame;
   }
-  FOEDUS_INVARIANT(count <= pages_cached_, count, pages_cached_);
-  pages_cached_ -= count;
+  std::uint64_t& pages_cached = stripes_[stripe_of_bucket(buckets_ + bucket)].pages_cached;
+  FOEDUS_INVARIANT(count <= pages_cached, count, pages_cached);
+  pages_cached -= count;
   return count;
 }
 

@@ -12,11 +12,17 @@
 // about forty stands in the buddy, and one in a thousand finds both full and takes another's place.
 // Entries that nothing stands in keep the tags of pages that were here before, until a page needs
 // the entry: their ghosts, one or two for each frame that there may be.
+//
+// A page belongs to the stripe (K16) that has its home bucket. Stripes are ranges of equally many
+// buckets, the last one a few less, and each is of whole pairs: so home and buddy are in one
+// stripe, whose lock guards both.
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
 #include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/invariant.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 
@@ -44,6 +50,16 @@ class CacheIndex {
   static constexpr unsigned kBucketEntries = 7;
   static constexpr std::uint32_t kSweepBuckets = 64;
 
+  static constexpr std::uint32_t kStripesMax = 32;
+  static constexpr std::uint64_t kFramesPerStripe = 2048;
+
+  // Stripes of an index with this many own frames. A power of two, so that the shares of a cache
+  // whose size is one are whole extents.
+  static std::uint32_t stripes_for(std::uint64_t own_frames) {
+    const std::uint64_t wanted = std::bit_floor(own_frames / kFramesPerStripe);
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, kStripesMax));
+  }
+
   static std::uint64_t bytes_for(std::uint64_t frames) { return buckets_for(frames) * kLineBytes; }
 
   // Where frames lie: 1..own at `own_begin`, the later ones at `borrowed_begin`.
@@ -53,13 +69,7 @@ class CacheIndex {
     char* borrowed_begin;
   };
   // `memory`: bytes_for(frames) zero bytes at a multiple of 128.
-  CacheIndex(char* memory, std::uint64_t frames, const Places& places)
-      : buckets_(reinterpret_cast<Bucket*>(memory)),
-        bucket_count_(buckets_for(frames)),
-        frames_(reinterpret_cast<std::uintptr_t>(places.own_begin) - page::kPageBytes),
-        own_frames_(places.own),
-        to_borrowed_(reinterpret_cast<std::uintptr_t>(places.borrowed_begin) -
-                     (places.own + 1) * page::kPageBytes - frames_) {}
+  CacheIndex(char* memory, std::uint64_t frames, const Places& places);
   // All frames lie at `frames_begin`.
   CacheIndex(char* memory, std::uint64_t frames, char* frames_begin)
       : CacheIndex(memory, frames, Places{frames_begin, frames, frames_begin}) {}
@@ -74,7 +84,7 @@ class CacheIndex {
 
   // Where the page is if it is cached, marked as used; 0: it is not. `hinted`: a frame that may be
   // it, of which `part` is being loaded. REQUIRES, as of peek(): the caller is pinned (K2), or
-  // holds the part's lock.
+  // holds the lock of the page's stripe.
   CacheFrame find(page::SnapshotPageId id, CacheFrame hinted = 0, page::PagePart part = {}) {
     const Key key = key_of(id);
     if (hinted != 0) {
@@ -110,10 +120,24 @@ class CacheIndex {
     base::prefetch_line(page + part.offset + part.bytes - 1);  // of parts that cross a line more
   }
 
-  // ---- holders of the part's lock ------------------------------------------------------------
-
-  std::uint64_t pages_cached() const { return pages_cached_; }
+  // Constant after construction: which stripe a page or a bucket belongs to.
   std::uint64_t bucket_count() const { return bucket_count_; }
+  std::uint32_t stripe_count() const { return stripe_count_; }
+  std::uint32_t stripe_of(page::SnapshotPageId id) const {
+    return stripe_of_bucket(key_of(id).home);
+  }
+  struct BucketRange {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  BucketRange buckets_of(std::uint32_t stripe) const {
+    FOEDUS_INVARIANT(stripe < stripe_count_, stripe, stripe_count_);
+    return {stripe * stripe_buckets_, std::min((stripe + 1) * stripe_buckets_, bucket_count_)};
+  }
+
+  // ---- holders of the lock of the stripe, which is that of the page, or is named -------------
+
+  std::uint64_t pages_cached(std::uint32_t stripe) const { return stripes_[stripe].pages_cached; }
 
   // The frame of `id` if its page is leaving; it is not any more: everybody finds it again.
   CacheFrame restore(page::SnapshotPageId id, CacheMark mark);
@@ -127,19 +151,22 @@ class CacheIndex {
                  bool is_leaving = false);
   // True if `id` has a ghost, which is gone then.
   bool take_ghost(page::SnapshotPageId id);
-  // Moves the hand over at most kSweepBuckets buckets. Pages that `which` says are leaving from now
-  // on; their frames, at most `count_max`, are given to `frames`. Returns how many.
-  std::uint32_t sweep(CacheFrame* frames, std::uint32_t count_max, CacheSweep which) {
-    return sweep_from(&hand_, 0, frames, count_max, which);
+  // Moves the stripe's hand over at most kSweepBuckets buckets. Pages that `which` says are leaving
+  // from now on; their frames, at most `count_max`, are given to `frames`. Returns how many.
+  std::uint32_t sweep(std::uint32_t stripe, CacheFrame* frames, std::uint32_t count_max,
+                      CacheSweep which) {
+    return sweep_from(stripe, &stripes_[stripe].hand, 0, frames, count_max, which);
   }
   // The same for pages in borrowed frames, with a hand of its own: the others keep their marks.
-  std::uint32_t sweep_borrowed(CacheFrame* frames, std::uint32_t count_max, CacheSweep which) {
-    return sweep_from(&hand_of_borrowed_, own_frames_, frames, count_max, which);
+  std::uint32_t sweep_borrowed(std::uint32_t stripe, CacheFrame* frames, std::uint32_t count_max,
+                               CacheSweep which) {
+    return sweep_from(stripe, &stripes_[stripe].hand_of_borrowed, own_frames_, frames, count_max,
+                      which);
   }
   // Makes a ghost of the entry of a page that is leaving, if it still has one.
   void remove_leaving(CacheFrame frame);
-  // Removes the entries of a snapshot from one bucket. Returns how many of them were cached;
-  // `frames` has room for kBucketEntries of them.
+  // Removes the entries of a snapshot from one bucket of the stripe. Returns how many of them were
+  // cached; `frames` has room for kBucketEntries of them.
   std::uint32_t forget(page::SnapshotNumber snapshot, std::uint64_t bucket, CacheFrame* frames);
 
  private:
@@ -156,6 +183,13 @@ class CacheIndex {
     base::AtomicWord<std::uint8_t> marks[8];
   };
   static_assert(sizeof(Bucket) == kLineBytes);
+
+  // Guarded by the stripe's lock.
+  struct alignas(kLineBytes) Stripe {
+    std::uint64_t hand = 0;              // bucket that is swept next
+    std::uint64_t hand_of_borrowed = 0;  // the same for sweep_borrowed()
+    std::uint64_t pages_cached = 0;
+  };
 
   struct Key {
     std::uint64_t id;
@@ -183,6 +217,10 @@ class CacheIndex {
 
   Bucket* buddy_of(Bucket* bucket) const {
     return buckets_ + (static_cast<std::uint64_t>(bucket - buckets_) ^ 1);
+  }
+  std::uint32_t stripe_of_bucket(const Bucket* bucket) const {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(bucket - buckets_) /
+                                      stripe_buckets_);
   }
   Key key_of(page::SnapshotPageId id) const {
     // The high half of a product by an odd number near 2^64 over the golden ratio spreads the
@@ -241,8 +279,8 @@ class CacheIndex {
   // Where the page is if it is cached, or another one of that tag: nothing of the page is looked
   // at.
   CacheFrame frame_of_tag(const Key& key) const;
-  std::uint32_t sweep_from(std::uint64_t* hand, std::uint64_t frames_skipped, CacheFrame* frames,
-                           std::uint32_t count_max, CacheSweep which);
+  std::uint32_t sweep_from(std::uint32_t stripe, std::uint64_t* hand, std::uint64_t frames_skipped,
+                           CacheFrame* frames, std::uint32_t count_max, CacheSweep which);
   Place place_for(const Key& key, CacheFrame* evicted);
   static Place free_place(Bucket* bucket, unsigned first);
 
@@ -252,11 +290,11 @@ class CacheIndex {
   const std::uintptr_t frames_;       // frame 0, which does not exist
   const std::uint64_t own_frames_;    // the later ones are borrowed
   const std::uintptr_t to_borrowed_;  // what is added to their addresses
+  const std::uint32_t stripe_count_;
+  const std::uint64_t stripe_buckets_;  // of each stripe but the last; even
 
-  // Guarded by the part's lock; on another line than what every hit reads.
-  alignas(64) std::uint64_t hand_ = 0;   // bucket that is swept next
-  std::uint64_t hand_of_borrowed_ = 0;  // the same for sweep_borrowed()
-  std::uint64_t pages_cached_ = 0;
+  // On other lines than what every hit reads.
+  Stripe stripes_[kStripesMax];
 };
 
 }  // namespace foedus::snapshot

@@ -102,7 +102,7 @@ bool PagesInFlight::finish(page::SnapshotPageId id) {
   return true;
 }
 
-// Puts all pages that have come into the cache under one hold of its lock.
+// Puts all pages that have come into the cache.
 bool PagesInFlight::collect_some(bool waits) {
   std::uint64_t come = 0;
   std::uint64_t good = 0;

@@ -7,8 +7,9 @@
 //     +---- settle() ----+
 //
 //   K11 What is not needed after all holds a frame until it has come and the session collects it.
-//       So those of all sessions of a SOC are at most a quarter of what its part keeps free
-//       (K7): the session that misses a page finds a frame whatever others have in flight.
+//       So the pages of one stripe that all sessions have in flight are at most a quarter of what
+//       the stripe keeps free (K7): the session that misses a page finds a frame whatever others
+//       have in flight.
 //   K12 Files are asked for pages by begin(), send() and finish(), within the transaction whose pin
 //       keeps the snapshot. What is in flight after it has its file from the system or the queue
 //       (V10), and is put into the cache under an id that nobody asks for any more at worst.

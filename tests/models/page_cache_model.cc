@@ -1,6 +1,6 @@
 // The page cache's words: snapshot/page_cache_index.{h,cc} and epoch/epoch_clock.{h,cc} themselves.
-// The part's lock and its one frame are the model's; what page_cache.cc does with them is quoted. A
-// plain variable stands for the contents of the frame.
+// The index has one stripe. Its lock and the one frame are the model's; what page_cache.cc does
+// with them is quoted. A plain variable stands for the contents of the frame.
 #include <vector>
 
 #include "tests/models/threads.h"
@@ -60,7 +60,7 @@ struct Cache : model::Suite<Scenario, kThreads> {
     {
       const model::Indivisible indivisible;
       snapshot::CacheFrame left[CacheIndex::kBucketEntries];
-      index.sweep(left, CacheIndex::kBucketEntries, which);
+      index.sweep(0, left, CacheIndex::kBucketEntries, which);
     }
     // from foedus-core/snapshot/page_cache.cc:
     //     base::fence_seq_cst();
@@ -172,8 +172,8 @@ struct Return : Cache<Return, 3> {
   }
 };
 
-// A borrowed frame is given back to the pool, whose session writes the page without the lock of the
-// part (K13). Of the pool the word by which a batch of free pages goes from one to the other is
+// A borrowed frame is given back to the pool, whose session writes the page without the stripe's
+// lock (K13). Of the pool the word by which a batch of free pages goes from one to the other is
 // here.
 struct GiveBack : Cache<GiveBack, 3> {
   base::AtomicWord<std::uint64_t> free_head;

@@ -46,6 +46,12 @@ class CacheIndexTest : public ::testing::Test {
     return frame != 0;
   }
 
+  std::uint64_t pages_cached() const {
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < index_->stripe_count(); ++i) sum += index_->pages_cached(i);
+    return sum;
+  }
+
   numa::SocMemory memory_;
   std::optional<CacheIndex> index_;
 };
@@ -62,7 +68,7 @@ TEST_F(CacheIndexTest, NearlyAllPagesFindAPlace) {
     evicted += put(id, i + 1, CacheMark::kUsedOnce) != 0;
   }
   EXPECT_LT(evicted, kFrames / 200);
-  EXPECT_EQ(index_->pages_cached(), kFrames - evicted);
+  EXPECT_EQ(pages_cached(), kFrames - evicted);
 }
 
 // One pair of buckets: page after page, the one that gives way is named, and is not found any more.
@@ -76,7 +82,7 @@ TEST_F(CacheIndexTest, AFullPairGivesAwayAPageThatWasNotUsedAgain) {
   EXPECT_EQ(put(page_of(1001), 91, CacheMark::kUsedAgain), 90u);
   EXPECT_FALSE(has(cold));
   EXPECT_TRUE(has(page_of(1001)));
-  EXPECT_EQ(index_->pages_cached(), kPairEntries);
+  EXPECT_EQ(pages_cached(), kPairEntries);
 }
 
 TEST_F(CacheIndexTest, ASweepForBorrowedFramesTakesNoOthers) {
@@ -86,7 +92,7 @@ TEST_F(CacheIndexTest, ASweepForBorrowedFramesTakesNoOthers) {
   std::uint32_t swept = 0;
   for (int round = 0; round < 100; ++round) {
     CacheFrame frames[16];
-    const std::uint32_t count = index_->sweep_borrowed(frames, 16, CacheSweep::kAny);
+    const std::uint32_t count = index_->sweep_borrowed(0, frames, 16, CacheSweep::kAny);
     for (std::uint32_t i = 0; i < count; ++i) EXPECT_GT(frames[i], kOwn);
     swept += count;
   }
@@ -98,12 +104,12 @@ TEST_F(CacheIndexTest, AFullPairGivesAwayALeavingPageFirst) {
   for (std::uint32_t i = 0; i < kPairEntries; ++i) put(page_of(i), i + 1, CacheMark::kUsedOnce);
   CacheFrame leaving[CacheIndex::kBucketEntries];
   const std::uint32_t count =
-      index_->sweep(leaving, CacheIndex::kBucketEntries, CacheSweep::kColdForNow);
+      index_->sweep(0, leaving, CacheIndex::kBucketEntries, CacheSweep::kColdForNow);
   ASSERT_EQ(count, CacheIndex::kBucketEntries);
   for (std::uint32_t i = 0; i < count; ++i) {
     EXPECT_EQ(put(page_of(100 + i), 50 + i, CacheMark::kUsedOnce), 0u);
   }
-  EXPECT_EQ(index_->pages_cached(), kPairEntries);
+  EXPECT_EQ(pages_cached(), kPairEntries);
   for (std::uint32_t i = 0; i < count; ++i) {
     EXPECT_EQ(index_->restore(page_of(leaving[i] - 1), CacheMark::kUsedOnce), 0u);
     index_->remove_leaving(leaving[i]);  // has no entry: nothing happens
@@ -120,11 +126,11 @@ TEST_F(CacheIndexTest, AMarkIsTakenByTheHandOnce) {
   EXPECT_NE(index_->find(page_of(1)), 0u);
   EXPECT_NE(index_->find(page_of(3)), 0u);  // once is not again
   CacheFrame frames[16];
-  EXPECT_EQ(index_->sweep(frames, 16, CacheSweep::kCold), 2u);
+  EXPECT_EQ(index_->sweep(0, frames, 16, CacheSweep::kCold), 2u);
   EXPECT_TRUE(has(page_of(1)));
   EXPECT_FALSE(has(page_of(2)));
   EXPECT_FALSE(has(page_of(3)));
-  EXPECT_EQ(index_->sweep(frames, 16, CacheSweep::kCold), 1u);
+  EXPECT_EQ(index_->sweep(0, frames, 16, CacheSweep::kCold), 1u);
   EXPECT_EQ(frames[0], 1u);
 }
 
@@ -134,13 +140,13 @@ TEST_F(CacheIndexTest, APageThatLeftHasAGhostUntilItIsTaken) {
   put(page_of(1), 1, CacheMark::kUsedOnce);
   EXPECT_FALSE(index_->take_ghost(page_of(1))) << "it is there";
   CacheFrame frames[16];
-  ASSERT_EQ(index_->sweep(frames, 16, CacheSweep::kColdForNow), 1u);
+  ASSERT_EQ(index_->sweep(0, frames, 16, CacheSweep::kColdForNow), 1u);
   EXPECT_FALSE(index_->take_ghost(page_of(1))) << "it may return";
   index_->remove_leaving(1);
   EXPECT_FALSE(has(page_of(1)));
   EXPECT_EQ(index_->restore(page_of(1), CacheMark::kUsedAgain), 0u);
   EXPECT_EQ(index_->use_leaving(page_of(1)), 0u);
-  EXPECT_EQ(index_->sweep(frames, 16, CacheSweep::kAny), 0u);
+  EXPECT_EQ(index_->sweep(0, frames, 16, CacheSweep::kAny), 0u);
   for (std::uint64_t i = 0; i < index_->bucket_count(); ++i) {
     EXPECT_EQ(index_->forget(page::SnapshotNumber{1}, i, frames), 0u);
   }
@@ -171,11 +177,11 @@ TEST_F(CacheIndexTest, GhostsGiveWayToPages) {
     put_leaving(page_of(i), 1, CacheMark::kUsedOnce);
     index_->remove_leaving(1);
   }
-  EXPECT_EQ(index_->pages_cached(), 0u);
+  EXPECT_EQ(pages_cached(), 0u);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
     EXPECT_EQ(put(page_of(100 + i), i + 1, CacheMark::kUsedOnce), 0u);
   }
-  EXPECT_EQ(index_->pages_cached(), kPairEntries);
+  EXPECT_EQ(pages_cached(), kPairEntries);
   for (std::uint32_t i = 0; i < kPairEntries; ++i) {
     EXPECT_FALSE(index_->take_ghost(page_of(i)));
     EXPECT_TRUE(has(page_of(100 + i)));
@@ -186,12 +192,12 @@ TEST_F(CacheIndexTest, APageThatIsPutLeavingIsFoundWhenItIsRestored) {
   make(10, 10);
   put_leaving(page_of(1), 1, CacheMark::kReadAhead);
   EXPECT_FALSE(has(page_of(1)));
-  EXPECT_EQ(index_->pages_cached(), 0u);
+  EXPECT_EQ(pages_cached(), 0u);
   EXPECT_EQ(index_->use_leaving(page_of(1)), 1u);
   EXPECT_EQ(index_->use_leaving(page_of(1)), 0u) << "it was used before";
   EXPECT_EQ(index_->restore(page_of(1), CacheMark::kUsedAgain), 1u);
   EXPECT_TRUE(has(page_of(1)));
-  EXPECT_EQ(index_->pages_cached(), 1u);
+  EXPECT_EQ(pages_cached(), 1u);
 }
 
 // Random operations, against a map.
@@ -220,7 +226,7 @@ TEST_F(CacheIndexTest, AgreesWithAMap) {
     }
     if (free.size() < 8 && leaving.size() < 8) {
       CacheFrame frames[16];
-      const std::uint32_t count = index_->sweep(frames, 16, CacheSweep::kColdForNow);
+      const std::uint32_t count = index_->sweep(0, frames, 16, CacheSweep::kColdForNow);
       for (std::uint32_t i = 0; i < count; ++i) {
         leaving[frames[i]] = page::SnapshotPageId(index_->page_at(frames[i])->page_id).page();
         ASSERT_EQ(cached.erase(leaving[frames[i]]), 1u);
@@ -231,8 +237,64 @@ TEST_F(CacheIndexTest, AgreesWithAMap) {
       free.push_back(leaving.begin()->first);
       leaving.erase(leaving.begin());
     }
-    ASSERT_EQ(index_->pages_cached(), cached.size());
+    ASSERT_EQ(pages_cached(), cached.size());
     ASSERT_EQ(has(page_of(page)), cached.count(page) == 1) << page;
+  }
+}
+
+// ---- stripes ---------------------------------------------------------------------------------
+
+TEST(CacheStripes, SmallCachesHaveOneAndNoCacheHasMoreThanTheMost) {
+  constexpr std::uint64_t kOne = CacheIndex::kFramesPerStripe;
+  EXPECT_EQ(CacheIndex::stripes_for(64), 1u);
+  EXPECT_EQ(CacheIndex::stripes_for(2 * kOne - 1), 1u);
+  EXPECT_EQ(CacheIndex::stripes_for(2 * kOne), 2u);
+  EXPECT_EQ(CacheIndex::stripes_for(7 * kOne), 4u);
+  EXPECT_EQ(CacheIndex::stripes_for(32 * kOne), CacheIndex::kStripesMax);
+  EXPECT_EQ(CacheIndex::stripes_for(CacheIndex::kFramesMax), CacheIndex::kStripesMax);
+}
+
+TEST(CacheStripes, AreWholePairsOfBucketsAndAllOfThem) {
+  alignas(128) char nothing[page::kPageBytes];  // stands for the memory, which is not looked at
+  for (const std::uint64_t frames : {1, 64, 4'096, 4'100, 5'000, 9'999, 70'001, 1'000'003}) {
+    const CacheIndex index(nothing, frames, nothing + sizeof(nothing));
+    std::uint64_t next = 0;
+    for (std::uint32_t stripe = 0; stripe < index.stripe_count(); ++stripe) {
+      const CacheIndex::BucketRange buckets = index.buckets_of(stripe);
+      EXPECT_EQ(buckets.begin, next) << frames;
+      EXPECT_EQ(buckets.begin % 2, 0u) << frames;
+      EXPECT_GT((buckets.end - buckets.begin) * index.stripe_count(),
+                index.bucket_count() * 9 / 10)
+          << frames;
+      next = buckets.end;
+    }
+    EXPECT_EQ(next, index.bucket_count()) << frames;
+  }
+}
+
+// As many pages as frames: some stand in the buddy of their home.
+TEST_F(CacheIndexTest, ASweepOfAStripeTakesItsPagesAndNoOthers) {
+  constexpr std::uint32_t kFrames = 12'001;
+  make(kFrames, kFrames);
+  ASSERT_EQ(index_->stripe_count(), 4u);
+  for (std::uint32_t i = 0; i < kFrames; ++i) put(page_of(i), i + 1, CacheMark::kUsedOnce);
+  for (const std::uint32_t stripe : {1u, 3u, 0u, 2u}) {
+    const std::uint64_t cached_before = pages_cached();
+    const std::uint64_t cached_here = index_->pages_cached(stripe);
+    EXPECT_GT(cached_here, kFrames / 4 * 9 / 10);
+    std::uint64_t swept = 0;
+    for (int round = 0; round < 2'000; ++round) {
+      CacheFrame frames[16];
+      const std::uint32_t count = index_->sweep(stripe, frames, 16, CacheSweep::kAny);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        ASSERT_EQ(index_->stripe_of(page::SnapshotPageId(index_->page_at(frames[i])->page_id)),
+                  stripe);
+      }
+      swept += count;
+    }
+    EXPECT_EQ(swept, cached_here);
+    EXPECT_EQ(index_->pages_cached(stripe), 0u);
+    EXPECT_EQ(pages_cached(), cached_before - swept);
   }
 }
 
@@ -273,53 +335,55 @@ TEST_F(CacheIndexTest, TwoPagesOfOneTagInOneBucketAreToldApart) {
 
 TEST(CacheFrames, FramesAreDueInTheOrderOfTheirStampsUnlessTheyStay) {
   const numa::Topology topology = *numa::Topology::make(1);
-  base::MemoryBudget budget(CacheFrames::kBytesMin);
-  const std::unique_ptr<CacheFrames> frames = *CacheFrames::make(
-      topology, 0, &budget, CacheFrames::kBytesMin, Facility::kOff, Facility::kTry);
-  for (CacheFrame i = 1; i <= CacheFrames::kFramesMin; ++i) ASSERT_EQ(frames->take_fresh(), i);
-  EXPECT_EQ(frames->take_fresh(), 0u);
-  EXPECT_FALSE(frames->grow());
-  EXPECT_EQ(frames->oldest_stamp(), CacheFrames::kNever);
-  for (CacheFrame i = 1; i <= 6; ++i) frames->leave(i, 10 + i / 2);
-  EXPECT_EQ(frames->take_due(9), 0u);
-  frames->stay(1);  // the first, the last, one between
-  frames->stay(6);
-  frames->stay(3);
-  EXPECT_EQ(frames->leaving(), 3u);
-  EXPECT_EQ(frames->take_due(10), 0u);
-  EXPECT_EQ(frames->take_due(11), 2u);
-  EXPECT_EQ(frames->take_due(11), 0u);
-  frames->leave(3, 13);
-  EXPECT_EQ(frames->take_due(13), 4u);
-  EXPECT_EQ(frames->take_due(13), 5u);
-  EXPECT_EQ(frames->take_due(13), 3u);
-  EXPECT_EQ(frames->leaving(), 0u);
-  frames->release(5);
-  frames->release(2);
-  EXPECT_EQ(frames->fresh(), 2u);
-  EXPECT_EQ(frames->take_fresh(), 2u);
-  EXPECT_EQ(frames->take_fresh(), 5u);
+  base::MemoryBudget budget(CacheMemory::kBytesMin);
+  const std::unique_ptr<CacheMemory> memory = *CacheMemory::make(
+      topology, 0, &budget, CacheMemory::kBytesMin, Facility::kOff, Facility::kTry);
+  CacheFrames frames(memory.get(), 0);
+  for (CacheFrame i = 1; i <= CacheMemory::kFramesMin; ++i) ASSERT_EQ(frames.take_fresh(), i);
+  EXPECT_EQ(frames.take_fresh(), 0u);
+  EXPECT_FALSE(frames.grow());
+  EXPECT_EQ(frames.oldest_stamp(), CacheFrames::kNever);
+  for (CacheFrame i = 1; i <= 6; ++i) frames.leave(i, 10 + i / 2);
+  EXPECT_EQ(frames.take_due(9), 0u);
+  frames.stay(1);  // the first, the last, one between
+  frames.stay(6);
+  frames.stay(3);
+  EXPECT_EQ(frames.leaving(), 3u);
+  EXPECT_EQ(frames.take_due(10), 0u);
+  EXPECT_EQ(frames.take_due(11), 2u);
+  EXPECT_EQ(frames.take_due(11), 0u);
+  frames.leave(3, 13);
+  EXPECT_EQ(frames.take_due(13), 4u);
+  EXPECT_EQ(frames.take_due(13), 5u);
+  EXPECT_EQ(frames.take_due(13), 3u);
+  EXPECT_EQ(frames.leaving(), 0u);
+  frames.release(5);
+  frames.release(2);
+  EXPECT_EQ(frames.fresh(), 2u);
+  EXPECT_EQ(frames.take_fresh(), 2u);
+  EXPECT_EQ(frames.take_fresh(), 5u);
 }
 
 TEST(CacheFrames, WhoseMemoryOthersTakeFirstGrowLater) {
   const numa::Topology topology = *numa::Topology::make(1);
-  constexpr std::uint64_t kBytesMax = CacheFrames::kBytesMin + (4u << 20);
+  constexpr std::uint64_t kBytesMax = CacheMemory::kBytesMin + (4u << 20);
   base::MemoryBudget budget(kBytesMax);
-  const std::unique_ptr<CacheFrames> frames =
-      *CacheFrames::make(topology, 0, &budget, kBytesMax, Facility::kOff, Facility::kTry);
-  const std::uint64_t fresh = frames->fresh();
+  const std::unique_ptr<CacheMemory> memory =
+      *CacheMemory::make(topology, 0, &budget, kBytesMax, Facility::kOff, Facility::kTry);
+  CacheFrames frames(memory.get(), 0);
+  const std::uint64_t fresh = frames.fresh();
   const std::uint64_t others = budget.remaining();
   {
     const testing::AtSyncPoint taken("page_cache:before_take",
                                      [&] { ASSERT_TRUE(budget.try_take(others)); });
-    EXPECT_FALSE(frames->grow());
+    EXPECT_FALSE(frames.grow());
     EXPECT_EQ(taken.runs(), 1u);
   }
-  EXPECT_EQ(frames->fresh(), fresh);
+  EXPECT_EQ(frames.fresh(), fresh);
   EXPECT_EQ(budget.remaining(), 0u);
   budget.give_back(others);
-  EXPECT_TRUE(frames->grow());
-  EXPECT_GT(frames->fresh(), fresh);
+  EXPECT_TRUE(frames.grow());
+  EXPECT_GT(frames.fresh(), fresh);
 }
 
 }  // namespace

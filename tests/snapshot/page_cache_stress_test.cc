@@ -23,6 +23,7 @@ constexpr std::uint32_t kThreads = 6;
 constexpr std::uint32_t kManyThreads = 64;
 constexpr std::uint32_t kPagesPerTransaction = 6;
 constexpr std::uint32_t kSnapshots = 3;
+constexpr std::uint64_t kStripesBytes = 34u << 20;  // of a SOC whose part has four stripes
 
 struct StressCache {
   StressCache(std::uint32_t socs, std::uint64_t bytes_per_soc, std::uint32_t threads_ = kThreads,
@@ -51,6 +52,7 @@ struct StressCache {
   std::unique_ptr<PageCache> cache;
   base::AtomicWord<std::uint64_t> found;
   base::AtomicWord<std::uint64_t> out_of_memory;
+  base::AtomicWord<std::uint64_t> pages_lent;  // that a writer has seen
 };
 
 struct Held {
@@ -196,6 +198,13 @@ TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsForManyThreadsOfEightSoc
   run(&test, 10'000, kTransactions / 20, testing::test_seed(5));
 }
 
+TEST(PageCacheStress, EveryPageStaysRightUntilThePinEndsInSeveralStripes) {
+  StressCache test(1, kStripesBytes);
+  ASSERT_EQ(CacheIndex::stripes_for(test.cache->frames_max(0)), 4u);
+  run(&test, 30'000, kTransactions, testing::test_seed(8));
+  EXPECT_GT(test.cache->statistics().evictions, test.cache->frames_max(0));
+}
+
 // A session that takes volatile pages, up to all that there are, writes them, finds them as it left
 // them, and gives them back.
 void write_pages(StressCache* test, std::uint32_t soc, std::uint64_t rounds, std::uint64_t seed) {
@@ -217,6 +226,7 @@ void write_pages(StressCache* test, std::uint32_t soc, std::uint64_t rounds, std
       taken.insert(taken.end(), ids, ids + count);
       EXPECT_LE(test->budget.taken(), test->budget.limit());
     }
+    test->pages_lent.fetch_add_relaxed(test->pool->pages_lent());
     std::this_thread::yield();
     while (!taken.empty()) {
       const std::string_view page(bytes_of(taken.back()), page::kPageBytes);
@@ -227,14 +237,15 @@ void write_pages(StressCache* test, std::uint32_t soc, std::uint64_t rounds, std
   }
 }
 
-void run_with_writers(StressCache* test, std::uint64_t seed) {
+void run_with_writers(StressCache* test, std::uint64_t seed, std::uint32_t page_count = 10'000) {
   std::vector<std::thread> writers;
   for (std::uint32_t i = 0; i < 2; ++i) {
     writers.emplace_back([=] { write_pages(test, i % test->topology.socs(), kRounds, 17 + i); });
   }
-  run(test, 10'000, kTransactions, seed);
+  run(test, page_count, kTransactions, seed);
   for (std::thread& writer : writers) writer.join();
   EXPECT_LE(test->budget.taken(), test->budget.limit());
+  EXPECT_NE(test->pages_lent.load_relaxed() + test->pool->pages_lent(), 0u);
 }
 
 TEST(PageCacheStress, BorrowedFramesAreReadOrWrittenButNeverBoth) {
@@ -247,9 +258,20 @@ TEST(PageCacheStress, BorrowedFramesAreReadOrWrittenButNeverBothOnTwoSocs) {
   run_with_writers(&test, testing::test_seed(7));
 }
 
+TEST(PageCacheStress, BorrowedFramesAreReadOrWrittenButNeverBothInSeveralStripes) {
+  StressCache test(1, kStripesBytes, kThreads, 16u << 20);
+  ASSERT_EQ(CacheIndex::stripes_for(test.cache->frames_max(0)), 4u);
+  run_with_writers(&test, testing::test_seed(9), 30'000);
+}
+
 TEST(PageCacheStress, SearchesOfOpenTransactionsNeverRunOutOfFewFrames) {
   StressCache test(1, PageCache::kBytesMin);
   run_searches(&test, 2000, kTransactions, testing::test_seed(3));
+}
+
+TEST(PageCacheStress, SearchesOfOpenTransactionsNeverRunOutOfFramesInSeveralStripes) {
+  StressCache test(1, kStripesBytes);
+  run_searches(&test, 60'000, 2 * kTransactions, testing::test_seed(10));
 }
 
 TEST(PageCacheStress, SearchesOfOpenTransactionsNeverRunOutOfFramesOnTwoSocs) {

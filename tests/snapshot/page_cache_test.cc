@@ -195,7 +195,7 @@ TEST_F(PageCacheTest, RefusesABindingThatItCannotHave) {
 // each frame is in the hands of one, and none of them leaves.
 TEST_F(PageCacheTest, AFrameIsDueAtOnceWhileOneIsFreeAndNotBeforeTheNextEpochWhileAllAreRead) {
   make();
-  EXPECT_EQ(cache_->due(0), Epoch());
+  EXPECT_EQ(cache_->due(0, page_of(1)), Epoch());
   clock_.pin_cache(0);
   std::uint32_t depth = 0;
   pages_.before_read = [&](page::SnapshotPageId id) -> Status {
@@ -203,7 +203,7 @@ TEST_F(PageCacheTest, AFrameIsDueAtOnceWhileOneIsFreeAndNotBeforeTheNextEpochWhi
     Status status;
     if (cache_->find(0, page_of(id.page() + 1), &status) == nullptr && depth == kSmallFrames) {
       EXPECT_EQ(status.code(), ErrorCode::kOutOfMemory);
-      EXPECT_EQ(cache_->due(0), clock_.current());
+      EXPECT_EQ(cache_->due(0, page_of(1)), clock_.current());
       depth = 1'000;
     }
     return {};
