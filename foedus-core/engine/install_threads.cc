@@ -72,7 +72,6 @@ void InstallThreads::run(const std::function<void(std::size_t)>& work) {
   for (std::size_t i = 0; i < started_; ++i) engine_->runtime().notify(threads_[i].get());
   FOEDUS_SYNC_POINT("install_threads:notified");
   work(0);
-  FOEDUS_SYNC_POINT("install_threads:caller_is_done");
   {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < started_; ++i) {

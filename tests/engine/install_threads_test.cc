@@ -140,19 +140,23 @@ TEST(InstallThreads, they_do_so_beside_transactions) {
   check(*db, table, 'a');
 }
 
-// Has threads for all tasks but those that install.
+// Has threads for all tasks but those that install: these are refused, or have no processor.
 class NoInstallThreads final : public base::Runtime {
  public:
+  explicit NoInstallThreads(bool refuses) : refuses_(refuses) {}
+
   std::uint64_t now_us() override { return all_->now_us(); }
   void start(base::Task* task) override {
-    if (std::string_view(task->name()) == "foedus-install") {
-      ++refused;
-      throw std::bad_alloc();
-    }
-    all_->start(task);
+    if (!installs(task)) return all_->start(task);
+    ++started;
+    if (refuses_) throw std::bad_alloc();
   }
-  void stop(base::Task* task) override { all_->stop(task); }
-  void notify(base::Task* task) override { all_->notify(task); }
+  void stop(base::Task* task) override {
+    if (!installs(task)) all_->stop(task);
+  }
+  void notify(base::Task* task) override {
+    if (!installs(task)) all_->notify(task);
+  }
   bool wait(base::WaitPoint* point, std::uint64_t timeout_us, base::Ready ready) override {
     return all_->wait(point, timeout_us, ready);
   }
@@ -161,18 +165,22 @@ class NoInstallThreads final : public base::Runtime {
   std::uint32_t processors() const override { return all_->processors(); }
   std::uint32_t processor() override { return all_->processor(); }
 
-  std::atomic<unsigned> refused = 0;
+  std::atomic<unsigned> started = 0;  // or tried to
 
  private:
+  static bool installs(const base::Task* task) {
+    return std::string_view(task->name()) == "foedus-install";
+  }
+  const bool refuses_;
   const std::unique_ptr<base::Runtime> all_ = base::make_thread_runtime();
 };
 
-TEST(InstallThreads, without_a_thread_the_gleaner_installs_alone) {
+// All is installed by the gleaner's own thread, and it waits for no other.
+void install_alone(NoInstallThreads* runtime) {
   testing::TestDirectory directory;
   Options options = options_for(4);
   options.dir = directory.path();
-  NoInstallThreads runtime;
-  auto engine = must(engine::Engine::open(options, {.runtime = &runtime}));
+  auto engine = must(engine::Engine::open(options, {.runtime = runtime}));
   storage_meta::StorageMeta meta;
   meta.kind = StorageKind::kMasstree;
   meta.name = "table";
@@ -185,9 +193,19 @@ TEST(InstallThreads, without_a_thread_the_gleaner_installs_alone) {
     must(txn.commit().status());
   }
   EXPECT_GT(must(engine->gleaning()->glean({})).pages_dropped, 1'000u);
-  EXPECT_GE(runtime.refused.load(), 1u);
+  EXPECT_GE(runtime->started.load(), 1u);
   engine->give_session(session);
   must(engine->close());
+}
+
+TEST(InstallThreads, those_that_cannot_be_started_are_not_needed) {
+  NoInstallThreads runtime(true);
+  install_alone(&runtime);
+}
+
+TEST(InstallThreads, those_without_a_processor_are_not_waited_for) {
+  NoInstallThreads runtime(false);
+  install_alone(&runtime);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ Options make_options(base::Random* random, std::uint32_t sessions_max, bool glea
   options.glean.memory_bytes = (16u + 16u * random->below(2)) << 20;
   options.glean.mappers = static_cast<std::uint32_t>(random->below(4));
   options.glean.reducers = static_cast<std::uint32_t>(random->below(4));
-  options.glean.installers = static_cast<std::uint32_t>(random->below(4));
+  options.glean.installers = options.glean.reducers;
   options.glean.cache_bytes = (512u << 10) * options.socs;
   if (random->below(2) == 0) options.glean.touch_bytes = 0;
   options.glean.close_us = gleans ? random->below(2) * 1'000'000 : 0;
