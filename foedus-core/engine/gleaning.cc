@@ -31,7 +31,7 @@ constexpr std::uint64_t kMapperBytes = 4u << 20;
 constexpr std::uint64_t kReducerBytesMin = 12u << 20;
 constexpr std::uint64_t kGleanBytesMin = kReducerBytesMin + kMapperBytes;
 
-// The stock of an installer is a sixty-fourth of that.
+// Volatile pages for each installer at least; its stock is a sixty-fourth of them.
 constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
 
 // Pages that a glean looks at to divide storages among reducers: of one storage, where some of each
@@ -322,11 +322,7 @@ std::uint64_t Gleaning::step() {
 // Pages that were dropped return to the pool, for any session to take.
 void Gleaning::reclaim() {
   if (install_threads_ != nullptr) install_threads_->reclaim();
-  while (pages_->retired_count() != 0) {
-    const std::uint64_t before = pages_->retired_count();
-    pages_->reclaim();
-    if (pages_->retired_count() == before) return;
-  }
+  reclaim_all(pages_.get());
 }
 
 Status Gleaning::run(Drop drop) {

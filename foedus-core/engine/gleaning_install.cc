@@ -168,6 +168,9 @@ Status Gleaning::install_once(const snapshot::Manifest& manifest, Drop drop, Gle
 Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
                                  const snapshot::Manifest& of, Drop drop,
                                  InstallThreads* threads, GleanReport* report) {
+  const auto known = needed_from_.find(storage.id);
+  const page::SnapshotNumber installed =
+      known == needed_from_.end() ? page::SnapshotNumber{} : known->second;
   // Before its pointers lead there, if it is the first.
   needed_from_.try_emplace(storage.id, of.number);
   epoch::EpochClock& clock = engine_->clock();
@@ -191,7 +194,7 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
                                          .pages_to_drop = to_drop,
                                          .spares_used = drop == Drop::kUnused && to_drop != 0,
                                          .files = files,
-                                         .installed = needed_from_.at(storage.id),
+                                         .installed = installed,
                                          .workers = threads};
     counts = storage::install(installation, storage.root);
   }

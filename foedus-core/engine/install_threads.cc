@@ -9,6 +9,14 @@
 
 namespace foedus::engine {
 
+void reclaim_all(page::SessionPages* pages) {
+  while (pages->retired_count() != 0) {
+    const std::uint64_t before = pages->retired_count();
+    pages->reclaim();
+    if (pages->retired_count() == before) return;
+  }
+}
+
 class InstallThreads::Thread final : public base::Task {
  public:
   Thread(InstallThreads* all, std::size_t worker, std::uint32_t soc)
@@ -41,9 +49,10 @@ InstallThreads::InstallThreads(Engine* engine, std::uint32_t count, const Worker
 }
 InstallThreads::~InstallThreads() = default;
 
-// With fewer of them, where there is no memory or no thread, the others do more.
+// A thread that cannot be started, for want of memory, leaves its share to the others.
 void InstallThreads::start() {
   if (std::exchange(has_tried_, true)) return;
+  for (const auto& thread : threads_) thread->pages.fill_stock();
   base::trying([this] {
     for (; started_ < threads_.size(); ++started_) {
       const std::uint32_t soc = workers_[started_ + 1].soc;
@@ -103,7 +112,7 @@ void InstallThreads::work(Thread* thread, std::size_t worker) {
 }
 
 void InstallThreads::reclaim() {
-  for (const auto& thread : threads_) thread->pages.reclaim();
+  for (const auto& thread : threads_) reclaim_all(&thread->pages);
 }
 
 std::uint64_t InstallThreads::retired_count() const {

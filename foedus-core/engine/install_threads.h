@@ -2,9 +2,9 @@
 // InstallThreads: the threads that install a snapshot together with the gleaner's own, each of a
 // SOC and with a stock of pages and a cache pin of its own (occ/install_workers.h).
 //
-//   E49 A thread runs for as long as one installation, and works while run() is called alone. So
-//       what it looks at is held by the pin of the caller (E17), from before its work begins until
-//       after it has ended; its own pin is for pages of the cache.
+//   E49 A thread runs for as long as one installation, and works only while run() is called. So the
+//       caller's pin (E17) holds the pages that the thread looks at, from before its work begins
+//       until after it has ended. Its own pin is for pages of the cache.
 
 #include <cstdint>
 #include <functional>
@@ -20,6 +20,9 @@
 namespace foedus::engine {
 
 class Engine;
+
+// Makes all pages free that are due; one call of SessionPages::reclaim() moves some of many (P15).
+void reclaim_all(page::SessionPages* pages);
 
 class InstallThreads final : public occ::InstallWorkers {
  public:
@@ -46,7 +49,8 @@ class InstallThreads final : public occ::InstallWorkers {
   std::span<const Worker> workers() const override { return workers_; }
   void run(const std::function<void(std::size_t)>& work) override;
 
-  // Pages that were dropped return to the pool. REQUIRES, as all that follows: run() is not called.
+  // Pages that the threads have dropped return to the pool, if they are due. REQUIRES, as all that
+  // follows: run() is not called.
   void reclaim();
   // Pages that were dropped and wait for their epochs.
   std::uint64_t retired_count() const;

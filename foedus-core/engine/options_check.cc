@@ -60,7 +60,7 @@ Status is_enumerator(const char* name, Enum value, Enum last) {
 
 // A processor that is busy with TPC-C logs 2 million records a second; a mapper reads 9 million,
 // and a reducer with its composer makes pages of 5 million. An installer takes a thirtieth of a
-// processor for each that is busy.
+// processor for each that is busy, while the glean waits for it: so it gets as many as a mapper.
 constexpr std::uint32_t kProcessorsPerMapper = 6;
 constexpr std::uint32_t kProcessorsPerReducer = 3;
 constexpr std::uint32_t kProcessorsPerInstaller = 6;

@@ -23,12 +23,14 @@ class Unchanged : public NumberedRows {
     EXPECT_GT(all_.glean().pages_dropped, 0u);
     put(0, kRows, 50);
   }
+  static std::string place() {
+    return GetParam() == StorageKind::kArray  ? "array:installed"
+           : GetParam() == StorageKind::kHash ? "hash:installed"
+                                              : "masstree:install_looked";
+  }
   // How many volatile pages an installation looks at that drops none.
   unsigned looked_at() {
-    const std::string place = GetParam() == StorageKind::kArray  ? "array:installed"
-                              : GetParam() == StorageKind::kHash ? "hash:installed"
-                                                                 : "masstree:install_looked";
-    const testing::AtSyncPoint looks(place, [] {}, true);
+    const testing::AtSyncPoint looks(place(), [] {}, true);
     const occ::InstallCounts counts = all_.install(0);
     EXPECT_FALSE(counts.may_need_earlier);
     EXPECT_EQ(counts.pages_dropped, 0u);
@@ -104,6 +106,18 @@ TEST_P(Unchanged, all_is_looked_at_where_pages_are_dropped_and_nothing_has_chang
   EXPECT_EQ(all_.install().pages_kept, 0u);
   EXPECT_EQ(volatile_pages(), 0u);
   all_.check_leads();
+}
+
+// A mark that stayed would spare its page at a glean long after.
+TEST_P(Unchanged, all_is_looked_at_where_marks_of_use_are_taken_away) {
+  make_volatile_again();
+  all_.compose();
+  EXPECT_GT(looked_at(), 200u);
+  put(5'000, 5'003);
+  all_.compose();
+  const testing::AtSyncPoint looks(place(), [] {}, true);
+  all_.install(1, true);
+  EXPECT_GT(looks.runs(), 200u);
 }
 
 // Enough is dropped somewhere on the way: what is behind has its pointers changed all the same.

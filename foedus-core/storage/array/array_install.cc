@@ -38,6 +38,8 @@ class Installer {
 
  private:
   bool drops() { return counts_.wants_more(installation_); }
+  // For pages to drop, or to take their marks of use away.
+  bool looks_at_all() { return installation_.spares_used || drops(); }
 
   Status below(page::DualPagePointer* pointer, page::PageHeader* holder,
                page::SnapshotPageId snapshot) {
@@ -52,7 +54,7 @@ class Installer {
       if (!is_new || occ::change_pointer(pointer, holder, before, link.ids)) break;
     }
     if (link.ids.volatile_page.is_null()) return {};
-    if (!is_new && !drops() && installation_.is_unchanged(snapshot)) {
+    if (!is_new && !looks_at_all() && installation_.is_unchanged(snapshot)) {
       counts_.has_passed_over = true;
       return {};
     }

@@ -1,7 +1,8 @@
 #pragma once
-// Installs a new snapshot of an array: every pointer of a volatile page gets the id of the new
-// snapshot page, and loses its volatile half if that did not change since (O11). All shapes are
-// equal (A1), so every volatile page has its snapshot page.
+// Installs a new snapshot of an array: every pointer of a volatile page below which the snapshot
+// has changed something (O18) gets the id of the new snapshot page, and loses its volatile half if
+// that did not change since (O11). All shapes are equal (A1), so every volatile page has its
+// snapshot page.
 
 #include "foedus-core/occ/installation.h"
 #include "foedus/status.h"

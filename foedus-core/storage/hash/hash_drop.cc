@@ -1,5 +1,6 @@
 #include "foedus-core/storage/hash/hash_drop.h"
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/install.h"
 #include "foedus-core/occ/overflow.h"
@@ -14,7 +15,9 @@ Subtree::Subtree(const occ::Installation& installation)
 bool Subtree::try_drop(page::DualPagePointer* pointer, page::PageHeader* holder,
                        page::PageHeader* page, page::SnapshotPageId snapshot,
                        std::uint64_t* pages_dropped) {
-  const bool quiet = collect(page) && lock_interiors();
+  // Without memory it is an attempt that failed: nothing stays locked until the caller is gone.
+  bool quiet = false;
+  base::trying([&] { quiet = collect(page) && lock_interiors(); });
   if (quiet) {
     FOEDUS_SYNC_POINT("hash:before_drop");
     mark();

@@ -67,6 +67,8 @@ class Installer {
 
  private:
   bool drops() { return counts_.wants_more(installation_); }
+  // For pages to drop, or to take their marks of use away.
+  bool looks_at_all() { return installation_.spares_used || drops(); }
 
   // `pointer` is that of `bits` bits of the hash, as `snapshot` is.
   Status below(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits,
@@ -95,7 +97,8 @@ class Installer {
         counts_.may_need_earlier = true;
         return {};
       }
-      if (before.snapshot_page == snapshot && !drops() && installation_.is_unchanged(snapshot)) {
+      const bool is_same = before.snapshot_page == snapshot;
+      if (is_same && !looks_at_all() && installation_.is_unchanged(snapshot)) {
         counts_.has_passed_over = true;
         return {};
       }

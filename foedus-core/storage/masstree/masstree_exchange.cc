@@ -312,10 +312,13 @@ InteriorPage* exchange(const occ::Installation& installation, Subtree* subtree, 
 bool exchange_root(Subtree* subtree, const LayerRoot& layer, TreePage* root,
                    page::SnapshotPageId cold, std::uint64_t* dropped) {
   BorderPage* const owner = layer.owner;
-  bool ready = subtree->collect(root, kAllSlices);
-  if (ready && owner != nullptr) {
-    ready = subtree->try_lock(&owner->header) && !owner->header.load_version().is_gone();
-  }
+  // Without memory it is an attempt that failed: nothing stays locked until the caller is gone.
+  bool ready = false;
+  base::trying([&] {
+    ready = subtree->collect(root, kAllSlices) &&
+            (owner == nullptr ||
+             (subtree->try_lock(&owner->header) && !owner->header.load_version().is_gone()));
+  });
   const page::DualPageIds before = layer.pointer->load();
   ready = ready && before.volatile_page == root->header.volatile_id();
   if (ready) {

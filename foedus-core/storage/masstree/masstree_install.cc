@@ -82,7 +82,7 @@ class Installer {
   bool exchange_whole(const LayerRoot& layer, TreePage* root, SnapshotPageId cold_root);
   // `page` becomes the one that took its place; `remains`: what stays.
   Status below(const Above& above, ColdLayer* cold, TreePage** page, Remains* remains);
-  // What has not changed, where pages are not to be dropped (O18).
+  // For pages that have not changed, where none are to be dropped (O18).
   void pass_over(Remains* remains) {
     *remains = {.is_quiet = false};
     counts_.has_passed_over = true;
@@ -117,6 +117,9 @@ class Installer {
     return !(installation_.spares_used && installation_.control->delta_takes_puts());
   }
 
+  // For pages to drop, or to take their marks of use away.
+  bool looks_at_all() { return installation_.spares_used || !is_spent(); }
+
   const occ::Installation& installation_;
   Subtree subtree_;
   occ::InstallCounts counts_;
@@ -135,7 +138,7 @@ Status Installer::layer(const LayerRoot& layer, SnapshotPageId cold_root, Remain
     // Nobody made it volatile meanwhile: its record has moved, and is looked for there (M39).
     if (id.is_null()) return {};
   }
-  if (is_spent() && installation_.is_unchanged(cold_root)) {
+  if (!looks_at_all() && installation_.is_unchanged(cold_root)) {
     pass_over(remains);
     return {};
   }
@@ -180,7 +183,7 @@ Status Installer::below(const Above& above, ColdLayer* cold, TreePage** page, Re
 // Of a page that has moved: what took its place is not exchanged before a parent has adopted it.
 Status Installer::twins(const Above& above, ColdLayer* cold, TreePage* page, Remains* remains) {
   *remains = {1, 0, true, false};
-  // Nobody else drops pages, and we none that we have yet to look at.
+  // No other thread drops pages of these slices, and this one none that it has yet to look at.
   FOEDUS_INVARIANT(!page->header.load_version().is_dropped(), page->header.page_id);
   TreePage* const minor = twin_of(*installation_.pool, page, page->low);
   TreePage* const major = twin_of(*installation_.pool, page, page->last);
@@ -313,7 +316,7 @@ Status Installer::interior(const Above& above, ColdLayer* cold, InteriorPage** p
 // One of the page's children when they were read.
 Status Installer::child_at(InteriorPage* page, ColdLayer* cold, const Row& row, Child* child) {
   if (child->is_cold()) return {};
-  if (is_spent() && is_unchanged(installation_, row, child->low, child->last)) {
+  if (!looks_at_all() && is_unchanged(installation_, row, child->low, child->last)) {
     pass_over(&child->remains);
     return {};
   }
@@ -346,7 +349,7 @@ Status Installer::children_together(InteriorPage* page, ColdLayer* cold, const R
         installer.shared_ = {child.low, child.last};
         installer.has_left_some_ = false;
         FOEDUS_CHECK(installer.child_at(page, &*installer.shared_layer_, row, &child));
-        // order: relaxed, as what is done with the child.
+        // order: relaxed, run() hands it on.
         if (installer.has_left_some_) left[i].store_relaxed(1);
         return {};
       },

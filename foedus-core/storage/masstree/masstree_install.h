@@ -19,10 +19,11 @@
 //       are exchanged as runs are; a page whose fences the new snapshot does not have any more is
 //       made volatile (O16): its neighbours are hot, and its rows are as good as new. Of several
 //       such neighbours the first and the last are, and those between go with them in a run.
-//   M39 Each page is looked at once, and what is below it after it. Children are read under their
-//       page's lock, and have all its slices; one that has moved when its turn comes is looked for
-//       at its twins. So all slices were looked at, each at a moment after which its pointers are
-//       changed by us, to pages of the new snapshot, or moved along (O16).
+//   M39 Each page is looked at once, and the pages below it after it, but for those that are passed
+//       over (O18). Children are read under their page's lock, and have all its slices; one that
+//       has moved when its turn comes is looked for at its twins. So all other slices were looked
+//       at, each at a moment after which its pointers are changed by us, to pages of the new
+//       snapshot, or moved along (O16).
 
 #include "foedus-core/occ/installation.h"
 #include "foedus/status.h"
