@@ -112,8 +112,8 @@ Status Engine::make_memory() {
 }
 
 Status Engine::open_log() {
-  // And the engine's own, the gleaner's, those that apply rows of the log's tail, one that looks.
-  // And all installers but the gleaner itself.
+  // Slots of the clock: of users' sessions, the engine's own, the gleaner's, of those that apply
+  // rows of the log's tail and one that looks, and of all installers but the gleaner itself.
   const std::uint32_t install_sessions = options_.sessions_max + 3 + Unapplied::kSessions;
   const std::uint32_t slots = install_sessions + std::max(options_.glean.installers, 1u) - 1;
   Epoch first(1);

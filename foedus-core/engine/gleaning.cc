@@ -348,6 +348,7 @@ Status Gleaning::run(Drop drop) {
   FOEDUS_SYNC_POINT("gleaning:log_cut");
   const std::uint64_t install_us = engine_->runtime().now_us();
   pace_.at({.stage = GleanStage::kInstall}, install_us);
+  (void)take_install_cpu_us();  // of an installation that failed
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(install(manifest, drop, &report));
   FOEDUS_CHECK(settle(manifest, before));

@@ -102,6 +102,7 @@ Status Gleaning::glean_unapplied() {
   publish(*made);
   FOEDUS_CHECK(engine_->log()->remove_segments_up_to(made->covered));  // E16
   const std::uint64_t install_us = engine_->runtime().now_us();
+  (void)take_install_cpu_us();  // of an installation that failed
   const std::uint64_t install_cpu_us = base::thread_cpu_us();
   FOEDUS_CHECK(install(*made, Drop::kAsNeeded, &report));
   FOEDUS_CHECK(settle(*made, before));

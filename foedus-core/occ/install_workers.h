@@ -3,11 +3,11 @@
 //
 //   O19 The children of one volatile page are dealt out, each with all that is below it. A thread
 //       looks at pages of its child's keys alone, changes pointers to these, and drops them: so no
-//       page is in the hands of two, and what is argued for one installer holds for each. Where
-//       pages have become one meanwhile that has keys of two children, it is left to the thread
-//       that called, which comes to it when the others have ended. What they share is the page
-//       above, whose lock each takes for its own pointer, and words of the storage, to which is
-//       added, or which are only raised (StorageControl::announce_drop()).
+//       page is in the hands of two, and the argument for one installer holds for each. A page that
+//       has keys of two children, because others have become one meanwhile, is left to the thread
+//       that called, which comes to it when the others have ended. They share the page above, whose
+//       lock each takes for its own pointer, and words of the storage: some are added to, and one
+//       is only raised (StorageControl::announce_drop()).
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace foedus::occ {
 
 class InstallWorkers {
  public:
-  // What of an Installation is one thread's own.
+  // The part of an Installation that is one thread's own.
   struct Worker {
     page::SessionPages* pages;
     std::uint32_t session;

@@ -18,8 +18,9 @@
 //   O18 Only what changed is looked at, unless pages are to be dropped. A page of a snapshot never
 //       changes, nor does what it leads to, and a tree never takes back a page that it has left. So
 //       a page of the new tree that is of a snapshot not above `installed` has been in all trees
-//       since that one. What is volatile of its keys leads, by O16, to what those trees have of
-//       them: to that page, or to pages and payloads below it. All of it is in order as it is.
+//       since that one. Pointers and names that volatile pages have for its keys lead, by O16, into
+//       those trees: to that page, or to pages and payloads below it. All of them stay as they are.
+//       (Where marks of use are taken away, all volatile pages are looked at, too.)
 //   O12 An epoch that a snapshot covers is over: its transactions have published, so what the
 //       snapshot does not have of them is in no page either.
 
@@ -55,7 +56,7 @@ struct Installation {
   bool spares_used = false;
   // The files of the snapshot: words of the ids of their pages 0, ascending.
   std::span<const std::uint64_t> files = {};
-  // What is volatile leads to nothing that only snapshots before this one have (O16).
+  // Volatile pages lead to nothing that only snapshots before this one have (O16). 0: not known.
   page::SnapshotNumber installed{};
   // Threads that take part (O19), the caller's among them; null: there are none.
   InstallWorkers* workers = nullptr;
@@ -75,7 +76,7 @@ struct Installation {
     return !id.is_null() && id.snapshot() <= installed;
   }
 
-  // Whether the storage has so much in volatile pages that threads should share them.
+  // Whether the storage has enough volatile pages for threads to share them.
   bool is_shared() const {
     // order: relaxed, a statistic.
     return workers != nullptr && control->volatile_pages.load_relaxed() >= kSharedPagesMin;
@@ -93,7 +94,7 @@ struct Installation {
   }
 
   static constexpr std::uint32_t kNoSession = ~std::uint32_t{0};
-  // Looking at so many takes a few times as long as to wake threads.
+  // To look at this many takes a few times as long as to wake threads.
   static constexpr std::uint64_t kSharedPagesMin = 512;
 };
 
@@ -104,12 +105,12 @@ inline ColdPages cold_pages_of(const Installation& installation) {
 
 struct InstallCounts {
   std::uint64_t pages_dropped = 0;
-  std::uint64_t pages_told = 0;  // of them, what Installation::dropped_by_all has
+  std::uint64_t pages_told = 0;  // of them, those that Installation::dropped_by_all counts
   // Volatile pages that changed since, or were in use. Where pages were not looked at (O18), all
   // volatile pages of the storage, those of payloads among them.
   std::uint64_t pages_kept = 0;
   std::uint64_t pages_spared = 0;  // of them, those that Installation::spares()
-  bool has_passed_over = false;  // what has not changed (O18)
+  bool has_passed_over = false;    // pages that have not changed (O18)
   // O16. What is volatile may lead to pages of earlier snapshots that are none of the new one.
   bool may_need_earlier = false;
   // The storage has a delta now, which takes no puts before all transactions that are open now are
@@ -117,7 +118,7 @@ struct InstallCounts {
   bool has_new_delta = false;
   bool is_delta_empty = false;  // the storage has one, without a row
 
-  // What another thread has done of the same installation.
+  // Adds the counts of another thread of the same installation.
   void add(const InstallCounts& other) {
     pages_dropped += other.pages_dropped;
     pages_kept += other.pages_kept;

@@ -61,8 +61,9 @@ struct StorageControl {
     // order: acquire, pairs with the release of a drop, and of clear_unapplied().
     return (state.load_acquire() & (kDropped | kUnapplied)) == 0;
   }
-  // `epoch`: read behind a fence, behind the marks of what is dropped. Several threads may drop
-  // pages of a storage: the word never falls below what one of them has announced.
+  // `epoch`: of keyed storages, read after a fence that follows the marks of the dropped pages.
+  // Several threads may drop pages of a storage: the word never falls below an epoch that one of
+  // them has announced.
   void announce_drop(Epoch epoch) {
     // order: relaxed, of the least that the word has: where another thread has announced as much,
     // the exchange of the pointer behind this hands that on, for it releases what was seen here.

@@ -103,9 +103,11 @@ CacheMemory::Frames CacheMemory::commit_more(std::uint64_t count_max) {
   const std::uint64_t offset = layout_.frames_offset + committed_ * page::kPageBytes;
   const std::uint64_t extent_end = (offset / kExtentBytes + 1) * kExtentBytes;
   const std::uint64_t frames_end = layout_.frames_offset + layout_.frames * page::kPageBytes;
+  const std::uint64_t left = budget_->remaining() / page::kPageBytes;
+  // Of little, as much as each stripe can have.
+  const std::uint64_t even = std::max<std::uint64_t>(left / stripes(), kFramesMin);
   std::uint64_t bytes = std::min(extent_end, frames_end) - offset;
-  bytes = std::min({bytes, count_max * page::kPageBytes,
-                    budget_->remaining() / page::kPageBytes * page::kPageBytes});
+  bytes = std::min(bytes, std::min({count_max, left, even}) * page::kPageBytes);
   FOEDUS_SYNC_POINT("page_cache:before_take");
   // Others may have taken it meanwhile: then the next miss tries again.
   if (bytes == 0 || !budget_->try_take(bytes)) return {};

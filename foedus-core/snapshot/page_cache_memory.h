@@ -3,10 +3,10 @@
 //
 //     | index | a FrameWords for each frame | frame 1 | frame 2 | … | not committed |
 //
-//   K9  Memory is committed by extents of 2 MiB (less when the budget runs out) and charged to the
-//       budget before; the index, the words and the first kFramesMin frames of each stripe when the
-//       cache is made, so that every stripe can always do its work. All is given back when the
-//       cache is destroyed.
+//   K9  Memory is committed by extents of 2 MiB (less when the budget runs out, so that each stripe
+//       finds some) and charged to the budget before; the index, the words and the first kFramesMin
+//       frames of each stripe when the cache is made, so that every stripe can always do its work.
+//       All is given back when the cache is destroyed.
 //   K13 Borrowed frames are pages of the pool of volatile pages, lent by it (P19): frame
 //       own_max() + 1 + i is page i of the SOC's slice. A frame is given back when it could be
 //       taken: it is fresh, or due by K4. From then on the pool's sessions write it. Readers do not

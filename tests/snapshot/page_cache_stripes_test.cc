@@ -129,6 +129,25 @@ TEST_F(PageCacheStripesTest, EachStripeWorksWithItsFirstFramesWhereTheBudgetIsTa
   for (const std::uint32_t stripe : {0u, 2u, 3u}) read(stripe, 1'000);
 }
 
+// Goal: the first stripes to ask do not get all that there is. Method: pages of all stripes are
+// wanted in turn, of a budget of less than an extent for each.
+TEST_F(PageCacheStripesTest, ABudgetThatIsShortIsDividedAmongStripesThatAskInTurn) {
+  make(false, 5 * kMiB);
+  const std::uint64_t left = budget_->remaining() / page::kPageBytes;
+  ASSERT_LT(left, 2 * CacheMemory::kExtentFrames);
+  clock_.pin_cache(0);
+  std::uint64_t found[kStripes] = {};
+  for (std::uint64_t tries = 0; tries < left; ++tries) {
+    for (std::uint32_t stripe = 0; stripe < kStripes; ++stripe) {
+      found[stripe] += can_find(next_of(stripe)) ? 1 : 0;
+    }
+  }
+  clock_.unpin_cache(0);
+  for (std::uint32_t stripe = 0; stripe < kStripes; ++stripe) {
+    EXPECT_GE(found[stripe], CacheMemory::kFramesMin + left / kStripes / 3) << stripe;
+  }
+}
+
 // Goal: a frame that is free in one stripe does not count for pages of another one. Method: all
 // frames of one stripe are taken, then those of a second one.
 TEST_F(PageCacheStripesTest, AFrameIsDueForThePagesOfItsStripe) {

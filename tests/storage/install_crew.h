@@ -28,10 +28,19 @@ class InstallCrew final : public occ::InstallWorkers {
   void set_mode(Mode mode) { mode_ = mode; }
   // How often run() was called.
   unsigned runs() const { return runs_; }
+  // Whether a call of run() is at work.
+  bool is_running() const { return is_running_; }
 
   std::span<const Worker> workers() const override { return workers_; }
   void run(const std::function<void(std::size_t)>& work) override {
     ++runs_;
+    is_running_ = true;
+    start(work);
+    is_running_ = false;
+  }
+
+ private:
+  void start(const std::function<void(std::size_t)>& work) {
     if (mode_ == Mode::kOneStarts) return work(0);
     if (mode_ == Mode::kLastFirst) {
       for (std::size_t i = workers_.size(); i-- != 0;) work(i);
@@ -43,10 +52,10 @@ class InstallCrew final : public occ::InstallWorkers {
     for (std::thread& thread : threads) thread.join();
   }
 
- private:
   std::vector<Worker> workers_;
   Mode mode_ = Mode::kThreads;
   unsigned runs_ = 0;
+  bool is_running_ = false;  // changed while no thread is
 };
 
 }  // namespace foedus::storage

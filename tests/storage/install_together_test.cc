@@ -84,6 +84,23 @@ TEST_P(InstallTogether, not_many_more_pages_are_dropped_than_are_to_be) {
   check(kRows);
 }
 
+// Each thread has counts of its own.
+TEST(InstallCounts, all_that_threads_have_dropped_counts) {
+  base::AtomicWord<std::uint64_t> dropped;
+  occ::Installation part;
+  part.pages_to_drop = 10;
+  part.dropped_by_all = &dropped;
+  occ::InstallCounts one;
+  occ::InstallCounts other;
+  one.pages_dropped = 6;
+  EXPECT_TRUE(one.wants_more(part));
+  EXPECT_TRUE(one.wants_more(part));
+  EXPECT_TRUE(other.wants_more(part));
+  other.pages_dropped = 4;
+  EXPECT_FALSE(other.wants_more(part));
+  EXPECT_FALSE(one.wants_more(part));
+}
+
 TEST_P(InstallTogether, the_epoch_of_the_last_drop_never_falls) {
   all_.control()->announce_drop(Epoch(17));
   all_.control()->announce_drop(Epoch(16));

@@ -18,7 +18,7 @@
 
 namespace foedus::storage {
 
-// As Gleaned::Compose, of any kind.
+// Composes all positions of a storage of any kind and joins them, as Gleaned::Compose says.
 inline Result<page::SnapshotPageId> compose_all(const gleaner::Composition& composition,
                                                 gleaner::RecordStream* records) {
   FOEDUS_TRY(const std::vector<gleaner::Subtree> subtrees,
@@ -115,7 +115,7 @@ class NumberedRows : public ::testing::TestWithParam<StorageKind> {
   }
 };
 
-// Of INSTANTIATE_TEST_SUITE_P.
+// Values and names for INSTANTIATE_TEST_SUITE_P.
 inline auto keyed_kinds() {
   return ::testing::Values(StorageKind::kArray, StorageKind::kHash, StorageKind::kMasstree);
 }

@@ -208,7 +208,9 @@ struct GleanReport {
   std::uint64_t pages_live = 0;     // that the snapshot consists of
   std::uint64_t pages_total = 0;    // of all its files
   std::uint64_t pages_dropped = 0;  // volatile pages that gave way to the snapshot's
-  std::uint64_t pages_kept = 0;     // volatile pages that changed since, or were in use
+  // Volatile pages that changed since, or were in use; of a storage with pages that were not looked
+  // at, because the snapshot changed nothing there, all of them.
+  std::uint64_t pages_kept = 0;
   std::uint64_t pages_spared = 0;   // of them, those that stayed because they are hot
   std::uint64_t catalog_us = 0;     // looking for the catalog in a log that was found
   std::uint64_t map_reduce_us = 0;  // until all records were sorted

@@ -197,11 +197,11 @@ struct Options {
   Facility huge_pages = Facility::kTry;  // transparent huge pages behind page pools
   // With real SOCs (see `socs`): the memory of a SOC (volatile pages, cached snapshot pages, log
   // buffers, memory of the gleaner) is placed on its NUMA node, as long as that has any left, and
-  // the threads of the engine that belong to a SOC (loggers, mappers, reducers, composers) are
-  // bound to its processors, if there is more than one SOC. Other threads of the engine run where
-  // the thread that opens the database may run. Threads of the program are never bound: where they
-  // run is the program's choice, and sessions follow it. Emulated SOCs bind nothing, and kRequire
-  // fails.
+  // the threads of the engine that belong to a SOC (loggers, mappers, reducers, composers,
+  // installers) are bound to its processors, if there is more than one SOC. Other threads of the
+  // engine run where the thread that opens the database may run. Threads of the program are never
+  // bound: where they run is the program's choice, and sessions follow it. Emulated SOCs bind
+  // nothing, and kRequire fails.
   Facility numa_binding = Facility::kTry;
   Facility direct_io = Facility::kTry;  // O_DIRECT for log segments and snapshots
   // Transactions read snapshots through the system's page cache, which then keeps pages beside

@@ -30,7 +30,7 @@ class ColdLayer {
         root_(root),
         place_{installation.control->id(), layer} {}
 
-  // The same layer, read by another thread of the installation.
+  // Makes a reader of the layer of `other` for another thread of the installation.
   ColdLayer(const occ::Installation& installation, const ColdLayer& other)
       : cold_pages_(occ::cold_pages_of(installation)), root_(other.root_), place_(other.place_) {}
 

@@ -13,7 +13,8 @@ namespace foedus::storage::masstree {
 namespace {
 
 constexpr unsigned kPageTries = 100;
-// Of a page that other installers lock for as long as an exchange takes (O19).
+// Tries for the lock of a page above, which other installers hold for as long as an exchange takes
+// (O19).
 constexpr unsigned kSharedPageTries = 2'000;
 
 bool is_covered(const occ::Installation& installation, page::Tid tid) {

@@ -65,7 +65,8 @@ class Subtree {
   bool collect(TreePage* page, const SliceRange& dropped);
   // Locks a page that stays.
   bool try_lock(page::PageHeader* page);
-  // The same of the page that leads to those that are exchanged.
+  // Locks the page that leads to the pages that are exchanged. Tries for longer if other threads
+  // install the same storage.
   bool try_lock_above(page::PageHeader* page);
 
   // `page`, which was collected with nothing to drop, is to move to `heir` (M4).

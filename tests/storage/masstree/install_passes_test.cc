@@ -47,37 +47,69 @@ class InstallDividedTest : public InstallPassesTest {
  protected:
   static constexpr std::uint64_t kRows = 60'000;
   InstallDividedTest() : InstallPassesTest(2) {}
+  ~InstallDividedTest() override { base::set_sync_point_hook(nullptr); }
 
+  // The first row behind the keys of a child of the root.
+  std::uint64_t end_of(unsigned child) {
+    const page::VolatilePageId root = all_.control()->root.load_volatile();
+    InteriorPage* const page = InteriorPage::of(TreePage::of(all_.all().pool().resolve(root)));
+    EXPECT_EQ(page->header.level, 2u);
+    const std::uint64_t separator = page->separator(child);
+    std::uint64_t row = 0;
+    while (slice_of(key_of(row)) < separator) ++row;
+    return row;
+  }
+  static std::uint64_t slice_of(const std::string& key) {
+    std::uint64_t slice = 0;
+    for (const char byte : key) slice = slice << 8 | static_cast<unsigned char>(byte);
+    return slice;
+  }
+  void erase_rows(std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      if (i % 1'000 == 0) all_.all().pass_epochs();
+      if (rows_.contains(key_of(i))) erase(key_of(i));
+    }
+  }
   // One thread alone comes here.
   static void hook(const char* place) {
+    const bool is_shared = of_->all_.crew().is_running();
     if (std::string_view(place) == "masstree:install_left") ++left_;
-    if (std::string_view(place) == "masstree:install_looked" && --at_looks_ == 0) at_look_();
+    if (std::string_view(place) != "masstree:install_looked") return;
+    if (!is_shared && left_ != 0) ++looked_afterwards_;
+    if (--at_looks_ == 0) at_look_();
   }
+  static inline InstallDividedTest* of_ = nullptr;
   static inline unsigned left_ = 0;
+  static inline unsigned looked_afterwards_ = 0;
   static inline int at_looks_ = 0;
   static inline std::function<void()> at_look_;
 };
 
 // Goal: pages that have keys of two children of the page that threads share are left to the caller
-// (O19). Method: while a thread is at a child, rows all over the first half are erased, so that
-// children become one, and then pages below them.
+// (O19). Method: while a thread is at the first child, rows of the first two are erased, so many
+// that these become one page, which is too full for a third, and then the pages on both sides of
+// the boundary.
 TEST_F(InstallDividedTest, pages_of_two_children_are_left_to_the_caller) {
   all_.crew().set_mode(InstallCrew::Mode::kLastFirst);
   ASSERT_NO_FATAL_FAILURE(load(0, kRows));
   all_.compose();
-  at_looks_ = 30;  // below the first child
-  at_look_ = [this] {
-    for (std::uint64_t i = 0; i < kRows / 2; ++i) {
-      if (i % 1'000 == 0) all_.all().pass_epochs();
-      if (i % 2'000 != 7) erase(key_of(i));
-    }
+  const std::uint64_t first = end_of(0);
+  const std::uint64_t second = end_of(1);
+  of_ = this;
+  at_looks_ = 5;  // below the first child
+  at_look_ = [&] {
+    erase_rows(first + (second - first) / 2, second - (second - first) / 10);
+    erase_rows(first / 10, first - first / 10);
+    erase_rows(first - 200, first + 200);
+    EXPECT_EQ(end_of(0), second);
   };
   base::set_sync_point_hook(&hook);
   const occ::InstallCounts counts = all_.install();
   base::set_sync_point_hook(nullptr);
   EXPECT_FALSE(counts.may_need_earlier);
   EXPECT_EQ(all_.crew().runs(), 1u);
-  EXPECT_GE(left_, 1u);
+  EXPECT_GE(left_, 2u);
+  EXPECT_GT(looked_afterwards_, 0u);
   ASSERT_NO_FATAL_FAILURE(all_.check_leads());
   check();
   verify_tree(all_.all().pool(), all_.control());
