@@ -82,8 +82,8 @@ enum class Mode { kPut, kInsert, kUpdate };
   return call.check_payload(payload, kMaxPayloadBytes);
 }
 
-Status write_whole(const Call& call, Mode mode, std::string_view key,
-                   const std::string_view& payload) {
+[[gnu::always_inline]] inline Status write_whole(const Call& call, Mode mode, std::string_view key,
+                                                 const std::string_view& payload) {
   if (!call.is_ready_to_write(key, payload)) [[unlikely]] {
     FOEDUS_CHECK(refuse_write(call, key, payload));
   }

@@ -115,8 +115,9 @@ inline void prefetch_part(page::RecordHeader* record, std::uint32_t offset, std:
 
 // Starts to load the record's lines. False: nothing was done, prefetch() looks in the snapshot.
 // REQUIRES: index < records.
-inline bool try_prefetch(page::PagePool& pool, const occ::StorageControl* control,
-                         std::uint64_t index) {
+[[gnu::always_inline]] inline bool try_prefetch(page::PagePool& pool,
+                                                const occ::StorageControl* control,
+                                                std::uint64_t index) {
   const page::RecordHeader* const record = find_volatile(pool, control, index);
   if (record == nullptr) [[unlikely]] return false;
   const char* const bytes = reinterpret_cast<const char*>(record);
