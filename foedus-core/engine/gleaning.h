@@ -52,8 +52,8 @@ class Unapplied;
 
 class Gleaning final : public base::Task {
  public:
-  // `session`: a slot of the engine's clock that nobody else uses; as are those from
-  // `install_sessions` on, for all installers but one.
+  // `session`: a slot of the engine's clock that no other thread uses. The slots from
+  // `install_sessions` on are for all installers but one.
   Gleaning(Engine* engine, std::uint32_t session, std::uint32_t install_sessions);
   ~Gleaning() override;
 

@@ -27,7 +27,7 @@ void reclaim_all(page::SessionPages* pages);
 class InstallThreads final : public occ::InstallWorkers {
  public:
   // `count`: with the caller's thread, more than one. `first`: what that one uses. The others use
-  // the clock's slots from `first_slot` on, which nobody else does.
+  // the clock's slots from `first_slot` on, which are theirs alone.
   InstallThreads(Engine* engine, std::uint32_t count, const Worker& first,
                  std::uint32_t first_slot);
   ~InstallThreads() override;

@@ -11,8 +11,8 @@ namespace foedus::snapshot {
 
 namespace {
 
-// What index and words of a borrowed frame take of the own share: an eighth of it in all at most,
-// and far less where it is the default one.
+// Room that index and words of a borrowed frame take of the own share: an eighth of it in all at
+// most, and far less where it is the default one.
 constexpr std::uint64_t kBytesPerBorrowed = 40;
 constexpr std::uint64_t kPartForBorrowed = 8;
 
@@ -104,7 +104,7 @@ CacheMemory::Frames CacheMemory::commit_more(std::uint64_t count_max) {
   const std::uint64_t extent_end = (offset / kExtentBytes + 1) * kExtentBytes;
   const std::uint64_t frames_end = layout_.frames_offset + layout_.frames * page::kPageBytes;
   const std::uint64_t left = budget_->remaining() / page::kPageBytes;
-  // Of little, as much as each stripe can have.
+  // If little is left, no stripe gets more than an even part of it at a time.
   const std::uint64_t even = std::max<std::uint64_t>(left / stripes(), kFramesMin);
   std::uint64_t bytes = std::min(extent_end, frames_end) - offset;
   bytes = std::min(bytes, std::min({count_max, left, even}) * page::kPageBytes);

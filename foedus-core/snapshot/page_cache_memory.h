@@ -33,7 +33,7 @@ class CacheMemory {
   static constexpr std::uint64_t kExtentBytes = numa::SocMemory::kHugePageBytes;
   static constexpr std::uint64_t kExtentFrames = kExtentBytes / page::kPageBytes;
   static constexpr std::uint32_t kBorrowFrames = page::PagePool::kBatchPages;
-  // What kFramesMin frames need.
+  // The room that kFramesMin frames need.
   static constexpr std::uint64_t kBytesMin = (kFramesMin + 1) * page::kPageBytes;
 
   // Uses at most `bytes_max` of `budget`, and what `lender` lends, which may be null. Fails with
@@ -57,7 +57,8 @@ class CacheMemory {
   std::uint64_t borrowed_max() const { return layout_.borrowed; }
   bool is_borrowed(CacheFrame frame) const { return frame > layout_.frames; }
 
-  // What CacheFrames keeps of a frame. Only the stripe that the frame was given to touches them.
+  // Words that CacheFrames keeps of a frame. Only the stripe that the frame was given to touches
+  // them.
   struct FrameWords {
     CacheFrame previous;  // in its list of leaving frames
     CacheFrame next;      // in that list, or in the stack of free ones

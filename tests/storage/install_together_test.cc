@@ -69,7 +69,7 @@ TEST_P(InstallTogether, threads_that_are_not_started_are_not_needed) {
   check(kRows);
 }
 
-// What one thread has dropped the others need not.
+// Pages that one thread has dropped count for the others.
 TEST_P(InstallTogether, not_many_more_pages_are_dropped_than_are_to_be) {
   put(0, kRows);
   all_.compose();

@@ -1,5 +1,5 @@
-// What a snapshot has not changed since the last one that was installed is passed over by the next
-// installation (O18), unless pages are to be dropped.
+// An installation passes over pages that have not changed since the last snapshot that was
+// installed (O18), unless pages are to be dropped.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -76,7 +76,7 @@ TEST_P(Unchanged, what_changed_since_the_last_installation_is_looked_at) {
   EXPECT_GT(looked_at(), 200u);
 }
 
-// What was made volatile leads, beside, to pages that were not: these move to another file.
+// Volatile pages lead to pages of the snapshot beside them, and these move to another file.
 TEST_P(Unchanged, pages_in_another_file_are_led_to) {
   make_volatile_again();
   all_.compose();

@@ -1,4 +1,5 @@
-// What an installation of a Master-Tree passes over, and what it leaves to the thread that called.
+// Pages that an installation of a Master-Tree passes over, and pages that a thread leaves to the
+// one that called.
 #include <gtest/gtest.h>
 
 #include <cstdint>
