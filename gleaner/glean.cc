@@ -226,6 +226,7 @@ class Glean::Steps {
   }
 
   Status compose_all() {
+    if (input_.before_pages) input_.before_pages();
     manifest_ = {};
     manifest_.number = number();
     manifest_.covered = input_.covered;

@@ -56,6 +56,7 @@ struct GleanInput {
   // The snapshot before is on a device and not in memory: read it ahead (G68).
   bool reads_ahead = false;
 
+  std::function<void()> before_pages;  // as in GleanOrder
   // Called by the thread that gleans, now and then: with the bytes of records that were mapped;
   // with the records that were composed, and of how many. May be empty.
   std::function<void(std::uint64_t)> mapping;

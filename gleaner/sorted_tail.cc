@@ -189,6 +189,7 @@ class SortedOrder final : public engine::SortedTail {
     input_.numa_binding = order_.numa_binding;
     input_.memory = order_.memory;
     input_.reads_ahead = order_.reads_ahead;
+    input_.before_pages = order_.before_pages;
     if (order_.progress) {
       input_.mapping = [this](std::uint64_t bytes) {
         order_.progress({GleanStage::kMap, std::min(bytes, order_.log_bytes), order_.log_bytes});

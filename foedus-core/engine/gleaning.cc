@@ -62,7 +62,7 @@ Status Gleaning::make_cache() {
         return storage::broken_rule(page, clock->current());
       },
       options.buffered_reads ? device::Access::kRead : device::Access::kReadDirect);
-  FOEDUS_CHECK(make_read_pool());
+  FOEDUS_CHECK(make_device_tasks());
   FOEDUS_TRY(cache_,
              snapshot::PageCache::make(&engine_->topology(), &engine_->budget(),
                                        options.glean.cache_bytes, options.huge_pages,
@@ -82,10 +82,11 @@ Status Gleaning::make_cache() {
   return {};
 }
 
-// Where the system refuses io_uring, as many containers do.
-Status Gleaning::make_read_pool() {
-  if (engine_->device()->make_read_queue() != nullptr) return {};
+// Tasks read where the system refuses io_uring, as many containers do.
+Status Gleaning::make_device_tasks() {
   return base::catching([&]() -> Status {
+    closer_ = std::make_unique<device::FileCloser>(&engine_->runtime());
+    if (engine_->device()->make_read_queue() != nullptr) return {};
     read_pool_ = std::make_unique<device::ReadPool>(&engine_->runtime());
     files_->set_pool(read_pool_.get());
     return {};
@@ -98,6 +99,7 @@ GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_bes
   order.device = engine_->device();
   order.runtime = &engine_->runtime();
   order.topology = &engine_->topology();
+  order.before_pages = [this] { closer_->wait(); };  // E50
   // What a tail holds is part of it; what is kept for the next glean has another size then.
   std::uint64_t memory_bytes = options.memory_bytes + bytes_beside;
   if (unapplied_ != nullptr) {

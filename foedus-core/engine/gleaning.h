@@ -16,6 +16,9 @@
 //   E37 The files of snapshots take no more than three pages for each live one and 4 MiB, those
 //       that a glean or a move writes included. Where it would be more, snapshots before the newest
 //       are kept no longer. What a transaction reads stays: it is waited for, but not for long.
+//   E50 Names of files are removed at once. A task gives their room back (file_closer.h), while the
+//       next glean sorts. Before a glean or a move writes its first page that is done, so E37
+//       holds.
 //   E17 Installing pins the reclamation of pages for one storage at a time, before it looks whether
 //       the storage was dropped: a drop that comes later waits for the pin before it frees pages.
 //   E27 Before a glean the newest manifest on the device is the one that is known here. A later one
@@ -32,6 +35,7 @@
 
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/base/task.h"
+#include "foedus-core/device/file_closer.h"
 #include "foedus-core/engine/drop_goal.h"
 #include "foedus-core/engine/glean_pace.h"
 #include "foedus-core/engine/install_threads.h"
@@ -152,7 +156,7 @@ class Gleaning final : public base::Task {
   std::uint64_t left_of_running() const;
   double us_of(std::uint64_t log_bytes) const;
   std::uint64_t most_pages(std::uint64_t log_bytes) const;
-  Status make_read_pool();
+  Status make_device_tasks();
   void learn_pages(const GleanReport& report, std::uint64_t log_bytes);
   Status run(Drop drop);
   bool step_unapplied();
@@ -204,6 +208,7 @@ class Gleaning final : public base::Task {
   const std::uint32_t session_;
   const std::uint32_t install_sessions_;
   std::unique_ptr<device::ReadPool> read_pool_;  // null: the device has queues of its own
+  std::unique_ptr<device::FileCloser> closer_;
   std::unique_ptr<snapshot::SnapshotFiles> files_;
   std::unique_ptr<snapshot::PageCache> cache_;
   std::unique_ptr<page::SessionPages> pages_;

@@ -118,6 +118,7 @@ Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
   std::uint64_t live = 0;
   for (const snapshot::ManifestFile& file : manifest->files) live += file.live_pages;
   FOEDUS_CHECK(make_disk_room(live / kMovedShare));
+  closer_->wait();  // E50
   FOEDUS_TRY(auto moved, reclaim_pages(engine_->device(), *manifest, ReclaimFrom::kUsual, report));
   if (!moved.has_value()) return {};
   *manifest = std::move(*moved);
@@ -196,7 +197,11 @@ Status Gleaning::remove_superseded() {
     const bool is_kept = std::find(keep.begin(), keep.end(), number) != keep.end();
     if (is_kept && number != numbers.back()) FOEDUS_CHECK(name_damaged(number));
   }
-  return snapshot::remove_unneeded(engine_->device(), keep, files_.get(), cache_.get());
+  device::OpenFiles removed;
+  Status status =
+      snapshot::remove_unneeded(engine_->device(), keep, files_.get(), cache_.get(), &removed);
+  closer_->close(std::move(removed));  // E50
+  return status;
 }
 
 }  // namespace foedus::engine

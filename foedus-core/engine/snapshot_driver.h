@@ -71,6 +71,9 @@ struct GleanOrder {
   // Pages of the snapshot before are likely to be on the device alone: they are read ahead.
   bool reads_ahead = false;
 
+  // Called by the calling thread before the first page is written; may wait, and be empty.
+  std::function<void()> before_pages;
+
   // Told of the progress, by the calling thread; may be empty.
   GleanProgressSink progress;
   // Asked by the calling thread, now and then; may be empty. True: the glean ends with kClosed,

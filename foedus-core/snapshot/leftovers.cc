@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/manifest_format.h"
 #include "foedus-core/snapshot/snapshot_format.h"
@@ -49,16 +51,25 @@ Status look_for(device::Device* device, const Manifest& known) {
                                                    " is damaged or gone: nothing is removed");
 }
 
+// A file that cannot be opened, for want of descriptors or memory, is removed all the same.
+void keep_open(device::Device* device, const std::string& name, device::OpenFiles* files) {
+  base::trying([&] {
+    auto file = device->open(name, device::Access::kRead);
+    if (file.is_ok()) files->push_back(std::move(file).value());
+  });
+}
+
 }  // namespace
 
-Status remove_leftovers(device::Device* device, const Manifest* known) {
+Status remove_leftovers(device::Device* device, const Manifest* known,
+                        device::OpenFiles* removed) {
   if (known != nullptr) FOEDUS_CHECK(look_for(device, *known));
   FOEDUS_TRY(const auto leftovers, find_leftovers(device));
   if (leftovers.empty()) return {};
   FOEDUS_CHECK(device->sync_directory());  // F4: else a removed manifest could lead to them again
   for (const std::string& name : leftovers) {
-    const Status removed = device->remove(name);
-    if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
+    if (removed != nullptr) keep_open(device, name, removed);
+    FOEDUS_CHECK(device::unless_gone(device->remove(name)));
   }
   return device->sync_directory();
 }

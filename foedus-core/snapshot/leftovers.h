@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
+#include "foedus-core/device/file_closer.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus/status.h"
@@ -43,6 +44,8 @@ Result<ListedFiles> find_listed(device::Device* device);
 // Removes all of them, durably. Without leftovers it changes nothing. `known`: the newest manifest,
 // of who knows it; null: nobody does. kCorruption, and nothing is removed, if it is lost: its files
 // are in no other manifest, and it can be written again as long as they are there.
-Status remove_leftovers(device::Device* device, const Manifest* known = nullptr);
+// `removed`: takes the files, open, whose room is free when they are closed; null: it is at once.
+Status remove_leftovers(device::Device* device, const Manifest* known = nullptr,
+                        device::OpenFiles* removed = nullptr);
 
 }  // namespace foedus::snapshot

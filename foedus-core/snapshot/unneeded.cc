@@ -36,7 +36,7 @@ void forget(const ListedFiles& listed, const std::vector<std::string>& leftovers
 }  // namespace
 
 Status remove_unneeded(device::Device* device, const std::vector<page::SnapshotNumber>& keep,
-                       SnapshotFiles* files, PageCache* cache) {
+                       SnapshotFiles* files, PageCache* cache, device::OpenFiles* removed) {
   FOEDUS_CHECK(remove_manifests(device, keep));
   FOEDUS_TRY(const ListedFiles listed, find_listed(device));
   FOEDUS_TRY(const auto leftovers, find_leftovers(device));
@@ -48,7 +48,7 @@ Status remove_unneeded(device::Device* device, const std::vector<page::SnapshotN
       if (!listed.may_have(file)) files->close(file.snapshot, file.soc);
     }
   }
-  return remove_leftovers(device);
+  return remove_leftovers(device, nullptr, removed);
 }
 
 }  // namespace foedus::snapshot

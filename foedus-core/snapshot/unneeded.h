@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
+#include "foedus-core/device/file_closer.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/snapshot/page_cache.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
@@ -16,10 +17,11 @@ namespace foedus::snapshot {
 // them; both may be null. Numbers in `keep` that have no manifest are passed over. Without anything
 // to remove it changes nothing. On failure, of the device or kCorruption of the newest manifest,
 // some of it is done, and the next call does the rest; or remove_leftovers() does, after which the
-// next call closes what it has removed.
+// next call closes what it has removed. `removed`: as of remove_leftovers().
 // REQUIRES: no snapshot is being made; nobody reads, or has in a volatile page, a page of a file
 // that only the other manifests list.
 Status remove_unneeded(device::Device* device, const std::vector<page::SnapshotNumber>& keep,
-                       SnapshotFiles* files, PageCache* cache);
+                       SnapshotFiles* files, PageCache* cache,
+                       device::OpenFiles* removed = nullptr);
 
 }  // namespace foedus::snapshot

@@ -12,16 +12,31 @@ using page::PageKind;
 using page::SnapshotPageId;
 using storage::array::ArrayInteriorPage;
 
+// Whether the walk reads this page.
+bool is_read(const Relocation& relocation, SnapshotPageId id, std::uint32_t level) {
+  return relocation.is_wanted(id) && (level != 0 || relocation.is_victim(id));
+}
+
+// G72.
+void announce_children(Relocation* relocation, const ArrayInteriorPage& page,
+                       std::uint32_t level) {
+  for (const page::DualPagePointer& pointer : page.pointers) {
+    const SnapshotPageId child = pointer.load().snapshot_page;
+    if (is_read(*relocation, child, level - 1)) relocation->announce(child);
+  }
+}
+
 Result<SnapshotPageId> move(Relocation* relocation, SnapshotPageId id, std::uint32_t level) {
-  const bool is_victim = relocation->is_victim(id);
-  if (!relocation->is_wanted(id) || (level == 0 && !is_victim)) return id;
+  if (!is_read(*relocation, id, level)) return id;
   const auto block = std::make_unique<page::PageBytes>();
   const PageKind kind = level == 0 ? PageKind::kArrayBorder : PageKind::kArrayInterior;
   FOEDUS_CHECK(relocation->read(id, kind, block.get()));
   if (block->header()->level != level) return relocation->corrupt(id, "of another level");
-  bool is_changed = is_victim;
+  bool is_changed = relocation->is_victim(id);
   if (level != 0) {
-    for (page::DualPagePointer& pointer : block->as<ArrayInteriorPage>()->pointers) {
+    auto* const page = block->as<ArrayInteriorPage>();
+    announce_children(relocation, *page, level);
+    for (page::DualPagePointer& pointer : page->pointers) {
       const SnapshotPageId child = pointer.load().snapshot_page;
       FOEDUS_TRY(const SnapshotPageId moved, move(relocation, child, level - 1));
       if (moved == child) continue;

@@ -34,6 +34,7 @@ class HashMove {
  private:
   Result<SnapshotPageId> move_interior(SnapshotPageId id, page::PageBytes* block) {
     auto* const page = block->as<HashInteriorPage>();
+    announce_children(*page);
     bool is_changed = relocation_.is_victim(id);
     for (std::uint32_t digit = 0; digit < HashInteriorPage::kPointers; ++digit) {
       if (page->owner_of(digit) != digit) continue;
@@ -46,6 +47,16 @@ class HashMove {
     }
     if (!is_changed) return id;
     return relocation_.write(*block);
+  }
+
+  // G72.
+  void announce_children(const HashInteriorPage& page) {
+    for (std::uint32_t digit = 0; digit < HashInteriorPage::kPointers; ++digit) {
+      const SnapshotPageId child = page.pointers[digit].load().snapshot_page;
+      if (page.owner_of(digit) == digit && relocation_.is_wanted(child)) {
+        relocation_.announce(child);
+      }
+    }
   }
 
   // A chain of pages is in one file, and each names the first one: all of them are moved, or none.

@@ -24,9 +24,7 @@ class MasstreeMove {
   explicit MasstreeMove(Relocation* relocation) : relocation_(*relocation) {}
 
   Result<SnapshotPageId> move(SnapshotPageId id, std::uint32_t level, unsigned layer) {
-    const bool is_victim = relocation_.is_victim(id);
-    if (!relocation_.is_wanted(id)) return id;
-    if (level == 0 && !is_victim && !relocation_.wants_records()) return id;
+    if (!is_read(id, level)) return id;
     const auto block = std::make_unique<page::PageBytes>();
     FOEDUS_CHECK(
         relocation_.read(id, PageKind::kMasstreeInterior, PageKind::kMasstreeBorder, block.get()));
@@ -37,14 +35,29 @@ class MasstreeMove {
     if (!is_expected) return relocation_.corrupt(id, "of another level or layer");
     FOEDUS_TRY(const bool is_changed, page->is_border() ? move_below(id, BorderPage::of(page))
                                                         : move_below(id, InteriorPage::of(page)));
-    if (!is_changed && !is_victim) return id;
+    if (!is_changed && !relocation_.is_victim(id)) return id;
     return relocation_.write(*block);
   }
 
  private:
+  // Whether the walk reads this page.
+  bool is_read(SnapshotPageId id, std::uint32_t level) const {
+    return relocation_.is_wanted(id) &&
+           (level != 0 || relocation_.is_victim(id) || relocation_.wants_records());
+  }
+
+  // G72.
+  void announce_children(InteriorPage* page, unsigned keys) {
+    for (unsigned i = 0; i <= keys; ++i) {
+      const SnapshotPageId child = page->child(i).load().snapshot_page;
+      if (is_read(child, page->header.level - 1u)) relocation_.announce(child);
+    }
+  }
+
   Result<bool> move_below(SnapshotPageId id, InteriorPage* page) {
     const unsigned keys = page->header.load_version().keys();
     if (keys > InteriorPage::kSeparatorsMax) return relocation_.corrupt(id, "too many children");
+    announce_children(page, keys);
     bool is_changed = false;
     for (unsigned i = 0; i <= keys; ++i) {
       FOEDUS_TRY(const bool is_moved,

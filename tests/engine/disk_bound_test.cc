@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
+#include "tests/testing/at_sync_point.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {
@@ -56,6 +57,15 @@ class DiskBoundTest : public ::testing::Test {
     }
     return bytes;
   }
+  // By number.
+  std::string newest_file() const {
+    std::string newest;
+    for (const auto& file : std::filesystem::directory_iterator(directory_)) {
+      const std::string name = file.path().filename().string();
+      if (name.starts_with("snapshot")) newest = std::max(newest, name);
+    }
+    return newest;
+  }
   // Makes a snapshot; `most_` is the most that files have taken at any stage of it beyond 4 MiB, in
   // percent of live pages.
   void glean() {
@@ -94,6 +104,27 @@ TEST_F(DiskBoundTest, snapshots_that_share_most_pages_are_all_kept) {
   }
   EXPECT_LE(most_, 310u);
   EXPECT_EQ(db_.snapshots().size(), 8u);
+}
+
+// E50. Goal: no page is written while files that were removed still have their room. Method: the
+// task that closes them is held up for longer than a glean takes to sort, and looks for a new file.
+TEST_F(DiskBoundTest, the_next_glean_writes_when_the_room_is_given_back) {
+  testing::AtSyncPoint at(
+      "file_closer:close",
+      [this] {
+        const std::string newest = newest_file();
+        for (int looks = 0; looks < 20; ++looks) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          EXPECT_EQ(newest_file(), newest);
+        }
+      },
+      true);
+  for (int i = 0; i < 8; ++i) {
+    change(0, kRows);
+    glean();
+  }
+  EXPECT_LE(most_, 310u);
+  EXPECT_GT(at.runs(), 3u);
 }
 
 // Goal: what a transaction reads stays, whatever it takes, and goes when that is over, without

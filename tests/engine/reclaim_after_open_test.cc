@@ -7,11 +7,13 @@
 
 #include "foedus-core/base/sync_point.h"
 #include "tests/engine/tree_life.h"
+#include "tests/testing/at_sync_point.h"
 
 namespace foedus {
 namespace {
 
 using engine::Engine;
+using testing::AtSyncPoint;
 using testing::Call;
 using testing::FailingDevice;
 using testing::ManualRuntime;
@@ -97,6 +99,29 @@ TEST_F(ReclaimAfterOpenTest, what_a_glean_spared_is_told_also_if_it_moved_pages)
   base::set_sync_point_hook(nullptr);
   EXPECT_GT(moves, 0u);
   EXPECT_GT(spared, 0u);
+}
+
+// E50. Goal: gleans and moves write no page while files that were removed still have their room.
+// Method: more snapshots are kept than there is room for, so that both remove some before; each
+// new file is an occasion to look for room without a name.
+TEST_F(ReclaimAfterOpenTest, pages_are_written_when_removed_files_have_given_their_room_back) {
+  Life life(&prepared_, 256u << 20, 60, OpenUntil::kRecovered, 12);
+  std::uint64_t files = 0;
+  prepared_.set_observer([&](const testing::CallSeen& call) {
+    if (call.kind != Call::kCreate || !call.name.starts_with("snapshot-")) return;
+    std::uint64_t named = 0;
+    for (const std::string& name : prepared_.names()) named += prepared_.bytes_of(name).size();
+    EXPECT_EQ(prepared_.used_bytes(), named) << call.name;
+    ++files;
+  });
+  AtSyncPoint at("gleaning:moved", [] {}, true);
+  for (std::uint64_t round = 0; round < 60; ++round) {
+    life.write(100 - round * 7 % 40, static_cast<char>('d' + round % 20), &rows_);
+    must(life.engine->gleaning()->glean({}));
+  }
+  EXPECT_GT(files, 60u);
+  EXPECT_GT(at.runs(), 5u);
+  prepared_.set_observer({});
 }
 
 // Goal: transactions that last for long keep files of old snapshots for as long, not until there is

@@ -22,14 +22,14 @@ class TreeLife {
  public:
   explicit TreeLife(FailingDevice* device, std::uint64_t memory_bytes = 256u << 20,
                     std::uint32_t volatile_percent = 60,
-                    OpenUntil until = OpenUntil::kRecovered) {
+                    OpenUntil until = OpenUntil::kRecovered, std::uint32_t snapshots_kept = 1) {
     Options options = small_options("/failing");
     options.memory_bytes = memory_bytes;
     options.glean.volatile_percent = volatile_percent;
     options.log_buffer_bytes = 256u << 10;
     options.sessions_max = 4;
     options.socs = 1;
-    options.snapshots_kept = 1;
+    options.snapshots_kept = snapshots_kept;
     options.open_until = until;
     engine = must(engine::Engine::open(options, {.runtime = &runtime, .device = device}));
     storage_meta::StorageMeta meta;

@@ -109,6 +109,27 @@ TEST(Unneeded, files_that_others_have_removed_are_closed_by_the_next_attempt) {
   EXPECT_EQ(files.open_files().size(), 2u);
 }
 
+// Goal: whoever wants to give their room back later gets the files that went. Method: two went, of
+// which one cannot be opened.
+TEST(Unneeded, removed_files_are_handed_out_open) {
+  FailingDevice device;
+  make_snapshots(&device, 3);
+  std::uint64_t opened = 0;
+  device.set_observer([&](const foedus::testing::CallSeen& call) {
+    if (call.kind != Call::kOpen || !call.name.starts_with("snapshot-")) return;
+    if (opened++ == 0) device.fail(Call::kOpen, 0, EMFILE);
+  });
+  device::OpenFiles removed;
+  ASSERT_OK(remove_unneeded(&device, {}, nullptr, nullptr, &removed));
+  EXPECT_EQ(opened, 2u);
+  EXPECT_EQ(device.names().size(), 5u);
+  ASSERT_EQ(removed.size(), 1u);
+  EXPECT_NE(removed[0]->path().find("snapshot-00000001-1"), std::string::npos);
+  const std::uint64_t used = device.used_bytes();
+  removed.clear();
+  EXPECT_LT(device.used_bytes(), used);
+}
+
 // Goal: open files and cached pages go first. Method: pages of three snapshots are cached; those of
 // the first have no file any more, and asking for one reads again.
 TEST(Unneeded, caches_forget_and_files_are_closed) {

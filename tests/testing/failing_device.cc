@@ -26,7 +26,12 @@ class FailingFile : public device::File {
         content_(std::move(content)),
         name_(std::move(name)),
         path_(owner->path_ + "/" + name_),
-        generation_(owner->generation_) {}
+        generation_(owner->generation_),
+        open_(content_->open.lock()) {
+    if (open_ != nullptr) return;
+    open_ = std::make_shared<const char>();
+    content_->open = open_;
+  }
 
   const std::string& path() const override { return path_; }
   bool is_direct() const override { return false; }
@@ -153,6 +158,7 @@ class FailingFile : public device::File {
   const std::string name_;
   const std::string path_;
   const std::uint64_t generation_;
+  std::shared_ptr<const char> open_;  // of the content
 };
 
 void FailingDevice::Content::write_unsynced(std::uint64_t offset, const char* bytes,
@@ -287,6 +293,9 @@ std::uint64_t FailingDevice::used_bytes() const {
 std::uint64_t FailingDevice::used_bytes_locked() const {
   std::uint64_t used = 0;
   for (const auto& [name, content] : names_) used += content->visible.size();
+  for (const auto& content : removed_) {
+    if (!content->open.expired()) used += content->visible.size();
+  }
   return used;
 }
 
@@ -339,6 +348,7 @@ void FailingDevice::crash_power(std::uint64_t seed) {
   }
   names_ = left;
   synced_names_ = left;
+  removed_.clear();
   faults_.clear();
   power_is_lost_ = false;
   power_skip_ = ~std::uint64_t{0};
@@ -347,6 +357,7 @@ void FailingDevice::crash_power(std::uint64_t seed) {
 void FailingDevice::crash_process() {
   const std::lock_guard lock(mutex_);
   ++generation_;
+  removed_.clear();
   faults_.clear();
   power_is_lost_ = false;
   power_skip_ = ~std::uint64_t{0};
@@ -388,7 +399,12 @@ Status FailingDevice::remove(std::string_view name) {
   observe({Call::kRemove, key});
   const std::lock_guard lock(mutex_);
   if (const int error = count_locked(Call::kRemove)) return failed("cannot remove " + key, error);
-  if (names_.erase(key) != 0) return {};
+  if (const auto found = names_.find(key); found != names_.end()) {
+    std::erase_if(removed_, [](const auto& content) { return content->open.expired(); });
+    removed_.push_back(found->second);
+    names_.erase(found);
+    return {};
+  }
   return Status::system_error(ErrorCode::kNotFound, "cannot remove " + key, ENOENT);
 }
 

@@ -73,7 +73,8 @@ class FailingDevice : public device::Device {
   // if it is a write, and from then on every call fails with EIO until crash_power().
   void lose_power_after(std::uint64_t skip);
   bool has_lost_power() const { return power_is_lost_; }
-  // Bytes of all files together; writes and preallocations beyond are ENOSPC.
+  // Bytes of all files together, those that are removed but still open included; writes and
+  // preallocations beyond are ENOSPC.
   void set_capacity(std::uint64_t bytes) { capacity_bytes_ = bytes; }
   static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
   std::uint64_t used_bytes() const;
@@ -145,6 +146,7 @@ class FailingDevice : public device::Device {
     // something that is written since lies at its end.
     static constexpr std::uint64_t kNoSize = ~std::uint64_t{0};
     std::uint64_t size_given_up = kNoSize;
+    std::weak_ptr<const char> open;  // held by the files that are open
     void write_unsynced(std::uint64_t offset, const char* bytes, std::size_t count);
     void sync();
     void give_up();
@@ -174,6 +176,7 @@ class FailingDevice : public device::Device {
   // Guarded by mutex_.
   Names names_;
   Names synced_names_;
+  std::vector<std::shared_ptr<Content>> removed_;  // some of them may be open
   std::uint64_t generation_ = 1;  // files opened in an older one are unusable
   std::uint64_t capacity_bytes_ = ~std::uint64_t{0};
   std::uint64_t reread_seed_ = kKeepAll;

@@ -48,6 +48,7 @@ std::unique_ptr<FailingDevice> FailingDevice::copy() const {
     for (const auto& [name, content] : from) {
       auto& copied = copies[content.get()];
       if (copied == nullptr) copied = std::make_shared<Content>(*content);
+      copied->open.reset();
       to->emplace(name, copied);
     }
   };

@@ -123,5 +123,18 @@ TEST(FailingDeviceTest, a_write_that_fails_has_written_any_number_of_its_first_s
   EXPECT_TRUE(parts.contains(kSectors));
 }
 
+TEST(FailingDeviceTest, a_removed_file_has_room_as_long_as_it_is_open) {
+  FailingDevice device;
+  auto file = make_old(&device);
+  auto again = *device.open("f", device::Access::kRead);
+  const std::uint64_t used = device.used_bytes();
+  ASSERT_GT(used, 0u);
+  ASSERT_TRUE(device.remove("f").is_ok());
+  file.reset();
+  EXPECT_EQ(device.used_bytes(), used);
+  again.reset();
+  EXPECT_EQ(device.used_bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace foedus::testing

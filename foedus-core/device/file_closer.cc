@@ -1,0 +1,55 @@
+#include "foedus-core/device/file_closer.h"
+
+#include <iterator>
+#include <utility>
+
+#include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/sync_point.h"
+
+namespace foedus::device {
+
+FileCloser::FileCloser(base::Runtime* runtime) : runtime_(runtime) { runtime_->start(this); }
+
+FileCloser::~FileCloser() { runtime_->stop(this); }
+
+void FileCloser::close(OpenFiles files) {
+  if (files.empty()) return;
+  // If there is no memory for that, the caller closes them.
+  base::trying([&] {
+    const std::lock_guard lock(mutex_);
+    files_.reserve(files_.size() + files.size());
+    given_ += files.size();
+    files_.insert(files_.end(), std::make_move_iterator(files.begin()),
+                  std::make_move_iterator(files.end()));
+  });
+  runtime_->notify(this);
+}
+
+// Files that are given meanwhile are waited for, too, which does no harm.
+void FileCloser::wait() {
+  runtime_->wait(&closed_, base::Runtime::kForever, [this] {
+    const std::lock_guard lock(mutex_);
+    return closed_count_ == given_;
+  });
+}
+
+std::uint64_t FileCloser::step() {
+  std::unique_ptr<File> file;
+  {
+    const std::lock_guard lock(mutex_);
+    if (files_.empty()) return kUntilNotified;
+    file = std::move(files_.back());
+    files_.pop_back();
+  }
+  FOEDUS_SYNC_POINT("file_closer:close");
+  file.reset();
+  bool is_last;
+  {
+    const std::lock_guard lock(mutex_);
+    is_last = ++closed_count_ == given_;
+  }
+  if (is_last) runtime_->wake(&closed_);
+  return 0;
+}
+
+}  // namespace foedus::device

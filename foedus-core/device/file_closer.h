@@ -1,0 +1,50 @@
+#pragma once
+// FileCloser: a task that closes files whose names were removed. A file's room is given back when
+// it has no name and is open nowhere; for some hundred megabytes that takes the system tens of
+// milliseconds. So the remover keeps the file open while it removes the name, and goes on.
+//
+//   V16 The names are gone, and their removal is as durable as V3 says, whether the files are
+//       closed or not: a crash leaves nothing to do. Room is given back once wait() has returned.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/device.h"
+
+namespace foedus::device {
+
+using OpenFiles = std::vector<std::unique_ptr<File>>;
+
+class FileCloser final : public base::Task {
+ public:
+  // Starts itself on `runtime`; throws std::bad_alloc if that cannot be.
+  explicit FileCloser(base::Runtime* runtime);
+  // Closes what is left itself.
+  ~FileCloser() override;
+  FileCloser(const FileCloser&) = delete;
+  FileCloser& operator=(const FileCloser&) = delete;
+
+  // Closes them soon. Any thread, as all that follows.
+  void close(OpenFiles files);
+  // Waits until all files that were given so far are closed.
+  void wait();
+
+  const char* name() const override { return "foedus-closer"; }
+  bool is_background() const override { return true; }
+  std::uint64_t step() override;
+
+ private:
+  base::Runtime* const runtime_;
+  base::WaitPoint closed_;
+
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  OpenFiles files_;
+  std::uint64_t given_ = 0;
+  std::uint64_t closed_count_ = 0;  // of those given, in any order
+};
+
+}  // namespace foedus::device
