@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "foedus-core/base/clock.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
 
@@ -33,6 +34,11 @@ void FileCloser::wait() {
   });
 }
 
+std::uint64_t FileCloser::take_cpu_us() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(cpu_us_, 0);
+}
+
 std::uint64_t FileCloser::step() {
   std::unique_ptr<File> file;
   {
@@ -42,10 +48,12 @@ std::uint64_t FileCloser::step() {
     files_.pop_back();
   }
   FOEDUS_SYNC_POINT("file_closer:close");
+  const std::uint64_t begin_us = base::thread_cpu_us();
   file.reset();
   bool is_last;
   {
     const std::lock_guard lock(mutex_);
+    cpu_us_ += base::thread_cpu_us() - begin_us;
     is_last = ++closed_count_ == given_;
   }
   if (is_last) runtime_->wake(&closed_);

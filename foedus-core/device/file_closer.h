@@ -31,6 +31,8 @@ class FileCloser final : public base::Task {
   void close(OpenFiles files);
   // Waits until all files that were given so far are closed.
   void wait();
+  // Processor time that closing took since the last call.
+  std::uint64_t take_cpu_us();
 
   const char* name() const override { return "foedus-closer"; }
   bool is_background() const override { return true; }
@@ -45,6 +47,7 @@ class FileCloser final : public base::Task {
   OpenFiles files_;
   std::uint64_t given_ = 0;
   std::uint64_t closed_count_ = 0;  // of those given, in any order
+  std::uint64_t cpu_us_ = 0;
 };
 
 }  // namespace foedus::device

@@ -359,6 +359,7 @@ Status Gleaning::run(Drop drop) {
   FOEDUS_CHECK(reclaim_files(std::move(manifest), &report));
   report.reclaim_us = engine_->runtime().now_us() - installed_us;
   report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + take_install_cpu_us();
+  report.total_cpu_us += closer_->take_cpu_us();  // what was removed last may come with the next
   report.total_us = engine_->runtime().now_us() - begin_us;
   if (is_news) pace_.learn(size, report);
   count(report);
