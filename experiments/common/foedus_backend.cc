@@ -157,6 +157,8 @@ foedus::Options foedus_options_by_flags() {
   foedus::Options options;
   options.dir = FLAGS_dir;
   options.dirs = parts_of(FLAGS_dirs);
+  options.device =
+      device_is_mapped() ? foedus::DeviceKind::kMapped : foedus::DeviceKind::kFile;
   options.socs = FLAGS_socs;
   options.loggers_per_soc = FLAGS_loggers_per_soc;
   options.memory_bytes = FLAGS_memory_bytes;

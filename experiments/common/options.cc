@@ -14,6 +14,7 @@ DEFINE_uint32(sessions, 2, "worker threads, each with one session");
 DEFINE_double(seconds, 10, "length of the measured run");
 DEFINE_string(dir, "", "directory of the database; its parent must exist");
 DEFINE_string(dirs, "", "directories of its large files, with commas; empty: all in --dir");
+DEFINE_string(device, "file", "file: system calls; mapped: loads and stores, on persistent memory");
 DEFINE_string(log, "on", "on: commits are logged to files; off: nothing is written");
 DEFINE_string(durability, "async", "async: commit returns when serialized; sync: when durable");
 DEFINE_uint32(socs, 0, "SOCs to use or to emulate; 0: those of the machine");
@@ -68,6 +69,9 @@ foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
   if (FLAGS_durability != "async" && FLAGS_durability != "sync") {
     return bad("--durability must be async or sync");
   }
+  if (FLAGS_device != "file" && FLAGS_device != "mapped") {
+    return bad("--device must be file or mapped");
+  }
   if (FLAGS_glean != "on" && FLAGS_glean != "off" && FLAGS_glean != "back-to-back") {
     return bad("--glean must be on, off or back-to-back");
   }
@@ -80,6 +84,7 @@ foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
 }
 
 bool log_is_on() { return FLAGS_log == "on"; }
+bool device_is_mapped() { return FLAGS_device == "mapped"; }
 bool durability_is_sync() { return FLAGS_durability == "sync"; }
 
 bool options_are_default() {

@@ -34,6 +34,7 @@ namespace experiments {
 foedus::Status parse_command_line(int argc, char** argv, const char* usage);
 
 bool log_is_on();
+bool device_is_mapped();
 bool durability_is_sync();
 
 // Whether the store runs as its users get it: of the shared flags none is set but those that say

@@ -14,6 +14,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/device/mapped_file.h"
 #include "foedus-core/device/posix_file.h"
 #include "foedus-core/device/uring_reads.h"
 
@@ -155,7 +156,7 @@ FileDevice::~FileDevice() {
 }
 
 Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& directory,
-                                                     Facility direct_io) {
+                                                     Facility direct_io, FileAccess access) {
   const bool made = uninterrupted([&] { return ::mkdir(directory.c_str(), 0755); }) == 0;
   if (!made && errno != EEXIST) return failed_directory("cannot make directory", directory, errno);
   Descriptor fd(open_directory(directory));
@@ -167,7 +168,8 @@ Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& director
   fd.release();
   FOEDUS_CHECK(sync_parent(directory, device->directory_fd_));
   FOEDUS_CHECK(device->take_lock());
-  FOEDUS_CHECK(device->probe_direct_io(direct_io));
+  device->maps_files_ = access == FileAccess::kMapped && device::maps_files(device->directory_fd_);
+  if (!device->maps_files_) FOEDUS_CHECK(device->probe_direct_io(direct_io));
   return device;
 }
 
@@ -327,9 +329,15 @@ Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access acc
     return failed("cannot open", path, errno, code);
   }
   FOEDUS_CHECK(check_entry(fd.get(), path, access == Access::kReadWrite));
-  auto file = std::make_unique<PosixFile>(path, fd.get(), direct);
+  std::unique_ptr<File> file;
+  if (maps_files_) {
+    const auto how = reads_only ? MappedFile::Access::kRead : MappedFile::Access::kReadWrite;
+    file = std::make_unique<MappedFile>(path, fd.get(), how);
+  } else {
+    file = std::make_unique<PosixFile>(path, fd.get(), direct);
+  }
   fd.release();
-  return std::unique_ptr<File>(std::move(file));
+  return file;
 }
 
 Result<std::vector<std::string>> FileDevice::list() const {

@@ -30,6 +30,12 @@ namespace foedus::device {
 // True if a write up to `end_bytes` would exceed the process's RLIMIT_FSIZE.
 bool exceeds_file_size_limit(std::uint64_t end_bytes);
 
+// How the bytes of files are reached.
+enum class FileAccess : std::uint8_t {
+  kCalls,
+  kMapped,  // mapped_file.h, where the memory below is persistent, else by calls
+};
+
 class FileDevice : public Device {
  public:
   static constexpr std::string_view kLockName = "foedus.lock";
@@ -40,7 +46,8 @@ class FileDevice : public Device {
   // kBusy: another process or FileDevice holds it. kNotSupported: `direct_io` is kRequire and the
   // file system has none. kIoError: anything else.
   static Result<std::unique_ptr<FileDevice>> open(const std::string& directory,
-                                                  Facility direct_io);
+                                                  Facility direct_io,
+                                                  FileAccess access = FileAccess::kCalls);
   // Opens a directory that exists to read its files (V8). What would change something is
   // kNotSupported from then on. kNotFound: there is no such directory. kBusy: as above. kIoError.
   static Result<std::unique_ptr<FileDevice>> open_to_read(const std::string& directory);
@@ -50,6 +57,8 @@ class FileDevice : public Device {
 
   // Whether `path` leads to this directory, by whatever name. False: also, nothing can be found.
   bool is_at(const std::string& path) const;
+  // Files are mapped; none of them has direct I/O.
+  bool maps_files() const { return maps_files_; }
   // Files of Access::kCreateDirect and kReadDirect get direct I/O.
   bool has_direct_io() const { return has_direct_io_; }
 
@@ -81,6 +90,7 @@ class FileDevice : public Device {
   const std::uint64_t generation_ = base::process_generation();
   bool is_to_read_ = false;
   int lock_fd_ = -1;
+  bool maps_files_ = false;
   bool has_direct_io_ = false;
 };
 

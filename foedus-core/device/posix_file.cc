@@ -136,6 +136,14 @@ Status PosixFile::preallocate(std::uint64_t bytes) {
   return truncate(bytes);
 }
 
+bool PosixFile::has_blocks(std::uint64_t bytes) const {
+  int result;
+  do {
+    result = ::fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
 Status PosixFile::truncate(std::uint64_t bytes) {
   if (exceeds_file_size_limit(bytes)) return failed("cut", bytes, EFBIG);
   int result;

@@ -30,6 +30,10 @@ class PosixFile : public File {
   Result<std::uint64_t> size() const override;
   bool is_direct() const override { return is_direct_; }
 
+  // Whether the first `bytes` bytes have room on the device, each of them; asks for it, so that
+  // they have afterwards. False: also, the file system cannot promise it.
+  bool has_blocks(std::uint64_t bytes) const;
+
   // Open for as long as this object lives.
   int descriptor() const { return fd_; }
 

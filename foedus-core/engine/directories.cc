@@ -112,14 +112,17 @@ Status check_left_out(device::SpreadDevice* device) {
 
 Result<OpenedDirectories> open_directories(const std::string& dir,
                                            const std::vector<std::string>& dirs,
-                                           Facility direct_io) {
+                                           Facility direct_io, DeviceKind kind) {
+  const device::FileAccess access =
+      kind == DeviceKind::kMapped ? device::FileAccess::kMapped : device::FileAccess::kCalls;
   FOEDUS_TRY(Files files, open_each(dir, dirs, [&](const std::string& path) {
-               return device::FileDevice::open(path, direct_io);
+               return device::FileDevice::open(path, direct_io, access);
              }));
   OpenedDirectories opened;
-  opened.has_direct_io = true;
+  opened.has_direct_io = opened.maps_files = true;
   for (const auto& file : files) {
     opened.has_direct_io = opened.has_direct_io && file->has_direct_io();
+    opened.maps_files = opened.maps_files && file->maps_files();
   }
   FOEDUS_TRY(opened.device, make_device(std::move(files)));
   return opened;

@@ -18,6 +18,7 @@ Status check_directories(const std::string& dir, const std::vector<std::string>&
 struct OpenedDirectories {
   std::unique_ptr<device::Device> device;
   bool has_direct_io = false;  // all of them
+  bool maps_files = false;     // the same
 };
 
 // Opens, and locks, each directory; makes those that are missing. Nothing else is changed before
@@ -27,7 +28,8 @@ struct OpenedDirectories {
 // device::SpreadDevice::make().
 Result<OpenedDirectories> open_directories(const std::string& dir,
                                            const std::vector<std::string>& dirs,
-                                           Facility direct_io);
+                                           Facility direct_io,
+                                           DeviceKind kind = DeviceKind::kFile);
 // Opens directories that exist, to read their files only: nothing is changed, now or later (device
 // V8). kNotFound: one is missing. Other errors: those of open_directories().
 Result<std::unique_ptr<device::Device>> open_directories_to_read(

@@ -81,8 +81,13 @@ Status Engine::open_device(const Environment& environment) {
     return {};
   }
   FOEDUS_TRY(OpenedDirectories opened,
-             open_directories(options_.dir, options_.dirs, options_.direct_io));
+             open_directories(options_.dir, options_.dirs, options_.direct_io, options_.device));
   effective_.direct_io = opened.has_direct_io;
+  if (options_.device == DeviceKind::kMapped && !opened.maps_files) {
+    options_.device = DeviceKind::kFile;
+    say(LogLevel::kWarning, options_.dir + " does not lie on persistent memory: its files are " +
+                                "read and written by system calls");
+  }
   own_device_ = std::move(opened.device);
   device_ = own_device_.get();
   return {};

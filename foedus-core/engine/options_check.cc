@@ -76,6 +76,7 @@ std::uint32_t tasks_for(std::uint32_t processors, std::uint32_t processors_each,
 Status check_facilities(const Options& options) {
   FOEDUS_CHECK(is_enumerator("huge_pages", options.huge_pages, Facility::kRequire));
   FOEDUS_CHECK(is_enumerator("numa_binding", options.numa_binding, Facility::kRequire));
+  FOEDUS_CHECK(is_enumerator("device", options.device, DeviceKind::kMapped));
   FOEDUS_CHECK(is_enumerator("direct_io", options.direct_io, Facility::kRequire));
   FOEDUS_CHECK(is_enumerator("logging", options.logging, Logging::kNone));
   FOEDUS_CHECK(is_enumerator("durability", options.durability, kDurabilityLast));

@@ -30,6 +30,16 @@ enum class Facility : std::uint8_t {
   kRequire,  // Database::open() fails with kNotSupported if it does not work
 };
 
+// How the files of a database are read and written.
+enum class DeviceKind : std::uint8_t {
+  kFile,  // by system calls, with direct I/O where there is some
+  // By loads and stores (libpmem) where the directory lies on persistent memory, a DAX file system.
+  // Commits become durable without a system call. With PMEM_IS_PMEM_FORCE=1 in the environment any
+  // file system is taken for one: the end of the process loses nothing then, a power failure may.
+  // Elsewhere the same as kFile, which effective_options() and a line to the log sink say.
+  kMapped,
+};
+
 enum class Logging : std::uint8_t {
   kFiles,  // commits become durable in log files; the only setting that survives a crash
   kNone,   // nothing is written; every commit is "durable" at once; the directory is refused if it
@@ -203,7 +213,9 @@ struct Options {
   // bound: where they run is the program's choice, and sessions follow it. Emulated SOCs bind
   // nothing, and kRequire fails.
   Facility numa_binding = Facility::kTry;
-  Facility direct_io = Facility::kTry;  // O_DIRECT for log segments and snapshots
+  DeviceKind device = DeviceKind::kFile;
+  // O_DIRECT for log segments and snapshots. Mapped files need none.
+  Facility direct_io = Facility::kTry;
   // Transactions read snapshots through the system's page cache, which then keeps pages beside
   // those in memory_bytes. false: past it, where direct I/O works. Gleans read through it.
   bool buffered_reads = false;

@@ -1,0 +1,188 @@
+#include "foedus-core/device/mapped_file.h"
+
+#include <fcntl.h>
+#ifdef FOEDUS_HAVE_LIBPMEM
+#include <libpmem.h>
+#endif
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "foedus-core/base/out_of_memory.h"
+
+#ifndef FOEDUS_HAVE_LIBPMEM
+// No memory is persistent, so that nothing is mapped.
+static void* pmem_map_file(const char*, std::size_t, int, mode_t, std::size_t*, int*) {
+  return nullptr;
+}
+static int pmem_unmap(void*, std::size_t) { return 0; }
+static void* pmem_memcpy_nodrain(void* to, const void* from, std::size_t bytes) {
+  return std::memcpy(to, from, bytes);
+}
+static void pmem_drain() {}
+#endif
+
+namespace foedus::device {
+
+namespace {
+
+// By a path, for libpmem takes no descriptor; this one leads to the open file and nothing else.
+std::string path_of_descriptor(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+// All of a file, if its memory is persistent; null otherwise.
+char* map_persistent(int fd, std::size_t* bytes) {
+  int is_persistent = 0;
+  void* const begin =
+      ::pmem_map_file(path_of_descriptor(fd).c_str(), 0, 0, 0, bytes, &is_persistent);
+  if (begin == nullptr || is_persistent != 0) return static_cast<char*>(begin);
+  ::pmem_unmap(begin, *bytes);
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<CallChanges> CallChanges::of(int fd) {
+  struct stat about;
+  // Never of an open file; its first sync is one all the same.
+  if (::fstat(fd, &about) != 0) return std::make_shared<CallChanges>();
+  static std::mutex mutex;
+  static std::map<std::pair<dev_t, ino_t>, std::weak_ptr<CallChanges>> open_files;
+  const std::lock_guard lock(mutex);
+  std::erase_if(open_files, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<CallChanges>& known = open_files[{about.st_dev, about.st_ino}];
+  std::shared_ptr<CallChanges> changes = known.lock();
+  if (changes != nullptr) return changes;
+  changes = std::make_shared<CallChanges>();
+  known = changes;
+  return changes;
+}
+
+MappedFile::MappedFile(std::string path, int fd, Access access)
+    : PosixFile(std::move(path), fd, false), access_(access), changes_(CallChanges::of(fd)) {
+  const Result<std::uint64_t> bytes = size();
+  if (!bytes.is_ok() || *bytes == 0) return;
+  if (access_ == Access::kReadWrite && !has_blocks(*bytes)) return;
+  map();
+}
+
+MappedFile::~MappedFile() {
+  for (const auto& mapping : all_) ::pmem_unmap(mapping->begin, mapping->bytes);
+}
+
+// A mapping to read cannot be written to by mistake, as any other memory of the process could.
+void MappedFile::map() {
+  base::trying([this] {
+    const std::lock_guard lock(mutex_);
+    all_.reserve(all_.size() + 1);
+    auto mapping = std::make_unique<Mapping>();
+    mapping->begin = map_persistent(descriptor(), &mapping->bytes);
+    if (mapping->begin == nullptr) return;
+    const Mapping* const made = mapping.get();
+    all_.push_back(std::move(mapping));
+    if (access_ == Access::kRead && ::mprotect(made->begin, made->bytes, PROT_READ) != 0) return;
+    // order: release twice, pairs with mapped(): the mapping is complete, and is there before the
+    // bytes, which are never more than it has.
+    mapping_.store_release(made);
+    bytes_.store_release(made->bytes);
+  });
+}
+
+char* MappedFile::mapped(std::uint64_t offset, std::uint64_t bytes) const {
+  // order: acquire, pairs with map(): what has so many bytes is seen next.
+  const std::uint64_t end = bytes_.load_acquire();
+  if (offset > end || bytes > end - offset) return nullptr;
+  const Mapping* const mapping = mapping_.load_acquire();  // order: acquire, as above
+  return mapping == nullptr ? nullptr : mapping->begin + offset;
+}
+
+std::uint64_t MappedFile::mapped_bytes() const {
+  return bytes_.load_acquire();  // order: acquire, as in mapped()
+}
+
+Result<std::size_t> MappedFile::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
+  const char* const from = mapped(offset, bytes);
+  if (from == nullptr) return PosixFile::read_at(offset, to, bytes);
+  std::memcpy(to, from, bytes);
+  return bytes;
+}
+
+Result<std::size_t> MappedFile::read_parts_at(std::uint64_t offset, const Bytes* parts,
+                                              std::size_t count) const {
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < count; ++i) all += parts[i].bytes;
+  const char* from = mapped(offset, all);
+  if (from == nullptr) return PosixFile::read_parts_at(offset, parts, count);
+  for (std::size_t i = 0; i < count; from += parts[i++].bytes) {
+    std::memcpy(parts[i].data, from, parts[i].bytes);
+  }
+  return all;
+}
+
+// What is mapped is read where it is.
+void MappedFile::will_read(std::uint64_t offset, std::size_t bytes) const {
+  if (mapped(offset, bytes) == nullptr) PosixFile::will_read(offset, bytes);
+}
+
+Status MappedFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts,
+                                  std::size_t count) {
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < count; ++i) all += parts[i].bytes;
+  char* to = access_ == Access::kRead ? nullptr : mapped(offset, all);
+  if (to == nullptr) return changed(PosixFile::write_parts_at(offset, parts, count));
+  for (std::size_t i = 0; i < count; to += parts[i++].bytes) {
+    ::pmem_memcpy_nodrain(to, parts[i].data, parts[i].bytes);
+  }
+  ::pmem_drain();  // V17
+  return {};
+}
+
+Status MappedFile::changed(Status status) {
+  // order: seq_cst, of which the release pairs with sync(): it was made before it is counted.
+  changes_->made.fetch_add_seq_cst(1);
+  return status;
+}
+
+Status MappedFile::sync() {
+  const std::uint64_t made = changes_->made.load_acquire();  // order: acquire, as in changed()
+  // order: acquire, pairs with the exchange below: the sync that made them durable has ended.
+  std::uint64_t durable = changes_->durable.load_acquire();
+  if (durable >= made) return {};
+  FOEDUS_CHECK(PosixFile::sync());
+  while (durable < made && !changes_->durable.compare_exchange_acq_rel(durable, made)) {
+  }
+  return {};
+}
+
+Status MappedFile::preallocate(std::uint64_t bytes) {
+  FOEDUS_CHECK(changed(PosixFile::preallocate(bytes)));
+  if (mapped_bytes() < bytes && access_ == Access::kReadWrite && has_blocks(bytes)) map();
+  return {};
+}
+
+Status MappedFile::truncate(std::uint64_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    // order: relaxed, changed under the mutex; release, as in map().
+    bytes_.store_release(std::min(bytes_.load_relaxed(), bytes));
+  }
+  return changed(PosixFile::truncate(bytes));
+}
+
+bool maps_files(int directory_fd) {
+  const int fd = ::openat(directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  constexpr off_t kBytes = 1 << 16;
+  std::size_t bytes = 0;
+  char* const begin = ::fallocate(fd, 0, 0, kBytes) == 0 ? map_persistent(fd, &bytes) : nullptr;
+  if (begin != nullptr) ::pmem_unmap(begin, bytes);
+  ::close(fd);
+  return begin != nullptr;
+}
+
+}  // namespace foedus::device

@@ -1,0 +1,89 @@
+#pragma once
+// MappedFile: a file on non-volatile memory, read and written by loads and stores (libpmem). Where
+// the memory below a file is not persistent, it is an ordinary PosixFile in every respect.
+//
+//   V17 A write within the mapping is persistent when it returns: non-temporal stores, and the
+//       writer's own fence. So sync() has nothing to do for it, and a log whose room was
+//       preallocated makes no system call. A power failure in the midst of such a write leaves each
+//       aligned 8 bytes old or new, no more.
+//   V18 Mapped is only what has blocks: an existing file when it is opened, a new one when it is
+//       preallocated. A store to a hole of a full file system would end the process, where a call
+//       returns kOutOfSpace. So a file that may have holes is written by calls, and so is growth
+//       beyond the mapping, which sync() makes durable.
+//   V19 A mapping stays until the file is closed; a longer one takes its place for those who look
+//       after that.
+//
+// A file that another process cuts while it is mapped, and memory that has lost its contents, are a
+// SIGBUS: no library can turn that into an error without taking the program's signal handlers.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/device/posix_file.h"
+
+namespace foedus::device {
+
+// What was changed in a file by calls, and how much of it is durable: one for all objects that have
+// the file open, for V2 is about all of them.
+struct CallChanges {
+  // Of the file that is open as `fd`. Throws std::bad_alloc.
+  static std::shared_ptr<CallChanges> of(int fd);
+
+  // The first one stands for what was changed before the file was opened.
+  base::AtomicWord<std::uint64_t> made{1};
+  base::AtomicWord<std::uint64_t> durable;
+};
+
+class MappedFile final : public PosixFile {
+ public:
+  enum class Access : std::uint8_t { kRead, kReadWrite };
+
+  // Owns `fd`, which is not of direct I/O. Maps what there is, if that can be.
+  MappedFile(std::string path, int fd, Access access);
+  ~MappedFile() override;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override;
+  Result<std::size_t> read_parts_at(std::uint64_t offset, const Bytes* parts,
+                                    std::size_t count) const override;
+  void will_read(std::uint64_t offset, std::size_t bytes) const override;
+  Status write_parts_at(std::uint64_t offset, const ConstBytes* parts, std::size_t count) override;
+  Status sync() override;
+  Status preallocate(std::uint64_t bytes) override;
+  // REQUIRES: nobody reads or writes what is cut off.
+  Status truncate(std::uint64_t bytes) override;
+
+  // How many bytes, from the first one, are read and written without a call.
+  std::uint64_t mapped_bytes() const;
+
+ private:
+  struct Mapping {
+    char* begin;
+    std::uint64_t bytes;
+  };
+
+  void map();
+  // After a change by a call; what was begun before that may be what a sync() has seen.
+  Status changed(Status status);
+  // The address of what is mapped there; null: some of it is not.
+  char* mapped(std::uint64_t offset, std::uint64_t bytes) const;
+
+  const Access access_;
+  base::AtomicWord<const Mapping*> mapping_;  // the newest; null: there is none
+  base::AtomicWord<std::uint64_t> bytes_;     // of it that may be touched
+  const std::shared_ptr<CallChanges> changes_;
+
+  std::mutex mutex_;  // held while a mapping is made or cut
+  std::vector<std::unique_ptr<const Mapping>> all_;  // V19; guarded by mutex_
+};
+
+// Whether files of a directory are mapped: the memory below it is persistent, or the environment
+// says that it is to be taken for that (PMEM_IS_PMEM_FORCE=1). Makes a file for a moment to see.
+bool maps_files(int directory_fd);
+
+}  // namespace foedus::device

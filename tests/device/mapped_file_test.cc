@@ -1,0 +1,318 @@
+// Files on persistent memory: which writes are stores, which are calls, and what a sync has to do.
+// Method: this program's own definitions of the calls stand before those of libpmem and of the C
+// library; they count, and say that memory is persistent, or not.
+// ctest-labels: memory
+#ifdef FOEDUS_HAVE_LIBPMEM
+#include "foedus-core/device/mapped_file.h"
+
+#include <dlfcn.h>
+#include <libpmem.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "foedus-core/device/file_device.h"
+
+namespace {
+
+struct System {
+  bool is_persistent = true;
+  bool maps = true;
+  int fdatasync_error = 0;
+  int fallocate_error = 0;
+  std::atomic<int> fdatasyncs = 0;
+  std::atomic<int> pwritevs = 0;
+  std::atomic<int> copies = 0;  // that no drain has followed yet
+  std::atomic<int> drains = 0;
+} calls;
+
+template <typename Function>
+Function* real(const char* name, Function*) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+int fdatasync(int fd) {
+  ++calls.fdatasyncs;
+  if (calls.fdatasync_error != 0) {
+    errno = calls.fdatasync_error;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_fdatasync, fd));
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t bytes) {
+  if (calls.fallocate_error != 0) {
+    errno = calls.fallocate_error;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_fallocate, fd, mode, offset, bytes));
+}
+
+ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {
+  ++calls.pwritevs;
+  return ::syscall(SYS_pwritev, fd, parts, count, offset, 0);
+}
+
+void* pmem_map_file(const char* path, size_t bytes, int flags, mode_t mode, size_t* mapped,
+                    int* is_pmem) {
+  if (!calls.maps) return nullptr;
+  void* const begin =
+      real("pmem_map_file", &pmem_map_file)(path, bytes, flags, mode, mapped, is_pmem);
+  *is_pmem = calls.is_persistent ? 1 : 0;
+  return begin;
+}
+
+void* pmem_memcpy_nodrain(void* to, const void* from, size_t bytes) {
+  ++calls.copies;
+  return real("pmem_memcpy_nodrain", &pmem_memcpy_nodrain)(to, from, bytes);
+}
+
+void pmem_drain(void) {
+  calls.copies = 0;
+  ++calls.drains;
+}
+
+}  // extern "C"
+
+namespace foedus::device {
+namespace {
+
+class MappedFileTest : public ::testing::Test {
+ protected:
+  MappedFileTest() {
+    calls.is_persistent = calls.maps = true;
+    calls.fdatasync_error = calls.fallocate_error = 0;
+    calls.fdatasyncs = calls.pwritevs = calls.copies = calls.drains = 0;
+    std::string pattern = (std::filesystem::temp_directory_path() / "foedus-map-XXXXXX").string();
+    root_ = mkdtemp(pattern.data());
+  }
+  ~MappedFileTest() override {
+    device_.reset();
+    std::filesystem::remove_all(root_);
+  }
+
+  void open_device() {
+    auto device = FileDevice::open(root_ + "/db", Facility::kTry, FileAccess::kMapped);
+    ASSERT_TRUE(device.is_ok()) << device.status().message();
+    device_ = std::move(device).value();
+  }
+  std::unique_ptr<File> open(const std::string& name, Access access) {
+    auto file = device_->open(name, access);
+    EXPECT_TRUE(file.is_ok()) << file.status().message();
+    return std::move(file).value();
+  }
+  static std::uint64_t mapped_bytes(const File& file) {
+    return static_cast<const MappedFile&>(file).mapped_bytes();
+  }
+  static void write(File* file, std::uint64_t offset, const std::string& bytes) {
+    const Status status = file->write_at(offset, bytes.data(), bytes.size());
+    ASSERT_TRUE(status.is_ok()) << status.message();
+    EXPECT_EQ(calls.copies, 0) << "a write that has returned is persistent";
+  }
+  static std::string read(const File& file, std::uint64_t offset, std::size_t bytes) {
+    std::string to(bytes, '?');
+    const auto count = file.read_at(offset, to.data(), bytes);
+    EXPECT_TRUE(count.is_ok());
+    to.resize(count.is_ok() ? *count : 0);
+    return to;
+  }
+  // As the system has it.
+  std::string bytes_of(const std::string& name) const {
+    std::ifstream file(root_ + "/db/" + name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::string root_;
+  std::unique_ptr<FileDevice> device_;
+};
+
+// What a log does.
+TEST_F(MappedFileTest, writes_to_room_that_was_preallocated_are_stores) {
+  open_device();
+  ASSERT_TRUE(device_->maps_files());
+  const auto file = open("log", Access::kCreateDirect);
+  EXPECT_FALSE(file->is_direct());
+  ASSERT_TRUE(file->preallocate(1 << 20).is_ok());
+  EXPECT_EQ(mapped_bytes(*file), 1u << 20);
+  ASSERT_TRUE(file->sync().is_ok());  // of the file's size
+  EXPECT_EQ(calls.fdatasyncs, 1);
+  std::string all(1 << 20, '\0');
+  for (unsigned i = 0; i < 100; ++i) {
+    const std::string bytes(i * 37 + 1, static_cast<char>('a' + i % 26));
+    write(file.get(), i * 5'000, bytes);
+    all.replace(i * 5'000, bytes.size(), bytes);
+    ASSERT_TRUE(file->sync().is_ok());
+  }
+  EXPECT_EQ(calls.fdatasyncs, 1);
+  EXPECT_EQ(calls.pwritevs, 0);
+  EXPECT_EQ(calls.drains, 100);
+  EXPECT_EQ(read(*file, 0, 2 << 20), all);
+  EXPECT_TRUE(bytes_of("log") == all);
+}
+
+// What a snapshot does.
+TEST_F(MappedFileTest, growth_is_by_calls_which_a_sync_makes_durable) {
+  open_device();
+  std::string all;
+  {
+    const auto file = open("snapshot", Access::kCreate);
+    for (char c = 'a'; c < 'g'; ++c) {
+      write(file.get(), all.size(), std::string(5'000, c));
+      all += std::string(5'000, c);
+    }
+    EXPECT_EQ(calls.pwritevs, 6);
+    EXPECT_EQ(mapped_bytes(*file), 0u);
+    ASSERT_TRUE(file->sync().is_ok());
+    EXPECT_EQ(calls.fdatasyncs, 1);
+    EXPECT_EQ(read(*file, 4'000, 90'000), all.substr(4'000));
+  }
+  const auto file = open("snapshot", Access::kReadDirect);
+  EXPECT_EQ(mapped_bytes(*file), all.size());
+  EXPECT_EQ(read(*file, 4'000, 10'000), all.substr(4'000, 10'000));
+  EXPECT_EQ(read(*file, 29'000, 10'000), all.substr(29'000)) << "the file ends there";
+  std::string one(10, '?');
+  std::string two(20'000, '?');
+  const Bytes parts[] = {{one.data(), one.size()}, {two.data(), two.size()}};
+  EXPECT_EQ(*file->read_parts_at(4'995, parts, 2), 20'010u);
+  EXPECT_EQ(one + two, all.substr(4'995, 20'010));
+  const char byte = 'x';
+  EXPECT_FALSE(file->write_at(0, &byte, 1).is_ok()) << "it was opened to read";
+}
+
+// Goal: an old file is written by stores, and a write that goes beyond its end by a call.
+TEST_F(MappedFileTest, a_write_beyond_the_mapping_is_a_call) {
+  open_device();
+  write(open("f", Access::kCreate).get(), 0, std::string(100, 'a'));
+  const auto file = open("f", Access::kReadWrite);
+  EXPECT_EQ(mapped_bytes(*file), 100u);
+  ASSERT_TRUE(file->sync().is_ok()) << "of what was written before it was opened";
+  const int syncs = calls.fdatasyncs;
+  const int writes = calls.pwritevs;
+  EXPECT_GT(syncs, 0);
+  write(file.get(), 40, "in it");
+  ASSERT_TRUE(file->sync().is_ok());
+  EXPECT_EQ(calls.fdatasyncs, syncs);
+  EXPECT_EQ(calls.pwritevs, writes);
+  write(file.get(), 98, "beyond");
+  EXPECT_EQ(calls.pwritevs, writes + 1);
+  // V2: through another File, too.
+  ASSERT_TRUE(open("f", Access::kReadWrite)->sync().is_ok());
+  EXPECT_EQ(calls.fdatasyncs, syncs + 1);
+  ASSERT_TRUE(file->sync().is_ok());
+  EXPECT_EQ(calls.fdatasyncs, syncs + 1);
+  EXPECT_EQ(bytes_of("f"), std::string(40, 'a') + "in it" + std::string(53, 'a') + "beyond");
+}
+
+TEST_F(MappedFileTest, a_sync_that_failed_is_not_passed_over_by_the_next) {
+  open_device();
+  const auto file = open("f", Access::kCreate);
+  write(file.get(), 0, "abc");
+  calls.fdatasync_error = EIO;
+  EXPECT_EQ(file->sync().code(), ErrorCode::kIoError);
+  calls.fdatasync_error = 0;
+  const int syncs = calls.fdatasyncs;
+  ASSERT_TRUE(file->sync().is_ok());
+  EXPECT_EQ(calls.fdatasyncs, syncs + 1);
+}
+
+TEST_F(MappedFileTest, what_is_cut_off_is_mapped_no_more) {
+  open_device();
+  const auto file = open("f", Access::kCreate);
+  ASSERT_TRUE(file->preallocate(100'000).is_ok());
+  write(file.get(), 0, std::string(100'000, 'a'));
+  ASSERT_TRUE(file->truncate(10'000).is_ok());
+  EXPECT_EQ(mapped_bytes(*file), 10'000u);
+  EXPECT_EQ(read(*file, 9'000, 2'000), std::string(1'000, 'a'));
+  const int syncs = calls.fdatasyncs;
+  ASSERT_TRUE(file->sync().is_ok());
+  EXPECT_EQ(calls.fdatasyncs, syncs + 1) << "the size is durable by that alone";
+  ASSERT_TRUE(file->preallocate(50'000).is_ok());
+  EXPECT_EQ(mapped_bytes(*file), 50'000u);
+  EXPECT_EQ(read(*file, 9'000, 41'000), std::string(1'000, 'a') + std::string(40'000, '\0'));
+}
+
+TEST_F(MappedFileTest, where_memory_is_not_persistent_files_are_files) {
+  calls.is_persistent = false;
+  open_device();
+  EXPECT_FALSE(device_->maps_files());
+  const auto file = open("f", Access::kCreate);
+  EXPECT_EQ(dynamic_cast<MappedFile*>(file.get()), nullptr);
+  ASSERT_TRUE(file->preallocate(8'192).is_ok());
+  write(file.get(), 0, std::string(4'096, 'a'));
+  ASSERT_TRUE(file->sync().is_ok());
+  EXPECT_EQ(calls.pwritevs + 0, 1);
+  EXPECT_EQ(calls.fdatasyncs, 1);
+}
+
+// V18. Goal: what may have holes is written by calls, which say that there is no room.
+TEST_F(MappedFileTest, a_file_without_promised_room_is_not_written_by_stores) {
+  open_device();
+  const auto file = open("f", Access::kCreate);
+  calls.fallocate_error = EOPNOTSUPP;
+  ASSERT_TRUE(file->preallocate(8'192).is_ok());
+  EXPECT_EQ(mapped_bytes(*file), 0u);
+  EXPECT_EQ(mapped_bytes(*open("f", Access::kReadWrite)), 0u);
+  EXPECT_EQ(mapped_bytes(*open("f", Access::kRead)), 8'192u);
+  calls.fallocate_error = 0;
+  EXPECT_EQ(mapped_bytes(*open("f", Access::kReadWrite)), 8'192u);
+}
+
+// A process may have too many mappings, or too little room for addresses.
+TEST_F(MappedFileTest, a_file_that_cannot_be_mapped_is_read_and_written_by_calls) {
+  open_device();
+  ASSERT_TRUE(device_->maps_files());
+  calls.maps = false;
+  const auto file = open("f", Access::kCreate);
+  ASSERT_TRUE(file->preallocate(8'192).is_ok());
+  EXPECT_EQ(mapped_bytes(*file), 0u);
+  write(file.get(), 5, "abc");
+  EXPECT_EQ(read(*file, 5, 3), "abc");
+  ASSERT_TRUE(file->sync().is_ok());
+  EXPECT_EQ(calls.fdatasyncs, 1);
+}
+
+// Goal: readers of a file that grows see what was there. Method: one thread grows it and writes
+// behind the old end while others read before it.
+TEST_F(MappedFileTest, it_is_read_while_it_grows) {
+  open_device();
+  const auto file = open("f", Access::kCreate);
+  constexpr std::uint64_t kStep = 64 << 10;
+  std::atomic<std::uint64_t> written = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      for (std::uint64_t end = 0; end < 32 * kStep; end = written.load()) {
+        if (end == 0) continue;
+        const std::string last = read(*file, end - 100, 100);
+        ASSERT_EQ(last, std::string(100, static_cast<char>('a' + (end / kStep - 1) % 26)));
+      }
+    });
+  }
+  for (std::uint64_t at = 0; at < 32 * kStep; at += kStep) {
+    ASSERT_TRUE(file->preallocate(at + kStep).is_ok());
+    write(file.get(), at, std::string(kStep, static_cast<char>('a' + at / kStep % 26)));
+    written = at + kStep;
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(mapped_bytes(*file), 32 * kStep);
+}
+
+}  // namespace
+}  // namespace foedus::device
+
+#endif  // FOEDUS_HAVE_LIBPMEM
