@@ -30,6 +30,10 @@ namespace foedus::device {
 // Alignment of memory, offset and length that direct I/O asks for.
 inline constexpr std::size_t kBlockBytes = 4096;
 
+// What a disk writes at once (V1), and what of it persistent memory writes last (V17).
+inline constexpr std::size_t kSectorBytes = 512;
+inline constexpr std::size_t kFirstWordBytes = 8;
+
 struct ConstBytes {
   const void* data;
   std::size_t bytes;

@@ -25,12 +25,54 @@ static int pmem_unmap(void*, std::size_t) { return 0; }
 static void* pmem_memcpy_nodrain(void* to, const void* from, std::size_t bytes) {
   return std::memcpy(to, from, bytes);
 }
+static void pmem_flush(const void*, std::size_t) {}
 static void pmem_drain() {}
 #endif
 
 namespace foedus::device {
 
 namespace {
+
+// The first word of a sector, or what of it is at hand.
+std::size_t first_word_bytes(std::uint64_t offset, std::size_t bytes) {
+  const std::uint64_t in_sector = offset % kSectorBytes;
+  return in_sector >= kFirstWordBytes
+             ? 0
+             : std::min<std::size_t>(kFirstWordBytes - in_sector, bytes);
+}
+
+// Calls `visit` for each piece that lies in one sector: its begin, its bytes, and how many of these
+// are of the first word.
+template <typename Visit>
+void for_each_sector(std::uint64_t offset, std::size_t bytes, Visit&& visit) {
+  for (std::size_t at = 0; at < bytes;) {
+    const std::size_t piece =
+        std::min<std::size_t>(kSectorBytes - (offset + at) % kSectorBytes, bytes - at);
+    visit(at, piece, first_word_bytes(offset + at, piece));
+    at += piece;
+  }
+}
+
+void store_all_but_first_words(char* to, std::uint64_t offset, const ConstBytes& part) {
+  const char* const from = static_cast<const char*>(part.data);
+  for_each_sector(offset, part.bytes, [&](std::size_t at, std::size_t piece, std::size_t first) {
+    if (piece != first) ::pmem_memcpy_nodrain(to + at + first, from + at + first, piece - first);
+  });
+}
+
+void store_first_words(char* to, std::uint64_t offset, const ConstBytes& part) {
+  const char* const from = static_cast<const char*>(part.data);
+  for_each_sector(offset, part.bytes, [&](std::size_t at, std::size_t, std::size_t first) {
+    if (first == kFirstWordBytes) {  // at once
+      std::uint64_t word;
+      std::memcpy(&word, from + at, sizeof(word));
+      reinterpret_cast<base::AtomicWord<std::uint64_t>*>(to + at)->store_relaxed(word);
+    } else if (first != 0) {
+      std::memcpy(to + at, from + at, first);
+    }
+    if (first != 0) ::pmem_flush(to + at, first);
+  });
+}
 
 // By a path, for libpmem takes no descriptor; this one leads to the open file and nothing else.
 std::string path_of_descriptor(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
@@ -133,12 +175,18 @@ Status MappedFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts,
                                   std::size_t count) {
   std::size_t all = 0;
   for (std::size_t i = 0; i < count; ++i) all += parts[i].bytes;
-  char* to = access_ == Access::kRead ? nullptr : mapped(offset, all);
-  if (to == nullptr) return changed(PosixFile::write_parts_at(offset, parts, count));
-  for (std::size_t i = 0; i < count; to += parts[i++].bytes) {
-    ::pmem_memcpy_nodrain(to, parts[i].data, parts[i].bytes);
+  char* const begin = access_ == Access::kRead ? nullptr : mapped(offset, all);
+  if (begin == nullptr) return changed(PosixFile::write_parts_at(offset, parts, count));
+  std::uint64_t at = offset;
+  for (std::size_t i = 0; i < count; at += parts[i++].bytes) {
+    store_all_but_first_words(begin + (at - offset), at, parts[i]);
   }
-  ::pmem_drain();  // V17
+  ::pmem_drain();  // V17: before the first words
+  at = offset;
+  for (std::size_t i = 0; i < count; at += parts[i++].bytes) {
+    store_first_words(begin + (at - offset), at, parts[i]);
+  }
+  ::pmem_drain();  // V17: before it returns
   return {};
 }
 

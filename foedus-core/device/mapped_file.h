@@ -3,9 +3,10 @@
 // the memory below a file is not persistent, it is an ordinary PosixFile in every respect.
 //
 //   V17 A write within the mapping is persistent when it returns: non-temporal stores, and the
-//       writer's own fence. So sync() has nothing to do for it, and a log whose room was
+//       writer's own fences. So sync() has nothing to do for it, and a log whose room was
 //       preallocated makes no system call. A power failure in the midst of such a write leaves each
-//       aligned 8 bytes old or new, no more.
+//       aligned 8 bytes old or new, not each sector (V1). But the first 8 bytes of each sector are
+//       written last, behind a fence: where they are new, all of the write is.
 //   V18 Mapped is only what has blocks: an existing file when it is opened, a new one when it is
 //       preallocated. A store to a hole of a full file system would end the process, where a call
 //       returns kOutOfSpace. So a file that may have holes is written by calls, and so is growth

@@ -130,6 +130,9 @@ Result<bool> FrameReader::next(Frame* frame) {
 Result<bool> FrameReader::is_rotten() {
   FOEDUS_TRY(const char* const first, load(position_, kBlockBytes));
   if (first == nullptr) return false;
+  // On persistent memory a frame's first word is written when the rest is persistent (V17).
+  static constexpr char kZeroes[device::kFirstWordBytes] = {};
+  if (std::memcmp(first, kZeroes, sizeof(kZeroes)) == 0) return false;
   FrameHeader header;
   std::memcpy(&header, first, sizeof(header));
   // A flipped bit in room that was never used is no frame.

@@ -107,8 +107,9 @@ SegmentBlock::State SegmentBlock::header_state() const {
 
 SegmentBlock::State SegmentBlock::seal_state() const {
   const char* const slot = bytes_ + kSlotBytes;
-  if (std::all_of(slot, slot + kSlotBytes, [](char c) { return c == 0; })) return State::kAbsent;
   const SegmentSeal found = seal();
+  // V17: what persistent memory has of a seal that was being written has no magic yet.
+  if (found.magic == 0) return State::kAbsent;
   const bool is_valid = found.magic == kSealMagic && found.crc == crc_of_slot(slot);
   return is_valid ? State::kValid : State::kDamaged;
 }

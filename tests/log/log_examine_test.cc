@@ -287,10 +287,18 @@ TEST(LogExamine, a_last_frame_that_lacks_a_part_of_its_table_is_cut) {
   EXPECT_EQ(found.begin()->second.size(), 1u);
 }
 
-// Goal: bytes that nobody wrote as a frame are no rotten one. Method: the place of the next frame
-// holds one that says so, of another incarnation and without the magic.
+// Goal: bytes that nobody wrote as a frame are no rotten one, and neither is what persistent memory
+// leaves of one, which lacks its first word. Method: the place of the next frame holds a header of
+// another incarnation, one whose magic has rotted, and one without a first word.
 TEST(LogExamine, bytes_that_share_no_more_than_the_offset_are_no_frame) {
-  for (const bool is_ours : {false, true}) {
+  struct Case {
+    std::uint64_t incarnation;
+    std::uint32_t magic;
+    ErrorCode code;
+  };
+  for (const Case& one : {Case{7, kFrameMagic ^ 1, ErrorCode::kOk},
+                          Case{1, kFrameMagic ^ 1, ErrorCode::kCorruption},
+                          Case{1, 1, ErrorCode::kCorruption}, Case{1, 0, ErrorCode::kOk}}) {
     FailingDevice device;
     {
       LogRun run(&device);
@@ -300,13 +308,13 @@ TEST(LogExamine, bytes_that_share_no_more_than_the_offset_are_no_frame) {
     }
     FrameHeader header{};
     header.offset = 2 * kBlockBytes;
-    header.incarnation = is_ours ? 1 : 7;
+    header.incarnation = one.incarnation;
+    header.magic = one.magic;
     device.overwrite(kFirst, header.offset,
                      std::string(reinterpret_cast<const char*>(&header), sizeof(header)));
     LogRun run(&device);
     const Status status = run.open();
-    EXPECT_EQ(status.code(), is_ours ? ErrorCode::kCorruption : ErrorCode::kOk)
-        << status.message();
+    EXPECT_EQ(status.code(), one.code) << status.message();
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "foedus-core/base/invariant.h"
@@ -64,7 +65,11 @@ class FailingFile : public device::File {
     const int error = begin_locked(Call::kWrite);
     if (generation_ != owner_->generation_) return failed("cannot write " + path_, error);
     if (error != 0) {
-      write_locked(offset, all.data(), part_locked(offset, all.size()));
+      if (FailingDevice::is_persistent_memory()) {
+        tear_locked(offset, all);
+      } else {
+        write_locked(offset, all.data(), part_locked(offset, all.size()));
+      }
       return failed("cannot write " + path_, error);
     }
     const std::uint64_t size = content_->visible.size();
@@ -77,6 +82,7 @@ class FailingFile : public device::File {
       return failed("cannot write " + path_, ENOSPC);
     }
     write_locked(offset, all.data(), all.size());
+    if (FailingDevice::is_persistent_memory()) content_->sync();
     return {};
   }
 
@@ -148,6 +154,17 @@ class FailingFile : public device::File {
     base::Random random((offset ^ (owner_->calls(Call::kWrite) << 40)) * 0x9e3779b97f4a7c15u);
     return std::min(bytes, random.below(bytes / kSectorBytes + 1) * kSectorBytes);
   }
+  // V17: words by chance, but not the first ones of sectors.
+  void tear_locked(std::uint64_t offset, const std::vector<char>& bytes) {
+    constexpr std::uint64_t kWord = 8;
+    base::Random random((offset ^ (owner_->calls(Call::kWrite) << 40)) * 0x9e3779b97f4a7c15u);
+    for (std::uint64_t at = (kWord - offset % kWord) % kWord; at < bytes.size(); at += kWord) {
+      if ((offset + at) % kSectorBytes == 0 || random.below(2) == 0) continue;
+      const std::uint64_t count = std::min<std::uint64_t>(kWord, bytes.size() - at);
+      write_locked(offset + at, bytes.data() + at, count);
+    }
+    content_->sync();
+  }
   void write_locked(std::uint64_t offset, const char* bytes, std::size_t count) {
     if (count == 0) return;
     content_->write_unsynced(offset, bytes, count);
@@ -160,6 +177,11 @@ class FailingFile : public device::File {
   const std::uint64_t generation_;
   std::shared_ptr<const char> open_;  // of the content
 };
+
+bool FailingDevice::is_persistent_memory() {
+  static const bool is = std::getenv("FOEDUS_TEST_PERSISTENT_MEMORY") != nullptr;
+  return is;
+}
 
 void FailingDevice::Content::write_unsynced(std::uint64_t offset, const char* bytes,
                                             std::size_t count) {

@@ -92,6 +92,10 @@ class FailingDevice : public device::Device {
   // The process ends: open files become unusable, nothing else is lost.
   void crash_process();
 
+  // Whether all of them are persistent memory (V17), as the environment says: what was written
+  // needs no sync, and what power failed in has words by chance, but no first word of a sector.
+  static bool is_persistent_memory();
+
   // ---- looking -------------------------------------------------------------------------------
 
   std::uint64_t calls(Call kind) const { return calls_[static_cast<std::size_t>(kind)]; }

@@ -119,6 +119,13 @@ function(foedus_cc_tests)
 ASAN_OPTIONS=detect_stack_use_after_return=1:malloc_context_size=6:quarantine_size_mb=64;\
 UBSAN_OPTIONS=print_stacktrace=1;\
 TSAN_OPTIONS=halt_on_error=1")
+    # Once more with a simulated device that keeps what persistent memory promises, and no more.
+    if("crash" IN_LIST labels AND NOT FOEDUS_SANITIZE)
+      add_test(NAME "persistent_memory/${name}" COMMAND $<TARGET_FILE:${target}>)
+      set_tests_properties("persistent_memory/${name}" PROPERTIES LABELS "persistent_memory"
+        TIMEOUT ${timeout} ENVIRONMENT "FOEDUS_SOURCE_DIR=${PROJECT_SOURCE_DIR};\
+FOEDUS_BIN_DIR=${PROJECT_BINARY_DIR}/bin;FOEDUS_TEST_PERSISTENT_MEMORY=1")
+    endif()
     if(file MATCHES "${FOEDUS_COVERED_TESTS}")
       add_dependencies(covered_tests ${target})
     endif()
