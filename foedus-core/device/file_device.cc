@@ -332,7 +332,8 @@ Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access acc
   std::unique_ptr<File> file;
   if (maps_files_) {
     const auto how = reads_only ? MappedFile::Access::kRead : MappedFile::Access::kReadWrite;
-    file = std::make_unique<MappedFile>(path, fd.get(), how);
+    auto changes = CallChanges::of(fd.get());
+    file = std::make_unique<MappedFile>(path, fd.get(), how, std::move(changes));
   } else {
     file = std::make_unique<PosixFile>(path, fd.get(), direct);
   }

@@ -60,17 +60,22 @@ void store_all_but_first_words(char* to, std::uint64_t offset, const ConstBytes&
   });
 }
 
-void store_first_words(char* to, std::uint64_t offset, const ConstBytes& part) {
+void store_first_word(char* to, const char* from, std::size_t bytes) {
+  if (bytes == kFirstWordBytes) {  // at once
+    std::uint64_t word;
+    std::memcpy(&word, from, sizeof(word));
+    reinterpret_cast<base::AtomicWord<std::uint64_t>*>(to)->store_relaxed(word);
+  } else if (bytes != 0) {
+    std::memcpy(to, from, bytes);
+  }
+  if (bytes != 0) ::pmem_flush(to, bytes);
+}
+
+// But for the one that the write begins with.
+void store_first_words(char* to, std::uint64_t offset, const ConstBytes& part, bool is_begin) {
   const char* const from = static_cast<const char*>(part.data);
   for_each_sector(offset, part.bytes, [&](std::size_t at, std::size_t, std::size_t first) {
-    if (first == kFirstWordBytes) {  // at once
-      std::uint64_t word;
-      std::memcpy(&word, from + at, sizeof(word));
-      reinterpret_cast<base::AtomicWord<std::uint64_t>*>(to + at)->store_relaxed(word);
-    } else if (first != 0) {
-      std::memcpy(to + at, from + at, first);
-    }
-    if (first != 0) ::pmem_flush(to + at, first);
+    if (!is_begin || at != 0) store_first_word(to + at, from + at, first);
   });
 }
 
@@ -105,12 +110,13 @@ std::shared_ptr<CallChanges> CallChanges::of(int fd) {
   return changes;
 }
 
-MappedFile::MappedFile(std::string path, int fd, Access access)
-    : PosixFile(std::move(path), fd, false), access_(access), changes_(CallChanges::of(fd)) {
+MappedFile::MappedFile(std::string path, int fd, Access access,
+                       std::shared_ptr<CallChanges> changes)
+    : PosixFile(std::move(path), fd, false), access_(access), changes_(std::move(changes)) {
   const Result<std::uint64_t> bytes = size();
   if (!bytes.is_ok() || *bytes == 0) return;
   if (access_ == Access::kReadWrite && !has_blocks(*bytes)) return;
-  map();
+  map(*bytes);
 }
 
 MappedFile::~MappedFile() {
@@ -118,8 +124,8 @@ MappedFile::~MappedFile() {
 }
 
 // A mapping to read cannot be written to by mistake, as any other memory of the process could.
-void MappedFile::map() {
-  base::trying([this] {
+void MappedFile::map(std::uint64_t bytes) {
+  base::trying([&] {
     const std::lock_guard lock(mutex_);
     all_.reserve(all_.size() + 1);
     auto mapping = std::make_unique<Mapping>();
@@ -131,7 +137,7 @@ void MappedFile::map() {
     // order: release twice, pairs with mapped(): the mapping is complete, and is there before the
     // bytes, which are never more than it has.
     mapping_.store_release(made);
-    bytes_.store_release(made->bytes);
+    bytes_.store_release(std::min<std::uint64_t>(made->bytes, bytes));
   });
 }
 
@@ -177,6 +183,10 @@ Status MappedFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts,
   for (std::size_t i = 0; i < count; ++i) all += parts[i].bytes;
   char* const begin = access_ == Access::kRead ? nullptr : mapped(offset, all);
   if (begin == nullptr) return changed(PosixFile::write_parts_at(offset, parts, count));
+  // A part without bytes begins nothing.
+  std::size_t begin_part = 0;
+  while (begin_part < count && parts[begin_part].bytes == 0) ++begin_part;
+  if (begin_part == count) return {};
   std::uint64_t at = offset;
   for (std::size_t i = 0; i < count; at += parts[i++].bytes) {
     store_all_but_first_words(begin + (at - offset), at, parts[i]);
@@ -184,8 +194,12 @@ Status MappedFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts,
   ::pmem_drain();  // V17: before the first words
   at = offset;
   for (std::size_t i = 0; i < count; at += parts[i++].bytes) {
-    store_first_words(begin + (at - offset), at, parts[i]);
+    store_first_words(begin + (at - offset), at, parts[i], i == begin_part);
   }
+  ::pmem_drain();  // V17: before the first of all
+  const ConstBytes& first = parts[begin_part];
+  store_first_word(begin, static_cast<const char*>(first.data),
+                   first_word_bytes(offset, std::min(first.bytes, kSectorBytes)));
   ::pmem_drain();  // V17: before it returns
   return {};
 }
@@ -209,16 +223,16 @@ Status MappedFile::sync() {
 
 Status MappedFile::preallocate(std::uint64_t bytes) {
   FOEDUS_CHECK(changed(PosixFile::preallocate(bytes)));
-  if (mapped_bytes() < bytes && access_ == Access::kReadWrite && has_blocks(bytes)) map();
+  if (mapped_bytes() < bytes && access_ == Access::kReadWrite && has_blocks(bytes)) {
+    map(bytes);
+  }
   return {};
 }
 
 Status MappedFile::truncate(std::uint64_t bytes) {
-  {
-    const std::lock_guard lock(mutex_);
-    // order: relaxed, changed under the mutex; release, as in map().
-    bytes_.store_release(std::min(bytes_.load_relaxed(), bytes));
-  }
+  const std::lock_guard lock(mutex_);
+  // order: relaxed, changed under the mutex; release, as in map().
+  bytes_.store_release(std::min(bytes_.load_relaxed(), bytes));
   return changed(PosixFile::truncate(bytes));
 }
 

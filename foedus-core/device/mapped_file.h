@@ -5,8 +5,9 @@
 //   V17 A write within the mapping is persistent when it returns: non-temporal stores, and the
 //       writer's own fences. So sync() has nothing to do for it, and a log whose room was
 //       preallocated makes no system call. A power failure in the midst of such a write leaves each
-//       aligned 8 bytes old or new, not each sector (V1). But the first 8 bytes of each sector are
-//       written last, behind a fence: where they are new, all of the write is.
+//       aligned 8 bytes old or new, not each sector (V1). But the first 8 bytes of each sector come
+//       behind a fence: where they are new, all but first words is. And those that the write begins
+//       with, if a sector does there, come last: where they are new, all of it is.
 //   V18 Mapped is only what has blocks: an existing file when it is opened, a new one when it is
 //       preallocated. A store to a hole of a full file system would end the process, where a call
 //       returns kOutOfSpace. So a file that may have holes is written by calls, and so is growth
@@ -43,8 +44,8 @@ class MappedFile final : public PosixFile {
  public:
   enum class Access : std::uint8_t { kRead, kReadWrite };
 
-  // Owns `fd`, which is not of direct I/O. Maps what there is, if that can be.
-  MappedFile(std::string path, int fd, Access access);
+  // Owns `fd`, which is not of direct I/O, and `changes` is of. Maps what there is, if that can be.
+  MappedFile(std::string path, int fd, Access access, std::shared_ptr<CallChanges> changes);
   ~MappedFile() override;
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -68,7 +69,8 @@ class MappedFile final : public PosixFile {
     std::uint64_t bytes;
   };
 
-  void map();
+  // So many bytes; or fewer, if the file has fewer.
+  void map(std::uint64_t bytes);
   // After a change by a call; what was begun before that may be what a sync() has seen.
   Status changed(Status status);
   // The address of what is mapped there; null: some of it is not.

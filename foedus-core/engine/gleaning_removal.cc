@@ -108,7 +108,9 @@ Status Gleaning::give_up_older() {
   has_failed_.store_relaxed(1);  // order: relaxed, a hint; in recovery nothing has said so yet
   FOEDUS_CHECK(look_again());
   engine_->snapshots().expire_all_but_newest();
-  return wait_and_remove();
+  FOEDUS_CHECK(wait_and_remove());
+  closer_->wait();  // E50: what sorts next may have to spill
+  return {};
 }
 
 // The manifest becomes that of the same snapshot in other files, if these are mostly superseded.

@@ -164,7 +164,7 @@ TEST_F(MappedFileTest, writes_to_room_that_was_preallocated_are_stores) {
   }
   EXPECT_EQ(calls.fdatasyncs, 2);
   EXPECT_EQ(calls.pwritevs, 0);
-  EXPECT_EQ(calls.drains, 200);
+  EXPECT_EQ(calls.drains, 300);
   EXPECT_EQ(read(*file, 0, 2 << 20), all);
   EXPECT_TRUE(bytes_of("log") == all);
 }
@@ -182,12 +182,30 @@ TEST_F(MappedFileTest, first_words_of_sectors_are_written_last) {
   const ConstBytes parts[] = {{head.data(), head.size()}, {rest.data(), rest.size()}};
   ASSERT_TRUE(file->write_parts_at(1'020, parts, 2).is_ok());
   calls.at_drain = {};
-  ASSERT_EQ(seen.size(), 2u);
+  ASSERT_EQ(seen.size(), 3u);
   const std::string all = std::string(1'020, '\0') + head + rest + std::string(5'572, '\0');
   std::string without = all;
   for (std::size_t at = 1'024; at < 2'620; at += 512) without.replace(at, 8, 8, '\0');
   EXPECT_TRUE(seen[0] == without);
-  EXPECT_TRUE(seen[1] == all);
+  EXPECT_TRUE(seen[1] == all) << "no sector begins where the write does";
+  EXPECT_TRUE(seen[2] == all);
+}
+
+// Goal: what the write begins with comes last of all. Method: as before, of a write that begins
+// with a sector.
+TEST_F(MappedFileTest, the_first_word_of_a_write_is_written_last) {
+  open_device();
+  const auto file = open("log", Access::kCreate);
+  ASSERT_TRUE(file->preallocate(4'096).is_ok());
+  std::vector<std::string> seen;
+  calls.at_drain = [&] { seen.push_back(bytes_of("log")); };
+  const std::string frame(4'096, 'f');
+  const ConstBytes parts[] = {{nullptr, 0}, {frame.data(), frame.size()}};
+  ASSERT_TRUE(file->write_parts_at(0, parts, 2).is_ok());
+  calls.at_drain = {};
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_TRUE(seen[1] == std::string(8, '\0') + frame.substr(8));
+  EXPECT_TRUE(seen[2] == frame);
 }
 
 // What a snapshot does.

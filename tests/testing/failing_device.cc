@@ -154,14 +154,19 @@ class FailingFile : public device::File {
     base::Random random((offset ^ (owner_->calls(Call::kWrite) << 40)) * 0x9e3779b97f4a7c15u);
     return std::min(bytes, random.below(bytes / kSectorBytes + 1) * kSectorBytes);
   }
-  // V17: words by chance, but not the first ones of sectors.
+  // V17: how far it has come is chance: to some words that are no first ones, to all of these and
+  // some first ones of later sectors, or to all but what the write begins with.
   void tear_locked(std::uint64_t offset, const std::vector<char>& bytes) {
     constexpr std::uint64_t kWord = 8;
     base::Random random((offset ^ (owner_->calls(Call::kWrite) << 40)) * 0x9e3779b97f4a7c15u);
-    for (std::uint64_t at = (kWord - offset % kWord) % kWord; at < bytes.size(); at += kWord) {
-      if ((offset + at) % kSectorBytes == 0 || random.below(2) == 0) continue;
-      const std::uint64_t count = std::min<std::uint64_t>(kWord, bytes.size() - at);
-      write_locked(offset + at, bytes.data() + at, count);
+    const std::uint64_t stage = random.below(3);
+    for (std::uint64_t at = 0, next = 0; at < bytes.size(); at = next) {
+      next = std::min<std::uint64_t>(bytes.size(), at + kWord - (offset + at) % kWord);
+      const bool is_first = (offset + at) % kSectorBytes < kWord;
+      if (is_first && (at == 0 || stage == 0)) continue;
+      const bool is_by_chance = is_first ? stage == 1 : stage == 0;
+      if (is_by_chance && random.below(2) == 0) continue;
+      write_locked(offset + at, bytes.data() + at, next - at);
     }
     content_->sync();
   }
