@@ -32,7 +32,7 @@ namespace foedus::device {
 // What was changed in a file by calls, and how much of it is durable: one for all objects that have
 // the file open, for V2 is about all of them.
 struct CallChanges {
-  // Of the file that is open as `fd`. Throws std::bad_alloc.
+  // The changes of the file that descriptor `fd` has open. Throws std::bad_alloc.
   static std::shared_ptr<CallChanges> of(int fd);
 
   // The first one stands for what was changed before the file was opened.
@@ -44,7 +44,8 @@ class MappedFile final : public PosixFile {
  public:
   enum class Access : std::uint8_t { kRead, kReadWrite };
 
-  // Owns `fd`, which is not of direct I/O, and `changes` is of. Maps what there is, if that can be.
+  // Owns the descriptor, which is not of direct I/O; `changes` are those of its file. Maps what the
+  // file has, if that can be.
   MappedFile(std::string path, int fd, Access access, std::shared_ptr<CallChanges> changes);
   ~MappedFile() override;
   MappedFile(const MappedFile&) = delete;
@@ -69,9 +70,9 @@ class MappedFile final : public PosixFile {
     std::uint64_t bytes;
   };
 
-  // So many bytes; or fewer, if the file has fewer.
+  // Maps the file's first `bytes` bytes, or all if it has fewer.
   void map(std::uint64_t bytes);
-  // After a change by a call; what was begun before that may be what a sync() has seen.
+  // Counts a change that was made by a call, and returns how that ended.
   Status changed(Status status);
   // The address of what is mapped there; null: some of it is not.
   char* mapped(std::uint64_t offset, std::uint64_t bytes) const;

@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kSegmentMagic = 0x31474f4c44454f46;  // "FOEDLOG1
 inline constexpr std::uint64_t kSealMagic = 0x4c41455344454f46;     // "FOEDSEAL"
 inline constexpr std::uint32_t kFrameMagic = 0x454d5246;            // "FRME"
 inline constexpr std::size_t kBlockBytes = device::kBlockBytes;
-inline constexpr std::size_t kSectorBytes = 512;  // V1: written as a whole or not at all
+using device::kSectorBytes;  // V1: written as a whole or not at all
 inline constexpr std::size_t kSlotBytes = 2048;
 inline constexpr std::size_t kFrameBytesMax = 1u << 20;
 inline constexpr std::uint32_t kSegmentNumberMax = 99'999'999;
