@@ -157,8 +157,11 @@ foedus::Options foedus_options_by_flags() {
   foedus::Options options;
   options.dir = FLAGS_dir;
   options.dirs = parts_of(FLAGS_dirs);
-  options.device =
-      device_is_mapped() ? foedus::DeviceKind::kMapped : foedus::DeviceKind::kFile;
+  if (FLAGS_device == "mapped") options.device = foedus::DeviceKind::kMapped;
+  if (FLAGS_device == "emulated") options.device = foedus::DeviceKind::kEmulated;
+  options.nvm_latency_ns = FLAGS_nvm_latency_ns;
+  options.nvm_bandwidth_mb = FLAGS_nvm_bandwidth_mb;
+  options.snapshot_cache = FLAGS_snapshot_cache == "on";
   options.socs = FLAGS_socs;
   options.loggers_per_soc = FLAGS_loggers_per_soc;
   options.memory_bytes = FLAGS_memory_bytes;

@@ -20,6 +20,21 @@ std::uint64_t log_bytes_gleaned(const foedus::Stats& stats) {
   return stats.log_bytes - std::min(stats.log_bytes, stats.log_bytes_behind);
 }
 
+// Of emulated memory.
+JsonObject nvm_between(const foedus::NvmStats& before, const foedus::NvmStats& after) {
+  std::uint64_t writes_max = after.lines_by_writes.size() - 1;
+  while (writes_max > 0 && after.lines_by_writes[writes_max] == 0) --writes_max;
+  JsonObject object;
+  object.add("reads", after.reads - before.reads);
+  object.add("lines_read", after.lines_read - before.lines_read);
+  object.add("pages_read", after.pages_read - before.pages_read);
+  object.add("writes", after.writes - before.writes);
+  object.add("lines_written", after.lines_written - before.lines_written);
+  object.add("pages_written", after.pages_written - before.pages_written);
+  object.add("line_writes_max", writes_max);
+  return object;
+}
+
 double share_of(std::uint64_t part, double whole) { return static_cast<double>(part) / whole; }
 }  // namespace
 
@@ -76,6 +91,7 @@ void GleanWatch::add_members(JsonObject& line, std::uint32_t sessions) const {
   line.add("cache_hits", after_.cache_hits - before_.cache_hits);
   line.add("cache_misses", after_.cache_misses - before_.cache_misses);
   line.add("volatile_page_bytes_max", volatile_max_);
+  if (after_.nvm.writes != 0) line.add("nvm", nvm_between(before_.nvm, after_.nvm));
   line.add("placement", placement_between(before_, after_));
 }
 

@@ -14,7 +14,12 @@ DEFINE_uint32(sessions, 2, "worker threads, each with one session");
 DEFINE_double(seconds, 10, "length of the measured run");
 DEFINE_string(dir, "", "directory of the database; its parent must exist");
 DEFINE_string(dirs, "", "directories of its large files, with commas; empty: all in --dir");
-DEFINE_string(device, "file", "file: system calls; mapped: loads and stores, on persistent memory");
+DEFINE_string(device, "file",
+              "file: system calls; mapped: loads and stores, on persistent memory; emulated: "
+              "memory of a chosen speed");
+DEFINE_uint64(nvm_latency_ns, 500, "of an access to emulated memory");
+DEFINE_uint64(nvm_bandwidth_mb, 0, "million bytes a second of emulated memory; 0: no bound");
+DEFINE_string(snapshot_cache, "on", "off: pages of snapshots are read whenever they are come to");
 DEFINE_string(log, "on", "on: commits are logged to files; off: nothing is written");
 DEFINE_string(durability, "async", "async: commit returns when serialized; sync: when durable");
 DEFINE_uint32(socs, 0, "SOCs to use or to emulate; 0: those of the machine");
@@ -69,8 +74,11 @@ foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
   if (FLAGS_durability != "async" && FLAGS_durability != "sync") {
     return bad("--durability must be async or sync");
   }
-  if (FLAGS_device != "file" && FLAGS_device != "mapped") {
-    return bad("--device must be file or mapped");
+  if (FLAGS_device != "file" && FLAGS_device != "mapped" && FLAGS_device != "emulated") {
+    return bad("--device must be file, mapped or emulated");
+  }
+  if (FLAGS_snapshot_cache != "on" && FLAGS_snapshot_cache != "off") {
+    return bad("--snapshot-cache must be on or off");
   }
   if (FLAGS_glean != "on" && FLAGS_glean != "off" && FLAGS_glean != "back-to-back") {
     return bad("--glean must be on, off or back-to-back");
@@ -84,7 +92,6 @@ foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
 }
 
 bool log_is_on() { return FLAGS_log == "on"; }
-bool device_is_mapped() { return FLAGS_device == "mapped"; }
 bool durability_is_sync() { return FLAGS_durability == "sync"; }
 
 bool options_are_default() {

@@ -10,6 +10,10 @@ DECLARE_uint32(sessions);
 DECLARE_double(seconds);
 DECLARE_string(dir);
 DECLARE_string(dirs);
+DECLARE_string(device);
+DECLARE_uint64(nvm_latency_ns);
+DECLARE_uint64(nvm_bandwidth_mb);
+DECLARE_string(snapshot_cache);
 DECLARE_string(log);
 DECLARE_string(durability);
 DECLARE_uint32(socs);
@@ -34,7 +38,6 @@ namespace experiments {
 foedus::Status parse_command_line(int argc, char** argv, const char* usage);
 
 bool log_is_on();
-bool device_is_mapped();
 bool durability_is_sync();
 
 // Whether the store runs as its users get it: of the shared flags none is set but those that say

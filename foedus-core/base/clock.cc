@@ -19,11 +19,35 @@ std::uint64_t now_of(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec) / 1'000;
 }
 
+// A processor may be taken away between the two clocks: the shorter of two spans is the true one.
+double measure_ticks_per_ns() {
+  constexpr std::uint64_t kSpanUs = 2'000;
+  double ticks_per_ns = 0;
+  for (int round = 0; round < 3; ++round) {
+    const std::uint64_t begin_us = system_now_us();
+    const std::uint64_t begin = system_ticks();
+    std::uint64_t end_us = begin_us;
+    while (end_us < begin_us + kSpanUs) end_us = system_now_us();
+    const std::uint64_t end = system_ticks();
+    const double seen =
+        static_cast<double>(end - begin) / (static_cast<double>(end_us - begin_us) * 1e3);
+    ticks_per_ns = round == 0 ? seen : std::min(ticks_per_ns, seen);
+  }
+  return ticks_per_ns;
+}
+
 }  // namespace
 
 std::uint64_t system_now_us() { return now_of(CLOCK_MONOTONIC); }
 
 std::uint64_t thread_cpu_us() { return now_of(CLOCK_THREAD_CPUTIME_ID); }
+
+std::uint64_t system_ticks() { return __builtin_ia32_rdtsc(); }
+
+double system_ticks_per_ns() {
+  static const double ticks_per_ns = measure_ticks_per_ns();
+  return ticks_per_ns;
+}
 
 void system_sleep_us(std::uint64_t microseconds) {
   timespec rest;

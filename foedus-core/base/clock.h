@@ -12,6 +12,11 @@ std::uint64_t system_now_us();
 // Microseconds of processor time that the calling thread has had. A system call.
 std::uint64_t thread_cpu_us();
 
+// The processor's time-stamp counter, and how far it goes on in a nanosecond, which the first call
+// measures in some milliseconds. For waits that are shorter than the system's clocks can tell.
+std::uint64_t system_ticks();
+double system_ticks_per_ns();
+
 // Suspends the calling thread for about that many microseconds.
 void system_sleep_us(std::uint64_t microseconds);
 

@@ -82,7 +82,10 @@ Status ClosedDirectory::read(const std::string& dir, const std::vector<std::stri
   runtime_ = base::make_thread_runtime();
   FOEDUS_TRY(numa::Topology topology, numa::Topology::make(socs));
   topology_ = std::make_unique<numa::Topology>(std::move(topology));
-  FOEDUS_TRY(OpenedDirectories opened, open_directories(dir, dirs, Facility::kTry));
+  Options options;
+  options.dir = dir;
+  options.dirs = dirs;
+  FOEDUS_TRY(OpenedDirectories opened, open_directories(options));
   device_ = std::move(opened.device);
   FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.loggers = topology_->socs()},
                                   std::move(sink)));

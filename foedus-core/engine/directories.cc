@@ -1,5 +1,6 @@
 #include "foedus-core/engine/directories.h"
 
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace foedus::engine {
 namespace {
 
 using Files = std::vector<std::unique_ptr<device::FileDevice>>;
+using Devices = std::vector<std::unique_ptr<device::Device>>;
 
 Status refused(const std::string& what) {
   return Status::error(ErrorCode::kInvalidArgument, what);
@@ -47,19 +49,37 @@ Result<Files> open_each(const std::string& dir, const std::vector<std::string>& 
   return files;
 }
 
-Result<std::unique_ptr<device::Device>> make_device(Files files) {
-  FOEDUS_TRY(const auto mark, device::read_mark(files.front().get()));
-  if (files.size() == 1 && !mark.has_value()) {
-    return std::unique_ptr<device::Device>(std::move(files.front()));
+Devices as_devices(Files files) {
+  return {std::make_move_iterator(files.begin()), std::make_move_iterator(files.end())};
+}
+
+// Each with the speed that `options` say in front of it.
+Devices emulated(Files files, const Options& options,
+                 const std::shared_ptr<device::NvmCounters>& counters) {
+  constexpr std::uint64_t kBytesPerMb = 1'000'000;
+  const device::NvmSpeed speed{.read_latency_ns = options.nvm_latency_ns,
+                               .write_latency_ns = options.nvm_write_latency_ns == 0
+                                                       ? options.nvm_latency_ns
+                                                       : options.nvm_write_latency_ns,
+                               .bytes_per_s = options.nvm_bandwidth_mb * kBytesPerMb};
+  Devices devices;
+  for (auto& file : files) {
+    const bool by_stores = file->maps_files();
+    devices.push_back(std::make_unique<device::EmulatedDevice>(std::move(file), by_stores, speed,
+                                                               counters));
   }
+  return devices;
+}
+
+Result<std::unique_ptr<device::Device>> make_device(Devices devices) {
+  FOEDUS_TRY(const auto mark, device::read_mark(devices.front().get()));
+  if (devices.size() == 1 && !mark.has_value()) return std::move(devices.front());
   std::vector<device::Device*> others;
-  for (std::size_t i = 1; i < files.size(); ++i) others.push_back(files[i].get());
-  FOEDUS_TRY(auto spread, device::SpreadDevice::make(files.front().get(), std::move(others),
+  for (std::size_t i = 1; i < devices.size(); ++i) others.push_back(devices[i].get());
+  FOEDUS_TRY(auto spread, device::SpreadDevice::make(devices.front().get(), std::move(others),
                                                      base::system_seed()));
   FOEDUS_CHECK(check_left_out(spread.get()));
-  std::vector<std::unique_ptr<device::Device>> kept;
-  for (auto& file : files) kept.push_back(std::move(file));
-  spread->keep(std::move(kept));
+  spread->keep(std::move(devices));
   return std::unique_ptr<device::Device>(std::move(spread));
 }
 
@@ -110,13 +130,12 @@ Status check_left_out(device::SpreadDevice* device) {
   return refused(text + "; name every directory that the database has files in");
 }
 
-Result<OpenedDirectories> open_directories(const std::string& dir,
-                                           const std::vector<std::string>& dirs,
-                                           Facility direct_io, DeviceKind kind) {
-  const device::FileAccess access =
-      kind == DeviceKind::kMapped ? device::FileAccess::kMapped : device::FileAccess::kCalls;
-  FOEDUS_TRY(Files files, open_each(dir, dirs, [&](const std::string& path) {
-               return device::FileDevice::open(path, direct_io, access);
+Result<OpenedDirectories> open_directories(const Options& options) {
+  const device::FileAccess access = options.device == DeviceKind::kFile
+                                        ? device::FileAccess::kCalls
+                                        : device::FileAccess::kMapped;
+  FOEDUS_TRY(Files files, open_each(options.dir, options.dirs, [&](const std::string& path) {
+               return device::FileDevice::open(path, options.direct_io, access);
              }));
   OpenedDirectories opened;
   opened.has_direct_io = opened.maps_files = true;
@@ -124,7 +143,14 @@ Result<OpenedDirectories> open_directories(const std::string& dir,
     opened.has_direct_io = opened.has_direct_io && file->has_direct_io();
     opened.maps_files = opened.maps_files && file->maps_files();
   }
-  FOEDUS_TRY(opened.device, make_device(std::move(files)));
+  Devices devices;
+  if (options.device == DeviceKind::kEmulated) {
+    opened.nvm = std::make_shared<device::NvmCounters>();
+    devices = emulated(std::move(files), options, opened.nvm);
+  } else {
+    devices = as_devices(std::move(files));
+  }
+  FOEDUS_TRY(opened.device, make_device(std::move(devices)));
   return opened;
 }
 
@@ -134,7 +160,7 @@ Result<std::unique_ptr<device::Device>> open_directories_to_read(
   FOEDUS_TRY(Files files, open_each(dir, dirs, [](const std::string& path) {
                return device::FileDevice::open_to_read(path);
              }));
-  return make_device(std::move(files));
+  return make_device(as_devices(std::move(files)));
 }
 
 }  // namespace foedus::engine

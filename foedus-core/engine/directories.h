@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
+#include "foedus-core/device/emulated_device.h"
 #include "foedus-core/device/spread_device.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
@@ -19,6 +20,7 @@ struct OpenedDirectories {
   std::unique_ptr<device::Device> device;
   bool has_direct_io = false;  // all of them
   bool maps_files = false;     // the same
+  std::shared_ptr<device::NvmCounters> nvm;  // DeviceKind::kEmulated; else null
 };
 
 // Opens, and locks, each directory; makes those that are missing. Nothing else is changed before
@@ -26,10 +28,8 @@ struct OpenedDirectories {
 // kInvalidArgument: the same directory twice, one of another database, or one is left out that has
 // files which the savepoint or a manifest names. Else as of device::FileDevice::open() and
 // device::SpreadDevice::make().
-Result<OpenedDirectories> open_directories(const std::string& dir,
-                                           const std::vector<std::string>& dirs,
-                                           Facility direct_io,
-                                           DeviceKind kind = DeviceKind::kFile);
+// Reads of `options`: dir, dirs, and which device with its speed.
+Result<OpenedDirectories> open_directories(const Options& options);
 // Opens directories that exist, to read their files only: nothing is changed, now or later (device
 // V8). kNotFound: one is missing. Other errors: those of open_directories().
 Result<std::unique_ptr<device::Device>> open_directories_to_read(

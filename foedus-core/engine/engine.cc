@@ -80,14 +80,14 @@ Status Engine::open_device(const Environment& environment) {
     device_ = environment.device;
     return {};
   }
-  FOEDUS_TRY(OpenedDirectories opened,
-             open_directories(options_.dir, options_.dirs, options_.direct_io, options_.device));
+  FOEDUS_TRY(OpenedDirectories opened, open_directories(options_));
   effective_.direct_io = opened.has_direct_io;
   if (options_.device == DeviceKind::kMapped && !opened.maps_files) {
     options_.device = DeviceKind::kFile;
     say(LogLevel::kWarning, options_.dir + " does not lie on persistent memory: its files are " +
                                 "read and written by system calls");
   }
+  nvm_ = std::move(opened.nvm);
   own_device_ = std::move(opened.device);
   device_ = own_device_.get();
   return {};
@@ -344,6 +344,7 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::
   const bool is_logged = parts.is_logged && log_ != nullptr;
   parts.room = is_logged ? log_->room(parts.logger) : nullptr;
   parts.cache = cache();
+  if (parts.cache != nullptr && !options_.snapshot_cache) parts.page_reader = parts.cache->reader();
   parts.database = number_;
   auto session = std::make_unique<EngineSession>(parts, std::move(ring));
   if (is_logged) log_->attach(parts.logger, &session->log());
@@ -462,22 +463,20 @@ void Engine::say(LogLevel level, std::string_view line) const {
 Stats Engine::stats() const {
   Stats stats;
   if (!check_process().is_ok()) return stats;  // E12
-  {
-    stats.log_buffer_bytes = kOwnRingBytes;
-    stats.socs.resize(options_.socs);
-    session_pool_->for_each([&](EngineSession& session) {
-      const occ::TxnContext::Counters& counters = session.context().counters();
-      // order: relaxed, statistics.
-      stats.commits += counters.commits.load_relaxed();
-      stats.rollbacks += counters.rollbacks.load_relaxed();
-      for (std::size_t i = 0; i < kConflictReasonCount; ++i) {
-        stats.conflicts[i] += counters.conflicts[i].load_relaxed();
-      }
-      stats.log_buffer_bytes += session.ring_bytes();
-      stats.waiting_page_bytes += session.pages().retired_count() * page::kPageBytes;
-      session.add_stats(&stats.socs[session.soc()]);
-    });
-  }
+  stats.log_buffer_bytes = kOwnRingBytes;
+  stats.socs.resize(options_.socs);
+  session_pool_->for_each([&](EngineSession& session) {
+    const occ::TxnContext::Counters& counters = session.context().counters();
+    // order: relaxed, statistics.
+    stats.commits += counters.commits.load_relaxed();
+    stats.rollbacks += counters.rollbacks.load_relaxed();
+    for (std::size_t i = 0; i < kConflictReasonCount; ++i) {
+      stats.conflicts[i] += counters.conflicts[i].load_relaxed();
+    }
+    stats.log_buffer_bytes += session.ring_bytes();
+    stats.waiting_page_bytes += session.pages().retired_count() * page::kPageBytes;
+    session.add_stats(&stats.socs[session.soc()]);
+  });
   if (log_ != nullptr) {
     stats.log_bytes = log_->bytes_written();
     gleaning_->add_stats(&stats);
@@ -490,6 +489,7 @@ Stats Engine::stats() const {
   stats.free_page_bytes = taken - std::min(taken, used);
   stats.current_epoch = clock_->current();
   stats.durable_epoch = durability_->durable();
+  if (nvm_ != nullptr) stats.nvm = nvm_->stats();
   const std::vector<OpenTransaction> open = session_pool_->open_transactions();
   stats.waiting_page_bytes += own_session_->pages().retired_count() * page::kPageBytes;
   if (!open.empty()) stats.oldest_transaction_us = open.front().age_us;

@@ -76,11 +76,19 @@ std::uint32_t tasks_for(std::uint32_t processors, std::uint32_t processors_each,
 Status check_facilities(const Options& options) {
   FOEDUS_CHECK(is_enumerator("huge_pages", options.huge_pages, Facility::kRequire));
   FOEDUS_CHECK(is_enumerator("numa_binding", options.numa_binding, Facility::kRequire));
-  FOEDUS_CHECK(is_enumerator("device", options.device, DeviceKind::kMapped));
+  FOEDUS_CHECK(is_enumerator("device", options.device, DeviceKind::kEmulated));
   FOEDUS_CHECK(is_enumerator("direct_io", options.direct_io, Facility::kRequire));
   FOEDUS_CHECK(is_enumerator("logging", options.logging, Logging::kNone));
   FOEDUS_CHECK(is_enumerator("durability", options.durability, kDurabilityLast));
   return is_enumerator("open_until", options.open_until, OpenUntil::kSnapshotReadable);
+}
+
+Status check_nvm(const Options& options) {
+  constexpr std::uint64_t kLatencyMax = 1'000'000;
+  constexpr std::uint64_t kBandwidthMax = 1'000'000;
+  FOEDUS_CHECK(in_range("nvm_latency_ns", options.nvm_latency_ns, 0, kLatencyMax));
+  FOEDUS_CHECK(in_range("nvm_write_latency_ns", options.nvm_write_latency_ns, 0, kLatencyMax));
+  return in_range("nvm_bandwidth_mb", options.nvm_bandwidth_mb, 0, kBandwidthMax);
 }
 
 Status check_glean(const Options& options) {
@@ -128,6 +136,7 @@ Status check_options(const Options& options) {
   FOEDUS_CHECK(in_range("snapshots_kept", options.snapshots_kept, 1, 1000));
   FOEDUS_CHECK(in_range("epoch_interval_us", options.epoch_interval_us, 100, 1'000'000));
   FOEDUS_CHECK(check_facilities(options));
+  FOEDUS_CHECK(check_nvm(options));
   if (options.transaction_timeout_us != 0) {
     FOEDUS_CHECK(in_range("transaction_timeout_us", options.transaction_timeout_us, 1'000, kAny));
   }

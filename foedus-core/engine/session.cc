@@ -47,6 +47,7 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
                 .session = parts.number,
                 .soc = parts.soc,
                 .cache = parts.cache,
+                .page_reader = parts.page_reader,
                 .turn = &slot_->turn,
                 .memory = parts.memory}),
       touches_(parts.engine),

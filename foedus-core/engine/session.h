@@ -74,6 +74,7 @@ class EngineSession final : private log::RingSource {
     bool is_logged = true;                 // as far as the database is
     log::LogRoom* room = nullptr;          // null: nothing is logged
     snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
+    snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
     std::uint32_t number = 0;
     std::uint32_t soc = 0;
     std::uint32_t logger = 0;            // of that SOC

@@ -254,7 +254,7 @@ bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
   txn.cold_pages().set_mode(occ::ColdPages::Mode::kNone);
   const Status status = base::catching(
       [&] { return look_for(txn, rows.control, record(rows, begin).key()); });
-  txn.cold_pages().set_mode(occ::ColdPages::Mode::kRead);
+  txn.cold_pages().set_default_mode();
   txn::rollback(&txn);
   return status.code() != occ::ColdPages::kNotInMemory;
 }

@@ -27,10 +27,20 @@ Status not_that_page(page::SnapshotPageId id) {
                            " is not the page that a pointer to it is for");
 }
 
+ColdPages::ColdPages(const Parts& parts)
+    : cache_(parts.cache),
+      page_reader_(parts.page_reader),
+      clock_(parts.clock),
+      session_(parts.session),
+      soc_(parts.soc) {
+  if (page_reader_ != nullptr) uncached_ = std::make_unique<page::PageBytes>();
+  set_default_mode();
+}
+
 const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
                                         page::PagePart wanted) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
-  if (mode_ != Mode::kRead) [[unlikely]] return page_without_reading(id, status);
+  if (mode_ != Mode::kRead) [[unlikely]] return page_by_mode(id, status);
   FOEDUS_INVARIANT(cache_ != nullptr, id.word());
   is_pinned_ = true;
   clock_->pin_cache(session_);
@@ -47,7 +57,8 @@ const page::PageHeader* ColdPages::read_page(page::SnapshotPageId id, Status* st
   return wait_for_page(id, status);
 }
 
-const page::PageHeader* ColdPages::page_without_reading(page::SnapshotPageId id, Status* status) {
+const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, Status* status) {
+  if (mode_ == Mode::kUncached) return read_uncached(id, status);
   if (mode_ == Mode::kPrefetch) {
     const page::PageHeader* const page = cached(id);
     if (page != nullptr) return page;
@@ -57,9 +68,15 @@ const page::PageHeader* ColdPages::page_without_reading(page::SnapshotPageId id,
   return nullptr;
 }
 
+// O14: the page that was read before may be overwritten.
+const page::PageHeader* ColdPages::read_uncached(page::SnapshotPageId id, Status* status) {
+  *status = page_reader_->read(id, uncached_->header());
+  return status->is_ok() ? uncached_->header() : nullptr;
+}
+
 const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
-  if (cache_ == nullptr || mode_ == Mode::kNone) return nullptr;
+  if (cache_ == nullptr || mode_ >= Mode::kNone) return nullptr;
   is_pinned_ = true;
   clock_->pin_cache(session_);
   return cache_->find_cached(soc_, id);
@@ -69,10 +86,10 @@ const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
 // it is renewed.
 const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, Status* status,
                                          page::PagePart wanted) {
-  FOEDUS_INVARIANT(is_pinned_);
-  if (mode_ == Mode::kNone) [[unlikely]] {
-    return page_without_reading(pointer->load().snapshot_page, status);
+  if (mode_ >= Mode::kNone) [[unlikely]] {
+    return page_by_mode(pointer->load().snapshot_page, status);
   }
+  FOEDUS_INVARIANT(is_pinned_);
   const page::PageHeader* const page = cache_->find_cached_child(soc_, pointer, wanted);
   if (page != nullptr) [[likely]]
     return page;
@@ -84,7 +101,7 @@ bool ColdPages::prefetch(page::SnapshotPageId id, page::PagePart wanted) const {
 }
 
 snapshot::Begun ColdPages::will_read(page::SnapshotPageId id) {
-  if (cache_ == nullptr) return snapshot::Begun::kRefused;
+  if (cache_ == nullptr || page_reader_ != nullptr) return snapshot::Begun::kRefused;
   if (in_flight_ == nullptr) {
     // What the system has no memory for now it may have later.
     if (tries_++ % kTriesApart != 0) return snapshot::Begun::kRefused;

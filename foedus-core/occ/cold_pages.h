@@ -24,6 +24,7 @@
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/page/dual_page_pointer.h"
+#include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/snapshot/pages_in_flight.h"
@@ -36,10 +37,16 @@ namespace foedus::occ {
 
 class ColdPages {
  public:
-  // `cache` may be null: there are no snapshots. One object at a time uses the words of `session`.
-  ColdPages(snapshot::PageCache* cache, epoch::EpochClock* clock, std::uint32_t session,
-            std::uint32_t soc)
-      : cache_(cache), clock_(clock), session_(session), soc_(soc) {}
+  struct Parts {
+    snapshot::PageCache* cache = nullptr;         // null: there are no snapshots
+    snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
+    epoch::EpochClock* clock = nullptr;
+    std::uint32_t session = 0;
+    std::uint32_t soc = 0;
+  };
+  // One object at a time uses the words of the session. Throws std::bad_alloc if there is a
+  // page_reader.
+  explicit ColdPages(const Parts& parts);
   ColdPages(const ColdPages&) = delete;
   ColdPages& operator=(const ColdPages&) = delete;
 
@@ -71,8 +78,11 @@ class ColdPages {
     kRead,      // a page that is not cached is read
     kPrefetch,  // the device is asked to begin with it, see will_read()
     kNone,      // no page of a snapshot is given, be it cached
+    kUncached,  // each page is read anew, to memory of the session
   };
   void set_mode(Mode mode) { mode_ = mode; }
+  // kRead, or kUncached where there is a page_reader.
+  void set_default_mode() { mode_ = page_reader_ == nullptr ? Mode::kRead : Mode::kUncached; }
   Mode mode() const { return mode_; }
   bool is_prefetching() const { return mode_ == Mode::kPrefetch; }
   static constexpr ErrorCode kNotInMemory = ErrorCode::kNotSupported;  // no other failure's
@@ -81,11 +91,13 @@ class ColdPages {
   friend class ColdReads;
   [[gnu::cold]] const page::PageHeader* read_page(page::SnapshotPageId id, Status* status);
   const page::PageHeader* wait_for_page(page::SnapshotPageId id, Status* status);
-  [[gnu::cold]] const page::PageHeader* page_without_reading(page::SnapshotPageId id,
-                                                             Status* status);
+  // page() in another mode than kRead.
+  [[gnu::cold]] const page::PageHeader* page_by_mode(page::SnapshotPageId id, Status* status);
+  const page::PageHeader* read_uncached(page::SnapshotPageId id, Status* status);
 
   // Constant after construction.
   snapshot::PageCache* const cache_;
+  snapshot::PageReader* const page_reader_;
   epoch::EpochClock* const clock_;
   const std::uint32_t session_;
   const std::uint32_t soc_;
@@ -96,6 +108,7 @@ class ColdPages {
   Mode mode_ = Mode::kRead;
   std::uint32_t tries_ = 0;  // calls of will_read() without in_flight_
   std::unique_ptr<snapshot::PagesInFlight> in_flight_;  // null: not wanted yet, or cannot be had
+  std::unique_ptr<page::PageBytes> uncached_;  // the page that was asked for last; of page_reader_
 };
 
 // Around a search that may come to pages of snapshots. May lie in another one, whose page is not to
@@ -122,7 +135,7 @@ class ColdPrefetch {
   explicit ColdPrefetch(ColdPages* pages) : pages_(pages), reads_(pages) {
     pages->set_mode(ColdPages::Mode::kPrefetch);
   }
-  ~ColdPrefetch() { pages_->set_mode(ColdPages::Mode::kRead); }
+  ~ColdPrefetch() { pages_->set_default_mode(); }
   ColdPrefetch(const ColdPrefetch&) = delete;
   ColdPrefetch& operator=(const ColdPrefetch&) = delete;
 

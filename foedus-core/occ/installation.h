@@ -100,7 +100,10 @@ struct Installation {
 
 inline ColdPages cold_pages_of(const Installation& installation) {
   FOEDUS_INVARIANT(installation.session != Installation::kNoSession, installation.soc);
-  return {installation.cache, installation.clock, installation.session, installation.soc};
+  return ColdPages({.cache = installation.cache,
+                    .clock = installation.clock,
+                    .session = installation.session,
+                    .soc = installation.soc});
 }
 
 struct InstallCounts {

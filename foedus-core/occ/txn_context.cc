@@ -47,7 +47,11 @@ void overlay_increment(std::uint32_t at, std::uint64_t delta, ReadRange* range) 
 
 TxnContext::TxnContext(const Resources& resources)
     : resources_(resources),
-      cold_pages_(resources.cache, resources.clock, resources.session, resources.soc),
+      cold_pages_({.cache = resources.cache,
+                   .page_reader = resources.page_reader,
+                   .clock = resources.clock,
+                   .session = resources.session,
+                   .soc = resources.soc}),
       reads_(resources.memory),
       pointers_(base::LineAllocator<PointerEntry>(resources.memory)),
       write_set_(resources.memory),

@@ -56,6 +56,7 @@ class TxnContext {
     std::uint32_t session = 0;
     std::uint32_t soc = 0;
     snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
+    snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
     base::AtomicWord<std::uint64_t>* turn = nullptr;  // null: a word of its own
     base::MemorySource* memory = nullptr;             // of the sets; null: uncounted
   };

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "foedus-core/base/task.h"
+#include "foedus-core/device/emulated_device.h"
 #include "foedus-core/device/file_device.h"
 #include "foedus-core/device/pooled_reads.h"
 #include "foedus-core/device/uring_reads.h"
@@ -23,7 +24,7 @@
 namespace foedus::device {
 namespace {
 
-enum class Kind { kUring, kPooled, kDeferred };
+enum class Kind { kUring, kPooled, kDeferred, kEmulated };
 constexpr std::uint32_t kBlocks = 200;
 
 struct alignas(kBlockBytes) Block {
@@ -43,6 +44,11 @@ class ReadQueueTest : public ::testing::TestWithParam<std::pair<Kind, Access>> {
       const std::string block(kBlockBytes, fill_of(i));
       EXPECT_TRUE(file->write_at(i * kBlockBytes, block.data(), block.size()).is_ok());
     }
+    if (GetParam().first == Kind::kEmulated) {
+      device_ = std::make_unique<EmulatedDevice>(
+          std::move(device_), false, NvmSpeed{.read_latency_ns = 20'000},
+          std::make_shared<NvmCounters>());
+    }
     file_ = *device_->open("a", GetParam().second);
     queue_ = make();
     if (queue_ == nullptr) unlink_all();
@@ -60,6 +66,7 @@ class ReadQueueTest : public ::testing::TestWithParam<std::pair<Kind, Access>> {
     switch (GetParam().first) {
       case Kind::kUring: return UringReads::make();
       case Kind::kPooled: return pool_.make_queue();
+      case Kind::kEmulated: return device_->make_read_queue();
       default: return std::make_unique<DeferredReads>();
     }
   }
@@ -75,7 +82,7 @@ class ReadQueueTest : public ::testing::TestWithParam<std::pair<Kind, Access>> {
 
   std::string root_;
   const std::unique_ptr<base::Runtime> runtime_ = base::make_thread_runtime();
-  std::unique_ptr<FileDevice> device_;
+  std::unique_ptr<Device> device_;
   std::shared_ptr<const File> file_;
   ReadPool pool_{runtime_.get(), 3};
   std::unique_ptr<ReadQueue> queue_;
@@ -208,7 +215,7 @@ TEST_P(ReadQueueTest, a_child_of_fork_gives_up_what_is_its_parents) {
 }
 
 std::string name_of(const ::testing::TestParamInfo<ReadQueueTest::ParamType>& tested) {
-  const char* const kinds[] = {"uring", "pooled", "deferred"};
+  const char* const kinds[] = {"uring", "pooled", "deferred", "emulated"};
   const bool is_direct = tested.param.second == Access::kReadDirect;
   return std::string(kinds[static_cast<int>(tested.param.first)]) +
          (is_direct ? "_direct" : "_buffered");
@@ -220,7 +227,8 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair{Kind::kUring, Access::kReadDirect},
                       std::pair{Kind::kPooled, Access::kRead},
                       std::pair{Kind::kPooled, Access::kReadDirect},
-                      std::pair{Kind::kDeferred, Access::kReadDirect}),
+                      std::pair{Kind::kDeferred, Access::kReadDirect},
+                      std::pair{Kind::kEmulated, Access::kReadDirect}),
     name_of);
 
 }  // namespace

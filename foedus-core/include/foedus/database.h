@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "foedus/epoch.h"
+#include "foedus/nvm_stats.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"
@@ -176,6 +177,7 @@ struct Stats {
   // Bytes of log a second that writers are held to at this moment; 0: to none, 1: they are stopped.
   std::uint64_t write_limit_bytes_per_s = 0;
   std::uint32_t snapshot = 0;           // number of the newest; 0: there is none
+  NvmStats nvm;                         // DeviceKind::kEmulated
   Epoch covered_epoch;                  // all commits of it and before are in the newest snapshot
   Epoch current_epoch;
   Epoch durable_epoch;

@@ -8,6 +8,7 @@
 #include "foedus/epoch.h"
 #include "foedus/key.h"
 #include "foedus/key_decode.h"
+#include "foedus/nvm_stats.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"

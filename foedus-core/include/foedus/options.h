@@ -38,6 +38,10 @@ enum class DeviceKind : std::uint8_t {
   // file system is taken for one: the end of the process loses nothing then, a power failure may.
   // Elsewhere the same as kFile, which effective_options() and a line to the log sink say.
   kMapped,
+  // As on non-volatile memory of the speed that nvm_latency_ns and its neighbours say: kMapped or,
+  // where that cannot be, kFile, and each access takes at least as long as it would there. Counted
+  // in Stats::nvm. For experiments, with a directory in memory (/dev/shm).
+  kEmulated,
 };
 
 enum class Logging : std::uint8_t {
@@ -214,6 +218,16 @@ struct Options {
   // nothing, and kRequire fails.
   Facility numa_binding = Facility::kTry;
   DeviceKind device = DeviceKind::kFile;
+  // Of DeviceKind::kEmulated, ignored by others: how long an access takes beside the time in which
+  // its bytes are transferred, and how many million bytes a second can be transferred from and to
+  // each directory. Latencies: 0 .. 1,000,000; of writes, 0: that of reads. Bandwidth: 0: transfers
+  // take no time; at most 1,000,000.
+  std::uint64_t nvm_latency_ns = 500;
+  std::uint64_t nvm_write_latency_ns = 0;
+  std::uint64_t nvm_bandwidth_mb = 0;
+  // false: transactions read each page of a snapshot from the device whenever they come to it, as
+  // the paper's FOEDUS-NoSC does (§9.3.2). To see what the cache is worth.
+  bool snapshot_cache = true;
   // O_DIRECT for log segments and snapshots. Mapped files need none.
   Facility direct_io = Facility::kTry;
   // Transactions read snapshots through the system's page cache, which then keeps pages beside

@@ -1,0 +1,118 @@
+#pragma once
+// EmulatedDevice: non-volatile memory of a chosen speed, in front of another device (the emulator
+// of the FOEDUS paper, §9.3.1). What is asked of it is done by the device behind it; then the
+// calling thread spins on the time-stamp counter until memory of that speed would have ended, too.
+//
+//   V20 An access takes its latency and the time in which its bytes are transferred. Latencies of
+//       several threads, and of the reads of one queue, pass at the same time; bytes are
+//       transferred one after the other. Where the device behind it takes longer, it takes that
+//       long.
+//   V21 Bytes, errors and promises are those of the device behind it (V1-V19).
+//   V22 Each 64 bytes of a file that are written count as a line of memory that is worn once more,
+//       also where the file has gone since: what a file system would make of their place is not
+//       known. Lines in which a write by stores has a first word count once more for it (V17).
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/device/read_queue.h"
+#include "foedus/nvm_stats.h"
+#include "foedus/status.h"
+
+namespace foedus::device {
+
+struct NvmSpeed {
+  std::uint64_t read_latency_ns = 0;
+  std::uint64_t write_latency_ns = 0;
+  std::uint64_t bytes_per_s = 0;  // 0: a transfer takes no time
+};
+
+// How long accesses take. Any thread.
+class NvmClock {
+ public:
+  explicit NvmClock(const NvmSpeed& speed);
+
+  // When an access ends that begins now, in ticks.
+  std::uint64_t end_of_read(std::size_t bytes) { return end_of(read_latency_, bytes); }
+  std::uint64_t end_of_write(std::size_t bytes) { return end_of(write_latency_, bytes); }
+  // Spins until then. Sleeps for most of what is longer than a switch of threads takes.
+  void wait_until(std::uint64_t end) const;
+
+ private:
+  std::uint64_t end_of(std::uint64_t latency, std::size_t bytes);
+
+  const double ticks_per_ns_;
+  const std::uint64_t read_latency_;   // ticks
+  const std::uint64_t write_latency_;  // ticks
+  const double ticks_per_byte_;        // 0: transfers are not waited for
+
+  std::mutex mutex_;
+  std::uint64_t transferred_ = 0;  // when the last transfer so far ends; guarded by mutex_
+};
+
+// What was read and written, of all directories of a database. Any thread.
+class NvmCounters {
+ public:
+  void count_read(std::uint64_t offset, std::size_t bytes);
+  NvmStats stats() const;
+
+ private:
+  friend class LineWear;
+  // Writes are rare beside reads of lines, and come in large pieces: one lock for all.
+  mutable std::mutex mutex_;
+  NvmStats written_;  // guarded by mutex_; its counts of writes
+  alignas(64) base::AtomicWord<std::uint64_t> reads_;
+  base::AtomicWord<std::uint64_t> bytes_read_;
+  base::AtomicWord<std::uint64_t> lines_read_;
+  base::AtomicWord<std::uint64_t> pages_read_;
+};
+
+// How often each line of one file was written. Any thread.
+class LineWear {
+ public:
+  explicit LineWear(NvmCounters* counters) : counters_(counters) {}
+  // `by_stores`: V22. Throws std::bad_alloc, and has counted nothing then.
+  void count_write(std::uint64_t offset, std::size_t bytes, bool by_stores);
+
+ private:
+  void wear_locked(std::uint64_t line);
+
+  NvmCounters* const counters_;
+  std::vector<std::uint8_t> writes_;  // by line; guarded by the mutex of the counters
+};
+
+class EmulatedDevice final : public Device {
+ public:
+  // `behind_by_stores`: `behind` writes files by loads and stores.
+  EmulatedDevice(std::unique_ptr<Device> behind, bool behind_by_stores, const NvmSpeed& speed,
+                 std::shared_ptr<NvmCounters> counters);
+
+  const std::string& path() const override { return behind_->path(); }
+  Result<std::unique_ptr<File>> open(std::string_view name, Access access) override;
+  Result<std::vector<std::string>> list() const override { return behind_->list(); }
+  Status remove(std::string_view name) override;
+  Status rename(std::string_view from, std::string_view to) override;
+  Status sync_directory() override;
+  std::unique_ptr<ReadQueue> make_read_queue() override;
+
+ private:
+  std::shared_ptr<LineWear> wear_of(std::string_view name);
+
+  const std::unique_ptr<Device> behind_;
+  const bool behind_by_stores_;
+  const std::shared_ptr<NvmCounters> counters_;
+  NvmClock clock_;
+
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<LineWear>, std::less<>> wear_;  // guarded by mutex_
+};
+
+}  // namespace foedus::device

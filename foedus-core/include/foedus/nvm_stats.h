@@ -1,0 +1,30 @@
+#pragma once
+// NvmStats: what was asked of emulated non-volatile memory (DeviceKind::kEmulated).
+
+#include "foedus/cxx20.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace foedus {
+
+// Counts since open, of all files of the database. Lines are of 64 bytes, pages of 4096; a line or
+// page of which a part is read or written counts as one.
+struct NvmStats {
+  static constexpr std::size_t kWritesMax = 255;
+
+  std::uint64_t reads = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t lines_read = 0;
+  std::uint64_t pages_read = 0;
+  std::uint64_t writes = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t lines_written = 0;
+  std::uint64_t pages_written = 0;
+  // Wear: lines_by_writes[n] lines have been written n times; the last one also counts those that
+  // were written more often. [0] is not counted.
+  std::array<std::uint64_t, kWritesMax + 1> lines_by_writes = {};
+};
+
+}  // namespace foedus

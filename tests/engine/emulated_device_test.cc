@@ -1,0 +1,164 @@
+// Options::device = kEmulated, and Options::snapshot_cache: a database on emulated non-volatile
+// memory counts what it reads and writes there; without the cache each page of a snapshot is read
+// anew, and what transactions see is the same.
+#include <gtest/gtest.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::TestDatabase;
+
+constexpr std::uint64_t kRows = 3'000;
+
+Options emulated(bool snapshot_cache) {
+  Options options = testing::small_options("");
+  options.device = DeviceKind::kEmulated;
+  options.nvm_latency_ns = 100;
+  options.nvm_bandwidth_mb = 10'000;
+  options.snapshot_cache = snapshot_cache;
+  options.glean.volatile_percent = 0;  // all pages are dropped behind a glean
+  return options;
+}
+
+// Rows of all sizes: small ones, and some of several pages.
+std::string payload(std::uint64_t row, char letter) {
+  return std::string(row % 100 == 7 ? 9'000 : row % 200, letter);
+}
+
+// A storage of each kind with the same rows, as far as it can hold them.
+class Storages {
+ public:
+  explicit Storages(Database* db)
+      : db_(db),
+        tree_(must(db->open_masstree("tree"))),
+        hash_(must(db->open_hash("hash"))),
+        array_(must(db->open_array("array", kRows, 8))),
+        sequential_(must(db->open_sequential("sequential"))) {}
+
+  void write(char letter, std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t row = begin; row < end; ++row) {
+      must(db_->transact([&](Txn& txn) -> Status {
+        FOEDUS_CHECK(txn.put(tree_, key(row), payload(row, letter)));
+        FOEDUS_CHECK(txn.put(hash_, key(row), payload(row, letter)));
+        FOEDUS_CHECK(txn.put(array_, row, std::string(8, letter)));
+        return txn.append(sequential_, std::string(row % 100, letter));
+      }));
+    }
+  }
+  void expect(char letter, std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t row = begin; row < end; ++row) {
+      must(db_->transact([&](Txn& txn) -> Status {
+        FOEDUS_TRY(const std::string of_tree, txn.get(tree_, key(row)));
+        EXPECT_EQ(of_tree, payload(row, letter)) << row;
+        FOEDUS_TRY(const std::string of_hash, txn.get(hash_, key(row)));
+        EXPECT_EQ(of_hash, payload(row, letter)) << row;
+        std::string of_array(8, ' ');
+        FOEDUS_CHECK(txn.get(array_, row, std::as_writable_bytes(std::span(of_array))));
+        EXPECT_EQ(of_array, std::string(8, letter)) << row;
+        return {};
+      }));
+    }
+  }
+  std::uint64_t scanned(bool reverse) {
+    std::uint64_t rows = 0;
+    must(db_->transact([&](Txn& txn) -> Status {
+      rows = 0;
+      Scan scan = txn.scan(tree_, {}, {}, {.reverse = reverse});
+      for (const Row& row : scan) rows += row.payload.empty() ? 1 : 2;
+      if (auto failure = scan.failure()) return *std::move(failure);
+      return {};
+    }));
+    return rows;
+  }
+  std::uint64_t appended() {
+    std::uint64_t rows = 0;
+    must(db_->transact([&](Txn& txn) -> Status {
+      rows = 0;
+      Scan scan = txn.scan(sequential_);
+      for (const Row& row : scan) rows += row.payload.size();
+      if (auto failure = scan.failure()) return *std::move(failure);
+      return {};
+    }));
+    return rows;
+  }
+
+ private:
+  Database* const db_;
+  Masstree tree_;
+  Hash hash_;
+  Array array_;
+  Sequential sequential_;
+};
+
+TEST(EmulatedDeviceTest, what_is_written_and_read_there_is_counted) {
+  TestDatabase db(emulated(true));
+  EXPECT_EQ(db->effective_options().options.device, DeviceKind::kEmulated);
+  Storages(&*db).write('a', 0, kRows);
+  must(db->glean());
+  const NvmStats written = db->stats().nvm;
+  EXPECT_GE(written.bytes_written, db->stats().log_bytes);
+  EXPECT_GE(written.pages_written, db->stats().snapshot_pages_written);
+  EXPECT_GT(written.lines_by_writes[1], 0u);
+  ASSERT_NO_FATAL_FAILURE(db.reopen());
+  Storages storages(&*db);
+  storages.expect('a', 0, kRows);
+  const NvmStats cold = db->stats().nvm;
+  EXPECT_GT(cold.pages_read, kRows / 10);
+  storages.expect('a', 0, kRows);
+  EXPECT_EQ(db->stats().nvm.pages_read, cold.pages_read) << "all is in the cache";
+}
+
+// Goal: with one page at hand and no more, all reads and writes of all kinds do what they do with
+// the cache: from the snapshot, above it, in the midst of it, and after a restart.
+TEST(EmulatedDeviceTest, without_the_cache_each_page_is_read_anew_and_nothing_else_changes) {
+  TestDatabase db(emulated(false));
+  {
+    Storages storages(&*db);
+    storages.write('a', 0, kRows);
+    must(db->glean());
+    const std::uint64_t before = db->stats().nvm.reads;
+    storages.expect('a', 0, kRows);
+    EXPECT_GE(db->stats().nvm.reads - before, 3 * kRows);
+    EXPECT_EQ(storages.scanned(false), 2 * kRows - kRows / 200);
+    EXPECT_EQ(storages.scanned(true), 2 * kRows - kRows / 200);
+    storages.write('b', 100, 700);
+    storages.expect('b', 100, 700);
+    must(db->glean());
+    storages.expect('b', 100, 700);
+    storages.expect('a', 700, kRows);
+    EXPECT_EQ(db->stats().cache_hits, 0u);
+  }
+  ASSERT_NO_FATAL_FAILURE(db.reopen());
+  Storages storages(&*db);
+  storages.expect('a', 0, 100);
+  storages.expect('b', 100, 700);
+  const std::uint64_t appended = storages.appended();
+  storages.write('c', 0, 100);
+  EXPECT_GT(storages.appended(), appended);
+  must(db->transact([&](Txn& txn) -> Status {
+    txn.prefetch(must(db->open_masstree("tree")), key(std::uint64_t{2'000}));
+    return {};
+  }));
+}
+
+TEST(EmulatedDeviceTest, a_speed_out_of_range_is_refused) {
+  for (const auto bad : {&Options::nvm_latency_ns, &Options::nvm_write_latency_ns,
+                         &Options::nvm_bandwidth_mb}) {
+    Options options = emulated(true);
+    options.dir = "/tmp/foedus-never-made";
+    options.*bad = 1'000'001;
+    const Result<Database> opened = Database::open(options);
+    EXPECT_EQ(opened.code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(opened.status().message().find("nvm_"), std::string_view::npos);
+  }
+}
+
+}  // namespace
+}  // namespace foedus
