@@ -1,0 +1,40 @@
+#include "experiments/tiers/figure.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace experiments::tiers {
+
+const std::vector<Figure>& all_figures() {
+  static const std::vector<Figure> figures = {
+      {"16",
+       "behind a buffer no line of NVM is written more than a few times, where updates in place "
+       "write the hottest lines many thousand times, and fewer lines are written in all",
+       draw_wear},
+      {"foedus8",
+       "TPC-C is hardly slowed by NVM latencies up to 50 us; without the snapshot cache it is "
+       "slower at any latency, and several times slower from 10 us on",
+       draw_foedus_8},
+      {"hyrise1",
+       "a restart takes a fraction of a second whatever the size is, where replay of the log "
+       "takes longer the more there is",
+       draw_hyrise_1},
+  };
+  return figures;
+}
+
+void print_point(const char* figure, const std::string& curve, const JsonObject& members) {
+  JsonObject line;
+  line.add("figure", figure);
+  line.add("curve", curve);
+  line.add("at", members);
+  print_line(line);
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace experiments::tiers
