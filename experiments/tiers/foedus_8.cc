@@ -30,7 +30,6 @@ foedus::Options tpcc_options(const Plan& plan, const Setting& setting) {
   options.device = foedus::DeviceKind::kEmulated;
   options.snapshot_cache = setting.first;
   options.nvm_latency_ns = setting.second;
-  options.glean.volatile_percent = 0;
   return options;
 }
 
@@ -115,8 +114,8 @@ foedus::Result<Verdict> draw_foedus_8(const Plan& plan) {
   // A short run on a busy machine differs from the next one by a fifth.
   const double noise = plan.is_quick ? 0.2 : 0.1;
   return Verdict{
-      text("with the cache %.2f of the speed at 100 ns is left at 5 us and %.2f at %.0f us; without "
-           "it %.2f of the speed with it at 100 ns, and %.3f at %.0f us",
+      text("with the cache %.2f of the speed at 100 ns is left at 5 us and %.2f at %.0f us; "
+           "without it %.2f of the speed with it at 100 ns, and %.3f at %.0f us",
            at_5_us, at_slowest, static_cast<double>(slowest) / 1e3, uncached, uncached_at_slowest,
            static_cast<double>(slowest) / 1e3),
       at_5_us > 1 - noise && uncached < 1 && uncached_at_slowest < 1.0 / 3};

@@ -27,6 +27,32 @@ std::size_t bytes_of(const Part* parts, std::size_t count) {
   return bytes;
 }
 
+// Reads of a file that were announced (File::will_read()): where they begin, and when they end. Of
+// two in pages whose numbers differ by a multiple of kReads the later one.
+class AnnouncedReads {
+ public:
+  void add(std::uint64_t offset, std::uint64_t end) {
+    const std::lock_guard lock(mutex_);
+    reads_[offset / kPageBytes % kReads] = {offset, end};
+  }
+  // When the read that begins at `offset` ends, which is announced no more; 0: it was not.
+  std::uint64_t take(std::uint64_t offset) {
+    const std::lock_guard lock(mutex_);
+    Read& read = reads_[offset / kPageBytes % kReads];
+    return read.offset == offset ? std::exchange(read, Read{}).end : 0;
+  }
+
+ private:
+  static constexpr std::size_t kReads = 1'024;
+  struct Read {
+    std::uint64_t offset = 0;
+    std::uint64_t end = 0;  // 0: there is none
+  };
+
+  std::mutex mutex_;
+  std::vector<Read> reads_ = std::vector<Read>(kReads);  // guarded by mutex_
+};
+
 // A file of an EmulatedDevice, which must outlive it.
 class EmulatedFile final : public File {
  public:
@@ -57,6 +83,7 @@ class EmulatedFile final : public File {
   }
   void will_read(std::uint64_t offset, std::size_t bytes) const override {
     behind_->will_read(offset, bytes);
+    announced_.add(offset, clock_->end_of_read(bytes));
   }
   Status write_parts_at(std::uint64_t offset, const ConstBytes* parts,
                         std::size_t count) override {
@@ -81,7 +108,8 @@ class EmulatedFile final : public File {
   // Counts the read, and returns when it ends if it begins now.
   std::uint64_t begin_read(std::uint64_t offset, std::size_t bytes) const {
     counters_->count_read(offset, bytes);
-    return clock_->end_of_read(bytes);
+    const std::uint64_t announced = announced_.take(offset);
+    return announced == 0 ? clock_->end_of_read(bytes) : announced;
   }
 
  private:
@@ -90,6 +118,7 @@ class EmulatedFile final : public File {
   const std::shared_ptr<NvmCounters> counters_;
   const std::shared_ptr<LineWear> wear_;
   const bool by_stores_;
+  mutable AnnouncedReads announced_;
 };
 
 // Reads of the device behind, of which next() gives none before its time. The latencies of all that

@@ -4,7 +4,8 @@
 // calling thread spins on the time-stamp counter until memory of that speed would have ended, too.
 //
 //   V20 An access takes its latency and the time in which its bytes are transferred. Latencies of
-//       several threads, and of the reads of one queue, pass at the same time; bytes are
+//       several threads, of the reads of one queue, and of a read that was announced
+//       (File::will_read()) and what its thread does meanwhile, pass at the same time; bytes are
 //       transferred one after the other. Where the device behind it takes longer, it takes that
 //       long.
 //   V21 Bytes, errors and promises are those of the device behind it (V1-V19).

@@ -1,9 +1,10 @@
 #include "foedus-core/log/savepoint.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "foedus-core/base/crc32c.h"
-#include "foedus-core/log/log_file.h"
 
 namespace foedus::log {
 
@@ -17,7 +18,7 @@ enum class SlotState : std::uint8_t { kValid, kWrongVersion, kDamaged };
 
 Slot encode(Savepoint savepoint) {
   savepoint.magic = kSavepointMagic;
-  savepoint.version = kLogFormatVersion;
+  savepoint.version = kSavepointVersion;
   savepoint.crc = 0;
   Slot slot;
   std::memset(slot.bytes, 0, sizeof(slot.bytes));
@@ -28,23 +29,26 @@ Slot encode(Savepoint savepoint) {
 }
 
 SlotState decode(const Slot& found, Savepoint* savepoint) {
+  std::memcpy(savepoint, found.bytes, sizeof(*savepoint));
+  if (savepoint->magic != kSavepointMagic) return SlotState::kDamaged;  // most were never written
   Slot slot = found;
-  std::memcpy(savepoint, slot.bytes, sizeof(*savepoint));
   std::memset(slot.bytes + offsetof(Savepoint, crc), 0, sizeof(savepoint->crc));
-  const bool is_whole = savepoint->magic == kSavepointMagic &&
-                        savepoint->crc == base::crc32c(slot.bytes, sizeof(slot.bytes));
+  const bool is_whole = savepoint->crc == base::crc32c(slot.bytes, sizeof(slot.bytes));
   if (!is_whole) return SlotState::kDamaged;
-  return savepoint->version == kLogFormatVersion ? SlotState::kValid : SlotState::kWrongVersion;
+  return savepoint->version == kSavepointVersion ? SlotState::kValid : SlotState::kWrongVersion;
+}
+
+std::uint64_t offset_of(std::uint64_t sequence) {
+  return sequence % kSavepointSlots * kBlockBytes;
 }
 
 Status write_slot(device::File* file, const Savepoint& savepoint) {
   const Slot slot = encode(savepoint);
-  FOEDUS_CHECK(
-      file->write_at(savepoint.sequence % 2 * kBlockBytes, slot.bytes, sizeof(slot.bytes)));
+  FOEDUS_CHECK(file->write_at(offset_of(savepoint.sequence), slot.bytes, sizeof(slot.bytes)));
   return file->sync();
 }
 
-// On failure the next attempt goes to the same slot: the other one may be the only valid one.
+// On failure the next attempt goes to the same slot: there is no more than one torn (L29).
 Status write_next(device::File* file, Savepoint* savepoint) {
   Savepoint next = *savepoint;
   ++next.sequence;
@@ -59,6 +63,10 @@ Status clear_torn(device::File* file, std::uint64_t offset) {
   FOEDUS_TRY(const std::size_t read, file->read_at(offset, slot.bytes, kBlockBytes));
   Savepoint savepoint;
   if (read == kBlockBytes && decode(slot, &savepoint) == SlotState::kValid) return {};
+  // Zeroes may be those of a start that died before its sync: the next one covers them (V2).
+  const bool is_clear =
+      std::all_of(slot.bytes, slot.bytes + read, [](char byte) { return byte == 0; });
+  if (read == kBlockBytes && is_clear) return {};
   std::memset(slot.bytes, 0, sizeof(slot.bytes));
   return file->write_at(offset, slot.bytes, sizeof(slot.bytes));
 }
@@ -73,34 +81,35 @@ Savepoint empty_savepoint() {
 
 Result<Savepoint> read_savepoint(device::Device* device) {
   FOEDUS_TRY(const auto file, device->open(kSavepointName, device::Access::kRead));
+  std::vector<Slot> slots(kSavepointSlots);
+  FOEDUS_TRY(const std::size_t read,
+             file->read_at(0, slots.data(), kSavepointSlots * kBlockBytes));
   Savepoint newest{};
   bool found = false;
-  for (std::uint64_t i = 0; i < 2; ++i) {
-    Slot slot;
-    FOEDUS_TRY(const std::size_t read, file->read_at(i * kBlockBytes, slot.bytes, kBlockBytes));
-    if (read < kBlockBytes) continue;
+  for (std::uint64_t i = 0; i < read / kBlockBytes; ++i) {
     Savepoint savepoint;
-    const SlotState state = decode(slot, &savepoint);
+    const SlotState state = decode(slots[i], &savepoint);
     if (state == SlotState::kWrongVersion) {
       return Status::error(ErrorCode::kWrongVersion,
                            file->path() + " has format version " +
                                std::to_string(savepoint.version) + ", this program knows " +
-                               std::to_string(kLogFormatVersion));
+                               std::to_string(kSavepointVersion));
     }
-    if (state != SlotState::kValid || savepoint.sequence % 2 != i) continue;
+    if (state != SlotState::kValid || savepoint.sequence % kSavepointSlots != i) continue;
     if (!found || savepoint.sequence > newest.sequence) newest = savepoint;
     found = true;
   }
   if (found) return newest;
   return Status::error(ErrorCode::kCorruption,
-                       file->path() + ": no valid slot at offsets 0 and 4096");
+                       file->path() + ": no valid slot in its first " +
+                           std::to_string(kSavepointSlots * kBlockBytes) + " bytes");
 }
 
 Status create_savepoint(device::Device* device, Savepoint* savepoint) {
   const Status removed = device->remove(kSavepointName);  // a torn one of a directory without a log
   if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
   FOEDUS_TRY(const auto file, device->open(kSavepointName, device::Access::kCreate));
-  FOEDUS_CHECK(file->preallocate(2 * kBlockBytes));
+  FOEDUS_CHECK(file->preallocate(kSavepointSlots * kBlockBytes));
   FOEDUS_CHECK(write_next(file.get(), savepoint));
   return device->sync_directory();
 }
@@ -116,7 +125,7 @@ Status write_savepoint(device::Device* device, Savepoint* savepoint) {
 Status rewrite_savepoint(device::Device* device, const Savepoint& savepoint) {
   FOEDUS_TRY(const auto file,
              device::open_existing(device, kSavepointName, device::Access::kReadWrite));
-  FOEDUS_CHECK(clear_torn(file.get(), (savepoint.sequence + 1) % 2 * kBlockBytes));
+  FOEDUS_CHECK(clear_torn(file.get(), offset_of(savepoint.sequence + 1)));
   return write_slot(file.get(), savepoint);
 }
 

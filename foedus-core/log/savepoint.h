@@ -1,9 +1,10 @@
 #pragma once
 // The savepoint: which segments exist, and which incarnation of the database runs or ran last. A
-// file of two 4096-byte slots that are written in turn. Byte-exact description: FORMAT.md.
+// file of 64 slots of 4096 bytes that are written in turn: two would do, and would be worn by each
+// segment and each glean, on memory that wears. Byte-exact description: FORMAT.md.
 //
-//   L13 The slot of the higher sequence number counts. The other one is written next, so that a
-//       torn write leaves the old savepoint.
+//   L13 The slot of the highest sequence number counts. Another one is written next, so that a torn
+//       write leaves the old savepoint.
 //   L14 A segment is used only after a savepoint that counts it is synced, and that only after the
 //       segment's header and its directory entry are. A segment is removed only after a savepoint
 //       that does not count it is synced. So every segment that is counted must be there, and one
@@ -23,6 +24,8 @@ namespace foedus::log {
 
 inline constexpr std::uint64_t kSavepointMagic = 0x4556415344454f46;  // "FOEDSAVE"
 inline constexpr std::string_view kSavepointName = "savepoint";
+inline constexpr std::uint32_t kSavepointVersion = 4;
+inline constexpr std::size_t kSavepointSlots = 64;
 
 // The segments of one logger, all numbers in [oldest, newest]; oldest == newest + 1: none.
 struct SavepointLogger {
@@ -62,7 +65,7 @@ Status create_savepoint(device::Device* device, Savepoint* savepoint);
 // failure: what a failed sync gave up is written again (V2).
 Status write_savepoint(device::Device* device, Savepoint* savepoint);
 // Makes one that was read durable in its own slot: so far it may be in the system's cache only, and
-// the next one goes to the slot of its predecessor, which is cleared if it is not valid (L29).
+// the next one goes to the slot behind it, which is cleared if it is not valid (L29).
 Status rewrite_savepoint(device::Device* device, const Savepoint& savepoint);
 
 }  // namespace foedus::log

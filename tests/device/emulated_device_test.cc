@@ -111,6 +111,28 @@ TEST_F(EmulatedDeviceTest, a_read_in_flight_does_not_come_before_its_time) {
   EXPECT_FALSE(queue->next(true, &done));
 }
 
+// Goal: a read that was announced ends a latency after that. Method: where the machine stands still
+// meanwhile, nothing is told: it is tried again.
+TEST_F(EmulatedDeviceTest, the_latency_of_an_announced_read_has_passed_when_it_is_made) {
+  constexpr std::uint64_t kLatencyUs = 60'000;
+  make({.read_latency_ns = kLatencyUs * 1'000});
+  const auto file = this->file("a");
+  must(file->write_at(0, block_.data(), block_.size()));
+  std::string read(kBlockBytes, ' ');
+  const auto read_it = [&] { must(file->read_at(0, read.data(), read.size())); };
+  std::uint64_t fastest = kLatencyUs;
+  for (int i = 0; i < 100 && fastest >= kLatencyUs; ++i) {
+    const std::uint64_t whole_us = us_of([&] {
+      file->will_read(0, kBlockBytes);
+      base::system_sleep_us(kLatencyUs * 9 / 10);
+      fastest = us_of(read_it);
+    });
+    EXPECT_GE(whole_us, kLatencyUs - 100);
+  }
+  EXPECT_LT(fastest, kLatencyUs);
+  EXPECT_GE(us_of(read_it), kLatencyUs - 100) << "an announcement is for one read";
+}
+
 TEST_F(EmulatedDeviceTest, bytes_lines_and_pages_are_counted_where_they_are_touched) {
   make({});
   const auto file = this->file("a");

@@ -1,12 +1,17 @@
 // Writes the first inputs of the fuzz targets, out of the files of a small database:
 //   make_fuzz_corpus tests/fuzz/corpus
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "foedus-core/log/log_file.h"
+#include "foedus-core/log/savepoint.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "tests/hostile/small_database.h"
@@ -56,11 +61,25 @@ void put_pages(const FailingDevice& device, const std::string& name) {
   }
 }
 
+// The slots of the two newest savepoints.
+std::string slots_of(const std::string& savepoint) {
+  constexpr std::size_t kSlot = 4096;
+  std::vector<std::pair<std::uint64_t, std::string>> slots;
+  for (std::size_t at = 0; at < savepoint.size(); at += kSlot) {
+    std::uint64_t sequence = 0;
+    std::memcpy(&sequence, savepoint.data() + at + offsetof(log::Savepoint, sequence),
+                sizeof(sequence));
+    slots.emplace_back(sequence, savepoint.substr(at, kSlot));
+  }
+  std::sort(slots.begin(), slots.end());
+  return slots[slots.size() - 2].second + slots.back().second;
+}
+
 // The first segment, whole: who reads it asks whether it was cut. And behind its savepoint.
 void put_segment(const FailingDevice& device, const std::string& name) {
   const std::string segment = bytes_of(device, log::segment_name(0, 1));
   put("log_segment_fuzz", name, segment, false);
-  put("savepoint_fuzz", name, bytes_of(device, "savepoint") + segment, false);
+  put("savepoint_fuzz", name, slots_of(bytes_of(device, "savepoint")) + segment, false);
 }
 
 // Segments of all layouts of frames, not sealed and sealed. There is no room for a piece of a
@@ -94,7 +113,7 @@ Status make() {
   FOEDUS_CHECK(database.close());
   for (const std::string& name : device.names()) {
     const std::string bytes = bytes_of(device, name);
-    if (name == "savepoint") put("savepoint_fuzz", "closed", bytes, false);
+    if (name == "savepoint") put("savepoint_fuzz", "closed", slots_of(bytes), false);
     // Without the rest of a segment, its room, it ends as a cut one does.
     if (name.starts_with("log-")) put("log_segment_fuzz", "sealed", bytes.substr(0, 16'384), true);
   }
@@ -108,7 +127,7 @@ Status make() {
     } else if (name.starts_with("snapshot-")) {
       put_pages(device, name);
     } else if (name == "savepoint") {
-      put("savepoint_fuzz", "open", bytes_of(device, name), false);
+      put("savepoint_fuzz", "open", slots_of(bytes_of(device, name)), false);
     }
   }
   for (const StorageKind kind : {StorageKind::kArray, StorageKind::kHash}) {

@@ -1,5 +1,7 @@
-// A savepoint, and the examination of a directory that has it and, if the input goes on behind it,
-// one segment: the first one of the first logger.
+// A savepoint, of which the input has two slots, and the examination of a directory that has it
+// and, if the input goes on behind them, one segment: the first one of the first logger.
+#include <cstring>
+
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/log/log_directory.h"
 #include "foedus-core/log/savepoint.h"
@@ -9,9 +11,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace foedus;
   constexpr std::size_t kSlot = 4096;
-  constexpr std::size_t kSavepointBytes = 2 * kSlot;
   const fuzz::Input input(data, size);
-  std::string bytes = input.bytes().substr(0, kSavepointBytes);
+  std::string bytes = input.bytes().substr(0, 2 * kSlot);
   std::string segment = input.bytes().substr(bytes.size());
   if (input.is_mended()) {
     for (std::size_t slot = 0; slot + kSlot <= bytes.size(); slot += kSlot) {
@@ -21,8 +22,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     fuzz::mend_cut_segment(&segment);
   }
+  std::string savepoint(log::kSavepointSlots * kSlot, '\0');
+  for (std::size_t slot = 0; slot < bytes.size(); slot += kSlot) {
+    const std::string one = bytes.substr(slot, kSlot);
+    std::uint64_t sequence = slot / kSlot;
+    if (one.size() == kSlot) {
+      std::memcpy(&sequence, one.data() + offsetof(log::Savepoint, sequence), sizeof(sequence));
+    }
+    savepoint.replace(sequence % log::kSavepointSlots * kSlot, one.size(), one);
+  }
   std::map<std::string, std::string, std::less<>> files;
-  files.emplace(log::kSavepointName, std::move(bytes));
+  files.emplace(log::kSavepointName, std::move(savepoint));
   if (!segment.empty()) files.emplace(log::segment_name(0, 1), std::move(segment));
   fuzz::InputDevice device(std::move(files));
   static_cast<void>(log::read_savepoint(&device).is_ok());

@@ -275,19 +275,21 @@ TEST(LogCorruption, another_format_version_is_refused_and_not_called_corrupt) {
   make_log(&made, true);
   for (const char version : {'\1', '\2', '\4'}) {
     const std::string other{version, '\0', '\0', '\0'};
-    {
-      const auto device = made.copy();
-      const std::string name = "log-0-00000001";
-      device->overwrite(name, offsetof(SegmentHeader, version), other);
-      store_crc(device.get(), name, 0, kSlotBytes, offsetof(SegmentHeader, crc));
-      History found;
-      const Status status = recover(device.get(), &found);
-      EXPECT_EQ(status.code(), ErrorCode::kWrongVersion) << status.message();
-      EXPECT_NE(status.message().find(name), std::string::npos);
-    }
+    const auto device = made.copy();
+    const std::string name = "log-0-00000001";
+    device->overwrite(name, offsetof(SegmentHeader, version), other);
+    store_crc(device.get(), name, 0, kSlotBytes, offsetof(SegmentHeader, crc));
+    History found;
+    const Status status = recover(device.get(), &found);
+    EXPECT_EQ(status.code(), ErrorCode::kWrongVersion) << status.message();
+    EXPECT_NE(status.message().find(name), std::string::npos);
+  }
+  for (const char version : {'\1', '\2', '\3', '\5'}) {
+    const std::string other{version, '\0', '\0', '\0'};
     const auto device = made.copy();
     const std::string name(kSavepointName);
-    for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{4096}}) {
+    for (std::uint64_t i = 0; i < kSavepointSlots; ++i) {
+      const std::uint64_t offset = i * kBlockBytes;
       device->overwrite(name, offset + offsetof(Savepoint, version), other);
       store_crc(device.get(), name, offset, kBlockBytes, offsetof(Savepoint, crc));
     }

@@ -107,10 +107,12 @@ TEST(Savepoint, the_newest_valid_slot_counts_and_a_torn_write_leaves_the_old_one
     ASSERT_OK(write_savepoint(&device, &savepoint));
     EXPECT_EQ(read_savepoint(&device)->incarnation, i);
   }
-  const std::uint64_t slot = savepoint.sequence % 2 * 4096;
+  const std::uint64_t slot = savepoint.sequence % kSavepointSlots * 4096;
   device.flip_bit(std::string(kSavepointName), slot + 30, 1);
   EXPECT_EQ(read_savepoint(&device)->incarnation, 4u);
-  device.flip_bit(std::string(kSavepointName), 4096 - slot + 30, 1);
+  for (std::uint64_t other = 0; other < slot; other += 4096) {
+    device.flip_bit(std::string(kSavepointName), other + 30, 1);
+  }
   EXPECT_EQ(read_savepoint(&device).code(), ErrorCode::kCorruption);
 }
 

@@ -32,8 +32,14 @@ void reseal_header(FailingDevice* device, const std::string& name) {
 void reseal_seal(FailingDevice* device, const std::string& name) {
   reseal(device, name, kSlotBytes, kSlotBytes, offsetof(SegmentSeal, crc));
 }
+// Where they begin.
+std::vector<std::uint64_t> savepoint_slots() {
+  std::vector<std::uint64_t> slots;
+  for (std::uint64_t i = 0; i < kSavepointSlots; ++i) slots.push_back(i * kBlockBytes);
+  return slots;
+}
 void reseal_savepoint(FailingDevice* device) {
-  for (const std::uint64_t slot : {std::size_t{0}, kBlockBytes}) {
+  for (const std::uint64_t slot : savepoint_slots()) {
     reseal(device, std::string(kSavepointName), slot, kBlockBytes, offsetof(Savepoint, crc));
   }
 }
@@ -97,7 +103,7 @@ TEST(LogForged, an_epoch_beyond_all_others_is_refused) {
   for (const std::uint64_t epoch : {Epoch::kMax + 1, ~std::uint64_t{0}}) {
     FailingDevice device;
     make_log(&device, true);
-    for (const std::uint64_t slot : {std::size_t{0}, kBlockBytes}) {
+    for (const std::uint64_t slot : savepoint_slots()) {
       poke(&device, std::string(kSavepointName), slot + offsetof(Savepoint, durable_epoch), epoch);
     }
     reseal_savepoint(&device);
@@ -201,7 +207,7 @@ TEST(LogForged, slots_of_another_kind_are_refused) {
   reseal_seal(seal.get(), kFirst);
   expect_refused(seal.get(), kFirst + ": no valid seal");
   const auto savepoint = made.copy();
-  for (const std::uint64_t slot : {std::size_t{0}, kBlockBytes}) {
+  for (const std::uint64_t slot : savepoint_slots()) {
     poke(savepoint.get(), std::string(kSavepointName), slot, std::uint64_t{1});
   }
   reseal_savepoint(savepoint.get());
@@ -240,8 +246,8 @@ TEST(LogForged, savepoints_in_each_others_slot_are_refused) {
   make_log(&device, true);
   const std::vector<char> bytes = device.bytes_of(std::string(kSavepointName));
   const std::string all(bytes.data(), bytes.size());
-  device.overwrite(std::string(kSavepointName), 0, all.substr(kBlockBytes));
-  device.overwrite(std::string(kSavepointName), kBlockBytes, all.substr(0, kBlockBytes));
+  device.overwrite(std::string(kSavepointName), 0,
+                   all.substr(kBlockBytes) + all.substr(0, kBlockBytes));
   expect_refused(&device, "savepoint: no valid slot");
 }
 
@@ -258,7 +264,7 @@ TEST(LogForged, an_older_savepoint_is_refused) {
 TEST(LogForged, a_savepoint_with_too_many_loggers_is_refused) {
   FailingDevice device;
   make_log(&device, false);
-  for (const std::uint64_t slot : {std::size_t{0}, kBlockBytes}) {
+  for (const std::uint64_t slot : savepoint_slots()) {
     poke(&device, std::string(kSavepointName), slot + offsetof(Savepoint, logger_count), 65u);
   }
   reseal_savepoint(&device);

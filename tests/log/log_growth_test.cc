@@ -15,7 +15,7 @@
 namespace foedus::log::testing {
 namespace {
 
-constexpr std::uint64_t kTight = 600u << 10;  // less than a piece of the segments here
+constexpr std::uint64_t kTight = 848u << 10;  // less than a piece of the segments here
 
 FrameHeader frame_at(const std::vector<char>& bytes, std::uint64_t offset) {
   FrameHeader frame;

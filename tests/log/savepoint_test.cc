@@ -1,5 +1,5 @@
 // ctest-labels: crash
-// The two slots of the savepoint under crashes that tear them, one after the other.
+// The slots of the savepoint under crashes that tear them, one after the other.
 #include "foedus-core/log/savepoint.h"
 
 #include <algorithm>
@@ -57,38 +57,60 @@ TEST(SavepointSlots, what_a_crash_has_torn_is_not_made_whole_by_the_next_one) {
   EXPECT_GT(torn_twice, FailingDevice::is_persistent_memory() ? -1 : 100);
 }
 
-// Goal: the older one of two that are whole stays, for the newer one is its slot's next.
-TEST(SavepointSlots, a_predecessor_that_is_whole_stays_and_one_that_is_not_goes) {
+// Goal: the slot that is written next stays if it is whole, with the oldest savepoint, and goes if
+// it is not.
+TEST(SavepointSlots, an_oldest_one_that_is_whole_stays_and_one_that_is_not_goes) {
   FailingDevice device;
   Savepoint savepoint = empty_savepoint();
   ASSERT_OK(create_savepoint(&device, &savepoint));
-  ASSERT_OK(write_savepoint(&device, &savepoint));
+  while (savepoint.sequence < kSavepointSlots) ASSERT_OK(write_savepoint(&device, &savepoint));
   std::vector<char> bytes = device.bytes_of(kName);
   ASSERT_OK(rewrite_savepoint(&device, savepoint));
   EXPECT_EQ(device.bytes_of(kName), bytes);
   device.overwrite(kName, kSlotBytesOfSavepoint + 512, "torn");
   ASSERT_OK(rewrite_savepoint(&device, savepoint));
-  std::fill(bytes.begin() + kSlotBytesOfSavepoint, bytes.end(), '\0');
+  std::fill_n(bytes.begin() + kSlotBytesOfSavepoint, kSlotBytesOfSavepoint, '\0');
   EXPECT_EQ(device.bytes_of(kName), bytes);
   device.crash_power(FailingDevice::kDropAll);
   EXPECT_EQ(device.bytes_of(kName), bytes);
 }
 
-// Goal: one that a device has cut behind its first slot is complete again, and serves.
+// Goal: one that a device has cut behind its second slot, which has the first savepoint, serves,
+// and has the place of the next.
 TEST(SavepointSlots, a_slot_that_is_not_there_is_made) {
   FailingDevice device;
   Savepoint savepoint = empty_savepoint();
   ASSERT_OK(create_savepoint(&device, &savepoint));
   ASSERT_OK(write_savepoint(&device, &savepoint));
   std::vector<char> bytes = device.bytes_of(kName);
-  std::fill(bytes.begin() + kSlotBytesOfSavepoint, bytes.end(), '\0');
-  for (const std::size_t kept : {kSlotBytesOfSavepoint, kSlotBytesOfSavepoint + 100}) {
+  bytes.resize(3 * kSlotBytesOfSavepoint);
+  std::fill(bytes.begin() + 2 * kSlotBytesOfSavepoint, bytes.end(), '\0');
+  for (const std::size_t kept : {2 * kSlotBytesOfSavepoint, 2 * kSlotBytesOfSavepoint + 100}) {
     device.set_size(kName, kept);
     const auto found = read_savepoint(&device);
     ASSERT_OK(found.status());
+    EXPECT_EQ(found->sequence, 1u);
     ASSERT_OK(rewrite_savepoint(&device, *found));
     EXPECT_EQ(device.bytes_of(kName), bytes);
   }
+}
+
+// Goal: no slot is written before all others were, so that no memory wears before the rest.
+TEST(SavepointSlots, all_of_them_are_written_in_turn) {
+  FailingDevice device;
+  Savepoint savepoint = empty_savepoint();
+  ASSERT_OK(create_savepoint(&device, &savepoint));
+  std::vector<int> writes(kSavepointSlots);
+  device.set_observer([&](const foedus::testing::CallSeen& call) {
+    if (call.kind == Call::kWrite) ++writes.at(call.offset / kSlotBytesOfSavepoint);
+  });
+  for (std::size_t i = 0; i < 2 * kSavepointSlots; ++i) {
+    savepoint.incarnation = i + 1;
+    ASSERT_OK(write_savepoint(&device, &savepoint));
+    ASSERT_EQ(read_savepoint(&device)->incarnation, i + 1);
+  }
+  device.set_observer({});
+  EXPECT_EQ(writes, std::vector<int>(kSavepointSlots, 2));
 }
 
 }  // namespace

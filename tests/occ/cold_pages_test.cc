@@ -69,7 +69,7 @@ class ColdPagesTest : public ::testing::Test {
   base::MemoryBudget budget_{1u << 20};
   std::unique_ptr<PageCache> cache_ = *PageCache::make(
       &topology_, &budget_, PageCache::kBytesMin, Facility::kOff, Facility::kOff, &pages_, &clock_);
-  ColdPages cold_{cache_.get(), &clock_, kSession, 0};
+  ColdPages cold_{{.cache = cache_.get(), .clock = &clock_, .session = kSession}};
 };
 
 TEST_F(ColdPagesTest, TheOutermostSearchEndsThePin) {

@@ -159,8 +159,10 @@ void run_searches(StressCache* test, std::uint32_t page_count, std::uint64_t sea
   for (std::uint32_t session = 0; session < test->threads; ++session) {
     threads.emplace_back([=] {
       base::Random random(seed + session);
-      occ::ColdPages cold(test->cache.get(), &test->clock, session,
-                          session % test->topology.socs());
+      occ::ColdPages cold({.cache = test->cache.get(),
+                           .clock = &test->clock,
+                           .session = session,
+                           .soc = session % test->topology.socs()});
       test->clock.pin(session);
       for (std::uint64_t i = 0; i < searches; ++i) {
         search(test, session, &cold, page_count, &random);
