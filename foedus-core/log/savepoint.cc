@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "foedus-core/base/crc32c.h"
+#include "foedus-core/log/log_file.h"
 
 namespace foedus::log {
 
