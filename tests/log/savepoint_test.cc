@@ -95,6 +95,25 @@ TEST(SavepointSlots, a_slot_that_is_not_there_is_made) {
   }
 }
 
+// Goal: no more than one slot is torn at a time, for a start clears one (L29). Method: the first
+// attempt fails, of the write or of its sync; the second one goes to the same place.
+TEST(SavepointSlots, a_second_attempt_goes_to_the_slot_of_the_first) {
+  for (const Call kind : {Call::kWrite, Call::kSync}) {
+    FailingDevice device;
+    Savepoint savepoint = empty_savepoint();
+    ASSERT_OK(create_savepoint(&device, &savepoint));
+    std::vector<std::uint64_t> written;
+    device.set_observer([&](const foedus::testing::CallSeen& call) {
+      if (call.kind == Call::kWrite) written.push_back(call.offset / kSlotBytesOfSavepoint);
+    });
+    device.fail(kind, 0, EIO);
+    ASSERT_OK(write_savepoint(&device, &savepoint));
+    ASSERT_OK(write_savepoint(&device, &savepoint));
+    device.set_observer({});
+    EXPECT_EQ(written, (std::vector<std::uint64_t>{2, 2, 3}));
+  }
+}
+
 // Goal: no slot is written before all others were, so that no memory wears before the rest.
 TEST(SavepointSlots, all_of_them_are_written_in_turn) {
   FailingDevice device;
