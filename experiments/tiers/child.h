@@ -1,6 +1,6 @@
 #pragma once
-// A measurement in a process of its own: it begins with nothing in memory, it can be killed, and
-// the next one finds nothing of it but its files.
+// A measurement in a process of its own. It begins with nothing in memory. The next one finds
+// nothing of it but its files.
 
 #include <errno.h>
 #include <glog/logging.h>
@@ -16,8 +16,8 @@
 
 namespace experiments::tiers {
 
-// Runs `measure` in a child, which is killed once it has returned: destructors of what lives longer
-// do not run. REQUIRES: the calling process has no other thread.
+// Runs `measure` in a child, which is killed once it has returned: a database that it has left open
+// is found as after a crash. REQUIRES: the calling process has no other thread.
 template <typename Measure, typename Seen = typename std::invoke_result_t<Measure&>::value_type>
 foedus::Result<Seen> in_child(Measure measure) {
   static_assert(std::is_trivially_copyable_v<Seen>);

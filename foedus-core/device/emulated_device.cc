@@ -27,40 +27,54 @@ std::size_t bytes_of(const Part* parts, std::size_t count) {
   return bytes;
 }
 
-// Reads of a file that were announced (File::will_read()): where they begin, and when they end. Of
-// two in pages whose numbers differ by a multiple of kReads the later one.
-class AnnouncedReads {
+// Pages of a file whose reads were announced (File::will_read()), by which thread, and when they
+// end. A page takes the place of another one whose number differs by a multiple of kPages.
+class AnnouncedPages {
  public:
   void add(std::uint64_t offset, std::uint64_t end) {
     const std::lock_guard lock(mutex_);
-    reads_[offset / kPageBytes % kReads] = {offset, end};
+    pages_[offset / kPageBytes % kPages] = {offset / kPageBytes, end, &thread};
   }
-  // When the read that begins at `offset` ends, which is announced no more; 0: it was not.
-  std::uint64_t take(std::uint64_t offset) {
+  // Of a read that the calling thread makes now: how many of its bytes it had announced, which are
+  // announced no more, and when the last of them is there.
+  struct Taken {
+    std::uint64_t bytes = 0;
+    std::uint64_t end = 0;
+  };
+  Taken take(std::uint64_t offset, std::size_t bytes) {
+    Taken taken;
     const std::lock_guard lock(mutex_);
-    Read& read = reads_[offset / kPageBytes % kReads];
-    return read.offset == offset ? std::exchange(read, Read{}).end : 0;
+    for (std::uint64_t page = offset / kPageBytes; page * kPageBytes < offset + bytes; ++page) {
+      Page& found = pages_[page % kPages];
+      if (found.end == 0 || found.number != page || found.thread != &thread) continue;
+      taken.bytes += std::min<std::uint64_t>(bytes - taken.bytes, kPageBytes);
+      taken.end = std::max(taken.end, std::exchange(found, Page{}).end);
+    }
+    return taken;
   }
 
  private:
-  static constexpr std::size_t kReads = 1'024;
-  struct Read {
-    std::uint64_t offset = 0;
+  static constexpr std::size_t kPages = 1'024;
+  struct Page {
+    std::uint64_t number = 0;
     std::uint64_t end = 0;  // 0: there is none
+    const char* thread = nullptr;
   };
 
-  std::mutex mutex_;
-  std::vector<Read> reads_ = std::vector<Read>(kReads);  // guarded by mutex_
-};
+  static thread_local constinit char thread;  // its address names the thread
 
-// A file of an EmulatedDevice, which must outlive it.
+  std::mutex mutex_;
+  std::vector<Page> pages_ = std::vector<Page>(kPages);  // guarded by mutex_
+};
+thread_local constinit char AnnouncedPages::thread = 0;
+
 class EmulatedFile final : public File {
  public:
-  EmulatedFile(std::shared_ptr<File> behind, NvmClock* clock,
+  EmulatedFile(std::shared_ptr<File> behind, std::shared_ptr<NvmClock> clock,
                std::shared_ptr<NvmCounters> counters, std::shared_ptr<LineWear> wear,
                bool by_stores)
       : behind_(std::move(behind)),
-        clock_(clock),
+        clock_(std::move(clock)),
         counters_(std::move(counters)),
         wear_(std::move(wear)),
         by_stores_(by_stores) {}
@@ -108,25 +122,26 @@ class EmulatedFile final : public File {
   // Counts the read, and returns when it ends if it begins now.
   std::uint64_t begin_read(std::uint64_t offset, std::size_t bytes) const {
     counters_->count_read(offset, bytes);
-    const std::uint64_t announced = announced_.take(offset);
-    return announced == 0 ? clock_->end_of_read(bytes) : announced;
+    const AnnouncedPages::Taken announced = announced_.take(offset, bytes);
+    if (announced.bytes == bytes) return announced.end;
+    return std::max(announced.end, clock_->end_of_read(bytes - announced.bytes));
   }
 
  private:
   const std::shared_ptr<File> behind_;
-  NvmClock* const clock_;
+  const std::shared_ptr<NvmClock> clock_;
   const std::shared_ptr<NvmCounters> counters_;
   const std::shared_ptr<LineWear> wear_;
   const bool by_stores_;
-  mutable AnnouncedReads announced_;
+  mutable AnnouncedPages announced_;
 };
 
 // Reads of the device behind, of which next() gives none before its time. The latencies of all that
 // are in flight pass together.
 class EmulatedReads final : public ReadQueue {
  public:
-  EmulatedReads(std::unique_ptr<ReadQueue> behind, const NvmClock* clock)
-      : behind_(std::move(behind)), clock_(clock) {}
+  EmulatedReads(std::unique_ptr<ReadQueue> behind, std::shared_ptr<const NvmClock> clock)
+      : behind_(std::move(behind)), clock_(std::move(clock)) {}
 
   bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
            std::size_t count, std::uint32_t tag) override {
@@ -190,7 +205,7 @@ class EmulatedReads final : public ReadQueue {
   }
 
   const std::unique_ptr<ReadQueue> behind_;
-  const NvmClock* const clock_;
+  const std::shared_ptr<const NvmClock> clock_;
   std::uint32_t count_ = 0;
   Read reads_[kReadsMax] = {};
 };
@@ -279,12 +294,12 @@ EmulatedDevice::EmulatedDevice(std::unique_ptr<Device> behind, bool behind_by_st
     : behind_(std::move(behind)),
       behind_by_stores_(behind_by_stores),
       counters_(std::move(counters)),
-      clock_(speed) {}
+      clock_(std::make_shared<NvmClock>(speed)) {}
 
 Result<std::unique_ptr<File>> EmulatedDevice::open(std::string_view name, Access access) {
   FOEDUS_TRY(std::unique_ptr<File> file, behind_->open(name, access));
   return std::unique_ptr<File>(std::make_unique<EmulatedFile>(
-      std::move(file), &clock_, counters_, wear_of(name), behind_by_stores_));
+      std::move(file), clock_, counters_, wear_of(name), behind_by_stores_));
 }
 
 Status EmulatedDevice::remove(std::string_view name) {
@@ -295,26 +310,28 @@ Status EmulatedDevice::remove(std::string_view name) {
 }
 
 Status EmulatedDevice::rename(std::string_view from, std::string_view to) {
+  const auto worn = wear_of(from);
+  std::string name(to);  // before the change: memory may be spent
   FOEDUS_CHECK(behind_->rename(from, to));
   const std::lock_guard lock(mutex_);
-  const auto worn = wear_.find(from);
-  if (worn == wear_.end()) return {};
-  wear_[std::string(to)] = std::move(worn->second);
-  wear_.erase(worn);
+  auto node = wear_.extract(wear_.find(from));
+  node.key() = std::move(name);
+  wear_.erase(node.key());
+  wear_.insert(std::move(node));
   return {};
 }
 
 Status EmulatedDevice::sync_directory() {
-  const std::uint64_t end = clock_.end_of_write(0);
+  const std::uint64_t end = clock_->end_of_write(0);
   Status synced = behind_->sync_directory();
-  clock_.wait_until(end);
+  clock_->wait_until(end);
   return synced;
 }
 
 std::unique_ptr<ReadQueue> EmulatedDevice::make_read_queue() {
   auto queue = behind_->make_read_queue();
   if (queue == nullptr) return nullptr;
-  return std::make_unique<EmulatedReads>(std::move(queue), &clock_);
+  return std::make_unique<EmulatedReads>(std::move(queue), clock_);
 }
 
 std::shared_ptr<LineWear> EmulatedDevice::wear_of(std::string_view name) {

@@ -1,17 +1,16 @@
 #pragma once
 // EmulatedDevice: non-volatile memory of a chosen speed, in front of another device (the emulator
-// of the FOEDUS paper, §9.3.1). What is asked of it is done by the device behind it; then the
-// calling thread spins on the time-stamp counter until memory of that speed would have ended, too.
+// of the FOEDUS paper, §9.3.1). The device behind it does the work. Then the calling thread spins
+// on the time-stamp counter until memory of that speed would have done it, too.
 //
-//   V20 An access takes its latency and the time in which its bytes are transferred. Latencies of
-//       several threads, of the reads of one queue, and of a read that was announced
-//       (File::will_read()) and what its thread does meanwhile, pass at the same time; bytes are
-//       transferred one after the other. Where the device behind it takes longer, it takes that
-//       long.
+//   V20 A read, a write or a sync takes the latency and the transfer of its bytes, or as long as
+//       the device behind it takes, if that is more. Latencies overlap: of threads, of the reads
+//       of a queue from their add() on, and of a read from its File::will_read() on, if the same
+//       thread announced it. Transfers do not overlap.
 //   V21 Bytes, errors and promises are those of the device behind it (V1-V19).
-//   V22 Each 64 bytes of a file that are written count as a line of memory that is worn once more,
-//       also where the file has gone since: what a file system would make of their place is not
-//       known. Lines in which a write by stores has a first word count once more for it (V17).
+//   V22 A write wears each line of 64 bytes that it touches. A file begins with new lines, and
+//       lines of a removed file stay counted: where a file system puts the next one is not known.
+//       On a device of stores, a line with the first word of a sector is worn once more (V17).
 
 #include <array>
 #include <cstdint>
@@ -44,7 +43,7 @@ class NvmClock {
   // When an access ends that begins now, in ticks.
   std::uint64_t end_of_read(std::size_t bytes) { return end_of(read_latency_, bytes); }
   std::uint64_t end_of_write(std::size_t bytes) { return end_of(write_latency_, bytes); }
-  // Spins until then. Sleeps for most of what is longer than a switch of threads takes.
+  // Spins until then. Sleeps through most of a wait of more than 200 us.
   void wait_until(std::uint64_t end) const;
 
  private:
@@ -110,7 +109,7 @@ class EmulatedDevice final : public Device {
   const std::unique_ptr<Device> behind_;
   const bool behind_by_stores_;
   const std::shared_ptr<NvmCounters> counters_;
-  NvmClock clock_;
+  const std::shared_ptr<NvmClock> clock_;  // files and queues may live longer
 
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<LineWear>, std::less<>> wear_;  // guarded by mutex_

@@ -1,6 +1,5 @@
 #include "foedus-core/log/savepoint.h"
 
-#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -49,7 +48,7 @@ Status write_slot(device::File* file, const Savepoint& savepoint) {
   return file->sync();
 }
 
-// On failure the next attempt goes to the same slot: there is no more than one torn (L29).
+// On failure the next attempt goes to the same slot, so that at most one is torn (L29).
 Status write_next(device::File* file, Savepoint* savepoint) {
   Savepoint next = *savepoint;
   ++next.sequence;
@@ -58,16 +57,13 @@ Status write_next(device::File* file, Savepoint* savepoint) {
   return {};
 }
 
-// L29. The next sync makes it durable.
+// L29. The next sync makes it durable. Zeroes that are there may be those of a start whose sync
+// failed, which the device never got (V2): they are written again.
 Status clear_torn(device::File* file, std::uint64_t offset) {
   Slot slot;
   FOEDUS_TRY(const std::size_t read, file->read_at(offset, slot.bytes, kBlockBytes));
   Savepoint savepoint;
   if (read == kBlockBytes && decode(slot, &savepoint) == SlotState::kValid) return {};
-  // Zeroes may be those of a start that died before its sync: the next one covers them (V2).
-  const bool is_clear =
-      std::all_of(slot.bytes, slot.bytes + read, [](char byte) { return byte == 0; });
-  if (read == kBlockBytes && is_clear) return {};
   std::memset(slot.bytes, 0, sizeof(slot.bytes));
   return file->write_at(offset, slot.bytes, sizeof(slot.bytes));
 }

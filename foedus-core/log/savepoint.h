@@ -1,7 +1,7 @@
 #pragma once
 // The savepoint: which segments exist, and which incarnation of the database runs or ran last. A
-// file of 64 slots of 4096 bytes that are written in turn: two would do, and would be worn by each
-// segment and each glean, on memory that wears. Byte-exact description: FORMAT.md.
+// file of 64 slots of 4096 bytes that are written in turn. Two would do. Each segment and each
+// glean writes one, and memory wears. Byte-exact description: FORMAT.md.
 //
 //   L13 The slot of the highest sequence number counts. Another one is written next, so that a torn
 //       write leaves the old savepoint.

@@ -1,4 +1,4 @@
-// Names and blocks of segment files, and the two slots of the savepoint.
+// Names and blocks of segment files, and the slots of the savepoint.
 #include "foedus-core/log/log_file.h"
 
 #include <sys/resource.h>
@@ -130,7 +130,7 @@ TEST(Savepoint, one_that_fails_once_is_written_again) {
 }
 
 // Goal: a full device shows when the log is made, not when a savepoint is needed.
-TEST(Savepoint, room_for_both_slots_is_taken_first) {
+TEST(Savepoint, room_for_all_slots_is_taken_first) {
   FailingDevice device;
   device.set_capacity(kBlockBytes);
   Savepoint savepoint = empty_savepoint();

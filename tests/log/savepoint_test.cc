@@ -57,6 +57,32 @@ TEST(SavepointSlots, what_a_crash_has_torn_is_not_made_whole_by_the_next_one) {
   EXPECT_GT(torn_twice, FailingDevice::is_persistent_memory() ? -1 : 100);
 }
 
+// Goal: the same where the first start could not sync the slot that it cleared, and the next one
+// sees zeroes there that the device never got (V2).
+TEST(SavepointSlots, what_was_cleared_without_a_sync_is_cleared_again) {
+  constexpr std::uint64_t kSeeds = 32;
+  for (std::uint64_t first = 2; first < 2 + kSeeds; ++first) {
+    FailingDevice device;
+    Savepoint empty = empty_savepoint();
+    ASSERT_OK(create_savepoint(&device, &empty));
+    write_and_crash(&device, next_of(empty, 4), first);
+    const auto found = read_savepoint(&device);
+    ASSERT_OK(found.status());
+    if (found->sequence != empty.sequence) continue;  // it is all there
+    device.fail(Call::kSync, 0, EIO);
+    ASSERT_EQ(rewrite_savepoint(&device, *found).error_number(), EIO);
+    device.crash_process();
+    for (std::uint64_t second = 2; second < 2 + kSeeds; ++second) {
+      const auto next_device = device.copy();
+      ASSERT_OK(rewrite_savepoint(next_device.get(), *found));
+      write_and_crash(next_device.get(), next_of(*found, 1), second);
+      const auto last = read_savepoint(next_device.get());
+      ASSERT_OK(last.status());
+      ASSERT_NE(last->logger_count, 4u) << "seeds " << first << " " << second;
+    }
+  }
+}
+
 // Goal: the slot that is written next stays if it is whole, with the oldest savepoint, and goes if
 // it is not.
 TEST(SavepointSlots, an_oldest_one_that_is_whole_stays_and_one_that_is_not_goes) {
