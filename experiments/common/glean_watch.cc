@@ -20,7 +20,7 @@ std::uint64_t log_bytes_gleaned(const foedus::Stats& stats) {
   return stats.log_bytes - std::min(stats.log_bytes, stats.log_bytes_behind);
 }
 
-// Of emulated memory.
+// Returns how much was read from emulated memory, and written, between two looks at its counters.
 JsonObject nvm_between(const foedus::NvmStats& before, const foedus::NvmStats& after) {
   std::uint64_t writes_max = after.lines_by_writes.size() - 1;
   while (writes_max > 0 && after.lines_by_writes[writes_max] == 0) --writes_max;

@@ -20,7 +20,7 @@ struct Plan {
 
 struct Verdict {
   std::string ours;
-  bool is_same = false;  // what the paper claims was seen
+  bool is_same = false;  // the paper's claim holds here
 };
 
 struct Figure {
@@ -38,7 +38,7 @@ const std::vector<Figure>& all_figures();
 // Prints one point of a curve to stdout, as a JSON line.
 void print_point(const char* figure, const std::string& curve, const JsonObject& members);
 
-// The middle of them. REQUIRES: there are some.
+// Returns the median. REQUIRES: there are values.
 double median_of(std::vector<double> values);
 
 }  // namespace experiments::tiers

@@ -1,6 +1,6 @@
 // Figure 8 of the FOEDUS paper (§9.3.2): TPC-C over the latency of NVM, with the cache of snapshot
-// pages and without. Each run is in a process of its own, which begins with nothing in memory: what
-// it reads comes from snapshots until it is written. The settings take turns.
+// pages and without. Each run is in a process of its own and begins with nothing in memory, so that
+// rows come from snapshots until they are written. The settings take turns.
 
 #include <algorithm>
 #include <map>

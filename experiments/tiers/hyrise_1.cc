@@ -1,6 +1,6 @@
-// Table I of the Hyrise-NV paper: how long a restart takes, over the size of the database, beside
-// one that replays its log. A process is killed behind a load and some updates; the next one opens
-// the database, reads a row and writes one.
+// Table I of the Hyrise-NV paper: the time of a restart over the size of the database, with
+// snapshots and by replay of the log. A process is killed after a load and some updates. The next
+// one opens the database, reads a row and writes one.
 
 #include <chrono>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // Figure 16 of the SIGMOD'18 paper (appendix A.4): how often each line of NVM is written by a run
-// of updates. Beside the engine, what updates in place would have written: the lines of each field,
-// where rows stand one behind the other.
+// of updates. Updates in place are counted beside it: each would write the lines of its field,
+// where rows stand one after the other.
 
 #include <algorithm>
 #include <atomic>
@@ -34,7 +34,7 @@ struct Wear {
 
 using LineCounts = std::vector<std::atomic<std::uint32_t>>;
 
-// Counts what an update of a field in place would write, which commits by itself: all its lines.
+// Counts the lines that an update of a field in place would write, as it commits by itself.
 void count_in_place(std::uint64_t row, std::uint64_t field, LineCounts* lines) {
   const std::uint64_t begin = row * kRowBytes + field * kFieldBytes;
   for (std::uint64_t line = begin / kLineBytes; line <= (begin + kFieldBytes - 1) / kLineBytes;

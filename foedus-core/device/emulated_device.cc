@@ -15,7 +15,7 @@ constexpr std::uint64_t kPageBytes = 4096;
 // The system wakes a thread that sleeps up to some 60 us late.
 constexpr std::uint64_t kSpinNs = 100'000;
 
-// Of the pieces of `unit` bytes, how many `bytes` bytes at `offset` touch.
+// Returns how many lines or pages, of `unit` bytes each, a piece of a file touches.
 std::uint64_t touched(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit) {
   return bytes == 0 ? 0 : (offset + bytes - 1) / unit - offset / unit + 1;
 }
@@ -27,20 +27,21 @@ std::size_t bytes_of(const Part* parts, std::size_t count) {
   return bytes;
 }
 
-// Pages of a file whose reads were announced (File::will_read()), by which thread, and when they
-// end. A page takes the place of another one whose number differs by a multiple of kPages.
+// Pages of a file that threads have announced to read (File::will_read()), and when each has come.
+// A page takes the place of another one whose number differs by a multiple of kPages.
 class AnnouncedPages {
  public:
-  void add(std::uint64_t offset, std::uint64_t end) {
+  void add(std::uint64_t offset, std::size_t bytes, std::uint64_t end) {
     const std::lock_guard lock(mutex_);
-    pages_[offset / kPageBytes % kPages] = {offset / kPageBytes, end, &thread};
+    for (std::uint64_t page = offset / kPageBytes; page * kPageBytes < offset + bytes; ++page) {
+      pages_[page % kPages] = {page, end, &thread};
+    }
   }
-  // Of a read that the calling thread makes now: how many of its bytes it had announced, which are
-  // announced no more, and when the last of them is there.
   struct Taken {
-    std::uint64_t bytes = 0;
-    std::uint64_t end = 0;
+    std::uint64_t bytes = 0;  // announced by the calling thread
+    std::uint64_t end = 0;    // when the last of them has come
   };
+  // Removes the announcements that the calling thread has made for a read, and returns them.
   Taken take(std::uint64_t offset, std::size_t bytes) {
     Taken taken;
     const std::lock_guard lock(mutex_);
@@ -97,7 +98,7 @@ class EmulatedFile final : public File {
   }
   void will_read(std::uint64_t offset, std::size_t bytes) const override {
     behind_->will_read(offset, bytes);
-    announced_.add(offset, clock_->end_of_read(bytes));
+    announced_.add(offset, bytes, clock_->end_of_read(bytes));
   }
   Status write_parts_at(std::uint64_t offset, const ConstBytes* parts,
                         std::size_t count) override {
@@ -136,8 +137,8 @@ class EmulatedFile final : public File {
   mutable AnnouncedPages announced_;
 };
 
-// Reads of the device behind, of which next() gives none before its time. The latencies of all that
-// are in flight pass together.
+// Reads that the queue of the device behind makes. next() gives none before the emulated memory
+// would have made it. The latencies of all reads in flight overlap.
 class EmulatedReads final : public ReadQueue {
  public:
   EmulatedReads(std::unique_ptr<ReadQueue> behind, std::shared_ptr<const NvmClock> clock)
@@ -161,7 +162,7 @@ class EmulatedReads final : public ReadQueue {
       if (!waits || count_ == 0) return false;
       collect(true);
       first = first_ended();
-      if (first == count_) return false;  // those of a child's parent
+      if (first == count_) return false;  // a child of fork() has none of its parent's reads
     }
     const std::uint64_t end = reads_[first].end;
     if (waits) {
@@ -181,7 +182,7 @@ class EmulatedReads final : public ReadQueue {
     std::uint64_t end;
   };
 
-  // Takes what has ended on the device behind; with `waits` at least one.
+  // Takes the reads that have ended on the device behind; with `waits` at least one.
   void collect(bool waits) {
     Done done;
     while (behind_->next(waits, &done)) {
@@ -194,7 +195,7 @@ class EmulatedReads final : public ReadQueue {
       waits = false;
     }
   }
-  // Of those that have ended behind, the one whose time comes first; count_: there is none.
+  // Returns the index of the read that has ended behind and is due first; count_ if there is none.
   std::uint32_t first_ended() const {
     std::uint32_t first = count_;
     for (std::uint32_t i = 0; i < count_; ++i) {

@@ -35,12 +35,12 @@ struct NvmSpeed {
   std::uint64_t bytes_per_s = 0;  // 0: a transfer takes no time
 };
 
-// How long accesses take. Any thread.
+// Tells when accesses end, and waits for it. Any thread.
 class NvmClock {
  public:
   explicit NvmClock(const NvmSpeed& speed);
 
-  // When an access ends that begins now, in ticks.
+  // Returns when an access that begins now ends, in ticks.
   std::uint64_t end_of_read(std::size_t bytes) { return end_of(read_latency_, bytes); }
   std::uint64_t end_of_write(std::size_t bytes) { return end_of(write_latency_, bytes); }
   // Spins until then. Sleeps through most of a wait of more than 200 us.
@@ -58,7 +58,7 @@ class NvmClock {
   std::uint64_t transferred_ = 0;  // when the last transfer so far ends; guarded by mutex_
 };
 
-// What was read and written, of all directories of a database. Any thread.
+// Counters of the reads and writes of all directories of a database. Any thread.
 class NvmCounters {
  public:
   void count_read(std::uint64_t offset, std::size_t bytes);
@@ -75,11 +75,11 @@ class NvmCounters {
   base::AtomicWord<std::uint64_t> pages_read_;
 };
 
-// How often each line of one file was written. Any thread.
+// Counts the writes of each line of one file. Any thread.
 class LineWear {
  public:
   explicit LineWear(NvmCounters* counters) : counters_(counters) {}
-  // `by_stores`: V22. Throws std::bad_alloc, and has counted nothing then.
+  // Counts a write; `by_stores`: V22. Counts nothing if it throws std::bad_alloc.
   void count_write(std::uint64_t offset, std::size_t bytes, bool by_stores);
 
  private:

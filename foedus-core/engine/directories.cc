@@ -53,7 +53,7 @@ Devices as_devices(Files files) {
   return {std::make_move_iterator(files.begin()), std::make_move_iterator(files.end())};
 }
 
-// Each with the speed that `options` say in front of it.
+// Returns the devices of `files` as emulated memory of the speed in `options`.
 Devices emulated(Files files, const Options& options,
                  const std::shared_ptr<device::NvmCounters>& counters) {
   constexpr std::uint64_t kBytesPerMb = 1'000'000;

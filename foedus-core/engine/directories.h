@@ -28,7 +28,7 @@ struct OpenedDirectories {
 // kInvalidArgument: the same directory twice, one of another database, or one is left out that has
 // files which the savepoint or a manifest names. Else as of device::FileDevice::open() and
 // device::SpreadDevice::make().
-// Reads of `options`: dir, dirs, and which device with its speed.
+// Uses of `options` the directories, direct_io, the device and the speed of emulated memory.
 Result<OpenedDirectories> open_directories(const Options& options);
 // Opens directories that exist, to read their files only: nothing is changed, now or later (device
 // V8). kNotFound: one is missing. Other errors: those of open_directories().

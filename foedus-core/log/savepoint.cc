@@ -57,8 +57,8 @@ Status write_next(device::File* file, Savepoint* savepoint) {
   return {};
 }
 
-// L29. The next sync makes it durable. Zeroes that are there may be those of a start whose sync
-// failed, which the device never got (V2): they are written again.
+// Clears the slot unless it is valid (L29); the next sync makes that durable. Zeroes are written
+// again: those that are there may be of a start whose sync failed, and not on the device (V2).
 Status clear_torn(device::File* file, std::uint64_t offset) {
   Slot slot;
   FOEDUS_TRY(const std::size_t read, file->read_at(offset, slot.bytes, kBlockBytes));

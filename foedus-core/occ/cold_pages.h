@@ -57,7 +57,7 @@ class ColdPages {
   // PageCache::find_cached_child().
   const page::PageHeader* child(page::DualPagePointer* pointer, Status* status,
                                 page::PagePart wanted);
-  // The same if it is cached; else null. O14.
+  // Returns the page if it is cached; else, and always with kNone and kUncached, null. O14.
   const page::PageHeader* cached(page::SnapshotPageId id);
   // PageCache::prefetch_page().
   bool prefetch(page::SnapshotPageId id, page::PagePart wanted) const;
@@ -72,8 +72,9 @@ class ColdPages {
 
   bool is_open() const { return open_ != 0; }
 
-  // What page() and child() do for a search: without kRead it ends, with kNotInMemory, where there
-  // is no page for it.
+  // How page() and child() find the page that a search wants. With kPrefetch and kNone the search
+  // ends with kNotInMemory where no page is given. The order counts: from kNone on, no page comes
+  // from the cache.
   enum class Mode : std::uint8_t {
     kRead,      // a page that is not cached is read
     kPrefetch,  // the device is asked to begin with it, see will_read()
@@ -91,7 +92,7 @@ class ColdPages {
   friend class ColdReads;
   [[gnu::cold]] const page::PageHeader* read_page(page::SnapshotPageId id, Status* status);
   const page::PageHeader* wait_for_page(page::SnapshotPageId id, Status* status);
-  // page() in another mode than kRead.
+  // Does page() in the modes other than kRead.
   [[gnu::cold]] const page::PageHeader* page_by_mode(page::SnapshotPageId id, Status* status);
   const page::PageHeader* read_uncached(page::SnapshotPageId id, Status* status);
 
@@ -108,7 +109,7 @@ class ColdPages {
   Mode mode_ = Mode::kRead;
   std::uint32_t tries_ = 0;  // calls of will_read() without in_flight_
   std::unique_ptr<snapshot::PagesInFlight> in_flight_;  // null: not wanted yet, or cannot be had
-  std::unique_ptr<page::PageBytes> uncached_;  // the page that was asked for last; of page_reader_
+  std::unique_ptr<page::PageBytes> uncached_;  // of kUncached: the page that was asked for last
 };
 
 // Around a search that may come to pages of snapshots. May lie in another one, whose page is not to

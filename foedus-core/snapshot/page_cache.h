@@ -206,7 +206,7 @@ class PageCache final : public page::PageBorrower {
   // that could have seen one are over).
   void forget(page::SnapshotNumber snapshot);
 
-  // Where pages come from.
+  // The reader that pages come from.
   PageReader* reader() const { return reader_; }
   std::uint32_t socs() const { return static_cast<std::uint32_t>(parts_.size()); }
   // That need nothing borrowed.

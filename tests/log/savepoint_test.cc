@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,54 +32,62 @@ void write_and_crash(FailingDevice* device, Savepoint savepoint, std::uint64_t s
   device->crash_power(seed);
 }
 
+constexpr std::uint64_t kSeedsBegin = 2;
+constexpr std::uint64_t kSeedsEnd = 34;
+constexpr std::uint32_t kLoggersTorn = 4;
+
+// A device with a first savepoint, which is returned, and the next one, torn by a crash. Nothing if
+// that one is whole.
+std::optional<Savepoint> make_torn(FailingDevice* device, std::uint64_t seed) {
+  Savepoint first = empty_savepoint();
+  EXPECT_TRUE(create_savepoint(device, &first).is_ok());
+  write_and_crash(device, next_of(first, kLoggersTorn), seed);
+  const auto found = read_savepoint(device);
+  EXPECT_TRUE(found.is_ok()) << found.status().message();
+  if (!found.is_ok() || found->sequence != first.sequence) return std::nullopt;
+  return *found;
+}
+
+// Starts on a copy of the device, tears the next savepoint there, and returns the one that counts.
+Savepoint start_and_tear(const FailingDevice& device, const Savepoint& found, std::uint64_t seed) {
+  const auto next_device = device.copy();
+  EXPECT_TRUE(rewrite_savepoint(next_device.get(), found).is_ok());
+  write_and_crash(next_device.get(), next_of(found, 1), seed);
+  const auto last = read_savepoint(next_device.get());
+  EXPECT_TRUE(last.is_ok()) << last.status().message();
+  return last.is_ok() ? *last : found;
+}
+
 // Goal: L29. Method: of the second savepoint some sectors reached the device; a start goes on by
 // the first one, and power fails while it writes a third, of which some sectors do.
 TEST(SavepointSlots, what_a_crash_has_torn_is_not_made_whole_by_the_next_one) {
-  constexpr std::uint64_t kSeeds = 32;
   int torn_twice = 0;
-  for (std::uint64_t first = 2; first < 2 + kSeeds; ++first) {
+  for (std::uint64_t first = kSeedsBegin; first < kSeedsEnd; ++first) {
     FailingDevice device;
-    Savepoint empty = empty_savepoint();
-    ASSERT_OK(create_savepoint(&device, &empty));
-    write_and_crash(&device, next_of(empty, 4), first);
-    const auto found = read_savepoint(&device);
-    ASSERT_OK(found.status());
-    if (found->sequence != empty.sequence) continue;  // it is all there
-    for (std::uint64_t second = 2; second < 2 + kSeeds; ++second) {
-      const auto next_device = device.copy();
-      ASSERT_OK(rewrite_savepoint(next_device.get(), *found));
-      write_and_crash(next_device.get(), next_of(*found, 1), second);
-      const auto last = read_savepoint(next_device.get());
-      ASSERT_OK(last.status());
-      ASSERT_NE(last->logger_count, 4u) << "seeds " << first << " " << second;
-      torn_twice += last->logger_count == 0 ? 1 : 0;
+    const auto found = make_torn(&device, first);
+    if (!found.has_value()) continue;
+    for (std::uint64_t second = kSeedsBegin; second < kSeedsEnd; ++second) {
+      const Savepoint last = start_and_tear(device, *found, second);
+      ASSERT_NE(last.logger_count, kLoggersTorn) << "seeds " << first << " " << second;
+      torn_twice += last.logger_count == 0 ? 1 : 0;
     }
   }
   EXPECT_GT(torn_twice, FailingDevice::is_persistent_memory() ? -1 : 100);
 }
 
-// Goal: the same where the first start could not sync the slot that it cleared, and the next one
-// sees zeroes there that the device never got (V2).
+// Goal: the same after a start that could not sync the slot that it had cleared. The next one sees
+// zeroes there that the device never got (V2).
 TEST(SavepointSlots, what_was_cleared_without_a_sync_is_cleared_again) {
-  constexpr std::uint64_t kSeeds = 32;
-  for (std::uint64_t first = 2; first < 2 + kSeeds; ++first) {
+  for (std::uint64_t first = kSeedsBegin; first < kSeedsEnd; ++first) {
     FailingDevice device;
-    Savepoint empty = empty_savepoint();
-    ASSERT_OK(create_savepoint(&device, &empty));
-    write_and_crash(&device, next_of(empty, 4), first);
-    const auto found = read_savepoint(&device);
-    ASSERT_OK(found.status());
-    if (found->sequence != empty.sequence) continue;  // it is all there
+    const auto found = make_torn(&device, first);
+    if (!found.has_value()) continue;
     device.fail(Call::kSync, 0, EIO);
     ASSERT_EQ(rewrite_savepoint(&device, *found).error_number(), EIO);
     device.crash_process();
-    for (std::uint64_t second = 2; second < 2 + kSeeds; ++second) {
-      const auto next_device = device.copy();
-      ASSERT_OK(rewrite_savepoint(next_device.get(), *found));
-      write_and_crash(next_device.get(), next_of(*found, 1), second);
-      const auto last = read_savepoint(next_device.get());
-      ASSERT_OK(last.status());
-      ASSERT_NE(last->logger_count, 4u) << "seeds " << first << " " << second;
+    for (std::uint64_t second = kSeedsBegin; second < kSeedsEnd; ++second) {
+      const Savepoint last = start_and_tear(device, *found, second);
+      ASSERT_NE(last.logger_count, kLoggersTorn) << "seeds " << first << " " << second;
     }
   }
 }

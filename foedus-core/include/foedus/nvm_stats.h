@@ -1,5 +1,5 @@
 #pragma once
-// NvmStats: what was asked of emulated non-volatile memory (DeviceKind::kEmulated).
+// NvmStats: reads and writes of emulated non-volatile memory (DeviceKind::kEmulated).
 
 #include "foedus/cxx20.h"
 

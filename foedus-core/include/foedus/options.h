@@ -38,9 +38,10 @@ enum class DeviceKind : std::uint8_t {
   // file system is taken for one: the end of the process loses nothing then, a power failure may.
   // Elsewhere the same as kFile, which effective_options() and a line to the log sink say.
   kMapped,
-  // As on non-volatile memory of the speed that nvm_latency_ns and its neighbours say: kMapped or,
-  // where that cannot be, kFile, and each access takes at least as long as it would there. Counted
-  // in Stats::nvm. For experiments, with a directory in memory (/dev/shm).
+  // Emulated non-volatile memory, whose speed is nvm_latency_ns and the options beside it. It is
+  // kMapped or, where memory is not persistent, kFile; each access takes at least as long as memory
+  // of that speed would. Stats::nvm counts the accesses. For experiments, with a directory in
+  // memory (/dev/shm).
   kEmulated,
 };
 
@@ -218,15 +219,15 @@ struct Options {
   // nothing, and kRequire fails.
   Facility numa_binding = Facility::kTry;
   DeviceKind device = DeviceKind::kFile;
-  // Of DeviceKind::kEmulated, ignored by others: how long an access takes beside the time in which
-  // its bytes are transferred, and how many million bytes a second can be transferred from and to
-  // each directory. Latencies: 0 .. 1,000,000; of writes, 0: that of reads. Bandwidth: 0: transfers
-  // take no time; at most 1,000,000.
+  // The speed of emulated memory (DeviceKind::kEmulated). An access takes its latency, and the
+  // transfer of its bytes at that many million bytes a second of each directory.
+  // nvm_latency_ns: 0 .. 1,000,000, of reads. nvm_write_latency_ns: the same range; 0: that of
+  // reads. nvm_bandwidth_mb: 0 .. 1,000,000; 0: a transfer takes no time.
   std::uint64_t nvm_latency_ns = 500;
   std::uint64_t nvm_write_latency_ns = 0;
   std::uint64_t nvm_bandwidth_mb = 0;
-  // false: transactions read each page of a snapshot from the device whenever they come to it, as
-  // the paper's FOEDUS-NoSC does (§9.3.2). To see what the cache is worth.
+  // false: a transaction reads each page of a snapshot from the device whenever it comes to it, as
+  // the paper's FOEDUS-NoSC does (§9.3.2). For measurements of the cache.
   bool snapshot_cache = true;
   // O_DIRECT for log segments and snapshots. Mapped files need none.
   Facility direct_io = Facility::kTry;
