@@ -161,6 +161,9 @@ foedus::Options foedus_options_by_flags() {
   if (FLAGS_device == "emulated") options.device = foedus::DeviceKind::kEmulated;
   options.nvm_latency_ns = FLAGS_nvm_latency_ns;
   options.nvm_bandwidth_mb = FLAGS_nvm_bandwidth_mb;
+  if (FLAGS_nvm_cache == "mini") options.nvm_cache = foedus::NvmCache::kMiniPages;
+  if (FLAGS_nvm_cache == "lines") options.nvm_cache = foedus::NvmCache::kLines;
+  if (FLAGS_nvm_cache == "pages") options.nvm_cache = foedus::NvmCache::kPages;
   options.snapshot_cache = FLAGS_snapshot_cache == "on";
   options.socs = FLAGS_socs;
   options.loggers_per_soc = FLAGS_loggers_per_soc;

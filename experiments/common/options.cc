@@ -19,6 +19,7 @@ DEFINE_string(device, "file",
               "memory of a chosen speed");
 DEFINE_uint64(nvm_latency_ns, 500, "of an access to emulated memory");
 DEFINE_uint64(nvm_bandwidth_mb, 0, "million bytes a second of emulated memory; 0: no bound");
+DEFINE_string(nvm_cache, "auto", "DRAM keeps of pages on such memory: auto, mini, lines or pages");
 DEFINE_string(snapshot_cache, "on", "off: pages of snapshots are read whenever they are come to");
 DEFINE_string(log, "on", "on: commits are logged to files; off: nothing is written");
 DEFINE_string(durability, "async", "async: commit returns when serialized; sync: when durable");
@@ -76,6 +77,10 @@ foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
   }
   if (FLAGS_device != "file" && FLAGS_device != "mapped" && FLAGS_device != "emulated") {
     return bad("--device must be file, mapped or emulated");
+  }
+  if (FLAGS_nvm_cache != "auto" && FLAGS_nvm_cache != "mini" && FLAGS_nvm_cache != "lines" &&
+      FLAGS_nvm_cache != "pages") {
+    return bad("--nvm-cache must be auto, mini, lines or pages");
   }
   if (FLAGS_snapshot_cache != "on" && FLAGS_snapshot_cache != "off") {
     return bad("--snapshot-cache must be on or off");

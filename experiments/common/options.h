@@ -14,6 +14,7 @@ DECLARE_string(device);
 DECLARE_uint64(nvm_latency_ns);
 DECLARE_uint64(nvm_bandwidth_mb);
 DECLARE_string(snapshot_cache);
+DECLARE_string(nvm_cache);
 DECLARE_string(log);
 DECLARE_string(durability);
 DECLARE_uint32(socs);

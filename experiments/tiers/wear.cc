@@ -12,6 +12,7 @@
 #include "experiments/common/worker_threads.h"
 #include "experiments/tiers/child.h"
 #include "experiments/tiers/figure.h"
+#include "experiments/tiers/lookups.h"
 #include "experiments/ycsb/ycsb_driver.h"
 #include "experiments/ycsb/zipf.h"
 
@@ -20,8 +21,6 @@ namespace experiments::tiers {
 namespace {
 
 constexpr std::uint64_t kLineBytes = 64;
-constexpr std::uint64_t kFieldBytes = 100;
-constexpr std::uint64_t kFields = kRowBytes / kFieldBytes;
 constexpr double kTheta = 0.99;
 
 struct Wear {

@@ -17,7 +17,8 @@
 #define FOEDUS_TSAN 1
 #endif
 // Racy copies made of atomics, which instrumentation sees; inline assembly it does not.
-#if defined(FOEDUS_TSAN) && !defined(FOEDUS_ATOMIC_COPIES)
+// AddressSanitizer does not see what inline assembly reads.
+#if (defined(FOEDUS_TSAN) || defined(__SANITIZE_ADDRESS__)) && !defined(FOEDUS_ATOMIC_COPIES)
 #define FOEDUS_ATOMIC_COPIES 1
 #endif
 

@@ -6,6 +6,14 @@
 
 namespace foedus::device {
 
+Result<bool> File::read_pieces(const Piece* pieces, std::size_t count) const {
+  for (std::size_t i = 0; i < count; ++i) {
+    FOEDUS_TRY(const std::size_t read, read_at(pieces[i].offset, pieces[i].to, pieces[i].bytes));
+    if (read < pieces[i].bytes) return false;
+  }
+  return true;
+}
+
 Result<std::size_t> File::read_parts_at(std::uint64_t offset, const Bytes* parts,
                                         std::size_t count) const {
   FOEDUS_INVARIANT(count <= kReadPartsMax, count);

@@ -64,6 +64,14 @@ class File {
     static_cast<void>(offset);
     static_cast<void>(bytes);
   }
+  // Reads pieces that need not follow one another; where the file is memory, their latencies
+  // overlap. False: the file ends before or in one of them. REQUIRES: as read_at().
+  struct Piece {
+    std::uint64_t offset;
+    void* to;
+    std::size_t bytes;
+  };
+  virtual Result<bool> read_pieces(const Piece* pieces, std::size_t count) const;
   // Writes all parts one behind the other. On failure some of the bytes may be written.
   // REQUIRES: count <= kWritePartsMax; if is_direct(), all multiples of kBlockBytes.
   virtual Status write_parts_at(std::uint64_t offset, const ConstBytes* parts,

@@ -32,6 +32,7 @@ std::size_t bytes_of(const Part* parts, std::size_t count) {
 class AnnouncedPages {
  public:
   void add(std::uint64_t offset, std::size_t bytes, std::uint64_t end) {
+    were_any_.store_relaxed(1);  // order: relaxed, see take()
     const std::lock_guard lock(mutex_);
     for (std::uint64_t page = offset / kPageBytes; page * kPageBytes < offset + bytes; ++page) {
       pages_[page % kPages] = {page, end, &thread};
@@ -44,6 +45,8 @@ class AnnouncedPages {
   // Removes the announcements that the calling thread has made for a read, and returns them.
   Taken take(std::uint64_t offset, std::size_t bytes) {
     Taken taken;
+    // order: relaxed, the thread sees its own announcements; those of others it must not take.
+    if (were_any_.load_relaxed() == 0) return taken;
     const std::lock_guard lock(mutex_);
     for (std::uint64_t page = offset / kPageBytes; page * kPageBytes < offset + bytes; ++page) {
       Page& found = pages_[page % kPages];
@@ -64,6 +67,7 @@ class AnnouncedPages {
 
   static thread_local constinit char thread;  // its address names the thread
 
+  base::AtomicWord<std::uint32_t> were_any_;  // files that are read by lines have none, ever
   std::mutex mutex_;
   std::vector<Page> pages_ = std::vector<Page>(kPages);  // guarded by mutex_
 };
@@ -86,6 +90,15 @@ class EmulatedFile final : public File {
   Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override {
     const std::uint64_t end = begin_read(offset, bytes);
     Result<std::size_t> read = behind_->read_at(offset, to, bytes);
+    clock_->wait_until(end);
+    return read;
+  }
+  Result<bool> read_pieces(const Piece* pieces, std::size_t count) const override {
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      end = std::max(end, begin_read(pieces[i].offset, pieces[i].bytes));
+    }
+    Result<bool> read = behind_->read_pieces(pieces, count);
     clock_->wait_until(end);
     return read;
   }

@@ -168,7 +168,9 @@ Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& director
   fd.release();
   FOEDUS_CHECK(sync_parent(directory, device->directory_fd_));
   FOEDUS_CHECK(device->take_lock());
-  device->maps_files_ = access == FileAccess::kMapped && device::maps_files(device->directory_fd_);
+  const bool may_map = access != FileAccess::kCalls;
+  device->maps_files_ = may_map && device::maps_files(device->directory_fd_);
+  device->maps_to_read_ = access == FileAccess::kMappedToRead;
   if (!device->maps_files_) FOEDUS_CHECK(device->probe_direct_io(direct_io));
   return device;
 }
@@ -319,7 +321,8 @@ Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access acc
   if (!reads_only) FOEDUS_CHECK(check_may_change());
   const std::string path = path_of(name);
   const bool wants_direct = access == Access::kCreateDirect || access == Access::kReadDirect;
-  const bool direct = wants_direct && has_direct_io_;
+  const bool is_mapped = maps_files_ || (reads_only && maps_to_read_);
+  const bool direct = wants_direct && has_direct_io_ && !is_mapped;
   const int flags = flags_of(access) | (direct ? O_DIRECT : 0);
   Descriptor fd(open_below(directory_fd_, std::string(name), flags));
   if (fd.get() < 0) {
@@ -330,7 +333,7 @@ Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access acc
   }
   FOEDUS_CHECK(check_entry(fd.get(), path, access == Access::kReadWrite));
   std::unique_ptr<File> file;
-  if (maps_files_) {
+  if (is_mapped) {
     const auto how = reads_only ? MappedFile::Access::kRead : MappedFile::Access::kReadWrite;
     auto changes = CallChanges::of(fd.get());
     file = std::make_unique<MappedFile>(path, fd.get(), how, std::move(changes));

@@ -34,6 +34,8 @@ bool exceeds_file_size_limit(std::uint64_t end_bytes);
 enum class FileAccess : std::uint8_t {
   kCalls,
   kMapped,  // mapped_file.h, where the memory below is persistent, else by calls
+  // As kMapped; and files that are opened to be read are mapped wherever they lie.
+  kMappedToRead,
 };
 
 class FileDevice : public Device {
@@ -91,6 +93,7 @@ class FileDevice : public Device {
   bool is_to_read_ = false;
   int lock_fd_ = -1;
   bool maps_files_ = false;
+  bool maps_to_read_ = false;
   bool has_direct_io_ = false;
 };
 

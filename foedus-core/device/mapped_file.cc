@@ -92,6 +92,16 @@ char* map_persistent(int fd, std::size_t* bytes) {
   return nullptr;
 }
 
+// All of a file, to be read, whatever its memory is; null if it cannot be mapped. It cannot be
+// written to by mistake, as any other memory of the process could.
+char* map_to_read(int fd, std::size_t* bytes) {
+  struct stat about;
+  if (::fstat(fd, &about) != 0 || about.st_size <= 0) return nullptr;
+  *bytes = static_cast<std::size_t>(about.st_size);
+  void* const begin = ::mmap(nullptr, *bytes, PROT_READ, MAP_SHARED, fd, 0);
+  return begin == MAP_FAILED ? nullptr : static_cast<char*>(begin);
+}
+
 }  // namespace
 
 std::shared_ptr<CallChanges> CallChanges::of(int fd) {
@@ -120,20 +130,25 @@ MappedFile::MappedFile(std::string path, int fd, Access access,
 }
 
 MappedFile::~MappedFile() {
-  for (const auto& mapping : all_) ::pmem_unmap(mapping->begin, mapping->bytes);
+  for (const auto& mapping : all_) {
+    if (access_ == Access::kRead) {
+      ::munmap(mapping->begin, mapping->bytes);
+    } else {
+      ::pmem_unmap(mapping->begin, mapping->bytes);
+    }
+  }
 }
 
-// A mapping to read cannot be written to by mistake, as any other memory of the process could.
 void MappedFile::map(std::uint64_t bytes) {
   base::trying([&] {
     const std::lock_guard lock(mutex_);
     all_.reserve(all_.size() + 1);
     auto mapping = std::make_unique<Mapping>();
-    mapping->begin = map_persistent(descriptor(), &mapping->bytes);
+    mapping->begin = access_ == Access::kRead ? map_to_read(descriptor(), &mapping->bytes)
+                                              : map_persistent(descriptor(), &mapping->bytes);
     if (mapping->begin == nullptr) return;
     const Mapping* const made = mapping.get();
     all_.push_back(std::move(mapping));
-    if (access_ == Access::kRead && ::mprotect(made->begin, made->bytes, PROT_READ) != 0) return;
     // order: release twice, pairs with mapped(): the mapping is complete, and is there before the
     // bytes, which are never more than it has.
     mapping_.store_release(made);

@@ -87,6 +87,7 @@ Status Engine::open_device(const Environment& environment) {
     say(LogLevel::kWarning, options_.dir + " does not lie on persistent memory: its files are " +
                                 "read and written by system calls");
   }
+  choose_nvm_cache(&options_);
   nvm_ = std::move(opened.nvm);
   own_device_ = std::move(opened.device);
   device_ = own_device_.get();
@@ -343,8 +344,7 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::
   parts.clock = clock_.get();
   const bool is_logged = parts.is_logged && log_ != nullptr;
   parts.room = is_logged ? log_->room(parts.logger) : nullptr;
-  parts.cache = cache();
-  if (parts.cache != nullptr && !options_.snapshot_cache) parts.page_reader = parts.cache->reader();
+  if (gleaning_ != nullptr) gleaning_->lend_cache(&parts);
   parts.database = number_;
   auto session = std::make_unique<EngineSession>(parts, std::move(ring));
   if (is_logged) log_->attach(parts.logger, &session->log());

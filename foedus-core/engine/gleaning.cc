@@ -31,9 +31,6 @@ constexpr std::uint64_t kMapperBytes = 4u << 20;
 constexpr std::uint64_t kReducerBytesMin = 12u << 20;
 constexpr std::uint64_t kGleanBytesMin = kReducerBytesMin + kMapperBytes;
 
-// Volatile pages for each installer at least; its stock is a sixty-fourth of them.
-constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
-
 // Pages that a glean looks at to divide storages among reducers: of one storage, where some of each
 // of the 512 groups that it is divided by are enough, and of all, 16 bytes each.
 constexpr std::size_t kPageSamplesMax = 64u << 10;
@@ -53,45 +50,6 @@ Gleaning::~Gleaning() = default;
 
 // ---- open
 // ---------------------------------------------------------------------------------------
-
-Status Gleaning::make_cache() {
-  const Options& options = engine_->options();
-  // Its epoch is above all that a snapshot covers, before the first one is read.
-  files_ = std::make_unique<snapshot::SnapshotFiles>(
-      engine_->device(), [clock = &engine_->clock()](const page::PageHeader& page) {
-        return storage::broken_rule(page, clock->current());
-      },
-      options.buffered_reads ? device::Access::kRead : device::Access::kReadDirect);
-  FOEDUS_CHECK(make_device_tasks());
-  FOEDUS_TRY(cache_,
-             snapshot::PageCache::make(&engine_->topology(), &engine_->budget(),
-                                       options.glean.cache_bytes, options.huge_pages,
-                                       options.numa_binding, files_.get(), &engine_->clock(),
-                                       engine_->cache_borrows() ? &engine_->pool() : nullptr));
-  pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
-  pages_->fill_stock();  // to exchange pages takes pages
-  const std::uint64_t most = engine_->pool().bytes_max() / kPageBytesPerInstaller;
-  const auto installers =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(options.glean.installers, most));
-  if (installers > 1) {
-    install_threads_ = std::make_unique<InstallThreads>(
-        engine_, installers, occ::InstallWorkers::Worker{pages_.get(), session_, 0},
-        install_sessions_);
-  }
-  last_us_ = engine_->runtime().now_us();
-  return {};
-}
-
-// Tasks read where the system refuses io_uring, as many containers do.
-Status Gleaning::make_device_tasks() {
-  return base::catching([&]() -> Status {
-    closer_ = std::make_unique<device::FileCloser>(&engine_->runtime());
-    if (engine_->device()->make_read_queue() != nullptr) return {};
-    read_pool_ = std::make_unique<device::ReadPool>(&engine_->runtime());
-    files_->set_pool(read_pool_.get());
-    return {};
-  });
-}
 
 GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_beside) {
   const GleanOptions& options = engine_->options().glean;
@@ -184,10 +142,7 @@ std::optional<snapshot::Manifest> Gleaning::manifest() const {
 }
 
 void Gleaning::add_stats(Stats* stats) const {
-  const snapshot::PageCacheStatistics cached = cache_->statistics();
-  stats->cache_hits = cached.hits;
-  stats->cache_misses = cached.misses;
-  stats->cache_bytes = cached.bytes;
+  add_cache_stats(stats);
   stats->log_bytes_behind = log_behind();
   const std::lock_guard lock(mutex_);
   stats->gleans = gleans_;

@@ -39,10 +39,12 @@
 #include "foedus-core/engine/drop_goal.h"
 #include "foedus-core/engine/glean_pace.h"
 #include "foedus-core/engine/install_threads.h"
+#include "foedus-core/engine/session.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/occ/installation.h"
 #include "foedus-core/page/session_pages.h"
+#include "foedus-core/snapshot/line_cache.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/page_cache.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
@@ -121,6 +123,8 @@ class Gleaning final : public base::Task {
   // Null: no row of the log's tail waits.
   Unapplied* unapplied() { return unapplied_.get(); }
   snapshot::PageCache* cache() { return cache_.get(); }
+  // Fills in how a session reads pages of snapshots.
+  void lend_cache(EngineSession::Parts* parts) const;
   std::optional<snapshot::Manifest> manifest() const;
   void add_stats(Stats* stats) const;
 
@@ -157,6 +161,8 @@ class Gleaning final : public base::Task {
   double us_of(std::uint64_t log_bytes) const;
   std::uint64_t most_pages(std::uint64_t log_bytes) const;
   Status make_device_tasks();
+  void make_line_caches();
+  void add_cache_stats(Stats* stats) const;
   void learn_pages(const GleanReport& report, std::uint64_t log_bytes);
   Status run(Drop drop);
   bool step_unapplied();
@@ -211,6 +217,7 @@ class Gleaning final : public base::Task {
   std::unique_ptr<device::FileCloser> closer_;
   std::unique_ptr<snapshot::SnapshotFiles> files_;
   std::unique_ptr<snapshot::PageCache> cache_;
+  std::vector<std::unique_ptr<snapshot::LineCache>> lines_;  // by SOC; empty: pages are whole
   std::unique_ptr<page::SessionPages> pages_;
   std::unique_ptr<InstallThreads> install_threads_;  // null: there is one installer
   // Made by recovery, gone when no transaction can ask for it any more.

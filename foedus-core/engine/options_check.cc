@@ -86,6 +86,7 @@ Status check_facilities(const Options& options) {
 Status check_nvm(const Options& options) {
   constexpr std::uint64_t kLatencyMax = 1'000'000;
   constexpr std::uint64_t kBandwidthMax = 1'000'000;
+  FOEDUS_CHECK(is_enumerator("nvm_cache", options.nvm_cache, NvmCache::kPages));
   FOEDUS_CHECK(in_range("nvm_latency_ns", options.nvm_latency_ns, 0, kLatencyMax));
   FOEDUS_CHECK(in_range("nvm_write_latency_ns", options.nvm_write_latency_ns, 0, kLatencyMax));
   return in_range("nvm_bandwidth_mb", options.nvm_bandwidth_mb, 0, kBandwidthMax);
@@ -148,6 +149,17 @@ Status refusal_of(const TxnOptions& options) {
   FOEDUS_CHECK(is_enumerator("durability", options.durability.value_or(Durability::kAsync),
                              kDurabilityLast));
   return in_range("tries_max", options.tries_max, 1, kTriesBound);
+}
+
+void choose_nvm_cache(Options* options) {
+  constexpr std::uint64_t kLatencyMaxNs = 1'000;  // of memory that is read by lines
+  const bool is_slow =
+      options->device == DeviceKind::kEmulated && options->nvm_latency_ns > kLatencyMaxNs;
+  if (options->device == DeviceKind::kFile) {
+    options->nvm_cache = NvmCache::kPages;
+  } else if (options->nvm_cache == NvmCache::kAuto && is_slow) {
+    options->nvm_cache = NvmCache::kPages;
+  }
 }
 
 void choose_memory_bytes(Options* options) {

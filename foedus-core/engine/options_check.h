@@ -25,6 +25,9 @@ constexpr bool is_possible(std::uint32_t tries_max) { return tries_max - 1 < kTr
 
 // Sets memory_bytes to what the machine grants, and tells the log sink why.
 void choose_memory_bytes(Options* options);
+// Chooses kPages where lines cannot be read, or should not. REQUIRES: `device` is what was
+// obtained.
+void choose_nvm_cache(Options* options);
 
 // Replaces loggers_per_soc by what is in force, and `*loggers` by how many there are in all.
 // REQUIRES: socs is known. kInvalidArgument: there are more than kMaxSocs in all.

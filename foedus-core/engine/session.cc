@@ -48,6 +48,8 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
                 .soc = parts.soc,
                 .cache = parts.cache,
                 .page_reader = parts.page_reader,
+                .lines = parts.lines,
+                .lines_if_full = parts.lines_if_full,
                 .turn = &slot_->turn,
                 .memory = parts.memory}),
       touches_(parts.engine),

@@ -32,22 +32,69 @@ ColdPages::ColdPages(const Parts& parts)
       page_reader_(parts.page_reader),
       clock_(parts.clock),
       session_(parts.session),
-      soc_(parts.soc) {
+      soc_(parts.soc),
+      lines_if_full_(parts.lines_if_full) {
   if (page_reader_ != nullptr) uncached_ = std::make_unique<page::PageBytes>();
+  if (parts.lines != nullptr) {
+    lines_ = std::make_unique<ColdLines>(parts.lines, cache_->reader());
+  }
   set_default_mode();
 }
 
 const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
                                         page::PagePart wanted) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
-  if (mode_ != Mode::kRead) [[unlikely]] return page_by_mode(id, status);
+  if (mode_ != Mode::kRead) [[unlikely]] return page_by_mode(id, status, wanted);
+  if (snapshot::is_line_page(id)) [[unlikely]] {  // by a pointer that no checksum covers (K21)
+    *status = not_that_page(id);
+    return nullptr;
+  }
   FOEDUS_INVARIANT(cache_ != nullptr, id.word());
   is_pinned_ = true;
   clock_->pin_cache(session_);
   const page::PageHeader* const page = cache_->find_cached(soc_, id, wanted);
   if (page != nullptr) [[likely]]
     return page;
+  if (wanted.lines != 0 && lines_ != nullptr) return page_in_part(id, status, wanted);
   return read_page(id, status);
+}
+
+const page::PageHeader* ColdPages::page_in_part(page::SnapshotPageId id, Status* status,
+                                                page::PagePart wanted) {
+  const bool is_read = in_flight_ != nullptr && in_flight_->finish(id);
+  const bool is_large = page::count_of(wanted.lines | 1) > lines_->lines_max();
+  if (is_read || is_large || (lines_if_full_ && !cache_->is_full(soc_))) {
+    return read_page(id, status);
+  }
+  const page::PageHeader* const page = lines_->open(id, wanted.lines, status);
+  read_outgrown();
+  return page;
+}
+
+// A large row is read with all of its page, which the next search finds in the page cache. Where
+// that has no frame for it, it is read by lines all the same.
+bool ColdPages::load_lines(page::PagePart wanted, Status* status) {
+  if (lines_->would_outgrow(wanted)) {
+    const page::PageHeader* const whole = cache_->find(soc_, lines_->id(), status);
+    if (whole != nullptr) {
+      lines_->copy(whole, wanted);
+      return true;
+    }
+    if (status->code() != ErrorCode::kOutOfMemory) return false;
+    *status = {};
+  }
+  const bool is_there = lines_->load(wanted, status);
+  read_outgrown();
+  return is_there;
+}
+
+// Puts a page that has become too large for the cache of lines into that of whole pages, where the
+// next search finds it; this one goes on in the lines that it has. If there is no frame for it, or
+// it cannot be read, that search will see to it.
+void ColdPages::read_outgrown() {
+  if (!lines_->take_outgrown()) return;
+  Status ignored;
+  cache_->find(soc_, lines_->id(), &ignored);
 }
 
 const page::PageHeader* ColdPages::read_page(page::SnapshotPageId id, Status* status) {
@@ -57,12 +104,13 @@ const page::PageHeader* ColdPages::read_page(page::SnapshotPageId id, Status* st
   return wait_for_page(id, status);
 }
 
-const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, Status* status) {
+const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, Status* status,
+                                                page::PagePart wanted) {
   if (mode_ == Mode::kUncached) return read_uncached(id, status);
   if (mode_ == Mode::kPrefetch) {
     const page::PageHeader* const page = cached(id);
     if (page != nullptr) return page;
-    will_read(id);
+    will_read(id, wanted);
   }
   *status = kNotInMemory;
   return nullptr;
@@ -87,7 +135,7 @@ const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
 const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, Status* status,
                                          page::PagePart wanted) {
   if (mode_ >= Mode::kNone) [[unlikely]] {
-    return page_by_mode(pointer->load().snapshot_page, status);
+    return page_by_mode(pointer->load().snapshot_page, status, wanted);
   }
   FOEDUS_INVARIANT(is_pinned_);
   const page::PageHeader* const page = cache_->find_cached_child(soc_, pointer, wanted);
@@ -100,8 +148,9 @@ bool ColdPages::prefetch(page::SnapshotPageId id, page::PagePart wanted) const {
   return cache_ != nullptr && cache_->prefetch_page(soc_, id, wanted);
 }
 
-snapshot::Begun ColdPages::will_read(page::SnapshotPageId id) {
-  if (cache_ == nullptr || page_reader_ != nullptr) return snapshot::Begun::kRefused;
+snapshot::Begun ColdPages::will_read(page::SnapshotPageId id, page::PagePart wanted) {
+  const bool by_lines = wanted.lines != 0 && lines_ != nullptr;
+  if (cache_ == nullptr || page_reader_ != nullptr || by_lines) return snapshot::Begun::kRefused;
   if (in_flight_ == nullptr) {
     // What the system has no memory for now it may have later.
     if (tries_++ % kTriesApart != 0) return snapshot::Begun::kRefused;

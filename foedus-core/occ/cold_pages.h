@@ -23,6 +23,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/occ/cold_lines.h"
 #include "foedus-core/page/dual_page_pointer.h"
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_header.h"
@@ -40,30 +41,46 @@ class ColdPages {
   struct Parts {
     snapshot::PageCache* cache = nullptr;         // null: there are no snapshots
     snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
+    snapshot::LineCache* lines = nullptr;         // null: pages are whole
+    bool lines_if_full = false;  // pages are whole as long as the cache has room
     epoch::EpochClock* clock = nullptr;
     std::uint32_t session = 0;
     std::uint32_t soc = 0;
   };
   // One object at a time uses the words of the session. Throws std::bad_alloc if there is a
-  // page_reader.
+  // page_reader, or lines.
   explicit ColdPages(const Parts& parts);
   ColdPages(const ColdPages&) = delete;
   ColdPages& operator=(const ColdPages&) = delete;
 
-  // O14. Null: *status says why. kIoError, kCorruption. kOutOfMemory: there was no frame for
-  // five seconds. REQUIRES: a ColdReads is open; O15.
+  // O14. A page that is not cached may be there in part if wanted.lines says so (O20). Null:
+  // *status says why. kIoError, kCorruption. kOutOfMemory: there was no frame for five seconds.
+  // REQUIRES: a ColdReads is open; O15.
   const page::PageHeader* page(page::SnapshotPageId id, Status* status, page::PagePart wanted = {});
   // The page that `pointer` leads to, which lies in the page that was asked for last.
   // PageCache::find_cached_child().
   const page::PageHeader* child(page::DualPagePointer* pointer, Status* status,
                                 page::PagePart wanted);
+  // Loads more of the page that was given last, if it is there in part. False: *status says why.
+  bool load(const page::PageHeader* page, page::PagePart wanted, Status* status) {
+    if (!is_in_part(page)) [[likely]] return true;
+    return load_lines(wanted, status);
+  }
+  // Whether some of that page is not there until load() asks for it.
+  bool is_in_part(const page::PageHeader* page) const {
+    return lines_ != nullptr && page == lines_->page();
+  }
+  // The number of keys of the page of that storage whose keys were searched in part last; a guess.
+  std::uint8_t& keys_guess(page::StorageId storage) {
+    return keys_guesses_[static_cast<std::uint32_t>(storage) % kGuesses];
+  }
   // Returns the page if it is cached; else, and always with kNone and kUncached, null. O14.
   const page::PageHeader* cached(page::SnapshotPageId id);
   // PageCache::prefetch_page().
   bool prefetch(page::SnapshotPageId id, page::PagePart wanted) const;
   // Has the device begin with a page for a page() to come (PagesInFlight): soon, or with send() at
-  // once. Waits for no device.
-  snapshot::Begun will_read(page::SnapshotPageId id);
+  // once. Waits for no device. `wanted`: that of the page(); what is read by lines is not begun.
+  snapshot::Begun will_read(page::SnapshotPageId id, page::PagePart wanted = {});
   void send();
   // Before the transaction gives its pin up: PagesInFlight::settle().
   void settle() {
@@ -93,7 +110,12 @@ class ColdPages {
   [[gnu::cold]] const page::PageHeader* read_page(page::SnapshotPageId id, Status* status);
   const page::PageHeader* wait_for_page(page::SnapshotPageId id, Status* status);
   // Does page() in the modes other than kRead.
-  [[gnu::cold]] const page::PageHeader* page_by_mode(page::SnapshotPageId id, Status* status);
+  [[gnu::cold]] const page::PageHeader* page_by_mode(page::SnapshotPageId id, Status* status,
+                                                     page::PagePart wanted);
+  const page::PageHeader* page_in_part(page::SnapshotPageId id, Status* status,
+                                       page::PagePart wanted);
+  bool load_lines(page::PagePart wanted, Status* status);
+  void read_outgrown();
   const page::PageHeader* read_uncached(page::SnapshotPageId id, Status* status);
 
   // Constant after construction.
@@ -102,14 +124,18 @@ class ColdPages {
   epoch::EpochClock* const clock_;
   const std::uint32_t session_;
   const std::uint32_t soc_;
+  const bool lines_if_full_;
 
   // Used by the session only.
   std::uint32_t open_ = 0;  // ColdReads at work
   bool is_pinned_ = false;
   Mode mode_ = Mode::kRead;
+  static constexpr std::uint32_t kGuesses = 64;
+  std::uint8_t keys_guesses_[kGuesses] = {};
   std::uint32_t tries_ = 0;  // calls of will_read() without in_flight_
   std::unique_ptr<snapshot::PagesInFlight> in_flight_;  // null: not wanted yet, or cannot be had
   std::unique_ptr<page::PageBytes> uncached_;  // of kUncached: the page that was asked for last
+  std::unique_ptr<ColdLines> lines_;           // null: pages are whole
 };
 
 // Around a search that may come to pages of snapshots. May lie in another one, whose page is not to

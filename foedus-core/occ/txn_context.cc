@@ -49,6 +49,8 @@ TxnContext::TxnContext(const Resources& resources)
     : resources_(resources),
       cold_pages_({.cache = resources.cache,
                    .page_reader = resources.page_reader,
+                   .lines = resources.lines,
+                   .lines_if_full = resources.lines_if_full,
                    .clock = resources.clock,
                    .session = resources.session,
                    .soc = resources.soc}),

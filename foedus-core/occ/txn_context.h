@@ -57,6 +57,8 @@ class TxnContext {
     std::uint32_t soc = 0;
     snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
     snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
+    snapshot::LineCache* lines = nullptr;         // null: pages are whole
+    bool lines_if_full = false;  // pages are whole as long as the cache has room
     base::AtomicWord<std::uint64_t>* turn = nullptr;  // null: a word of its own
     base::MemorySource* memory = nullptr;             // of the sets; null: uncounted
   };
@@ -132,12 +134,14 @@ class TxnContext {
   // No page, or no page now.
   [[gnu::cold]] Status out_of_pages(StorageControl* storage);
 
-  // A page of a snapshot, valid until the next call or the end of the ColdReads that is open (O14).
-  // Null: no_page() says why. REQUIRES: const ColdReads reads(&ctx.cold_pages()); no page lock
-  // held.
+  // ColdPages::page(). Null: no_page() says why.
   const page::PageHeader* cold_page(page::SnapshotPageId id, page::PagePart wanted = {});
   // ColdPages::child().
   const page::PageHeader* cold_child(page::DualPagePointer* pointer, page::PagePart wanted = {});
+  // ColdPages::load() of `page`, any address in it. False: no_page() says why.
+  bool load(const void* page, page::PagePart wanted) {
+    return cold_pages_.load(page::PageHeader::of(page), wanted, &page_failure_);
+  }
   // Null, always: it was read and is not the page that the pointer is for. no_page() says so.
   [[gnu::cold]] std::nullptr_t not_that_page(page::SnapshotPageId id);
   ColdPages& cold_pages() { return cold_pages_; }

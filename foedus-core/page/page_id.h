@@ -32,10 +32,13 @@ class VolatilePageId {
   std::uint64_t word_ = 0;
 };
 
-// What of a page somebody is going to look at, besides its first line.
+// A part of a page that its reader will look at, besides the first line.
 struct PagePart {
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
+  // Not 0: the reader looks at these lines (page_lines.h) and, until it asks for them by
+  // ColdPages::load(), at no others. So a page that is read by lines need not be whole.
+  std::uint64_t lines = 0;
 };
 
 // The number of a snapshot: 1, 2, 3, … in the order of their epochs; 0: none.

@@ -6,6 +6,7 @@
 
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/snapshot/line_cache.h"
 
 namespace foedus::snapshot {
 
@@ -115,6 +116,10 @@ const page::PageHeader* PageCache::read(Part* part, page::SnapshotPageId id, Cac
 
 Status PageCache::read_into(CacheFrame frame, const Part& part, page::SnapshotPageId id) {
   page::PageHeader* const page = part.index.page_at(frame);
+  if (is_line_page(id)) {
+    reinterpret_cast<LinePage*>(page)->initialize(id);
+    return {};
+  }
   FOEDUS_CHECK(reader_->read(id, page));
   return check_id(*page, id);
 }
@@ -177,6 +182,9 @@ PageCache::Taken PageCache::take_locked(Stripe* stripe) {
   }
   const std::uint64_t reclaimable = clock_->cache_reclaimable().number();
   CacheFrame frame = frames.take_fresh();
+  // order: relaxed twice, a hint, which is written when it changes only.
+  const std::uint32_t is_full = frame == 0 ? 1 : 0;
+  if (stripe->part->is_full.load_relaxed() != is_full) stripe->part->is_full.store_relaxed(is_full);
   if (frame == 0) {
     frame = frames.take_due(reclaimable);
     if (frame != 0) stripe->part->index.remove_leaving(frame);

@@ -20,7 +20,7 @@
 //
 //   K1  Publish: a frame is written by one thread, which took it, before its entry is stored with
 //       release order. Readers load entries with acquire order. After that the frame is not written
-//       until it is taken again, hints aside (P18, page/dual_page_pointer.h).
+//       until it is taken again, hints (P18, page/dual_page_pointer.h) and line pages (K18) aside.
 //   K2  Read: whoever follows an entry without the lock has a cache pin (EpochClock::pin_cache())
 //       from before the look-up until the last look at the page. It covers the search at hand, not
 //       the transaction: what is needed for longer is copied, or remembered as an id.
@@ -209,6 +209,14 @@ class PageCache final : public page::PageBorrower {
   // The reader that pages come from.
   PageReader* reader() const { return reader_; }
   std::uint32_t socs() const { return static_cast<std::uint32_t>(parts_.size()); }
+  // Frames that a part may have, borrowed ones among them as far as lend() goes.
+  std::uint64_t frames_reachable(std::uint32_t soc) const {
+    return parts_[soc]->memory->own_max() + parts_[soc]->memory->borrowed_max() / 8 * 7;
+  }
+  // Whether the last page that was read took the frame of another one, for there was no memory.
+  bool is_full(std::uint32_t soc) const {
+    return parts_[soc]->is_full.load_relaxed() != 0;  // order: relaxed, a hint
+  }
   // That need nothing borrowed.
   std::uint64_t frames_max(std::uint32_t soc) const { return parts_[soc]->memory->own_max(); }
   PageCacheStatistics statistics(std::uint32_t soc) const;
@@ -236,6 +244,7 @@ class PageCache final : public page::PageBorrower {
     std::vector<std::unique_ptr<Stripe>> stripes;  // constant after construction
     alignas(64) base::AtomicWord<std::uint64_t> hits;
     alignas(64) base::AtomicWord<std::uint32_t> next_giver;  // where give_back() begins
+    alignas(64) base::AtomicWord<std::uint32_t> is_full;     // is_full()
   };
   // One frame, and whether the next would have to wait.
   struct Taken {

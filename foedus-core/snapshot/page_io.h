@@ -8,6 +8,7 @@
 
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
+#include "foedus-core/page/page_lines.h"
 #include "foedus/status.h"
 
 namespace foedus::snapshot {
@@ -54,6 +55,15 @@ class PageReader {
   // The page, checked; as long as `to`, room for kPageBytes at a multiple of 4096, holds it.
   // kCorruption: the checksum or the id is wrong, or there is no such page. kIoError.
   virtual Status read(page::SnapshotPageId id, page::PageHeader* to) = 0;
+
+  // Reads lines of the page to their places in the page at `to`. Checks the id if line 0 is one of
+  // them, and nothing else. kCorruption, kIoError. kNotSupported: the reader reads whole pages.
+  virtual Status read_lines(page::SnapshotPageId id, page::LineMask lines, char* to) {
+    static_cast<void>(id);
+    static_cast<void>(lines);
+    static_cast<void>(to);
+    return Status(ErrorCode::kNotSupported);
+  }
 
   // Says that the page is read soon (File::will_read()); errors show when it is.
   virtual void will_read(page::SnapshotPageId id) { static_cast<void>(id); }

@@ -122,12 +122,15 @@ Result<const SnapshotFiles::OpenFile*> SnapshotFiles::open_locked(page::Snapshot
   return entry;
 }
 
+Status SnapshotFiles::check_number(page::SnapshotPageId id) const {
+  if (id.page() != 0) return {};
+  return Status::error(ErrorCode::kCorruption,
+                       device_->path() + ": there cannot be a " + in_words(id));
+}
+
 Status SnapshotFiles::read(page::SnapshotPageId id, page::PageHeader* to) {
   FOEDUS_INVARIANT(reinterpret_cast<std::uintptr_t>(to) % page::kPageBytes == 0, to);
-  if (id.page() == 0) {
-    return Status::error(ErrorCode::kCorruption,
-                         device_->path() + ": there cannot be a " + in_words(id));
-  }
+  FOEDUS_CHECK(check_number(id));
   FOEDUS_TRY(const device::File* const file, file_of(id));
   const std::uint64_t offset = std::uint64_t{id.page()} * page::kPageBytes;
   FOEDUS_TRY(const std::size_t read, file->read_at(offset, to, page::kPageBytes));
@@ -135,6 +138,28 @@ Status SnapshotFiles::read(page::SnapshotPageId id, page::PageHeader* to) {
     return damaged(file->path(), id.page(), "the file ends before or in it");
   }
   return check(*file, id, to);
+}
+
+Status SnapshotFiles::read_lines(page::SnapshotPageId id, page::LineMask lines, char* to) {
+  FOEDUS_CHECK(check_number(id));
+  FOEDUS_TRY(const device::File* const file, file_of(id));
+  FOEDUS_INVARIANT(!file->is_direct(), id.word());
+  const std::uint64_t offset = std::uint64_t{id.page()} * page::kPageBytes;
+  const bool has_header = (lines & 1) != 0;
+  device::File::Piece pieces[page::kLinesPerPage / 2];
+  std::size_t count = 0;
+  while (lines != 0) {
+    const page::LineRun run = page::take_run(&lines);
+    pieces[count++] = {offset + run.offset(), to + run.offset(), run.bytes()};
+  }
+  FOEDUS_TRY(const bool is_there, file->read_pieces(pieces, count));
+  if (!is_there) return damaged(file->path(), id.page(), "the file ends before or in it");
+  const auto* const header = reinterpret_cast<const page::PageHeader*>(to);
+  if (has_header && header->page_id != id.word()) {
+    return damaged(file->path(), id.page(),
+                   "it says that it is " + in_words(page::SnapshotPageId(header->page_id)));
+  }
+  return {};
 }
 
 Result<std::uint32_t> SnapshotFiles::read_run(page::SnapshotPageId first, page::PageBytes* to,

@@ -39,6 +39,8 @@ class SnapshotFiles final : public PageReader {
 
   // kWrongVersion: of the file. On failure the bytes at `to` are not to be used.
   Status read(page::SnapshotPageId id, page::PageHeader* to) override;
+  // REQUIRES: `access` is kRead.
+  Status read_lines(page::SnapshotPageId id, page::LineMask lines, char* to) override;
   void will_read(page::SnapshotPageId id) override;
   // Reads up to `count` pages that stand one behind the other in a file. Returns how many of them
   // there are; check() has to be asked about each. kCorruption: there cannot be such a page.
@@ -77,6 +79,8 @@ class SnapshotFiles final : public PageReader {
   }
   Result<const OpenFile*> open_locked(page::SnapshotNumber snapshot, std::uint32_t soc);
 
+  // Page 0 is the file's header.
+  Status check_number(page::SnapshotPageId id) const;
   Status check(const device::File& file, page::SnapshotPageId id,
                const page::PageHeader* page) const;
   // What check() says, without words.

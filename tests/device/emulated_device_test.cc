@@ -133,6 +133,21 @@ TEST_F(EmulatedDeviceTest, the_latency_of_an_announced_read_has_passed_when_it_i
   EXPECT_GE(us_of(read_it), kLatencyUs - 100) << "an announcement is for one read";
 }
 
+TEST_F(EmulatedDeviceTest, latencies_of_the_pieces_of_a_read_overlap) {
+  make({.read_latency_ns = 20'000'000});
+  const auto file = this->file("a");
+  must(file->write_at(0, block_.data(), block_.size()));
+  std::string read(128, ' ');
+  const File::Piece pieces[] = {{0, read.data(), 64}, {1'024, read.data() + 64, 64}};
+  const std::uint64_t us = us_of([&] { EXPECT_TRUE(must(file->read_pieces(pieces, 2))); });
+  EXPECT_GE(us, 19'900u);
+  EXPECT_LT(us, 39'000u);
+  EXPECT_EQ(read, std::string(128, 'x'));
+  EXPECT_EQ(counters_->stats().lines_read, 2u);
+  const File::Piece beyond[] = {{0, read.data(), 64}, {kBlockBytes - 1, read.data() + 64, 64}};
+  EXPECT_FALSE(must(file->read_pieces(beyond, 2)));
+}
+
 TEST_F(EmulatedDeviceTest, bytes_lines_and_pages_are_counted_where_they_are_touched) {
   make({});
   const auto file = this->file("a");

@@ -1,5 +1,6 @@
 // ctest-labels: concurrency
 // Snapshot pages are what was written, or an error that names file, page and reason.
+#include <cstring>
 #include <string_view>
 #include <thread>
 
@@ -121,6 +122,36 @@ TEST(SnapshotReader, a_page_that_breaks_a_rule_is_refused_in_its_words) {
   const Status status = read_and_compare(&files, page_of(2));
   EXPECT_EQ(status.code(), ErrorCode::kCorruption);
   EXPECT_TRUE(says(status, "/failing/" + kName + ", page 2: a rule")) << status.message();
+}
+
+TEST(SnapshotReader, lines_come_to_their_places_and_nothing_else_does) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  SnapshotFiles files(&device);
+  page::PageBytes whole;
+  ASSERT_OK(files.read(page_of(2), whole.header()));
+  page::PageBytes lines;
+  std::memset(lines.bytes, 'x', sizeof(lines.bytes));
+  constexpr page::LineMask kWanted = 0x8000'0000'0000'0c05u;
+  ASSERT_OK(files.read_lines(page_of(2), kWanted, lines.bytes));
+  for (std::uint32_t i = 0; i < page::kPageBytes; ++i) {
+    const bool is_wanted = (kWanted >> (i / page::kLineBytes) & 1) != 0;
+    ASSERT_EQ(lines.bytes[i], is_wanted ? whole.bytes[i] : 'x') << i;
+  }
+}
+
+TEST(SnapshotReader, lines_of_another_place_or_of_none_are_refused) {
+  FailingDevice device;
+  ASSERT_OK(write_file(&device, 1, 0, 2));
+  device.flip_bit(kName, 2 * kPageBytes, 3);  // in the id of page 2
+  SnapshotFiles files(&device);
+  page::PageBytes lines;
+  EXPECT_EQ(files.read_lines(page_of(2), 0b11, lines.bytes).code(), ErrorCode::kCorruption);
+  ASSERT_OK(files.read_lines(page_of(2), 0b10, lines.bytes));
+  EXPECT_EQ(files.read_lines(page_of(0), 0b11, lines.bytes).code(), ErrorCode::kCorruption);
+  const Status behind = files.read_lines(page_of(3), 0b10, lines.bytes);
+  EXPECT_EQ(behind.code(), ErrorCode::kCorruption);
+  EXPECT_TRUE(says(behind, "page 3: the file ends before or in it")) << behind.message();
 }
 
 TEST(SnapshotReader, a_missing_file_is_corruption) {

@@ -173,6 +173,10 @@ struct Stats {
   std::uint64_t cache_bytes = 0;
   std::uint64_t cache_hits = 0;   // estimated
   std::uint64_t cache_misses = 0;
+  // Where Options::nvm_cache has pages read by lines: lines that transactions loaded, and times
+  // that a page had more of them than a mini page, so that it was read whole.
+  std::uint64_t cache_lines_loaded = 0;
+  std::uint64_t cache_pages_outgrown = 0;
   std::uint64_t writers_waited_us = 0;  // for the gleaner, all together
   // Bytes of log a second that writers are held to at this moment; 0: to none, 1: they are stopped.
   std::uint64_t write_limit_bytes_per_s = 0;

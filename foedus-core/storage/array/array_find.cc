@@ -192,8 +192,9 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
   }
   if (id.is_null()) return;
   const std::uint64_t place = index - number * shape.records_per_page;
-  const bool is_cached = ctx.cold_pages().prefetch(id, part_of_record(place, shape));
-  if (!is_cached) ctx.cold_pages().will_read(id);
+  const page::PagePart wanted = part_of_record(place, shape);
+  const bool is_cached = ctx.cold_pages().prefetch(id, wanted);
+  if (!is_cached) ctx.cold_pages().will_read(id, wanted);
   ctx.begun(control, index) = {.txn = ctx.turn(),
                                .storage = control,
                                .number = index,

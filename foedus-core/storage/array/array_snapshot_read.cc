@@ -44,7 +44,8 @@ void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   const std::uint64_t number = shape.page_of(index);
   const Path path(number, shape.pages_of(control->meta.records));
   const occ::ColdPrefetch prefetch(&ctx.cold_pages());
-  static_cast<void>(find_in_snapshot(ctx, control, number, path, root, path.levels, {}));
+  const page::PagePart part = part_of_record(index - number * shape.records_per_page, shape);
+  static_cast<void>(find_in_snapshot(ctx, control, number, path, root, path.levels, part));
   ctx.forget_page_failure();
 }
 

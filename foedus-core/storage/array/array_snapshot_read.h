@@ -9,6 +9,7 @@
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
+#include "foedus-core/page/page_lines.h"
 #include "foedus-core/storage/array/array_pages.h"
 
 namespace foedus::storage::array {
@@ -17,8 +18,8 @@ namespace foedus::storage::array {
 const page::PageHeader* zero_page();
 
 // Border page `number`, at the end of `path`, from page `id` at `level` of it; a null id is a
-// subtree of zeroes. `wanted`: what of it the caller will look at. Null: TxnContext::no_page() says
-// why.
+// subtree of zeroes. `wanted`: the caller looks at no more of it, so no more need be there. Null:
+// TxnContext::no_page() says why.
 const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
                                          std::uint64_t number, const Path& path,
                                          page::SnapshotPageId id, std::uint32_t level,
@@ -26,9 +27,11 @@ const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::Storag
 
 // Where record `place` lies in a border page.
 inline page::PagePart part_of_record(std::uint64_t place, const ArrayShape& shape) {
-  return {.offset = static_cast<std::uint32_t>(offsetof(ArrayBorderPage, data) +
-                                               place * shape.record_bytes),
-          .bytes = shape.record_bytes};
+  page::PagePart part{.offset = static_cast<std::uint32_t>(offsetof(ArrayBorderPage, data) +
+                                                           place * shape.record_bytes),
+                      .bytes = shape.record_bytes};
+  part.lines = page::lines_of(part);
+  return part;
 }
 
 // Copies the part of the payload that `range` asks for, as it is in the snapshot in which the array

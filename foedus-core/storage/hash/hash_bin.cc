@@ -1,21 +1,12 @@
 #include "foedus-core/storage/hash/hash_bin.h"
 
-#include <bit>
 #include <cstring>
+
+#include "foedus-core/storage/hash/hash_tags.h"
 
 namespace foedus::storage::hash {
 
 namespace {
-
-constexpr std::uint64_t kTagMask = (std::uint64_t{1} << HashBinPage::kTagBits) - 1;
-constexpr std::uint64_t kEachTag = 0x0001'0001'0001'0001u;
-constexpr std::uint64_t kLowBits = 0x7fff * kEachTag;
-
-// The high bit of each 16-bit lane of `word` that equals the lane of `tags`; exact.
-std::uint64_t equal_lanes(std::uint64_t word, std::uint64_t tags) {
-  const std::uint64_t differs = word ^ tags;
-  return ~(((differs & kLowBits) + kLowBits) | differs | kLowBits);
-}
 
 void count_page(const PageSource& source, std::uint64_t change) {
   source.control->volatile_pages.fetch_add_relaxed(change);  // order: relaxed, statistics
@@ -55,29 +46,19 @@ HashBinPage* successor_of(page::PagePool& pool, const HashBinPage* bin, std::uin
 
 bool search_page(HashBinPage* page, std::uint64_t hash, std::string_view key, Lookup* found,
                  bool* saw_moved) {
-  const std::uint64_t tags = (hash & kTagMask) * kEachTag;
-  const std::uint32_t count = page->load_count();
-  for (std::uint32_t begin = 0; begin < count; begin += HashBinPage::kTagsPerWord) {
-    // order: relaxed, tags below the count were stored before it.
-    const std::uint64_t word = page->tags[begin / HashBinPage::kTagsPerWord].load_relaxed();
-    for (std::uint64_t lanes = equal_lanes(word, tags); lanes != 0; lanes &= lanes - 1) {
-      const std::uint32_t place =
-          begin + static_cast<std::uint32_t>(std::countr_zero(lanes)) / HashBinPage::kTagBits;
-      if (place >= count) break;
-      const HashSlot slot = page->slot(place);
-      page::RecordHeader* const record = page->record(slot);
-      if (std::string_view(key_of(record), slot.key_bytes()) != key) continue;
-      if (record->load_tid().is_moved()) {
-        *saw_moved = true;
-        continue;
-      }
-      found->page = page;
-      found->record = record;
-      found->place = place;
-      return true;
+  return visit_tags(page, hash, page->load_count(), [&](std::uint32_t place) {
+    const HashSlot slot = page->slot(place);
+    page::RecordHeader* const record = page->record(slot);
+    if (std::string_view(key_of(record), slot.key_bytes()) != key) return false;
+    if (record->load_tid().is_moved()) {
+      *saw_moved = true;
+      return false;
     }
-  }
-  return false;
+    found->page = page;
+    found->record = record;
+    found->place = place;
+    return true;
+  });
 }
 
 Search search_bin(page::PagePool& pool, HashBinPage* bin, std::uint64_t hash, std::string_view key,

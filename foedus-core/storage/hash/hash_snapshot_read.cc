@@ -1,17 +1,78 @@
 #include "foedus-core/storage/hash/hash_snapshot_read.h"
 
+#include <cstddef>
 #include <cstring>
 
 #include "foedus-core/occ/overflow.h"
+#include "foedus-core/page/page_lines.h"
 #include "foedus-core/storage/hash/hash_function.h"
 #include "foedus-core/storage/hash/hash_page_check.h"
+#include "foedus-core/storage/hash/hash_tags.h"
 
 namespace foedus::storage::hash {
 
 namespace {
 
+// A search looks first at the words of a bin page and the tags of 32 records.
+constexpr page::PagePart kSearched{.lines = 0b111};
+static_assert(offsetof(HashBinPage, tags) + 32 * HashBinPage::kTagBits / 8 ==
+              3 * page::kLineBytes);
+
 HashBinPage* bin_of(const page::PageHeader* page) {
   return reinterpret_cast<HashBinPage*>(const_cast<page::PageHeader*>(page));
+}
+
+// Returns where the slot of a record is.
+page::PagePart part_of_slot(std::uint32_t place) {
+  constexpr std::uint32_t kBytes = sizeof(HashSlot);
+  constexpr std::uint32_t kEnd = page::kPageBytes;
+  return {.offset = kEnd - (place + 1) * kBytes, .bytes = kBytes};
+}
+
+// Returns where the key of a record is, and what `range` wants of its payload.
+page::PagePart part_of_record(HashSlot slot, const occ::ReadRange& range) {
+  const std::uint32_t key = slot.offset() + static_cast<std::uint32_t>(sizeof(page::RecordHeader));
+  const std::uint32_t wanted = slot.is_chain() ? 0 : range.wanted_of(slot.length());
+  const std::uint32_t payload = slot.is_chain() ? page::kPayloadRoomBytesMin
+                                : wanted == 0   ? 0
+                                                : range.offset + wanted;
+  return {.offset = key, .bytes = ((slot.key_bytes() + 7) & ~7u) + payload};
+}
+
+enum class Searched : std::uint8_t { kFound, kMissing, kFailed };
+
+// Searches a page of a bin, of which it loads what it looks at. kFailed: TxnContext::no_page() says
+// why.
+Searched search_cold_page(occ::TxnContext& ctx, HashBinPage* page, std::uint64_t hash,
+                          std::string_view key, const occ::ReadRange& range, Lookup* found) {
+  const std::uint32_t count = page->load_count();
+  if (count > HashBinPage::kRecordsMax) {
+    ctx.not_that_page(page::SnapshotPageId(page->header.page_id));
+    return Searched::kFailed;
+  }
+  const page::PagePart tags{.offset = offsetof(HashBinPage, tags),
+                            .bytes = count * HashBinPage::kTagBits / 8};
+  if (!ctx.load(page, tags)) return Searched::kFailed;
+  Searched searched = Searched::kMissing;
+  visit_tags(page, hash, count, [&](std::uint32_t place) {
+    searched = Searched::kFailed;
+    if (!ctx.load(page, part_of_slot(place))) return true;
+    const HashSlot slot = page->slot(place);
+    if (slot.key_bytes() == key.size()) {
+      if (!ctx.load(page, part_of_record(slot, range))) return true;
+      page::RecordHeader* const record = page->record(slot);
+      if (std::string_view(key_of(record), slot.key_bytes()) == key) {
+        found->page = page;
+        found->record = record;
+        found->place = place;
+        searched = Searched::kFound;
+        return true;
+      }
+    }
+    searched = Searched::kMissing;
+    return false;
+  });
+  return searched;
 }
 
 }  // namespace
@@ -22,12 +83,16 @@ bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
   *bin = nullptr;
   page::DualPagePointer* pointer = nullptr;
   while (!id.is_null()) {
-    const page::PageHeader* const page =
-        pointer == nullptr ? ctx.cold_page(id) : ctx.cold_child(pointer);
+    const page::PageHeader* page =
+        pointer == nullptr ? ctx.cold_page(id, kSearched) : ctx.cold_child(pointer, kSearched);
     if (page == nullptr) return false;
     if (is_bin_of(*page, control->id(), bits, hash)) {
       *bin = bin_of(page);
       return true;
+    }
+    if (ctx.cold_pages().is_in_part(page)) {
+      page = ctx.cold_page(id);
+      if (page == nullptr) return false;
     }
     if (!is_interior_of(*page, control->id(), bits)) return ctx.not_that_page(id) != nullptr;
     auto* const interior = reinterpret_cast<HashInteriorPage*>(const_cast<page::PageHeader*>(page));
@@ -42,14 +107,19 @@ bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
 bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
                occ::ReadRange* range, bool* is_found) {
   Lookup found;
-  bool saw_moved = false;
+  *is_found = false;
   const BinIdentity identity(*bin);
-  for (HashBinPage* part = bin; !search_page(part, hash, key, &found, &saw_moved);) {
+  // No page of a bin is empty. The bytes of a page in part may be anything: a loop ends here.
+  unsigned pages_left = bin->header.load_version().keys();
+  for (HashBinPage* part = bin;;) {
+    const Searched searched = search_cold_page(ctx, part, hash, key, *range, &found);
+    if (searched == Searched::kFailed) return false;
+    if (searched == Searched::kFound) break;
     // order: relaxed, it never changes.
     const page::SnapshotPageId next(part->next_page.load_relaxed());
-    *is_found = false;
     if (next.is_null()) return true;
-    const page::PageHeader* const page = ctx.cold_page(next);
+    if (pages_left-- == 0) return ctx.not_that_page(next) != nullptr;
+    const page::PageHeader* const page = ctx.cold_page(next, kSearched);
     if (page == nullptr) return false;
     if (!is_part_of(*page, identity)) return ctx.not_that_page(next) != nullptr;
     part = bin_of(page);

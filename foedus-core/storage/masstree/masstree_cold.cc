@@ -25,9 +25,15 @@ enum class Step : std::uint8_t { kDone, kDown, kAgain, kNoPage, kNoTree };
 // A search from the root, through volatile pages to where they end.
 class ColdSearch {
  public:
-  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot,
-             ColdPointer* cold, ColdTop* top)
-      : ctx_(ctx), control_(control), key_(key), spot_(spot), cold_(cold), top_(top) {}
+  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+             Extent extent, Spot* spot, ColdPointer* cold, ColdTop* top)
+      : ctx_(ctx),
+        control_(control),
+        key_(key),
+        extent_(extent),
+        spot_(spot),
+        cold_(cold),
+        top_(top) {}
 
   Status run() {
     base::SpinWait spin;
@@ -108,7 +114,8 @@ class ColdSearch {
       }
       FOEDUS_SYNC_POINT("masstree:cold_seen");
       if (ids.snapshot_page.is_null() || pointer->load() != ids) return Step::kAgain;  // M19
-      const page::PageHeader* const cold = ctx_.cold_page(ids.snapshot_page);
+      const page::PageHeader* const cold =
+          ctx_.cold_page(ids.snapshot_page, looked_at(*page, i, keys));
       const bool has_begun = cold == nullptr && ctx_.cold_pages().is_prefetching();
       if (has_begun) return Step::kNoPage;  // without the look under a lock: a hint may be wrong
       if (cold == nullptr || !ColdPlace::below(*page, i, keys).is_of(*cold) ||
@@ -134,8 +141,18 @@ class ColdSearch {
     remember_cold(ctx_, control_, cold);
     *cold_ = cold;
     const bool found =
-        find_in_snapshot(ctx_, control_, layer(), cold.ids.snapshot_page, spot_->rest, spot_, top_);
+        find_in_snapshot(ctx_, control_, layer(), cold.ids.snapshot_page, spot_->rest, extent_,
+                         spot_, top_);
     return found ? Step::kDone : Step::kNoPage;
+  }
+
+  // Returns which part of a child the search looks at first. The page may change meanwhile.
+  page::PagePart looked_at(const InteriorPage& page, unsigned child, unsigned keys) const {
+    if (page.header.level != 1 || extent_ != Extent::kPart) return kSearched;
+    const std::uint64_t low = page.low_of(child);
+    const std::uint64_t last = page.last_of(child, keys);
+    if (low > spot_->slice || spot_->slice > last) return kSearchedInPart;
+    return searched_in_part(ctx_, control_->id(), low, last, spot_->slice);
   }
 
   unsigned layer() const { return static_cast<unsigned>(key_.size() - spot_->rest.size()) / 8; }
@@ -143,6 +160,7 @@ class ColdSearch {
   occ::TxnContext& ctx_;
   occ::StorageControl* const control_;
   const std::string_view key_;
+  const Extent extent_;
   Spot* const spot_;
   ColdPointer* const cold_;
   ColdTop* const top_;
@@ -151,9 +169,15 @@ class ColdSearch {
 }  // namespace
 
 BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
-                        page::SnapshotPageId id, std::uint64_t slice, ColdTop* top) {
-  const page::PageHeader* read = ctx.cold_page(id, kSearched);
+                        page::SnapshotPageId id, std::uint64_t slice, Extent extent, ColdTop* top) {
+  // This may be a border page.
+  const page::PagePart first = extent == Extent::kPart ? kSearchedInPart : kSearched;
+  const page::PageHeader* read = ctx.cold_page(id, first);
   if (read == nullptr) return nullptr;
+  if (read->level != 0 && ctx.cold_pages().is_in_part(read)) {
+    read = ctx.cold_page(id, kSearched);
+    if (read == nullptr) return nullptr;
+  }
   TreePage* page = tree_page(read);
   // Its slices are for the caller to judge, who knows what led here.
   if (!is_page_of(*read, control->id(), layer, read->level) || !page->contains(slice)) {
@@ -166,7 +190,10 @@ BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control
     const unsigned child = above->child_of(slice, keys);
     const ColdPlace place = ColdPlace::below(*above, child, keys);
     id = above->child(child).load().snapshot_page;
-    read = ctx.cold_child(&above->child(child), kSearched);
+    const bool in_part = above->header.level == 1 && extent == Extent::kPart;
+    const page::PagePart part =
+        in_part ? searched_in_part(ctx, control->id(), place.low, place.last, slice) : kSearched;
+    read = ctx.cold_child(&above->child(child), part);
     if (read == nullptr) return nullptr;
     if (!place.is_of(*read)) return ctx.not_that_page(id);
     page = tree_page(read);
@@ -193,15 +220,22 @@ InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* contr
 }
 
 bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
-                      page::SnapshotPageId id, std::string_view rest, Spot* spot, ColdTop* top) {
+                      page::SnapshotPageId id, std::string_view rest, Extent extent, Spot* spot,
+                      ColdTop* top) {
   spot->rest = rest;
   for (;; ++layer) {
     spot->slice = slice_of(spot->rest);
-    BorderPage* const page = cold_border(ctx, control, layer, id, spot->slice, top);
+    BorderPage* const page = cold_border(ctx, control, layer, id, spot->slice, extent, top);
     if (page == nullptr) return false;
     spot->at = {page, page->header.load_version()};
     spot->at.is_cold = true;
-    if (find_in_page(spot)) return true;
+    bool ends = true;
+    if (!ctx.cold_pages().is_in_part(&page->header)) [[likely]] {
+      ends = find_in_page(spot);
+    } else if (!find_in_part(ctx, spot, &ends)) {
+      return false;
+    }
+    if (ends) return true;
     id = spot->layer.pointer->load().snapshot_page;
     spot->rest.remove_prefix(8);
   }
@@ -209,13 +243,17 @@ bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control, 
 
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range) {
   const char* const body = page->payload(slot);
+  const std::uint32_t begin = slot.payload_offset();
   if (slot.is_chain()) {
+    if (!ctx.load(page, {.offset = begin, .bytes = page::kPayloadRoomBytesMin})) return false;
     const page::StorageId storage = page->header.storage_id;
     return occ::read_cold_overflow(ctx, storage, occ::load_overflow_id(body), range);
   }
   range->payload_bytes = slot.payload_bytes();
   const std::uint32_t wanted = range->wanted_of(slot.payload_bytes());
-  if (wanted != 0) std::memcpy(range->out, body + range->offset, wanted);
+  if (wanted == 0) return true;
+  if (!ctx.load(page, {.offset = begin + range->offset, .bytes = wanted})) return false;
+  std::memcpy(range->out, body + range->offset, wanted);
   return true;
 }
 
@@ -281,8 +319,8 @@ Status remember_if_cold(occ::TxnContext& ctx, occ::StorageControl* control, std:
 }
 
 Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                 Spot* spot, ColdPointer* cold, ColdTop* top) {
-  return ColdSearch(ctx, control, key, spot, cold, top).run();
+                 Extent extent, Spot* spot, ColdPointer* cold, ColdTop* top) {
+  return ColdSearch(ctx, control, key, extent, spot, cold, top).run();
 }
 
 void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
@@ -291,7 +329,7 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::stri
   Spot spot;
   ColdPointer cold;
   ColdTop top;
-  ColdSearch(ctx, control, key, &spot, &cold, &top).run_once();
+  ColdSearch(ctx, control, key, Extent::kPart, &spot, &cold, &top).run_once();
   ctx.forget_since(ctx.reads().size(), pointers);  // nothing was read
   ctx.forget_page_failure();
 }
@@ -316,7 +354,7 @@ Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control, std::st
     } else if (spot->is_cut_short()) {
       ColdPointer cold;
       ColdTop top;
-      FOEDUS_CHECK(find_cold(ctx, control, key, spot, &cold, &top));
+      FOEDUS_CHECK(find_cold(ctx, control, key, Extent::kPart, spot, &cold, &top));
     }
     const bool hides_own =
         spot->at.is_cold ? may_hide_own_cold(ctx, control) : may_hide_own(ctx, spot->at.page);

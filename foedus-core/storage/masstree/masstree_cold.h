@@ -47,6 +47,7 @@
 #include <string_view>
 
 #include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/masstree_lines.h"
 #include "foedus-core/storage/masstree/masstree_page_check.h"
 
 namespace foedus::storage::masstree {
@@ -56,11 +57,14 @@ inline constexpr page::PagePart kDirectoryAhead{.offset = 0, .bytes = 1024};
 
 // ---- snapshot pages alone; no transaction's sets are asked or changed
 
+// How much of a border page its reader looks at: a scan at all of it, a read of one row at little.
+enum class Extent : std::uint8_t { kWhole, kPart };
+
 // The page of this slice, below (or at) a page of that layer, which goes to *top. It is the page
-// that was asked for last (O14). Null: a page cannot be read, or is not the one that a pointer is
-// for; TxnContext::no_page() says why.
+// that was asked for last (O14), with kPart perhaps one that is there in part (O20). Null: a page
+// cannot be read, or is not the one that a pointer is for; TxnContext::no_page() says why.
 BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
-                        page::SnapshotPageId id, std::uint64_t slice, ColdTop* top);
+                        page::SnapshotPageId id, std::uint64_t slice, Extent extent, ColdTop* top);
 
 // The page of the lowest level above it, if all on the way is cached; else null. REQUIRES: there is
 // one.
@@ -71,7 +75,8 @@ InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* contr
 // *top: that page, or the root of the deeper layer where the search ended. spot->at.page is the
 // page that was asked for last. False: as cold_border().
 bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
-                      page::SnapshotPageId id, std::string_view rest, Spot* spot, ColdTop* top);
+                      page::SnapshotPageId id, std::string_view rest, Extent extent, Spot* spot,
+                      ColdTop* top);
 
 // Copies what `range` wants of a record that find_in_snapshot() found. False: as cold_border().
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range);
@@ -99,8 +104,8 @@ inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::st
 // is the pointer that was remembered, and *top a page below it, of the layer where the search
 // ended: that page or one above it.
 [[gnu::noinline]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
-                                   std::string_view key, Spot* spot, ColdPointer* cold,
-                                   ColdTop* top);
+                                   std::string_view key, Extent extent, Spot* spot,
+                                   ColdPointer* cold, ColdTop* top);
 
 // The pointer to a snapshot page at which the search for `key` was cut short. False: it has a
 // volatile page by now, or is elsewhere; look again.

@@ -18,7 +18,7 @@ Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
     note_drops();
     if (at->page == nullptr) {
       Spot spot;
-      FOEDUS_CHECK(find_cold(*ctx_, control_, path, &spot, &cold_, &top));
+      FOEDUS_CHECK(find_cold(*ctx_, control_, path, Extent::kWhole, &spot, &cold_, &top));
       // A layer ends only with the page that it hung from, in which the scan has been.
       if (spot.rest.size() > 8) return ctx_->conflict(ConflictReason::kPageDropped, control_, path);
       *at = spot.at;
@@ -59,7 +59,8 @@ Status Cursor::take_cold(Route* route, std::uint64_t slice) {
   BorderPage* page = next_cold(route, slice);
   if (page == nullptr) {
     page =
-        cold_border(*ctx_, control_, layer_of(*route), route->cold_top.id, slice, &route->cold_top);
+        cold_border(*ctx_, control_, layer_of(*route), route->cold_top.id, slice, Extent::kWhole,
+                    &route->cold_top);
   }
   if (page == nullptr) return ctx_->no_page(control_);
   route->cold_page = page::SnapshotPageId(page->header.page_id);

@@ -10,7 +10,7 @@ void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   const occ::ColdPrefetch prefetch(&ctx.cold_pages());
   Spot spot;
   ColdTop top;
-  static_cast<void>(find_in_snapshot(ctx, control, 0, root, key, &spot, &top));
+  static_cast<void>(find_in_snapshot(ctx, control, 0, root, key, Extent::kPart, &spot, &top));
   ctx.forget_page_failure();
 }
 
@@ -20,7 +20,9 @@ Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
   const occ::ColdReads reads(&ctx.cold_pages());
   Spot spot;
   ColdTop top;
-  if (!find_in_snapshot(ctx, control, 0, root, key, &spot, &top)) return ctx.no_page(control);
+  if (!find_in_snapshot(ctx, control, 0, root, key, Extent::kPart, &spot, &top)) {
+    return ctx.no_page(control);
+  }
   if (!spot.found()) return ErrorCode::kNotFound;
   return read_cold(ctx, spot.at.page, spot.slot, range) ? Status() : ctx.no_page(control);
 }

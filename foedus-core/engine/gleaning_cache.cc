@@ -1,0 +1,93 @@
+// The caches of snapshot pages, and what reads files for them.
+#include <algorithm>
+#include <utility>
+
+#include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/engine/engine.h"
+#include "foedus-core/engine/gleaning.h"
+#include "foedus-core/storage/page_check.h"
+
+namespace foedus::engine {
+
+namespace {
+
+// Volatile pages for each installer at least; its stock is a sixty-fourth of them.
+constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
+
+bool reads_lines(const Options& options) {
+  return options.device != DeviceKind::kFile && options.nvm_cache != NvmCache::kPages &&
+         options.snapshot_cache;
+}
+
+}  // namespace
+
+Status Gleaning::make_cache() {
+  const Options& options = engine_->options();
+  // Its epoch is above all that a snapshot covers, before the first one is read.
+  files_ = std::make_unique<snapshot::SnapshotFiles>(
+      engine_->device(), [clock = &engine_->clock()](const page::PageHeader& page) {
+        return storage::broken_rule(page, clock->current());
+      },
+      options.buffered_reads || reads_lines(options) ? device::Access::kRead
+                                                     : device::Access::kReadDirect);
+  FOEDUS_CHECK(make_device_tasks());
+  FOEDUS_TRY(cache_,
+             snapshot::PageCache::make(&engine_->topology(), &engine_->budget(),
+                                       options.glean.cache_bytes, options.huge_pages,
+                                       options.numa_binding, files_.get(), &engine_->clock(),
+                                       engine_->cache_borrows() ? &engine_->pool() : nullptr));
+  if (reads_lines(options)) make_line_caches();
+  pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
+  pages_->fill_stock();  // to exchange pages takes pages
+  const std::uint64_t most = engine_->pool().bytes_max() / kPageBytesPerInstaller;
+  const auto installers =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(options.glean.installers, most));
+  if (installers > 1) {
+    install_threads_ = std::make_unique<InstallThreads>(
+        engine_, installers, occ::InstallWorkers::Worker{pages_.get(), session_, 0},
+        install_sessions_);
+  }
+  last_us_ = engine_->runtime().now_us();
+  return {};
+}
+
+// Tasks read where the system refuses io_uring, as many containers do.
+Status Gleaning::make_device_tasks() {
+  return base::catching([&]() -> Status {
+    closer_ = std::make_unique<device::FileCloser>(&engine_->runtime());
+    if (engine_->device()->make_read_queue() != nullptr) return {};
+    read_pool_ = std::make_unique<device::ReadPool>(&engine_->runtime());
+    files_->set_pool(read_pool_.get());
+    return {};
+  });
+}
+
+void Gleaning::make_line_caches() {
+  const auto frames = engine_->options().nvm_cache == NvmCache::kLines
+                          ? snapshot::LineCache::Frames::kOfOnePage
+                          : snapshot::LineCache::Frames::kMiniPages;
+  for (std::uint32_t soc = 0; soc < engine_->topology().socs(); ++soc) {
+    lines_.push_back(std::make_unique<snapshot::LineCache>(cache_.get(), soc, frames));
+  }
+}
+
+void Gleaning::lend_cache(EngineSession::Parts* parts) const {
+  parts->cache = cache_.get();
+  if (!engine_->options().snapshot_cache) parts->page_reader = files_.get();
+  if (lines_.empty()) return;
+  parts->lines = lines_[parts->soc].get();
+  parts->lines_if_full = engine_->options().nvm_cache == NvmCache::kAuto;
+}
+
+void Gleaning::add_cache_stats(Stats* stats) const {
+  const snapshot::PageCacheStatistics cached = cache_->statistics();
+  stats->cache_hits = cached.hits;
+  stats->cache_misses = cached.misses;
+  stats->cache_bytes = cached.bytes;
+  snapshot::LineCacheStatistics lines;
+  for (const auto& of_soc : lines_) lines.add(of_soc->statistics());
+  stats->cache_lines_loaded = lines.loaded;
+  stats->cache_pages_outgrown = lines.outgrown;
+}
+
+}  // namespace foedus::engine

@@ -1,0 +1,72 @@
+#pragma once
+// ColdLines: one session's page of a snapshot of which only the lines that a search looks at are
+// there. They are copied to their own places in a page of memory, so that a search sees the same
+// layout as in a whole page.
+//
+//     | line 0 | - | line 2 | line 3 | - … - |   -: poison, until a load() asks for it
+//
+//   O20 A search of such a page calls load() before it looks at a byte, and takes all numbers in
+//       the page for what they are: bytes that no checksum vouches for (K21). load() refuses a part
+//       that does not lie in the page, so a search that loads what it looks at stays inside, and
+//       ends in a wrong row at worst where memory lost its contents without a word.
+//   O21 What is not there is poison (base/poison.h): a search that looks at it ends a test in a
+//       build for AddressSanitizer.
+
+#include <cstdint>
+#include <memory>
+
+#include "foedus-core/page/page_bytes.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/page/page_lines.h"
+#include "foedus-core/snapshot/line_cache.h"
+#include "foedus-core/snapshot/page_io.h"
+#include "foedus/status.h"
+
+namespace foedus::occ {
+
+class ColdLines {
+ public:
+  // Reads what `cache` does not have from `reader`. Throws std::bad_alloc.
+  ColdLines(snapshot::LineCache* cache, snapshot::PageReader* reader);
+  ~ColdLines();
+  ColdLines(const ColdLines&) = delete;
+  ColdLines& operator=(const ColdLines&) = delete;
+
+  // Makes `id` the page that is there in part, with these lines and the first one. Null: *status
+  // says why: kIoError, kCorruption.
+  const page::PageHeader* open(page::SnapshotPageId id, page::LineMask lines, Status* status);
+  // Loads more of it. False: *status says why.
+  bool load(page::PagePart wanted, Status* status);
+  // Whether it would have more lines then than the cache of lines keeps of a page.
+  bool would_outgrow(page::PagePart wanted) const {
+    if (!page::is_within_page(wanted)) return false;
+    const page::LineMask missing = page::lines_of(wanted) & ~present_;
+    return missing != 0 && page::count_of(present_ | missing) > cache_->lines_max();
+  }
+  // Loads more of it from the whole page. REQUIRES: would_outgrow(wanted), so it is in the page.
+  void copy(const page::PageHeader* whole, page::PagePart wanted);
+  // The page, the same address for every one that is opened.
+  const page::PageHeader* page() const { return page_->header(); }
+  page::SnapshotPageId id() const { return id_; }
+  std::uint32_t lines_max() const { return cache_->lines_max(); }
+  // Whether its lines have become too many for the cache of lines since the last call: the page is
+  // for the cache of whole pages then.
+  bool take_outgrown() {
+    const bool outgrown = has_outgrown_;
+    has_outgrown_ = false;
+    return outgrown;
+  }
+
+ private:
+  bool load_lines(page::LineMask wanted, Status* status);
+  void unpoison(page::LineMask lines);
+
+  snapshot::LineCache* const cache_;
+  snapshot::PageReader* const reader_;
+  const std::unique_ptr<page::PageBytes> page_;
+  page::SnapshotPageId id_;      // null: none
+  page::LineMask present_ = 0;  // lines of it that are there
+  bool has_outgrown_ = false;
+};
+
+}  // namespace foedus::occ
