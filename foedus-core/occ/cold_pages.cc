@@ -55,17 +55,19 @@ const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
   const page::PageHeader* const page = cache_->find_cached(soc_, id, wanted);
   if (page != nullptr) [[likely]]
     return page;
-  if (wanted.lines != 0 && lines_ != nullptr) return page_in_part(id, status, wanted);
+  if (wanted.lines != 0 && reads_lines()) return page_in_part(id, status, wanted);
   return read_page(id, status);
+}
+
+bool ColdPages::reads_lines() const {
+  return lines_ != nullptr && (!lines_if_full_ || cache_->is_full(soc_));
 }
 
 const page::PageHeader* ColdPages::page_in_part(page::SnapshotPageId id, Status* status,
                                                 page::PagePart wanted) {
   const bool is_read = in_flight_ != nullptr && in_flight_->finish(id);
   const bool is_large = page::count_of(wanted.lines | 1) > lines_->lines_max();
-  if (is_read || is_large || (lines_if_full_ && !cache_->is_full(soc_))) {
-    return read_page(id, status);
-  }
+  if (is_read || is_large) return read_page(id, status);
   const page::PageHeader* const page = lines_->open(id, wanted.lines, status);
   read_outgrown();
   return page;
@@ -149,7 +151,7 @@ bool ColdPages::prefetch(page::SnapshotPageId id, page::PagePart wanted) const {
 }
 
 snapshot::Begun ColdPages::will_read(page::SnapshotPageId id, page::PagePart wanted) {
-  const bool by_lines = wanted.lines != 0 && lines_ != nullptr;
+  const bool by_lines = wanted.lines != 0 && reads_lines();
   if (cache_ == nullptr || page_reader_ != nullptr || by_lines) return snapshot::Begun::kRefused;
   if (in_flight_ == nullptr) {
     // What the system has no memory for now it may have later.

@@ -112,6 +112,8 @@ class ColdPages {
   // Does page() in the modes other than kRead.
   [[gnu::cold]] const page::PageHeader* page_by_mode(page::SnapshotPageId id, Status* status,
                                                      page::PagePart wanted);
+  // Whether pages that are not cached are read by lines now.
+  bool reads_lines() const;
   const page::PageHeader* page_in_part(page::SnapshotPageId id, Status* status,
                                        page::PagePart wanted);
   bool load_lines(page::PagePart wanted, Status* status);
