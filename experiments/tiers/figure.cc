@@ -15,6 +15,10 @@ const std::vector<Figure>& all_figures() {
        "behind a buffer no line of NVM is written more than a few times, where updates in place "
        "write the hottest lines many thousand times, and fewer lines are written in all",
        draw_wear},
+      {"17",
+       "after a restart lookups run at once, and full speed is reached soon from NVM, a little "
+       "later with mini pages, and far later from an SSD",
+       draw_ramp_up},
       {"foedus8",
        "TPC-C is hardly slowed by NVM latencies up to 50 us; without the snapshot cache it is "
        "slower at any latency, and several times slower from 10 us on",
