@@ -13,6 +13,7 @@
 #include "experiments/common/page_cache.h"
 #include "experiments/tiers/child.h"
 #include "experiments/tiers/figure.h"
+#include "experiments/tiers/ycsb_rows.h"
 #include "experiments/ycsb/ycsb_driver.h"
 
 namespace experiments::tiers {
@@ -48,16 +49,7 @@ foedus::Options restart_options(const Plan& plan, bool replays) {
 }
 
 YcsbConfig restart_config(const Plan& plan, std::uint64_t rows) {
-  YcsbConfig config;
-  config.workload = Workload{'U', {0, 100, 0, 0, 0}};
-  config.rows = rows;
-  config.theta = 0.99;
-  config.ops_per_txn = 1;
-  config.ordered_keys = true;
-  config.storage = TableKind::kOrdered;
-  config.sessions = plan.sessions;
-  config.seed = plan.seed;
-  return config;
+  return ordered_rows(plan, rows, Workload{'U', {0, 100, 0, 0, 0}}, 0.99);
 }
 
 // Leaves the database open.

@@ -9,6 +9,7 @@
 #include "experiments/common/random.h"
 #include "experiments/common/worker_threads.h"
 #include "experiments/tiers/child.h"
+#include "experiments/tiers/ycsb_rows.h"
 #include "experiments/ycsb/ycsb_driver.h"
 #include "experiments/ycsb/zipf.h"
 
@@ -32,16 +33,9 @@ foedus::Options options_of(const Plan& plan, std::uint64_t rows) {
 foedus::Result<std::uint64_t> make_rows(const Plan& plan, std::uint64_t rows) {
   FOEDUS_TRY(FoedusBackend backend,
              FoedusBackend::open(options_of(plan, rows), foedus::Durability::kAsync));
-  YcsbConfig config;
-  config.workload = *workload_named("C");
-  config.rows = rows;
-  config.theta = 0;
-  config.ops_per_txn = 1;
-  config.ordered_keys = true;
-  config.storage = TableKind::kOrdered;
-  config.sessions = plan.sessions;
-  config.seed = plan.seed;
-  FOEDUS_TRY(const auto driver, YcsbDriver<FoedusBackend>::open(backend, config));
+  FOEDUS_TRY(const auto driver,
+             YcsbDriver<FoedusBackend>::open(
+                 backend, ordered_rows(plan, rows, *workload_named("C"), 0)));
   FOEDUS_CHECK(driver->load());
   FOEDUS_CHECK(backend.database().glean().status());
   FOEDUS_CHECK(backend.close());

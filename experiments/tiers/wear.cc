@@ -13,6 +13,7 @@
 #include "experiments/tiers/child.h"
 #include "experiments/tiers/figure.h"
 #include "experiments/tiers/lookups.h"
+#include "experiments/tiers/ycsb_rows.h"
 #include "experiments/ycsb/ycsb_driver.h"
 #include "experiments/ycsb/zipf.h"
 
@@ -69,16 +70,9 @@ foedus::Result<Wear> measure_wear(const Plan& plan, std::uint64_t rows, std::uin
   options.dir = plan.dir + "/wear";
   options.device = foedus::DeviceKind::kEmulated;
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, foedus::Durability::kAsync));
-  YcsbConfig config;
-  config.workload = *workload_named("A");
-  config.rows = rows;
-  config.theta = kTheta;
-  config.ops_per_txn = 1;
-  config.ordered_keys = true;
-  config.storage = TableKind::kOrdered;
-  config.sessions = plan.sessions;
-  config.seed = plan.seed;
-  FOEDUS_TRY(const auto driver, YcsbDriver<FoedusBackend>::open(backend, config));
+  FOEDUS_TRY(const auto driver,
+             YcsbDriver<FoedusBackend>::open(
+                 backend, ordered_rows(plan, rows, *workload_named("A"), kTheta)));
   FOEDUS_CHECK(driver->load());
   FOEDUS_CHECK(backend.database().glean().status());
   FOEDUS_TRY(const FoedusTable table,

@@ -36,8 +36,8 @@ class VolatilePageId {
 struct PagePart {
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
-  // Not 0: the reader looks at these lines (page_lines.h) and, until it asks for them by
-  // ColdPages::load(), at no others. So a page that is read by lines need not be whole.
+  // Names the lines (page_lines.h) that the reader looks at before it asks ColdPages::load() for
+  // others. The page need not be whole then. With 0 the reader may look at all of it.
   std::uint64_t lines = 0;
 };
 

@@ -14,10 +14,7 @@ namespace {
 
 using page::LineMask;
 using snapshot::LineCache;
-
-page::SnapshotPageId id_of(std::uint32_t page) {
-  return page::SnapshotPageId(page::SnapshotNumber{1}, 0, page + 1);
-}
+using snapshot::page_of;
 
 // Gives lines whose words follow from the page, and remembers which were asked for.
 class MadeLines final : public snapshot::PageReader {
@@ -81,13 +78,13 @@ class ColdLinesTest : public ::testing::Test {
 
 TEST_F(ColdLinesTest, what_is_looked_at_is_loaded_once) {
   ColdLines lines(cache_.get(), &reader_);
-  ASSERT_NE(lines.open(id_of(1), 0b11, &status_), nullptr);
+  ASSERT_NE(lines.open(page_of(1), 0b11, &status_), nullptr);
   EXPECT_TRUE(load(&lines, 0, 128));
   EXPECT_TRUE(load(&lines, 1'000, 200));
   EXPECT_TRUE(load(&lines, 1'100, 8));
   EXPECT_EQ(reader_.asked, (std::vector<LineMask>{0b11, page::lines_of({1'000, 200})}));
   ColdLines others(cache_.get(), &reader_);
-  ASSERT_NE(others.open(id_of(1), 0b1, &status_), nullptr);
+  ASSERT_NE(others.open(page_of(1), 0b1, &status_), nullptr);
   EXPECT_TRUE(load(&others, 1'000, 200));
   EXPECT_EQ(reader_.asked.size(), 2u) << "the cache has them";
   EXPECT_TRUE(load(&others, 1'000, 300));
@@ -96,17 +93,17 @@ TEST_F(ColdLinesTest, what_is_looked_at_is_loaded_once) {
 
 TEST_F(ColdLinesTest, another_page_has_nothing_of_the_one_before) {
   ColdLines lines(cache_.get(), &reader_);
-  ASSERT_NE(lines.open(id_of(1), 0b11, &status_), nullptr);
-  ASSERT_NE(lines.open(id_of(2), 0b1, &status_), nullptr);
+  ASSERT_NE(lines.open(page_of(1), 0b11, &status_), nullptr);
+  ASSERT_NE(lines.open(page_of(2), 0b1, &status_), nullptr);
   EXPECT_TRUE(load(&lines, 0, 128));
-  ASSERT_NE(lines.open(id_of(1), 0b11, &status_), nullptr);
+  ASSERT_NE(lines.open(page_of(1), 0b11, &status_), nullptr);
   EXPECT_TRUE(load(&lines, 0, 128));
   EXPECT_EQ(reader_.asked, (std::vector<LineMask>{0b11, 0b1, 0b10}));
 }
 
 TEST_F(ColdLinesTest, a_part_beyond_the_page_is_refused) {
   ColdLines lines(cache_.get(), &reader_);
-  ASSERT_NE(lines.open(id_of(1), 0b1, &status_), nullptr);
+  ASSERT_NE(lines.open(page_of(1), 0b1, &status_), nullptr);
   for (const page::PagePart part : {page::PagePart{4'096, 1}, page::PagePart{4'000, 97},
                                     page::PagePart{65'535, 16}, page::PagePart{64, ~0u}}) {
     EXPECT_FALSE(load(&lines, part.offset, part.bytes));
@@ -117,7 +114,8 @@ TEST_F(ColdLinesTest, a_part_beyond_the_page_is_refused) {
 
 TEST_F(ColdLinesTest, a_page_outgrows_the_cache_and_goes_on_here) {
   ColdLines lines(cache_.get(), &reader_);
-  ASSERT_NE(lines.open(id_of(1), ~LineMask{0} >> (64 - LineCache::kMiniLines), &status_), nullptr);
+  constexpr LineMask kFull = ~LineMask{0} >> (64 - LineCache::kMiniLines);
+  ASSERT_NE(lines.open(page_of(1), kFull, &status_), nullptr);
   EXPECT_FALSE(lines.take_outgrown());
   EXPECT_TRUE(load(&lines, 2'048, 64));
   EXPECT_TRUE(lines.take_outgrown());
@@ -128,11 +126,11 @@ TEST_F(ColdLinesTest, a_page_outgrows_the_cache_and_goes_on_here) {
 TEST_F(ColdLinesTest, lines_that_cannot_be_read_are_asked_for_again) {
   ColdLines lines(cache_.get(), &reader_);
   reader_.fails = true;
-  EXPECT_EQ(lines.open(id_of(1), 0b1, &status_), nullptr);
+  EXPECT_EQ(lines.open(page_of(1), 0b1, &status_), nullptr);
   EXPECT_EQ(status_.code(), ErrorCode::kIoError);
   reader_.fails = false;
   status_ = {};
-  ASSERT_NE(lines.open(id_of(1), 0b1, &status_), nullptr);
+  ASSERT_NE(lines.open(page_of(1), 0b1, &status_), nullptr);
   EXPECT_TRUE(load(&lines, 0, 64));
 }
 
@@ -140,7 +138,7 @@ TEST_F(ColdLinesTest, lines_that_cannot_be_read_are_asked_for_again) {
 #if defined(__SANITIZE_ADDRESS__)
 TEST_F(ColdLinesTest, what_is_not_there_is_poison) {
   ColdLines lines(cache_.get(), &reader_);
-  ASSERT_NE(lines.open(id_of(1), 0b1, &status_), nullptr);
+  ASSERT_NE(lines.open(page_of(1), 0b1, &status_), nullptr);
   const volatile char* const page = reinterpret_cast<const volatile char*>(lines.page());
   EXPECT_DEATH(static_cast<void>(page[64]), "use-after-poison");
 }

@@ -17,10 +17,6 @@ using page::LineMask;
 
 constexpr std::uint64_t kIntervalUs = 1000;
 
-page::SnapshotPageId id_of(std::uint32_t page) {
-  return page::SnapshotPageId(page::SnapshotNumber{1}, 0, page + 1);
-}
-
 // A cache of a number of frames, and lines in it. The clock stands still until advance().
 class LineCacheTest : public ::testing::Test {
  protected:
@@ -74,10 +70,10 @@ class LineCacheTest : public ::testing::Test {
 
 TEST_F(LineCacheTest, lines_of_many_pages_share_line_pages) {
   make(LineCache::Frames::kMiniPages, 2u << 20);
-  for (std::uint32_t page = 0; page < 1'000; ++page) add(id_of(page), 0b101);
+  for (std::uint32_t page = 0; page < 1'000; ++page) add(page_of(page), 0b101);
   std::uint32_t found = 0;
   for (std::uint32_t page = 0; page < 1'000; ++page) {
-    found += read(id_of(page)) == 0b101 ? 1 : 0;
+    found += read(page_of(page)) == 0b101 ? 1 : 0;
   }
   EXPECT_GT(found, 900u);
   EXPECT_LT(cache_->statistics().pages, 400u);
@@ -89,25 +85,25 @@ TEST_F(LineCacheTest, lines_of_many_pages_share_line_pages) {
 TEST_F(LineCacheTest, or_each_page_has_one_of_its_own) {
   make(LineCache::Frames::kOfOnePage, 2u << 20);
   for (std::uint32_t page = 0; page < 10; ++page) {
-    add(id_of(page), 0xffff'ffff);
-    add(id_of(page), LineMask{1} << 40);
+    add(page_of(page), 0xffff'ffff);
+    add(page_of(page), LineMask{1} << 40);
   }
   for (std::uint32_t page = 0; page < 10; ++page) {
-    EXPECT_EQ(read(id_of(page)), 0xffff'ffffu | LineMask{1} << 40);
+    EXPECT_EQ(read(page_of(page)), 0xffff'ffffu | LineMask{1} << 40);
   }
   EXPECT_EQ(cache_->statistics().pages, 10u);
-  EXPECT_EQ(add(id_of(1), ~LineMask{0}), LinesAdded::kOutgrown);
+  EXPECT_EQ(add(page_of(1), ~LineMask{0}), LinesAdded::kOutgrown);
   EXPECT_EQ(lines_->statistics().outgrown, 1u);
 }
 
 TEST_F(LineCacheTest, a_page_and_its_line_page_are_two) {
   make(LineCache::Frames::kOfOnePage, 2u << 20);
-  add(id_of(1), 0b1);
+  add(page_of(1), 0b1);
   Status status;
-  const page::PageHeader* const whole = cache_->find(0, id_of(1), &status);
+  const page::PageHeader* const whole = cache_->find(0, page_of(1), &status);
   ASSERT_NE(whole, nullptr) << status.message();
-  EXPECT_TRUE(is_page(whole, id_of(1)));
-  EXPECT_EQ(read(id_of(1)), 0b1u);
+  EXPECT_TRUE(is_page(whole, page_of(1)));
+  EXPECT_EQ(read(page_of(1)), 0b1u);
 }
 
 // Goal: line pages that do not stay are fewer after a while (K23). Method: whole pages are wanted
@@ -116,12 +112,12 @@ TEST_F(LineCacheTest, there_are_as_many_line_pages_as_stay) {
   make(LineCache::Frames::kMiniPages, PageCache::kBytesMin);
   std::uint32_t number = 0;
   for (int round = 0; round < 2'000; ++round) {
-    for (int i = 0; i < 4; ++i, ++number) add(id_of(number % 2'000), 0b11);
+    for (int i = 0; i < 4; ++i, ++number) add(page_of(number % 2'000), 0b11);
     advance();
   }
   std::uint64_t found = 0;
   for (std::uint32_t page = number - 100; page < number; ++page) {
-    found += read(id_of(page % 2'000)) != 0 ? 1 : 0;
+    found += read(page_of(page % 2'000)) != 0 ? 1 : 0;
   }
   EXPECT_GT(found, 20u);
   EXPECT_LE(cache_->statistics().pages, 64u);
