@@ -126,7 +126,8 @@ namespace {
 
 Result<GleanReport> glean_checked(const std::string& dir, const DirectoryGleanOptions& options) {
   FOEDUS_TRY(const auto directory,
-             engine::ClosedDirectory::open(dir, options.dirs, options.socs, options.sink));
+             engine::ClosedDirectory::open({dir, options.dirs, options.ssd_dirs}, options.socs,
+                                           options.sink));
   engine::GleanOrder order = directory->order();
   if (!order.covered.is_valid()) {  // its process ended in the first epoch
     return Status::error(ErrorCode::kNotFound, dir + " holds no commit");

@@ -15,6 +15,7 @@ namespace foedus::gleaner {
 
 struct DirectoryGleanOptions {
   std::vector<std::string> dirs = {};      // as Options::dirs; every one that has files of it
+  std::vector<std::string> ssd_dirs = {};  // the same; the snapshot is written to the other tier
   std::uint32_t socs = 0;                  // reducers' memory is spread over; 0: the machine's
   std::uint32_t mappers = 0;               // 1..64; 0: one for each SOC
   std::uint32_t reducers = 0;              // and composers, and files; the same

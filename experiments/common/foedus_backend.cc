@@ -161,6 +161,11 @@ foedus::Options foedus_options_by_flags() {
   if (FLAGS_device == "emulated") options.device = foedus::DeviceKind::kEmulated;
   options.nvm_latency_ns = FLAGS_nvm_latency_ns;
   options.nvm_bandwidth_mb = FLAGS_nvm_bandwidth_mb;
+  options.ssd_dirs = parts_of(FLAGS_ssd_dir);
+  options.nvm_bytes = FLAGS_nvm_bytes;
+  options.ssd_bytes = FLAGS_ssd_bytes;
+  options.ssd_latency_ns = FLAGS_ssd_latency_ns;
+  options.ssd_bandwidth_mb = FLAGS_ssd_bandwidth_mb;
   if (FLAGS_nvm_cache == "mini") options.nvm_cache = foedus::NvmCache::kMiniPages;
   if (FLAGS_nvm_cache == "lines") options.nvm_cache = foedus::NvmCache::kLines;
   if (FLAGS_nvm_cache == "pages") options.nvm_cache = foedus::NvmCache::kPages;

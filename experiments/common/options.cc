@@ -19,6 +19,11 @@ DEFINE_string(device, "file",
               "memory of a chosen speed");
 DEFINE_uint64(nvm_latency_ns, 500, "of an access to emulated memory");
 DEFINE_uint64(nvm_bandwidth_mb, 0, "million bytes a second of emulated memory; 0: no bound");
+DEFINE_string(ssd_dir, "", "directories of the SSD tier, with commas; empty: there is none");
+DEFINE_uint64(nvm_bytes, 0, "snapshots in --dir and --dirs, with --ssd_dir");
+DEFINE_uint64(ssd_bytes, 0, "snapshots in --ssd_dir; 0: no bound");
+DEFINE_uint64(ssd_latency_ns, 0, "of an access to the emulated SSD tier");
+DEFINE_uint64(ssd_bandwidth_mb, 0, "million bytes a second of the emulated SSD tier; 0: no bound");
 DEFINE_string(nvm_cache, "auto", "DRAM keeps of pages on such memory: auto, mini, lines or pages");
 DEFINE_string(snapshot_cache, "on", "off: pages of snapshots are read whenever they are come to");
 DEFINE_string(log, "on", "on: commits are logged to files; off: nothing is written");

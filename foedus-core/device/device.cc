@@ -26,6 +26,13 @@ Result<std::size_t> File::read_parts_at(std::uint64_t offset, const Bytes* parts
   return done;
 }
 
+Status Device::discard(std::string_view name, const Range* ranges, std::size_t count) {
+  static_cast<void>(ranges);
+  static_cast<void>(count);
+  return Status::error(ErrorCode::kNotSupported, path() + " cannot give back room of " +
+                                                     std::string(name));
+}
+
 std::unique_ptr<ReadQueue> Device::make_read_queue() { return std::make_unique<DeferredReads>(); }
 
 Result<std::unique_ptr<File>> open_existing(Device* device, std::string_view name, Access access) {

@@ -72,6 +72,11 @@ class File {
     std::size_t bytes;
   };
   virtual Result<bool> read_pieces(const Piece* pieces, std::size_t count) const;
+  // Whether a small piece that begins there is read in less time than a block of kBlockBytes.
+  virtual bool has_small_reads(std::uint64_t offset) const {
+    static_cast<void>(offset);
+    return true;
+  }
   // Writes all parts one behind the other. On failure some of the bytes may be written.
   // REQUIRES: count <= kWritePartsMax; if is_direct(), all multiples of kBlockBytes.
   virtual Status write_parts_at(std::uint64_t offset, const ConstBytes* parts,
@@ -96,6 +101,7 @@ enum class Access : std::uint8_t {
   kRead,       // an existing file
   kReadDirect,  // an existing file, with direct I/O if the device has it
   kReadWrite,  // an existing file
+  kReadWriteDirect,  // an existing file, with direct I/O if the device has it
   kCreate,     // a new file; an existing one is an error
   kCreateDirect,  // a new file, with direct I/O if the device has it
 };
@@ -119,6 +125,18 @@ class Device {
   virtual Status rename(std::string_view from, std::string_view to) = 0;
   // V3.
   virtual Status sync_directory() = 0;
+  // Gives the room of ranges of a file back, whose size stays. Bytes of them are zero from then on,
+  // or what they were, and so they are after a power failure. Whoever reads them meanwhile, from a
+  // mapping too, gets either. kNotSupported: the file system cannot. kNotFound. REQUIRES: multiples
+  // of kBlockBytes.
+  struct Range {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+  };
+  virtual Status discard(std::string_view name, const Range* ranges, std::size_t count);
+  // Moves what files do not need where they are, so that there is room for new ones. May take long.
+  // REQUIRES: one thread at a time, and none makes or removes files meanwhile.
+  virtual Status make_room() { return {}; }
   // Returns a queue for reads of this device's files. Null: the system refuses what it needs; then
   // tasks can read in its place (pooled_reads.h).
   virtual std::unique_ptr<ReadQueue> make_read_queue();

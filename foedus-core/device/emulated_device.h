@@ -101,6 +101,9 @@ class EmulatedDevice final : public Device {
   Status remove(std::string_view name) override;
   Status rename(std::string_view from, std::string_view to) override;
   Status sync_directory() override;
+  Status discard(std::string_view name, const Range* ranges, std::size_t count) override {
+    return behind_->discard(name, ranges, count);
+  }
   std::unique_ptr<ReadQueue> make_read_queue() override;
 
  private:

@@ -94,7 +94,8 @@ int flags_of(Access access) {
   switch (access) {
     case Access::kRead:
     case Access::kReadDirect: return O_RDONLY;
-    case Access::kReadWrite: return O_RDWR;
+    case Access::kReadWrite:
+    case Access::kReadWriteDirect: return O_RDWR;
     case Access::kCreate:
     case Access::kCreateDirect: return O_RDWR | O_CREAT | O_EXCL;
   }
@@ -320,7 +321,8 @@ Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access acc
   const bool reads_only = access == Access::kRead || access == Access::kReadDirect;
   if (!reads_only) FOEDUS_CHECK(check_may_change());
   const std::string path = path_of(name);
-  const bool wants_direct = access == Access::kCreateDirect || access == Access::kReadDirect;
+  const bool wants_direct = access == Access::kCreateDirect || access == Access::kReadDirect ||
+                            access == Access::kReadWriteDirect;
   const bool is_mapped = maps_files_ || (reads_only && maps_to_read_);
   const bool direct = wants_direct && has_direct_io_ && !is_mapped;
   const int flags = flags_of(access) | (direct ? O_DIRECT : 0);
@@ -331,7 +333,8 @@ Result<std::unique_ptr<File>> FileDevice::open(std::string_view name, Access acc
     const ErrorCode code = errno == EEXIST ? ErrorCode::kAlreadyExists : ErrorCode::kIoError;
     return failed("cannot open", path, errno, code);
   }
-  FOEDUS_CHECK(check_entry(fd.get(), path, access == Access::kReadWrite));
+  const bool is_old = access == Access::kReadWrite || access == Access::kReadWriteDirect;
+  FOEDUS_CHECK(check_entry(fd.get(), path, is_old));
   std::unique_ptr<File> file;
   if (is_mapped) {
     const auto how = reads_only ? MappedFile::Access::kRead : MappedFile::Access::kReadWrite;
@@ -382,6 +385,28 @@ Status FileDevice::rename(std::string_view from, std::string_view to) {
   };
   if (uninterrupted_removal(move) == 0) return {};
   return failed_name("cannot rename", from, errno, ErrorCode::kIoError);
+}
+
+Status FileDevice::discard(std::string_view name, const Range* ranges, std::size_t count) {
+  FOEDUS_CHECK(check_name(name));
+  FOEDUS_CHECK(check_may_change());
+  // By calls: MappedFile would fill the holes of what it opens to write (V18).
+  Descriptor fd(open_below(directory_fd_, std::string(name), O_RDWR));
+  if (fd.get() < 0) {
+    return failed_name("cannot open", name, errno,
+                       errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIoError);
+  }
+  FOEDUS_CHECK(check_entry(fd.get(), path_of(name), true));
+  constexpr int kMode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto offset = static_cast<off_t>(ranges[i].offset);
+    const auto bytes = static_cast<off_t>(ranges[i].bytes);
+    if (uninterrupted([&] { return ::fallocate(fd.get(), kMode, offset, bytes); }) == 0) continue;
+    const bool is_refused = errno == EOPNOTSUPP || errno == ENOSYS;
+    return failed_name("cannot give back room of", name, errno,
+                       is_refused ? ErrorCode::kNotSupported : ErrorCode::kIoError);
+  }
+  return {};
 }
 
 std::unique_ptr<ReadQueue> FileDevice::make_read_queue() { return UringReads::make(); }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/tier_names.h"
 
 namespace foedus::device {
 
@@ -15,7 +16,11 @@ struct LargeName {
   std::size_t numbers;  // behind it, with dashes in between
   std::size_t place;    // which of them says where the file lies
 };
-constexpr LargeName kLargeNames[] = {{"log-", 2, 0}, {"snapshot-", 2, 1}, {"run-", 3, 1}};
+constexpr LargeName kLargeNames[] = {{"log-", 2, 0},
+                                     {kTieredPrefix, 2, 1},
+                                     {kSsdPrefix, 2, 1},
+                                     {kTiersPrefix, 2, 1},
+                                     {"run-", 3, 1}};
 
 // What a database has in its own directory, beside large files.
 bool is_of_main(std::string_view name) {
@@ -51,7 +56,9 @@ std::optional<std::uint32_t> number_in_name(std::string_view name) {
   return std::nullopt;
 }
 
-SpreadDevice::SpreadDevice(Device* main, const std::vector<Device*>& others) {
+SpreadDevice::SpreadDevice(Device* main, const std::vector<Device*>& others,
+                           std::size_t ssd_count)
+    : ssd_count_(ssd_count) {
   parts_.push_back(std::make_unique<Part>());
   parts_[0]->device = main;
   for (Device* const other : others) {
@@ -63,8 +70,10 @@ SpreadDevice::SpreadDevice(Device* main, const std::vector<Device*>& others) {
 
 Result<std::unique_ptr<SpreadDevice>> SpreadDevice::make(Device* main,
                                                          std::vector<Device*> others,
-                                                         std::uint64_t seed) {
-  std::unique_ptr<SpreadDevice> spread(new SpreadDevice(main, others));
+                                                         std::uint64_t seed,
+                                                         const std::vector<Device*>& ssd) {
+  others.insert(others.end(), ssd.begin(), ssd.end());
+  std::unique_ptr<SpreadDevice> spread(new SpreadDevice(main, others, ssd.size()));
   FOEDUS_CHECK(spread->look(seed));
   return spread;
 }
@@ -183,8 +192,10 @@ Status SpreadDevice::prepare_change_locked() {
 
 std::size_t SpreadDevice::place_of(std::string_view name) const {
   const auto number = number_in_name(name);
-  if (!number.has_value() || parts_.size() == 1) return 0;
-  return 1 + *number % (parts_.size() - 1);
+  if (!number.has_value()) return 0;
+  const std::size_t others = parts_.size() - 1 - ssd_count_;
+  if (ssd_count_ != 0 && name.starts_with(kSsdPrefix)) return 1 + others + *number % ssd_count_;
+  return others == 0 ? 0 : 1 + *number % others;
 }
 
 template <typename Act>
@@ -223,7 +234,9 @@ Result<std::unique_ptr<File>> SpreadDevice::open(std::string_view name, Access a
     return search(name, &found, open_in);
   }
   FOEDUS_CHECK(prepare_change());  // V13
-  if (access == Access::kReadWrite) return search(name, &found, open_in);
+  if (access == Access::kReadWrite || access == Access::kReadWriteDirect) {
+    return search(name, &found, open_in);
+  }
   const std::size_t place = place_of(name);
   FOEDUS_CHECK(check_only_in(place, name));
   auto file = open_in(parts_[place]->device);
@@ -271,6 +284,13 @@ Status SpreadDevice::rename(std::string_view from, std::string_view to) {
   note_change(parts_[found].get());
   if (!renamed.is_ok() || found == place_of(from)) return renamed;
   return sync_part(parts_[found].get());  // V12
+}
+
+// No change of what V13 is about: the bytes were given up before.
+Status SpreadDevice::discard(std::string_view name, const Range* ranges, std::size_t count) {
+  std::size_t found = 0;
+  return search(name, &found,
+                [&](Device* device) { return device->discard(name, ranges, count); });
 }
 
 std::unique_ptr<ReadQueue> SpreadDevice::make_read_queue() {

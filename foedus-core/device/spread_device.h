@@ -40,12 +40,14 @@ std::optional<std::uint32_t> number_in_name(std::string_view name);
 
 class SpreadDevice final : public Device {
  public:
-  // Looks at all directories and changes nothing. `main` and `others` outlive it; they are of one
-  // class. `seed`: of the identities of new ones.
+  // Looks at all directories and changes nothing. `main`, `others` and `ssd` outlive it; they are
+  // of one class. `seed`: of identities of new ones. "ssd-..." files are made in those of `ssd`,
+  // and no others (tiered_device.h).
   // kInvalidArgument: V14; or one is of another database, or `main` is one of the others of a
   // database. kCorruption: a mark is damaged, or a large file lies in two. kWrongVersion. kIoError.
   static Result<std::unique_ptr<SpreadDevice>> make(Device* main, std::vector<Device*> others,
-                                                    std::uint64_t seed);
+                                                    std::uint64_t seed,
+                                                    const std::vector<Device*>& ssd = {});
   // From now on they live as long as this.
   void keep(std::vector<std::unique_ptr<Device>> devices) { kept_ = std::move(devices); }
 
@@ -63,6 +65,7 @@ class SpreadDevice final : public Device {
   Status rename(std::string_view from, std::string_view to) override;
   // V15.
   Status sync_directory() override;
+  Status discard(std::string_view name, const Range* ranges, std::size_t count) override;
   // For files of all of them.
   std::unique_ptr<ReadQueue> make_read_queue() override;
 
@@ -77,7 +80,7 @@ class SpreadDevice final : public Device {
     std::uint64_t synced_changes = 0;
   };
 
-  explicit SpreadDevice(Device* main, const std::vector<Device*>& others);
+  SpreadDevice(Device* main, const std::vector<Device*>& others, std::size_t ssd_count);
   Status look(std::uint64_t seed);
   Status look_at_other(Part* part);
   Status check_names() const;
@@ -93,6 +96,8 @@ class SpreadDevice final : public Device {
   // V13. Before the first change; none at once afterwards.
   Status prepare_change();
   Status prepare_change_locked();
+
+  const std::size_t ssd_count_;  // of the last parts
 
   // Constant after make().
   std::vector<std::unique_ptr<Part>> parts_;  // the main one, then the others

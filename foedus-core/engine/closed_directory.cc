@@ -69,22 +69,21 @@ GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previou
 ClosedDirectory::~ClosedDirectory() = default;
 
 Result<std::unique_ptr<ClosedDirectory>> ClosedDirectory::open(
-    const std::string& dir, const std::vector<std::string>& dirs, std::uint32_t socs,
-    LogSink sink) {
-  FOEDUS_CHECK(check_directories(dir, dirs));
+    const DirectoryNames& names, std::uint32_t socs, LogSink sink) {
+  FOEDUS_CHECK(check_directories(names));
   std::unique_ptr<ClosedDirectory> opened(new ClosedDirectory());
-  FOEDUS_CHECK(opened->read(dir, dirs, socs, std::move(sink)));
+  FOEDUS_CHECK(opened->read(names, socs, std::move(sink)));
   return opened;
 }
 
-Status ClosedDirectory::read(const std::string& dir, const std::vector<std::string>& dirs,
-                             std::uint32_t socs, LogSink sink) {
+Status ClosedDirectory::read(const DirectoryNames& names, std::uint32_t socs, LogSink sink) {
   runtime_ = base::make_thread_runtime();
   FOEDUS_TRY(numa::Topology topology, numa::Topology::make(socs));
   topology_ = std::make_unique<numa::Topology>(std::move(topology));
   Options options;
-  options.dir = dir;
-  options.dirs = dirs;
+  options.dir = names.dir;
+  options.dirs = names.dirs;
+  options.ssd_dirs = names.ssd_dirs;
   FOEDUS_TRY(OpenedDirectories opened, open_directories(options));
   device_ = std::move(opened.device);
   FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.loggers = topology_->socs()},
@@ -93,7 +92,7 @@ Status ClosedDirectory::read(const std::string& dir, const std::vector<std::stri
   FOEDUS_TRY(manifest_, find_newest_manifest(device_.get()));
   FOEDUS_CHECK(check_together(device_.get(), *log_, manifest_));
   if (segment_count() == 0 && !manifest_.has_value()) {
-    return Status::error(ErrorCode::kNotFound, dir + " holds no log");
+    return Status::error(ErrorCode::kNotFound, names.dir + " holds no log");
   }
   const GleanOrder all = order();
   durable_ = all.covered;

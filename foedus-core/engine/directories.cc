@@ -1,11 +1,13 @@
 #include "foedus-core/engine/directories.h"
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/device/file_device.h"
+#include "foedus-core/device/tier_names.h"
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/snapshot/leftovers.h"
@@ -29,22 +31,35 @@ Status check_path(const char* option, const std::string& path) {
                  ", where the system would end the path");
 }
 
-// Calls `open_one` for each path, in its order; none is opened twice.
+// A directory that an option names.
+struct Wanted {
+  const char* option;
+  const std::string* path;
+};
+
+std::vector<Wanted> all_of(const DirectoryNames& names) {
+  std::vector<Wanted> all = {{"dir", &names.dir}};
+  for (const std::string& path : names.dirs) all.push_back({"dirs", &path});
+  for (const std::string& path : names.ssd_dirs) all.push_back({"ssd_dirs", &path});
+  return all;
+}
+
+// Calls `open_one` with each path and whether it is of the SSD tier, in the order of all_of(); none
+// is opened twice.
 template <typename OpenOne>
-Result<Files> open_each(const std::string& dir, const std::vector<std::string>& dirs,
-                        OpenOne open_one) {
+Result<Files> open_each(const DirectoryNames& names, OpenOne open_one) {
+  const std::vector<Wanted> all = all_of(names);
   Files files;
-  FOEDUS_TRY(auto main, open_one(dir));
-  files.push_back(std::move(main));
-  for (const std::string& path : dirs) {
-    for (const auto& opened : files) {
-      if (!opened->is_at(path)) continue;
-      const bool is_main = opened == files.front();
-      return refused("option dirs names " + path + ", which is the directory " +
-                     (is_main ? "of option dir" : "that it names as " + opened->path()));
+  for (const Wanted& wanted : all) {
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (!files[i]->is_at(*wanted.path)) continue;
+      const std::string named = all[i].option;
+      return refused("option " + std::string(wanted.option) + " names " + *wanted.path +
+                     ", which is the directory " +
+                     (i == 0 ? "of option dir" : "that " + named + " names as " + *all[i].path));
     }
-    FOEDUS_TRY(auto other, open_one(path));
-    files.push_back(std::move(other));
+    FOEDUS_TRY(auto file, open_one(*wanted.path, wanted.option == std::string("ssd_dirs")));
+    files.push_back(std::move(file));
   }
   return files;
 }
@@ -53,34 +68,65 @@ Devices as_devices(Files files) {
   return {std::make_move_iterator(files.begin()), std::make_move_iterator(files.end())};
 }
 
-// Returns the devices of `files` as emulated memory of the speed in `options`.
-Devices emulated(Files files, const Options& options,
-                 const std::shared_ptr<device::NvmCounters>& counters) {
+// Returns the devices of `files`, of which the last `ssd_count` are of the SSD tier, as emulated
+// memory of the speeds in `options`.
+Devices emulated(Files files, std::size_t ssd_count, const Options& options,
+                 const OpenedDirectories& opened) {
   constexpr std::uint64_t kBytesPerMb = 1'000'000;
-  const device::NvmSpeed speed{.read_latency_ns = options.nvm_latency_ns,
-                               .write_latency_ns = options.nvm_write_latency_ns == 0
-                                                       ? options.nvm_latency_ns
-                                                       : options.nvm_write_latency_ns,
-                               .bytes_per_s = options.nvm_bandwidth_mb * kBytesPerMb};
+  const device::NvmSpeed nvm{.read_latency_ns = options.nvm_latency_ns,
+                             .write_latency_ns = options.nvm_write_latency_ns == 0
+                                                     ? options.nvm_latency_ns
+                                                     : options.nvm_write_latency_ns,
+                             .bytes_per_s = options.nvm_bandwidth_mb * kBytesPerMb};
+  const device::NvmSpeed ssd{.read_latency_ns = options.ssd_latency_ns,
+                             .write_latency_ns = options.ssd_latency_ns,
+                             .bytes_per_s = options.ssd_bandwidth_mb * kBytesPerMb};
   Devices devices;
-  for (auto& file : files) {
-    const bool by_stores = file->maps_files();
-    devices.push_back(std::make_unique<device::EmulatedDevice>(std::move(file), by_stores, speed,
-                                                               counters));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const bool by_stores = files[i]->maps_files();
+    const bool is_ssd = i + ssd_count >= files.size();
+    devices.push_back(std::make_unique<device::EmulatedDevice>(
+        std::move(files[i]), by_stores, is_ssd ? ssd : nvm, is_ssd ? opened.ssd : opened.nvm));
   }
   return devices;
 }
 
-Result<std::unique_ptr<device::Device>> make_device(Devices devices) {
+Result<std::unique_ptr<device::Device>> make_device(Devices devices, std::size_t ssd_count) {
   FOEDUS_TRY(const auto mark, device::read_mark(devices.front().get()));
   if (devices.size() == 1 && !mark.has_value()) return std::move(devices.front());
   std::vector<device::Device*> others;
   for (std::size_t i = 1; i < devices.size(); ++i) others.push_back(devices[i].get());
+  const std::vector<device::Device*> ssd(others.end() - static_cast<std::ptrdiff_t>(ssd_count),
+                                         others.end());
+  others.resize(others.size() - ssd_count);
   FOEDUS_TRY(auto spread, device::SpreadDevice::make(devices.front().get(), std::move(others),
-                                                     base::system_seed()));
+                                                     base::system_seed(), ssd));
   FOEDUS_CHECK(check_left_out(spread.get()));
   spread->keep(std::move(devices));
   return std::unique_ptr<device::Device>(std::move(spread));
+}
+
+// Puts the tiers above the device, if there are two, or were when it was open before.
+Status make_tiers(std::size_t ssd_count, const device::TierLimits& limits,
+                  device::Access ssd_access, OpenedDirectories* opened) {
+  FOEDUS_TRY(const auto names, opened->device->list());
+  const bool has_moved = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.starts_with(device::kTiersPrefix);
+  });
+  if (ssd_count == 0 && !has_moved) return {};
+  auto tiers =
+      std::make_unique<device::TieredDevice>(std::move(opened->device), limits, ssd_access);
+  FOEDUS_CHECK(tiers->look());
+  opened->tiers = tiers.get();
+  opened->device = std::move(tiers);
+  return {};
+}
+
+// The part on the SSD of a snapshot file that has one, and is not there; empty: there is none.
+std::string find_missing_part(const std::set<std::string>& names, const std::string& name) {
+  std::string ssd = device::ssd_name(name);
+  const bool has_part = names.contains(device::tiers_name(name));
+  return has_part && !names.contains(ssd) ? ssd : std::string();
 }
 
 // Returns the name of a file that is counted and not there; empty: there is none, or what counts
@@ -100,6 +146,8 @@ Result<std::string> find_missing(device::Device* device) {
   if (const auto listed = snapshot::find_listed(device); listed.is_ok()) {
     for (const std::string& name : listed->names) {
       if (!names.contains(name)) return name;
+      std::string part = find_missing_part(names, name);
+      if (!part.empty()) return part;
     }
   }
   return std::string();
@@ -107,14 +155,19 @@ Result<std::string> find_missing(device::Device* device) {
 
 }  // namespace
 
-Status check_directories(const std::string& dir, const std::vector<std::string>& dirs) {
-  FOEDUS_CHECK(check_path("dir", dir));
-  if (dirs.size() > kMaxSocs) {
-    return refused("option dirs has " + std::to_string(dirs.size()) +
-                   " directories, must be 0 .. " + std::to_string(kMaxSocs));
-  }
-  for (std::size_t i = 0; i < dirs.size(); ++i) {
-    FOEDUS_CHECK(check_path(("dirs[" + std::to_string(i) + "]").c_str(), dirs[i]));
+Status check_directories(const DirectoryNames& names) {
+  FOEDUS_CHECK(check_path("dir", names.dir));
+  const std::pair<std::string, const std::vector<std::string>*> lists[] = {
+      {"dirs", &names.dirs}, {"ssd_dirs", &names.ssd_dirs}};
+  for (const auto& [option, paths] : lists) {
+    if (paths->size() > kMaxSocs) {
+      return refused("option " + option + " has " + std::to_string(paths->size()) +
+                     " directories, must be 0 .. " + std::to_string(kMaxSocs));
+    }
+    for (std::size_t i = 0; i < paths->size(); ++i) {
+      const std::string name = option + "[" + std::to_string(i) + "]";
+      FOEDUS_CHECK(check_path(name.c_str(), (*paths)[i]));
+    }
   }
   return {};
 }
@@ -135,33 +188,52 @@ Result<OpenedDirectories> open_directories(const Options& options) {
   if (options.device == DeviceKind::kMapped) access = device::FileAccess::kMapped;
   // A call for each line would take longer than the memory that is emulated.
   if (options.device == DeviceKind::kEmulated) access = device::FileAccess::kMappedToRead;
-  FOEDUS_TRY(Files files, open_each(options.dir, options.dirs, [&](const std::string& path) {
-               return device::FileDevice::open(path, options.direct_io, access);
+  const DirectoryNames names{options.dir, options.dirs, options.ssd_dirs};
+  FOEDUS_TRY(Files files, open_each(names, [&](const std::string& path, bool is_ssd) {
+               return device::FileDevice::open(path, options.direct_io,
+                                               is_ssd ? device::FileAccess::kCalls : access);
              }));
   OpenedDirectories opened;
   opened.has_direct_io = opened.maps_files = true;
-  for (const auto& file : files) {
-    opened.has_direct_io = opened.has_direct_io && file->has_direct_io();
-    opened.maps_files = opened.maps_files && file->maps_files();
+  const std::size_t ssd_count = options.ssd_dirs.size();
+  for (std::size_t i = 0; i + ssd_count < files.size(); ++i) {
+    opened.has_direct_io = opened.has_direct_io && files[i]->has_direct_io();
+    opened.maps_files = opened.maps_files && files[i]->maps_files();
   }
   Devices devices;
   if (options.device == DeviceKind::kEmulated) {
     opened.nvm = std::make_shared<device::NvmCounters>();
-    devices = emulated(std::move(files), options, opened.nvm);
+    opened.ssd = std::make_shared<device::NvmCounters>();
+    devices = emulated(std::move(files), ssd_count, options, opened);
   } else {
     devices = as_devices(std::move(files));
   }
-  FOEDUS_TRY(opened.device, make_device(std::move(devices)));
+  FOEDUS_TRY(opened.device, make_device(std::move(devices), ssd_count));
+  const device::TierLimits limits{options.nvm_bytes, options.ssd_bytes};
+  const auto ssd_access =
+      options.buffered_reads ? device::Access::kRead : device::Access::kReadDirect;
+  FOEDUS_CHECK(make_tiers(ssd_count, limits, ssd_access, &opened));
   return opened;
 }
 
-Result<std::unique_ptr<device::Device>> open_directories_to_read(
-    const std::string& dir, const std::vector<std::string>& dirs) {
-  FOEDUS_CHECK(check_directories(dir, dirs));
-  FOEDUS_TRY(Files files, open_each(dir, dirs, [](const std::string& path) {
+void add_stats(const OpenedDirectories& opened, Stats* stats) {
+  if (opened.nvm != nullptr) stats->nvm = opened.nvm->stats();
+  if (opened.ssd != nullptr) stats->ssd = opened.ssd->stats();
+  if (opened.tiers == nullptr) return;
+  const device::TierFill fill = opened.tiers->fill();
+  stats->tiers = {fill.nvm_bytes, fill.ssd_bytes, fill.moved_bytes};
+}
+
+Result<OpenedDirectories> open_directories_to_read(const DirectoryNames& names) {
+  FOEDUS_CHECK(check_directories(names));
+  FOEDUS_TRY(Files files, open_each(names, [](const std::string& path, bool) {
                return device::FileDevice::open_to_read(path);
              }));
-  return make_device(as_devices(std::move(files)));
+  OpenedDirectories opened;
+  const std::size_t ssd_count = names.ssd_dirs.size();
+  FOEDUS_TRY(opened.device, make_device(as_devices(std::move(files)), ssd_count));
+  FOEDUS_CHECK(make_tiers(ssd_count, {}, device::Access::kRead, &opened));
+  return opened;
 }
 
 }  // namespace foedus::engine

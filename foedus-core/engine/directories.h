@@ -1,5 +1,6 @@
 #pragma once
-// The directories of a database: Options::dir, and those that Options::dirs names for large files.
+// The directories of a database: Options::dir, those that Options::dirs names for large files, and
+// those of the SSD tier, Options::ssd_dirs.
 
 #include <memory>
 #include <string>
@@ -8,19 +9,24 @@
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/emulated_device.h"
 #include "foedus-core/device/spread_device.h"
+#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/engine/directory_names.h"
+#include "foedus/database.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
 
 namespace foedus::engine {
 
 // kInvalidArgument: names the option: a path is empty or has a zero byte, or there are too many.
-Status check_directories(const std::string& dir, const std::vector<std::string>& dirs);
+Status check_directories(const DirectoryNames& names);
 
 struct OpenedDirectories {
   std::unique_ptr<device::Device> device;
   bool has_direct_io = false;  // all of them
   bool maps_files = false;     // the same
+  device::TieredDevice* tiers = nullptr;  // `device`, if snapshots lie on two tiers; else null
   std::shared_ptr<device::NvmCounters> nvm;  // DeviceKind::kEmulated; else null
+  std::shared_ptr<device::NvmCounters> ssd;  // the same, of the SSD tier
 };
 
 // Opens, and locks, each directory; makes those that are missing. Nothing else is changed before
@@ -28,12 +34,15 @@ struct OpenedDirectories {
 // kInvalidArgument: the same directory twice, one of another database, or one is left out that has
 // files which the savepoint or a manifest names. Else as of device::FileDevice::open() and
 // device::SpreadDevice::make().
-// Uses of `options` the directories, direct_io, the device and the speed of emulated memory.
+// Uses of `options` the directories, direct_io, the device, the speed of emulated memory, and the
+// limits of the tiers.
 Result<OpenedDirectories> open_directories(const Options& options);
 // Opens directories that exist, to read their files only: nothing is changed, now or later (device
 // V8). kNotFound: one is missing. Other errors: those of open_directories().
-Result<std::unique_ptr<device::Device>> open_directories_to_read(
-    const std::string& dir, const std::vector<std::string>& dirs);
+Result<OpenedDirectories> open_directories_to_read(const DirectoryNames& names);
+
+// What is known of devices and tiers.
+void add_stats(const OpenedDirectories& opened, Stats* stats);
 
 // kInvalidArgument: a file that the savepoint or a manifest names is missing, and a directory is
 // left out that may have it.

@@ -80,17 +80,15 @@ Status Engine::open_device(const Environment& environment) {
     device_ = environment.device;
     return {};
   }
-  FOEDUS_TRY(OpenedDirectories opened, open_directories(options_));
-  effective_.direct_io = opened.has_direct_io;
-  if (options_.device == DeviceKind::kMapped && !opened.maps_files) {
+  FOEDUS_TRY(directories_, open_directories(options_));
+  effective_.direct_io = directories_.has_direct_io;
+  if (options_.device == DeviceKind::kMapped && !directories_.maps_files) {
     options_.device = DeviceKind::kFile;
     say(LogLevel::kWarning, options_.dir + " does not lie on persistent memory: its files are " +
                                 "read and written by system calls");
   }
   choose_nvm_cache(&options_);
-  nvm_ = std::move(opened.nvm);
-  own_device_ = std::move(opened.device);
-  device_ = own_device_.get();
+  device_ = directories_.device.get();
   return {};
 }
 
@@ -192,7 +190,7 @@ void Engine::stop_tasks() {
 }
 
 void Engine::abandon(std::unique_ptr<Engine> engine) {
-  engine->own_device_.reset();  // the child's descriptors go, the parent's lock stays
+  engine->directories_.device.reset();  // the child's descriptors go, the parent's lock stays
   Engine* const left = engine.release();
   // order: relaxed and acq_rel, nobody reads the list.
   left->next_abandoned_ = abandoned.load_relaxed();
@@ -235,7 +233,7 @@ Status Engine::close() {
   if (!may_have_commits) status = {};
   stop_tasks();
   // Who opens the directory next need not wait until this object goes.
-  own_device_.reset();
+  directories_.device.reset();
   device_ = nullptr;
   return status;
 }
@@ -489,7 +487,7 @@ Stats Engine::stats() const {
   stats.free_page_bytes = taken - std::min(taken, used);
   stats.current_epoch = clock_->current();
   stats.durable_epoch = durability_->durable();
-  if (nvm_ != nullptr) stats.nvm = nvm_->stats();
+  add_stats(directories_, &stats);
   const std::vector<OpenTransaction> open = session_pool_->open_transactions();
   stats.waiting_page_bytes += own_session_->pages().retired_count() * page::kPageBytes;
   if (!open.empty()) stats.oldest_transaction_us = open.front().age_us;

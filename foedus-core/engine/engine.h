@@ -25,8 +25,8 @@
 #include "foedus-core/base/process.h"
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
-#include "foedus-core/device/emulated_device.h"
 #include "foedus-core/engine/catalog.h"
+#include "foedus-core/engine/directories.h"
 #include "foedus-core/engine/gleaning.h"
 #include "foedus-core/engine/memory_shares.h"
 #include "foedus-core/engine/recovery.h"
@@ -188,8 +188,7 @@ class Engine {
   EffectiveOptions effective_;
   std::unique_ptr<base::Runtime> own_runtime_;
   base::Runtime* runtime_ = nullptr;
-  std::shared_ptr<device::NvmCounters> nvm_;  // null: not emulated
-  std::unique_ptr<device::Device> own_device_;
+  OpenedDirectories directories_;  // empty: the device is the environment's
   device::Device* device_ = nullptr;
   std::unique_ptr<numa::Topology> topology_;
   MemoryShares shares_;

@@ -68,7 +68,10 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
     report->pages_live += file.live_pages;
     report->pages_total += file.pages;
   }
-  return wait_and_remove();
+  FOEDUS_CHECK(wait_and_remove());
+  const Status moved = engine_->device()->make_room();
+  if (!moved.is_ok()) report_trouble(LogLevel::kWarning, moved);
+  return {};
 }
 
 // A file is there for as long as a manifest lists it.

@@ -89,7 +89,25 @@ Status check_nvm(const Options& options) {
   FOEDUS_CHECK(is_enumerator("nvm_cache", options.nvm_cache, NvmCache::kPages));
   FOEDUS_CHECK(in_range("nvm_latency_ns", options.nvm_latency_ns, 0, kLatencyMax));
   FOEDUS_CHECK(in_range("nvm_write_latency_ns", options.nvm_write_latency_ns, 0, kLatencyMax));
-  return in_range("nvm_bandwidth_mb", options.nvm_bandwidth_mb, 0, kBandwidthMax);
+  FOEDUS_CHECK(in_range("nvm_bandwidth_mb", options.nvm_bandwidth_mb, 0, kBandwidthMax));
+  FOEDUS_CHECK(in_range("ssd_latency_ns", options.ssd_latency_ns, 0, kLatencyMax));
+  return in_range("ssd_bandwidth_mb", options.ssd_bandwidth_mb, 0, kBandwidthMax);
+}
+
+Status check_tiers(const Options& options) {
+  constexpr std::uint64_t kTierBytesMin = 4u << 20;
+  if (options.ssd_dirs.empty()) {
+    const char* const limit = options.nvm_bytes != 0   ? "nvm_bytes"
+                              : options.ssd_bytes != 0 ? "ssd_bytes"
+                                                       : nullptr;
+    if (limit == nullptr) return {};
+    return Status::error(ErrorCode::kInvalidArgument,
+                         "option " + std::string(limit) + " is for a database of two tiers: " +
+                             "name a directory of the SSD tier, ssd_dirs");
+  }
+  FOEDUS_CHECK(bytes_in_range("nvm_bytes", options.nvm_bytes, kTierBytesMin, kAny));
+  if (options.ssd_bytes == 0) return {};
+  return bytes_in_range("ssd_bytes", options.ssd_bytes, kTierBytesMin, kAny);
 }
 
 Status check_glean(const Options& options) {
@@ -118,7 +136,8 @@ Status check_glean(const Options& options) {
 }  // namespace
 
 Status check_options(const Options& options) {
-  FOEDUS_CHECK(check_directories(options.dir, options.dirs));
+  FOEDUS_CHECK(check_directories({options.dir, options.dirs, options.ssd_dirs}));
+  FOEDUS_CHECK(check_tiers(options));
   FOEDUS_CHECK(in_range("socs", options.socs, 0, kMaxSocs));
   FOEDUS_CHECK(in_range("loggers_per_soc", options.loggers_per_soc, 0, kMaxSocs));
   if (options.memory_bytes != 0) {

@@ -20,6 +20,7 @@
 
 #include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
+#include "foedus-core/engine/directory_names.h"
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
@@ -158,11 +159,9 @@ GleanOrder order_of_found(const log::Log& log, const snapshot::Manifest* previou
 // A directory that no engine has open: locked, its log read, its newest manifest, its catalog.
 class ClosedDirectory {
  public:
-  // `dirs`: as Options::dirs. `socs`: 0: those of the machine. kBusy: it is open. kNotFound: there
-  // is no log in it. kInvalidArgument: of `dirs`. kCorruption, kWrongVersion, kIoError, kOutOfSpace
-  // (E13).
-  static Result<std::unique_ptr<ClosedDirectory>> open(const std::string& dir,
-                                                       const std::vector<std::string>& dirs,
+  // `socs`: 0: those of the machine. kBusy: it is open. kNotFound: there is no log in it.
+  // kInvalidArgument: of `names`. kCorruption, kWrongVersion, kIoError, kOutOfSpace (E13).
+  static Result<std::unique_ptr<ClosedDirectory>> open(const DirectoryNames& names,
                                                        std::uint32_t socs, LogSink sink);
   ~ClosedDirectory();
   ClosedDirectory(const ClosedDirectory&) = delete;
@@ -193,8 +192,7 @@ class ClosedDirectory {
 
  private:
   ClosedDirectory() = default;
-  Status read(const std::string& dir, const std::vector<std::string>& dirs, std::uint32_t socs,
-              LogSink sink);
+  Status read(const DirectoryNames& names, std::uint32_t socs, LogSink sink);
 
   std::unique_ptr<base::Runtime> runtime_;
   std::unique_ptr<numa::Topology> topology_;

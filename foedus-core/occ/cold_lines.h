@@ -49,6 +49,8 @@ class ColdLines {
   const page::PageHeader* page() const { return page_->header(); }
   page::SnapshotPageId id() const { return id_; }
   std::uint32_t lines_max() const { return cache_->lines_max(); }
+  // Whether its lines are read in less time than the page.
+  bool are_small_reads(page::SnapshotPageId id) const { return reader_->has_lines(id); }
   // Whether its lines have become too many for the cache of lines since the last call: the page is
   // for the cache of whole pages then.
   bool take_outgrown() {

@@ -67,7 +67,7 @@ const page::PageHeader* ColdPages::page_in_part(page::SnapshotPageId id, Status*
                                                 page::PagePart wanted) {
   const bool is_read = in_flight_ != nullptr && in_flight_->finish(id);
   const bool is_large = page::count_of(wanted.lines | 1) > lines_->lines_max();
-  if (is_read || is_large) return read_page(id, status);
+  if (is_read || is_large || !lines_->are_small_reads(id)) return read_page(id, status);
   const page::PageHeader* const page = lines_->open(id, wanted.lines, status);
   read_outgrown();
   return page;
@@ -151,7 +151,7 @@ bool ColdPages::prefetch(page::SnapshotPageId id, page::PagePart wanted) const {
 }
 
 snapshot::Begun ColdPages::will_read(page::SnapshotPageId id, page::PagePart wanted) {
-  const bool by_lines = wanted.lines != 0 && reads_lines();
+  const bool by_lines = wanted.lines != 0 && reads_lines() && lines_->are_small_reads(id);
   if (cache_ == nullptr || page_reader_ != nullptr || by_lines) return snapshot::Begun::kRefused;
   if (in_flight_ == nullptr) {
     // What the system has no memory for now it may have later.

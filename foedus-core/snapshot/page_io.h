@@ -65,6 +65,12 @@ class PageReader {
     return Status(ErrorCode::kNotSupported);
   }
 
+  // Whether read_lines() takes less time than read(): the page lies on memory.
+  virtual bool has_lines(page::SnapshotPageId id) {
+    static_cast<void>(id);
+    return true;
+  }
+
   // Says that the page is read soon (File::will_read()); errors show when it is.
   virtual void will_read(page::SnapshotPageId id) { static_cast<void>(id); }
 

@@ -162,6 +162,12 @@ Status SnapshotFiles::read_lines(page::SnapshotPageId id, page::LineMask lines, 
   return {};
 }
 
+// What is wrong with the file shows when the page is read.
+bool SnapshotFiles::has_lines(page::SnapshotPageId id) {
+  const Result<const device::File*> file = file_of(id);
+  return file.is_ok() && (*file)->has_small_reads(std::uint64_t{id.page()} * page::kPageBytes);
+}
+
 Result<std::uint32_t> SnapshotFiles::read_run(page::SnapshotPageId first, page::PageBytes* to,
                                               std::uint32_t count) {
   FOEDUS_TRY(const device::File* const file, file_of(first));

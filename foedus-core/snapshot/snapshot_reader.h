@@ -41,6 +41,7 @@ class SnapshotFiles final : public PageReader {
   Status read(page::SnapshotPageId id, page::PageHeader* to) override;
   // REQUIRES: `access` is kRead.
   Status read_lines(page::SnapshotPageId id, page::LineMask lines, char* to) override;
+  bool has_lines(page::SnapshotPageId id) override;
   void will_read(page::SnapshotPageId id) override;
   // Reads up to `count` pages that stand one behind the other in a file. Returns how many of them
   // there are; check() has to be asked about each. kCorruption: there cannot be such a page.

@@ -58,6 +58,35 @@ TEST_F(FileDeviceTest, bytes_written_in_parts_are_read_back) {
   EXPECT_EQ(*(*file)->size(), 5u);
 }
 
+TEST_F(FileDeviceTest, room_of_a_range_is_given_back) {
+  const auto device = open();
+  constexpr std::size_t kBytes = 64 * kBlockBytes;
+  {
+    const auto file = device->open("file", Access::kCreate);
+    const std::string bytes(kBytes, 'x');
+    ASSERT_TRUE((*file)->write_at(0, bytes.data(), bytes.size()).is_ok());
+    ASSERT_TRUE((*file)->sync().is_ok());
+  }
+  const auto blocks = [&] {
+    struct stat about {};
+    EXPECT_EQ(::stat((device->path() + "/file").c_str(), &about), 0);
+    return about.st_blocks;
+  };
+  const auto before = blocks();
+  const Device::Range ranges[] = {{kBlockBytes, 8 * kBlockBytes}, {32 * kBlockBytes, kBytes}};
+  const Status discarded = device->discard("file", ranges, 2);
+  if (discarded.code() == ErrorCode::kNotSupported) GTEST_SKIP() << discarded.message();
+  ASSERT_TRUE(discarded.is_ok()) << discarded.message();
+  EXPECT_LE(blocks(), before - 40 * static_cast<std::int64_t>(kBlockBytes / 512));
+  const auto file = device->open("file", Access::kRead);
+  EXPECT_EQ(*(*file)->size(), kBytes);
+  std::string bytes(kBytes, ' ');
+  EXPECT_EQ(*(*file)->read_at(0, bytes.data(), kBytes), kBytes);
+  EXPECT_EQ(bytes.substr(0, kBlockBytes), std::string(kBlockBytes, 'x'));
+  EXPECT_EQ(bytes.substr(9 * kBlockBytes, 23 * kBlockBytes), std::string(23 * kBlockBytes, 'x'));
+  EXPECT_EQ(device->discard("none", ranges, 2).code(), ErrorCode::kNotFound);
+}
+
 TEST_F(FileDeviceTest, direct_files_take_whole_blocks) {
   const auto device = open(Facility::kTry);
   auto file = device->open("a", Access::kCreateDirect);

@@ -201,7 +201,7 @@ TEST_F(DirectoriesTest, every_directory_is_locked) {
     const Result<Database> opened = Database::open(second);
     EXPECT_EQ(opened.code(), ErrorCode::kBusy) << opened.status().message();
   }
-  EXPECT_EQ(engine::open_directories_to_read(at("a"), {}).code(), ErrorCode::kBusy);
+  EXPECT_EQ(engine::open_directories_to_read({at("a")}).code(), ErrorCode::kBusy);
   must(db.close());
 }
 

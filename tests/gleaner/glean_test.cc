@@ -331,7 +331,7 @@ class DirectoryGleanTest : public GleanTest {
     ASSERT_TRUE(report.is_ok()) << report.status().message();
     EXPECT_GT(report->records_read, 0u);
     report_ = *report;
-    const auto directory = engine::ClosedDirectory::open(directory_.path(), {}, 0, {}).value();
+    const auto directory = engine::ClosedDirectory::open({directory_.path()}, 0, {}).value();
     previous_ = *directory->newest_manifest();
     EXPECT_EQ(previous_->covered, report->covered);
     EXPECT_EQ(static_cast<std::uint32_t>(previous_->number), report->snapshot);

@@ -319,9 +319,9 @@ std::uint64_t FailingDevice::used_bytes() const {
 
 std::uint64_t FailingDevice::used_bytes_locked() const {
   std::uint64_t used = 0;
-  for (const auto& [name, content] : names_) used += content->visible.size();
+  for (const auto& [name, content] : names_) used += content->visible.size() - content->discarded;
   for (const auto& content : removed_) {
-    if (!content->open.expired()) used += content->visible.size();
+    if (!content->open.expired()) used += content->visible.size() - content->discarded;
   }
   return used;
 }
@@ -446,6 +446,28 @@ Status FailingDevice::rename(std::string_view from, std::string_view to) {
   }
   names_[std::string(to)] = found->second;
   names_.erase(key);
+  return {};
+}
+
+Status FailingDevice::discard(std::string_view name, const Range* ranges, std::size_t count) {
+  const std::string key(name);
+  observe({Call::kDiscard, key});
+  const std::lock_guard lock(mutex_);
+  if (const int error = count_locked(Call::kDiscard)) {
+    return failed("cannot give back room of " + key, error);
+  }
+  const auto found = names_.find(key);
+  if (found == names_.end()) {
+    return Status::system_error(ErrorCode::kNotFound, "no file " + key, ENOENT);
+  }
+  Content* const content = found->second.get();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t size = content->visible.size();
+    if (ranges[i].offset >= size) continue;
+    const std::vector<char> zeroes(std::min(ranges[i].bytes, size - ranges[i].offset));
+    content->write_unsynced(ranges[i].offset, zeroes.data(), zeroes.size());
+    content->discarded = std::min(size, content->discarded + zeroes.size());
+  }
   return {};
 }
 

@@ -38,9 +38,10 @@ enum class Call : std::uint8_t {
   kList,
   kRemove,
   kRename,
-  kSyncDirectory
+  kSyncDirectory,
+  kDiscard
 };
-inline constexpr std::size_t kCallKinds = 12;
+inline constexpr std::size_t kCallKinds = 13;
 
 // Changes something or syncs.
 inline bool is_changing(Call kind) {
@@ -129,6 +130,8 @@ class FailingDevice : public device::Device {
   Status remove(std::string_view name) override;
   Status rename(std::string_view from, std::string_view to) override;
   Status sync_directory() override;
+  // The bytes are zero at once, and zero or what they were after a power failure.
+  Status discard(std::string_view name, const Range* ranges, std::size_t count) override;
   std::unique_ptr<device::ReadQueue> make_read_queue() override;
   // From now on make_read_queue() gives none, as where the system refuses io_uring.
   void refuse_read_queues() { refuses_queues_ = true; }
@@ -150,6 +153,7 @@ class FailingDevice : public device::Device {
     // something that is written since lies at its end.
     static constexpr std::uint64_t kNoSize = ~std::uint64_t{0};
     std::uint64_t size_given_up = kNoSize;
+    std::uint64_t discarded = 0;  // bytes that take no room
     std::weak_ptr<const char> open;  // held by the files that are open
     void write_unsynced(std::uint64_t offset, const char* bytes, std::size_t count);
     void sync();

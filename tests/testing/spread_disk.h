@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "foedus-core/device/spread_device.h"
+#include "foedus-core/device/tiered_device.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/test_database.h"
 
@@ -29,6 +30,22 @@ class SpreadDisk {
     std::vector<device::Device*> others = {&a(), &b()};
     if (turned) std::swap(others[0], others[1]);
     return must(device::SpreadDevice::make(&main(), std::move(others), seed));
+  }
+
+  // The same with `b` as the SSD tier. Null: it cannot be opened, and `*status` says why. Without
+  // `status` it must open.
+  std::unique_ptr<device::TieredDevice> open_tiered(const device::TierLimits& limits,
+                                                    Status* status = nullptr) {
+    auto behind = must(device::SpreadDevice::make(&main(), {&a()}, 1, {&b()}));
+    auto tiers = std::make_unique<device::TieredDevice>(std::move(behind), limits,
+                                                        device::Access::kReadDirect);
+    const Status looked = tiers->look();
+    if (status == nullptr) {
+      must(looked);
+    } else {
+      *status = looked;
+    }
+    return looked.is_ok() ? std::move(tiers) : nullptr;
   }
 
   // Power fails in all directories at the first changing call to any after `skip` more of them.

@@ -9,10 +9,11 @@
 
 namespace foedus::cli {
 
-Result<ClosedDatabase> ClosedDatabase::open(const std::string& dir,
-                                            const std::vector<std::string>& dirs) {
-  FOEDUS_TRY(auto device, engine::open_directories_to_read(dir, dirs));
-  return of(std::move(device));
+Result<ClosedDatabase> ClosedDatabase::open(const engine::DirectoryNames& names) {
+  FOEDUS_TRY(engine::OpenedDirectories opened, engine::open_directories_to_read(names));
+  FOEDUS_TRY(ClosedDatabase database, of(std::move(opened.device)));
+  if (opened.tiers != nullptr) database.fill = opened.tiers->fill();
+  return database;
 }
 
 Result<ClosedDatabase> ClosedDatabase::of(std::unique_ptr<device::Device> device) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "foedus-core/device/device.h"
+#include "foedus-core/device/tiered_device.h"
+#include "foedus-core/engine/directory_names.h"
 #include "foedus-core/log/log_directory.h"
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/snapshot/manifest.h"
@@ -17,9 +19,9 @@
 namespace foedus::cli {
 
 struct ClosedDatabase {
-  // `dirs`: as Options::dirs. kBusy: it is open. kNotFound: no such directory, or there is no
-  // database in it. kInvalidArgument: of `dirs`. kIoError.
-  static Result<ClosedDatabase> open(const std::string& dir, const std::vector<std::string>& dirs);
+  // kBusy: it is open. kNotFound: no such directory, or there is no
+  // database in it. kInvalidArgument: of `names`. kIoError.
+  static Result<ClosedDatabase> open(const engine::DirectoryNames& names);
   // The same of what is on `device`.
   static Result<ClosedDatabase> of(std::unique_ptr<device::Device> device);
 
@@ -33,6 +35,7 @@ struct ClosedDatabase {
 
   std::unique_ptr<device::Device> device;
   std::vector<page::SnapshotNumber> manifests;  // ascending
+  std::optional<device::TierFill> fill;         // if snapshots lie on two tiers
 };
 
 }  // namespace foedus::cli

@@ -32,7 +32,7 @@ ExitStatus run(const Command& command, std::ostream* out, std::ostream* err) {
   if (command.is_json) {
     Json json(out);
     json.begin_object();
-    json.text("directory", command.dir);
+    json.text("directory", command.directories.dir);
     json.boolean("ok", false);
     json.text("error", to_string(status.code()));
     json.text("message", status.message());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "foedus-core/engine/directory_names.h"
 #include "foedus/status.h"
 #include "tools/foedus_cli/page_walk.h"
 
@@ -23,8 +24,7 @@ enum class Verb : std::uint8_t { kInfo, kVerify, kLog, kSnapshots };
 
 struct Command {
   Verb verb = Verb::kInfo;
-  std::string dir;
-  std::vector<std::string> dirs;  // as Options::dirs
+  engine::DirectoryNames directories;
   bool is_json = false;
   Progress progress;  // may be empty
 

@@ -19,6 +19,7 @@ namespace foedus::cli {
 namespace {
 
 struct Info {
+  std::optional<device::TierFill> fill;
   std::optional<snapshot::Manifest> manifest;
   std::optional<SnapshotCounts> counts;
   LogSurvey log;
@@ -99,7 +100,7 @@ void write_json(const Command& command, const Info& info, const Findings& findin
                 std::ostream* out) {
   Json json(out);
   json.begin_object();
-  json.text("directory", command.dir);
+  json.text("directory", command.directories.dir);
   put(&json, findings);
   json.begin_object("formats");
   json.number("log", log::kLogFormatVersion);
@@ -117,6 +118,12 @@ void write_json(const Command& command, const Info& info, const Findings& findin
   put_storages(&json, info);
   put_files(&json, info);
   put_segments(&json, info);
+  if (info.fill.has_value()) {
+    json.begin_object("tiers");
+    json.number("nvm_pages", info.fill->nvm_bytes / page::kPageBytes);
+    json.number("ssd_pages", info.fill->ssd_bytes / page::kPageBytes);
+    json.end_object();
+  }
   json.begin_object("to_recover");
   json.number("records", info.log.tail.records);
   json.number("bytes", info.log.tail.bytes);
@@ -140,7 +147,7 @@ void write_storages(const Info& info, std::ostream* out) {
 void write_text(const Command& command, const Info& info, const Findings& findings,
                 std::ostream* out) {
   findings.print(out, Findings::Which::kProblems);
-  *out << "database in " << command.dir << ", "
+  *out << "database in " << command.directories.dir << ", "
        << (info.was_closed_cleanly() ? "closed cleanly" : "not closed cleanly") << '\n'
        << "formats: log " << log::kLogFormatVersion << ", snapshots "
        << snapshot::kSnapshotFormatVersion << '\n'
@@ -160,6 +167,13 @@ void write_text(const Command& command, const Info& info, const Findings& findin
   } else {
     *out << "no snapshot yet\n";
   }
+  if (info.fill.has_value()) {
+    *out << "tiers: " << count_of(info.fill->nvm_bytes / page::kPageBytes, "page") << " ("
+         << size_of(info.fill->nvm_bytes) << ") on memory, "
+         << count_of(info.fill->ssd_bytes / page::kPageBytes, "page") << " ("
+         << size_of(info.fill->ssd_bytes) << ") on the SSD, in whole pieces of "
+         << size_of(device::kExtentBytes) << '\n';
+  }
   *out << "log: " << count_of(info.log.segments.size(), "segment") << ", "
        << count_of(info.log.all.records, "record") << '\n';
   for (std::size_t i = 0; i < info.log.segments.size(); ++i) {
@@ -176,8 +190,9 @@ void write_text(const Command& command, const Info& info, const Findings& findin
 }  // namespace
 
 Result<ExitStatus> run_info(const Command& command, std::ostream* out) {
-  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir, command.dirs));
+  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.directories));
   Info info;
+  info.fill = database.fill;
   if (!database.manifests.empty()) {
     FOEDUS_TRY(info.manifest,
                snapshot::read_manifest(database.device.get(), database.manifests.back()));

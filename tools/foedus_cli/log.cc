@@ -92,7 +92,8 @@ Status LogLines::find_storage() {
   const auto parsed = std::from_chars(command_.storage.data(), end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end) {
     return Status::error(ErrorCode::kNotFound,
-                         "no storage \"" + preview(command_.storage) + "\" in " + command_.dir);
+                         "no storage \"" + preview(command_.storage) + "\" in " +
+                             command_.directories.dir);
   }
   storage_ = page::StorageId{number};
   return {};
@@ -215,7 +216,7 @@ void LogLines::write_summary() {
 void LogLines::begin() {
   if (!command_.is_json) return;
   json_.begin_object();
-  json_.text("directory", command_.dir);
+  json_.text("directory", command_.directories.dir);
   json_.number("durable_epoch", survey_.found.cut.number());
   json_.begin_array(command_.is_summary ? "summary" : "records");
 }
@@ -234,7 +235,7 @@ void LogLines::end(const Findings& findings) {
 }  // namespace
 
 Result<ExitStatus> run_log(const Command& command, std::ostream* out) {
-  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir, command.dirs));
+  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.directories));
   std::optional<snapshot::Manifest> manifest;  // for names only: one that is damaged has none
   if (!database.manifests.empty()) {
     auto read = snapshot::read_manifest(database.device.get(), database.manifests.back());

@@ -15,8 +15,12 @@ using foedus::cli::Verb;
 
 CLI::App* add_verb(CLI::App* app, const char* name, const char* about, Command* command) {
   CLI::App* const verb = app->add_subcommand(name, about);
-  verb->add_option("--dir", command->dir, "directory of the database")->required();
-  verb->add_option("--dirs", command->dirs, "directories of its large files, as Options::dirs")
+  foedus::engine::DirectoryNames& names = command->directories;
+  verb->add_option("--dir", names.dir, "directory of the database")->required();
+  verb->add_option("--dirs", names.dirs, "directories of its large files, as Options::dirs")
+      ->delimiter(',');
+  verb->add_option("--ssd-dirs", names.ssd_dirs,
+                   "directories of the SSD tier, as Options::ssd_dirs")
       ->delimiter(',');
   verb->add_flag("--json", command->is_json, "one JSON document instead of lines");
   return verb;

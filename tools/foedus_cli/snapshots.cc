@@ -35,7 +35,7 @@ void write_json(const Command& command, const std::vector<snapshot::Manifest>& m
                 const Findings& findings, std::ostream* out) {
   Json json(out);
   json.begin_object();
-  json.text("directory", command.dir);
+  json.text("directory", command.directories.dir);
   put(&json, findings);
   json.begin_array("snapshots");
   for (const snapshot::Manifest& manifest : manifests) {
@@ -84,7 +84,7 @@ void write_text(const std::vector<snapshot::Manifest>& manifests, const Findings
 }  // namespace
 
 Result<ExitStatus> run_snapshots(const Command& command, std::ostream* out) {
-  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir, command.dirs));
+  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.directories));
   std::vector<snapshot::Manifest> manifests;
   Findings findings;
   for (const page::SnapshotNumber number : database.manifests) {

@@ -110,7 +110,7 @@ void write_json(const Command& command, const Verified& verified, const Findings
                 std::ostream* out) {
   Json json(out);
   json.begin_object();
-  json.text("directory", command.dir);
+  json.text("directory", command.directories.dir);
   put(&json, findings);
   json.begin_array("snapshots");
   for (const auto& [manifest, counts] : verified.snapshots) put_snapshot(&json, manifest, counts);
@@ -150,7 +150,7 @@ void write_text(const Verified& verified, const Findings& findings, std::ostream
 }  // namespace
 
 Result<ExitStatus> run_verify(const Command& command, std::ostream* out) {
-  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.dir, command.dirs));
+  FOEDUS_TRY(const ClosedDatabase database, ClosedDatabase::open(command.directories));
   // In words each one is said as it comes: all may take hours.
   Findings findings(command.is_json ? std::function<void(const Finding&)>()
                                     : [out](const Finding& one) { *out << line_of(one) << '\n'; });

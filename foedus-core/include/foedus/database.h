@@ -182,6 +182,8 @@ struct Stats {
   std::uint64_t write_limit_bytes_per_s = 0;
   std::uint32_t snapshot = 0;           // number of the newest; 0: there is none
   NvmStats nvm;                         // DeviceKind::kEmulated
+  NvmStats ssd;                         // the same, of Options::ssd_dirs
+  TierStats tiers;                      // Options::ssd_dirs
   Epoch covered_epoch;                  // all commits of it and before are in the newest snapshot
   Epoch current_epoch;
   Epoch durable_epoch;

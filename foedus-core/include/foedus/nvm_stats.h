@@ -1,5 +1,5 @@
 #pragma once
-// NvmStats: reads and writes of emulated non-volatile memory (DeviceKind::kEmulated).
+// NvmStats: reads and writes of emulated non-volatile memory (DeviceKind::kEmulated). TierStats.
 
 #include "foedus/cxx20.h"
 
@@ -25,6 +25,13 @@ struct NvmStats {
   // Wear: lines_by_writes[n] lines have been written n times; the last one also counts those that
   // were written more often. [0] is not counted.
   std::array<std::uint64_t, kWritesMax + 1> lines_by_writes = {};
+};
+
+// Where snapshots lie that have two tiers (Options::ssd_dirs), in pieces of 256 KiB.
+struct TierStats {
+  std::uint64_t nvm_bytes = 0;
+  std::uint64_t ssd_bytes = 0;
+  std::uint64_t moved_bytes = 0;  // from the first to the second, since open
 };
 
 }  // namespace foedus

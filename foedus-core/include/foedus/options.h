@@ -168,6 +168,19 @@ struct Options {
   // is full is as a full `dir`: kOutOfSpace for writers, until there is room.
   std::vector<std::string> dirs = {};
 
+  // Directories of the SSD tier, made if they are missing; at most 64. Where they are given, `dir`
+  // and `dirs` are the tier of non-volatile memory: snapshots are written there while they take
+  // no more than `nvm_bytes`, and what was not read lately moves to the SSD, in pieces of 256 KiB,
+  // before that is full. What a snapshot writes beyond `nvm_bytes` goes to the SSD at once. The log
+  // stays on memory and is not counted. `ssd_bytes` is the limit of the SSD tier; 0: there is none.
+  // Gleans fail with kOutOfSpace when both tiers are full. "ssd-...-<n>" is made in
+  // ssd_dirs[n % ssd_dirs.size()]; all that is said of `dirs` holds for these directories, too. The
+  // database opens without them if none of its snapshots has moved. ssd_dirs needs nvm_bytes, of
+  // 4 MiB at least, and the other way round.
+  std::vector<std::string> ssd_dirs = {};
+  std::uint64_t nvm_bytes = 0;
+  std::uint64_t ssd_bytes = 0;
+
   // SOCs to spread memory, loggers and sessions over. 0: one per NUMA node of the machine that has
   // memory and processors which the process may use. Any other number is emulated if it is not the
   // machine's: the processors are dealt out to SOCs in contiguous blocks, or SOCs to processors if
@@ -243,6 +256,9 @@ struct Options {
   std::uint64_t nvm_latency_ns = 500;
   std::uint64_t nvm_write_latency_ns = 0;
   std::uint64_t nvm_bandwidth_mb = 0;
+  // The same of the directories in ssd_dirs, of reads and of writes.
+  std::uint64_t ssd_latency_ns = 0;
+  std::uint64_t ssd_bandwidth_mb = 0;
   NvmCache nvm_cache = NvmCache::kAuto;
   // false: a transaction reads each page of a snapshot from the device whenever it comes to it, as
   // the paper's FOEDUS-NoSC does (§9.3.2). For measurements of the cache.

@@ -37,7 +37,7 @@ inline Answer ask(const Command& command) {
 inline Answer ask(Verb verb, const std::string& dir) {
   Command command;
   command.verb = verb;
-  command.dir = dir;
+  command.directories.dir = dir;
   return ask(command);
 }
 

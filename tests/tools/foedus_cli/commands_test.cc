@@ -19,7 +19,7 @@ constexpr char kSegment[] = "log-0-00000001";
 Command log_of(const std::string& dir) {
   Command command;
   command.verb = Verb::kLog;
-  command.dir = dir;
+  command.directories.dir = dir;
   return command;
 }
 
@@ -67,7 +67,7 @@ TEST_F(CommandsTest, info_without_counts_reads_no_page) {
   const DamagedCopy copy(dir());
   copy.flip(kFile, page::kPageBytes + 500);
   Command command;
-  command.dir = copy.dir();
+  command.directories.dir = copy.dir();
   EXPECT_EQ(ask(command).status, ExitStatus::kDamaged);
   command.skips_pages = true;
   const Answer answer = ask(command);
@@ -305,7 +305,7 @@ TEST_F(CommandsTest, progress_ends_with_all_pages) {
   rig_.glean();
   Command command;
   command.verb = Verb::kVerify;
-  command.dir = dir();
+  command.directories.dir = dir();
   std::uint64_t calls = 0;
   std::uint64_t done = 0;
   std::uint64_t total = 0;

@@ -27,16 +27,47 @@ TEST(SeveralDirectoriesTest, every_command_reads_all_and_says_which_is_left_out)
   for (const Verb verb : {Verb::kInfo, Verb::kVerify, Verb::kLog, Verb::kSnapshots}) {
     Command command;
     command.verb = verb;
-    command.dir = options.dir;
-    command.dirs = {options.dirs[1], options.dirs[0]};
+    command.directories.dir = options.dir;
+    command.directories.dirs = {options.dirs[1], options.dirs[0]};
     std::ostringstream out;
     std::ostringstream err;
     EXPECT_EQ(run(command, &out, &err), ExitStatus::kFine) << out.str() << err.str();
-    command.dirs.pop_back();
+    command.directories.dirs.pop_back();
     EXPECT_EQ(run(command, &out, &err), ExitStatus::kCannotRead);
     EXPECT_NE(err.str().find("option dirs leaves out " + options.dirs[0]), std::string::npos)
         << err.str();
   }
+}
+
+TEST(SeveralDirectoriesTest, info_tells_what_is_in_each_tier) {
+  const testing::TestDirectory root;
+  Options options = testing::small_options(root.path() + "/main");
+  options.ssd_dirs = {root.path() + "/ssd"};
+  options.nvm_bytes = 4u << 20;
+  {
+    Database db = testing::must(Database::open(options));
+    const Masstree tree = testing::must(db.open_masstree("t"));
+    const std::string row(1'000, 'r');
+    for (unsigned i = 0; i < 80; ++i) {
+      testing::must(db.transact([&](Txn& txn) -> Status {
+        for (unsigned n = 0; n < 100; ++n) FOEDUS_CHECK(txn.put(tree, key(100 * i + n), row));
+        return {};
+      }));
+    }
+    testing::must(db.glean());
+    testing::must(db.close());
+  }
+  Command command;
+  command.directories = {options.dir, {}, options.ssd_dirs};
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(run(command, &out, &err), ExitStatus::kFine) << err.str();
+  EXPECT_NE(out.str().find("(3.5 MiB) on memory"), std::string::npos) << out.str();
+  command.is_json = true;
+  EXPECT_EQ(run(command, &out, &err), ExitStatus::kFine) << err.str();
+  EXPECT_NE(out.str().find("\"nvm_pages\":896"), std::string::npos) << out.str();
+  command.verb = Verb::kVerify;
+  EXPECT_EQ(run(command, &out, &err), ExitStatus::kFine) << err.str();
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ TEST(VerifyFineTest, every_snapshot_of_a_database_has_what_was_committed) {
   }
   Command all;
   all.verb = Verb::kVerify;
-  all.dir = rig.dir();
+  all.directories.dir = rig.dir();
   all.is_of_all = true;
   const Answer answer = ask(all);
   EXPECT_EQ(answer.status, ExitStatus::kFine) << answer.out << answer.err;
@@ -122,7 +122,7 @@ TEST(VerifyFineTest, no_command_changes_a_byte_or_a_time) {
     for (const bool is_json : {false, true}) {
       Command command;
       command.verb = verb;
-      command.dir = rig.dir();
+      command.directories.dir = rig.dir();
       command.is_json = is_json;
       command.is_of_all = true;
       EXPECT_EQ(ask(command).status, ExitStatus::kFine);

@@ -44,7 +44,7 @@ std::vector<std::uint64_t> boundaries_of(const storage_meta::StorageMeta& meta,
 }
 
 void glean_partitioned(const std::string& dir, std::uint32_t round) {
-  const auto directory = testing::must(engine::ClosedDirectory::open(dir, {}, kReducers, {}));
+  const auto directory = testing::must(engine::ClosedDirectory::open({dir}, kReducers, {}));
   std::vector<gleaner::SegmentPart> parts;
   for (std::size_t i = 0; i < directory->segment_count(); ++i) {
     parts.push_back(

@@ -1,0 +1,363 @@
+#include "foedus-core/device/tiered_device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/device/read_queue.h"
+#include "foedus-core/device/spread_device.h"
+#include "foedus-core/device/tier_names.h"
+
+namespace foedus::device {
+
+namespace {
+
+constexpr std::uint64_t kFreeShare = 8;      // one of so many parts of memory is kept free
+constexpr std::uint64_t kBatchExtents = 64;  // with one sync of the SSD
+constexpr std::uint64_t kWriteExtents = 4;   // with one write
+constexpr int kRounds = 3;
+
+bool is_tiered(std::string_view name) {
+  return name.starts_with(kTieredPrefix) && number_in_name(name).has_value();
+}
+
+// Calls `visit` with the first extent and the number of those that stand one behind the other, up
+// to `most` of them. `extents` ascend.
+template <typename Visit>
+Status for_each_run(const std::vector<std::uint64_t>& extents, std::uint64_t most, Visit visit) {
+  for (std::size_t i = 0; i < extents.size();) {
+    std::uint64_t count = 1;
+    while (count < most && i + count < extents.size() && extents[i + count] == extents[i] + count) {
+      ++count;
+    }
+    FOEDUS_CHECK(visit(extents[i], count));
+    i += count;
+  }
+  return {};
+}
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+// Reads in flight of both parts, by the queue of the device behind. A read whose extents were moved
+// meanwhile has brought nothing: its caller reads again.
+class TieredReads final : public ReadQueue {
+ public:
+  explicit TieredReads(std::unique_ptr<ReadQueue> behind) : behind_(std::move(behind)) {}
+
+  bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
+           std::size_t count, std::uint32_t tag) override {
+    const auto* const tiered = dynamic_cast<const TieredFile*>(file.get());
+    if (tiered == nullptr) return behind_->add(file, offset, parts, count, tag);
+    if (count_ == kReadsMax) return false;
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) bytes += parts[i].bytes;
+    bool on_ssd = false;
+    const std::shared_ptr<const File> part = tiered->part_of(offset, bytes, &on_ssd);
+    if (part == nullptr || !behind_->add(part, offset, parts, count, tag)) return false;
+    if (!on_ssd) reads_[count_++] = {file, tiered, offset, bytes, tag};
+    return true;
+  }
+  void send() override { behind_->send(); }
+  bool next(bool waits, Done* done) override {
+    if (!behind_->next(waits, done)) return false;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      if (reads_[i].tag != done->tag) continue;
+      base::fence_reader();
+      if (!reads_[i].tiered->is_on_memory(reads_[i].offset, reads_[i].bytes)) done->bytes = 0;
+      reads_[i] = std::move(reads_[--count_]);
+      reads_[count_] = {};
+      break;
+    }
+    return true;
+  }
+
+ private:
+  // From memory.
+  struct Read {
+    std::shared_ptr<const File> file;
+    const TieredFile* tiered = nullptr;  // the same
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t tag = 0;
+  };
+  const std::unique_ptr<ReadQueue> behind_;
+  std::uint32_t count_ = 0;
+  Read reads_[kReadsMax] = {};
+};
+
+}  // namespace
+
+TieredDevice::TieredDevice(std::unique_ptr<Device> behind, const TierLimits& limits,
+                           Access ssd_access)
+    : behind_(std::move(behind)), limits_(limits), ssd_access_(ssd_access) {}
+
+// ---- files -------------------------------------------------------------------------------------
+
+Status TieredDevice::look() {
+  FOEDUS_TRY(const auto names, behind_->list());
+  for (const std::string& name : names) {
+    if (!is_tiered(name)) continue;
+    FOEDUS_TRY(const auto nvm, open_existing(behind_.get(), name, Access::kRead));
+    FOEDUS_CHECK(map_of(name, *nvm).status());
+  }
+  return {};
+}
+
+Result<std::shared_ptr<ExtentMap>> TieredDevice::read_map(std::string_view name,
+                                                          const File& nvm) const {
+  FOEDUS_TRY(const std::uint64_t bytes, nvm.size());
+  auto map = std::make_shared<ExtentMap>(bytes);
+  const auto file = behind_->open(tiers_name(name), Access::kRead);
+  if (file.code() == ErrorCode::kNotFound) return map;
+  FOEDUS_CHECK(file.status());
+  FOEDUS_CHECK(map->read(**file));
+  return map;
+}
+
+Result<std::shared_ptr<ExtentMap>> TieredDevice::map_of(std::string_view name, const File& nvm) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(name);
+    if (found != known_.end()) return found->second.map;
+  }
+  FOEDUS_TRY(auto map, read_map(name, nvm));
+  const std::lock_guard lock(mutex_);
+  const auto [known, is_new] = known_.emplace(name, Known{std::move(map), false});
+  if (is_new) {
+    const std::uint64_t on_ssd = known->second.map->count_on_ssd();
+    ssd_extents_ += on_ssd;
+    nvm_extents_ += known->second.map->extents() - on_ssd;
+    known->second.is_discarded = on_ssd == 0;
+  }
+  return known->second.map;
+}
+
+Result<std::unique_ptr<File>> TieredDevice::open(std::string_view name, Access access) {
+  if (!is_tiered(name)) return behind_->open(name, access);
+  if (access == Access::kReadWrite || access == Access::kReadWriteDirect) {
+    return Status::error(ErrorCode::kNotSupported, std::string(name) + " is not changed");
+  }
+  FOEDUS_TRY(std::unique_ptr<File> nvm, behind_->open(name, access));
+  if (access == Access::kCreate || access == Access::kCreateDirect) {
+    return std::unique_ptr<File>(std::make_unique<NewTieredFile>(
+        behind_.get(), this, std::string(name), std::move(nvm)));
+  }
+  FOEDUS_TRY(auto map, map_of(name, *nvm));
+  FOEDUS_TRY(auto file, TieredFile::open(behind_.get(), name, std::move(nvm), std::move(map),
+                                         ssd_access_));
+  return std::unique_ptr<File>(std::move(file));
+}
+
+Result<std::vector<std::string>> TieredDevice::list() const {
+  FOEDUS_TRY(auto names, behind_->list());
+  std::set<std::string> wholes;
+  std::erase_if(names, [&](const std::string& name) {
+    if (!number_in_name(name).has_value()) return false;
+    std::string whole = whole_name(name);
+    if (!is_tiered(whole)) return false;
+    wholes.insert(std::move(whole));
+    return true;
+  });
+  names.insert(names.end(), wholes.begin(), wholes.end());
+  return names;
+}
+
+Status TieredDevice::remove(std::string_view name) {
+  if (!is_tiered(name)) return behind_->remove(name);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(name);
+    if (found != known_.end()) {
+      const std::uint64_t on_ssd = found->second.map->count_on_ssd();
+      ssd_extents_ -= on_ssd;
+      nvm_extents_ -= found->second.map->extents() - on_ssd;
+      known_.erase(found);
+    }
+  }
+  const Status nvm = behind_->remove(name);
+  bool was_there = nvm.is_ok();
+  FOEDUS_CHECK(unless_gone(nvm));
+  for (const std::string& part : {tiers_name(name), ssd_name(name)}) {
+    const Status removed = behind_->remove(part);
+    was_there = was_there || removed.is_ok();
+    FOEDUS_CHECK(unless_gone(removed));
+  }
+  return was_there ? Status() : nvm;
+}
+
+std::unique_ptr<ReadQueue> TieredDevice::make_read_queue() {
+  auto queue = behind_->make_read_queue();
+  if (queue == nullptr) return nullptr;
+  return std::make_unique<TieredReads>(std::move(queue));
+}
+
+// ---- room --------------------------------------------------------------------------------------
+
+Status TieredDevice::check_ssd_room(std::uint64_t extents) const {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t limit = limits_.ssd_bytes;
+  if (limit == 0 || (ssd_extents_ + extents) * kExtentBytes <= limit) return {};
+  return Status::error(ErrorCode::kOutOfSpace,
+                       path() + ": the SSD tier has " +
+                           std::to_string(ssd_extents_ * kExtentBytes) + " bytes of snapshots of " +
+                           "the " + std::to_string(limit) + " that option ssd_bytes gives it");
+}
+
+Status TieredDevice::take_extent(bool* on_ssd) {
+  if (!*on_ssd) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t limit = limits_.nvm_bytes;
+    if (limit == 0 || (nvm_extents_ + 1) * kExtentBytes <= limit) {
+      ++nvm_extents_;
+      return {};
+    }
+  }
+  FOEDUS_CHECK(check_ssd_room(1));
+  const std::lock_guard lock(mutex_);
+  ++ssd_extents_;
+  *on_ssd = true;
+  return {};
+}
+
+void TieredDevice::give_back(std::uint64_t nvm_extents, std::uint64_t ssd_extents) {
+  const std::lock_guard lock(mutex_);
+  nvm_extents_ -= nvm_extents;
+  ssd_extents_ -= ssd_extents;
+}
+
+// Its extents were taken one by one.
+void TieredDevice::add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) {
+  const std::lock_guard lock(mutex_);
+  known_.insert_or_assign(name, Known{std::move(map), true});
+}
+
+TierFill TieredDevice::fill() const {
+  const std::lock_guard lock(mutex_);
+  return {nvm_extents_ * kExtentBytes, ssd_extents_ * kExtentBytes, moved_extents_ * kExtentBytes};
+}
+
+// ---- the mover ---------------------------------------------------------------------------------
+
+std::uint64_t TieredDevice::extents_to_move() const {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t limit = limits_.nvm_bytes;
+  if (limit == 0) return 0;
+  const std::uint64_t kept = (limit - limit / kFreeShare) / kExtentBytes;
+  return nvm_extents_ > kept ? nvm_extents_ - kept : 0;
+}
+
+Status TieredDevice::make_room() {
+  std::vector<std::pair<std::string, Known>> files;
+  {
+    const std::lock_guard lock(mutex_);
+    files.assign(known_.begin(), known_.end());
+  }
+  for (const auto& [name, known] : files) FOEDUS_CHECK(discard_left_over(name, known));
+  std::uint64_t left = extents_to_move();
+  // From the hand on, then from the begin, then whatever there is.
+  for (int round = 0; round < kRounds; ++round) {
+    for (const auto& [name, known] : files) {
+      if (left == 0) return {};
+      if (round == 0 && name < hand_name_) continue;
+      if (name != hand_name_) hand_extent_ = 0;
+      hand_name_ = name;
+      FOEDUS_CHECK(move_of_file(name, known.map.get(), round + 1 == kRounds, &left));
+    }
+    hand_name_.clear();
+    hand_extent_ = 0;
+  }
+  return {};
+}
+
+// From the hand on. `is_last_round`: also what was read since the hand came by.
+Status TieredDevice::move_of_file(const std::string& name, ExtentMap* map, bool is_last_round,
+                                  std::uint64_t* left) {
+  while (*left != 0 && hand_extent_ < map->extents()) {
+    Batch batch;
+    while (hand_extent_ < map->extents() && batch.size() < std::min(*left, kBatchExtents)) {
+      const std::uint64_t extent = hand_extent_++;
+      if (map->is_on_ssd(extent)) continue;
+      if (map->take_read(extent) && !is_last_round) continue;
+      batch.push_back(extent);
+    }
+    if (batch.empty()) break;
+    FOEDUS_CHECK(move(name, map, batch));
+    *left -= batch.size();
+  }
+  return {};
+}
+
+// V24, in this order.
+Status TieredDevice::move(const std::string& name, ExtentMap* map, const Batch& batch) {
+  FOEDUS_CHECK(check_ssd_room(batch.size()));
+  if (map->count_on_ssd() == 0) FOEDUS_CHECK(make_parts(name, *map));
+  FOEDUS_CHECK(copy(name, batch));
+  FOEDUS_TRY(const auto file, open_existing(behind_.get(), tiers_name(name), Access::kReadWrite));
+  FOEDUS_CHECK(map->write_with(batch, file.get()));
+  for (const std::uint64_t extent : batch) map->set_on_ssd(extent);
+  {
+    const std::lock_guard lock(mutex_);
+    nvm_extents_ -= batch.size();
+    ssd_extents_ += batch.size();
+    moved_extents_ += batch.size();
+  }
+  return discard_extents(name, batch);
+}
+
+// A crash may have left either, with nothing in it that counts.
+Status TieredDevice::make_parts(std::string_view name, const ExtentMap& map) {
+  const auto ssd = behind_->open(ssd_name(name), Access::kCreateDirect);
+  if (ssd.code() != ErrorCode::kAlreadyExists) FOEDUS_CHECK(ssd.status());
+  auto tiers = behind_->open(tiers_name(name), Access::kCreate);
+  if (tiers.code() == ErrorCode::kAlreadyExists) {
+    tiers = behind_->open(tiers_name(name), Access::kReadWrite);
+  }
+  FOEDUS_CHECK(tiers.status());
+  FOEDUS_CHECK(map.write(tiers->get()));
+  return behind_->sync_directory();
+}
+
+Status TieredDevice::copy(std::string_view name, const Batch& batch) {
+  FOEDUS_TRY(const auto nvm, open_existing(behind_.get(), name, Access::kReadDirect));
+  FOEDUS_TRY(const auto ssd,
+             open_existing(behind_.get(), ssd_name(name), Access::kReadWriteDirect));
+  const std::unique_ptr<void, Free> buffer(
+      std::aligned_alloc(kBlockBytes, kWriteExtents * kExtentBytes));
+  if (buffer == nullptr) throw std::bad_alloc();
+  FOEDUS_CHECK(for_each_run(batch, kWriteExtents, [&](std::uint64_t first, std::uint64_t count) {
+    const std::uint64_t offset = first * kExtentBytes;
+    FOEDUS_TRY(const std::size_t bytes, nvm->read_at(offset, buffer.get(), count * kExtentBytes));
+    return ssd->write_at(offset, buffer.get(), bytes);
+  }));
+  return ssd->sync();
+}
+
+Status TieredDevice::discard_extents(const std::string& name, const Batch& batch) {
+  std::vector<Range> ranges;
+  constexpr std::uint64_t kAny = ~std::uint64_t{0};
+  FOEDUS_CHECK(for_each_run(batch, kAny, [&](std::uint64_t first, std::uint64_t count) {
+    ranges.push_back({first * kExtentBytes, count * kExtentBytes});
+    return Status();
+  }));
+  return behind_->discard(name, ranges.data(), ranges.size());
+}
+
+// A crash came before discard_extents().
+Status TieredDevice::discard_left_over(const std::string& name, const Known& known) {
+  if (known.is_discarded) return {};
+  Batch on_ssd;
+  for (std::uint64_t i = 0; i < known.map->extents(); ++i) {
+    if (known.map->is_on_ssd(i)) on_ssd.push_back(i);
+  }
+  FOEDUS_CHECK(discard_extents(name, on_ssd));
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(name);
+  if (found != known_.end()) found->second.is_discarded = true;
+  return {};
+}
+
+}  // namespace foedus::device

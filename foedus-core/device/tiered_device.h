@@ -1,0 +1,116 @@
+#pragma once
+// TieredDevice: two tiers below the names of snapshot files, non-volatile memory and an SSD (Van
+// Renen et al., SIGMOD'18). A snapshot file lies on both, in extents of 256 KiB: each where it was
+// written, until the mover takes it from memory to the SSD. Names, offsets and page ids stay as
+// they are. All other files lie on memory.
+//
+//   V23 Where an extent lies, the file "tiers-<x>" says (extent_map.h), which is there once any of
+//       its snapshot file lies on the SSD. A file counts once it is synced: all parts are then.
+//   V24 The mover writes in this order, each step durable before the next: the names of the parts;
+//       the extents on the SSD; that they are there; their end on memory. Snapshot files never
+//       change, so a crash leaves a whole copy where the map says, whichever map is left.
+//   V25 Readers take no lock. Who has read from memory looks at the map again, and reads from the
+//       SSD if the extent is there by then: it is said so before its end on memory.
+//   V26 A name is in the list while any part of it is there, and remove() takes all parts. So what
+//       a crash leaves of a removal is found and removed by the name of the whole.
+//
+// The mover takes what was not read since it came by last (a clock), oldest snapshots first.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/device/device.h"
+#include "foedus-core/device/extent_map.h"
+#include "foedus-core/device/tiered_file.h"
+#include "foedus/status.h"
+
+namespace foedus::device {
+
+// Bytes of snapshot files that a tier may hold; 0: as many as its file system.
+struct TierLimits {
+  std::uint64_t nvm_bytes = 0;
+  std::uint64_t ssd_bytes = 0;
+};
+
+// Bytes of the extents of finished files and of those in the making.
+struct TierFill {
+  std::uint64_t nvm_bytes = 0;
+  std::uint64_t ssd_bytes = 0;
+  std::uint64_t moved_bytes = 0;  // since it was opened
+};
+
+class TieredDevice final : public Device, public ExtentRoom {
+ public:
+  // `behind` finds files of both tiers by name, and makes those of the SSD there (SpreadDevice).
+  // `ssd_access`: kRead or kReadDirect, how their pages are read.
+  TieredDevice(std::unique_ptr<Device> behind, const TierLimits& limits, Access ssd_access);
+
+  // Looks at all files that are there; nothing else may be called before. kCorruption: a map.
+  Status look();
+
+  // Moves extents from memory, in the thread that calls, until an eighth of its limit is free.
+  // kOutOfSpace: the SSD is full. kNotSupported: as of discard().
+  Status make_room() override;
+  TierFill fill() const;
+
+  const std::string& path() const override { return behind_->path(); }
+  // Snapshot files: V23, V25. kNotSupported: they are read, or made, and not changed.
+  Result<std::unique_ptr<File>> open(std::string_view name, Access access) override;
+  Result<std::vector<std::string>> list() const override;  // V26
+  Status remove(std::string_view name) override;           // V26
+  Status rename(std::string_view from, std::string_view to) override {
+    return behind_->rename(from, to);
+  }
+  Status sync_directory() override { return behind_->sync_directory(); }
+  Status discard(std::string_view name, const Range* ranges, std::size_t count) override {
+    return behind_->discard(name, ranges, count);
+  }
+  std::unique_ptr<ReadQueue> make_read_queue() override;
+
+  Status take_extent(bool* on_ssd) override;
+  void give_back(std::uint64_t nvm_extents, std::uint64_t ssd_extents) override;
+  void add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) override;
+
+ private:
+  // Of a finished file.
+  struct Known {
+    std::shared_ptr<ExtentMap> map;
+    bool is_discarded = false;  // what the map has on the SSD has no room on memory any more
+  };
+  // Extents of one file that are moved at once.
+  using Batch = std::vector<std::uint64_t>;
+
+  Result<std::shared_ptr<ExtentMap>> read_map(std::string_view name, const File& nvm) const;
+  Result<std::shared_ptr<ExtentMap>> map_of(std::string_view name, const File& nvm);
+  std::uint64_t extents_to_move() const;
+  Status move_of_file(const std::string& name, ExtentMap* map, bool is_last_round,
+                      std::uint64_t* left);
+  Status discard_left_over(const std::string& name, const Known& known);
+  Status move(const std::string& name, ExtentMap* map, const Batch& batch);
+  Status check_ssd_room(std::uint64_t extents) const;
+  Status make_parts(std::string_view name, const ExtentMap& map);
+  Status copy(std::string_view name, const Batch& batch);
+  Status discard_extents(const std::string& name, const Batch& batch);
+
+  const std::unique_ptr<Device> behind_;
+  const TierLimits limits_;
+  const Access ssd_access_;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_. The maps have their own synchronization.
+  std::map<std::string, Known, std::less<>> known_;
+  std::uint64_t nvm_extents_ = 0;
+  std::uint64_t ssd_extents_ = 0;
+  std::uint64_t moved_extents_ = 0;
+
+  // Of the mover: where it goes on.
+  std::string hand_name_;
+  std::uint64_t hand_extent_ = 0;
+};
+
+}  // namespace foedus::device

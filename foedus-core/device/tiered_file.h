@@ -1,0 +1,119 @@
+#pragma once
+// TieredFile, NewTieredFile: a snapshot file of a TieredDevice, to be read and to be made.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/device/extent_map.h"
+#include "foedus/status.h"
+
+namespace foedus::device {
+
+// To be read, by any thread, while the mover moves extents of it (V25).
+class TieredFile final : public File {
+ public:
+  // `name`: of the snapshot file. `behind` outlives the file. `ssd`: how the other part is opened.
+  // kCorruption: some of it lies on the SSD, where it is not found.
+  static Result<std::unique_ptr<TieredFile>> open(Device* behind, std::string_view name,
+                                                  std::shared_ptr<const File> nvm,
+                                                  std::shared_ptr<const ExtentMap> map,
+                                                  Access ssd);
+
+  const std::string& path() const override { return nvm_->path(); }
+  Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override;
+  Result<std::size_t> read_parts_at(std::uint64_t offset, const Bytes* parts,
+                                    std::size_t count) const override;
+  void will_read(std::uint64_t offset, std::size_t bytes) const override;
+  Result<bool> read_pieces(const Piece* pieces, std::size_t count) const override;
+  bool has_small_reads(std::uint64_t offset) const override {
+    return !map_->is_on_ssd(offset / kExtentBytes);
+  }
+  Status write_parts_at(std::uint64_t offset, const ConstBytes* parts, std::size_t count) override;
+  Status sync() override;
+  Status preallocate(std::uint64_t bytes) override;
+  Status truncate(std::uint64_t bytes) override;
+  Result<std::uint64_t> size() const override { return nvm_->size(); }
+  // Of the part on memory. Whole blocks are read as if it were; pieces may be any.
+  bool is_direct() const override { return nvm_->is_direct(); }
+
+  // For a queue: the part of the file in which all of these bytes lie. Null: it is not to be had.
+  // `*on_ssd`: which one. What was read of the part on memory counts if is_on_memory() says so
+  // afterwards.
+  std::shared_ptr<const File> part_of(std::uint64_t offset, std::uint64_t bytes,
+                                      bool* on_ssd) const;
+  // V25.
+  bool is_on_memory(std::uint64_t offset, std::uint64_t bytes) const;
+
+ private:
+  TieredFile(Device* behind, std::string_view name, std::shared_ptr<const File> nvm,
+             std::shared_ptr<const ExtentMap> map, Access ssd);
+  Status refused() const;
+  // The part on the SSD, which is opened by the first who needs it.
+  Result<const File*> ssd() const;
+  Result<std::size_t> read_extent(std::uint64_t offset, void* to, std::size_t bytes) const;
+  Result<bool> read_piece(const Piece& piece, std::uint64_t* block_at, char* block) const;
+
+  Device* const behind_;
+  const std::string ssd_name_;
+  const std::shared_ptr<const File> nvm_;
+  const std::shared_ptr<const ExtentMap> map_;
+  const Access ssd_access_;
+
+  mutable base::AtomicWord<const File*> ssd_;  // null: not opened yet
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const File> ssd_owned_;  // guarded by mutex_; then constant
+};
+
+// What the files in the making ask of their device. Any thread.
+class ExtentRoom {
+ public:
+  virtual ~ExtentRoom() = default;
+  // Gives room for an extent. `*on_ssd`: where; on the SSD if it is true already. kOutOfSpace.
+  virtual Status take_extent(bool* on_ssd) = 0;
+  // They are of no file: the one that they were taken for has failed.
+  virtual void give_back(std::uint64_t nvm_extents, std::uint64_t ssd_extents) = 0;
+  // The file `name` is whole and synced.
+  virtual void add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) = 0;
+};
+
+// A new file, written front to back by one thread: on memory as far as there is room, the rest on
+// the SSD. An extent of which some was written stays where it is.
+class NewTieredFile final : public File {
+ public:
+  NewTieredFile(Device* behind, ExtentRoom* room, std::string name, std::unique_ptr<File> nvm);
+  ~NewTieredFile() override;
+  NewTieredFile(const NewTieredFile&) = delete;
+  NewTieredFile& operator=(const NewTieredFile&) = delete;
+
+  const std::string& path() const override { return nvm_->path(); }
+  Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override;
+  Status write_parts_at(std::uint64_t offset, const ConstBytes* parts, std::size_t count) override;
+  // Ends it: nothing is written afterwards.
+  Status sync() override;
+  Status preallocate(std::uint64_t bytes) override;
+  Status truncate(std::uint64_t bytes) override;
+  Result<std::uint64_t> size() const override { return end_; }
+  bool is_direct() const override { return nvm_->is_direct(); }
+
+ private:
+  Status write_bytes(const char* from, std::size_t bytes);
+  Status write_extent(const char* from, std::size_t bytes);
+  Status open_ssd();
+  Status refused() const;
+
+  Device* const behind_;
+  ExtentRoom* const room_;
+  const std::string name_;
+  const std::unique_ptr<File> nvm_;
+  std::unique_ptr<File> ssd_;  // null: all is on memory so far
+  std::vector<bool> on_ssd_;   // by extent
+  std::uint64_t end_ = 0;
+  bool is_finished_ = false;
+};
+
+}  // namespace foedus::device

@@ -1,0 +1,395 @@
+// TieredDevice: a file reads the same wherever its extents lie and whenever they move, also after a
+// power failure at any call; a full or a lost tier is an error with its name.
+#include "foedus-core/device/tiered_device.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "foedus-core/device/read_queue.h"
+#include "tests/testing/spread_disk.h"
+#include "tests/testing/test_database.h"
+
+namespace foedus::device {
+namespace {
+
+using testing::Call;
+using testing::CallSeen;
+using testing::FailingDevice;
+using testing::must;
+using testing::SpreadDisk;
+
+constexpr std::string_view kFirst = "snapshot-00000001-0";
+constexpr std::string_view kSecond = "snapshot-00000002-0";
+constexpr std::uint64_t kBlocksPerExtent = kExtentBytes / kBlockBytes;
+
+// What stands in a block of a file.
+std::string block_of(std::string_view name, std::uint64_t block) {
+  std::string bytes(kBlockBytes, static_cast<char>('a' + block % 26));
+  const std::string words = std::string(name) + " " + std::to_string(block);
+  return bytes.replace(0, words.size(), words);
+}
+
+Status make_file(Device* device, std::string_view name, std::uint64_t blocks) {
+  FOEDUS_TRY(const auto file, device->open(name, Access::kCreateDirect));
+  std::string buffer;
+  std::uint64_t written = 0;
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    buffer += block_of(name, i);
+    if (buffer.size() < 3 * kExtentBytes && i + 1 < blocks) continue;
+    FOEDUS_CHECK(file->write_at(written, buffer.data(), buffer.size()));
+    written += buffer.size();
+    buffer.clear();
+  }
+  FOEDUS_CHECK(file->sync());
+  return device->sync_directory();
+}
+
+// Empty: the file holds what make_file() wrote.
+std::string difference(Device* device, std::string_view name, std::uint64_t blocks) {
+  const auto file = device->open(name, Access::kRead);
+  if (!file.is_ok()) return file.status().message();
+  std::string bytes(kBlockBytes, '\0');
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    const auto read = (*file)->read_at(i * kBlockBytes, bytes.data(), kBlockBytes);
+    if (!read.is_ok()) return read.status().message();
+    if (*read < kBlockBytes || bytes != block_of(name, i)) {
+      return "block " + std::to_string(i) + " of " + std::string(name);
+    }
+  }
+  return "";
+}
+
+std::uint64_t extents(std::uint64_t bytes) { return bytes / kExtentBytes; }
+
+// The limit that leaves `kept` extents on memory when the mover has been there.
+TierLimits limit_of(std::uint64_t kept) { return {.nvm_bytes = (kept * 8 + 6) / 7 * kExtentBytes}; }
+
+class TieredDeviceTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<TieredDevice> open(const TierLimits& limits) {
+    return disk.open_tiered(limits);
+  }
+
+  SpreadDisk disk;
+};
+
+TEST_F(TieredDeviceTest, what_memory_has_no_room_for_is_written_to_the_ssd) {
+  {
+    const auto device = open({.nvm_bytes = 4 * kExtentBytes});
+    must(make_file(device.get(), kFirst, 10 * kBlocksPerExtent - 3));
+    EXPECT_EQ(extents(device->fill().nvm_bytes), 4u);
+    EXPECT_EQ(extents(device->fill().ssd_bytes), 6u);
+    EXPECT_EQ(difference(device.get(), kFirst, 10 * kBlocksPerExtent - 3), "");
+    EXPECT_TRUE(disk.b().exists("ssd-00000001-0"));
+    EXPECT_TRUE(disk.a().exists("tiers-00000001-0"));
+    EXPECT_EQ(must(must(device->open(kFirst, Access::kRead))->size()),
+              (10 * kBlocksPerExtent - 3) * kBlockBytes);
+  }
+  const auto again = open({.nvm_bytes = 4 * kExtentBytes});
+  EXPECT_EQ(extents(again->fill().nvm_bytes), 4u);
+  EXPECT_EQ(extents(again->fill().ssd_bytes), 6u);
+  EXPECT_EQ(difference(again.get(), kFirst, 10 * kBlocksPerExtent - 3), "");
+}
+
+TEST_F(TieredDeviceTest, a_file_that_fits_into_memory_has_one_part) {
+  const auto device = open({.nvm_bytes = 4 * kExtentBytes});
+  must(make_file(device.get(), kFirst, 3 * kBlocksPerExtent));
+  EXPECT_FALSE(disk.b().exists("ssd-00000001-0"));
+  EXPECT_FALSE(disk.a().exists("tiers-00000001-0"));
+  EXPECT_EQ(difference(device.get(), kFirst, 3 * kBlocksPerExtent), "");
+}
+
+// An eighth of memory is free afterwards, what was read since stays, and its room is given back.
+TEST_F(TieredDeviceTest, the_mover_takes_what_was_not_read) {
+  const auto device = open({.nvm_bytes = 8 * kExtentBytes});
+  must(make_file(device.get(), kFirst, 8 * kBlocksPerExtent));
+  must(device->make_room());  // all was new: one of them went
+  EXPECT_EQ(extents(device->fill().nvm_bytes), 7u);
+  EXPECT_EQ(extents(device->fill().moved_bytes), 1u);
+  must(make_file(device.get(), kSecond, kBlocksPerExtent));
+  std::string bytes(kBlockBytes, '\0');
+  const auto file = must(device->open(kFirst, Access::kRead));
+  // The clock stands behind the one that went; the next ones have been read.
+  for (std::uint64_t extent = 0; extent < 8; ++extent) {
+    if (extent != 5) must(file->read_at(extent * kExtentBytes, bytes.data(), kBlockBytes));
+  }
+  const std::uint64_t used = disk.a().used_bytes();
+  must(device->make_room());
+  EXPECT_EQ(extents(device->fill().nvm_bytes), 7u);
+  EXPECT_EQ(used - disk.a().used_bytes(), kExtentBytes);
+  EXPECT_FALSE(file->has_small_reads(5 * kExtentBytes));
+  EXPECT_TRUE(file->has_small_reads(4 * kExtentBytes));
+  EXPECT_EQ(difference(device.get(), kFirst, 8 * kBlocksPerExtent), "");
+  EXPECT_EQ(difference(device.get(), kSecond, kBlocksPerExtent), "");
+}
+
+TEST_F(TieredDeviceTest, everything_moves_when_nothing_may_stay) {
+  {
+    const auto device = open({.nvm_bytes = kExtentBytes});
+    must(make_file(device.get(), kFirst, 100));
+    must(make_file(device.get(), kSecond, 70));
+    must(device->make_room());
+    EXPECT_EQ(device->fill().nvm_bytes, 0u);
+  }
+  const auto again = open({});
+  EXPECT_EQ(difference(again.get(), kFirst, 100), "");
+  EXPECT_EQ(difference(again.get(), kSecond, 70), "");
+}
+
+// Goal: V25. Method: the mover runs between a reader's look at the map and its read, in the call of
+// the device that has the bytes, and gives the room back.
+class TieredMoveTest : public TieredDeviceTest {
+ protected:
+  TieredMoveTest() : device(open(limit_of(2))) {
+    must(make_file(device.get(), kFirst, 2 * kBlocksPerExtent));
+    must(make_file(device.get(), kSecond, kBlocksPerExtent));
+    file = must(device->open(kFirst, Access::kRead));
+    disk.a().set_observer([this](const CallSeen& call) {
+      if (call.kind != Call::kRead || call.name != kFirst || has_moved) return;
+      has_moved = true;
+      while (device->fill().nvm_bytes != 0) {
+        must(make_file(device.get(), "snapshot-0000001" + std::to_string(files++) + "-0", 1));
+        must(device->make_room());
+        if (files == 9) break;
+      }
+    });
+  }
+  ~TieredMoveTest() override { disk.a().set_observer({}); }
+
+  std::unique_ptr<TieredDevice> device;
+  std::unique_ptr<File> file;
+  bool has_moved = false;
+  int files = 0;
+};
+
+TEST_F(TieredMoveTest, a_read_finds_what_was_moved_meanwhile) {
+  std::string bytes(kBlockBytes, '\0');
+  EXPECT_EQ(must(file->read_at(kBlockBytes, bytes.data(), kBlockBytes)), kBlockBytes);
+  EXPECT_TRUE(has_moved);
+  EXPECT_FALSE(file->has_small_reads(0));
+  EXPECT_EQ(bytes, block_of(kFirst, 1));
+}
+
+TEST_F(TieredMoveTest, parts_of_a_read_are_of_one_place) {
+  std::string one(kBlockBytes, '\0');
+  std::string two(kBlockBytes, '\0');
+  const Bytes parts[] = {{one.data(), one.size()}, {two.data(), two.size()}};
+  EXPECT_EQ(must(file->read_parts_at(kExtentBytes - kBlockBytes, parts, 2)), 2 * kBlockBytes);
+  EXPECT_TRUE(has_moved);
+  EXPECT_EQ(one, block_of(kFirst, kBlocksPerExtent - 1));
+  EXPECT_EQ(two, block_of(kFirst, kBlocksPerExtent));
+}
+
+TEST_F(TieredMoveTest, lines_are_read_of_a_block_of_the_ssd) {
+  std::string lines(192, '\0');
+  const std::uint64_t offset = 3 * kBlockBytes + 64;
+  const File::Piece pieces[] = {{offset, lines.data(), 128},
+                                {offset + 256, lines.data() + 128, 64}};
+  EXPECT_TRUE(must(file->read_pieces(pieces, 2)));
+  EXPECT_TRUE(has_moved);
+  const std::string block = block_of(kFirst, 3);
+  EXPECT_EQ(lines, block.substr(64, 128) + block.substr(64 + 256, 64));
+}
+
+TEST_F(TieredMoveTest, a_queued_read_of_what_was_moved_brings_nothing) {
+  std::string bytes(kBlockBytes, '\0');
+  const std::shared_ptr<const File> shared = must(device->open(kFirst, Access::kRead));
+  const auto queue = device->make_read_queue();
+  const Bytes part{bytes.data(), bytes.size()};
+  ASSERT_TRUE(queue->add(shared, 0, &part, 1, 7));
+  queue->send();
+  ReadQueue::Done done;
+  ASSERT_TRUE(queue->next(true, &done));
+  EXPECT_EQ(done.tag, 7u);
+  EXPECT_TRUE(has_moved);
+  EXPECT_EQ(done.bytes, 0u);
+  ASSERT_TRUE(queue->add(shared, 0, &part, 1, 8));
+  queue->send();
+  ASSERT_TRUE(queue->next(true, &done));
+  EXPECT_EQ(done.bytes, kBlockBytes);
+  EXPECT_EQ(bytes, block_of(kFirst, 0));
+}
+
+// ---- power failures and errors -----------------------------------------------------------------
+
+constexpr std::uint64_t kBlocks = 3 * kBlocksPerExtent - 5;
+
+// Power fails at the call after `skip` changing ones of `act`; true: `act` has ended before.
+template <typename Act>
+bool cut_short(SpreadDisk* disk, std::uint64_t skip, Act act) {
+  {
+    const auto device = disk->open_tiered(limit_of(1));
+    disk->lose_power_after(skip);
+    act(device.get());
+  }
+  const bool has_ended = !disk->has_lost_power();
+  const std::uint64_t seeds[] = {FailingDevice::kDropAll, FailingDevice::kKeepAll, skip + 7};
+  disk->crash_power(seeds[skip % 3]);
+  return has_ended;
+}
+
+// V24.
+TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_the_mover_loses_nothing) {
+  must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kFirst, kBlocks));
+  must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kSecond, kBlocks));
+  std::uint64_t points = 0;
+  for (std::uint64_t how = 0; how < 3; ++how) {
+    bool has_ended = false;
+    for (points = how; !has_ended; points += 1 + how) {
+      SCOPED_TRACE("call " + std::to_string(points));
+      const auto copy = disk.copy();
+      has_ended = cut_short(copy.get(), points, [](TieredDevice* device) {
+        static_cast<void>(device->make_room().is_ok());
+      });
+      const auto device = copy->open_tiered(limit_of(1));
+      ASSERT_EQ(difference(device.get(), kFirst, kBlocks), "");
+      ASSERT_EQ(difference(device.get(), kSecond, kBlocks), "");
+      must(device->make_room());
+      EXPECT_EQ(extents(device->fill().nvm_bytes), 1u);
+      EXPECT_LE(copy->a().used_bytes(), 2 * kExtentBytes);
+      ASSERT_EQ(difference(device.get(), kFirst, kBlocks), "");
+      ASSERT_EQ(difference(device.get(), kSecond, kBlocks), "");
+    }
+  }
+  EXPECT_GT(points, 10u);
+}
+
+// V23: what was synced, its directory, too, is there; what was not can be removed by its name.
+TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_a_writer_leaves_a_file_or_leftovers) {
+  bool has_ended = false;
+  std::uint64_t points = 0;
+  for (; !has_ended; ++points) {
+    SCOPED_TRACE("call " + std::to_string(points));
+    const auto copy = disk.copy();
+    bool is_made = false;
+    has_ended = cut_short(copy.get(), points, [&](TieredDevice* device) {
+      is_made = make_file(device, kFirst, kBlocks).is_ok();
+    });
+    const auto device = copy->open_tiered(limit_of(1));
+    if (is_made) {
+      ASSERT_EQ(difference(device.get(), kFirst, kBlocks), "");
+    }
+    must(unless_gone(device->remove(kFirst)));
+    for (const std::string& name : must(device->list())) {
+      EXPECT_FALSE(name.starts_with("snapshot")) << name;
+    }
+    must(make_file(device.get(), kFirst, kBlocks));
+    ASSERT_EQ(difference(device.get(), kFirst, kBlocks), "");
+  }
+  EXPECT_GT(points, 5u);
+}
+
+// V26.
+TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_a_removal_leaves_what_can_be_removed) {
+  must(make_file(open(limit_of(1)).get(), kFirst, kBlocks));
+  bool has_ended = false;
+  for (std::uint64_t points = 0; !has_ended; ++points) {
+    SCOPED_TRACE("call " + std::to_string(points));
+    const auto copy = disk.copy();
+    has_ended = cut_short(copy.get(), points, [&](TieredDevice* device) {
+      if (device->remove(kFirst).is_ok()) static_cast<void>(device->sync_directory().is_ok());
+    });
+    const auto device = copy->open_tiered(limit_of(1));
+    for (const std::string& name : must(device->list())) {
+      if (name.starts_with("snapshot")) must(device->remove(name));
+    }
+    for (const auto& place : copy->disks()) {
+      for (const std::string& name : place->names()) {
+        EXPECT_TRUE(name.starts_with("foedus")) << name;
+      }
+    }
+    EXPECT_EQ(device->fill().nvm_bytes + device->fill().ssd_bytes, 0u);
+  }
+}
+
+TEST_F(TieredDeviceTest, an_error_of_the_mover_leaves_everything_readable) {
+  must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kFirst, kBlocks));
+  for (const Call call : {Call::kOpen, Call::kCreate, Call::kRead, Call::kWrite, Call::kSync,
+                          Call::kSyncDirectory, Call::kDiscard}) {
+    for (std::uint64_t skip = 0; skip < 4; ++skip) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(call)) + " after " + std::to_string(skip));
+      const auto copy = disk.copy();
+      const auto device = copy->open_tiered(limit_of(1));
+      for (const auto& place : copy->disks()) place->fail(call, skip, EIO);
+      const Status moved = device->make_room();
+      for (const auto& place : copy->disks()) place->clear_faults();
+      EXPECT_TRUE(moved.is_ok() || moved.code() == ErrorCode::kIoError) << moved.message();
+      ASSERT_EQ(difference(device.get(), kFirst, kBlocks), "");
+      must(device->make_room());
+      ASSERT_EQ(difference(device.get(), kFirst, kBlocks), "");
+    }
+  }
+}
+
+TEST_F(TieredDeviceTest, a_full_tier_has_a_name) {
+  const TierLimits limits{.nvm_bytes = 2 * kExtentBytes, .ssd_bytes = 3 * kExtentBytes};
+  const auto device = open(limits);
+  const Status made = make_file(device.get(), kFirst, 6 * kBlocksPerExtent);
+  EXPECT_EQ(made.code(), ErrorCode::kOutOfSpace);
+  EXPECT_NE(made.message().find("ssd_bytes"), std::string::npos) << made.message();
+  EXPECT_EQ(device->fill().nvm_bytes + device->fill().ssd_bytes, 0u);  // it is no file
+  must(device->remove(kFirst));
+  must(make_file(device.get(), kFirst, 5 * kBlocksPerExtent));
+  EXPECT_EQ(device->make_room().code(), ErrorCode::kOutOfSpace);
+  EXPECT_EQ(difference(device.get(), kFirst, 5 * kBlocksPerExtent), "");
+}
+
+// Its file system is full before the limit is reached.
+TEST_F(TieredDeviceTest, a_full_memory_is_written_around) {
+  const auto device = open({.nvm_bytes = 8 * kExtentBytes});
+  disk.a().set_capacity(disk.a().used_bytes() + 2 * kExtentBytes);
+  must(make_file(device.get(), kFirst, 7 * kBlocksPerExtent));
+  disk.a().set_capacity(FailingDevice::kUnlimited);
+  EXPECT_EQ(difference(device.get(), kFirst, 7 * kBlocksPerExtent), "");
+  EXPECT_EQ(extents(device->fill().nvm_bytes + device->fill().ssd_bytes), 7u);
+}
+
+TEST_F(TieredDeviceTest, a_lost_part_has_a_name) {
+  const auto device = open({.nvm_bytes = kExtentBytes});
+  must(make_file(device.get(), kFirst, kBlocks));
+  disk.b().drop_file("ssd-00000001-0");
+  const auto file = device->open(kFirst, Access::kRead);
+  EXPECT_EQ(file.code(), ErrorCode::kCorruption);
+  EXPECT_NE(file.status().message().find("ssd-00000001-0 is missing"), std::string::npos);
+}
+
+TEST_F(TieredDeviceTest, a_damaged_map_is_refused) {
+  must(make_file(open({.nvm_bytes = kExtentBytes}).get(), kFirst, kBlocks));
+  const auto refusal = [&](std::uint64_t offset, unsigned bit) {
+    const auto copy = disk.copy();
+    copy->a().flip_bit("tiers-00000001-0", offset, bit);
+    Status status;
+    EXPECT_EQ(copy->open_tiered({}, &status), nullptr);
+    EXPECT_NE(status.message().find("tiers-00000001-0"), std::string::npos) << status.message();
+    return status.code();
+  };
+  EXPECT_EQ(refusal(0, 3), ErrorCode::kCorruption);
+  EXPECT_EQ(refusal(8, 3), ErrorCode::kCorruption);    // the size of extents
+  EXPECT_EQ(refusal(12, 1), ErrorCode::kWrongVersion);
+  EXPECT_EQ(refusal(16, 2), ErrorCode::kCorruption);   // an extent
+  EXPECT_EQ(refusal(21, 7), ErrorCode::kCorruption);   // its checksum
+}
+
+void expect_refused(const Status& status) {
+  EXPECT_EQ(status.code(), ErrorCode::kNotSupported) << status.message();
+}
+
+TEST_F(TieredDeviceTest, files_are_made_front_to_back_and_then_only_read) {
+  const auto device = open(limit_of(1));
+  const auto file = must(device->open(kFirst, Access::kCreate));
+  const std::string block = block_of(kFirst, 0);
+  expect_refused(file->write_at(kBlockBytes, block.data(), kBlockBytes));
+  must(file->write_at(0, block.data(), kBlockBytes));
+  must(file->sync());
+  expect_refused(file->write_at(kBlockBytes, block.data(), kBlockBytes));
+  const auto read = must(device->open(kFirst, Access::kRead));
+  expect_refused(read->write_at(0, block.data(), kBlockBytes));
+  expect_refused(device->open(kFirst, Access::kReadWrite).status());
+}
+
+}  // namespace
+}  // namespace foedus::device

@@ -1,0 +1,231 @@
+// Options::ssd_dirs: snapshots on non-volatile memory and an SSD. Rows are the same wherever their
+// pages lie and move; limits are kept; a directory that is left out, lost or full has a name.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "tests/testing/test_database.h"
+
+namespace foedus {
+namespace {
+
+using testing::must;
+using testing::small_options;
+using testing::TestDirectory;
+
+constexpr std::uint64_t kMib = 1u << 20;
+constexpr std::uint64_t kRows = 12'000;
+constexpr std::size_t kRowBytes = 1'000;
+
+std::string row_of(std::uint64_t row, int version) {
+  std::string bytes(kRowBytes, static_cast<char>('a' + row % 26));
+  const std::string words = std::to_string(row) + " of version " + std::to_string(version);
+  return bytes.replace(0, words.size(), words);
+}
+
+class TiersTest : public ::testing::TestWithParam<DeviceKind> {
+ protected:
+  std::string at(const std::string& name) const { return root_.path() + "/" + name; }
+  Options options() const {
+    Options options = small_options(at("main"));
+    options.ssd_dirs = {at("ssd")};
+    options.nvm_bytes = 6 * kMib;
+    options.device = GetParam();
+    options.nvm_latency_ns = 0;
+    options.glean.volatile_percent = 0;  // all pages are dropped behind a glean
+    options.glean.cache_bytes = 4 * kMib;
+    options.glean.interval_us = 0;
+    options.glean.log_bytes = 0;
+    options.glean.log_bytes_max = 1u << 30;
+    return options;
+  }
+  static void write(Database& db, std::uint64_t from, std::uint64_t to, int version) {
+    const Masstree table = must(db.open_masstree("t"));
+    for (std::uint64_t row = from; row < to; row += 100) {
+      must(db.transact([&](Txn& txn) -> Status {
+        for (std::uint64_t i = row; i < std::min(row + 100, to); ++i) {
+          FOEDUS_CHECK(txn.put(table, key(i), row_of(i, version)));
+        }
+        return {};
+      }));
+    }
+  }
+  static std::string difference(Database& db, std::uint64_t from, std::uint64_t to, int version) {
+    const Masstree table = must(db.open_masstree("t"));
+    for (std::uint64_t row = from; row < to; ++row) {
+      std::string found;
+      const Status read = db.transact([&](Txn& txn) -> Status {
+        FOEDUS_TRY(const auto value, txn.get(table, key(row)));
+        found = std::string(value.data(), value.size());
+        return {};
+      });
+      if (!read.is_ok()) return "row " + std::to_string(row) + ": " + read.message();
+      if (found != row_of(row, version)) return "row " + std::to_string(row) + " is " + found;
+    }
+    return "";
+  }
+  std::uint64_t files(const std::string& directory, const std::string& prefix) const {
+    std::uint64_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(at(directory))) {
+      count += entry.path().filename().string().starts_with(prefix) ? 1 : 0;
+    }
+    return count;
+  }
+  static std::string refusal(const Options& options) {
+    const Result<Database> opened = Database::open(options);
+    EXPECT_EQ(opened.code(), ErrorCode::kInvalidArgument);
+    return opened.status().message();
+  }
+
+  TestDirectory root_;
+};
+
+TEST_P(TiersTest, rows_are_the_same_on_both_tiers) {
+  {
+    Database db = must(Database::open(options()));
+    write(db, 0, kRows, 1);
+    must(db.glean());
+    const TierStats tiers = db.stats().tiers;
+    EXPECT_LE(tiers.nvm_bytes, 6 * kMib);
+    EXPECT_GE(tiers.ssd_bytes, 6 * kMib);
+    EXPECT_EQ(difference(db, 0, kRows, 1), "");
+    write(db, 3'000, 6'000, 2);
+    must(db.glean());
+    EXPECT_LE(db.stats().tiers.nvm_bytes, 6 * kMib);
+    EXPECT_EQ(difference(db, 0, 3'000, 1), "");
+    EXPECT_EQ(difference(db, 3'000, 6'000, 2), "");
+    EXPECT_EQ(difference(db, 6'000, kRows, 1), "");
+    must(db.close());
+  }
+  EXPECT_GT(files("ssd", "ssd-"), 0u);
+  EXPECT_EQ(files("ssd", "snapshot-"), 0u);
+  EXPECT_EQ(files("main", "ssd-"), 0u);
+  Database db = must(Database::open(options()));
+  EXPECT_EQ(difference(db, 3'000, 6'000, 2), "");
+  EXPECT_EQ(difference(db, 6'000, kRows, 1), "");
+}
+
+// Goal: a transaction reads its rows while the pieces that they lie in are moved. Method: one
+// thread reads all rows over and over, another one writes and gleans.
+TEST_P(TiersTest, rows_are_read_while_they_move) {
+  Options moving = options();
+  moving.nvm_bytes = 24 * kMib;
+  Database db = must(Database::open(moving));
+  write(db, 0, kRows, 1);
+  must(db.glean());
+  std::atomic<bool> ends{false};
+  std::thread reader([&] {
+    while (!ends) {
+      EXPECT_EQ(difference(db, 0, kRows, 1), "");
+      if (HasFailure()) return;
+    }
+  });
+  for (int round = 0; round < 6 && !HasFailure(); ++round) {
+    write(db, kRows + 4'000 * static_cast<std::uint64_t>(round),
+          kRows + 4'000 * static_cast<std::uint64_t>(round + 1), 1);
+    must(db.glean());
+    EXPECT_LE(db.stats().tiers.nvm_bytes, 24 * kMib);
+  }
+  ends = true;
+  reader.join();
+  EXPECT_GT(db.stats().tiers.moved_bytes, 0u);
+}
+
+TEST_P(TiersTest, superseded_pages_go_from_both_tiers) {
+  Database db = must(Database::open(options()));
+  for (int version = 1; version <= 5; ++version) {
+    write(db, 0, kRows, version);
+    must(db.glean());
+  }
+  EXPECT_EQ(difference(db, 0, kRows, 5), "");
+  const TierStats tiers = db.stats().tiers;
+  // Three times the live pages, and 4 MiB (E37); a row takes up to 1.5 times its bytes of a page.
+  EXPECT_LE(tiers.nvm_bytes + tiers.ssd_bytes, 3 * kRows * kRowBytes * 3 / 2 + 4 * kMib);
+}
+
+TEST_P(TiersTest, both_full_tiers_are_an_error_with_a_name) {
+  Options small = options();
+  small.nvm_bytes = 4 * kMib;
+  small.ssd_bytes = 4 * kMib;
+  Database db = must(Database::open(small));
+  write(db, 0, kRows, 1);
+  const auto gleaned = db.glean();
+  EXPECT_EQ(gleaned.code(), ErrorCode::kOutOfSpace);
+  EXPECT_NE(gleaned.status().message().find("ssd_bytes"), std::string::npos)
+      << gleaned.status().message();
+  EXPECT_EQ(difference(db, 0, kRows, 1), "");
+  must(db.close());
+  Database again = must(Database::open(options()));
+  EXPECT_EQ(difference(again, 0, kRows, 1), "");
+  must(again.glean());
+  EXPECT_EQ(difference(again, 0, kRows, 1), "");
+}
+
+TEST_P(TiersTest, a_tier_that_is_left_out_or_lost_has_a_name) {
+  {
+    Database db = must(Database::open(options()));
+    write(db, 0, kRows, 1);
+    must(db.glean());
+    must(db.close());
+  }
+  Options without = options();
+  without.ssd_dirs.clear();
+  without.nvm_bytes = 0;
+  EXPECT_NE(refusal(without).find("leaves out " + at("ssd")), std::string::npos);
+  // Among the others it is found, too.
+  without.dirs = {at("ssd")};
+  {
+    Database db = must(Database::open(without));
+    EXPECT_EQ(difference(db, 0, kRows, 1), "");
+    must(db.close());
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(at("ssd"))) {
+    const std::filesystem::path path = entry.path();
+    if (path.filename().string().starts_with("ssd-")) std::filesystem::remove(path);
+  }
+  Result<Database> lost = Database::open(options());
+  const Status status = lost.is_ok() ? lost->transact([&](Txn& txn) -> Status {
+    FOEDUS_TRY(const auto table, lost->open_masstree("t"));
+    for (std::uint64_t i = 0; i < kRows; ++i) FOEDUS_CHECK(txn.get(table, key(i)).status());
+    return {};
+  })
+                                     : lost.status();
+  EXPECT_EQ(status.code(), ErrorCode::kCorruption) << status.message();
+  EXPECT_NE(status.message().find("ssd-"), std::string::npos) << status.message();
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, TiersTest,
+                         ::testing::Values(DeviceKind::kFile, DeviceKind::kEmulated),
+                         [](const auto& device) {
+                           return device.param == DeviceKind::kFile ? "File" : "Emulated";
+                         });
+
+using TierOptionsTest = TiersTest;
+
+TEST_P(TierOptionsTest, wrong_ones_are_refused) {
+  Options wrong = options();
+  wrong.nvm_bytes = 0;
+  EXPECT_NE(refusal(wrong).find("nvm_bytes"), std::string::npos);
+  wrong.nvm_bytes = 1 * kMib;
+  EXPECT_NE(refusal(wrong).find("at least 4 MiB"), std::string::npos);
+  wrong = options();
+  wrong.ssd_bytes = 1;
+  EXPECT_NE(refusal(wrong).find("ssd_bytes"), std::string::npos);
+  wrong = options();
+  wrong.ssd_dirs.clear();
+  EXPECT_NE(refusal(wrong).find("ssd_dirs"), std::string::npos);
+  wrong = options();
+  wrong.ssd_dirs = {at("main")};
+  EXPECT_NE(refusal(wrong).find("option ssd_dirs names"), std::string::npos);
+  wrong.ssd_dirs = {""};
+  EXPECT_NE(refusal(wrong).find("option ssd_dirs[0] is empty"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, TierOptionsTest, ::testing::Values(DeviceKind::kFile),
+                         [](const auto&) { return "File"; });
+
+}  // namespace
+}  // namespace foedus
