@@ -28,7 +28,7 @@ foedus::Result<Verdict> draw_drill_down(const Plan& plan) {
   LookupSetting setting{.rows = plan.is_quick ? 320'000u : 1'000'000u,
                         .memory_bytes = plan.is_quick ? 64 * kMiB : 200 * kMiB,
                         .seconds = plan.is_quick ? 1.0 : 5.0};
-  FOEDUS_CHECK(load_rows(plan, setting.rows));
+  FOEDUS_CHECK(load_rows(plan, setting));
   constexpr NvmCache kCaches[] = {NvmCache::kPages, NvmCache::kLines, NvmCache::kMiniPages,
                                   NvmCache::kAuto};
   std::map<NvmCache, std::vector<double>> speeds;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -21,25 +22,43 @@ static_assert(kFields * kFieldBytes == kRowBytes);
 // One DIMM of the first such memory, read sequentially (Izraelevitz et al., "Basic Performance
 // Measurements of the Intel Optane DC Persistent Memory Module", 2019).
 constexpr std::uint64_t kBandwidthMb = 6'600;
+// Of an SSD on PCIe.
+constexpr std::uint64_t kSsdTierBandwidthMb = 2'000;
 
-foedus::Options options_of(const Plan& plan, std::uint64_t rows) {
+std::string directory_of(const Plan& plan, const LookupSetting& setting) {
+  const char* const kind = setting.is_in_memory     ? "/memory-"
+                           : setting.nvm_bytes == 0 ? "/rows-"
+                                                    : "/tiers-";
+  return plan.dir + kind + std::to_string(setting.rows);
+}
+
+foedus::Options options_of(const Plan& plan, const LookupSetting& setting) {
   foedus::Options options;
-  options.dir = plan.dir + "/rows-" + std::to_string(rows);
+  options.dir = directory_of(plan, setting);
   options.device = foedus::DeviceKind::kEmulated;
   options.nvm_latency_ns = 0;
+  options.nvm_bytes = setting.nvm_bytes;
+  if (setting.nvm_bytes != 0) options.ssd_dirs = {options.dir + "-ssd"};
+  if (!setting.is_in_memory) return options;
+  options.device = foedus::DeviceKind::kFile;
+  options.logging = foedus::Logging::kNone;
   return options;
 }
 
-foedus::Result<std::uint64_t> make_rows(const Plan& plan, std::uint64_t rows) {
-  FOEDUS_TRY(FoedusBackend backend,
-             FoedusBackend::open(options_of(plan, rows), foedus::Durability::kAsync));
+foedus::Status put_rows(FoedusBackend* backend, const Plan& plan, std::uint64_t rows) {
   FOEDUS_TRY(const auto driver,
              YcsbDriver<FoedusBackend>::open(
-                 backend, ordered_rows(plan, rows, *workload_named("C"), 0)));
-  FOEDUS_CHECK(driver->load());
+                 *backend, ordered_rows(plan, rows, *workload_named("C"), 0)));
+  return driver->load();
+}
+
+foedus::Result<std::uint64_t> make_rows(const Plan& plan, const LookupSetting& setting) {
+  FOEDUS_TRY(FoedusBackend backend,
+             FoedusBackend::open(options_of(plan, setting), foedus::Durability::kAsync));
+  FOEDUS_CHECK(put_rows(&backend, plan, setting.rows));
   FOEDUS_CHECK(backend.database().glean().status());
   FOEDUS_CHECK(backend.close());
-  return rows;
+  return setting.rows;
 }
 
 class Lookups {
@@ -106,31 +125,41 @@ class Lookups {
 };
 
 foedus::Result<LookupsSeen> measure(const Plan& plan, const LookupSetting& setting) {
-  foedus::Options options = options_of(plan, setting.rows);
+  foedus::Options options = options_of(plan, setting);
   options.memory_bytes = setting.memory_bytes;
-  options.device = setting.device;
+  if (!setting.is_in_memory) options.device = setting.device;
   options.nvm_cache = setting.nvm_cache;
   options.nvm_latency_ns = setting.latency_ns;
   options.nvm_bandwidth_mb = kBandwidthMb;
+  options.ssd_latency_ns = setting.ssd_latency_ns;
+  options.ssd_bandwidth_mb = kSsdTierBandwidthMb;
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, foedus::Durability::kAsync));
+  if (setting.is_in_memory) FOEDUS_CHECK(put_rows(&backend, plan, setting.rows));
   FOEDUS_TRY(const FoedusTable table,
              backend.open_table({.name = "usertable", .kind = TableKind::kOrdered}));
   Lookups lookups(&backend, table, plan, setting);
   FOEDUS_CHECK(lookups.run(setting.seconds).status());  // the caches fill
-  const std::uint64_t before = backend.database().stats().nvm.lines_read;
+  const foedus::Stats before = backend.database().stats();
   FOEDUS_TRY(const Lookups::Done done, lookups.run(setting.seconds));
   const foedus::Stats stats = backend.database().stats();
   FOEDUS_CHECK(backend.close());
   return LookupsSeen{.per_s = static_cast<double>(done.lookups) / done.seconds,
                      .lookups = done.lookups,
-                     .lines_read = stats.nvm.lines_read - before,
+                     .lines_read = stats.nvm.lines_read - before.nvm.lines_read,
+                     .ssd_reads = stats.ssd.reads - before.ssd.reads,
                      .cache_bytes = stats.cache_bytes};
 }
 
 }  // namespace
 
-foedus::Status load_rows(const Plan& plan, std::uint64_t rows) {
-  return in_child([&] { return make_rows(plan, rows); }).status();
+foedus::Status load_rows(const Plan& plan, const LookupSetting& setting) {
+  return in_child([&] { return make_rows(plan, setting); }).status();
+}
+
+void remove_rows(const Plan& plan, const LookupSetting& setting) {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_of(plan, setting), ignored);
+  std::filesystem::remove_all(directory_of(plan, setting) + "-ssd", ignored);
 }
 
 foedus::Result<LookupsSeen> measure_lookups(const Plan& plan, const LookupSetting& setting) {

@@ -12,6 +12,9 @@ inline constexpr std::string_view kTieredPrefix = "snapshot-";
 inline constexpr std::string_view kSsdPrefix = "ssd-";
 inline constexpr std::string_view kTiersPrefix = "tiers-";
 
+// Pages of the SSD that are kept on memory (snapshot/nvm_pages.h).
+inline constexpr std::string_view kNvmPrefix = "nvm-";
+
 inline std::string ssd_name(std::string_view tiered) {
   return std::string(kSsdPrefix).append(tiered.substr(kTieredPrefix.size()));
 }

@@ -209,7 +209,8 @@ Result<OpenedDirectories> open_directories(const Options& options) {
     devices = as_devices(std::move(files));
   }
   FOEDUS_TRY(opened.device, make_device(std::move(devices), ssd_count));
-  const device::TierLimits limits{options.nvm_bytes, options.ssd_bytes};
+  // The other half is for pages of the SSD (snapshot/nvm_pages.h).
+  const device::TierLimits limits{options.nvm_bytes / 2, options.ssd_bytes};
   const auto ssd_access =
       options.buffered_reads ? device::Access::kRead : device::Access::kReadDirect;
   FOEDUS_CHECK(make_tiers(ssd_count, limits, ssd_access, &opened));
@@ -221,7 +222,9 @@ void add_stats(const OpenedDirectories& opened, Stats* stats) {
   if (opened.ssd != nullptr) stats->ssd = opened.ssd->stats();
   if (opened.tiers == nullptr) return;
   const device::TierFill fill = opened.tiers->fill();
-  stats->tiers = {fill.nvm_bytes, fill.ssd_bytes, fill.moved_bytes};
+  stats->tiers.nvm_bytes = fill.nvm_bytes;
+  stats->tiers.ssd_bytes = fill.ssd_bytes;
+  stats->tiers.moved_bytes = fill.moved_bytes;
 }
 
 Result<OpenedDirectories> open_directories_to_read(const DirectoryNames& names) {

@@ -419,6 +419,7 @@ void Gleaning::set_manifest(snapshot::Manifest manifest) {
 }
 
 void Gleaning::publish(const snapshot::Manifest& manifest) {
+  adopt_nvm_pages(manifest);
   Snapshots& snapshots = engine_->snapshots();
   if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
 }

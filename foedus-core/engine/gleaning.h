@@ -46,6 +46,7 @@
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/snapshot/line_cache.h"
 #include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/snapshot/nvm_pages.h"
 #include "foedus-core/snapshot/page_cache.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
 #include "foedus/database.h"
@@ -161,6 +162,8 @@ class Gleaning final : public base::Task {
   double us_of(std::uint64_t log_bytes) const;
   std::uint64_t most_pages(std::uint64_t log_bytes) const;
   Status make_device_tasks();
+  Status make_nvm_pages();
+  void adopt_nvm_pages(const snapshot::Manifest& manifest);
   void make_line_caches();
   void add_cache_stats(Stats* stats) const;
   void learn_pages(const GleanReport& report, std::uint64_t log_bytes);
@@ -215,6 +218,7 @@ class Gleaning final : public base::Task {
   const std::uint32_t install_sessions_;
   std::unique_ptr<device::ReadPool> read_pool_;  // null: the device has queues of its own
   std::unique_ptr<device::FileCloser> closer_;
+  std::unique_ptr<snapshot::NvmPages> nvm_pages_;  // null: there is no SSD tier
   std::unique_ptr<snapshot::SnapshotFiles> files_;
   std::unique_ptr<snapshot::PageCache> cache_;
   std::vector<std::unique_ptr<snapshot::LineCache>> lines_;  // by SOC; empty: pages are whole

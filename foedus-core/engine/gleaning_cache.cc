@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "foedus-core/base/crc32c.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/gleaning.h"
@@ -31,6 +32,7 @@ Status Gleaning::make_cache() {
       options.buffered_reads || reads_lines(options) ? device::Access::kRead
                                                      : device::Access::kReadDirect);
   FOEDUS_CHECK(make_device_tasks());
+  FOEDUS_CHECK(make_nvm_pages());
   FOEDUS_TRY(cache_,
              snapshot::PageCache::make(&engine_->topology(), &engine_->budget(),
                                        options.glean.cache_bytes, options.huge_pages,
@@ -62,6 +64,27 @@ Status Gleaning::make_device_tasks() {
   });
 }
 
+Status Gleaning::make_nvm_pages() {
+  const Options& options = engine_->options();
+  if (options.ssd_dirs.empty()) return {};
+  return base::catching([&]() -> Status {
+    FOEDUS_TRY(nvm_pages_, snapshot::NvmPages::open(engine_->device(), options.nvm_bytes / 2));
+    files_->set_nvm_pages(nvm_pages_.get());
+    return {};
+  });
+}
+
+// K27. Without its memory pages are read from the SSD.
+void Gleaning::adopt_nvm_pages(const snapshot::Manifest& manifest) {
+  if (nvm_pages_ == nullptr) return;
+  const Status adopted = base::catching([&]() -> Status {
+    FOEDUS_TRY(const std::string bytes, snapshot::encode_manifest(manifest));
+    const std::uint64_t number = static_cast<std::uint32_t>(manifest.number);
+    return nvm_pages_->adopt(number << 32 | base::crc32c(bytes.data(), bytes.size()));
+  });
+  if (!adopted.is_ok()) report_trouble(LogLevel::kWarning, adopted);
+}
+
 void Gleaning::make_line_caches() {
   const auto frames = engine_->options().nvm_cache == NvmCache::kLines
                           ? snapshot::LineCache::Frames::kOfOnePage
@@ -84,6 +107,11 @@ void Gleaning::add_cache_stats(Stats* stats) const {
   stats->cache_hits = cached.hits;
   stats->cache_misses = cached.misses;
   stats->cache_bytes = cached.bytes;
+  if (nvm_pages_ != nullptr) {
+    const snapshot::NvmPagesStatistics near = nvm_pages_->statistics();
+    stats->tiers.cached_bytes = near.pages * page::kPageBytes;
+    stats->tiers.cached_reads = near.reads;
+  }
   snapshot::LineCacheStatistics lines;
   for (const auto& of_soc : lines_) lines.add(of_soc->statistics());
   stats->cache_lines_loaded = lines.loaded;

@@ -132,19 +132,32 @@ Status SnapshotFiles::read(page::SnapshotPageId id, page::PageHeader* to) {
   FOEDUS_INVARIANT(reinterpret_cast<std::uintptr_t>(to) % page::kPageBytes == 0, to);
   FOEDUS_CHECK(check_number(id));
   FOEDUS_TRY(const device::File* const file, file_of(id));
-  const std::uint64_t offset = std::uint64_t{id.page()} * page::kPageBytes;
-  FOEDUS_TRY(const std::size_t read, file->read_at(offset, to, page::kPageBytes));
+  const bool is_far_page = is_far(*file, id);
+  if (is_far_page && read_near(id, to)) return {};
+  FOEDUS_TRY(const std::size_t read, file->read_at(offset_of(id), to, page::kPageBytes));
   if (read < page::kPageBytes) {
     return damaged(file->path(), id.page(), "the file ends before or in it");
   }
-  return check(*file, id, to);
+  FOEDUS_CHECK(check(*file, id, to));
+  if (is_far_page) nvm_pages_->add(id, to);
+  return {};
+}
+
+// A slot whose page is not whole is given up; the SSD has the page.
+bool SnapshotFiles::read_near(page::SnapshotPageId id, page::PageHeader* to) const {
+  const NvmPages::Found found = nvm_pages_->read(id, to);
+  if (found == NvmPages::Found::kNothing) return false;
+  const bool is_good = is_whole(id, to);
+  if (!is_good || found == NvmPages::Found::kUnsure) nvm_pages_->settle(id, is_good);
+  return is_good;
 }
 
 Status SnapshotFiles::read_lines(page::SnapshotPageId id, page::LineMask lines, char* to) {
   FOEDUS_CHECK(check_number(id));
   FOEDUS_TRY(const device::File* const file, file_of(id));
   FOEDUS_INVARIANT(!file->is_direct(), id.word());
-  const std::uint64_t offset = std::uint64_t{id.page()} * page::kPageBytes;
+  if (is_far(*file, id) && nvm_pages_->read_lines(id, lines, to)) return {};
+  const std::uint64_t offset = offset_of(id);
   const bool has_header = (lines & 1) != 0;
   device::File::Piece pieces[page::kLinesPerPage / 2];
   std::size_t count = 0;
@@ -165,7 +178,9 @@ Status SnapshotFiles::read_lines(page::SnapshotPageId id, page::LineMask lines, 
 // What is wrong with the file shows when the page is read.
 bool SnapshotFiles::has_lines(page::SnapshotPageId id) {
   const Result<const device::File*> file = file_of(id);
-  return file.is_ok() && (*file)->has_small_reads(std::uint64_t{id.page()} * page::kPageBytes);
+  if (!file.is_ok()) return false;
+  return (*file)->has_small_reads(offset_of(id)) ||
+         (nvm_pages_ != nullptr && nvm_pages_->has_lines(id));
 }
 
 Result<std::uint32_t> SnapshotFiles::read_run(page::SnapshotPageId first, page::PageBytes* to,
@@ -202,12 +217,16 @@ class SnapshotFiles::Reads final : public PageReads {
       if (found.is_ok()) entry = *found;
     });
     if (entry == nullptr) return false;
+    // What is on memory is read at once, by who wants it.
+    const bool is_far = files_->is_far(*entry->owned, first);
+    if (is_far && count == 1 && files_->nvm_pages_->has(first)) return false;
     device::Bytes parts[kPagesMax];
     for (std::uint32_t i = 0; i < count; ++i) parts[i] = {to[i], page::kPageBytes};
     const std::uint64_t offset = std::uint64_t{first.page()} * page::kPageBytes;
     if (!queue_->add(entry->owned, offset, parts, count, tag)) return false;
     reads_[tag].first = first;
     reads_[tag].count = count;
+    reads_[tag].is_far = is_far;
     std::copy_n(to, count, reads_[tag].to);
     return true;
   }
@@ -222,6 +241,7 @@ class SnapshotFiles::Reads final : public PageReads {
     for (std::uint32_t i = 0; i < whole; ++i) {
       const bool is_good = files_->is_whole(read.first.plus(i), read.to[i]);
       *good |= static_cast<std::uint32_t>(is_good) << i;
+      if (is_good && read.is_far) files_->nvm_pages_->add(read.first.plus(i), read.to[i]);
     }
     return true;
   }
@@ -230,6 +250,7 @@ class SnapshotFiles::Reads final : public PageReads {
   struct Read {
     page::SnapshotPageId first;
     std::uint32_t count;
+    bool is_far;
     const page::PageHeader* to[kPagesMax];
   };
   SnapshotFiles* const files_;

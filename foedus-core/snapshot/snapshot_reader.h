@@ -18,6 +18,7 @@
 #include "foedus-core/device/pooled_reads.h"
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_check.h"
+#include "foedus-core/snapshot/nvm_pages.h"
 #include "foedus-core/snapshot/page_io.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 
@@ -50,6 +51,8 @@ class SnapshotFiles final : public PageReader {
                                  std::uint32_t count);
   // What read() says of a page that was read in another way.
   Status check(page::SnapshotPageId id, const page::PageHeader* page);
+  // Before the first read: pages of the SSD tier are looked for there, and added.
+  void set_nvm_pages(NvmPages* pages) { nvm_pages_ = pages; }
   // Before the first make_reads(): of tasks that read in place of the device's own queues.
   void set_pool(device::ReadPool* pool) { pool_ = pool; }
   std::unique_ptr<PageReads> make_reads() override;
@@ -78,6 +81,14 @@ class SnapshotFiles final : public PageReader {
     FOEDUS_TRY(const OpenFile* const entry, entry_of(id));
     return entry->owned.get();
   }
+  // Whether the page lies on the SSD tier, and may be kept on memory.
+  bool is_far(const device::File& file, page::SnapshotPageId id) const {
+    return nvm_pages_ != nullptr && !file.has_small_reads(offset_of(id));
+  }
+  static std::uint64_t offset_of(page::SnapshotPageId id) {
+    return std::uint64_t{id.page()} * page::kPageBytes;
+  }
+  bool read_near(page::SnapshotPageId id, page::PageHeader* to) const;
   Result<const OpenFile*> open_locked(page::SnapshotNumber snapshot, std::uint32_t soc);
 
   // Page 0 is the file's header.
@@ -91,6 +102,7 @@ class SnapshotFiles final : public PageReader {
   const PageRules rules_;
   const device::Access access_;
   device::ReadPool* pool_ = nullptr;
+  NvmPages* nvm_pages_ = nullptr;  // null: there are none
   base::AtomicWord<OpenFile*> buckets_[kBuckets];
 
   std::mutex mutex_;  // held while a file is opened or closed

@@ -1,4 +1,4 @@
-// ctest-labels: memory
+// ctest-labels: crash memory
 // ctest-timeout: 300
 // Power failures of a database whose snapshots lie on two tiers, at any call to any directory, over
 // simulated devices and one thread: it comes back as after some transaction that is no older than

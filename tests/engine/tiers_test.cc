@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -132,6 +133,64 @@ TEST_P(TiersTest, rows_are_read_while_they_move) {
   ends = true;
   reader.join();
   EXPECT_GT(db.stats().tiers.moved_bytes, 0u);
+}
+
+// Goal: pages of the SSD that are read again are kept on memory, and found there after a restart.
+// Method: a cache in DRAM that has room for a quarter of the rows, all of which are read in turn.
+TEST_P(TiersTest, pages_of_the_ssd_stay_on_memory) {
+  Options large = options();
+  large.nvm_bytes = 64 * kMib;
+  {
+    Options small = options();  // so that nearly all lies on the SSD
+    Database db = must(Database::open(small));
+    write(db, 0, kRows, 1);
+    must(db.glean());
+    must(db.close());
+  }
+  {
+    Database db = must(Database::open(large));
+    for (int round = 0; round < 3; ++round) EXPECT_EQ(difference(db, 0, kRows, 1), "");
+    const TierStats tiers = db.stats().tiers;
+    EXPECT_GE(tiers.cached_bytes, tiers.ssd_bytes / 2);
+    EXPECT_LE(tiers.cached_bytes, 32 * kMib);
+    EXPECT_GT(tiers.cached_reads, kRows / 4);
+    must(db.close());
+  }
+  Database db = must(Database::open(large));
+  EXPECT_EQ(db.stats().tiers.cached_bytes, 0u);  // nothing was looked at
+  EXPECT_EQ(difference(db, 0, kRows, 1), "");
+  const TierStats found = db.stats().tiers;
+  EXPECT_GE(found.cached_bytes, found.ssd_bytes / 2);
+  EXPECT_GT(found.cached_reads, kRows / 8);
+  // Another snapshot, other pages of some rows.
+  write(db, 0, kRows / 2, 2);
+  must(db.glean());
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(difference(db, 0, kRows / 2, 2), "");
+    EXPECT_EQ(difference(db, kRows / 2, kRows, 1), "");
+  }
+}
+
+// K26: what a power failure has torn on memory, the SSD has whole.
+TEST_P(TiersTest, damaged_slots_are_passed_over) {
+  {
+    Database db = must(Database::open(options()));
+    write(db, 0, kRows, 1);
+    must(db.glean());
+    for (int round = 0; round < 2; ++round) EXPECT_EQ(difference(db, 0, kRows, 1), "");
+    EXPECT_GT(db.stats().tiers.cached_bytes, 0u);
+    must(db.close());
+  }
+  {
+    std::fstream slots(at("main") + "/nvm-0", std::ios::in | std::ios::out | std::ios::binary);
+    constexpr std::uint64_t kPage = 4096;
+    for (std::uint64_t slot = kPage; slot < 3 * kMib; slot += kPage) {
+      slots.seekp(static_cast<std::streamoff>(slot + 1'500));
+      slots.write("torn", 4);
+    }
+  }
+  Database db = must(Database::open(options()));
+  for (int round = 0; round < 2; ++round) EXPECT_EQ(difference(db, 0, kRows, 1), "");
 }
 
 TEST_P(TiersTest, superseded_pages_go_from_both_tiers) {

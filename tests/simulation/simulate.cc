@@ -79,7 +79,8 @@ void print_json(const Counts& counts, std::uint64_t seeds, std::uint64_t digest,
                 const std::string& repeat) {
   static constexpr const char* kNames[] = {"open", "create",      "read",     "write",
                                            "sync", "preallocate", "truncate", "size",
-                                           "list", "remove",      "rename",   "sync_directory"};
+                                           "list", "remove",      "rename",   "sync_directory",
+                                           "discard"};
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
   std::printf("{\"states\":%llu,\"seeds\":%llu,\"seconds\":%.1f,\"states_per_s\":%.1f,\"calls\":{",
               number(counts.states), number(seeds), seconds,

@@ -31,7 +31,9 @@ struct NvmStats {
 struct TierStats {
   std::uint64_t nvm_bytes = 0;
   std::uint64_t ssd_bytes = 0;
-  std::uint64_t moved_bytes = 0;  // from the first to the second, since open
+  std::uint64_t moved_bytes = 0;   // from the first to the second, since open
+  std::uint64_t cached_bytes = 0;  // pages of the SSD that are on memory, as far as they are known
+  std::uint64_t cached_reads = 0;  // of these, in place of reads of the SSD
 };
 
 }  // namespace foedus

@@ -169,9 +169,9 @@ struct Options {
   std::vector<std::string> dirs = {};
 
   // Directories of the SSD tier, made if they are missing; at most 64. Where they are given, `dir`
-  // and `dirs` are the tier of non-volatile memory: snapshots are written there while they take
-  // no more than `nvm_bytes`, and what was not read lately moves to the SSD, in pieces of 256 KiB,
-  // before that is full. What a snapshot writes beyond `nvm_bytes` goes to the SSD at once. The log
+  // and `dirs` are the tier of non-volatile memory, of `nvm_bytes`. Snapshots are written to one
+  // half; what was not read lately moves to the SSD, in pieces of 256 KiB, before that is
+  // full; what does not fit goes to the SSD at once. The other half keeps pages of the SSD. The log
   // stays on memory and is not counted. `ssd_bytes` is the limit of the SSD tier; 0: there is none.
   // Gleans fail with kOutOfSpace when both tiers are full. "ssd-...-<n>" is made in
   // ssd_dirs[n % ssd_dirs.size()]; all that is said of `dirs` holds for these directories, too. The

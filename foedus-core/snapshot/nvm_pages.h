@@ -1,0 +1,142 @@
+#pragma once
+// NvmPages: pages of the SSD tier that are kept on non-volatile memory, in slots of one file, found
+// again after a restart (Van Renen et al., SIGMOD'18, §4). Below it are the extents of the SSD
+// (device/tiered_device.h), above it the page cache in DRAM.
+//
+// A page has eight slots that it may lie in, a set, by the hash of its id. It gets one when it is
+// read from the SSD: one that is free, or, if it was read not long ago (the admission set: the last
+// eight of a set that got none), that of a page that was not read since the hand came by (a clock).
+// So a scan evicts nothing.
+//
+//   word           written by              read by      meaning
+//   Set::version   the lock's holder       all          0: not looked at yet; odd: in change
+//   Set::ids       the lock's holder       all          0: the slot is free
+//   Set::used      readers, the clock      the clock    1: read since the hand came by
+//   Set::sure      the lock's holder       all          a bit for each way: see K26
+//
+//   K24 Readers take no lock. They look at the version before and after they have read the slot; if
+//       it has changed, they have found nothing.
+//   K25 A slot is of the page whose id is the first word of it. It is written in two steps, each
+//       persistent before the next: no id; the page, its first word last (device V17). So a crash
+//       leaves a free slot or a whole page, where memory is persistent.
+//   K26 Where it is not, a crash may leave anything. So a slot that was found counts for reads of
+//       whole pages, which their reader checks, and for lines once that has happened.
+//   K27 The file is of one history of the database: its first page names the newest manifest. Other
+//       files that come back (a copy that is put in their place, a power failure of memory that is
+//       not persistent) have another one, and the slots begin empty. The name is written before a
+//       page of a snapshot is kept that was not there before.
+//   K28 Slots are looked at when a page of their set is first wanted, so open takes no time.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/page/page_header.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/page/page_lines.h"
+#include "foedus/status.h"
+
+namespace foedus::snapshot {
+
+struct NvmPagesStatistics {
+  std::uint64_t pages = 0;  // in slots, of sets that were looked at
+  std::uint64_t reads = 0;  // of pages or lines, from slots; about
+};
+
+class NvmPages {
+ public:
+  static constexpr std::uint32_t kWays = 8;
+
+  // `bytes`: of the file, at least 2 MiB. Makes the file if it is not there, or has another size.
+  // Nothing is found before adopt(). kOutOfSpace, kIoError.
+  static Result<std::unique_ptr<NvmPages>> open(device::Device* device, std::uint64_t bytes);
+  NvmPages(const NvmPages&) = delete;
+  NvmPages& operator=(const NvmPages&) = delete;
+
+  // K27: the newest manifest is this one, `name` says which. The first call decides whether the
+  // slots are kept. After a failure nothing is found or kept until the next call. Not by two
+  // threads at once.
+  Status adopt(std::uint64_t name);
+
+  enum class Found : std::uint8_t {
+    kNothing,
+    kPage,    // `to` has it
+    kUnsure,  // the same, and settle() is to be told whether it is whole
+  };
+  // Any thread, all of these. Nothing here fails: what memory does not give, the SSD has.
+  Found read(page::SnapshotPageId id, page::PageHeader* to);
+  void settle(page::SnapshotPageId id, bool is_whole);
+  bool has(page::SnapshotPageId id) { return look(id).way != kNoWay; }
+  // Whether its lines can be read.
+  bool has_lines(page::SnapshotPageId id);
+  // Reads lines to their places in the page at `to`; false: it is not there.
+  bool read_lines(page::SnapshotPageId id, page::LineMask lines, char* to);
+  // A whole page was read from the SSD.
+  void add(page::SnapshotPageId id, const page::PageHeader* page);
+
+  NvmPagesStatistics statistics() const;
+
+ private:
+  static constexpr std::uint32_t kStripes = 64;
+  static constexpr std::uint32_t kNoWay = kWays;
+
+  struct alignas(64) Set {
+    base::AtomicWord<std::uint64_t> ids[kWays];
+    base::AtomicWord<std::uint32_t> version;
+    base::AtomicWord<std::uint32_t> sure;
+    base::AtomicWord<std::uint8_t> used[kWays];
+    // Guarded by the lock of its stripe.
+    std::uint8_t hand = 0;
+    std::uint8_t next_seen = 0;
+    std::uint32_t seen[kWays] = {};  // of ids that got no slot
+  };
+  static_assert(sizeof(Set) == 128);
+  // Of every 64th set.
+  struct alignas(64) Stripe {
+    std::mutex lock;
+    base::AtomicWord<std::uint64_t> pages;
+    base::AtomicWord<std::uint64_t> reads;
+  };
+  // A look at a set, to be confirmed.
+  struct Look {
+    Set* set;  // null: nothing is found yet
+    std::uint32_t version;
+    std::uint32_t way;  // kNoWay: it is not there
+  };
+
+  NvmPages(device::Device* device, std::uint64_t sets);
+  std::uint64_t file_bytes() const;
+  Status open_files();
+  Status make_files();
+  Status write_header(std::uint64_t name);
+  std::uint64_t slot_offset(const Set* set, std::uint32_t way) const;
+  Stripe& stripe_of(const Set* set) {
+    return stripes_[static_cast<std::size_t>(set - sets_.data()) % kStripes];
+  }
+  Look look(page::SnapshotPageId id);
+  bool is_still(const Look& look) const;
+  void note_use(const Look& look);
+  static void begin_change(Set* set);
+  static void end_change(Set* set);
+  void find_again(Set* set);
+  std::uint32_t choose_locked(Set* set, page::SnapshotPageId id);
+  // Makes the slot that of `id`; 0: of none.
+  void name_slot(Set* set, std::uint32_t way, std::uint64_t id);
+  void put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
+                  const page::PageHeader* page);
+
+  device::Device* const device_;
+  std::vector<Set> sets_;
+  std::array<Stripe, kStripes> stripes_;
+  std::unique_ptr<device::File> to_write_;
+  std::unique_ptr<device::File> to_read_;
+  std::uint64_t found_name_ = 0;  // of adopt(), in the file that was there
+  bool has_adopted_ = false;      // it is this object's
+  base::AtomicWord<std::uint32_t> is_adopted_;
+};
+
+}  // namespace foedus::snapshot
