@@ -50,6 +50,7 @@ struct Sizes {
 LookupSetting setting_of(System system, std::uint64_t rows, const Sizes& sizes) {
   LookupSetting setting{.rows = rows, .memory_bytes = sizes.dram, .seconds = sizes.seconds};
   setting.nvm_cache = NvmCache::kPages;
+  setting.warm_seconds = 4 * sizes.seconds;
   switch (system) {
     case System::kMemory:
       setting.is_in_memory = true;
@@ -70,7 +71,7 @@ LookupSetting setting_of(System system, std::uint64_t rows, const Sizes& sizes) 
 foedus::Result<Verdict> draw_data_size(const Plan& plan) {
   const Sizes sizes =
       plan.is_quick ? Sizes{64 * kMiB, 256 * kMiB, {20'000, 120'000, 500'000}, 1.0}
-                    : Sizes{200 * kMiB, 1'024 * kMiB, {60'000, 200'000, 600'000, 3'000'000}, 10.0};
+                    : Sizes{200 * kMiB, 1'024 * kMiB, {60'000, 200'000, 600'000, 2'400'000}, 3.0};
   constexpr int kRounds = 3;
   std::map<std::uint64_t, std::map<System, double>> speeds;
   for (const std::uint64_t rows : sizes.rows) {

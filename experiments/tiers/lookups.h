@@ -24,6 +24,7 @@ struct LookupSetting {
   double theta = 0.99;
   std::uint32_t write_percent = 0;
   double seconds = 3;
+  double warm_seconds = 0;  // before; 0: as many
 };
 
 struct LookupsSeen {
