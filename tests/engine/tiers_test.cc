@@ -182,15 +182,21 @@ TEST_P(TiersTest, damaged_slots_are_passed_over) {
     must(db.close());
   }
   {
-    std::fstream slots(at("main") + "/nvm-0", std::ios::in | std::ios::out | std::ios::binary);
+    const std::string file = at("main") + "/nvm-0";
+    std::fstream slots(file, std::ios::in | std::ios::out | std::ios::binary);
+    const std::uint64_t end = std::filesystem::file_size(file);
     constexpr std::uint64_t kPage = 4096;
-    for (std::uint64_t slot = kPage; slot < 3 * kMib; slot += kPage) {
-      slots.seekp(static_cast<std::streamoff>(slot + 1'500));
+    constexpr std::uint64_t kBetween = 300;
+    for (std::uint64_t at = kPage; at + 4 <= end; at += kBetween) {
+      if (at % kPage < kBetween) continue;  // what all pages begin with
+      slots.seekp(static_cast<std::streamoff>(at));
       slots.write("torn", 4);
     }
   }
   Database db = must(Database::open(options()));
-  for (int round = 0; round < 2; ++round) EXPECT_EQ(difference(db, 0, kRows, 1), "");
+  EXPECT_EQ(difference(db, 0, kRows, 1), "");
+  EXPECT_GT(db.stats().tiers.cached_reads, 0u);  // they were looked at
+  EXPECT_EQ(difference(db, 0, kRows, 1), "");
 }
 
 TEST_P(TiersTest, superseded_pages_go_from_both_tiers) {

@@ -164,11 +164,15 @@ TEST_F(NvmPagesTest, a_file_of_another_size_or_a_damaged_one_is_made_anew) {
   pages = must(NvmPages::open(&disk, 2 * kBytes));
   must(pages->adopt(kName));
   EXPECT_EQ(read(1), NvmPages::Found::kNothing);
+  EXPECT_EQ(disk.bytes_of("nvm-0").size(), (1 + 127 * NvmPages::kWays) * page::kPageBytes);
   add(1);
-  disk.flip_bit("nvm-0", 20, 1);
+  // It says that it is of another history, and is not believed.
+  disk.flip_bit("nvm-0", 16, 1);
   pages = must(NvmPages::open(&disk, 2 * kBytes));
-  must(pages->adopt(kName));
+  must(pages->adopt(kName ^ 2));
   EXPECT_EQ(read(1), NvmPages::Found::kNothing);
+  PageBytes to = {};
+  EXPECT_EQ(pages->read(id_of(1), to.header()), NvmPages::Found::kNothing);
 }
 
 // K26: what a crash has torn.
