@@ -1,4 +1,4 @@
-// ctest-labels: crash
+// ctest-labels: crash memory
 // TieredDevice: a file reads the same wherever its extents lie and whenever they move, also after a
 // power failure at any call; a full or a lost tier is an error with its name.
 #include "foedus-core/device/tiered_device.h"

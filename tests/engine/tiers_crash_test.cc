@@ -49,7 +49,7 @@ void run_seed(std::uint64_t seed) {
 }
 
 TEST(TiersCrashTest, database_is_a_prefix_that_holds_every_acknowledged_transaction) {
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     run_seed(seed);
     if (HasFailure()) return;
   }

@@ -173,6 +173,8 @@ class Keeper {
     plan.tpcc_sessions = options_.tpcc_sessions;
     plan.socs = options_.socs;
     plan.is_spread = options_.is_spread;
+    plan.is_tiered = options_.is_tiered;
+    plan.device = options_.device;
     plan.memory_bytes = options_.memory_bytes;
     plan.checks_all = !fate.is_killed || lives_ % options_.check_every == 0;
     plan.seconds = fate.is_killed ? 1e6 : static_cast<double>(fate.life_ms) / 1e3;

@@ -20,6 +20,8 @@ struct KillOptions {
   std::uint32_t tpcc_sessions = 1;
   std::uint32_t socs = 1;
   bool is_spread = false;  // large files lie in two other directories
+  bool is_tiered = false;  // snapshots lie on two tiers
+  DeviceKind device = DeviceKind::kFile;
   std::uint32_t life_ms_max = 1'000;  // a process that is killed at a time lives so long at most
   std::uint32_t check_every = 10;     // processes: everything is checked, not only what is new
   std::uint64_t memory_bytes = 256u << 20;

@@ -18,6 +18,8 @@ DEFINE_uint32(tpcc_sessions, 1, "threads that run TPC-C; 0: none");
 DEFINE_uint32(kill_socs, 1, "emulated if it is not the machine's number");
 DEFINE_uint32(life_ms_max, 1'000, "how long a process lives that is killed at a random time");
 DEFINE_bool(kill_spread, false, "large files lie in two other directories (Options::dirs)");
+DEFINE_bool(kill_tiers, false, "snapshots lie on two tiers (Options::ssd_dirs)");
+DEFINE_string(kill_device, "file", "Options::device: file, mapped or emulated");
 DEFINE_uint32(check_every, 10, "processes, until all is checked again, not only what is new");
 DEFINE_uint64(kill_memory_bytes, 256u << 20, "of the database");
 DEFINE_bool(fill, false, "half of the processes meet a file system that is nearly full");
@@ -36,6 +38,9 @@ foedus::kills::KillOptions options_of_flags() {
   options.tpcc_sessions = FLAGS_tpcc_sessions;
   options.socs = FLAGS_kill_socs;
   options.is_spread = FLAGS_kill_spread;
+  options.is_tiered = FLAGS_kill_tiers;
+  if (FLAGS_kill_device == "mapped") options.device = foedus::DeviceKind::kMapped;
+  if (FLAGS_kill_device == "emulated") options.device = foedus::DeviceKind::kEmulated;
   options.life_ms_max = FLAGS_life_ms_max;
   options.check_every = FLAGS_check_every;
   options.memory_bytes = FLAGS_kill_memory_bytes;

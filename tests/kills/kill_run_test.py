@@ -55,6 +55,19 @@ class KillRunTest(unittest.TestCase):
         self.assertEqual(line["kills"], 12)
         self.assertGreater(line["transfers"], 0)
 
+    def test_money_survives_kills_of_a_database_on_two_tiers(self):
+        line = run("--kills", "12", "--life_ms_max", "400", "--kill_socs", "2", "--kill_tiers")
+        self.assertEqual(line["kills"], 12)
+        self.assertGreater(line["transfers"], 0)
+
+    def test_money_survives_kills_on_mapped_memory(self):
+        os.environ["PMEM_IS_PMEM_FORCE"] = "1"
+        self.addCleanup(os.environ.pop, "PMEM_IS_PMEM_FORCE")
+        line = run("--kills", "8", "--life_ms_max", "400", "--kill_device", "mapped",
+                   "--kill_tiers")
+        self.assertEqual(line["kills"], 8)
+        self.assertGreater(line["transfers"], 0)
+
     # Goal: none of this can pass. Method: one damage behind the third process, of few that live
     # long enough to commit something.
     def test_damage_is_noticed(self):

@@ -36,6 +36,11 @@ Options options_of(const VictimPlan& plan) {
     options.loggers_per_soc = 1 + plan.number % 3;
     if (plan.number % 4 >= 2) std::swap(options.dirs[0], options.dirs[1]);
   }
+  if (plan.is_tiered) {
+    options.ssd_dirs = {plan.dir + "-ssd"};
+    options.nvm_bytes = 4u << 20;
+  }
+  options.device = plan.device;
   options.memory_bytes = plan.memory_bytes;
   options.log_buffer_bytes = 1u << 20;
   options.log_segment_bytes = 4u << 20;

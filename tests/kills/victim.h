@@ -19,6 +19,8 @@ struct VictimPlan {
   std::uint32_t tpcc_sessions = 1;  // 0: no TPC-C
   std::uint32_t socs = 1;
   bool is_spread = false;  // over two more directories, their order and the loggers change
+  bool is_tiered = false;  // snapshots lie on an SSD tier, too, of another directory
+  DeviceKind device = DeviceKind::kFile;
   std::uint64_t memory_bytes = 256u << 20;
   bool checks_all = false;  // receipts, the consistency of TPC-C, and all its acks
   double seconds = 0;       // of work; then it closes the database

@@ -1,4 +1,4 @@
-// ctest-labels: concurrency crash
+// ctest-labels: concurrency crash memory
 // NvmPages: a page that was kept is read as it was, or not at all, whatever is written to its slot
 // meanwhile, before a restart or after a power failure.
 #include "foedus-core/snapshot/nvm_pages.h"
