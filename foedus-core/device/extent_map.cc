@@ -79,7 +79,10 @@ Status ExtentMap::read(const File& file) {
                                                        std::to_string(kHeaderWords + i) +
                                                        " is wrong");
     }
-    on_ssd_[i].store_relaxed(bits);  // order: relaxed, nobody else has the map
+    // The last word of a leftover may have bits of extents that it never came to.
+    const std::uint64_t left = extents() - i * kBits;
+    const std::uint32_t there = left >= kBits ? ~0u : (1u << left) - 1;
+    on_ssd_[i].store_relaxed(bits & there);  // order: relaxed, nobody else has the map
   }
   return {};
 }

@@ -18,6 +18,7 @@ constexpr std::uint64_t kFreeShare = 8;      // one of so many parts of memory i
 constexpr std::uint64_t kBatchExtents = 64;  // with one sync of the SSD
 constexpr std::uint64_t kWriteExtents = 4;   // with one write
 constexpr int kRounds = 3;
+constexpr std::uint64_t kMovedMax = 1024;    // extents at once: others wait for the gleaner
 
 bool is_tiered(std::string_view name) {
   return name.starts_with(kTieredPrefix) && number_in_name(name).has_value();
@@ -101,8 +102,9 @@ Status TieredDevice::look() {
   FOEDUS_TRY(const auto names, behind_->list());
   for (const std::string& name : names) {
     if (!is_tiered(name)) continue;
-    FOEDUS_TRY(const auto nvm, open_existing(behind_.get(), name, Access::kRead));
-    FOEDUS_CHECK(map_of(name, *nvm).status());
+    // Whoever needs a file that is damaged hears of it, and whoever removes it need not.
+    const auto nvm = behind_->open(name, Access::kRead);
+    if (nvm.is_ok()) static_cast<void>(map_of(name, **nvm).is_ok());
   }
   return {};
 }
@@ -197,8 +199,7 @@ std::unique_ptr<ReadQueue> TieredDevice::make_read_queue() {
 
 // ---- room --------------------------------------------------------------------------------------
 
-Status TieredDevice::check_ssd_room(std::uint64_t extents) const {
-  const std::lock_guard lock(mutex_);
+Status TieredDevice::check_ssd_room_locked(std::uint64_t extents) const {
   const std::uint64_t limit = limits_.ssd_bytes;
   if (limit == 0 || (ssd_extents_ + extents) * kExtentBytes <= limit) return {};
   return Status::error(ErrorCode::kOutOfSpace,
@@ -208,16 +209,15 @@ Status TieredDevice::check_ssd_room(std::uint64_t extents) const {
 }
 
 Status TieredDevice::take_extent(bool* on_ssd) {
+  const std::lock_guard lock(mutex_);
   if (!*on_ssd) {
-    const std::lock_guard lock(mutex_);
     const std::uint64_t limit = limits_.nvm_bytes;
     if (limit == 0 || (nvm_extents_ + 1) * kExtentBytes <= limit) {
       ++nvm_extents_;
       return {};
     }
   }
-  FOEDUS_CHECK(check_ssd_room(1));
-  const std::lock_guard lock(mutex_);
+  FOEDUS_CHECK(check_ssd_room_locked(1));
   ++ssd_extents_;
   *on_ssd = true;
   return {};
@@ -257,7 +257,7 @@ Status TieredDevice::make_room() {
     files.assign(known_.begin(), known_.end());
   }
   for (const auto& [name, known] : files) FOEDUS_CHECK(discard_left_over(name, known));
-  std::uint64_t left = extents_to_move();
+  std::uint64_t left = std::min(extents_to_move(), kMovedMax);
   // From the hand on, then from the begin, then whatever there is.
   for (int round = 0; round < kRounds; ++round) {
     for (const auto& [name, known] : files) {
@@ -293,7 +293,10 @@ Status TieredDevice::move_of_file(const std::string& name, ExtentMap* map, bool 
 
 // V24, in this order.
 Status TieredDevice::move(const std::string& name, ExtentMap* map, const Batch& batch) {
-  FOEDUS_CHECK(check_ssd_room(batch.size()));
+  {
+    const std::lock_guard lock(mutex_);
+    FOEDUS_CHECK(check_ssd_room_locked(batch.size()));
+  }
   if (map->count_on_ssd() == 0) FOEDUS_CHECK(make_parts(name, *map));
   FOEDUS_CHECK(copy(name, batch));
   FOEDUS_TRY(const auto file, open_existing(behind_.get(), tiers_name(name), Access::kReadWrite));
@@ -305,7 +308,16 @@ Status TieredDevice::move(const std::string& name, ExtentMap* map, const Batch& 
     ssd_extents_ += batch.size();
     moved_extents_ += batch.size();
   }
-  return discard_extents(name, batch);
+  note_discarded(name, false);
+  FOEDUS_CHECK(discard_extents(name, batch));
+  note_discarded(name, true);
+  return {};
+}
+
+void TieredDevice::note_discarded(const std::string& name, bool is_discarded) {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(name);
+  if (found != known_.end()) found->second.is_discarded = is_discarded;
 }
 
 // A crash may have left either, with nothing in it that counts.
@@ -346,17 +358,19 @@ Status TieredDevice::discard_extents(const std::string& name, const Batch& batch
   return behind_->discard(name, ranges.data(), ranges.size());
 }
 
-// A crash came before discard_extents().
+// A crash, or an error, came before discard_extents(). Then the map may be visible and not durable,
+// after an error for ever (V2): it is written again.
 Status TieredDevice::discard_left_over(const std::string& name, const Known& known) {
   if (known.is_discarded) return {};
+  FOEDUS_TRY(const auto file, open_existing(behind_.get(), tiers_name(name), Access::kReadWrite));
+  FOEDUS_CHECK(known.map->write(file.get()));
+  FOEDUS_CHECK(behind_->sync_directory());
   Batch on_ssd;
   for (std::uint64_t i = 0; i < known.map->extents(); ++i) {
     if (known.map->is_on_ssd(i)) on_ssd.push_back(i);
   }
   FOEDUS_CHECK(discard_extents(name, on_ssd));
-  const std::lock_guard lock(mutex_);
-  const auto found = known_.find(name);
-  if (found != known_.end()) found->second.is_discarded = true;
+  note_discarded(name, true);
   return {};
 }
 

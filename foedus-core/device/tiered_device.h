@@ -50,10 +50,12 @@ class TieredDevice final : public Device, public ExtentRoom {
   // `ssd_access`: kRead or kReadDirect, how their pages are read.
   TieredDevice(std::unique_ptr<Device> behind, const TierLimits& limits, Access ssd_access);
 
-  // Looks at all files that are there; nothing else may be called before. kCorruption: a map.
+  // Looks at all files that are there; nothing else may be called before. What is wrong with one of
+  // them, open() says.
   Status look();
 
-  // Moves extents from memory, in the thread that calls, until an eighth of its limit is free.
+  // Moves extents from memory, in the thread that calls, until an eighth of its limit is free; 256
+  // MiB at most.
   // kOutOfSpace: the SSD is full. kNotSupported: as of discard().
   Status make_room() override;
   TierFill fill() const;
@@ -92,7 +94,8 @@ class TieredDevice final : public Device, public ExtentRoom {
                       std::uint64_t* left);
   Status discard_left_over(const std::string& name, const Known& known);
   Status move(const std::string& name, ExtentMap* map, const Batch& batch);
-  Status check_ssd_room(std::uint64_t extents) const;
+  Status check_ssd_room_locked(std::uint64_t extents) const;
+  void note_discarded(const std::string& name, bool is_discarded);
   Status make_parts(std::string_view name, const ExtentMap& map);
   Status copy(std::string_view name, const Batch& batch);
   Status discard_extents(const std::string& name, const Batch& batch);

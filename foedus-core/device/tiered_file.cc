@@ -267,8 +267,8 @@ Status NewTieredFile::sync() {
     FOEDUS_CHECK(nvm_->truncate(end_));  // the length of the whole file
   }
   FOEDUS_CHECK(nvm_->sync());
-  is_finished_ = true;
   room_->add_finished(name_, std::move(map));
+  is_finished_ = true;
   return {};
 }
 

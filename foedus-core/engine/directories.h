@@ -27,6 +27,11 @@ struct OpenedDirectories {
   device::TieredDevice* tiers = nullptr;  // `device`, if snapshots lie on two tiers; else null
   std::shared_ptr<device::NvmCounters> nvm;  // DeviceKind::kEmulated; else null
   std::shared_ptr<device::NvmCounters> ssd;  // the same, of the SSD tier
+
+  void close() {
+    device.reset();
+    tiers = nullptr;
+  }
 };
 
 // Opens, and locks, each directory; makes those that are missing. Nothing else is changed before

@@ -190,7 +190,7 @@ void Engine::stop_tasks() {
 }
 
 void Engine::abandon(std::unique_ptr<Engine> engine) {
-  engine->directories_.device.reset();  // the child's descriptors go, the parent's lock stays
+  engine->directories_.close();  // the child's descriptors go, the parent's lock stays
   Engine* const left = engine.release();
   // order: relaxed and acq_rel, nobody reads the list.
   left->next_abandoned_ = abandoned.load_relaxed();
@@ -233,7 +233,7 @@ Status Engine::close() {
   if (!may_have_commits) status = {};
   stop_tasks();
   // Who opens the directory next need not wait until this object goes.
-  directories_.device.reset();
+  directories_.close();
   device_ = nullptr;
   return status;
 }

@@ -420,14 +420,19 @@ void Gleaning::set_manifest(snapshot::Manifest manifest) {
 
 void Gleaning::publish(const snapshot::Manifest& manifest) {
   adopt_nvm_pages(manifest);
+  publish_known(manifest);
+}
+
+void Gleaning::publish_known(const snapshot::Manifest& manifest) {
   Snapshots& snapshots = engine_->snapshots();
   if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
 }
 
 // Nothing is in memory that could lead to earlier ones.
-void Gleaning::take_recovered(const snapshot::Manifest& manifest) {
+void Gleaning::take_recovered(const snapshot::Manifest& manifest, bool is_newest) {
   set_manifest(manifest);
-  publish(manifest);
+  if (is_newest) adopt_nvm_pages(manifest);
+  publish_known(manifest);
   needed_from_.clear();
   for (const snapshot::ManifestStorage& storage : manifest.storages) {
     needed_from_[storage.id] = manifest.number;

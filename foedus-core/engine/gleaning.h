@@ -72,8 +72,8 @@ class Gleaning final : public base::Task {
   // What all orders have in common; with so many mappers and reducers or more, if they fit into the
   // gleaner's memory and so much beside it.
   GleanOrder base_order(std::uint32_t tasks_min = 1, std::uint64_t bytes_beside = 0);
-  // It is the newest one, durable and readable from now on.
-  void take_recovered(const snapshot::Manifest& manifest);
+  // It is the newest one, durable and readable from now on; without `is_newest` the newest so far.
+  void take_recovered(const snapshot::Manifest& manifest, bool is_newest = true);
   // E16, E21. What could not be removed is found again the next time. REQUIRES: no volatile page
   // leads to what only earlier snapshots have, and no transaction that began before may have seen
   // one that did.
@@ -162,6 +162,7 @@ class Gleaning final : public base::Task {
   double us_of(std::uint64_t log_bytes) const;
   std::uint64_t most_pages(std::uint64_t log_bytes) const;
   Status make_device_tasks();
+  void make_tier_room();
   Status make_nvm_pages();
   void adopt_nvm_pages(const snapshot::Manifest& manifest);
   void make_line_caches();
@@ -209,6 +210,7 @@ class Gleaning final : public base::Task {
   Status name_damaged(page::SnapshotNumber number);
   void set_manifest(snapshot::Manifest manifest);
   void publish(const snapshot::Manifest& manifest);
+  void publish_known(const snapshot::Manifest& manifest);
   void sample_pages(GleanOrder* order);
   void tell(const GleanProgress& progress);
 

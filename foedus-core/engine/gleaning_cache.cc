@@ -64,17 +64,27 @@ Status Gleaning::make_device_tasks() {
   });
 }
 
+// Without memory for it pages are read from the SSD.
 Status Gleaning::make_nvm_pages() {
   const Options& options = engine_->options();
   if (options.ssd_dirs.empty()) return {};
+  const std::uint64_t bytes = options.nvm_bytes / 2;
+  const std::uint64_t memory = snapshot::NvmPages::memory_bytes(bytes);
+  if (!engine_->budget().try_take(memory)) {
+    report_trouble(LogLevel::kWarning,
+                   Status::error(ErrorCode::kOutOfMemory,
+                                 "no page of the SSD is kept on memory: that takes " +
+                                     std::to_string(memory) + " bytes of memory_bytes"));
+    return {};
+  }
   return base::catching([&]() -> Status {
-    FOEDUS_TRY(nvm_pages_, snapshot::NvmPages::open(engine_->device(), options.nvm_bytes / 2));
+    nvm_pages_ = snapshot::NvmPages::open(engine_->device(), bytes);
     files_->set_nvm_pages(nvm_pages_.get());
     return {};
   });
 }
 
-// K27. Without its memory pages are read from the SSD.
+// K27. After a failure pages are read from the SSD.
 void Gleaning::adopt_nvm_pages(const snapshot::Manifest& manifest) {
   if (nvm_pages_ == nullptr) return;
   const Status adopted = base::catching([&]() -> Status {

@@ -69,9 +69,14 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
     report->pages_total += file.pages;
   }
   FOEDUS_CHECK(wait_and_remove());
+  make_tier_room();
+  return {};
+}
+
+// A tier that fails or is full stops no glean that finds room.
+void Gleaning::make_tier_room() {
   const Status moved = engine_->device()->make_room();
   if (!moved.is_ok()) report_trouble(LogLevel::kWarning, moved);
-  return {};
 }
 
 // A file is there for as long as a manifest lists it.
@@ -113,6 +118,7 @@ Status Gleaning::give_up_older() {
   engine_->snapshots().expire_all_but_newest();
   FOEDUS_CHECK(wait_and_remove());
   closer_->wait();  // E50: what sorts next may have to spill
+  make_tier_room();
   return {};
 }
 
@@ -144,6 +150,7 @@ void Gleaning::reclaim_recovered() {
   Status status = move_pages(&newest, &report);
   const bool has_moved = status.is_ok() && newest.number != found->number;
   if (has_moved) status = wait_and_remove();
+  make_tier_room();
   if (status.is_ok()) return;
   report_trouble(LogLevel::kWarning, status);
   has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again

@@ -57,7 +57,7 @@ Status Recovery::publish_found() {
       continue;
     }
     if (!manifest.is_ok()) return manifest.status();
-    engine_->gleaning()->take_recovered(*manifest);
+    engine_->gleaning()->take_recovered(*manifest, number == numbers.back());
   }
   return {};
 }

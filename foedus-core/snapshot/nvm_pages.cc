@@ -44,12 +44,21 @@ NvmPages::NvmPages(device::Device* device, std::uint64_t sets) : device_(device)
 
 // ---- the file ----------------------------------------------------------------------------------
 
-Result<std::unique_ptr<NvmPages>> NvmPages::open(device::Device* device, std::uint64_t bytes) {
-  FOEDUS_INVARIANT(bytes >= 2 * kWays * page::kPageBytes, bytes);
-  const std::uint64_t sets = (bytes / page::kPageBytes - 1) / kWays;
-  std::unique_ptr<NvmPages> pages(new NvmPages(device, sets));
-  FOEDUS_CHECK(pages->open_files());
+std::unique_ptr<NvmPages> NvmPages::open(device::Device* device, std::uint64_t bytes) {
+  std::unique_ptr<NvmPages> pages(new NvmPages(device, sets_of(bytes)));
+  // What cannot be opened or read is made anew by adopt(), which says what is wrong.
+  if (!pages->open_files().is_ok()) pages->close_files();
   return pages;
+}
+
+std::uint64_t NvmPages::sets_of(std::uint64_t bytes) {
+  FOEDUS_INVARIANT(bytes >= 2 * kWays * page::kPageBytes, bytes);
+  return (bytes / page::kPageBytes - 1) / kWays;
+}
+
+void NvmPages::close_files() {
+  to_write_.reset();
+  to_read_.reset();
 }
 
 std::uint64_t NvmPages::file_bytes() const {
@@ -74,8 +83,7 @@ Status NvmPages::open_files() {
 }
 
 Status NvmPages::make_files() {
-  to_write_.reset();
-  to_read_.reset();
+  close_files();
   FOEDUS_CHECK(device::unless_gone(device_->remove(kFileName)));
   FOEDUS_TRY(to_write_, device_->open(kFileName, device::Access::kCreate));
   FOEDUS_CHECK(to_write_->preallocate(file_bytes()));
@@ -91,10 +99,25 @@ Status NvmPages::write_header(std::uint64_t name) {
 }
 
 Status NvmPages::adopt(std::uint64_t name) {
-  is_adopted_.store_relaxed(0);  // order: relaxed; nothing of the new snapshot is read yet
-  if (!has_adopted_ && (to_write_ == nullptr || name != found_name_)) FOEDUS_CHECK(make_files());
-  has_adopted_ = true;
+  Status adopted = try_adopt(name);
+  if (adopted.is_ok()) return adopted;
+  // order: relaxed; nothing of the new snapshot is read yet.
+  is_adopted_.store_relaxed(0);
+  if (is_adopted_once_) return adopted;
+  // The room that it has got is wanted by others.
+  close_files();
+  static_cast<void>(device_->remove(kFileName).is_ok());
+  return adopted;
+}
+
+Status NvmPages::try_adopt(std::uint64_t name) {
+  if (!has_adopted_) {
+    has_adopted_ = true;
+    if (to_write_ == nullptr || name != found_name_) FOEDUS_CHECK(make_files());
+  }
+  if (to_write_ == nullptr) return {};  // as it was said
   FOEDUS_CHECK(write_header(name));
+  is_adopted_once_ = true;
   is_adopted_.store_release(1);  // order: release, pairs with look(): the files are there
   return {};
 }

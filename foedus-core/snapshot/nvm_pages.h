@@ -51,15 +51,17 @@ class NvmPages {
  public:
   static constexpr std::uint32_t kWays = 8;
 
-  // `bytes`: of the file, at least 2 MiB. Makes the file if it is not there, or has another size.
-  // Nothing is found before adopt(). kOutOfSpace, kIoError.
-  static Result<std::unique_ptr<NvmPages>> open(device::Device* device, std::uint64_t bytes);
+  // `bytes`: of the file, at least 64 KiB. Nothing is found before adopt().
+  static std::unique_ptr<NvmPages> open(device::Device* device, std::uint64_t bytes);
+  // DRAM that it takes.
+  static std::uint64_t memory_bytes(std::uint64_t bytes) { return sets_of(bytes) * sizeof(Set); }
   NvmPages(const NvmPages&) = delete;
   NvmPages& operator=(const NvmPages&) = delete;
 
-  // K27: the newest manifest is this one, `name` says which. The first call decides whether the
-  // slots are kept. After a failure nothing is found or kept until the next call. Not by two
-  // threads at once.
+  // K27: the newest manifest is this one, `name` says which, and nobody reads pages of it yet. The
+  // first call decides whether the slots are kept, and makes the file if it is not there, or has
+  // another size. If it fails, there are no slots; if another one does, nothing is found or kept
+  // until the next. kOutOfSpace, kIoError. Not by two threads at once.
   Status adopt(std::uint64_t name);
 
   enum class Found : std::uint8_t {
@@ -109,8 +111,11 @@ class NvmPages {
   };
 
   NvmPages(device::Device* device, std::uint64_t sets);
+  static std::uint64_t sets_of(std::uint64_t bytes);
   std::uint64_t file_bytes() const;
+  Status try_adopt(std::uint64_t name);
   Status open_files();
+  void close_files();
   Status make_files();
   Status write_header(std::uint64_t name);
   std::uint64_t slot_offset(const Set* set, std::uint32_t way) const;
@@ -135,7 +140,8 @@ class NvmPages {
   std::unique_ptr<device::File> to_write_;
   std::unique_ptr<device::File> to_read_;
   std::uint64_t found_name_ = 0;  // of adopt(), in the file that was there
-  bool has_adopted_ = false;      // it is this object's
+  bool has_adopted_ = false;      // it was decided about
+  bool is_adopted_once_ = false;  // it is this object's
   base::AtomicWord<std::uint32_t> is_adopted_;
 };
 

@@ -177,10 +177,10 @@ Status SnapshotFiles::read_lines(page::SnapshotPageId id, page::LineMask lines, 
 
 // What is wrong with the file shows when the page is read.
 bool SnapshotFiles::has_lines(page::SnapshotPageId id) {
+  if (nvm_pages_ == nullptr) return true;  // nearly always there is one tier
   const Result<const device::File*> file = file_of(id);
   if (!file.is_ok()) return false;
-  return (*file)->has_small_reads(offset_of(id)) ||
-         (nvm_pages_ != nullptr && nvm_pages_->has_lines(id));
+  return (*file)->has_small_reads(offset_of(id)) || nvm_pages_->has_lines(id);
 }
 
 Result<std::uint32_t> SnapshotFiles::read_run(page::SnapshotPageId first, page::PageBytes* to,

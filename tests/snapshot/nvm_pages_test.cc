@@ -52,7 +52,7 @@ class NvmPagesTest : public ::testing::Test {
   NvmPagesTest() : pages(open()) {}
 
   std::unique_ptr<NvmPages> open(std::uint64_t name = kName) {
-    auto opened = must(NvmPages::open(&disk, kBytes));
+    auto opened = NvmPages::open(&disk, kBytes);
     must(opened->adopt(name));
     return opened;
   }
@@ -153,7 +153,7 @@ TEST_F(NvmPagesTest, a_history_has_its_name_before_its_pages) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     const auto copy = disk.copy();
     copy->crash_power(seed);
-    auto before = must(NvmPages::open(copy.get(), kBytes));
+    auto before = NvmPages::open(copy.get(), kBytes);
     must(before->adopt(kName));
     EXPECT_EQ(before->read(id_of(9), to.header()), NvmPages::Found::kNothing) << seed;
   }
@@ -161,14 +161,14 @@ TEST_F(NvmPagesTest, a_history_has_its_name_before_its_pages) {
 
 TEST_F(NvmPagesTest, a_file_of_another_size_or_a_damaged_one_is_made_anew) {
   add(1);
-  pages = must(NvmPages::open(&disk, 2 * kBytes));
+  pages = NvmPages::open(&disk, 2 * kBytes);
   must(pages->adopt(kName));
   EXPECT_EQ(read(1), NvmPages::Found::kNothing);
   EXPECT_EQ(disk.bytes_of("nvm-0").size(), (1 + 127 * NvmPages::kWays) * page::kPageBytes);
   add(1);
   // It says that it is of another history, and is not believed.
   disk.flip_bit("nvm-0", 16, 1);
-  pages = must(NvmPages::open(&disk, 2 * kBytes));
+  pages = NvmPages::open(&disk, 2 * kBytes);
   must(pages->adopt(kName ^ 2));
   EXPECT_EQ(read(1), NvmPages::Found::kNothing);
   PageBytes to = {};
@@ -202,7 +202,7 @@ TEST_F(NvmPagesTest, a_power_failure_in_a_write_leaves_a_free_slot_or_a_page) {
   for (std::uint64_t skip = 0; skip < 8; ++skip) {
     const auto copy = disk.copy();
     {
-      auto changed = must(NvmPages::open(copy.get(), kBytes));
+      auto changed = NvmPages::open(copy.get(), kBytes);
       must(changed->adopt(kName));
       copy->lose_power_after(skip);
       for (std::uint32_t i = 30'001; i <= 30'010; ++i) {
@@ -211,7 +211,7 @@ TEST_F(NvmPagesTest, a_power_failure_in_a_write_leaves_a_free_slot_or_a_page) {
     }
     copy->crash_power(FailingDevice::is_persistent_memory() ? FailingDevice::kDropAll
                                                             : FailingDevice::kKeepAll);
-    auto again = must(NvmPages::open(copy.get(), kBytes));
+    auto again = NvmPages::open(copy.get(), kBytes);
     must(again->adopt(kName));
     std::uint32_t torn = 0;
     PageBytes to = {};
@@ -260,6 +260,31 @@ TEST_F(NvmPagesTest, an_error_of_the_device_keeps_nothing_and_fails_nobody) {
   EXPECT_EQ(read(1), NvmPages::Found::kPage);
 }
 
+// A device that is nearly full is not filled, and not asked again.
+TEST_F(NvmPagesTest, a_full_device_has_its_room_back) {
+  FailingDevice small;
+  small.set_capacity(kBytes / 2);
+  const auto kept = NvmPages::open(&small, kBytes);
+  EXPECT_EQ(kept->adopt(kName).code(), ErrorCode::kOutOfSpace);
+  EXPECT_FALSE(small.exists("nvm-0"));
+  const std::uint64_t made = small.calls(Call::kCreate);
+  must(kept->adopt(kName + 1));
+  EXPECT_EQ(small.calls(Call::kCreate), made);
+  kept->add(id_of(1), page_of(1).header());
+  EXPECT_FALSE(kept->has(id_of(1)));
+}
+
+TEST_F(NvmPagesTest, a_file_that_cannot_be_read_is_made_anew) {
+  add(1);
+  for (const Call call : {Call::kOpen, Call::kRead, Call::kSize}) {
+    disk.fail(call, 0, EIO);
+    pages = open();
+    EXPECT_EQ(read(1), NvmPages::Found::kNothing);
+    add(1);
+    EXPECT_EQ(read(1), NvmPages::Found::kPage);
+  }
+}
+
 // Goal: K24. Method: in the call that reads the slot, another page comes to it.
 TEST_F(NvmPagesTest, a_slot_that_changes_while_it_is_read_is_nothing) {
   fill();
@@ -289,7 +314,7 @@ TEST_F(NvmPagesTest, a_slot_that_changes_while_it_is_read_is_nothing) {
 TEST(NvmPagesThreadsTest, what_is_found_is_whole) {
   const testing::TestDirectory directory;
   const auto device = must(device::FileDevice::open(directory.path() + "/db", Facility::kOff));
-  const auto pages = must(NvmPages::open(device.get(), 18 * page::kPageBytes));
+  const auto pages = NvmPages::open(device.get(), 18 * page::kPageBytes);
   must(pages->adopt(kName));
   std::atomic<std::uint64_t> found{0};
   const auto work = [&](std::uint64_t seed) {

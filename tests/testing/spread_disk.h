@@ -32,20 +32,13 @@ class SpreadDisk {
     return must(device::SpreadDevice::make(&main(), std::move(others), seed));
   }
 
-  // The same with `b` as the SSD tier. Null: it cannot be opened, and `*status` says why. Without
-  // `status` it must open.
-  std::unique_ptr<device::TieredDevice> open_tiered(const device::TierLimits& limits,
-                                                    Status* status = nullptr) {
+  // The same with `b` as the SSD tier.
+  std::unique_ptr<device::TieredDevice> open_tiered(const device::TierLimits& limits) {
     auto behind = must(device::SpreadDevice::make(&main(), {&a()}, 1, {&b()}));
     auto tiers = std::make_unique<device::TieredDevice>(std::move(behind), limits,
                                                         device::Access::kReadDirect);
-    const Status looked = tiers->look();
-    if (status == nullptr) {
-      must(looked);
-    } else {
-      *status = looked;
-    }
-    return looked.is_ok() ? std::move(tiers) : nullptr;
+    must(tiers->look());
+    return tiers;
   }
 
   // Power fails in all directories at the first changing call to any after `skip` more of them.
