@@ -20,7 +20,7 @@ DEFINE_string(device, "file",
 DEFINE_uint64(nvm_latency_ns, 500, "of an access to emulated memory");
 DEFINE_uint64(nvm_bandwidth_mb, 0, "million bytes a second of emulated memory; 0: no bound");
 DEFINE_string(ssd_dir, "", "directories of the SSD tier, with commas; empty: there is none");
-DEFINE_uint64(nvm_bytes, 0, "snapshots in --dir and --dirs, with --ssd_dir");
+DEFINE_uint64(nvm_bytes, 0, "size of the NVM tier, --dir and --dirs, with --ssd_dir");
 DEFINE_uint64(ssd_bytes, 0, "snapshots in --ssd_dir; 0: no bound");
 DEFINE_uint64(ssd_latency_ns, 0, "of an access to the emulated SSD tier");
 DEFINE_uint64(ssd_bandwidth_mb, 0, "million bytes a second of the emulated SSD tier; 0: no bound");

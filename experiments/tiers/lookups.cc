@@ -22,7 +22,7 @@ static_assert(kFields * kFieldBytes == kRowBytes);
 // One DIMM of the first such memory, read sequentially (Izraelevitz et al., "Basic Performance
 // Measurements of the Intel Optane DC Persistent Memory Module", 2019).
 constexpr std::uint64_t kBandwidthMb = 6'600;
-// Of an SSD on PCIe.
+// Sequential reads of an SSD on PCIe.
 constexpr std::uint64_t kSsdTierBandwidthMb = 2'000;
 
 std::string directory_of(const Plan& plan, const LookupSetting& setting) {

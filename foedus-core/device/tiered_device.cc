@@ -102,7 +102,7 @@ Status TieredDevice::look() {
   FOEDUS_TRY(const auto names, behind_->list());
   for (const std::string& name : names) {
     if (!is_tiered(name)) continue;
-    // Whoever needs a file that is damaged hears of it, and whoever removes it need not.
+    // A damaged file is an error of its open(). Its removal needs no map.
     const auto nvm = behind_->open(name, Access::kRead);
     if (nvm.is_ok()) static_cast<void>(map_of(name, **nvm).is_ok());
   }
@@ -320,7 +320,7 @@ void TieredDevice::note_discarded(const std::string& name, bool is_discarded) {
   if (found != known_.end()) found->second.is_discarded = is_discarded;
 }
 
-// A crash may have left either, with nothing in it that counts.
+// A crash may have left either file, with nothing in it that counts.
 Status TieredDevice::make_parts(std::string_view name, const ExtentMap& map) {
   const auto ssd = behind_->open(ssd_name(name), Access::kCreateDirect);
   if (ssd.code() != ErrorCode::kAlreadyExists) FOEDUS_CHECK(ssd.status());

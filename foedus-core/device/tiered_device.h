@@ -79,7 +79,7 @@ class TieredDevice final : public Device, public ExtentRoom {
   void add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) override;
 
  private:
-  // Of a finished file.
+  // A finished file.
   struct Known {
     std::shared_ptr<ExtentMap> map;
     bool is_discarded = false;  // what the map has on the SSD has no room on memory any more
@@ -111,7 +111,7 @@ class TieredDevice final : public Device, public ExtentRoom {
   std::uint64_t ssd_extents_ = 0;
   std::uint64_t moved_extents_ = 0;
 
-  // Of the mover: where it goes on.
+  // Where the mover goes on. Used by make_room() alone.
   std::string hand_name_;
   std::uint64_t hand_extent_ = 0;
 };

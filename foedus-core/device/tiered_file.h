@@ -38,7 +38,8 @@ class TieredFile final : public File {
   Status preallocate(std::uint64_t bytes) override;
   Status truncate(std::uint64_t bytes) override;
   Result<std::uint64_t> size() const override { return nvm_->size(); }
-  // Of the part on memory. Whole blocks are read as if it were; pieces may be any.
+  // As the part on memory is. The part on the SSD may be direct where this one is not, so
+  // read_at() asks for whole blocks; pieces may be any.
   bool is_direct() const override { return nvm_->is_direct(); }
 
   // For a queue: the part of the file in which all of these bytes lie. Null: it is not to be had.
@@ -69,7 +70,7 @@ class TieredFile final : public File {
   mutable std::shared_ptr<const File> ssd_owned_;  // guarded by mutex_; then constant
 };
 
-// What the files in the making ask of their device. Any thread.
+// Room on the two tiers for files in the making, which their device gives. Any thread.
 class ExtentRoom {
  public:
   virtual ~ExtentRoom() = default;

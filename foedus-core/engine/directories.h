@@ -46,7 +46,7 @@ Result<OpenedDirectories> open_directories(const Options& options);
 // V8). kNotFound: one is missing. Other errors: those of open_directories().
 Result<OpenedDirectories> open_directories_to_read(const DirectoryNames& names);
 
-// What is known of devices and tiers.
+// Fills in the counters of emulated devices, and how full the tiers are.
 void add_stats(const OpenedDirectories& opened, Stats* stats);
 
 // kInvalidArgument: a file that the savepoint or a manifest names is missing, and a directory is

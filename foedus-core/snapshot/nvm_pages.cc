@@ -46,7 +46,7 @@ NvmPages::NvmPages(device::Device* device, std::uint64_t sets) : device_(device)
 
 std::unique_ptr<NvmPages> NvmPages::open(device::Device* device, std::uint64_t bytes) {
   std::unique_ptr<NvmPages> pages(new NvmPages(device, sets_of(bytes)));
-  // What cannot be opened or read is made anew by adopt(), which says what is wrong.
+  // adopt() makes a file anew that cannot be opened or read, and says what is wrong with it.
   if (!pages->open_files().is_ok()) pages->close_files();
   return pages;
 }
@@ -65,7 +65,7 @@ std::uint64_t NvmPages::file_bytes() const {
   return (sets_.size() * kWays + 1) * page::kPageBytes;
 }
 
-// What is no file of this size with a whole header is of no use, and made anew by adopt().
+// Takes a file of this size with a whole header. adopt() makes any other one anew.
 Status NvmPages::open_files() {
   auto file = device_->open(kFileName, device::Access::kReadWrite);
   if (file.code() == ErrorCode::kNotFound) return {};

@@ -97,7 +97,7 @@ class NvmPages {
     std::uint32_t seen[kWays] = {};  // of ids that got no slot
   };
   static_assert(sizeof(Set) == 128);
-  // Of every 64th set.
+  // Guards every 64th set, and counts for it.
   struct alignas(64) Stripe {
     std::mutex lock;
     base::AtomicWord<std::uint64_t> pages;

@@ -175,7 +175,7 @@ Status SnapshotFiles::read_lines(page::SnapshotPageId id, page::LineMask lines, 
   return {};
 }
 
-// What is wrong with the file shows when the page is read.
+// An error of the file shows when the page is read.
 bool SnapshotFiles::has_lines(page::SnapshotPageId id) {
   if (nvm_pages_ == nullptr) return true;  // nearly always there is one tier
   const Result<const device::File*> file = file_of(id);
@@ -217,7 +217,7 @@ class SnapshotFiles::Reads final : public PageReads {
       if (found.is_ok()) entry = *found;
     });
     if (entry == nullptr) return false;
-    // What is on memory is read at once, by who wants it.
+    // A page on memory is read by find(), which need not wait for it.
     const bool is_far = files_->is_far(*entry->owned, first);
     if (is_far && count == 1 && files_->nvm_pages_->has(first)) return false;
     device::Bytes parts[kPagesMax];

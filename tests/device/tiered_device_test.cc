@@ -27,7 +27,7 @@ constexpr std::string_view kFirst = "snapshot-00000001-0";
 constexpr std::string_view kSecond = "snapshot-00000002-0";
 constexpr std::uint64_t kBlocksPerExtent = kExtentBytes / kBlockBytes;
 
-// What stands in a block of a file.
+// Returns the bytes of a block of a file.
 std::string block_of(std::string_view name, std::uint64_t block) {
   std::string bytes(kBlockBytes, static_cast<char>('a' + block % 26));
   const std::string words = std::string(name) + " " + std::to_string(block);
@@ -222,96 +222,87 @@ constexpr std::uint64_t kBlocks = 3 * kBlocksPerExtent - 5;
 // How a crash leaves what was not synced: nothing of it, all, or sectors by chance.
 constexpr std::uint64_t kCrashes[] = {FailingDevice::kDropAll, FailingDevice::kKeepAll, 3, 4, 5, 6};
 
-// Power fails at the call after `skip` changing ones of `act`; true: `act` has ended before.
-template <typename Act>
-bool cut_short(SpreadDisk* disk, std::uint64_t skip, Act act) {
-  {
-    const auto device = disk->open_tiered(limit_of(1));
-    disk->lose_power_after(skip);
-    act(device.get());
+// Calls `act` with copies of `disk`, on each of which power fails at another changing call, and
+// then `check` with what is left, for each kind of crash. Returns how many calls there were.
+template <typename Act, typename Check>
+std::uint64_t at_each_call(const SpreadDisk& disk, Act act, Check check) {
+  std::uint64_t calls = 0;
+  for (const std::uint64_t how : kCrashes) {
+    bool has_ended = false;
+    for (calls = 0; !has_ended && !::testing::Test::HasFailure(); ++calls) {
+      SCOPED_TRACE("call " + std::to_string(calls) + ", crash " + std::to_string(how));
+      const auto copy = disk.copy();
+      const auto device = copy->open_tiered(limit_of(1));
+      copy->lose_power_after(calls);
+      act(device.get());
+      has_ended = !copy->has_lost_power();
+      copy->crash_power(how);
+      check(copy.get());
+    }
   }
-  return !disk->has_lost_power();
+  return calls;
 }
 
 // V24.
 TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_the_mover_loses_nothing) {
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kFirst, kBlocks));
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kSecond, kBlocks));
-  std::uint64_t points = 0;
-  for (const std::uint64_t how : kCrashes) {
-    bool has_ended = false;
-    for (points = 0; !has_ended; ++points) {
-      SCOPED_TRACE("call " + std::to_string(points) + ", crash " + std::to_string(how));
-      const auto copy = disk.copy();
-      has_ended = cut_short(copy.get(), points, [](TieredDevice* device) {
-        static_cast<void>(device->make_room().is_ok());
-      });
-      copy->crash_power(how);
-      const auto device = copy->open_tiered(limit_of(1));
-      ASSERT_EQ(difference(device.get(), kFirst, kBlocks), "");
-      ASSERT_EQ(difference(device.get(), kSecond, kBlocks), "");
-      must(device->make_room());
-      EXPECT_EQ(extents(device->fill().nvm_bytes), 1u);
-      EXPECT_LE(copy->a().used_bytes(), 2 * kExtentBytes);
-      ASSERT_EQ(difference(device.get(), kFirst, kBlocks), "");
-      ASSERT_EQ(difference(device.get(), kSecond, kBlocks), "");
-    }
-  }
-  EXPECT_GT(points, 10u);
+  const auto move = [](TieredDevice* device) {
+    static_cast<void>(device->make_room().is_ok());
+  };
+  const auto check = [](SpreadDisk* left) {
+    const auto device = left->open_tiered(limit_of(1));
+    EXPECT_EQ(difference(device.get(), kFirst, kBlocks), "");
+    EXPECT_EQ(difference(device.get(), kSecond, kBlocks), "");
+    must(device->make_room());
+    EXPECT_EQ(extents(device->fill().nvm_bytes), 1u);
+    EXPECT_LE(left->a().used_bytes(), 2 * kExtentBytes);
+    EXPECT_EQ(difference(device.get(), kFirst, kBlocks), "");
+    EXPECT_EQ(difference(device.get(), kSecond, kBlocks), "");
+  };
+  EXPECT_GT(at_each_call(disk, move, check), 10u);
 }
 
-// V23: what was synced, its directory, too, is there; what was not can be removed by its name.
+// V23: a file that was synced, its directory, too, is there; any other can be removed by its name.
 TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_a_writer_leaves_a_file_or_leftovers) {
-  std::uint64_t points = 0;
-  for (const std::uint64_t how : kCrashes) {
-    bool has_ended = false;
-    for (points = 0; !has_ended; ++points) {
-      SCOPED_TRACE("call " + std::to_string(points) + ", crash " + std::to_string(how));
-      const auto copy = disk.copy();
-      bool is_made = false;
-      has_ended = cut_short(copy.get(), points, [&](TieredDevice* device) {
-        is_made = make_file(device, kFirst, kBlocks).is_ok();
-      });
-      copy->crash_power(how);
-      const auto device = copy->open_tiered(limit_of(1));
-      if (is_made) {
-        ASSERT_EQ(difference(device.get(), kFirst, kBlocks), "");
-      }
-      must(unless_gone(device->remove(kFirst)));
-      for (const std::string& name : must(device->list())) {
-        EXPECT_FALSE(name.starts_with("snapshot")) << name;
-      }
-      must(make_file(device.get(), kFirst, kBlocks));
-      ASSERT_EQ(difference(device.get(), kFirst, kBlocks), "");
+  bool is_made = false;
+  const auto make = [&](TieredDevice* device) {
+    is_made = make_file(device, kFirst, kBlocks).is_ok();
+  };
+  const auto check = [&](SpreadDisk* left) {
+    const auto device = left->open_tiered(limit_of(1));
+    if (is_made) {
+      EXPECT_EQ(difference(device.get(), kFirst, kBlocks), "");
     }
-  }
-  EXPECT_GT(points, 5u);
+    must(unless_gone(device->remove(kFirst)));
+    for (const std::string& name : must(device->list())) {
+      EXPECT_FALSE(name.starts_with("snapshot")) << name;
+    }
+    must(make_file(device.get(), kFirst, kBlocks));
+    EXPECT_EQ(difference(device.get(), kFirst, kBlocks), "");
+  };
+  EXPECT_GT(at_each_call(disk, make, check), 5u);
 }
 
 // V26.
 TEST_F(TieredDeviceTest, a_power_failure_at_any_call_of_a_removal_leaves_what_can_be_removed) {
   must(make_file(open(limit_of(1)).get(), kFirst, kBlocks));
-  for (const std::uint64_t how : kCrashes) {
-    bool has_ended = false;
-    for (std::uint64_t points = 0; !has_ended; ++points) {
-      SCOPED_TRACE("call " + std::to_string(points) + ", crash " + std::to_string(how));
-      const auto copy = disk.copy();
-      has_ended = cut_short(copy.get(), points, [&](TieredDevice* device) {
-        if (device->remove(kFirst).is_ok()) static_cast<void>(device->sync_directory().is_ok());
-      });
-      copy->crash_power(how);
-      const auto device = copy->open_tiered(limit_of(1));
-      for (const std::string& name : must(device->list())) {
-        if (name.starts_with("snapshot")) must(device->remove(name));
-      }
-      for (const auto& place : copy->disks()) {
-        for (const std::string& name : place->names()) {
-          EXPECT_TRUE(name.starts_with("foedus")) << name;
-        }
-      }
-      EXPECT_EQ(device->fill().nvm_bytes + device->fill().ssd_bytes, 0u);
+  const auto remove = [](TieredDevice* device) {
+    if (device->remove(kFirst).is_ok()) static_cast<void>(device->sync_directory().is_ok());
+  };
+  const auto check = [](SpreadDisk* left) {
+    const auto device = left->open_tiered(limit_of(1));
+    for (const std::string& name : must(device->list())) {
+      if (name.starts_with("snapshot")) must(device->remove(name));
     }
-  }
+    for (const auto& place : left->disks()) {
+      for (const std::string& name : place->names()) {
+        EXPECT_TRUE(name.starts_with("foedus")) << name;
+      }
+    }
+    EXPECT_EQ(device->fill().nvm_bytes + device->fill().ssd_bytes, 0u);
+  };
+  EXPECT_GE(at_each_call(disk, remove, check), 4u);
 }
 
 TEST_F(TieredDeviceTest, an_error_of_the_mover_leaves_everything_readable) {
@@ -333,8 +324,8 @@ TEST_F(TieredDeviceTest, an_error_of_the_mover_leaves_everything_readable) {
   }
 }
 
-// Goal: what a killed process, or one whose sync has failed, has left in the map counts as visible
-// only. Method: after such an end another process gives room back, and then power fails.
+// Goal: a map that a killed process, or one whose sync has failed, has left is visible and perhaps
+// not durable. Method: after such an end another process gives room back, and then power fails.
 TEST_F(TieredDeviceTest, room_is_given_back_only_when_the_map_is_durable) {
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kFirst, kBlocks));
   for (const std::uint64_t how : kCrashes) {
@@ -351,7 +342,7 @@ TEST_F(TieredDeviceTest, room_is_given_back_only_when_the_map_is_durable) {
   }
 }
 
-// What was not given back is not used, and comes before the next move.
+// Room that was not given back is not used, and comes before the next move.
 TEST_F(TieredDeviceTest, room_that_is_not_given_back_stops_the_mover) {
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kFirst, kBlocks));
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kSecond, kBlocks));

@@ -4,17 +4,13 @@
 // over simulated devices and one thread: it comes back as after some transaction that is no older
 // than the last one reported durable, in whatever order the directories are named, and with any
 // number of loggers.
-#include "tests/engine/crash_steps.h"
-#include "tests/testing/spread_disk.h"
+#include "tests/engine/spread_life.h"
 
 namespace foedus {
 namespace {
 
-using testing::change_until_power_fails;
 using testing::difference;
-using testing::expect_prefix;
 using testing::FailingDevice;
-using testing::how_to_crash;
 using testing::Life;
 using testing::model_of;
 using testing::ModelTxn;
@@ -22,37 +18,12 @@ using testing::must;
 using testing::SpreadDisk;
 using testing::write;
 
-void run_seed(std::uint64_t seed) {
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  SpreadDisk disk;
-  base::Random random(seed);
-  std::vector<ModelTxn> txns;
-  for (int crash = 0; crash < 4; ++crash) {
-    SCOPED_TRACE("crash " + std::to_string(crash));
-    std::size_t durable = 0;
-    {
-      const auto device = disk.open(random.below(2) == 0, random.next());
-      Life life(device.get(), random.next());
-      life.set_loggers(static_cast<std::uint32_t>(random.below(4)));
-      if (random.below(3) == 0) disk.lose_power_after(random.below(100));
-      durable = change_until_power_fails(&life, disk, 10, &random, &txns,
-                                         [&] { disk.lose_power_after(random.below(300)); });
-    }
-    const std::uint64_t how = random.below(4);
-    disk.crash_power(how == 0   ? FailingDevice::kDropAll
-                     : how == 1 ? FailingDevice::kKeepAll
-                                : random.next());
-    const auto device = disk.open(random.below(2) == 0, random.next());
-    Life after(device.get(), random.next());
-    after.set_loggers(static_cast<std::uint32_t>(random.below(4)));
-    ASSERT_NO_FATAL_FAILURE(expect_prefix(&after, &txns, durable));
-  }
-}
-
 TEST(SpreadCrashTest, database_is_a_prefix_that_holds_every_acknowledged_transaction) {
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
-    run_seed(seed);
-    if (HasFailure()) return;
+  for (std::uint64_t seed = 1; seed <= 150 && !HasFailure(); ++seed) {
+    testing::run_spread_lives(seed, 10, [](SpreadDisk* disk, base::Random* random) {
+      const bool is_turned = random->below(2) == 0;
+      return disk->open(is_turned, random->next());
+    });
   }
 }
 
@@ -76,30 +47,10 @@ struct Prepared {
 TEST(SpreadGleanCrashTest, a_power_failure_at_any_call_of_a_glean_loses_nothing) {
   Prepared prepared(60, 30);
   prepared.disk.crash_power(FailingDevice::kDropAll);
-  std::uint64_t points = 0;
-  for (bool reached_end = false; !reached_end; ++points) {
-    SCOPED_TRACE("call " + std::to_string(points));
-    std::vector<ModelTxn> txns = prepared.txns;
-    const auto disk = prepared.disk.copy();
-    {
-      const auto device = disk->open();
-      Life life(device.get(), 8);
-      must(life.open(2));
-      write(&life, &txns, 10);
-      disk->lose_power_after(points);
-      static_cast<void>(life.glean().is_ok());
-      reached_end = !disk->has_lost_power();
-    }
-    disk->crash_power(how_to_crash(points));
-    const auto device = disk->open(points % 2 == 0);
-    Life life(device.get(), 9);
-    const Status opened = life.open(1 + points % 3);
-    ASSERT_TRUE(opened.is_ok()) << opened.message();
-    ASSERT_EQ(difference(life.read(), model_of(txns)), "");
-    must(life.glean());
-    ASSERT_EQ(difference(life.read(), model_of(txns)), "");
-  }
-  EXPECT_GT(points, 20u);
+  const auto open = [](SpreadDisk* disk, std::uint64_t point, bool is_before) {
+    return disk->open(!is_before && point % 2 == 0);
+  };
+  EXPECT_GT(testing::cut_glean_at_each_call(prepared.disk, prepared.txns, open), 20u);
 }
 
 // Leftovers of a glean that a crash cut short are removed from where they lie, and nothing of an

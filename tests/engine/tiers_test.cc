@@ -175,7 +175,7 @@ TEST_P(TiersTest, pages_of_the_ssd_stay_on_memory) {
   }
 }
 
-// K26: what a power failure has torn on memory, the SSD has whole.
+// K26: a power failure may tear slots on memory; the SSD has their pages whole.
 TEST_P(TiersTest, damaged_slots_are_passed_over) {
   {
     Database db = must(Database::open(options()));

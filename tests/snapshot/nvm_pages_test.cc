@@ -175,7 +175,7 @@ TEST_F(NvmPagesTest, a_file_of_another_size_or_a_damaged_one_is_made_anew) {
   EXPECT_EQ(pages->read(id_of(1), to.header()), NvmPages::Found::kNothing);
 }
 
-// K26: what a crash has torn.
+// K26: a crash has torn the slot.
 TEST_F(NvmPagesTest, a_slot_that_is_not_whole_is_given_up) {
   add(1);
   std::uint64_t slot = kFirstSlot;

@@ -32,7 +32,7 @@ class SpreadDisk {
     return must(device::SpreadDevice::make(&main(), std::move(others), seed));
   }
 
-  // The same with `b` as the SSD tier.
+  // Opens `main` and `a` as the NVM tier and `b` as the SSD tier.
   std::unique_ptr<device::TieredDevice> open_tiered(const device::TierLimits& limits) {
     auto behind = must(device::SpreadDevice::make(&main(), {&a()}, 1, {&b()}));
     auto tiers = std::make_unique<device::TieredDevice>(std::move(behind), limits,

@@ -256,7 +256,7 @@ struct Options {
   std::uint64_t nvm_latency_ns = 500;
   std::uint64_t nvm_write_latency_ns = 0;
   std::uint64_t nvm_bandwidth_mb = 0;
-  // The same of the directories in ssd_dirs, of reads and of writes.
+  // Latency, of reads and of writes, and bandwidth of the directories in ssd_dirs. Ranges as above.
   std::uint64_t ssd_latency_ns = 0;
   std::uint64_t ssd_bandwidth_mb = 0;
   NvmCache nvm_cache = NvmCache::kAuto;
