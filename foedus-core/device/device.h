@@ -137,6 +137,18 @@ class Device {
   // Moves what files do not need where they are, so that there is room for new ones. May take long.
   // REQUIRES: one thread at a time, and none makes or removes files meanwhile.
   virtual Status make_room() { return {}; }
+  // Lends room that files do not need now, `most` bytes or less, for a file that its borrower makes
+  // longer. It stays lent until return_room(). 0: there is none. `moves`: what lies there may move
+  // for it, later, by make_room(). Any thread.
+  virtual std::uint64_t lend_room(std::uint64_t most, bool moves) {
+    static_cast<void>(moves);
+    return most;
+  }
+  virtual void return_room(std::uint64_t) {}
+  // The borrower has so much from before the device was opened.
+  virtual void keep_lent(std::uint64_t) {}
+  // Whether make_room() is to make some for a borrower. Any thread.
+  virtual bool wants_room() const { return false; }
   // Returns a queue for reads of this device's files. Null: the system refuses what it needs; then
   // tasks can read in its place (pooled_reads.h).
   virtual std::unique_ptr<ReadQueue> make_read_queue();

@@ -15,6 +15,7 @@ namespace foedus::device {
 namespace {
 
 constexpr std::uint64_t kFreeShare = 8;      // one of so many parts of memory is kept free
+constexpr std::uint64_t kLentShare = 32;     // one of so many parts is made free for a borrower
 constexpr std::uint64_t kBatchExtents = 64;  // with one sync of the SSD
 constexpr std::uint64_t kWriteExtents = 4;   // with one write
 constexpr int kRounds = 3;
@@ -212,7 +213,7 @@ Status TieredDevice::take_extent(bool* on_ssd) {
   const std::lock_guard lock(mutex_);
   if (!*on_ssd) {
     const std::uint64_t limit = limits_.nvm_bytes;
-    if (limit == 0 || (nvm_extents_ + 1) * kExtentBytes <= limit) {
+    if (limit == 0 || (nvm_extents_ + 1) * kExtentBytes + lent_bytes_ <= limit) {
       ++nvm_extents_;
       return {};
     }
@@ -240,17 +241,50 @@ TierFill TieredDevice::fill() const {
   return {nvm_extents_ * kExtentBytes, ssd_extents_ * kExtentBytes, moved_extents_ * kExtentBytes};
 }
 
+std::uint64_t TieredDevice::lend_room(std::uint64_t most, bool moves) {
+  most -= most % kExtentBytes;
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t limit = limits_.nvm_bytes;
+  const std::uint64_t taken = nvm_extents_ * kExtentBytes + lent_bytes_ + limit / kFreeShare;
+  std::uint64_t lent = limit == 0 ? most : std::min(most, limit - std::min(limit, taken));
+  lent -= lent % kExtentBytes;
+  lent_bytes_ += lent;
+  moves = moves && lent < most && nvm_extents_ != 0 && can_move_;
+  if (moves) wants_room_.store_relaxed(1);  // order: relaxed, a hint
+  return lent;
+}
+
+void TieredDevice::return_room(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  lent_bytes_ -= bytes;
+}
+
+void TieredDevice::keep_lent(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  lent_bytes_ += bytes;
+}
+
 // ---- the mover ---------------------------------------------------------------------------------
 
 std::uint64_t TieredDevice::extents_to_move() const {
   const std::lock_guard lock(mutex_);
   const std::uint64_t limit = limits_.nvm_bytes;
   if (limit == 0) return 0;
-  const std::uint64_t kept = (limit - limit / kFreeShare) / kExtentBytes;
+  const std::uint64_t for_borrower = wants_room() ? limit / kLentShare : 0;
+  const std::uint64_t others = limit / kFreeShare + for_borrower + lent_bytes_;
+  const std::uint64_t kept = (limit - std::min(limit, others)) / kExtentBytes;
   return nvm_extents_ > kept ? nvm_extents_ - kept : 0;
 }
 
 Status TieredDevice::make_room() {
+  Status moved = move_extents();
+  const std::lock_guard lock(mutex_);
+  can_move_ = moved.is_ok();
+  wants_room_.store_relaxed(0);  // order: relaxed, a hint
+  return moved;
+}
+
+Status TieredDevice::move_extents() {
   std::vector<std::pair<std::string, Known>> files;
   {
     const std::lock_guard lock(mutex_);

@@ -14,7 +14,8 @@
 //   V26 A name is in the list while any part of it is there, and remove() takes all parts. So what
 //       a crash leaves of a removal is found and removed by the name of the whole.
 //
-// The mover takes what was not read since it came by last (a clock), oldest snapshots first.
+// The mover takes what was not read since it came by last (a clock), oldest snapshots first. Room
+// that extents leave is lent to the pages of the SSD that memory keeps (snapshot/nvm_pages.h).
 
 #include <cstdint>
 #include <map>
@@ -24,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/extent_map.h"
 #include "foedus-core/device/tiered_file.h"
@@ -54,10 +56,17 @@ class TieredDevice final : public Device, public ExtentRoom {
   // them, open() says.
   Status look();
 
-  // Moves extents from memory, in the thread that calls, until an eighth of its limit is free; 256
-  // MiB at most.
+  // Moves extents from memory, in the thread that calls, until an eighth of its limit is free, and
+  // some more if wants_room(); 256 MiB at most.
   // kOutOfSpace: the SSD is full. kNotSupported: as of discard().
   Status make_room() override;
+  // An eighth of memory is for snapshots to come, and is not lent.
+  std::uint64_t lend_room(std::uint64_t most, bool moves) override;
+  void return_room(std::uint64_t bytes) override;
+  void keep_lent(std::uint64_t bytes) override;
+  bool wants_room() const override {
+    return wants_room_.load_relaxed() != 0;  // order: relaxed, a hint
+  }
   TierFill fill() const;
 
   const std::string& path() const override { return behind_->path(); }
@@ -89,6 +98,7 @@ class TieredDevice final : public Device, public ExtentRoom {
 
   Result<std::shared_ptr<ExtentMap>> read_map(std::string_view name, const File& nvm) const;
   Result<std::shared_ptr<ExtentMap>> map_of(std::string_view name, const File& nvm);
+  Status move_extents();
   std::uint64_t extents_to_move() const;
   Status move_of_file(const std::string& name, ExtentMap* map, bool is_last_round,
                       std::uint64_t* left);
@@ -110,6 +120,10 @@ class TieredDevice final : public Device, public ExtentRoom {
   std::uint64_t nvm_extents_ = 0;
   std::uint64_t ssd_extents_ = 0;
   std::uint64_t moved_extents_ = 0;
+  std::uint64_t lent_bytes_ = 0;
+  bool can_move_ = true;  // make_room() succeeded the last time
+
+  base::AtomicWord<std::uint32_t> wants_room_;
 
   // Where the mover goes on. Used by make_room() alone.
   std::string hand_name_;

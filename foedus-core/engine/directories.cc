@@ -11,6 +11,7 @@
 #include "foedus-core/log/log_file.h"
 #include "foedus-core/log/savepoint.h"
 #include "foedus-core/snapshot/leftovers.h"
+#include "foedus-core/snapshot/nvm_pages.h"
 
 namespace foedus::engine {
 
@@ -183,6 +184,15 @@ Status check_left_out(device::SpreadDevice* device) {
   return refused(text + "; name every directory that the database has files in");
 }
 
+KeptPagesBytes kept_pages_bytes(const Options& options) {
+  if (options.ssd_dirs.empty()) return {0, 0};
+  constexpr std::uint64_t kLeastShare = 64;
+  const std::uint64_t least =
+      std::max(options.nvm_bytes / kLeastShare, snapshot::NvmPages::kStepBytes);
+  constexpr std::uint64_t kFreeShare = 8;  // for snapshots to come
+  return {least, std::max(options.nvm_bytes - options.nvm_bytes / kFreeShare, least)};
+}
+
 Result<OpenedDirectories> open_directories(const Options& options) {
   device::FileAccess access = device::FileAccess::kCalls;
   if (options.device == DeviceKind::kMapped) access = device::FileAccess::kMapped;
@@ -209,8 +219,8 @@ Result<OpenedDirectories> open_directories(const Options& options) {
     devices = as_devices(std::move(files));
   }
   FOEDUS_TRY(opened.device, make_device(std::move(devices), ssd_count));
-  // The other half is for pages of the SSD (snapshot/nvm_pages.h).
-  const device::TierLimits limits{options.nvm_bytes / 2, options.ssd_bytes};
+  const device::TierLimits limits{options.nvm_bytes - kept_pages_bytes(options).least,
+                                  options.ssd_bytes};
   const auto ssd_access =
       options.buffered_reads ? device::Access::kRead : device::Access::kReadDirect;
   FOEDUS_CHECK(make_tiers(ssd_count, limits, ssd_access, &opened));

@@ -20,6 +20,14 @@ namespace foedus::engine {
 // kInvalidArgument: names the option: a path is empty or has a zero byte, or there are too many.
 Status check_directories(const DirectoryNames& names);
 
+// Parts of Options::nvm_bytes for pages of the SSD (snapshot/nvm_pages.h): what they have from the
+// begin, and what extents of snapshots may come to leave to them.
+struct KeptPagesBytes {
+  std::uint64_t least;
+  std::uint64_t most;
+};
+KeptPagesBytes kept_pages_bytes(const Options& options);
+
 struct OpenedDirectories {
   std::unique_ptr<device::Device> device;
   bool has_direct_io = false;  // all of them

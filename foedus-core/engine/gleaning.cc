@@ -257,6 +257,7 @@ std::uint64_t Gleaning::step() {
     const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
     if (is_idle && !glean_memory_.empty()) glean_memory_.clear();
     settle_while_idle();
+    if (engine_->device()->wants_room()) make_tier_room();
     const bool is_early = begin_percent(log_behind()) < engine_->options().glean.volatile_percent;
     return is_early ? kEarlyLookUs : kDueLookUs;
   }

@@ -4,6 +4,7 @@
 
 #include "foedus-core/base/crc32c.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/engine/directories.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/gleaning.h"
 #include "foedus-core/storage/page_check.h"
@@ -14,6 +15,8 @@ namespace {
 
 // Volatile pages for each installer at least; its stock is a sixty-fourth of them.
 constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
+// One of so many parts of memory at most says what lies in the slots of NvmPages.
+constexpr std::uint64_t kKeptPagesShare = 16;
 
 bool reads_lines(const Options& options) {
   return options.device != DeviceKind::kFile && options.nvm_cache != NvmCache::kPages &&
@@ -68,8 +71,13 @@ Status Gleaning::make_device_tasks() {
 Status Gleaning::make_nvm_pages() {
   const Options& options = engine_->options();
   if (options.ssd_dirs.empty()) return {};
-  const std::uint64_t bytes = options.nvm_bytes / 2;
-  const std::uint64_t memory = snapshot::NvmPages::memory_bytes(bytes);
+  KeptPagesBytes bytes = kept_pages_bytes(options);
+  // Where DRAM is very small beside them, they are fewer.
+  while (snapshot::NvmPages::memory_bytes(bytes.most) > options.memory_bytes / kKeptPagesShare &&
+         bytes.most / 2 >= bytes.least) {
+    bytes.most /= 2;
+  }
+  const std::uint64_t memory = snapshot::NvmPages::memory_bytes(bytes.most);
   if (!engine_->budget().try_take(memory)) {
     report_trouble(LogLevel::kWarning,
                    Status::error(ErrorCode::kOutOfMemory,
@@ -78,7 +86,7 @@ Status Gleaning::make_nvm_pages() {
     return {};
   }
   return base::catching([&]() -> Status {
-    nvm_pages_ = snapshot::NvmPages::open(engine_->device(), bytes);
+    nvm_pages_ = snapshot::NvmPages::open(engine_->device(), bytes.least, bytes.most);
     files_->set_nvm_pages(nvm_pages_.get());
     return {};
   });

@@ -1,6 +1,7 @@
 #include "foedus-core/snapshot/nvm_pages.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <string>
@@ -16,53 +17,67 @@ namespace {
 
 constexpr std::string_view kFileName = "nvm-0";
 constexpr std::uint64_t kNvmMagic = 0x534547415046454f;  // "OEFPAGES"
-constexpr std::uint32_t kNvmVersion = 1;
+constexpr std::uint32_t kNvmVersion = 2;
+constexpr std::uint32_t kSeen = 2;          // a version of a set that was looked at
+constexpr std::uint32_t kTurnOver = 16;     // one of so many slots is wanted before the file grows,
+constexpr std::uint32_t kGrowthShare = 8;   // by one of so many parts
 
 // Page 0 of the file; the rest of it is zero.
 struct NvmHeader {
   std::uint64_t magic;    // +8 -> 8
   std::uint32_t version;  // +4 -> 12
-  std::uint32_t crc;      // +4 -> 16  of the header
+  std::uint32_t crc;      // +4 -> 16  of the words before `sets`
   std::uint64_t name;     // +8 -> 24  K27
+  std::uint64_t sets;     // +8 -> 32  that have room in the file; not in the checksum
 };
 static_assert(offsetof(NvmHeader, crc) == kChecksumOffset);
 
-// Two different mixes of an id: the set, and what the admission set knows of it.
+// The set is told by low bits, what the admission set knows of an id by others.
 std::uint64_t mixed(page::SnapshotPageId id) {
   std::uint64_t word = id.word() * 0x9e3779b97f4a7c15u;
   word ^= word >> 32;
-  return word * 0xd6e8feb86659fd93u;
+  word *= 0xd6e8feb86659fd93u;
+  return word ^ word >> 32;
 }
 std::uint32_t print_of(page::SnapshotPageId id) {
-  const auto print = static_cast<std::uint32_t>(mixed(id) ^ id.word());
+  const auto print = static_cast<std::uint32_t>(mixed(id) >> 32 ^ id.word());
   return print == 0 ? 1 : print;
 }
 
 }  // namespace
 
-NvmPages::NvmPages(device::Device* device, std::uint64_t sets) : device_(device), sets_(sets) {}
+NvmPages::NvmPages(device::Device* device, std::uint32_t least, std::uint32_t most)
+    : device_(device), least_(least), sets_(most) {}
 
 // ---- the file ----------------------------------------------------------------------------------
 
-std::unique_ptr<NvmPages> NvmPages::open(device::Device* device, std::uint64_t bytes) {
-  std::unique_ptr<NvmPages> pages(new NvmPages(device, sets_of(bytes)));
+std::unique_ptr<NvmPages> NvmPages::open(device::Device* device, std::uint64_t least,
+                                         std::uint64_t most) {
+  FOEDUS_INVARIANT(kStepBytes <= least && least <= most, least, most);
+  std::unique_ptr<NvmPages> pages(new NvmPages(device, sets_of(least), sets_of(most)));
   // adopt() makes a file anew that cannot be opened or read, and says what is wrong with it.
   if (!pages->open_files().is_ok()) pages->close_files();
   return pages;
 }
 
-std::uint64_t NvmPages::sets_of(std::uint64_t bytes) {
-  FOEDUS_INVARIANT(bytes >= 2 * kWays * page::kPageBytes, bytes);
-  return (bytes / page::kPageBytes - 1) / kWays;
+std::uint32_t NvmPages::sets_of(std::uint64_t bytes) {
+  return static_cast<std::uint32_t>(bytes / kStepBytes * kSetsOfStep);
 }
 
+std::uint64_t NvmPages::file_bytes(std::uint32_t sets) {
+  return page::kPageBytes + sets * kSetBytes;
+}
+
+std::uint64_t NvmPages::whole_bytes() const {
+  return file_bytes(static_cast<std::uint32_t>(sets_.size()));
+}
+
+// Returns what was lent for them, too.
 void NvmPages::close_files() {
+  if (file_sets_ > least_) device_->return_room((file_sets_ - least_) * kSetBytes);
+  file_sets_ = 0;
   to_write_.reset();
   to_read_.reset();
-}
-
-std::uint64_t NvmPages::file_bytes() const {
-  return (sets_.size() * kWays + 1) * page::kPageBytes;
 }
 
 // Takes a file of this size with a whole header. adopt() makes any other one anew.
@@ -73,36 +88,45 @@ Status NvmPages::open_files() {
   FOEDUS_TRY(const std::uint64_t bytes, (*file)->size());
   NvmHeader header = {};
   FOEDUS_TRY(const std::size_t read, (*file)->read_at(0, &header, sizeof(header)));
-  if (bytes != file_bytes() || read < sizeof(header) || header.magic != kNvmMagic) return {};
-  if (header.crc != checksum_of(&header, sizeof(header))) return {};
+  if (bytes != whole_bytes() || read < sizeof(header) || header.magic != kNvmMagic) return {};
+  if (header.crc != checksum_of(&header, offsetof(NvmHeader, sets))) return {};
   if (header.version != kNvmVersion) return {};
+  if (header.sets < least_ || header.sets > sets_.size()) return {};
+  FOEDUS_CHECK((*file)->preallocate(file_bytes(static_cast<std::uint32_t>(header.sets))));
+  FOEDUS_TRY(to_read_, device_->open(kFileName, device::Access::kRead));
   found_name_ = header.name;
   to_write_ = std::move(*file);
-  FOEDUS_TRY(to_read_, device_->open(kFileName, device::Access::kRead));
+  file_sets_ = static_cast<std::uint32_t>(header.sets);
+  device_->keep_lent((file_sets_ - least_) * kSetBytes);
   return {};
 }
 
+// It has its size from the begin, for readers map it once, and no room but for the sets in use.
 Status NvmPages::make_files() {
   close_files();
   FOEDUS_CHECK(device::unless_gone(device_->remove(kFileName)));
   FOEDUS_TRY(to_write_, device_->open(kFileName, device::Access::kCreate));
-  FOEDUS_CHECK(to_write_->preallocate(file_bytes()));
+  FOEDUS_CHECK(to_write_->truncate(whole_bytes()));
+  FOEDUS_CHECK(to_write_->preallocate(file_bytes(least_)));
   FOEDUS_TRY(to_read_, device_->open(kFileName, device::Access::kRead));
+  file_sets_ = least_;
   return {};
 }
 
 Status NvmPages::write_header(std::uint64_t name) {
-  NvmHeader header{.magic = kNvmMagic, .version = kNvmVersion, .crc = 0, .name = name};
-  header.crc = checksum_of(&header, sizeof(header));
+  NvmHeader header{
+      .magic = kNvmMagic, .version = kNvmVersion, .crc = 0, .name = name, .sets = file_sets_};
+  header.crc = checksum_of(&header, offsetof(NvmHeader, sets));
   FOEDUS_CHECK(to_write_->write_at(0, &header, sizeof(header)));
   return to_write_->sync();
 }
 
 Status NvmPages::adopt(std::uint64_t name) {
+  const std::lock_guard lock(file_lock_);
   Status adopted = try_adopt(name);
   if (adopted.is_ok()) return adopted;
   // order: relaxed; nothing of the new snapshot is read yet.
-  is_adopted_.store_relaxed(0);
+  sets_in_use_.store_relaxed(0);
   if (is_adopted_once_) return adopted;
   // The room that it has got is wanted by others.
   close_files();
@@ -118,7 +142,8 @@ Status NvmPages::try_adopt(std::uint64_t name) {
   if (to_write_ == nullptr) return {};  // as it was said
   FOEDUS_CHECK(write_header(name));
   is_adopted_once_ = true;
-  is_adopted_.store_release(1);  // order: release, pairs with look(): the files are there
+  // order: release, pairs with look(): the files are there.
+  sets_in_use_.store_release(file_sets_);
   return {};
 }
 
@@ -129,10 +154,23 @@ std::uint64_t NvmPages::slot_offset(const Set* set, std::uint32_t way) const {
 
 // ---- readers -----------------------------------------------------------------------------------
 
+// The hash by as many bits as the number of sets has, or one less where that set is not there yet.
+std::uint32_t NvmPages::index_of(page::SnapshotPageId id, std::uint32_t sets) {
+  const std::uint32_t mask = std::bit_ceil(sets) - 1;
+  const std::uint32_t index = static_cast<std::uint32_t>(mixed(id)) & mask;
+  return index < sets ? index : index & mask >> 1;
+}
+
+bool NvmPages::is_of(page::SnapshotPageId id, const Set* set) const {
+  const std::uint32_t sets = sets_in_use_.load_relaxed();  // order: relaxed, K29
+  return sets != 0 && &sets_[index_of(id, sets)] == set;
+}
+
 NvmPages::Look NvmPages::look(page::SnapshotPageId id) {
-  // order: acquire, pairs with adopt().
-  if (is_adopted_.load_acquire() == 0) return {nullptr, 0, kNoWay};
-  Set* const set = &sets_[mixed(id) % sets_.size()];
+  // order: acquire, pairs with adopt() and grow(): slots of so many sets are there.
+  const std::uint32_t sets = sets_in_use_.load_acquire();
+  if (sets == 0) return {nullptr, 0, kNoWay};
+  Set* const set = &sets_[index_of(id, sets)];
   // order: acquire, pairs with the release in end_change(): ids of that version, or newer ones.
   std::uint32_t version = set->version.load_acquire();
   if (version == 0) {
@@ -208,7 +246,8 @@ void NvmPages::begin_change(Set* set) {
 void NvmPages::end_change(Set* set) {
   // 0 is for sets that were not looked at.
   const std::uint32_t next = set->version.load_relaxed() + 1;  // order: as in begin_change()
-  set->version.store_release(next == 0 ? 2 : next);            // order: release, pairs with look()
+  // order: release, pairs with look().
+  set->version.store_release(next == 0 ? kSeen : next);
 }
 
 // K28. What has no id of this set is a free slot.
@@ -224,8 +263,7 @@ void NvmPages::find_again(Set* set) {
   const Result<bool> read = to_read_->read_pieces(pieces, kWays);
   for (std::uint32_t way = 0; read.is_ok() && *read && way < kWays; ++way) {
     const page::SnapshotPageId id(heads[way][0]);
-    const bool is_ours = !id.is_null() && &sets_[mixed(id) % sets_.size()] == set;
-    if (is_ours) name_slot(set, way, id.word());
+    if (!id.is_null() && is_of(id, set)) name_slot(set, way, id.word());
   }
   end_change(set);
 }
@@ -257,32 +295,50 @@ void NvmPages::name_slot(Set* set, std::uint32_t way, std::uint64_t id) {
 void NvmPages::add(page::SnapshotPageId id, const page::PageHeader* page) {
   const Look found = look(id);
   if (found.set == nullptr || found.way != kNoWay) return;
-  const std::lock_guard lock(stripe_of(found.set).lock);
-  const std::uint32_t way = choose_locked(found.set, id);
-  if (way != kNoWay) put_locked(found.set, way, id, page);
+  if (put(found.set, id, page, false)) return;
+  // order: relaxed, counts.
+  if (take_seen(id)) {
+    put(found.set, id, page, true);
+    evictions_.fetch_add_relaxed(1);
+  } else {
+    refusals_.fetch_add_relaxed(1);
+  }
+  grow_if_wanted();
 }
 
-// The slot that the page gets; kNoWay: none.
-std::uint32_t NvmPages::choose_locked(Set* set, page::SnapshotPageId id) {
+// False: there is no free slot. `evicts`: then another page goes.
+bool NvmPages::put(Set* set, page::SnapshotPageId id, const page::PageHeader* page, bool evicts) {
+  const std::lock_guard lock(stripe_of(set).lock);
   // order: relaxed in all of it, changed under the lock, or hints.
+  std::uint32_t free = kNoWay;
   for (std::uint32_t way = 0; way < kWays; ++way) {
-    if (set->ids[way].load_relaxed() == id.word()) return kNoWay;
+    const page::SnapshotPageId there(set->ids[way].load_relaxed());
+    if (there == id) return true;
+    if (there.is_null() || !is_of(there, set)) free = way;
   }
-  for (std::uint32_t way = 0; way < kWays; ++way) {
-    if (set->ids[way].load_relaxed() == 0) return way;
-  }
-  std::uint32_t* const end = set->seen + kWays;
-  std::uint32_t* const seen = std::find(set->seen, end, print_of(id));
-  if (seen == end) {
-    set->seen[set->next_seen++ % kWays] = print_of(id);
-    return kNoWay;
-  }
-  *seen = 0;
-  for (;;) {
+  while (free == kNoWay && evicts) {
     const std::uint32_t way = set->hand++ % kWays;
-    if (set->used[way].load_relaxed() == 0) return way;
+    if (set->used[way].load_relaxed() == 0) free = way;
     set->used[way].store_relaxed(0);
   }
+  if (free == kNoWay) return false;
+  put_locked(set, free, id, page);
+  return true;
+}
+
+// Whether it is in the admission set, where it is not any more, or else is from now on.
+bool NvmPages::take_seen(page::SnapshotPageId id) {
+  Set* const set = &sets_[index_of(id, static_cast<std::uint32_t>(sets_.size()))];
+  const std::lock_guard lock(stripe_of(set).lock);
+  std::uint32_t* const end = set->seen + kWays;
+  std::uint32_t* const seen = std::find(set->seen, end, print_of(id));
+  const bool is_there = seen != end;
+  if (is_there) {
+    *seen = 0;
+  } else {
+    set->seen[set->next_seen++ % kWays] = print_of(id);
+  }
+  return is_there;
 }
 
 // K25
@@ -304,6 +360,38 @@ void NvmPages::put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
     set->used[way].store_relaxed(0);
   }
   end_change(set);
+}
+
+// ---- growth ------------------------------------------------------------------------------------
+
+// Where so many pages found no free slot that they are a part of all.
+void NvmPages::grow_if_wanted() {
+  // order: relaxed in all of it, a threshold that need not be exact.
+  const std::uint32_t sets = sets_in_use_.load_relaxed();
+  const std::uint32_t many = sets * kWays / kTurnOver;
+  const bool is_needed = evictions_.load_relaxed() >= many;
+  if (sets == sets_.size() || (!is_needed && refusals_.load_relaxed() < many)) return;
+  const std::unique_lock lock(file_lock_, std::try_to_lock);
+  if (!lock.owns_lock() || !can_grow_ || sets_in_use_.load_relaxed() != sets) return;
+  if (is_needed) evictions_.store_relaxed(0);
+  refusals_.store_relaxed(0);
+  const std::uint64_t wanted = std::max(kSetsOfStep, sets / kGrowthShare);
+  const std::uint64_t most = std::min<std::uint64_t>(wanted, sets_.size() - sets) * kSetBytes;
+  const std::uint64_t lent = device_->lend_room(most - most % kStepBytes, is_needed);
+  if (lent == 0) return;
+  can_grow_ = base::catching([&] { return grow_locked(sets + sets_of(lent)); }).is_ok();
+  if (!can_grow_) device_->return_room(lent);
+}
+
+// K29. Sets that come have nothing that could be found.
+Status NvmPages::grow_locked(std::uint32_t sets) {
+  FOEDUS_CHECK(to_write_->preallocate(file_bytes(sets)));
+  const std::uint64_t word = sets;
+  FOEDUS_CHECK(to_write_->write_at(offsetof(NvmHeader, sets), &word, sizeof(word)));
+  for (std::uint32_t i = file_sets_; i < sets; ++i) sets_[i].version.store_relaxed(kSeen);
+  file_sets_ = sets;
+  sets_in_use_.store_release(sets);  // order: release, pairs with look(): so has its room
+  return {};
 }
 
 NvmPagesStatistics NvmPages::statistics() const {

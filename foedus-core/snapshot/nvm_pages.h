@@ -4,15 +4,22 @@
 // (device/tiered_device.h), above it the page cache in DRAM.
 //
 // A page has eight slots that it may lie in, a set, by the hash of its id. It gets one when it is
-// read from the SSD: one that is free, or, if it was read not long ago (the admission set: the last
-// eight of a set that got none), that of a page that was not read since the hand came by (a clock).
-// So a scan evicts nothing.
+// read from the SSD: one that is free, or, if it was read not long ago (the admission set), that of
+// a page that was not read since the hand came by (a clock). So a scan evicts nothing. However few
+// the slots are, the admission set has as many prints as there may be slots, for a page that comes
+// again has been in DRAM meanwhile.
+//
+// When pages found no slot, the file grows by an eighth, in room that the device lends it: free
+// room, and, where they were read not long ago, room that extents are to leave. Then half of the
+// pages of some sets are looked for in new ones (linear hashing: Litwin, VLDB 1980), where they are
+// not: their slots are free, and they come to the new ones when they are read from the SSD again.
 //
 //   word           written by              read by      meaning
 //   Set::version   the lock's holder       all          0: not looked at yet; odd: in change
 //   Set::ids       the lock's holder       all          0: the slot is free
 //   Set::used      readers, the clock      the clock    1: read since the hand came by
 //   Set::sure      the lock's holder       all          a bit for each way: see K26
+//   sets_in_use_   under file_lock_        all          0: nothing is found; else it only grows
 //
 //   K24 Readers take no lock. They look at the version before and after they have read the slot; if
 //       it has changed, they have found nothing.
@@ -26,6 +33,10 @@
 //       not persistent) have another one, and the slots begin empty. The name is written before a
 //       page of a snapshot is kept that was not there before.
 //   K28 Slots are looked at when a page of their set is first wanted, so open takes no time.
+//   K29 Pages never change. So a thread that has looked at the set of a page as there were fewer
+//       sets finds that page or none, and what it adds there is a slot that is free for others.
+//       A set is in use once its slots have room. The header says how many have, for the next
+//       process: where a crash has lost that, pages of the others are free slots.
 
 #include <array>
 #include <cstdint>
@@ -50,11 +61,14 @@ struct NvmPagesStatistics {
 class NvmPages {
  public:
   static constexpr std::uint32_t kWays = 8;
+  static constexpr std::uint64_t kStepBytes = 256u << 10;  // in which the file grows
 
-  // `bytes`: of the file, at least 64 KiB. Nothing is found before adopt().
-  static std::unique_ptr<NvmPages> open(device::Device* device, std::uint64_t bytes);
+  // Bytes of slots, in steps of kStepBytes: `least` from the first adopt() on, `most` as they grow.
+  // Nothing is found before adopt(). REQUIRES: kStepBytes <= least <= most.
+  static std::unique_ptr<NvmPages> open(device::Device* device, std::uint64_t least,
+                                        std::uint64_t most);
   // DRAM that it takes.
-  static std::uint64_t memory_bytes(std::uint64_t bytes) { return sets_of(bytes) * sizeof(Set); }
+  static std::uint64_t memory_bytes(std::uint64_t most) { return sets_of(most) * sizeof(Set); }
   NvmPages(const NvmPages&) = delete;
   NvmPages& operator=(const NvmPages&) = delete;
 
@@ -85,6 +99,8 @@ class NvmPages {
  private:
   static constexpr std::uint32_t kStripes = 64;
   static constexpr std::uint32_t kNoWay = kWays;
+  static constexpr std::uint64_t kSetBytes = kWays * page::kPageBytes;
+  static constexpr std::uint32_t kSetsOfStep = kStepBytes / kSetBytes;
 
   struct alignas(64) Set {
     base::AtomicWord<std::uint64_t> ids[kWays];
@@ -94,7 +110,7 @@ class NvmPages {
     // Guarded by the lock of its stripe.
     std::uint8_t hand = 0;
     std::uint8_t next_seen = 0;
-    std::uint32_t seen[kWays] = {};  // of ids that got no slot
+    std::uint32_t seen[kWays] = {};  // prints of ids, which got no slot of any set
   };
   static_assert(sizeof(Set) == 128);
   // Guards every 64th set, and counts for it.
@@ -110,10 +126,11 @@ class NvmPages {
     std::uint32_t way;  // kNoWay: it is not there
   };
 
-  NvmPages(device::Device* device, std::uint64_t sets);
-  static std::uint64_t sets_of(std::uint64_t bytes);
-  std::uint64_t file_bytes() const;
+  NvmPages(device::Device* device, std::uint32_t least, std::uint32_t most);
+  static std::uint32_t sets_of(std::uint64_t bytes);
+  static std::uint64_t file_bytes(std::uint32_t sets);
   Status try_adopt(std::uint64_t name);
+  std::uint64_t whole_bytes() const;
   Status open_files();
   void close_files();
   Status make_files();
@@ -122,27 +139,40 @@ class NvmPages {
   Stripe& stripe_of(const Set* set) {
     return stripes_[static_cast<std::size_t>(set - sets_.data()) % kStripes];
   }
+  // REQUIRES: `sets` is not 0.
+  static std::uint32_t index_of(page::SnapshotPageId id, std::uint32_t sets);
+  bool is_of(page::SnapshotPageId id, const Set* set) const;
   Look look(page::SnapshotPageId id);
   bool is_still(const Look& look) const;
   void note_use(const Look& look);
   static void begin_change(Set* set);
   static void end_change(Set* set);
   void find_again(Set* set);
-  std::uint32_t choose_locked(Set* set, page::SnapshotPageId id);
+  bool put(Set* set, page::SnapshotPageId id, const page::PageHeader* page, bool evicts);
+  bool take_seen(page::SnapshotPageId id);
   // Makes the slot that of `id`; 0: of none.
   void name_slot(Set* set, std::uint32_t way, std::uint64_t id);
   void put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
                   const page::PageHeader* page);
+  void grow_if_wanted();
+  Status grow_locked(std::uint32_t sets);
 
   device::Device* const device_;
+  const std::uint32_t least_;
   std::vector<Set> sets_;
   std::array<Stripe, kStripes> stripes_;
+  std::mutex file_lock_;  // held while the file changes its name or its size
   std::unique_ptr<device::File> to_write_;
   std::unique_ptr<device::File> to_read_;
+  std::uint32_t file_sets_ = 0;   // sets that it has room for; guarded by file_lock_
   std::uint64_t found_name_ = 0;  // of adopt(), in the file that was there
   bool has_adopted_ = false;      // it was decided about
   bool is_adopted_once_ = false;  // it is this object's
-  base::AtomicWord<std::uint32_t> is_adopted_;
+  bool can_grow_ = true;          // guarded by file_lock_
+  base::AtomicWord<std::uint32_t> sets_in_use_;
+  // Since it grew, or tried to: pages that got the slot of another one, and those that got none.
+  base::AtomicWord<std::uint32_t> evictions_;
+  base::AtomicWord<std::uint32_t> refusals_;
 };
 
 }  // namespace foedus::snapshot

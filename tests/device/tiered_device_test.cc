@@ -104,6 +104,70 @@ TEST_F(TieredDeviceTest, a_file_that_fits_into_memory_has_one_part) {
   EXPECT_EQ(difference(device.get(), kFirst, 3 * kBlocksPerExtent), "");
 }
 
+// Room that files do not have is lent, but for an eighth, and they have no more of it.
+TEST_F(TieredDeviceTest, room_that_is_lent_is_not_for_files) {
+  const auto device = open({.nvm_bytes = 16 * kExtentBytes});
+  must(make_file(device.get(), kFirst, 4 * kBlocksPerExtent));
+  EXPECT_EQ(extents(device->lend_room(3 * kExtentBytes + 1, true)), 3u);
+  EXPECT_FALSE(device->wants_room());
+  EXPECT_EQ(extents(device->lend_room(100 * kExtentBytes, false)), 7u);
+  EXPECT_EQ(device->lend_room(kExtentBytes, false), 0u);
+  EXPECT_FALSE(device->wants_room());
+  must(make_file(device.get(), kSecond, 5 * kBlocksPerExtent));
+  EXPECT_EQ(extents(device->fill().nvm_bytes), 6u);
+  EXPECT_EQ(extents(device->fill().ssd_bytes), 3u);
+  device->return_room(2 * kExtentBytes);
+  must(make_file(device.get(), "snapshot-00000003-0", 5 * kBlocksPerExtent));
+  EXPECT_EQ(extents(device->fill().nvm_bytes), 8u);
+}
+
+// What lies on memory moves for a borrower, a part of memory at a time, until none is left.
+TEST_F(TieredDeviceTest, extents_move_for_a_borrower) {
+  const auto device = open({.nvm_bytes = 64 * kExtentBytes});
+  must(make_file(device.get(), kFirst, 56 * kBlocksPerExtent));
+  must(device->make_room());
+  EXPECT_EQ(device->fill().moved_bytes, 0u);
+  std::uint64_t lent = 0;
+  while (device->fill().nvm_bytes != 0) {
+    EXPECT_EQ(device->lend_room(4 * kExtentBytes, true), 0u);
+    ASSERT_TRUE(device->wants_room());
+    must(device->make_room());
+    EXPECT_FALSE(device->wants_room());
+    const std::uint64_t more = extents(device->lend_room(4 * kExtentBytes, false));
+    ASSERT_EQ(more, 2u);  // a thirty-second part
+    lent += more;
+  }
+  EXPECT_EQ(lent, 56u);
+  EXPECT_EQ(device->lend_room(kExtentBytes, true), 0u);
+  EXPECT_FALSE(device->wants_room());  // there is none
+  EXPECT_EQ(difference(device.get(), kFirst, 56 * kBlocksPerExtent), "");
+}
+
+// A mover that fails is not asked for more than what files need.
+TEST_F(TieredDeviceTest, a_full_ssd_lends_no_room) {
+  const auto device = open({.nvm_bytes = 64 * kExtentBytes, .ssd_bytes = kExtentBytes});
+  must(make_file(device.get(), kFirst, 56 * kBlocksPerExtent));
+  EXPECT_EQ(device->lend_room(kExtentBytes, true), 0u);
+  EXPECT_TRUE(device->wants_room());
+  EXPECT_EQ(device->make_room().code(), ErrorCode::kOutOfSpace);
+  EXPECT_FALSE(device->wants_room());
+  EXPECT_EQ(device->lend_room(kExtentBytes, true), 0u);
+  EXPECT_FALSE(device->wants_room());
+  must(device->make_room());  // nothing is to be moved for files
+  EXPECT_EQ(device->lend_room(kExtentBytes, true), 0u);
+  EXPECT_TRUE(device->wants_room());
+}
+
+// What was lent before a restart stays lent.
+TEST_F(TieredDeviceTest, a_borrower_keeps_its_room) {
+  const auto device = open({.nvm_bytes = 8 * kExtentBytes});
+  device->keep_lent(6 * kExtentBytes);
+  must(make_file(device.get(), kFirst, 4 * kBlocksPerExtent));
+  EXPECT_EQ(extents(device->fill().nvm_bytes), 2u);
+  must(device->make_room());
+  EXPECT_EQ(extents(device->fill().nvm_bytes), 1u);
+}
+
 // An eighth of memory is free afterwards, what was read since stays, and its room is given back.
 TEST_F(TieredDeviceTest, the_mover_takes_what_was_not_read) {
   const auto device = open({.nvm_bytes = 8 * kExtentBytes});

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "foedus-core/base/clock.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {
@@ -173,6 +174,33 @@ TEST_P(TiersTest, pages_of_the_ssd_stay_on_memory) {
     EXPECT_EQ(difference(db, 0, kRows / 2, 2), "");
     EXPECT_EQ(difference(db, kRows / 2, kRows, 1), "");
   }
+}
+
+// Goal: memory goes over from pieces of snapshots to single pages, while nothing is written.
+// Method: rows in random order, of which memory has room for a part.
+TEST_P(TiersTest, pages_that_are_read_again_get_the_room_of_pieces) {
+  Options halved = options();
+  halved.nvm_bytes = 8 * kMib;
+  Database db = must(Database::open(halved));
+  write(db, 0, kRows, 1);
+  must(db.glean());
+  base::Random random(1);
+  TierStats tiers;
+  do {
+    for (int i = 0; i < 1'000; ++i) {
+      const std::uint64_t row = random.below(kRows);
+      ASSERT_EQ(difference(db, row, row + 1, 1), "");
+    }
+    tiers = db.stats().tiers;
+    ASSERT_LE(tiers.nvm_bytes + tiers.cached_bytes, halved.nvm_bytes);
+  } while (tiers.cached_bytes < 5 * kMib || tiers.nvm_bytes > 2 * kMib);
+  EXPECT_EQ(difference(db, 0, kRows, 1), "");
+  // A snapshot finds room on memory nevertheless.
+  write(db, 0, 500, 2);
+  must(db.glean());
+  EXPECT_EQ(difference(db, 0, 500, 2), "");
+  EXPECT_EQ(difference(db, 500, kRows, 1), "");
+  EXPECT_LE(db.stats().tiers.nvm_bytes, 2 * kMib);
 }
 
 // K26: a power failure may tear slots on memory; the SSD has their pages whole.

@@ -28,7 +28,8 @@ using testing::CallSeen;
 using testing::FailingDevice;
 using testing::must;
 
-constexpr std::uint64_t kBytes = 2u << 20;  // 63 sets
+constexpr std::uint64_t kBytes = 2u << 20;
+constexpr std::uint64_t kSets = kBytes / page::kPageBytes / NvmPages::kWays;
 constexpr std::uint64_t kName = 77;
 constexpr std::uint64_t kFirstSlot = page::kPageBytes;
 
@@ -52,7 +53,7 @@ class NvmPagesTest : public ::testing::Test {
   NvmPagesTest() : pages(open()) {}
 
   std::unique_ptr<NvmPages> open(std::uint64_t name = kName) {
-    auto opened = NvmPages::open(&disk, kBytes);
+    auto opened = NvmPages::open(&disk, kBytes, kBytes);
     must(opened->adopt(name));
     return opened;
   }
@@ -100,7 +101,7 @@ TEST_F(NvmPagesTest, a_page_is_found_whole_and_by_lines) {
 TEST_F(NvmPagesTest, a_scan_evicts_nothing) {
   fill();
   const std::uint64_t full = pages->statistics().pages;
-  EXPECT_EQ(full, 63u * NvmPages::kWays);
+  EXPECT_EQ(full, kSets * NvmPages::kWays);
   const std::uint32_t before = count_found(1, 2'000);
   EXPECT_EQ(before, full);
   for (std::uint32_t i = 10'001; i <= 12'000; ++i) add(i);
@@ -118,9 +119,10 @@ TEST_F(NvmPagesTest, what_comes_again_takes_the_place_of_what_was_not_read) {
       for (std::uint32_t k = i; k < i + 5; ++k) add(k);
     }
   }
-  EXPECT_EQ(count_found(20'001, 20'100), 100u);
+  // Of two that come to one set one after the other, the second may take the place of the first.
+  EXPECT_GE(count_found(20'001, 20'100), 95u);
   EXPECT_GE(count_found(1, 100), hot * 9 / 10);
-  EXPECT_EQ(pages->statistics().pages, 63u * NvmPages::kWays);
+  EXPECT_EQ(pages->statistics().pages, kSets * NvmPages::kWays);
 }
 
 // K27, K28.
@@ -153,7 +155,7 @@ TEST_F(NvmPagesTest, a_history_has_its_name_before_its_pages) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     const auto copy = disk.copy();
     copy->crash_power(seed);
-    auto before = NvmPages::open(copy.get(), kBytes);
+    auto before = NvmPages::open(copy.get(), kBytes, kBytes);
     must(before->adopt(kName));
     EXPECT_EQ(before->read(id_of(9), to.header()), NvmPages::Found::kNothing) << seed;
   }
@@ -161,18 +163,157 @@ TEST_F(NvmPagesTest, a_history_has_its_name_before_its_pages) {
 
 TEST_F(NvmPagesTest, a_file_of_another_size_or_a_damaged_one_is_made_anew) {
   add(1);
-  pages = NvmPages::open(&disk, 2 * kBytes);
+  pages = NvmPages::open(&disk, 2 * kBytes, 2 * kBytes);
   must(pages->adopt(kName));
   EXPECT_EQ(read(1), NvmPages::Found::kNothing);
-  EXPECT_EQ(disk.bytes_of("nvm-0").size(), (1 + 127 * NvmPages::kWays) * page::kPageBytes);
+  EXPECT_EQ(disk.bytes_of("nvm-0").size(), page::kPageBytes + 2 * kBytes);
   add(1);
   // It says that it is of another history, and is not believed.
   disk.flip_bit("nvm-0", 16, 1);
-  pages = NvmPages::open(&disk, 2 * kBytes);
+  pages = NvmPages::open(&disk, 2 * kBytes, 2 * kBytes);
   must(pages->adopt(kName ^ 2));
   EXPECT_EQ(read(1), NvmPages::Found::kNothing);
   PageBytes to = {};
   EXPECT_EQ(pages->read(id_of(1), to.header()), NvmPages::Found::kNothing);
+}
+
+// Room of the device for a file that grows.
+class LendingDevice final : public FailingDevice {
+ public:
+  std::uint64_t lend_room(std::uint64_t most, bool moves) override {
+    wants_room_ = wants_room_ || moves;
+    const std::uint64_t lent = std::min(most, room);
+    room -= lent;
+    return lent;
+  }
+  void return_room(std::uint64_t bytes) override { room += bytes; }
+  void keep_lent(std::uint64_t bytes) override { room -= bytes; }
+  bool wants_room() const override { return wants_room_; }
+
+  std::uint64_t room = 0;
+
+ private:
+  bool wants_room_ = false;
+};
+
+class GrowingNvmPagesTest : public NvmPagesTest {
+ protected:
+  static constexpr std::uint64_t kStep = NvmPages::kStepBytes;
+  GrowingNvmPagesTest() {
+    lending.room = kBytes - kStep;
+    reopen();
+  }
+  void reopen() {
+    pages.reset();
+    pages = NvmPages::open(&lending, kStep, kBytes);
+    must(pages->adopt(kName));
+  }
+  std::uint64_t lent() const { return kBytes - kStep - lending.room; }
+  void add_twice(std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t i = from; i <= to; ++i) {
+      for (int time = 0; time < 2; ++time) add(i);
+    }
+  }
+
+  LendingDevice lending;
+};
+
+// Pages that come for the first time get room that is free. One that lay in a set which was split
+// comes once more.
+TEST_F(GrowingNvmPagesTest, free_room_is_for_all_pages) {
+  for (std::uint32_t i = 1; i <= 2'000; ++i) add(i);
+  EXPECT_EQ(lending.room, 0u);
+  EXPECT_FALSE(lending.wants_room());
+  EXPECT_GT(count_found(1, 2'000), kSets * NvmPages::kWays / 2);
+  for (int round = 0; round < 20; ++round) {
+    for (std::uint32_t i = 3'001; i <= 3'250; ++i) add(i);
+  }
+  EXPECT_GT(count_found(3'001, 3'250), 230u);
+  EXPECT_LE(lending.used_bytes(), kBytes + page::kPageBytes);
+}
+
+TEST_F(GrowingNvmPagesTest, room_of_others_is_for_pages_that_come_again) {
+  lending.room = 0;
+  for (std::uint32_t i = 1; i <= 1'000; ++i) add(i);
+  EXPECT_FALSE(lending.wants_room());
+  EXPECT_EQ(count_found(1, 1'000), kStep / page::kPageBytes);
+  add_twice(2'001, 2'100);
+  EXPECT_TRUE(lending.wants_room());
+  EXPECT_EQ(lending.used_bytes(), kStep + page::kPageBytes);
+  lending.room = kStep;
+  add_twice(3'001, 3'100);
+  EXPECT_EQ(lending.room, 0u);
+  EXPECT_EQ(lending.used_bytes(), 2 * kStep + page::kPageBytes);
+}
+
+TEST_F(GrowingNvmPagesTest, a_restart_finds_the_pages_and_the_room) {
+  for (int round = 0; round < 4; ++round) add_twice(1, 150);
+  const std::uint32_t found = count_found(1, 150);
+  EXPECT_GT(found, 100u);
+  const std::uint64_t before = lent();
+  lending.room = kBytes - kStep;
+  reopen();
+  EXPECT_EQ(lent(), before);
+  PageBytes to = {};
+  std::uint32_t again = 0;
+  for (std::uint32_t i = 1; i <= 150; ++i) {
+    if (pages->read(id_of(i), to.header()) == NvmPages::Found::kNothing) continue;
+    EXPECT_TRUE(is_whole(to, i));
+    ++again;
+  }
+  EXPECT_EQ(again, found);
+  // A smaller file takes the place of one that is too large now, and its room is given back.
+  pages.reset();
+  pages = NvmPages::open(&lending, kStep, kBytes / 2);
+  must(pages->adopt(kName));
+  EXPECT_EQ(read(1), NvmPages::Found::kNothing);
+  pages = NvmPages::open(&lending, kStep, kBytes / 2);
+  must(pages->adopt(kName + 1));
+  EXPECT_EQ(lending.used_bytes(), kStep + page::kPageBytes);
+}
+
+TEST_F(GrowingNvmPagesTest, a_device_that_cannot_grow_keeps_what_there_is) {
+  lending.set_capacity(3 * kStep);
+  for (int round = 0; round < 4; ++round) add_twice(1, 250);
+  EXPECT_EQ(lent(), kStep);
+  EXPECT_GT(count_found(1, 250), 80u);
+  lending.set_capacity(kBytes * 2);
+  add_twice(1, 250);
+  EXPECT_EQ(lent(), kStep);  // it was not asked again
+}
+
+// K29: whichever call of growth power fails at, what is found afterwards is whole.
+TEST_F(GrowingNvmPagesTest, a_power_failure_in_growth_leaves_whole_pages) {
+  add_twice(1, 60);
+  must(lending.sync_directory());
+  for (std::uint64_t skip = 0; skip < 40; ++skip) {
+    const auto copy = lending.copy();
+    {
+      const auto growing = NvmPages::open(copy.get(), kStep, kBytes);
+      must(growing->adopt(kName));
+      copy->lose_power_after(skip);
+      for (std::uint32_t i = 100; i <= 150; ++i) {
+        for (int time = 0; time < 2; ++time) growing->add(id_of(i), page_of(i).header());
+      }
+    }
+    copy->crash_power(skip % 2 == 0 ? FailingDevice::kDropAll : FailingDevice::kKeepAll);
+    const auto again = NvmPages::open(copy.get(), kStep, kBytes);
+    must(again->adopt(kName));
+    PageBytes to = {};
+    std::uint32_t found = 0;
+    for (std::uint32_t i = 1; i <= 150; ++i) {
+      if (again->read(id_of(i), to.header()) == NvmPages::Found::kNothing) continue;
+      if (is_whole(to, i)) ++found;
+    }
+    // Sectors of a disk that were not synced may be gone.
+    if (skip % 2 != 0 || FailingDevice::is_persistent_memory()) {
+      EXPECT_GT(found, 20u) << "call " << skip;
+    }
+    again->add(id_of(200), page_of(200).header());
+    again->add(id_of(200), page_of(200).header());
+    EXPECT_EQ(again->read(id_of(200), to.header()), NvmPages::Found::kPage);
+    EXPECT_TRUE(is_whole(to, 200));
+  }
 }
 
 // K26: a crash has torn the slot.
@@ -202,7 +343,7 @@ TEST_F(NvmPagesTest, a_power_failure_in_a_write_leaves_a_free_slot_or_a_page) {
   for (std::uint64_t skip = 0; skip < 8; ++skip) {
     const auto copy = disk.copy();
     {
-      auto changed = NvmPages::open(copy.get(), kBytes);
+      auto changed = NvmPages::open(copy.get(), kBytes, kBytes);
       must(changed->adopt(kName));
       copy->lose_power_after(skip);
       for (std::uint32_t i = 30'001; i <= 30'010; ++i) {
@@ -211,7 +352,7 @@ TEST_F(NvmPagesTest, a_power_failure_in_a_write_leaves_a_free_slot_or_a_page) {
     }
     copy->crash_power(FailingDevice::is_persistent_memory() ? FailingDevice::kDropAll
                                                             : FailingDevice::kKeepAll);
-    auto again = NvmPages::open(copy.get(), kBytes);
+    auto again = NvmPages::open(copy.get(), kBytes, kBytes);
     must(again->adopt(kName));
     std::uint32_t torn = 0;
     PageBytes to = {};
@@ -264,7 +405,7 @@ TEST_F(NvmPagesTest, an_error_of_the_device_keeps_nothing_and_fails_nobody) {
 TEST_F(NvmPagesTest, a_full_device_has_its_room_back) {
   FailingDevice small;
   small.set_capacity(kBytes / 2);
-  const auto kept = NvmPages::open(&small, kBytes);
+  const auto kept = NvmPages::open(&small, kBytes, kBytes);
   EXPECT_EQ(kept->adopt(kName).code(), ErrorCode::kOutOfSpace);
   EXPECT_FALSE(small.exists("nvm-0"));
   const std::uint64_t made = small.calls(Call::kCreate);
@@ -314,14 +455,14 @@ TEST_F(NvmPagesTest, a_slot_that_changes_while_it_is_read_is_nothing) {
 TEST(NvmPagesThreadsTest, what_is_found_is_whole) {
   const testing::TestDirectory directory;
   const auto device = must(device::FileDevice::open(directory.path() + "/db", Facility::kOff));
-  const auto pages = NvmPages::open(device.get(), 18 * page::kPageBytes);
+  const auto pages = NvmPages::open(device.get(), NvmPages::kStepBytes, kBytes);
   must(pages->adopt(kName));
   std::atomic<std::uint64_t> found{0};
   const auto work = [&](std::uint64_t seed) {
     base::Random random(seed);
     PageBytes to = {};
     for (int i = 0; i < 40'000; ++i) {
-      const auto number = static_cast<std::uint32_t>(1 + random.below(60));
+      const auto number = static_cast<std::uint32_t>(1 + random.below(800));
       const PageBytes page = page_of(number);
       if (pages->read(id_of(number), to.header()) != NvmPages::Found::kNothing) {
         EXPECT_TRUE(is_whole(to, number));

@@ -107,11 +107,13 @@ class FailingFile : public device::File {
       return failed("cannot grow " + path_, error);
     }
     const std::uint64_t size = content_->visible.size();
-    if (bytes <= size) return {};
-    if (owner_->used_bytes_locked() + (bytes - size) > owner_->capacity_bytes_) {
+    const std::uint64_t with_room = size - content_->hole;
+    if (bytes <= with_room) return {};
+    if (owner_->used_bytes_locked() + (bytes - with_room) > owner_->capacity_bytes_) {
       return failed("cannot grow " + path_, ENOSPC);
     }
-    content_->visible.resize(bytes);
+    content_->visible.resize(std::max(size, bytes));
+    content_->hole = std::max(size, bytes) - bytes;
     return {};
   }
 
@@ -121,7 +123,9 @@ class FailingFile : public device::File {
     if (const int error = begin_locked(Call::kTruncate)) {
       return failed("cannot cut " + path_, error);
     }
+    const std::uint64_t with_room = content_->visible.size() - content_->hole;
     content_->visible.resize(bytes);
+    content_->hole = bytes - std::min(bytes, with_room);
     // What was written behind the new end and is not synced may come back after a crash, sector by
     // sector, as if the cut were zeroes written over it.
     std::uint64_t end = bytes;
@@ -319,9 +323,9 @@ std::uint64_t FailingDevice::used_bytes() const {
 
 std::uint64_t FailingDevice::used_bytes_locked() const {
   std::uint64_t used = 0;
-  for (const auto& [name, content] : names_) used += content->visible.size() - content->discarded;
+  for (const auto& [name, content] : names_) used += content->room();
   for (const auto& content : removed_) {
-    if (!content->open.expired()) used += content->visible.size() - content->discarded;
+    if (!content->open.expired()) used += content->room();
   }
   return used;
 }

@@ -154,7 +154,11 @@ class FailingDevice : public device::Device {
     static constexpr std::uint64_t kNoSize = ~std::uint64_t{0};
     std::uint64_t size_given_up = kNoSize;
     std::uint64_t discarded = 0;  // bytes that take no room
+    std::uint64_t hole = 0;       // bytes at the end that have had none yet
     std::weak_ptr<const char> open;  // held by the files that are open
+    std::uint64_t room() const {
+      return visible.size() - std::min<std::uint64_t>(visible.size(), discarded + hole);
+    }
     void write_unsynced(std::uint64_t offset, const char* bytes, std::size_t count);
     void sync();
     void give_up();

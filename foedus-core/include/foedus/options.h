@@ -169,10 +169,11 @@ struct Options {
   std::vector<std::string> dirs = {};
 
   // Directories of the SSD tier, made if they are missing; at most 64. Where they are given, `dir`
-  // and `dirs` are the tier of non-volatile memory, of `nvm_bytes`. Snapshots are written to one
-  // half; what was not read lately moves to the SSD, in pieces of 256 KiB, before that is
-  // full; what does not fit goes to the SSD at once. The other half keeps pages of the SSD. The log
-  // stays on memory and is not counted. `ssd_bytes` is the limit of the SSD tier; 0: there is none.
+  // and `dirs` are the tier of non-volatile memory, of `nvm_bytes`. Snapshots are written there;
+  // what was not read lately moves to the SSD, in pieces of 256 KiB, before memory is full; what
+  // does not fit goes to the SSD at once. Memory that snapshots leave keeps single pages of the SSD
+  // that are read again, for which more pieces move, up to seven eighths of it. The log stays on
+  // memory and is not counted. `ssd_bytes` is the limit of the SSD tier; 0: there is none.
   // Gleans fail with kOutOfSpace when both tiers are full. "ssd-...-<n>" is made in
   // ssd_dirs[n % ssd_dirs.size()]; all that is said of `dirs` holds for these directories, too. The
   // database opens without them if none of its snapshots has moved. ssd_dirs needs nvm_bytes, of
