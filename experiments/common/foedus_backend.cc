@@ -169,6 +169,8 @@ foedus::Options foedus_options_by_flags() {
   if (FLAGS_nvm_cache == "mini") options.nvm_cache = foedus::NvmCache::kMiniPages;
   if (FLAGS_nvm_cache == "lines") options.nvm_cache = foedus::NvmCache::kLines;
   if (FLAGS_nvm_cache == "pages") options.nvm_cache = foedus::NvmCache::kPages;
+  if (FLAGS_nvm_cache == "hybrid") options.nvm_cache = foedus::NvmCache::kHybrid;
+  if (FLAGS_nvm_cache == "direct") options.nvm_cache = foedus::NvmCache::kDirect;
   options.snapshot_cache = FLAGS_snapshot_cache == "on";
   options.socs = FLAGS_socs;
   options.loggers_per_soc = FLAGS_loggers_per_soc;

@@ -24,7 +24,8 @@ DEFINE_uint64(nvm_bytes, 0, "size of the NVM tier, --dir and --dirs, with --ssd_
 DEFINE_uint64(ssd_bytes, 0, "snapshots in --ssd_dir; 0: no bound");
 DEFINE_uint64(ssd_latency_ns, 0, "of an access to the emulated SSD tier");
 DEFINE_uint64(ssd_bandwidth_mb, 0, "million bytes a second of the emulated SSD tier; 0: no bound");
-DEFINE_string(nvm_cache, "auto", "DRAM keeps of pages on such memory: auto, mini, lines or pages");
+DEFINE_string(nvm_cache, "auto",
+              "DRAM keeps of pages on such memory: auto, mini, lines, pages, hybrid or direct");
 DEFINE_string(snapshot_cache, "on", "off: pages of snapshots are read whenever they are come to");
 DEFINE_string(log, "on", "on: commits are logged to files; off: nothing is written");
 DEFINE_string(durability, "async", "async: commit returns when serialized; sync: when durable");
@@ -84,8 +85,8 @@ foedus::Status parse_command_line(int argc, char** argv, const char* usage) {
     return bad("--device must be file, mapped or emulated");
   }
   if (FLAGS_nvm_cache != "auto" && FLAGS_nvm_cache != "mini" && FLAGS_nvm_cache != "lines" &&
-      FLAGS_nvm_cache != "pages") {
-    return bad("--nvm-cache must be auto, mini, lines or pages");
+      FLAGS_nvm_cache != "pages" && FLAGS_nvm_cache != "hybrid" && FLAGS_nvm_cache != "direct") {
+    return bad("--nvm-cache must be auto, mini, lines, pages, hybrid or direct");
   }
   if (FLAGS_snapshot_cache != "on" && FLAGS_snapshot_cache != "off") {
     return bad("--snapshot-cache must be on or off");

@@ -20,6 +20,11 @@ bool reads_lines(const Options& options) {
          options.snapshot_cache;
 }
 
+bool reads_in_place(const Options& options) {
+  return reads_lines(options) &&
+         (options.nvm_cache == NvmCache::kHybrid || options.nvm_cache == NvmCache::kDirect);
+}
+
 }  // namespace
 
 Status Gleaning::make_cache() {
@@ -38,7 +43,7 @@ Status Gleaning::make_cache() {
                                        options.glean.cache_bytes, options.huge_pages,
                                        options.numa_binding, files_.get(), &engine_->clock(),
                                        engine_->cache_borrows() ? &engine_->pool() : nullptr));
-  if (reads_lines(options)) make_line_caches();
+  if (reads_lines(options) && !reads_in_place(options)) make_line_caches();
   pages_ = std::make_unique<page::SessionPages>(&engine_->pool(), &engine_->clock(), 0);
   pages_->fill_stock();  // to exchange pages takes pages
   const std::uint64_t most = engine_->pool().bytes_max() / kPageBytesPerInstaller;
@@ -106,10 +111,13 @@ void Gleaning::make_line_caches() {
 
 void Gleaning::lend_cache(EngineSession::Parts* parts) const {
   parts->cache = cache_.get();
-  if (!engine_->options().snapshot_cache) parts->page_reader = files_.get();
+  const Options& options = engine_->options();
+  const bool is_direct = reads_in_place(options) && options.nvm_cache == NvmCache::kDirect;
+  if (!options.snapshot_cache || is_direct) parts->page_reader = files_.get();
+  if (reads_in_place(options)) parts->line_reads = occ::LineReads::kInPlace;
   if (lines_.empty()) return;
   parts->lines = lines_[parts->soc].get();
-  parts->lines_if_full = engine_->options().nvm_cache == NvmCache::kAuto;
+  if (options.nvm_cache == NvmCache::kAuto) parts->line_reads = occ::LineReads::kCachedIfFull;
 }
 
 void Gleaning::add_cache_stats(Stats* stats) const {

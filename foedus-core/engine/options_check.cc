@@ -86,7 +86,7 @@ Status check_facilities(const Options& options) {
 Status check_nvm(const Options& options) {
   constexpr std::uint64_t kLatencyMax = 1'000'000;
   constexpr std::uint64_t kBandwidthMax = 1'000'000;
-  FOEDUS_CHECK(is_enumerator("nvm_cache", options.nvm_cache, NvmCache::kPages));
+  FOEDUS_CHECK(is_enumerator("nvm_cache", options.nvm_cache, NvmCache::kDirect));
   FOEDUS_CHECK(in_range("nvm_latency_ns", options.nvm_latency_ns, 0, kLatencyMax));
   FOEDUS_CHECK(in_range("nvm_write_latency_ns", options.nvm_write_latency_ns, 0, kLatencyMax));
   FOEDUS_CHECK(in_range("nvm_bandwidth_mb", options.nvm_bandwidth_mb, 0, kBandwidthMax));

@@ -49,7 +49,7 @@ EngineSession::EngineSession(const Parts& parts, numa::SocMemory ring)
                 .cache = parts.cache,
                 .page_reader = parts.page_reader,
                 .lines = parts.lines,
-                .lines_if_full = parts.lines_if_full,
+                .line_reads = parts.line_reads,
                 .turn = &slot_->turn,
                 .memory = parts.memory}),
       touches_(parts.engine),

@@ -75,8 +75,8 @@ class EngineSession final : private log::RingSource {
     log::LogRoom* room = nullptr;          // null: nothing is logged
     snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
     snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
-    snapshot::LineCache* lines = nullptr;         // null: pages are whole
-    bool lines_if_full = false;  // pages are whole as long as the cache has room
+    snapshot::LineCache* lines = nullptr;         // null: none
+    occ::LineReads line_reads = occ::LineReads::kCached;
     std::uint32_t number = 0;
     std::uint32_t soc = 0;
     std::uint32_t logger = 0;            // of that SOC

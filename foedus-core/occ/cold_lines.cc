@@ -30,12 +30,17 @@ ColdLines::~ColdLines() { unpoison(~page::LineMask{0}); }
 const page::PageHeader* ColdLines::open(page::SnapshotPageId id, page::LineMask lines,
                                         Status* status) {
   if (id != id_) {
-    cache_->prefetch(id);
-    base::poison(page_->bytes, page::kPageBytes);  // O21
+    if (cache_ != nullptr) cache_->prefetch(id);
+    forget();
     id_ = id;
-    present_ = 0;
   }
   return load_lines(lines | 1, status) ? page() : nullptr;
+}
+
+void ColdLines::forget() {
+  base::poison(page_->bytes, page::kPageBytes);  // O21
+  id_ = {};
+  present_ = 0;
 }
 
 bool ColdLines::load(page::PagePart wanted, Status* status) {
@@ -62,10 +67,12 @@ bool ColdLines::load_lines(page::LineMask wanted, Status* status) {
   page::LineMask missing = wanted & ~present_;
   if (missing == 0) return true;
   unpoison(missing);
-  const page::LineMask cached = cache_->read(id_, missing, page_->bytes);
-  present_ |= cached;
-  missing &= ~cached;
-  if (missing == 0) return true;
+  if (cache_ != nullptr) {
+    const page::LineMask cached = cache_->read(id_, missing, page_->bytes);
+    present_ |= cached;
+    missing &= ~cached;
+    if (missing == 0) return true;
+  }
   *status = reader_->read_lines(id_, missing, page_->bytes);
   if (!status->is_ok()) {
     id_ = {};
@@ -73,6 +80,7 @@ bool ColdLines::load_lines(page::LineMask wanted, Status* status) {
     return false;
   }
   present_ |= missing;
+  if (cache_ == nullptr) return true;
   const snapshot::LinesAdded added = cache_->add(id_, present_, missing, page_->bytes);
   has_outgrown_ = has_outgrown_ || added == snapshot::LinesAdded::kOutgrown;
   return true;

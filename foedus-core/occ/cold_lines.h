@@ -26,7 +26,8 @@ namespace foedus::occ {
 
 class ColdLines {
  public:
-  // Reads what `cache` does not have from `reader`. Throws std::bad_alloc.
+  // Reads what `cache` does not have from `reader`. With a null cache no line is kept but those of
+  // the page that is open. Throws std::bad_alloc.
   ColdLines(snapshot::LineCache* cache, snapshot::PageReader* reader);
   ~ColdLines();
   ColdLines(const ColdLines&) = delete;
@@ -35,20 +36,24 @@ class ColdLines {
   // Makes `id` the page that is there in part, with these lines and the first one. Null: *status
   // says why: kIoError, kCorruption.
   const page::PageHeader* open(page::SnapshotPageId id, page::LineMask lines, Status* status);
+  // Gives up the lines that are there: the next open() reads what it wants.
+  void forget();
   // Loads more of it. False: *status says why.
   bool load(page::PagePart wanted, Status* status);
   // Whether it would have more lines then than the cache of lines keeps of a page.
   bool would_outgrow(page::PagePart wanted) const {
     if (!page::is_within_page(wanted)) return false;
     const page::LineMask missing = page::lines_of(wanted) & ~present_;
-    return missing != 0 && page::count_of(present_ | missing) > cache_->lines_max();
+    return missing != 0 && page::count_of(present_ | missing) > lines_max();
   }
   // Loads more of it from the whole page. REQUIRES: would_outgrow(wanted), so it is in the page.
   void copy(const page::PageHeader* whole, page::PagePart wanted);
   // The page, the same address for every one that is opened.
   const page::PageHeader* page() const { return page_->header(); }
   page::SnapshotPageId id() const { return id_; }
-  std::uint32_t lines_max() const { return cache_->lines_max(); }
+  std::uint32_t lines_max() const {
+    return cache_ == nullptr ? page::kLinesPerPage : cache_->lines_max();
+  }
   // Whether its lines are read in less time than the page.
   bool are_small_reads(page::SnapshotPageId id) const { return reader_->has_lines(id); }
   // Whether its lines have become too many for the cache of lines since the last call: the page is
@@ -63,7 +68,7 @@ class ColdLines {
   bool load_lines(page::LineMask wanted, Status* status);
   void unpoison(page::LineMask lines);
 
-  snapshot::LineCache* const cache_;
+  snapshot::LineCache* const cache_;  // null: none
   snapshot::PageReader* const reader_;
   const std::unique_ptr<page::PageBytes> page_;
   page::SnapshotPageId id_;      // null: none

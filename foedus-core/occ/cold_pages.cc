@@ -17,6 +17,14 @@ constexpr std::uint32_t kTriesApart = 1'024;
 // Others may take the frame that was waited for; who has no luck so often gives up.
 constexpr unsigned kWaits = 100'000;
 
+ColdPages::Mode default_mode(const ColdPages::Parts& parts) {
+  const bool is_in_place = parts.line_reads == LineReads::kInPlace;
+  if (parts.page_reader == nullptr) {
+    return is_in_place ? ColdPages::Mode::kRowsInPlace : ColdPages::Mode::kRead;
+  }
+  return is_in_place ? ColdPages::Mode::kAllInPlace : ColdPages::Mode::kUncached;
+}
+
 }  // namespace
 
 Status not_that_page(page::SnapshotPageId id) {
@@ -33,9 +41,10 @@ ColdPages::ColdPages(const Parts& parts)
       clock_(parts.clock),
       session_(parts.session),
       soc_(parts.soc),
-      lines_if_full_(parts.lines_if_full) {
+      lines_if_full_(parts.line_reads == LineReads::kCachedIfFull),
+      default_mode_(default_mode(parts)) {
   if (page_reader_ != nullptr) uncached_ = std::make_unique<page::PageBytes>();
-  if (parts.lines != nullptr) {
+  if (parts.lines != nullptr || parts.line_reads == LineReads::kInPlace) {
     lines_ = std::make_unique<ColdLines>(parts.lines, cache_->reader());
   }
   set_default_mode();
@@ -45,6 +54,11 @@ const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
                                         page::PagePart wanted) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
   if (mode_ != Mode::kRead) [[unlikely]] return page_by_mode(id, status, wanted);
+  return page_of_cache(id, status, wanted);
+}
+
+[[gnu::always_inline]] inline const page::PageHeader* ColdPages::page_of_cache(
+    page::SnapshotPageId id, Status* status, page::PagePart wanted) {
   if (snapshot::is_line_page(id)) [[unlikely]] {  // by a pointer that no checksum covers (K21)
     *status = not_that_page(id);
     return nullptr;
@@ -108,7 +122,10 @@ const page::PageHeader* ColdPages::read_page(page::SnapshotPageId id, Status* st
 
 const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, Status* status,
                                                 page::PagePart wanted) {
-  if (mode_ == Mode::kUncached) return read_uncached(id, status);
+  const bool is_in_place = mode_ == Mode::kRowsInPlace || mode_ == Mode::kAllInPlace;
+  if (is_in_place && wanted.lines != 0) return page_in_place(id, status, wanted);
+  if (mode_ == Mode::kRowsInPlace) return page_of_cache(id, status, wanted);
+  if (mode_ >= Mode::kUncached) return read_uncached(id, status);
   if (mode_ == Mode::kPrefetch) {
     const page::PageHeader* const page = cached(id);
     if (page != nullptr) return page;
@@ -118,15 +135,39 @@ const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, Status*
   return nullptr;
 }
 
+// Some searches know that a page is above the rows only when they have looked at it. If the cache
+// has the page, its level says so. Else it is read by lines, and the search asks for the whole page
+// then. A search may open a page twice, so its lines are forgotten when the next search opens one.
+const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, Status* status,
+                                                 page::PagePart wanted) {
+  if (id.is_null() || snapshot::is_line_page(id)) [[unlikely]] {  // K21
+    *status = not_that_page(id);
+    return nullptr;
+  }
+  const bool is_of_cache = mode_ == Mode::kRowsInPlace;
+  is_pinned_ = true;  // which ends with the search
+  clock_->pin_cache(session_);
+  if (is_of_cache) {
+    const page::PageHeader* const whole = cache_->find_cached(soc_, id);
+    if (whole != nullptr && whole->level != 0) return whole;
+  }
+  if (!lines_->are_small_reads(id)) {
+    return is_of_cache ? page_of_cache(id, status, {}) : read_uncached(id, status);
+  }
+  if (!is_in_place_) lines_->forget();
+  is_in_place_ = true;
+  return lines_->open(id, wanted.lines, status);
+}
+
 // O14: the page that was read before may be overwritten.
 const page::PageHeader* ColdPages::read_uncached(page::SnapshotPageId id, Status* status) {
   *status = page_reader_->read(id, uncached_->header());
   return status->is_ok() ? uncached_->header() : nullptr;
 }
 
-const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
+const page::PageHeader* ColdPages::find_cached(page::SnapshotPageId id) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
-  if (cache_ == nullptr || mode_ >= Mode::kNone) return nullptr;
+  if (cache_ == nullptr) return nullptr;
   is_pinned_ = true;
   clock_->pin_cache(session_);
   return cache_->find_cached(soc_, id);
@@ -136,9 +177,19 @@ const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
 // it is renewed.
 const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, Status* status,
                                          page::PagePart wanted) {
-  if (mode_ >= Mode::kNone) [[unlikely]] {
-    return page_by_mode(pointer->load().snapshot_page, status, wanted);
-  }
+  if (mode_ >= Mode::kRowsInPlace) [[unlikely]] return child_by_mode(pointer, status, wanted);
+  return child_of_cache(pointer, status, wanted);
+}
+
+const page::PageHeader* ColdPages::child_by_mode(page::DualPagePointer* pointer, Status* status,
+                                                 page::PagePart wanted) {
+  const bool is_of_cache = mode_ == Mode::kRowsInPlace && wanted.lines == 0;
+  if (is_of_cache) return child_of_cache(pointer, status, wanted);
+  return page_by_mode(pointer->load().snapshot_page, status, wanted);
+}
+
+[[gnu::always_inline]] inline const page::PageHeader* ColdPages::child_of_cache(
+    page::DualPagePointer* pointer, Status* status, page::PagePart wanted) {
   FOEDUS_INVARIANT(is_pinned_);
   const page::PageHeader* const page = cache_->find_cached_child(soc_, pointer, wanted);
   if (page != nullptr) [[likely]]

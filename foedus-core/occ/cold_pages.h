@@ -36,26 +36,36 @@ namespace foedus::occ {
 // What a page is that was read where a pointer leads, and is not the page that the pointer is for.
 [[gnu::cold]] Status not_that_page(page::SnapshotPageId id);
 
+// What becomes of lines of pages that are not whole in the cache.
+enum class LineReads : std::uint8_t {
+  kCached,        // the LineCache keeps them; where there is none, pages are whole
+  kCachedIfFull,  // the same once the page cache is full, and whole pages until then
+  // Each search reads those that it wants from the device, and no other search finds them. With a
+  // page_reader that goes for all pages; without one pages above the rows are whole, and cached.
+  kInPlace,
+};
+
 class ColdPages {
  public:
   struct Parts {
     snapshot::PageCache* cache = nullptr;         // null: there are no snapshots
     snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
-    snapshot::LineCache* lines = nullptr;         // null: pages are whole
-    bool lines_if_full = false;  // pages are whole as long as the cache has room
+    snapshot::LineCache* lines = nullptr;         // null: none
+    LineReads line_reads = LineReads::kCached;
     epoch::EpochClock* clock = nullptr;
     std::uint32_t session = 0;
     std::uint32_t soc = 0;
   };
   // One object at a time uses the words of the session. Throws std::bad_alloc if there is a
-  // page_reader, or lines.
+  // page_reader, or lines are read.
   explicit ColdPages(const Parts& parts);
   ColdPages(const ColdPages&) = delete;
   ColdPages& operator=(const ColdPages&) = delete;
 
-  // O14. A page that is not cached may be there in part if wanted.lines says so (O20). Null:
-  // *status says why. kIoError, kCorruption. kOutOfMemory: there was no frame for five seconds.
-  // REQUIRES: a ColdReads is open; O15.
+  // O14. A page that is not cached may be there in part if wanted.lines says so (O20). With
+  // LineReads::kInPlace each search reads such a page anew. Null: *status says why. kIoError,
+  // kCorruption. kOutOfMemory: there was no frame for five seconds. REQUIRES: a ColdReads is open;
+  // O15.
   const page::PageHeader* page(page::SnapshotPageId id, Status* status, page::PagePart wanted = {});
   // The page that `pointer` leads to, which lies in the page that was asked for last.
   // PageCache::find_cached_child().
@@ -66,6 +76,8 @@ class ColdPages {
     if (!is_in_part(page)) [[likely]] return true;
     return load_lines(wanted, status);
   }
+  // Whether pages above the rows, too, are given in part where wanted.lines says so.
+  bool reads_interior_in_part() const { return mode_ == Mode::kAllInPlace; }
   // Whether some of that page is not there until load() asks for it.
   bool is_in_part(const page::PageHeader* page) const {
     return lines_ != nullptr && page == lines_->page();
@@ -74,8 +86,14 @@ class ColdPages {
   std::uint8_t& keys_guess(page::StorageId storage) {
     return keys_guesses_[static_cast<std::uint32_t>(storage) % kGuesses];
   }
-  // Returns the page if it is cached; else, and always with kNone and kUncached, null. O14.
-  const page::PageHeader* cached(page::SnapshotPageId id);
+  // Returns the page if it is cached; else, and always from kNone on, null. O14.
+  const page::PageHeader* cached(page::SnapshotPageId id) {
+    return mode_ >= Mode::kNone ? nullptr : find_cached(id);
+  }
+  // The same for a page of rows, of which a search wants a few lines: null with kRowsInPlace, too.
+  const page::PageHeader* cached_rows(page::SnapshotPageId id) {
+    return mode_ >= Mode::kRowsInPlace ? nullptr : find_cached(id);
+  }
   // PageCache::prefetch_page().
   bool prefetch(page::SnapshotPageId id, page::PagePart wanted) const;
   // Has the device begin with a page for a page() to come (PagesInFlight): soon, or with send() at
@@ -91,16 +109,19 @@ class ColdPages {
 
   // How page() and child() find the page that a search wants. With kPrefetch and kNone the search
   // ends with kNotInMemory where no page is given. The order counts: from kNone on, no page comes
-  // from the cache.
+  // from the cache, and from kRowsInPlace on, no page with rows of which a few lines are wanted.
   enum class Mode : std::uint8_t {
-    kRead,      // a page that is not cached is read
-    kPrefetch,  // the device is asked to begin with it, see will_read()
-    kNone,      // no page of a snapshot is given, be it cached
-    kUncached,  // each page is read anew, to memory of the session
+    kRead,         // a page that is not cached is read
+    kPrefetch,     // the device is asked to begin with it, see will_read()
+    kRowsInPlace,  // kRead, but a page with rows that is wanted in part is read anew, those lines
+    kNone,         // no page of a snapshot is given, be it cached
+    kUncached,     // each page is read anew, to memory of the session
+    kAllInPlace,   // kUncached, and of a page that is wanted in part those lines
   };
   void set_mode(Mode mode) { mode_ = mode; }
-  // kRead, or kUncached where there is a page_reader.
-  void set_default_mode() { mode_ = page_reader_ == nullptr ? Mode::kRead : Mode::kUncached; }
+  // kRead; kRowsInPlace with LineReads::kInPlace; where there is a page_reader, kUncached or
+  // kAllInPlace.
+  void set_default_mode() { mode_ = default_mode_; }
   Mode mode() const { return mode_; }
   bool is_prefetching() const { return mode_ == Mode::kPrefetch; }
   static constexpr ErrorCode kNotInMemory = ErrorCode::kNotSupported;  // no other failure's
@@ -110,8 +131,19 @@ class ColdPages {
   [[gnu::cold]] const page::PageHeader* read_page(page::SnapshotPageId id, Status* status);
   const page::PageHeader* wait_for_page(page::SnapshotPageId id, Status* status);
   // Does page() in the modes other than kRead.
-  [[gnu::cold]] const page::PageHeader* page_by_mode(page::SnapshotPageId id, Status* status,
-                                                     page::PagePart wanted);
+  [[gnu::noinline]] const page::PageHeader* page_by_mode(page::SnapshotPageId id, Status* status,
+                                                         page::PagePart wanted);
+  // Does child() in the modes from kRowsInPlace on.
+  [[gnu::noinline]] const page::PageHeader* child_by_mode(page::DualPagePointer* pointer,
+                                                          Status* status, page::PagePart wanted);
+  // Do page() and child() through the cache.
+  const page::PageHeader* page_of_cache(page::SnapshotPageId id, Status* status,
+                                        page::PagePart wanted);
+  const page::PageHeader* child_of_cache(page::DualPagePointer* pointer, Status* status,
+                                         page::PagePart wanted);
+  const page::PageHeader* page_in_place(page::SnapshotPageId id, Status* status,
+                                        page::PagePart wanted);
+  const page::PageHeader* find_cached(page::SnapshotPageId id);
   // Whether pages that are not cached are read by lines now.
   bool reads_lines() const;
   const page::PageHeader* page_in_part(page::SnapshotPageId id, Status* status,
@@ -127,10 +159,12 @@ class ColdPages {
   const std::uint32_t session_;
   const std::uint32_t soc_;
   const bool lines_if_full_;
+  const Mode default_mode_;
 
   // Used by the session only.
   std::uint32_t open_ = 0;  // ColdReads at work
   bool is_pinned_ = false;
+  bool is_in_place_ = false;  // the search at hand has read lines in place; then is_pinned_, too
   Mode mode_ = Mode::kRead;
   static constexpr std::uint32_t kGuesses = 64;
   std::uint8_t keys_guesses_[kGuesses] = {};
@@ -148,6 +182,7 @@ class ColdReads {
   ~ColdReads() {
     if (--pages_->open_ != 0 || !pages_->is_pinned_) return;
     pages_->is_pinned_ = false;
+    pages_->is_in_place_ = false;
     pages_->clock_->unpin_cache(pages_->session_);
   }
   ColdReads(const ColdReads&) = delete;

@@ -50,7 +50,7 @@ TxnContext::TxnContext(const Resources& resources)
       cold_pages_({.cache = resources.cache,
                    .page_reader = resources.page_reader,
                    .lines = resources.lines,
-                   .lines_if_full = resources.lines_if_full,
+                   .line_reads = resources.line_reads,
                    .clock = resources.clock,
                    .session = resources.session,
                    .soc = resources.soc}),

@@ -57,8 +57,8 @@ class TxnContext {
     std::uint32_t soc = 0;
     snapshot::PageCache* cache = nullptr;  // null: there are no snapshots
     snapshot::PageReader* page_reader = nullptr;  // null: pages are read through the cache
-    snapshot::LineCache* lines = nullptr;         // null: pages are whole
-    bool lines_if_full = false;  // pages are whole as long as the cache has room
+    snapshot::LineCache* lines = nullptr;         // null: none
+    LineReads line_reads = LineReads::kCached;
     base::AtomicWord<std::uint64_t>* turn = nullptr;  // null: a word of its own
     base::MemorySource* memory = nullptr;             // of the sets; null: uncounted
   };

@@ -165,7 +165,8 @@ TEST(NvmCacheAutoTest, lines_are_for_what_memory_has_no_room_for) {
 
 INSTANTIATE_TEST_SUITE_P(Each, NvmCacheTest,
                          ::testing::Values(NvmCache::kMiniPages, NvmCache::kLines,
-                                           NvmCache::kPages));
+                                           NvmCache::kPages, NvmCache::kHybrid,
+                                           NvmCache::kDirect));
 
 // Lines that so many reads of rows of the tree load, of random ones if `spread`.
 std::uint64_t lines_loaded(Database* db, std::uint64_t reads, std::uint64_t spread) {
@@ -213,16 +214,20 @@ TEST(NvmCacheLinesTest, a_page_of_which_all_rows_are_read_becomes_a_whole_one) {
 }
 
 TEST(NvmCacheLinesTest, files_that_are_no_memory_are_read_by_pages) {
-  Options options = options_of(NvmCache::kMiniPages);
-  options.device = DeviceKind::kFile;
-  TestDatabase db(options);
-  EXPECT_EQ(db->effective_options().options.nvm_cache, NvmCache::kPages);
+  for (const NvmCache cache : {NvmCache::kMiniPages, NvmCache::kHybrid, NvmCache::kDirect}) {
+    Options options = options_of(cache);
+    options.device = DeviceKind::kFile;
+    TestDatabase db(options);
+    EXPECT_EQ(db->effective_options().options.nvm_cache, NvmCache::kPages);
+  }
 }
 
 TEST(NvmCacheLinesTest, a_way_that_there_is_not_is_refused) {
-  Options options = options_of(static_cast<NvmCache>(7));
-  options.dir = "/tmp/foedus-never-made";
-  EXPECT_EQ(Database::open(options).code(), ErrorCode::kInvalidArgument);
+  for (const int cache : {6, 7, 255}) {
+    Options options = options_of(static_cast<NvmCache>(cache));
+    options.dir = "/tmp/foedus-never-made";
+    EXPECT_EQ(Database::open(options).code(), ErrorCode::kInvalidArgument) << cache;
+  }
 }
 
 // Overwrites random bytes of all snapshot files.
@@ -242,11 +247,11 @@ void damage(const std::string& dir, std::mt19937_64* random) {
 // Goal: lost memory that nothing has checked ends no process and is no loop. Method: random bytes
 // of the files are overwritten; each read of a row ends with a row, without one, or with an error
 // that says so.
-void expect_no_way_out_of_damaged_lines(bool is_reopened) {
+void expect_no_way_out_of_damaged_lines(NvmCache cache, bool is_reopened) {
   const std::uint64_t seed = std::random_device{}();
   std::mt19937_64 random(seed);
   SCOPED_TRACE("seed " + std::to_string(seed));
-  TestDatabase db(options_of(NvmCache::kMiniPages));
+  TestDatabase db(options_of(cache));
   Masstree tree = must(db->open_masstree("tree"));
   Hash hash = must(db->open_hash("hash"));
   Array array = must(db->open_array("array", kRows, 8));
@@ -292,9 +297,19 @@ void expect_no_way_out_of_damaged_lines(bool is_reopened) {
   EXPECT_GT(damaged, 0u);
 }
 
-TEST(NvmCacheLinesTest, damaged_lines_lead_nowhere) { expect_no_way_out_of_damaged_lines(false); }
+TEST(NvmCacheLinesTest, damaged_lines_lead_nowhere) {
+  expect_no_way_out_of_damaged_lines(NvmCache::kMiniPages, false);
+}
 TEST(NvmCacheLinesTest, nor_where_nothing_is_in_the_cache) {
-  expect_no_way_out_of_damaged_lines(true);
+  expect_no_way_out_of_damaged_lines(NvmCache::kMiniPages, true);
+}
+TEST(NvmCacheInPlaceTest, damaged_lines_of_rows_lead_nowhere) {
+  expect_no_way_out_of_damaged_lines(NvmCache::kHybrid, false);
+}
+TEST(NvmCacheInPlaceTest, damaged_lines_above_the_rows_lead_nowhere) {
+  for (int round = 0; round < 10; ++round) {
+    expect_no_way_out_of_damaged_lines(NvmCache::kDirect, true);
+  }
 }
 
 TEST(NvmCacheLinesTest, a_row_of_more_lines_than_a_mini_page_is_read_whole) {
@@ -324,6 +339,120 @@ TEST(NvmCacheLinesTest, a_row_of_more_lines_than_a_mini_page_is_read_whole) {
     }
   }
   EXPECT_LE(db->stats().cache_pages_outgrown, 100u);
+}
+
+// Lines that a read of each of these rows reads, by storage.
+struct LinesOfRead {
+  std::uint64_t of_tree;
+  std::uint64_t of_hash;
+  std::uint64_t of_array;
+
+  bool operator==(const LinesOfRead&) const = default;
+};
+
+LinesOfRead lines_of_read(Database* db, std::uint64_t row) {
+  const Masstree tree = must(db->open_masstree("tree"));
+  const Hash hash = must(db->open_hash("hash"));
+  const Array array = must(db->open_array("array", kRows, 8));
+  const auto count = [&](auto&& read) {
+    const std::uint64_t before = db->stats().nvm.lines_read;
+    must(db->transact(read));
+    return db->stats().nvm.lines_read - before;
+  };
+  return {
+      .of_tree = count([&](Txn& txn) { return txn.get(tree, key(row)).status(); }),
+      .of_hash = count([&](Txn& txn) { return txn.get(hash, key(row)).status(); }),
+      .of_array = count([&](Txn& txn) {
+        std::byte out[8];
+        return txn.get(array, row, out);
+      }),
+  };
+}
+
+// A database whose rows are all in a snapshot, opened anew.
+void fill(TestDatabase* db) {
+  Storages(&**db).write('a', 0, kRows);
+  must((*db)->glean());
+  ASSERT_NO_FATAL_FAILURE(db->reopen());
+}
+
+// Goal: nothing is kept, be it above the rows; and few lines are read of each page. Method: each
+// read of a row reads as many lines as the read of it before.
+TEST(NvmCacheInPlaceTest, a_direct_read_reads_a_few_lines_each_time) {
+  TestDatabase db(options_of(NvmCache::kDirect));
+  ASSERT_NO_FATAL_FAILURE(fill(&db));
+  const std::uint64_t cache_bytes = db->stats().cache_bytes;
+  for (std::uint64_t row = 1; row < kRows; row += kRows / 40) {
+    lines_of_read(&*db, row);  // guesses where its key is by the page that was searched before
+    const LinesOfRead lines = lines_of_read(&*db, row);
+    EXPECT_EQ(lines_of_read(&*db, row), lines) << row;
+    for (const std::uint64_t read : {lines.of_tree, lines.of_hash, lines.of_array}) {
+      EXPECT_GE(read, 3u) << row;
+      EXPECT_LE(read, 30u) << row << ": a page has 64";
+    }
+  }
+  EXPECT_EQ(db->stats().cache_bytes, cache_bytes);
+  EXPECT_EQ(db->stats().cache_misses, 0u);
+  EXPECT_EQ(db->stats().cache_lines_loaded, 0u);
+}
+
+// Goal: pages above the rows are read once, whole; of those with rows a few lines each time.
+TEST(NvmCacheInPlaceTest, a_hybrid_read_reads_a_few_lines_of_the_page_of_the_row) {
+  TestDatabase db(options_of(NvmCache::kHybrid));
+  ASSERT_NO_FATAL_FAILURE(fill(&db));
+  constexpr std::uint64_t kApart = kRows / 40;
+  for (std::uint64_t row = 1; row < kRows; row += kApart) lines_of_read(&*db, row);
+  const std::uint64_t misses = db->stats().cache_misses;
+  EXPECT_GT(misses, 0u);
+  for (std::uint64_t row = 1; row < kRows; row += kApart) {
+    lines_of_read(&*db, row);
+    const LinesOfRead lines = lines_of_read(&*db, row);
+    EXPECT_EQ(lines_of_read(&*db, row), lines) << row;
+    for (const std::uint64_t read : {lines.of_tree, lines.of_hash, lines.of_array}) {
+      EXPECT_GE(read, 2u) << row;
+      EXPECT_LE(read, 12u) << row;
+    }
+  }
+  EXPECT_EQ(db->stats().cache_misses, misses);
+  EXPECT_LT(misses, 16u) << "fewer than there are pages of rows";
+}
+
+// Goal: what a scan or a write has put into the cache is no cache of rows for reads.
+TEST(NvmCacheInPlaceTest, reads_of_rows_pass_by_whole_pages_of_them) {
+  for (const NvmCache cache : {NvmCache::kHybrid, NvmCache::kDirect}) {
+    TestDatabase db(options_of(cache));
+    ASSERT_NO_FATAL_FAILURE(fill(&db));
+    Storages storages(&*db);
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_EQ(storages.scanned(false), 2 * kRows - kRows / 200);
+      EXPECT_EQ(storages.scanned(true), 2 * kRows - kRows / 200);
+    }
+    for (std::uint64_t row = 1; row < kRows; row += kRows / 40) {
+      EXPECT_GE(lines_of_read(&*db, row).of_tree, 2u) << row;
+    }
+  }
+}
+
+// Goal: rows that are announced are found as others are.
+TEST(NvmCacheInPlaceTest, reads_ahead_are_of_no_harm) {
+  for (const NvmCache cache : {NvmCache::kHybrid, NvmCache::kDirect}) {
+    TestDatabase db(options_of(cache));
+    ASSERT_NO_FATAL_FAILURE(fill(&db));
+    const Masstree tree = must(db->open_masstree("tree"));
+    const Hash hash = must(db->open_hash("hash"));
+    const Array array = must(db->open_array("array", kRows, 8));
+    for (int round = 0; round < 2; ++round) {
+      must(db->transact([&](Txn& txn) -> Status {
+        for (std::uint64_t row = 0; row < kRows; row += 17) {
+          txn.prefetch(tree, key(row));
+          txn.prefetch(hash, key(row));
+          txn.prefetch(array, row);
+        }
+        return {};
+      }));
+      Storages(&*db).expect('a', 0, kRows);
+    }
+  }
 }
 
 }  // namespace

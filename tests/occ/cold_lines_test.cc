@@ -134,6 +134,24 @@ TEST_F(ColdLinesTest, lines_that_cannot_be_read_are_asked_for_again) {
   EXPECT_TRUE(load(&lines, 0, 64));
 }
 
+TEST_F(ColdLinesTest, without_a_cache_nothing_is_kept_but_the_page_at_hand) {
+  ColdLines lines(nullptr, &reader_);
+  ASSERT_NE(lines.open(page_of(1), 0b11, &status_), nullptr);
+  EXPECT_TRUE(load(&lines, 1'000, 200));
+  ASSERT_NE(lines.open(page_of(1), 0b11, &status_), nullptr);
+  EXPECT_TRUE(load(&lines, 1'000, 200));
+  EXPECT_EQ(reader_.asked, (std::vector<LineMask>{0b11, page::lines_of({1'000, 200})}));
+  lines.forget();
+  ASSERT_NE(lines.open(page_of(1), 0b11, &status_), nullptr);
+  EXPECT_EQ(reader_.asked.size(), 3u);
+  ASSERT_NE(lines.open(page_of(2), 0b1, &status_), nullptr);
+  ASSERT_NE(lines.open(page_of(1), 0b1, &status_), nullptr);
+  EXPECT_EQ(reader_.asked.size(), 5u);
+  EXPECT_FALSE(lines.would_outgrow({.offset = 0, .bytes = 4'096}));
+  EXPECT_TRUE(load(&lines, 0, 4'096));
+  EXPECT_FALSE(lines.take_outgrown());
+}
+
 // A search that looks at what it has not loaded is found by the tests, not by users (O21).
 #if defined(__SANITIZE_ADDRESS__)
 TEST_F(ColdLinesTest, what_is_not_there_is_poison) {
@@ -141,6 +159,8 @@ TEST_F(ColdLinesTest, what_is_not_there_is_poison) {
   ASSERT_NE(lines.open(page_of(1), 0b1, &status_), nullptr);
   const volatile char* const page = reinterpret_cast<const volatile char*>(lines.page());
   EXPECT_DEATH(static_cast<void>(page[64]), "use-after-poison");
+  lines.forget();
+  EXPECT_DEATH(static_cast<void>(page[0]), "use-after-poison");
 }
 #endif
 

@@ -173,7 +173,7 @@ struct Stats {
   std::uint64_t cache_bytes = 0;
   std::uint64_t cache_hits = 0;   // estimated
   std::uint64_t cache_misses = 0;
-  // Where Options::nvm_cache has pages read by lines: lines that transactions loaded, and times
+  // Where Options::nvm_cache has lines of pages kept: lines that transactions loaded, and times
   // that a page had more of them than a mini page, so that it was read whole.
   std::uint64_t cache_lines_loaded = 0;
   std::uint64_t cache_pages_outgrown = 0;

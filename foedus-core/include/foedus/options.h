@@ -47,8 +47,9 @@ enum class DeviceKind : std::uint8_t {
 
 // Parts of snapshot pages that DRAM keeps where they lie on non-volatile memory
 // (DeviceKind::kMapped and kEmulated; else it is kPages). Lines are of 64 bytes. Pages that a scan
-// comes to, and those above the rows, are always whole. The techniques, and their comparison, are
-// those of Van Renen et al., "Managing Non-Volatile Memory in Database Systems", SIGMOD'18.
+// comes to, those that a write copies, and those of payloads larger than a page are always whole,
+// and so are those above the rows but with kDirect. The techniques, and their comparison, are those
+// of Van Renen et al., "Managing Non-Volatile Memory in Database Systems", SIGMOD'18.
 enum class NvmCache : std::uint8_t {
   // kMiniPages once the cache is full, and whole pages until then. kPages for emulated memory with
   // nvm_latency_ns above 1,000: a read of a row waits for two or three lines one after the other,
@@ -60,6 +61,15 @@ enum class NvmCache : std::uint8_t {
   kMiniPages,
   kLines,  // the same, with room for nearly all lines of each page, so each takes that of a page
   kPages,  // whole pages
+  // Nothing of the pages of rows: a read of a row reads the lines that it needs from the memory
+  // each time (as FPTree does, Oukid et al., SIGMOD'16). The cache keeps pages above the rows, and
+  // whole pages as said above; a read of a row passes the latter by. On the SSD tier
+  // (Options::ssd_dirs) it is kPages. Lines are not checked against the checksum of their page.
+  kHybrid,
+  // Nothing at all ("NVM Direct" of that paper): a read of a row reads the lines that it needs of
+  // each page on its way from the memory. Whole pages are read anew at each access. Gleans use the
+  // cache as ever. With snapshot_cache == false it is kPages. Checksums: as with kHybrid.
+  kDirect,
 };
 
 enum class Logging : std::uint8_t {

@@ -215,7 +215,7 @@ Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
   const bool has_gone = begun.page != nullptr && begun.page->load_version().is_gone();
   if (has_gone || pointer->load() != ids || control->is_dropped()) return {};
   const occ::ColdReads reads(&ctx.cold_pages());
-  const page::PageHeader* const page = ctx.cold_pages().cached(begun.cold_page);
+  const page::PageHeader* const page = ctx.cold_pages().cached_rows(begun.cold_page);
   if (page == nullptr) return {};
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
   const std::uint64_t first = shape.page_of(begun.number) * shape.records_per_page;

@@ -1,5 +1,6 @@
 #include "foedus-core/storage/array/array_snapshot_read.h"
 
+#include <cstddef>
 #include <cstring>
 #include <string>
 
@@ -11,6 +12,14 @@ namespace {
 
 alignas(page::kPageBytes) constinit char zeroes[page::kPageBytes] = {};
 
+page::PagePart part_of_pointer(std::uint32_t slot) {
+  page::PagePart part{.offset = static_cast<std::uint32_t>(offsetof(ArrayInteriorPage, pointers) +
+                                                           slot * sizeof(page::DualPagePointer)),
+                      .bytes = sizeof(page::DualPagePointer)};
+  part.lines = page::lines_of(part);
+  return part;
+}
+
 }  // namespace
 
 const page::PageHeader* zero_page() { return reinterpret_cast<const page::PageHeader*>(zeroes); }
@@ -20,10 +29,13 @@ const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::Storag
                                          page::SnapshotPageId id, std::uint32_t level,
                                          page::PagePart wanted) {
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
+  const bool is_all_in_part = wanted.lines != 0 && ctx.cold_pages().reads_interior_in_part();
   page::DualPagePointer* pointer = nullptr;
   for (;; --level) {
     if (id.is_null()) return zero_page();
-    const page::PagePart part = level == 0 ? wanted : page::PagePart{};
+    const page::PagePart part = level == 0       ? wanted
+                                : is_all_in_part ? part_of_pointer(path.slots[level - 1])
+                                                 : page::PagePart{};
     const page::PageHeader* const page =
         pointer == nullptr ? ctx.cold_page(id, part) : ctx.cold_child(pointer, part);
     if (page == nullptr) return nullptr;

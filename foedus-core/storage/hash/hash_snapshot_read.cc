@@ -39,6 +39,32 @@ page::PagePart part_of_record(HashSlot slot, const occ::ReadRange& range) {
   return {.offset = key, .bytes = ((slot.key_bytes() + 7) & ~7u) + payload};
 }
 
+// kSearched of an interior page: its header and all owners.
+static_assert(offsetof(HashInteriorPage, pointers) == 3 * page::kLineBytes);
+
+// Returns the pointer for the hash in an interior page that is there in part, and loads it. *bits:
+// those that the page spreads behind, then those that the page below has. The bytes may be any
+// (O20): bits only grow, so a search that follows such pointers ends. Null: TxnContext::no_page()
+// says why.
+page::DualPagePointer* pointer_in_part(occ::TxnContext& ctx, const occ::StorageControl* control,
+                                       const page::PageHeader* page, std::uint64_t hash,
+                                       unsigned* bits) {
+  auto* const interior = reinterpret_cast<HashInteriorPage*>(const_cast<page::PageHeader*>(page));
+  const auto refuse = [&] { return ctx.not_that_page(page::SnapshotPageId(page->page_id)); };
+  if (!is_interior_of(*page, control->id(), *bits) || *bits > kHashBits - kDigitBits) {
+    return refuse();
+  }
+  const std::uint32_t owner = interior->owner_of(interior->digit_of(hash));
+  if (owner >= kDigits || interior->owner_of(owner) != owner) return refuse();
+  const unsigned below = bits_below(*interior, owner);
+  if (below <= *bits) return refuse();
+  *bits = below;
+  page::DualPagePointer* const pointer = &interior->pointers[owner];
+  const auto offset = static_cast<std::uint32_t>(offsetof(HashInteriorPage, pointers) +
+                                                 owner * sizeof(page::DualPagePointer));
+  return ctx.load(page, {.offset = offset, .bytes = sizeof(*pointer)}) ? pointer : nullptr;
+}
+
 enum class Searched : std::uint8_t { kFound, kMissing, kFailed };
 
 // Searches a page of a bin, of which it loads what it looks at. kFailed: TxnContext::no_page() says
@@ -91,6 +117,12 @@ bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
       return true;
     }
     if (ctx.cold_pages().is_in_part(page)) {
+      if (ctx.cold_pages().reads_interior_in_part()) {
+        pointer = pointer_in_part(ctx, control, page, hash, &bits);
+        if (pointer == nullptr) return false;
+        id = pointer->load().snapshot_page;
+        continue;
+      }
       page = ctx.cold_page(id);
       if (page == nullptr) return false;
     }

@@ -148,7 +148,10 @@ class ColdSearch {
 
   // Returns which part of a child the search looks at first. The page may change meanwhile.
   page::PagePart looked_at(const InteriorPage& page, unsigned child, unsigned keys) const {
-    if (page.header.level != 1 || extent_ != Extent::kPart) return kSearched;
+    if (extent_ != Extent::kPart) return kSearched;
+    if (page.header.level != 1) {
+      return ctx_.cold_pages().reads_interior_in_part() ? kInteriorInPart : kSearched;
+    }
     const std::uint64_t low = page.low_of(child);
     const std::uint64_t last = page.last_of(child, keys);
     if (low > spot_->slice || spot_->slice > last) return kSearchedInPart;
@@ -175,6 +178,14 @@ BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control
   const page::PageHeader* read = ctx.cold_page(id, first);
   if (read == nullptr) return nullptr;
   if (read->level != 0 && ctx.cold_pages().is_in_part(read)) {
+    if (ctx.cold_pages().reads_interior_in_part()) {
+      InteriorPage* const interior = InteriorPage::of(tree_page(read));
+      if (!is_page_of(*read, control->id(), layer, read->level) || !interior->contains(slice)) {
+        return ctx.not_that_page(id);
+      }
+      *top = {id, interior->low, interior->last};
+      return border_in_part(ctx, control, interior, slice);
+    }
     read = ctx.cold_page(id, kSearched);
     if (read == nullptr) return nullptr;
   }

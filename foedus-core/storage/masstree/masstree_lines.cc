@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "foedus-core/storage/masstree/masstree_page_check.h"
+
 namespace foedus::storage::masstree {
 
 namespace {
@@ -56,7 +58,57 @@ bool find_slot_in_part(occ::TxnContext& ctx, BorderPage* page, unsigned keys, co
   return true;
 }
 
+page::PagePart part_of_interior_group(unsigned group) {
+  constexpr std::uint32_t kBytes = sizeof(InteriorPage::Group);
+  return {.offset = InteriorPage::kGroupsBegin + group * kBytes, .bytes = kBytes};
+}
+
+// Finds the child for the slice, and loads its pointer and the separators beside it. The numbers in
+// the page may be any (O20): with more separators than there can be nothing is found. False:
+// TxnContext::no_page() says why.
+bool find_child_in_part(occ::TxnContext& ctx, InteriorPage* page, std::uint64_t slice,
+                        unsigned keys, unsigned* child) {
+  if (keys > InteriorPage::kSeparatorsMax) {
+    ctx.not_that_page(page::SnapshotPageId(page->header.page_id));
+    return false;
+  }
+  const auto load_group = [&](unsigned index) {
+    return ctx.load(page, part_of_interior_group(index / InteriorPage::kGroupSize));
+  };
+  if (!ctx.load(page, kInteriorInPart)) return false;
+  if (!load_group(page->group_of(slice, keys) * InteriorPage::kGroupSize)) return false;
+  *child = page->child_of(slice, keys);
+  if (*child < keys && !load_group(*child)) return false;
+  if (*child != 0) return load_group(*child - 1);
+  const auto offset = static_cast<std::uint32_t>(reinterpret_cast<const char*>(&page->child(0)) -
+                                                 reinterpret_cast<const char*>(page));
+  return ctx.load(page, {.offset = offset, .bytes = sizeof(page::DualPagePointer)});
+}
+
 }  // namespace
+
+BorderPage* border_in_part(occ::TxnContext& ctx, const occ::StorageControl* control,
+                           InteriorPage* page, std::uint64_t slice) {
+  for (;;) {
+    const unsigned keys = page->header.load_version().keys();
+    unsigned child = 0;
+    if (!find_child_in_part(ctx, page, slice, keys, &child)) return nullptr;
+    // O14: of this page no more is wanted once the child is asked for.
+    const ColdPlace place = ColdPlace::below(*page, child, keys);
+    const page::SnapshotPageId id = page->child(child).load().snapshot_page;
+    const page::PagePart part =
+        page->header.level == 1
+            ? searched_in_part(ctx, control->id(), place.low, place.last, slice)
+            : kInteriorInPart;
+    const page::PageHeader* const read = ctx.cold_page(id, part);
+    if (read == nullptr) return nullptr;
+    // The child is one level lower: the loop ends.
+    if (!place.is_of(*read)) return ctx.not_that_page(id);
+    TreePage* const below = TreePage::of(const_cast<page::PageHeader*>(read));
+    if (below->is_border()) return BorderPage::of(below);
+    page = InteriorPage::of(below);
+  }
+}
 
 page::PagePart searched_in_part(occ::TxnContext& ctx, page::StorageId storage, std::uint64_t low,
                                 std::uint64_t last, std::uint64_t slice) {

@@ -301,6 +301,8 @@ struct InteriorPage : TreePage {
   std::uint64_t zero;                                   // +8 -> 256
   Group groups[kGroups];                                // +3840 -> 4096
 
+  static constexpr std::uint32_t kGroupsBegin = page::kPageBytes - kGroups * sizeof(Group);
+
   static InteriorPage* of(TreePage* tree_page) { return static_cast<InteriorPage*>(tree_page); }
 
   // Child 0 has the place of the separator that there is no room for.
@@ -327,15 +329,21 @@ struct InteriorPage : TreePage {
     return child == keys ? last : separator(child) - 1;
   }
 
-  // The child to look for `slice` in, among the first `keys` separators.
-  unsigned child_of(std::uint64_t slice, unsigned keys) {
-    unsigned at = 0;  // the group: as many pivots are not above the slice
+  // The group that the child to look for `slice` in comes behind a separator of, or is the first
+  // child before.
+  unsigned group_of(std::uint64_t slice, unsigned keys) const {
+    unsigned at = 0;  // as many pivots are not above the slice
     for (unsigned count = keys / kGroupSize; count > 0;) {
       const unsigned half = (count + 1) / 2;
       // order: acquire, pairs with set_separator().
       at = pivots[at + half - 1].load_acquire() <= slice ? at + half : at;
       count -= half;
     }
+    return at;
+  }
+  // The child to look for `slice` in, among the first `keys` separators.
+  unsigned child_of(std::uint64_t slice, unsigned keys) {
+    const unsigned at = group_of(slice, keys);
     base::prefetch_lines(groups[at].children, sizeof(groups[at].children));
     unsigned child = at * kGroupSize;
     const unsigned end = std::min(keys - child, kGroupSize);
