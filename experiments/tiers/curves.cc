@@ -54,4 +54,11 @@ foedus::Status Curves::add_lookups(double x, const std::vector<LookupSetting>& s
   return add(x, curves);
 }
 
+bool Curves::is_always_faster(const System& one, const System& other) const {
+  const auto& points = speeds_.at(one.name);
+  return std::all_of(points.begin(), points.end(), [&](const auto& point) {
+    return point.second > speed(other.name, point.first);
+  });
+}
+
 }  // namespace experiments::tiers

@@ -22,17 +22,20 @@ foedus::Result<Verdict> draw_large_data(const Plan& plan) {
     setting.rows = rows;
     FOEDUS_TRY(const std::uint64_t bytes, load_rows(plan, setting));
     setting.cache_bytes = share_of(bytes, 20);
-    FOEDUS_CHECK(
-        curves.add_lookups(data_mb(rows), {on(kTiersInNvm, setting), on(kNvmPages, setting)}));
+    FOEDUS_CHECK(curves.add_lookups(data_mb(rows),
+                                    {on(kTiersInNvm, setting), on(kNvmPages, setting),
+                                     on(kNvmDirect, setting)}));
     remove_rows(plan, setting);
   }
   const double least = data_mb(sizes.front());
   const double most = data_mb(sizes.back());
-  return Verdict{text("from %.0f to %.0f MB three tiers keep %.2f of their speed, an NVM page "
-                      "cache %.2f; NVM-direct is not compared",
-                      least, most, curves.kept(kTiersInNvm, least, most),
-                      curves.kept(kNvmPages, least, most)),
-                 false};
+  const double kept = curves.kept(kTiersInNvm, least, most);
+  const double pages_kept = curves.kept(kNvmPages, least, most);
+  const double direct_kept = curves.kept(kNvmDirect, least, most);
+  return Verdict{text("from %.0f to %.0f MB three tiers keep %.2f of their speed, an NVM page cache "
+                      "%.2f, and NVM-direct %.2f",
+                      least, most, kept, pages_kept, direct_kept),
+                 pages_kept >= 0.85 && direct_kept < 0.7 && kept > direct_kept};
 }
 
 }  // namespace experiments::tiers

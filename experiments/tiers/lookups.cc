@@ -1,5 +1,6 @@
 #include "experiments/tiers/lookups.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -118,6 +119,14 @@ class Lookups {
   std::uint64_t runs_ = 0;
 };
 
+// Returns how long the caches may fill. Reads in place leave nothing in them.
+double warm_seconds_of(const LookupSetting& setting) {
+  const double warm = setting.warm_seconds > 0 ? setting.warm_seconds : setting.seconds;
+  constexpr double kNothingFills = 0.5;
+  const bool fills = setting.system.cache != foedus::NvmCache::kDirect || setting.write_percent > 0;
+  return fills ? warm : std::min(warm, kNothingFills);
+}
+
 foedus::Result<LookupsSeen> measure(const Plan& plan, const LookupSetting& setting) {
   foedus::Options options =
       options_on(setting.system, setting.hardware, directory_of(plan, setting));
@@ -129,8 +138,7 @@ foedus::Result<LookupsSeen> measure(const Plan& plan, const LookupSetting& setti
   if (setting.system.place == Place::kDram) FOEDUS_CHECK(put_rows(&backend, plan, setting));
   FOEDUS_TRY(const FoedusTable table, open_rows(&backend, setting.kind));
   Lookups lookups(&backend, table, plan, setting);
-  const double warm = setting.warm_seconds > 0 ? setting.warm_seconds : setting.seconds;
-  FOEDUS_CHECK(lookups.run(warm).status());  // the caches fill
+  FOEDUS_CHECK(lookups.run(warm_seconds_of(setting)).status());
   const foedus::Stats before = backend.database().stats();
   FOEDUS_TRY(const Lookups::Done done, lookups.run(setting.seconds));
   const foedus::Stats stats = backend.database().stats();

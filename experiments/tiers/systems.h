@@ -38,6 +38,12 @@ inline constexpr System kThreeTiers{"three tiers", Place::kNvmAndSsd, foedus::Nv
 // half of the NVM of two tiers is for pages that are read from the SSD.
 inline constexpr System kTiersInNvm{"three tiers", Place::kNvm, foedus::NvmCache::kAuto};
 inline constexpr System kNvmPages{"NVM page cache", Place::kNvm, foedus::NvmCache::kPages};
+// All is read from NVM in place, and nothing is kept in DRAM but what was written since the last
+// glean. The emulated memory makes each read of a line wait, where a processor would find some of
+// them in its caches.
+inline constexpr System kNvmDirect{"NVM-direct", Place::kNvm, foedus::NvmCache::kDirect};
+// Pages above the rows are in DRAM; rows are read from NVM in place, as FPTree reads its leaves.
+inline constexpr System kHybrid{"hybrid", Place::kNvm, foedus::NvmCache::kHybrid};
 inline constexpr System kSsdPages{"SSD page cache", Place::kSsd, foedus::NvmCache::kPages};
 
 struct Hardware {
