@@ -24,19 +24,17 @@ const char* name_of(NvmCache cache) {
 }  // namespace
 
 foedus::Result<Verdict> draw_drill_down(const Plan& plan) {
-  constexpr std::uint64_t kMiB = 1u << 20;
-  LookupSetting setting{.rows = plan.is_quick ? 320'000u : 1'000'000u,
-                        .memory_bytes = plan.is_quick ? 64 * kMiB : 200 * kMiB,
+  LookupSetting setting{.hardware = {.dram_bytes = (plan.is_quick ? 64 : 200) * kMiB},
+                        .rows = plan.is_quick ? 320'000u : 1'000'000u,
                         .seconds = plan.is_quick ? 1.0 : 5.0};
-  FOEDUS_CHECK(load_rows(plan, setting));
+  FOEDUS_CHECK(load_rows(plan, setting).status());
   constexpr NvmCache kCaches[] = {NvmCache::kPages, NvmCache::kLines, NvmCache::kMiniPages,
                                   NvmCache::kAuto};
   std::map<NvmCache, std::vector<double>> speeds;
   std::map<NvmCache, std::vector<double>> lines;
-  constexpr int kRounds = 3;
-  for (int round = 0; round < kRounds; ++round) {
+  for (std::uint32_t round = 0; round < plan.rounds; ++round) {
     for (const NvmCache cache : kCaches) {
-      setting.nvm_cache = cache;
+      setting.system.cache = cache;
       FOEDUS_TRY(const LookupsSeen seen, measure_lookups(plan, setting));
       speeds[cache].push_back(seen.per_s);
       lines[cache].push_back(static_cast<double>(seen.lines_read) /

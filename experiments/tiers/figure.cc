@@ -11,10 +11,36 @@ const std::vector<Figure>& all_figures() {
        "three tiers have nearly the speed of main memory while the data fits DRAM, are faster than "
        "all others while it fits NVM, and several times faster than an SSD cache beyond",
        draw_data_size},
+      {"9",
+       "TPC-C is fastest in main memory; it loses less than reads of single rows do where the data "
+       "outgrows DRAM, three tiers are faster there than all others, and nearly three times as "
+       "fast as an SSD cache where it outgrows NVM",
+       draw_warehouses},
       {"10",
        "loading lines in place of pages makes lookups faster and loads 55 times fewer lines; mini "
        "pages halve that again",
        draw_drill_down},
+      {"11",
+       "evenly read, a cache is faster than a hybrid of DRAM and NVM only while DRAM holds all "
+       "pages; by Zipf's law it is a third faster with half of them, and hardly slower with a "
+       "tenth",
+       draw_hybrid},
+      {"12",
+       "NVM-direct is a little faster at 165 ns, and slower from 300 ns on; latency costs it more "
+       "than a cache; loading whole pages is slower than three tiers at any",
+       draw_nvm_latency},
+      {"13",
+       "DRAM makes no difference to NVM-direct, which three tiers outperform with a tenth of NVM "
+       "as DRAM, and a cache of whole pages only with four fifths",
+       draw_dram_size},
+      {"14",
+       "a cache of whole pages hardly slows down as data and memory grow; NVM-direct loses nearly "
+       "half of its speed, and three tiers far less than that",
+       draw_large_data},
+      {"15",
+       "updates slow all systems, a cache of whole pages to half of its speed of reads; NVM-direct "
+       "and three tiers are faster than it at any share, and lose about as much as each other",
+       draw_updates},
       {"16",
        "behind a buffer no line of NVM is written more than a few times, where updates in place "
        "write the hottest lines many thousand times, and fewer lines are written in all",

@@ -14,6 +14,7 @@ namespace experiments::tiers {
 struct Plan {
   std::string dir;        // of the databases, each in a directory of its own below it
   bool is_quick = false;  // smaller and shorter: shows that the figure can be drawn, and its shape
+  std::uint32_t rounds = 3;  // in which measurements that are compared take turns; at least 1
   std::uint32_t sessions = 2;
   std::uint64_t seed = 1;
 };
@@ -32,7 +33,13 @@ struct Figure {
 foedus::Result<Verdict> draw_foedus_8(const Plan& plan);
 foedus::Result<Verdict> draw_hyrise_1(const Plan& plan);
 foedus::Result<Verdict> draw_data_size(const Plan& plan);
+foedus::Result<Verdict> draw_warehouses(const Plan& plan);
 foedus::Result<Verdict> draw_drill_down(const Plan& plan);
+foedus::Result<Verdict> draw_hybrid(const Plan& plan);
+foedus::Result<Verdict> draw_nvm_latency(const Plan& plan);
+foedus::Result<Verdict> draw_dram_size(const Plan& plan);
+foedus::Result<Verdict> draw_large_data(const Plan& plan);
+foedus::Result<Verdict> draw_updates(const Plan& plan);
 foedus::Result<Verdict> draw_ramp_up(const Plan& plan);
 foedus::Result<Verdict> draw_wear(const Plan& plan);
 

@@ -8,22 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/common/foedus_backend.h"
-#include "experiments/tiers/child.h"
+#include "experiments/common/text.h"
 #include "experiments/tiers/figure.h"
-#include "experiments/tpcc/population.h"
-#include "experiments/tpcc/run.h"
+#include "experiments/tiers/tpcc_speed.h"
 
 namespace experiments::tiers {
 
 namespace {
 
 using Setting = std::pair<bool, std::uint64_t>;  // whether there is a cache; nanoseconds
-
-struct Speed {
-  double txns_per_s;
-  std::uint64_t pages_read;
-};
 
 foedus::Options tpcc_options(const Plan& plan, const Setting& setting) {
   foedus::Options options;
@@ -34,50 +27,6 @@ foedus::Options tpcc_options(const Plan& plan, const Setting& setting) {
   return options;
 }
 
-tpcc::RunPlan run_plan(const Plan& plan, std::uint64_t seed, double seconds) {
-  tpcc::RunPlan run;
-  run.sessions = plan.sessions;
-  run.seconds = seconds;
-  run.seed = seed;
-  run.watches_durability = false;
-  return run;
-}
-
-foedus::Result<std::uint64_t> load_tpcc(const Plan& plan) {
-  FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(tpcc_options(plan, {true, 0}),
-                                                        foedus::Durability::kAsync));
-  tpcc::Scale scale;
-  scale.warehouses = plan.is_quick ? 1 : 4;
-  FOEDUS_CHECK(tpcc::populate(backend, scale, tpcc::StorageChoice::kMixed, plan.seed, 0,
-                              plan.sessions)
-                   .status());
-  FOEDUS_CHECK(backend.database().glean().status());
-  FOEDUS_CHECK(backend.close());
-  return scale.warehouses;
-}
-
-foedus::Result<Speed> run_tpcc(const Plan& plan, const Setting& setting, std::uint64_t seed) {
-  FOEDUS_TRY(FoedusBackend backend,
-             FoedusBackend::open(tpcc_options(plan, setting), foedus::Durability::kAsync));
-  FOEDUS_TRY(auto population, tpcc::find_population(backend));
-  if (!population.has_value()) return failed(foedus::ErrorCode::kNotFound, "nothing was loaded");
-  tpcc::RunPlan warm = run_plan(plan, seed, plan.is_quick ? 1 : 2);  // the cache fills
-  warm.last_name_constant = population->load.last_name_constant;
-  FOEDUS_CHECK(tpcc::Run<FoedusBackend>(backend, population->tables, warm).run().status());
-  tpcc::RunPlan measured = run_plan(plan, seed + 1, plan.is_quick ? 1 : 3);
-  measured.last_name_constant = population->load.last_name_constant;
-  const std::uint64_t before = backend.database().stats().nvm.pages_read;
-  FOEDUS_TRY(const tpcc::RunResult result,
-             tpcc::Run<FoedusBackend>(backend, population->tables, measured).run());
-  Speed seen{};
-  for (const std::uint64_t commits : result.commits) {
-    seen.txns_per_s += static_cast<double>(commits) / result.seconds;
-  }
-  seen.pages_read = backend.database().stats().nvm.pages_read - before;
-  FOEDUS_CHECK(backend.close());
-  return seen;
-}
-
 }  // namespace
 
 foedus::Result<Verdict> draw_foedus_8(const Plan& plan) {
@@ -85,16 +34,19 @@ foedus::Result<Verdict> draw_foedus_8(const Plan& plan) {
       plan.is_quick ? std::vector<std::uint64_t>{100, 5'000, 30'000}
                     : std::vector<std::uint64_t>{100, 300, 1'000, 3'000, 5'000, 10'000, 30'000,
                                                  50'000};
-  FOEDUS_CHECK(in_child([&] { return load_tpcc(plan); }).status());
+  tpcc::Scale scale;
+  scale.warehouses = plan.is_quick ? 1 : 4;
+  FOEDUS_CHECK(load_tpcc(plan, tpcc_options(plan, {true, 0}), scale).status());
+  const TpccSeconds seconds =
+      plan.is_quick ? TpccSeconds{.warm = 1, .measured = 1} : TpccSeconds{.warm = 2, .measured = 3};
   std::map<Setting, std::vector<double>> speeds;
   std::map<Setting, std::uint64_t> pages_read;
-  constexpr std::uint64_t kRounds = 3;
-  for (std::uint64_t round = 0; round < kRounds; ++round) {
+  for (std::uint64_t round = 0; round < plan.rounds; ++round) {
     for (const std::uint64_t latency : latencies) {
       for (const bool has_cache : {true, false}) {
         const Setting setting(has_cache, latency);
-        FOEDUS_TRY(const Speed seen,
-                   in_child([&] { return run_tpcc(plan, setting, plan.seed + 10 * round); }));
+        FOEDUS_TRY(const TpccSpeed seen, measure_tpcc(plan, tpcc_options(plan, setting), seconds,
+                                                      plan.seed + 10 * round));
         speeds[setting].push_back(seen.txns_per_s);
         pages_read[setting] = seen.pages_read;
       }

@@ -1,15 +1,15 @@
 #include "experiments/tiers/lookups.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <filesystem>
-#include <memory>
 #include <string>
 
 #include "experiments/common/foedus_backend.h"
 #include "experiments/common/random.h"
 #include "experiments/common/worker_threads.h"
 #include "experiments/tiers/child.h"
+#include "experiments/tiers/small_rows.h"
 #include "experiments/tiers/ycsb_rows.h"
 #include "experiments/ycsb/ycsb_driver.h"
 #include "experiments/ycsb/zipf.h"
@@ -19,46 +19,37 @@ namespace experiments::tiers {
 namespace {
 
 static_assert(kFields * kFieldBytes == kRowBytes);
-// One DIMM of the first such memory, read sequentially (Izraelevitz et al., "Basic Performance
-// Measurements of the Intel Optane DC Persistent Memory Module", 2019).
-constexpr std::uint64_t kBandwidthMb = 6'600;
-// Sequential reads of an SSD on PCIe.
-constexpr std::uint64_t kSsdTierBandwidthMb = 2'000;
 
 std::string directory_of(const Plan& plan, const LookupSetting& setting) {
-  const char* const kind = setting.is_in_memory     ? "/memory-"
-                           : setting.nvm_bytes == 0 ? "/rows-"
-                                                    : "/tiers-";
-  return plan.dir + kind + std::to_string(setting.rows);
+  std::string dir = plan.dir + (setting.kind == RowKind::kSmall ? "/small-" : "/rows-");
+  dir += std::to_string(setting.rows);
+  if (setting.system.place == Place::kDram) dir += "-memory";
+  if (setting.system.place == Place::kNvmAndSsd) dir += "-tiers";
+  return dir;
 }
 
-foedus::Options options_of(const Plan& plan, const LookupSetting& setting) {
-  foedus::Options options;
-  options.dir = directory_of(plan, setting);
-  options.device = foedus::DeviceKind::kEmulated;
-  options.nvm_latency_ns = 0;
-  options.nvm_bytes = setting.nvm_bytes;
-  if (setting.nvm_bytes != 0) options.ssd_dirs = {options.dir + "-ssd"};
-  if (!setting.is_in_memory) return options;
-  options.device = foedus::DeviceKind::kFile;
-  options.logging = foedus::Logging::kNone;
-  return options;
-}
-
-foedus::Status put_rows(FoedusBackend* backend, const Plan& plan, std::uint64_t rows) {
+foedus::Status put_rows(FoedusBackend* backend, const Plan& plan, const LookupSetting& setting) {
+  if (setting.kind == RowKind::kSmall) return put_small_rows(backend, plan, setting.rows);
   FOEDUS_TRY(const auto driver,
              YcsbDriver<FoedusBackend>::open(
-                 *backend, ordered_rows(plan, rows, *workload_named("C"), 0)));
+                 *backend, ordered_rows(plan, setting.rows, *workload_named("C"), 0)));
   return driver->load();
 }
 
+foedus::Result<FoedusTable> open_rows(FoedusBackend* backend, RowKind kind) {
+  if (kind == RowKind::kSmall) return open_small_rows(backend);
+  return backend->open_table({.name = "usertable", .kind = TableKind::kOrdered});
+}
+
 foedus::Result<std::uint64_t> make_rows(const Plan& plan, const LookupSetting& setting) {
-  FOEDUS_TRY(FoedusBackend backend,
-             FoedusBackend::open(options_of(plan, setting), foedus::Durability::kAsync));
-  FOEDUS_CHECK(put_rows(&backend, plan, setting.rows));
-  FOEDUS_CHECK(backend.database().glean().status());
+  const foedus::Options options =
+      load_options_on(setting.system, setting.hardware, directory_of(plan, setting));
+  FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, foedus::Durability::kAsync));
+  FOEDUS_CHECK(put_rows(&backend, plan, setting));
+  FOEDUS_TRY(const foedus::GleanReport report, backend.database().glean());
   FOEDUS_CHECK(backend.close());
-  return setting.rows;
+  constexpr std::uint64_t kPageBytes = 4'096;
+  return report.pages_live * kPageBytes;
 }
 
 class Lookups {
@@ -102,11 +93,15 @@ class Lookups {
  private:
   foedus::Status look_up(FoedusWorker* worker, Random* random) {
     const std::uint64_t row = scramble_.id(zipf_.rank(*random));
+    const YcsbKey key(row, true);
+    const KeyView view{.index = row, .bytes = key.view()};
+    if (setting_.kind == RowKind::kSmall) {
+      std::byte value[kSmallRowBytes];
+      return worker->transact([&](FoedusTxn& txn) { return txn.get(table_, view, value); });
+    }
     const auto offset =
         static_cast<std::uint32_t>(random->uniform(0, kFields - 1) * kFieldBytes);
     const bool writes = random->uniform(0, 99) < setting_.write_percent;
-    const YcsbKey key(row, true);
-    const KeyView view{.index = row, .bytes = key.view()};
     return worker->transact([&](FoedusTxn& txn) -> foedus::Status {
       if (writes) return txn.write_at(table_, view, offset, std::string(kFieldBytes, 'w'));
       std::byte field[kFieldBytes];
@@ -124,26 +119,31 @@ class Lookups {
   std::uint64_t runs_ = 0;
 };
 
-foedus::Result<LookupsSeen> measure(const Plan& plan, const LookupSetting& setting) {
-  foedus::Options options = options_of(plan, setting);
-  options.memory_bytes = setting.memory_bytes;
-  if (!setting.is_in_memory) options.device = setting.device;
-  options.nvm_cache = setting.nvm_cache;
-  options.nvm_latency_ns = setting.latency_ns;
-  options.nvm_bandwidth_mb = kBandwidthMb;
-  options.ssd_latency_ns = setting.ssd_latency_ns;
-  options.ssd_bandwidth_mb = kSsdTierBandwidthMb;
-  FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, foedus::Durability::kAsync));
-  if (setting.is_in_memory) FOEDUS_CHECK(put_rows(&backend, plan, setting.rows));
-  FOEDUS_TRY(const FoedusTable table,
-             backend.open_table({.name = "usertable", .kind = TableKind::kOrdered}));
-  Lookups lookups(&backend, table, plan, setting);
+// Returns how long the caches may fill. Reads in place leave nothing in them.
+double warm_seconds_of(const LookupSetting& setting) {
   const double warm = setting.warm_seconds > 0 ? setting.warm_seconds : setting.seconds;
-  FOEDUS_CHECK(lookups.run(warm).status());  // the caches fill
+  constexpr double kNothingFills = 0.5;
+  const bool fills = setting.system.cache != foedus::NvmCache::kDirect || setting.write_percent > 0;
+  return fills ? warm : std::min(warm, kNothingFills);
+}
+
+foedus::Result<LookupsSeen> measure(const Plan& plan, const LookupSetting& setting) {
+  foedus::Options options =
+      options_on(setting.system, setting.hardware, directory_of(plan, setting));
+  if (setting.cache_bytes != 0) {
+    options.glean.cache_bytes = setting.cache_bytes;
+    options.memory_bytes = 2 * setting.cache_bytes + 64 * kMiB;
+  }
+  FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, foedus::Durability::kAsync));
+  if (setting.system.place == Place::kDram) FOEDUS_CHECK(put_rows(&backend, plan, setting));
+  FOEDUS_TRY(const FoedusTable table, open_rows(&backend, setting.kind));
+  Lookups lookups(&backend, table, plan, setting);
+  FOEDUS_CHECK(lookups.run(warm_seconds_of(setting)).status());
   const foedus::Stats before = backend.database().stats();
   FOEDUS_TRY(const Lookups::Done done, lookups.run(setting.seconds));
   const foedus::Stats stats = backend.database().stats();
   FOEDUS_CHECK(backend.close());
+  if (setting.system.place == Place::kDram) remove_rows(plan, setting);
   return LookupsSeen{.per_s = static_cast<double>(done.lookups) / done.seconds,
                      .lookups = done.lookups,
                      .lines_read = stats.nvm.lines_read - before.nvm.lines_read,
@@ -153,14 +153,19 @@ foedus::Result<LookupsSeen> measure(const Plan& plan, const LookupSetting& setti
 
 }  // namespace
 
-foedus::Status load_rows(const Plan& plan, const LookupSetting& setting) {
-  return in_child([&] { return make_rows(plan, setting); }).status();
+LookupSetting five_times_dram(const Plan& plan) {
+  return LookupSetting{.hardware = {.dram_bytes = (plan.is_quick ? 64 : 200) * kMiB},
+                       .rows = plan.is_quick ? 240'000u : 750'000u,
+                       .seconds = plan.is_quick ? 0.6 : 2.0,
+                       .warm_seconds = plan.is_quick ? 1.0 : 3.0};
+}
+
+foedus::Result<std::uint64_t> load_rows(const Plan& plan, const LookupSetting& setting) {
+  return in_child([&] { return make_rows(plan, setting); });
 }
 
 void remove_rows(const Plan& plan, const LookupSetting& setting) {
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_of(plan, setting), ignored);
-  std::filesystem::remove_all(directory_of(plan, setting) + "-ssd", ignored);
+  remove_database(directory_of(plan, setting));
 }
 
 foedus::Result<LookupsSeen> measure_lookups(const Plan& plan, const LookupSetting& setting) {

@@ -14,6 +14,7 @@
 
 DEFINE_string(figure, "", "which one; --list names them");
 DEFINE_bool(quick, false, "smaller and shorter");
+DEFINE_uint32(rounds, 3, "in which the curves of figures 8 to 15 and foedus8 take turns, 1 .. 100");
 DEFINE_bool(list, false, "name the figures, one a line, with what they claim");
 
 namespace {
@@ -32,6 +33,9 @@ foedus::Status run(int argc, char** argv) {
     if (FLAGS_dir.empty()) {
       return experiments::failed(foedus::ErrorCode::kInvalidArgument, "--dir is empty");
     }
+    if (FLAGS_rounds < 1 || FLAGS_rounds > 100) {
+      return experiments::failed(foedus::ErrorCode::kInvalidArgument, "--rounds must be 1 .. 100");
+    }
     std::error_code error;
     std::filesystem::create_directory(FLAGS_dir, error);
     if (error) {
@@ -40,6 +44,7 @@ foedus::Status run(int argc, char** argv) {
     }
     const experiments::tiers::Plan plan{.dir = FLAGS_dir,
                                         .is_quick = FLAGS_quick,
+                                        .rounds = FLAGS_rounds,
                                         .sessions = FLAGS_sessions,
                                         .seed = FLAGS_seed};
     FOEDUS_TRY(const experiments::tiers::Verdict verdict, figure.draw(plan));

@@ -16,6 +16,8 @@
 #include "experiments/common/worker_threads.h"
 #include "experiments/tiers/child.h"
 #include "experiments/tiers/figure.h"
+#include "experiments/tiers/small_rows.h"
+#include "experiments/tiers/systems.h"
 #include "experiments/ycsb/ycsb_row.h"
 
 namespace experiments::tiers {
@@ -29,8 +31,6 @@ constexpr std::uint64_t kSlotMs = 50;
 constexpr std::size_t kSlots = 240;
 constexpr std::uint64_t kNvmLatencyNs = 500;
 constexpr std::uint64_t kSsdLatencyNs = 100'000;
-constexpr std::uint64_t kNvmBandwidthMb = 6'600;
-constexpr std::uint64_t kSsdBandwidthMb = 2'000;
 
 struct RampSetting {
   const char* name;
@@ -45,8 +45,6 @@ struct Ramp {
   double open_ms;
 };
 
-std::string big_endian(std::uint64_t id) { return std::string(YcsbKey(id, true).view()); }
-
 foedus::Options small_rows_options(const Plan& plan) {
   foedus::Options options;
   options.dir = plan.dir + "/small-rows";
@@ -58,23 +56,7 @@ foedus::Options small_rows_options(const Plan& plan) {
 foedus::Result<std::uint64_t> make_small_rows(const Plan& plan, std::uint64_t rows) {
   FOEDUS_TRY(FoedusBackend backend,
              FoedusBackend::open(small_rows_options(plan), foedus::Durability::kAsync));
-  FOEDUS_TRY(const FoedusTable table,
-             backend.open_table({.name = "small", .kind = TableKind::kOrdered}));
-  FOEDUS_CHECK(run_workers(plan.sessions, [&](std::uint32_t number) -> foedus::Status {
-    FOEDUS_TRY(FoedusWorker worker, backend.new_worker());
-    constexpr std::uint64_t kRowsPerTxn = 50;
-    const std::uint64_t end = rows * (number + 1) / plan.sessions;
-    for (std::uint64_t begin = rows * number / plan.sessions; begin < end; begin += kRowsPerTxn) {
-      FOEDUS_CHECK(worker.transact([&](FoedusTxn& txn) -> foedus::Status {
-        for (std::uint64_t row = begin; row < std::min(begin + kRowsPerTxn, end); ++row) {
-          const std::string key = big_endian(row);
-          FOEDUS_CHECK(txn.insert(table, {.index = row, .bytes = key}, key));
-        }
-        return {};
-      }));
-    }
-    return {};
-  }));
+  FOEDUS_CHECK(put_small_rows(&backend, plan, rows));
   FOEDUS_CHECK(backend.database().glean().status());
   FOEDUS_CHECK(backend.close());
   return rows;
@@ -93,7 +75,7 @@ foedus::Status read_rows(FoedusBackend& backend, const FoedusTable& table, const
       for (int i = 0; i < kBetweenLooks; ++i) {
         const std::uint64_t row = random.uniform(0, rows - 1);
         const YcsbKey key(row, true);
-        std::byte value[8];
+        std::byte value[kSmallRowBytes];
         FOEDUS_CHECK(worker.transact([&](FoedusTxn& txn) {
           return txn.get(table, {.index = row, .bytes = key.view()}, value);
         }));
@@ -117,8 +99,7 @@ foedus::Result<Ramp> measure_ramp(const Plan& plan, const RampSetting& setting, 
   options.nvm_bandwidth_mb = setting.bandwidth_mb;
   const auto begin = Steady::now();
   FOEDUS_TRY(FoedusBackend backend, FoedusBackend::open(options, foedus::Durability::kAsync));
-  FOEDUS_TRY(const FoedusTable table,
-             backend.open_table({.name = "small", .kind = TableKind::kOrdered}));
+  FOEDUS_TRY(const FoedusTable table, open_small_rows(&backend));
   Ramp ramp = {};
   ramp.open_ms = std::chrono::duration<double, std::milli>(Steady::now() - begin).count();
   FOEDUS_CHECK(read_rows(backend, table, plan, rows, begin, seconds, &ramp));

@@ -22,7 +22,6 @@ namespace experiments::tiers {
 namespace {
 
 constexpr std::uint64_t kLineBytes = 64;
-constexpr double kTheta = 0.99;
 
 struct Wear {
   std::uint64_t txns;

@@ -29,7 +29,8 @@ class TiersTest(unittest.TestCase):
         done = run("--list")
         self.assertEqual(done.returncode, 0, done.stderr[-2000:])
         names = [line.split()[0] for line in done.stdout.splitlines()]
-        self.assertEqual(names, ["8", "10", "16", "17", "foedus8", "hyrise1"])
+        self.assertEqual(names, ["8", "9", "10", "11", "12", "13", "14", "15", "16", "17",
+                                 "foedus8", "hyrise1"])
 
     def test_no_line_of_memory_is_worn_before_the_rest(self):
         done = run("--figure", "16", "--quick", "--dir", os.path.join(self.root.name, "db"))
@@ -42,9 +43,25 @@ class TiersTest(unittest.TestCase):
         in_place = [point["at"]["writes"] for point in points if point["curve"] != "FOEDUS"]
         self.assertGreater(max(in_place), 1000)
 
+    def test_each_curve_has_a_speed_at_each_point(self):
+        done = run("--figure", "15", "--quick", "--rounds", "1",
+                   "--dir", os.path.join(self.root.name, "db"))
+        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+        *points, last = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(last["figure"], "15")
+        curves = {}
+        for point in points:
+            self.assertGreater(point["at"]["txn_per_s"], 0)
+            curves.setdefault(point["curve"], []).append(point["at"]["update_percent"])
+        self.assertGreaterEqual(len(curves), 2)
+        for shares in curves.values():
+            self.assertEqual(shares, [0, 50, 100])
+        self.assertEqual(os.listdir(os.path.join(self.root.name, "db")), [])
+
     def test_what_is_no_figure_is_refused(self):
         expect_refused(self, run, os.path.join(self.root.name, "db"),
-                       (["--figure", "1"], ["--figure", ""]))
+                       (["--figure", "1"], ["--figure", ""],
+                        ["--rounds", "0", "--figure", "15"]))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,56 @@
+#pragma once
+// Curves of a figure: speeds of several systems over one quantity.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/tiers/figure.h"
+#include "experiments/tiers/lookups.h"
+
+namespace experiments::tiers {
+
+// One run of a curve at one point: how fast it was, and what else its JSON line says.
+struct Seen {
+  double per_s;
+  std::vector<std::pair<std::string, double>> members;
+};
+
+class Curves {
+ public:
+  using Measure = std::function<foedus::Result<Seen>()>;
+
+  // `x_name` and `y_name` are the members of the lines that hold the point and the speed.
+  Curves(const Plan& plan, const char* figure, const char* x_name, const char* y_name);
+
+  // Measures each of the curves at the point `x`, in rounds in which they take turns, and prints a
+  // line for each: median, least and most of the speeds, and the members of the last round. A
+  // curve is its name and what measures it.
+  foedus::Status add(double x, const std::vector<std::pair<std::string, Measure>>& curves);
+  // Measures lookups in the settings, whose curves have the names of their systems.
+  foedus::Status add_lookups(double x, const std::vector<LookupSetting>& settings);
+
+  // Returns the median speed of a curve at a point. REQUIRES: it was measured.
+  double speed(const char* curve, double x) const { return speeds_.at(curve).at(x); }
+  // Returns how many times as fast `one` was there as `other`.
+  double ratio(const System& one, const System& other, double x) const {
+    return speed(one.name, x) / speed(other.name, x);
+  }
+  // Returns whether `one` was faster than `other` at each point. REQUIRES: both were measured there.
+  bool is_always_faster(const System& one, const System& other) const;
+  // Returns the part of the speed at one point that a system has at another.
+  double kept(const System& system, double from, double to) const {
+    return speed(system.name, to) / speed(system.name, from);
+  }
+
+ private:
+  const Plan& plan_;
+  const char* const figure_;
+  const char* const x_name_;
+  const char* const y_name_;
+  std::map<std::string, std::map<double, double>> speeds_;
+};
+
+}  // namespace experiments::tiers
