@@ -33,6 +33,7 @@ foedus::Result<Verdict> draw_foedus_8(const Plan& plan);
 foedus::Result<Verdict> draw_hyrise_1(const Plan& plan);
 foedus::Result<Verdict> draw_data_size(const Plan& plan);
 foedus::Result<Verdict> draw_drill_down(const Plan& plan);
+foedus::Result<Verdict> draw_pb_nvm(const Plan& plan);
 foedus::Result<Verdict> draw_ramp_up(const Plan& plan);
 foedus::Result<Verdict> draw_wear(const Plan& plan);
 

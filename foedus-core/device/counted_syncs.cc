@@ -7,8 +7,13 @@
 namespace foedus::device {
 
 Status CountedSyncs::sync(File* file, std::uint64_t failed_before) {
+  // order: acquire, a sync that is counted later has begun after the caller's writes
+  const std::uint64_t begun_before = begun_.load_acquire();
   const std::lock_guard lock(mutex_);
   if (failed_ == failed_before) {
+    // order: relaxed, changed under the mutex: that sync has ended, and not failed
+    if (begun_.load_relaxed() != begun_before) return {};
+    begun_.fetch_add_seq_cst(1);  // order: seq_cst, of which the release pairs with the load above
     Status synced = file->sync();
     if (!synced.is_ok()) ++failed_;
     return synced;

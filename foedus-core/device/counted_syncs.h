@@ -2,10 +2,12 @@
 // CountedSyncs: syncs of a file that several threads write and sync. A failed sync of one thread
 // gives up what another has written before it, and a success afterwards says nothing of that (V2).
 // So the syncs of a file take turns, and each looks whether one has failed since its writes began.
+// One that begins while several wait is the sync of them all.
 
 #include <cstdint>
 #include <mutex>
 
+#include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
 
 namespace foedus::device {
@@ -24,6 +26,7 @@ class CountedSyncs {
  private:
   mutable std::mutex mutex_;
   std::uint64_t failed_ = 0;  // guarded by mutex_
+  base::AtomicWord<std::uint64_t> begun_;  // syncs; changed under mutex_
 };
 
 }  // namespace foedus::device

@@ -18,14 +18,13 @@ SlotWriter::SlotWriter(std::uint32_t slots_max, std::unique_ptr<ReadQueue> queue
   files_.reserve(slots_max);
 }
 
-Status SlotWriter::write(const StagingArea& area, std::uint32_t bucket,
-                         std::vector<SlotToWrite>* slots) {
+Status SlotWriter::write(const StagingArea& area, std::vector<SlotToWrite>* slots) {
   FOEDUS_INVARIANT(slots->size() <= runs_.capacity(), slots->size());
   std::sort(slots->begin(), slots->end(), [](const SlotToWrite& a, const SlotToWrite& b) {
     return std::tuple(a.target->id(), a.page) < std::tuple(b.target->id(), b.page);
   });
   for (std::size_t i = 0; i < slots->size(); ++i) {
-    FOEDUS_CHECK(area.read(bucket, (*slots)[i].slot, &blocks_[i]));
+    FOEDUS_CHECK(area.read((*slots)[i].bucket, (*slots)[i].slot, &blocks_[i]));
   }
   collect_runs(*slots);
   FOEDUS_CHECK(write_runs());
@@ -173,12 +172,13 @@ Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<ReadQueue> 
   for (const auto& [page, place] : newest) {
     FOEDUS_TRY(auto target, targets.find(page.first));
     if (target == nullptr) continue;
-    slots[place.first].push_back({std::move(target), page.second, place.second});
+    slots[place.first].push_back(
+        {std::move(target), page.second, buckets[place.first].bucket, place.second});
   }
   SlotWriter writer(static_cast<std::uint32_t>(slots_max), std::move(queue));
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     const FoundBucket& found = buckets[i];
-    FOEDUS_CHECK(writer.write(*found.area, found.bucket, &slots[i]));
+    FOEDUS_CHECK(writer.write(*found.area, &slots[i]));
     FOEDUS_CHECK(found.area->mark(found.bucket, found.sequence, StagingArea::Mark::kEmpty));
   }
   return highest;

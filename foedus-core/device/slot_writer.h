@@ -1,5 +1,5 @@
 #pragma once
-// SlotWriter: writes what a bucket of a StagingArea holds to the files of its pages, in one batch:
+// SlotWriter: writes what buckets of a StagingArea hold to the files of the pages, in one batch:
 // pages sorted by file and place, neighbours as one write, all writes in flight together, and then
 // one sync of each file.
 
@@ -46,6 +46,7 @@ using ResolveTarget = std::function<Result<std::shared_ptr<File>>(std::uint64_t 
 struct SlotToWrite {
   std::shared_ptr<StagingTarget> target;
   std::uint64_t page;
+  std::uint32_t bucket;
   std::uint32_t slot;
 };
 
@@ -59,7 +60,7 @@ class SlotWriter {
   // On success the pages are durable in their files. On failure any of them may be written, and
   // none is known to be durable; the error names the file. Sorts `slots`, of at most `slots_max`
   // different pages. One thread at a time.
-  Status write(const StagingArea& area, std::uint32_t bucket, std::vector<SlotToWrite>* slots);
+  Status write(const StagingArea& area, std::vector<SlotToWrite>* slots);
 
  private:
   struct alignas(kBlockBytes) Block {

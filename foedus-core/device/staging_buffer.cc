@@ -101,15 +101,16 @@ StagingBuffer::~StagingBuffer() {
 StagingBuffer::Partition& StagingBuffer::partition_of(const StagingTarget& target,
                                                       std::uint64_t page) const {
   const std::uint64_t count = partitions_.size();
-  const std::uint64_t of_file = mixed(target.id());
+  // Numbers that follow one another are of different partitions.
+  const std::uint64_t of_file = target.id() + (target.id() >> 32);
   switch (options_.spread) {
     case StagingSpread::kEven:
-      return *partitions_[mixed(of_file + page) % count];
+      return *partitions_[mixed(mixed(of_file) + page) % count];
     case StagingSpread::kSingle:
       return *partitions_[of_file % count];
     default: {
       const std::uint64_t few = std::max<std::uint64_t>(1, count / kLessShare);
-      return *partitions_[(of_file + page / kGroupPages % few) % count];
+      return *partitions_[(of_file * few + page / kGroupPages % few) % count];
     }
   }
 }
@@ -315,46 +316,42 @@ Status StagingBuffer::drop(StagingTarget* target) {
 
 StagingBuffer::Flusher::Flusher(StagingBuffer* buffer, std::uint32_t number,
                                 std::unique_ptr<ReadQueue> queue)
-    : buffer_(buffer), number_(number), writer_(buffer->options_.slots, std::move(queue)) {
-  slots_.reserve(buffer->options_.slots);
+    : buffer_(buffer),
+      number_(number),
+      writer_(buffer->options_.buckets * buffer->options_.slots, std::move(queue)) {
+  buckets_.reserve(buffer->options_.buckets);
+  slots_.reserve(std::size_t{buffer->options_.buckets} * buffer->options_.slots);
 }
 
 // A partition that has failed is tried again when it is notified, or another one has something.
 std::uint64_t StagingBuffer::Flusher::step() {
   bool has_more = false;
   for (const auto& partition : buffer_->partitions_) {
-    if (partition->flusher == number_ && flush_oldest(partition.get())) has_more = true;
+    if (partition->flusher == number_ && flush_full(partition.get())) has_more = true;
   }
   return has_more ? 0 : kUntilNotified;
 }
 
-// Returns whether there may be more.
-bool StagingBuffer::Flusher::flush_oldest(Partition* partition) {
-  std::uint32_t bucket = kNone;
+// Flushes the buckets that are full. Returns whether there may be more.
+bool StagingBuffer::Flusher::flush_full(Partition* partition) {
+  buckets_.clear();
+  slots_.clear();
   {
     const std::lock_guard lock(partition->mutex);
     if (partition->full.empty()) return false;
-    bucket = partition->full.front();
-    buffer_->collect_locked(*partition, bucket, &slots_);
+    for (const std::uint32_t bucket : partition->full) {
+      buckets_.push_back(bucket);
+      buffer_->collect_locked(*partition, bucket, &slots_);
+    }
   }
   const std::uint64_t begin_us = buffer_->runtime_->now_us();
-  const std::size_t count = slots_.size();
-  // order: relaxed, it is not opened again before it is in the list of empty ones.
-  const std::uint64_t sequence = partition->buckets[bucket].sequence.load_relaxed();
-  Status flushed = base::catching([&]() -> Status {
-    FOEDUS_CHECK(writer_.write(*partition->area, bucket, &slots_));
-    return partition->area->mark(bucket, sequence, StagingArea::Mark::kEmpty);  // V30
-  });
+  Status flushed = base::catching([&] { return write_and_mark(partition); });
   const bool is_flushed = flushed.is_ok();
   {
     const std::lock_guard lock(partition->mutex);
     partition->statistics.flush_us += buffer_->runtime_->now_us() - begin_us;
     if (is_flushed) {
-      buffer_->remove_locked(partition, bucket);
-      partition->full.erase(partition->full.begin());
-      partition->empty.insert(partition->empty.begin(), bucket);
-      ++partition->flushed;
-      partition->statistics.flushed_pages += count;
+      partition->statistics.flushed_pages += slots_.size();
       ++partition->statistics.flushes;
     } else {
       partition->failure = std::move(flushed);
@@ -364,6 +361,30 @@ bool StagingBuffer::Flusher::flush_oldest(Partition* partition) {
   slots_.clear();
   buffer_->runtime_->wake(&partition->changed);
   return is_flushed;
+}
+
+// V30, and the order of V29.
+Status StagingBuffer::Flusher::write_and_mark(Partition* partition) {
+  FOEDUS_CHECK(writer_.write(*partition->area, &slots_));
+  for (const std::uint32_t bucket : buckets_) {
+    // order: relaxed, it is not opened again before it is in the list of empty ones.
+    const std::uint64_t sequence = partition->buckets[bucket].sequence.load_relaxed();
+    FOEDUS_CHECK(partition->area->mark(bucket, sequence, StagingArea::Mark::kEmpty));
+    note_emptied(partition, bucket);
+  }
+  return {};
+}
+
+void StagingBuffer::Flusher::note_emptied(Partition* partition, std::uint32_t bucket) {
+  {
+    const std::lock_guard lock(partition->mutex);
+    FOEDUS_INVARIANT(partition->full.front() == bucket, partition->full.front(), bucket);
+    buffer_->remove_locked(partition, bucket);
+    partition->full.erase(partition->full.begin());
+    partition->empty.insert(partition->empty.begin(), bucket);
+    ++partition->flushed;
+  }
+  buffer_->runtime_->wake(&partition->changed);
 }
 
 // ---- the index ---------------------------------------------------------------------------------
@@ -411,7 +432,6 @@ void StagingBuffer::remove_locked(Partition* partition, std::uint32_t bucket) {
 // The newest version of each page: an older one is behind it in its list.
 void StagingBuffer::collect_locked(const Partition& partition, std::uint32_t bucket,
                                    std::vector<SlotToWrite>* slots) const {
-  slots->clear();
   for (std::uint32_t i = 0; i < options_.slots; ++i) {
     const std::uint32_t slot = bucket * options_.slots + i;
     const Slot& found = partition.slots[slot];
@@ -419,7 +439,7 @@ void StagingBuffer::collect_locked(const Partition& partition, std::uint32_t buc
     // order: relaxed, see drop()
     if (found.target->is_dropped_.load_relaxed() != 0) continue;
     if (find_locked(partition, *found.target, found.page) != slot) continue;
-    slots->push_back({found.target, found.page, i});
+    slots->push_back({found.target, found.page, bucket, i});
   }
 }
 

@@ -8,10 +8,11 @@
 //
 //   empty --open_bucket()--> open --seal()--> full --Flusher::step()--> empty
 //
-//   V29 All versions of a page go to one partition, whose buckets are opened, written and marked
-//       empty in the order of their sequence numbers, one after the other, each mark durable before
-//       the next. So when a bucket is empty, no older version of its pages is left in any, and
-//       recovery, which takes the newest it finds, never writes over what came later.
+//   V29 All versions of a page go to one partition, whose buckets are opened and marked empty in
+//       the order of their sequence numbers, each mark durable before the next. Those that are full
+//       at the same time are one batch, of the newest versions. So when a bucket is empty, no older
+//       version of its pages is left in any, and recovery, which takes the newest it finds, never
+//       writes over what came later.
 //   V30 A bucket is marked empty when each of its pages is durable in its file, or a newer version
 //       is in a later bucket. So a page that a crash tears in the file is whole in its bucket: the
 //       write is atomic, and nothing is written to the SSD twice. After an error the batch is
@@ -141,11 +142,15 @@ class StagingBuffer {
     std::uint64_t step() override;
 
    private:
-    bool flush_oldest(Partition* partition);
+    bool flush_full(Partition* partition);
+    Status write_and_mark(Partition* partition);
+    void note_emptied(Partition* partition, std::uint32_t bucket);
 
     StagingBuffer* const buffer_;
     const std::uint32_t number_;
     SlotWriter writer_;
+    // The batch.
+    std::vector<std::uint32_t> buckets_;
     std::vector<SlotToWrite> slots_;
   };
 

@@ -136,11 +136,12 @@ TEST_F(StagingBufferTest, a_bucket_is_one_batch) {
     if (call.kind == Call::kWrite) writes.emplace_back(call.name, call.bytes->size());
     if (call.kind == Call::kSync) ++syncs;
   });
-  must(staged.write(2, 3, 2));
-  must(staged.write(1, 9));
-  must(staged.write(2, 0, 3));
-  must(staged.write(2, 7));
+  must(staged.write(2, 6, 2));
+  must(staged.write(1, 2));  // a page of file 2 has the next number
+  must(staged.write(2, 3, 3));
+  must(staged.write(2, 10));
   must(staged->flush());
+  EXPECT_EQ(staged.difference(), "");
   using Seen = std::pair<std::string, std::uint64_t>;
   const std::vector<Seen> wanted = {Seen(file_name(1), kBlockBytes),
                                     Seen(file_name(2), 5 * kBlockBytes),
@@ -268,6 +269,31 @@ TEST_F(StagingBufferTest, a_failed_sync_gives_up_what_other_threads_have_written
   EXPECT_EQ(mine.code(), ErrorCode::kIoError);
   EXPECT_NE(mine.message().find(file_name(1)), std::string::npos);
   must(syncs.sync(file.get(), syncs.failed()));
+}
+
+TEST_F(StagingBufferTest, a_sync_covers_what_was_written_before_it_and_no_more) {
+  CountedSyncs syncs;
+  const auto file = must(disk.b().open(file_name(1), Access::kReadWrite));
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const std::uint64_t before = syncs.failed();
+    must(file->write_at(i * kBlockBytes, "mine", 4));
+    must(syncs.sync(file.get(), before));
+    EXPECT_EQ(disk.b().calls(Call::kSync), i + 1);
+  }
+}
+
+// Goal: slots of a write that has failed are older than what is written next, for recovery, too.
+// Method: the sync behind the stores fails, so that they are there, and older in later slots.
+TEST_F(StagingBufferTest, a_failed_write_is_older_than_the_next_one) {
+  Staged staged(&disk, {.partitions = 1, .buckets = 2, .slots = 16, .flushers = 1});
+  must(staged.open());
+  must(staged.write(3, 0));
+  disk.a().fail(Call::kSync, 0, EIO);
+  EXPECT_EQ(staged.write(1, 0, 4).code(), ErrorCode::kIoError);
+  must(staged.write(1, 3));
+  for (const auto& place : disk.disks()) place->crash_process();
+  recover(one_partition(2));
+  EXPECT_EQ(Staged::in_file(&disk, 1, 3), page_of(1, 3, 3));
 }
 
 // ---- files that are dropped --------------------------------------------------------------------
