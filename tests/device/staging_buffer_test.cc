@@ -296,6 +296,18 @@ TEST_F(StagingBufferTest, a_failed_write_is_older_than_the_next_one) {
   EXPECT_EQ(Staged::in_file(&disk, 1, 3), page_of(1, 3, 3));
 }
 
+// What a failed sync gives up is what was written since the last one, and not the area's header.
+TEST_F(StagingBufferTest, an_error_of_the_first_write_leaves_an_area_that_is_found) {
+  Staged staged(&disk, one_partition(2));
+  must(staged.open());
+  disk.a().fail(Call::kSync, 0, EIO);
+  EXPECT_EQ(staged.write(1, 0).code(), ErrorCode::kIoError);
+  must(staged.write(1, 0));
+  disk.crash_power(FailingDevice::kDropAll);
+  recover(one_partition(2));
+  EXPECT_EQ(Staged::in_file(&disk, 1, 0), page_of(1, 0, 2));
+}
+
 // ---- files that are dropped --------------------------------------------------------------------
 
 TEST_F(StagingBufferTest, what_was_dropped_is_not_written_any_more) {

@@ -10,8 +10,10 @@
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "foedus-core/device/file_device.h"
 #include "foedus-core/device/pooled_reads.h"
 #include "tests/testing/staged_pages.h"
 
@@ -53,11 +55,17 @@ class StagingThreadsTest : public ::testing::Test {
     EXPECT_EQ(words[1], page);
     return words[2];
   }
-  void run(const StagingOptions& options, std::uint64_t writes);
+  void run(const StagingOptions& options, std::uint64_t writes) {
+    run(options, writes, &disk.a(), &disk.b(), [this] { return pool.make_queue(); });
+  }
+  void run(const StagingOptions& options, std::uint64_t writes, Device* memory, Device* ssd,
+           const StagingBuffer::MakeQueue& make_queue);
   void write_pages(std::uint64_t writer, std::uint64_t writes);
   void read_pages(std::uint64_t seed);
 
   SpreadDisk disk;
+  const std::unique_ptr<base::Runtime> runtime = base::make_thread_runtime();
+  ReadPool pool{runtime.get(), 2};
   std::unique_ptr<StagingBuffer> buffer;
   std::vector<std::shared_ptr<StagingTarget>> targets;
   Known known{};
@@ -94,13 +102,11 @@ void StagingThreadsTest::read_pages(std::uint64_t seed) {
   }
 }
 
-void StagingThreadsTest::run(const StagingOptions& options, std::uint64_t writes) {
-  const auto runtime = base::make_thread_runtime();
-  ReadPool pool(runtime.get(), 2);
-  buffer = must(StagingBuffer::open(&disk.a(), runtime.get(), options,
-                                    [&] { return pool.make_queue(); }, resolving(&disk.b())));
+void StagingThreadsTest::run(const StagingOptions& options, std::uint64_t writes, Device* memory,
+                             Device* ssd, const StagingBuffer::MakeQueue& make_queue) {
+  buffer = must(StagingBuffer::open(memory, runtime.get(), options, make_queue, resolving(ssd)));
   for (std::uint64_t id = 1; id <= kStagedFiles; ++id) {
-    targets.push_back(std::make_shared<StagingTarget>(id, must(open_file(&disk.b(), id))));
+    targets.push_back(std::make_shared<StagingTarget>(id, must(open_file(ssd, id))));
   }
   std::vector<std::thread> threads;
   std::thread reader([&] { read_pages(99); });
@@ -135,6 +141,24 @@ TEST_F(StagingThreadsTest, writers_and_readers_of_one_bucket) {
 TEST_F(StagingThreadsTest, writers_and_readers_of_a_partition_for_each_file) {
   run({.partitions = 4, .buckets = 3, .slots = 4, .flushers = 3, .spread = StagingSpread::kSingle},
       300);
+}
+
+// Files of the system: areas are mapped where memory is persistent, and io_uring writes where the
+// system allows it.
+TEST_F(StagingThreadsTest, writers_and_readers_of_files) {
+  testing::TestDirectory directory;
+  const auto memory = must(FileDevice::open(directory.path() + "/nvm", Facility::kTry,
+                                            FileAccess::kMapped));
+  const auto ssd = must(FileDevice::open(directory.path() + "/ssd", Facility::kTry));
+  for (std::uint64_t id = 1; id <= kStagedFiles; ++id) {
+    must(ssd->open(testing::file_name(id), Access::kCreate));
+  }
+  run({.partitions = 4, .buckets = 2, .slots = 16, .flushers = 2}, 1'000, memory.get(), ssd.get(),
+      [&] {
+        auto queue = ssd->make_read_queue();
+        return queue == nullptr ? pool.make_queue() : std::move(queue);
+      });
+  targets.clear();
 }
 
 }  // namespace

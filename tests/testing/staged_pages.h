@@ -52,14 +52,14 @@ inline std::int64_t version_of(std::uint64_t id, std::uint64_t page, std::uint64
   return -1;
 }
 
-inline Result<std::shared_ptr<device::File>> open_file(FailingDevice* ssd, std::uint64_t id) {
+inline Result<std::shared_ptr<device::File>> open_file(device::Device* ssd, std::uint64_t id) {
   auto file = ssd->open(file_name(id), device::Access::kReadWrite);
   if (file.code() == ErrorCode::kNotFound) return std::shared_ptr<device::File>();
   FOEDUS_CHECK(file.status());
   return std::shared_ptr<device::File>(std::move(*file));
 }
 
-inline device::ResolveTarget resolving(FailingDevice* ssd) {
+inline device::ResolveTarget resolving(device::Device* ssd) {
   return [ssd](std::uint64_t id) { return open_file(ssd, id); };
 }
 
