@@ -75,7 +75,8 @@ Status SlotWriter::write_runs() {
     } else {
       queue_->send();
       ReadQueue::Done done;
-      FOEDUS_INVARIANT(queue_->next(true, &done), in_flight);
+      const bool has_ended = queue_->next(true, &done);
+      FOEDUS_INVARIANT(has_ended, in_flight);
       --in_flight;
       if (done.bytes < runs_[done.tag].bytes) write_by_call(done.tag);
     }

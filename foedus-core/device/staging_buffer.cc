@@ -6,6 +6,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
+#include "foedus-core/base/sync_point.h"
 #include "foedus-core/device/spread_device.h"
 #include "foedus-core/device/tier_names.h"
 
@@ -150,7 +151,10 @@ Status StagingBuffer::append(Partition* partition, const std::shared_ptr<Staging
         FOEDUS_TRY(written, fill(partition, target, pages, count));
       }
     }
-    if (written == 0) FOEDUS_CHECK(wait_for_bucket(partition));
+    if (written == 0) {
+      FOEDUS_SYNC_POINT("staging:no_bucket");
+      FOEDUS_CHECK(wait_for_bucket(partition));
+    }
     pages += written;
     count -= written;
   }

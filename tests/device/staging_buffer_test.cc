@@ -12,11 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "tests/testing/at_sync_point.h"
 #include "tests/testing/staged_pages.h"
 
 namespace foedus::device {
 namespace {
 
+using testing::AtSyncPoint;
 using testing::Call;
 using testing::CallSeen;
 using testing::FailingDevice;
@@ -167,6 +169,21 @@ TEST_F(StagingBufferTest, readers_and_writers_go_on_while_a_bucket_is_flushed) {
   EXPECT_TRUE(was_seen);
   EXPECT_EQ(staged.written(1, 0), 1);
   EXPECT_EQ(staged.staged(1, 0), 2) << "the newer version has not been flushed with the older one";
+  must(staged->flush());
+  EXPECT_EQ(staged.difference(), "");
+}
+
+// Method: when a writer has found no bucket, the full one is flushed, and another writer opens it.
+TEST_F(StagingBufferTest, a_writer_goes_on_in_the_bucket_that_another_one_has_opened) {
+  Staged staged(&disk, one_partition(1));
+  must(staged.open());
+  must(staged.write(1, 0, 4));
+  AtSyncPoint at("staging:no_bucket", [&] {
+    must(staged->flush());
+    must(staged.write(2, 7));
+  });
+  must(staged.write(1, 5));
+  EXPECT_EQ(at.runs(), 1u);
   must(staged->flush());
   EXPECT_EQ(staged.difference(), "");
 }
