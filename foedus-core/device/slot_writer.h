@@ -27,6 +27,10 @@ class StagingTarget {
 
   std::uint64_t id() const { return id_; }
   const std::shared_ptr<File>& file() const { return file_; }
+  // Whether any page is staged. False: what was staged before is in the file, durable.
+  bool has_staged() const {
+    return staged_.load_acquire() != 0;  // order: acquire, pairs with the last bucket's end
+  }
 
  private:
   friend class SlotWriter;

@@ -251,8 +251,7 @@ Status StagingBuffer::wait_for_bucket(Partition* partition) {
 // ---- readers -----------------------------------------------------------------------------------
 
 Result<bool> StagingBuffer::read(const StagingTarget& target, std::uint64_t page, void* to) const {
-  // order: acquire, pairs with remove_locked(): what is not staged any more is in the file.
-  while (target.staged_.load_acquire() != 0) {
+  while (target.has_staged()) {
     const Partition& partition = partition_of(target, page);
     std::uint32_t slot = kNone;
     std::uint64_t sequence = 0;
@@ -313,8 +312,8 @@ Status StagingBuffer::wait_for_flushed(Partition* partition, std::uint64_t wante
 
 Status StagingBuffer::drop(StagingTarget* target) {
   target->is_dropped_.store_relaxed(1);  // order: relaxed, flush() takes the locks of flushers
-  // order: acquire, as in read(); relaxed, as in fill()
-  if (target->staged_.load_acquire() == 0 && target->is_in_doubt_.load_relaxed() == 0) return {};
+  // order: relaxed, as in fill()
+  if (!target->has_staged() && target->is_in_doubt_.load_relaxed() == 0) return {};
   return flush();
 }
 
@@ -427,7 +426,7 @@ void StagingBuffer::remove_locked(Partition* partition, std::uint32_t bucket) {
     std::uint32_t* link = &head_of(partition, *removed.target, removed.page);
     while (*link != slot) link = &partition->slots[*link].next;
     *link = removed.next;
-    // order: seq_cst, of which the release pairs with read()
+    // order: seq_cst, of which the release pairs with has_staged()
     removed.target->staged_.fetch_add_seq_cst(~std::uint64_t{0});
     removed.target.reset();
   }

@@ -64,6 +64,7 @@ TEST_F(StagingBufferTest, what_is_written_is_read_while_it_is_staged_and_is_in_i
     EXPECT_EQ(staged.write_some(50, 7), 50u);
     must(staged->flush());
     EXPECT_EQ(staged.difference(), "");
+    EXPECT_FALSE(staged.target(1)->has_staged());
     EXPECT_EQ(staged.staged(1, 3), 0) << "nothing is staged any more";
     const StagingStatistics seen = staged->statistics();
     EXPECT_GT(seen.flushes, 4u);
