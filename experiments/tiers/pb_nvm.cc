@@ -41,8 +41,8 @@ constexpr std::uint32_t kDoubleWritePages = 512;
 // NVM as in the other figures.
 constexpr device::NvmSpeed kNvm{
     .read_latency_ns = 500, .write_latency_ns = 500, .bytes_per_s = 6'600'000'000};
-// Of a write and of a sync: SSDs that have to write to flash for a sync, as the paper's, and such
-// that need not. The claim is about the first.
+// Latency of a write and of a sync. An SSD that has to write to flash for a sync, as the paper's,
+// has the first, on which the claim is judged; one with a protected cache has the second.
 constexpr std::uint64_t kSsdLatenciesUs[] = {1'000, 100};
 constexpr std::uint64_t kSsdBytesPerS = 2'000'000'000;
 
@@ -52,7 +52,7 @@ struct Setting {
   device::StagingOptions staging;
 };
 
-// The same memory for all that have a buffer on NVM: 2,048 pages.
+// All buffers on NVM have the same size: 2,048 pages.
 const std::vector<Setting>& settings() {
   const auto partitioned = [](StagingSpread spread) {
     return device::StagingOptions{
@@ -118,8 +118,8 @@ foedus::Result<Devices> open_devices(const Plan& plan, std::uint64_t ssd_latency
   return devices;
 }
 
-// Calls `write` with pages by chance in several threads for a time, and then `flush`. What it costs
-// to make everything durable in the files is part of the time.
+// Calls `write` with pages by chance in several threads for a time, and then `flush`. The time that
+// counts includes the flush: everything is durable in its file at the end.
 template <typename Write, typename Flush>
 foedus::Result<Seen> evict(const Plan& plan, double seconds, const Write& write,
                            const Flush& flush) {

@@ -19,7 +19,7 @@
 namespace foedus::device {
 
 // A file that pages are staged for. REQUIRES: `id` is its number for as long as pages of it are
-// staged, also after a restart. Its name is made durable by its maker (V3). Nobody else syncs it
+// staged, also after a restart. Its name is made durable by its maker (V3). No other code syncs it
 // meanwhile, or writes pages of it that are staged.
 class StagingTarget {
  public:

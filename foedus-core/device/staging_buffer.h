@@ -17,8 +17,8 @@
 //       is in a later bucket. So a page that a crash tears in the file is whole in its bucket: the
 //       write is atomic, and nothing is written to the SSD twice. After an error the batch is
 //       written again from its first page on (V2).
-//   V31 Readers hold a lock for a look at the index only. Who has read a slot looks whether the
-//       bucket still has the same sequence number, which changes before the next store to it.
+//   V31 Readers hold a lock for a look at the index only. A reader that has read a slot checks that
+//       the bucket still has the sequence number, which changes before the next store to a slot.
 //
 //   word                written by            read by   meaning
 //   Bucket::sequence    the partition's writer  readers  of the bucket's last use
@@ -73,7 +73,7 @@ class StagingBuffer {
                                                      const StagingOptions& options,
                                                      const MakeQueue& make_queue,
                                                      const ResolveTarget& resolve);
-  // What is staged stays so, for the next one that is opened.
+  // Leaves what is staged in its buckets, for the next buffer that is opened.
   ~StagingBuffer();
   StagingBuffer(const StagingBuffer&) = delete;
   StagingBuffer& operator=(const StagingBuffer&) = delete;
@@ -104,8 +104,7 @@ class StagingBuffer {
   struct Bucket {
     base::AtomicWord<std::uint64_t> sequence;
   };
-  // What a slot holds; the older versions of a page are behind the newer ones in the list of their
-  // hash.
+  // Content of a slot. Older versions of a page are behind newer ones in the list of their hash.
   struct Slot {
     std::shared_ptr<StagingTarget> target;  // null: it does not count
     std::uint64_t page = 0;

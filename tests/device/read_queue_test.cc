@@ -274,7 +274,7 @@ TEST_P(WriteQueueTest, a_write_that_fails_has_no_bytes) {
   EXPECT_EQ(done.bytes, 0u);
 }
 
-// V10, and V9: the sanitizers see whoever reads later.
+// V10, and V9: the sanitizers see a later access.
 TEST_P(WriteQueueTest, the_file_and_the_queue_may_go_while_it_is_written) {
   if (GetParam().first == Kind::kDeferred) GTEST_SKIP() << "has nothing in flight";
   std::shared_ptr<File> file = to_write();

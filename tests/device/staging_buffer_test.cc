@@ -214,7 +214,7 @@ constexpr Call kFailing[] = {Call::kOpen, Call::kCreate,      Call::kRead,
                              Call::kWrite, Call::kSync,       Call::kPreallocate,
                              Call::kList,  Call::kSyncDirectory};
 
-// What was acknowledged is in its file once the error has gone, and after a power failure, too.
+// A page that was acknowledged is in its file once the error has gone, and after a power failure.
 TEST_F(StagingBufferTest, an_error_at_any_call_loses_nothing_that_was_acknowledged) {
   for (const Call call : kFailing) {
     for (const bool of_memory : {false, true}) {
@@ -314,7 +314,7 @@ TEST_F(StagingBufferTest, a_failed_write_is_older_than_the_next_one) {
   EXPECT_EQ(Staged::in_file(&disk, 1, 3), page_of(1, 3, 3));
 }
 
-// What a failed sync gives up is what was written since the last one, and not the area's header.
+// A failed sync gives up what was written since the last one; the header of the area is older.
 TEST_F(StagingBufferTest, an_error_of_the_first_write_leaves_an_area_that_is_found) {
   Staged staged(&disk, one_partition(2));
   must(staged.open());

@@ -127,7 +127,7 @@ TEST_F(StagingRecoveryTest, sequence_numbers_go_on_after_a_restart) {
   EXPECT_EQ(second.difference(), "");
 }
 
-// What was recovered once is not written again over what came later.
+// Recovery does not write a bucket a second time, over pages that came later.
 TEST_F(StagingRecoveryTest, recovery_ends_the_buckets_that_it_has_written) {
   Staged first(&disk, one_partition(2));
   must(first.open());
