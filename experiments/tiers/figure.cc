@@ -57,6 +57,11 @@ const std::vector<Figure>& all_figures() {
        "a restart takes a fraction of a second whatever the size is, where replay of the log "
        "takes longer the more there is",
        draw_hyrise_1},
+      {"pbnvm",
+       "through a buffer on NVM in partitions threads evict at least twice as many pages to an SSD "
+       "of 1 ms as through one that they share, and at least 1.5 times fewer bytes are written to "
+       "it than through a double-write buffer",
+       draw_pb_nvm},
   };
   return figures;
 }

@@ -40,6 +40,7 @@ foedus::Result<Verdict> draw_nvm_latency(const Plan& plan);
 foedus::Result<Verdict> draw_dram_size(const Plan& plan);
 foedus::Result<Verdict> draw_large_data(const Plan& plan);
 foedus::Result<Verdict> draw_updates(const Plan& plan);
+foedus::Result<Verdict> draw_pb_nvm(const Plan& plan);
 foedus::Result<Verdict> draw_ramp_up(const Plan& plan);
 foedus::Result<Verdict> draw_wear(const Plan& plan);
 

@@ -34,8 +34,8 @@ struct System {
 
 inline constexpr System kMainMemory{"main memory only", Place::kDram, foedus::NvmCache::kPages};
 inline constexpr System kThreeTiers{"three tiers", Place::kNvmAndSsd, foedus::NvmCache::kAuto};
-// For data that is never larger than NVM: the SSD would only hold what nobody gave it room for, as
-// half of the NVM of two tiers is for pages that are read from the SSD.
+// For data that is never larger than NVM. An eighth of the NVM of two tiers is left free for
+// snapshots to come, so that data of its size would not fit.
 inline constexpr System kTiersInNvm{"three tiers", Place::kNvm, foedus::NvmCache::kAuto};
 inline constexpr System kNvmPages{"NVM page cache", Place::kNvm, foedus::NvmCache::kPages};
 // All is read from NVM in place, and nothing is kept in DRAM but what was written since the last

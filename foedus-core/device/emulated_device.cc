@@ -85,6 +85,12 @@ class EmulatedFile final : public File {
         by_stores_(by_stores) {}
 
   const std::shared_ptr<File>& behind() const { return behind_; }
+  // Counts a write, and returns when it ends if it begins now.
+  std::uint64_t begin_write(std::uint64_t offset, std::size_t bytes) {
+    const std::uint64_t end = clock_->end_of_write(bytes);
+    wear_->count_write(offset, bytes, by_stores_);
+    return end;
+  }
 
   const std::string& path() const override { return behind_->path(); }
   Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override {
@@ -116,8 +122,7 @@ class EmulatedFile final : public File {
   Status write_parts_at(std::uint64_t offset, const ConstBytes* parts,
                         std::size_t count) override {
     const std::size_t bytes = bytes_of(parts, count);
-    const std::uint64_t end = clock_->end_of_write(bytes);
-    wear_->count_write(offset, bytes, by_stores_);
+    const std::uint64_t end = begin_write(offset, bytes);
     Status written = behind_->write_parts_at(offset, parts, count);
     clock_->wait_until(end);
     return written;
@@ -150,8 +155,8 @@ class EmulatedFile final : public File {
   mutable AnnouncedPages announced_;
 };
 
-// Reads that the queue of the device behind makes. next() gives none before the emulated memory
-// would have made it. The latencies of all reads in flight overlap.
+// Reads and writes that the queue of the device behind makes. next() gives none before the emulated
+// memory would have made it. The latencies of all that are in flight overlap.
 class EmulatedReads final : public ReadQueue {
  public:
   EmulatedReads(std::unique_ptr<ReadQueue> behind, std::shared_ptr<const NvmClock> clock)
@@ -165,6 +170,15 @@ class EmulatedReads final : public ReadQueue {
     reads_[count_++] = Read{.done = {tag, 0},
                             .has_ended = false,
                             .end = emulated.begin_read(offset, bytes_of(parts, count))};
+    return true;
+  }
+  bool add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
+                 std::size_t bytes, std::uint32_t tag) override {
+    if (count_ == kReadsMax) return false;
+    auto& emulated = static_cast<EmulatedFile&>(*file);
+    if (!behind_->add_write(emulated.behind(), offset, from, bytes, tag)) return false;
+    reads_[count_++] = Read{
+        .done = {tag, 0}, .has_ended = false, .end = emulated.begin_write(offset, bytes)};
     return true;
   }
   void send() override { behind_->send(); }

@@ -5,8 +5,8 @@
 //
 //   V20 A read, a write or a sync takes the latency and the transfer of its bytes, or as long as
 //       the device behind it takes, if that is more. Latencies overlap: of threads, of the reads
-//       of a queue from their add() on, and of a read from its File::will_read() on, if the same
-//       thread announced it. Transfers do not overlap.
+//       and writes of a queue from their add() on, and of a read from its File::will_read() on, if
+//       the same thread announced it. Transfers do not overlap.
 //   V21 Bytes, errors and promises are those of the device behind it (V1-V19).
 //   V22 A write wears each line of 64 bytes that it touches. A file begins with new lines, and
 //       lines of a removed file stay counted: where a file system puts the next one is not known.

@@ -60,6 +60,7 @@ class MappedFile final : public PosixFile {
   Status preallocate(std::uint64_t bytes) override;
   // REQUIRES: nobody reads or writes what is cut off.
   Status truncate(std::uint64_t bytes) override;
+  bool is_written_by_calls() const override { return false; }
 
   // How many bytes, from the first one, are read and written without a call.
   std::uint64_t mapped_bytes() const;

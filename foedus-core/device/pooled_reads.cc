@@ -33,14 +33,20 @@ std::unique_ptr<ReadQueue> ReadPool::make_queue() { return std::make_unique<Pool
 std::uint64_t ReadPool::Reader::step() {
   Read* const read = pool_->take();
   if (read == nullptr) return kUntilNotified;
-  base::trying([&] {
-    const Result<std::size_t> bytes =
-        read->file->read_parts_at(read->offset, read->parts, read->count);
-    if (bytes.is_ok()) read->done.bytes = *bytes;
-  });
+  base::trying([read] { read->perform(); });
   read->file.reset();
+  read->to_write.reset();
   pool_->give_back(read);
   return 0;
+}
+
+void ReadPool::Read::perform() {
+  if (to_write != nullptr) {
+    if (to_write->write_at(offset, from.data, from.bytes).is_ok()) done.bytes = from.bytes;
+    return;
+  }
+  const Result<std::size_t> bytes = file->read_parts_at(offset, parts, count);
+  if (bytes.is_ok()) done.bytes = *bytes;
 }
 
 void ReadPool::send(Read* first, Read* last, std::uint32_t count) {
@@ -93,19 +99,34 @@ PooledReads::~PooledReads() {
 bool PooledReads::add(const std::shared_ptr<const File>& file, std::uint64_t offset,
                       const Bytes* parts, std::size_t count, std::uint32_t tag) {
   FOEDUS_INVARIANT(count >= 1 && count <= kPartsMax, count);
-  if (free_ == nullptr || is_of_parent()) return false;
-  ReadPool::Read* const read = free_;
-  free_ = std::exchange(read->next, nullptr);
+  ReadPool::Read* const read = take_free(offset, tag);
+  if (read == nullptr) return false;
   read->file = file;
-  read->offset = offset;
   read->count = count;
   std::copy_n(parts, count, read->parts);
+  return true;
+}
+
+bool PooledReads::add_write(const std::shared_ptr<File>& file, std::uint64_t offset,
+                            const void* from, std::size_t bytes, std::uint32_t tag) {
+  ReadPool::Read* const write = take_free(offset, tag);
+  if (write == nullptr) return false;
+  write->to_write = file;
+  write->from = {from, bytes};
+  return true;
+}
+
+ReadPool::Read* PooledReads::take_free(std::uint64_t offset, std::uint32_t tag) {
+  if (free_ == nullptr || is_of_parent()) return nullptr;
+  ReadPool::Read* const read = free_;
+  free_ = std::exchange(read->next, nullptr);
+  read->offset = offset;
   read->done = Done{tag, 0};
   (added_first_ == nullptr ? added_first_ : added_last_->next) = read;
   added_last_ = read;
   ++added_count_;
   ++count_;
-  return true;
+  return read;
 }
 
 void PooledReads::send() {

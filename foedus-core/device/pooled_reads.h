@@ -1,5 +1,6 @@
 #pragma once
-// ReadPool: tasks that read for all ReadQueues of a database, where the system refuses io_uring.
+// ReadPool: tasks that read and write for all ReadQueues of a database, where the system refuses
+// io_uring.
 //
 //   free --add()--> added --send()--> waiting --Reader--> at work --> ended --next()--> free
 //
@@ -39,11 +40,14 @@ class ReadPool {
   struct Read {
     PooledReads* queue = nullptr;
     Read* next = nullptr;  // in the list that it is in
-    std::shared_ptr<const File> file;  // V10
+    std::shared_ptr<const File> file;  // V10; null: this is a write
+    std::shared_ptr<File> to_write;
     std::uint64_t offset = 0;
     std::size_t count = 0;
     ReadQueue::Done done;
     Bytes parts[ReadQueue::kPartsMax] = {};
+    ConstBytes from = {};  // of a write
+    void perform();
   };
   class Reader final : public base::Task {
    public:
@@ -79,6 +83,8 @@ class PooledReads final : public ReadQueue {
 
   bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
            std::size_t count, std::uint32_t tag) override;
+  bool add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
+                 std::size_t bytes, std::uint32_t tag) override;
   void send() override;
   bool next(bool waits, Done* done) override;
 
@@ -86,6 +92,8 @@ class PooledReads final : public ReadQueue {
   friend class ReadPool;
 
   bool is_of_parent() const { return generation_ != base::process_generation(); }
+  // Null: as many as can be are in flight.
+  ReadPool::Read* take_free(std::uint64_t offset, std::uint32_t tag);
 
   ReadPool* const pool_;
   const std::uint64_t generation_ = base::process_generation();

@@ -30,6 +30,9 @@ class PosixFile : public File {
   Result<std::uint64_t> size() const override;
   bool is_direct() const override { return is_direct_; }
 
+  // Whether a write to descriptor() is all that a write of the file is.
+  virtual bool is_written_by_calls() const { return true; }
+
   // Whether the first `bytes` bytes have room on the device, each of them; asks for it, so that
   // they have afterwards. False: also, the file system cannot promise it.
   bool has_blocks(std::uint64_t bytes) const;

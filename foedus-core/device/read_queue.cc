@@ -23,16 +23,35 @@ bool DeferredReads::add(const std::shared_ptr<const File>& file, std::uint64_t o
   return true;
 }
 
+bool DeferredReads::add_write(const std::shared_ptr<File>& file, std::uint64_t offset,
+                              const void* from, std::size_t bytes, std::uint32_t tag) {
+  if (count_ == kReadsMax) return false;
+  Read& write = reads_[(begin_ + count_++) % kReadsMax];
+  write.to_write = file;
+  write.offset = offset;
+  write.tag = tag;
+  write.from = {from, bytes};
+  return true;
+}
+
 bool DeferredReads::next(bool waits, Done* done) {
   if (count_ == 0 || !waits) return false;
   Read& read = reads_[begin_++ % kReadsMax];
   --count_;
   *done = Done{read.tag, 0};
   base::trying([&] {
+    if (read.to_write != nullptr) {
+      const ConstBytes& from = read.from;
+      if (read.to_write->write_at(read.offset, from.data, from.bytes).is_ok()) {
+        done->bytes = from.bytes;
+      }
+      return;
+    }
     const Result<std::size_t> bytes = read.file->read_parts_at(read.offset, read.parts, read.count);
     if (bytes.is_ok()) done->bytes = *bytes;
   });
   read.file.reset();
+  read.to_write.reset();
   return true;
 }
 

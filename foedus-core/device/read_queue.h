@@ -1,13 +1,15 @@
 #pragma once
-// ReadQueue: reads that one thread has in flight at a time, for devices that answer many questions
-// at once. Pages that are needed soon are added and sent together, and taken as they come.
+// ReadQueue: reads and writes that one thread has in flight at a time, for devices that answer many
+// questions at once. Pages that are needed soon are added and sent together, and taken as they
+// come.
 //
-//   free --add()--> added --send()--> in flight --next()--> free
+//   free --add(), add_write()--> added --send()--> in flight --next()--> free
 //
-//   V9  A queue that is destroyed waits for what is in flight: memory to be read into is the
-//       caller's again afterwards. In a child of fork() it gives up what is the parent's.
-//   V10 A file may be closed while a read of it is added or in flight; its room on the device
-//       becomes free when that has ended.
+//   V9  A queue that is destroyed waits for what is in flight: memory to be read into or written
+//       from is the caller's again afterwards. In a child of fork() it gives up what is the
+//       parent's.
+//   V10 A file may be closed while a read or write of it is added or in flight; its room on the
+//       device becomes free when that has ended.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,13 +21,14 @@ namespace foedus::device {
 
 class ReadQueue {
  public:
-  static constexpr std::uint32_t kReadsMax = 64;  // in flight
+  static constexpr std::uint32_t kReadsMax = 64;  // in flight, writes included
   static constexpr std::uint32_t kPartsMax = 32;  // of one read
 
-  // A read that has ended. What went wrong is not said: the caller reads again, by File::read_at().
+  // A read or a write that has ended. What went wrong is not said: the caller does it again, by
+  // File::read_at() or write_at().
   struct Done {
     std::uint32_t tag = 0;
-    std::size_t bytes = 0;  // how many of the first ones are there
+    std::size_t bytes = 0;  // how many of the first ones are there, or were written
   };
 
   virtual ~ReadQueue() = default;
@@ -37,29 +40,46 @@ class ReadQueue {
   // most kPartsMax parts. `tag` is none that was added and not given back.
   virtual bool add(const std::shared_ptr<const File>& file, std::uint64_t offset,
                    const Bytes* parts, std::size_t count, std::uint32_t tag) = 0;
+  // Writes `bytes` bytes, which stay as they are until next() has given `tag`. Writes of one queue
+  // are made in any order, so two of overlapping bytes must not be in flight together. Waits for
+  // nothing. False: as add(), or this queue takes no writes to `file`; File::write_at() does.
+  // REQUIRES: as add(); bytes > 0.
+  virtual bool add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
+                         std::size_t bytes, std::uint32_t tag) {
+    static_cast<void>(file);
+    static_cast<void>(offset);
+    static_cast<void>(from);
+    static_cast<void>(bytes);
+    static_cast<void>(tag);
+    return false;
+  }
   // The device begins with what was added.
   virtual void send() = 0;
-  // Gives a read that has ended. Where there is none: false, or with `waits` waits for the next, if
-  // one was added at all.
+  // Gives a read or a write that has ended. Where there is none: false, or with `waits` waits for
+  // the next, if one was added at all.
   virtual bool next(bool waits, Done* done) = 0;
 };
 
-// For devices without a way of their own: reads are announced (File::will_read()), and made by
-// next() in the order of add().
+// For devices without a way of their own: reads are announced (File::will_read()), and made, as
+// writes are, by next() in the order of add().
 class DeferredReads final : public ReadQueue {
  public:
   bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
            std::size_t count, std::uint32_t tag) override;
+  bool add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
+                 std::size_t bytes, std::uint32_t tag) override;
   void send() override {}
   bool next(bool waits, Done* done) override;
 
  private:
   struct Read {
-    std::shared_ptr<const File> file;
+    std::shared_ptr<const File> file;  // to be read; null: this is a write
+    std::shared_ptr<File> to_write;
     std::uint64_t offset;
     std::size_t count;
     std::uint32_t tag;
     Bytes parts[kPartsMax];
+    ConstBytes from;  // of a write
   };
   std::uint32_t begin_ = 0;  // reads_[begin_ % kReadsMax] is the oldest of count_
   std::uint32_t count_ = 0;

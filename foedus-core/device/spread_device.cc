@@ -21,6 +21,7 @@ constexpr LargeName kLargeNames[] = {{"log-", 2, 0},
                                      {kSsdPrefix, 2, 1},
                                      {kTiersPrefix, 2, 1},
                                      {kNvmPrefix, 1, 0},
+                                     {kStagingPrefix, 1, 0},
                                      {"run-", 3, 1}};
 
 // What a database has in its own directory, beside large files.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "foedus-core/base/invariant.h"
+#include "foedus-core/device/file_device.h"
 #include "foedus-core/device/posix_file.h"
 
 namespace foedus::device {
@@ -43,10 +44,29 @@ bool UringReads::add(const std::shared_ptr<const File>& file, std::uint64_t offs
     parts_count_ += static_cast<std::uint32_t>(count);
   }
   entry->user_data = tag;
+  note_added(file, tag);
+  return true;
+}
+
+// A write beyond the limit of a file's size would be a signal, and one to a mapped file has to be
+// counted there (MappedFile::sync()): both are write_at()'s.
+bool UringReads::add_write(const std::shared_ptr<File>& file, std::uint64_t offset,
+                           const void* from, std::size_t bytes, std::uint32_t tag) {
+  if (count_ == kReadsMax || is_of_parent() || is_broken_) return false;
+  const auto& posix = static_cast<const PosixFile&>(*file);
+  if (!posix.is_written_by_calls() || exceeds_file_size_limit(offset + bytes)) return false;
+  io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return false;
+  ::io_uring_prep_write(entry, posix.descriptor(), from, static_cast<unsigned>(bytes), offset);
+  entry->user_data = tag;
+  note_added(file, tag);
+  return true;
+}
+
+void UringReads::note_added(const std::shared_ptr<const File>& file, std::uint32_t tag) {
   files_[unsent_count_] = file;
   unsent_[unsent_count_++] = tag;
   ++count_;
-  return true;
 }
 
 // The system takes them in their order.

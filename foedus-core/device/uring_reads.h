@@ -1,6 +1,7 @@
 #pragma once
-// UringReads: a ReadQueue on io_uring. Reads go to the system together, and their ends are found in
-// memory that it shares with the process. Containers often refuse io_uring, see pooled_reads.h.
+// UringReads: a ReadQueue on io_uring. Reads and writes go to the system together, and their ends
+// are found in memory that it shares with the process. Containers often refuse io_uring, see
+// pooled_reads.h.
 
 #include <liburing.h>
 #include <sys/uio.h>
@@ -24,6 +25,8 @@ class UringReads final : public ReadQueue {
   // REQUIRES: `file` is a PosixFile.
   bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,
            std::size_t count, std::uint32_t tag) override;
+  bool add_write(const std::shared_ptr<File>& file, std::uint64_t offset, const void* from,
+                 std::size_t bytes, std::uint32_t tag) override;
   void send() override;
   bool next(bool waits, Done* done) override;
 
@@ -31,6 +34,7 @@ class UringReads final : public ReadQueue {
   static constexpr std::uint32_t kPartsUnsentMax = 4 * kPartsMax;
 
   UringReads() = default;
+  void note_added(const std::shared_ptr<const File>& file, std::uint32_t tag);
   bool is_of_parent() const { return generation_ != base::process_generation(); }
 
   const std::uint64_t generation_ = base::process_generation();

@@ -111,6 +111,29 @@ TEST_F(EmulatedDeviceTest, a_read_in_flight_does_not_come_before_its_time) {
   EXPECT_FALSE(queue->next(true, &done));
 }
 
+TEST_F(EmulatedDeviceTest, a_write_in_flight_is_counted_and_does_not_end_before_its_time) {
+  make({.write_latency_ns = 50'000'000});
+  const std::shared_ptr<File> file = this->file("a");
+  const auto queue = device_->make_read_queue();
+  const std::uint64_t before = counters_->stats().bytes_written;
+  const std::uint64_t begin = base::system_ticks();
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    ASSERT_TRUE(queue->add_write(file, i * kBlockBytes, block_.data(), kBlockBytes, i));
+  }
+  queue->send();
+  ReadQueue::Done done;
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(queue->next(true, &done));
+    EXPECT_EQ(done.bytes, kBlockBytes);
+    const double ns = static_cast<double>(base::system_ticks() - begin);
+    EXPECT_GE(ns / base::system_ticks_per_ns(), 49e6);
+  }
+  EXPECT_EQ(counters_->stats().bytes_written - before, 10 * kBlockBytes);
+  std::string read(kBlockBytes, ' ');
+  must(file->read_at(9 * kBlockBytes, read.data(), read.size()));
+  EXPECT_EQ(read, block_);
+}
+
 // Goal: a read that was announced ends a latency after that. Method: where the machine stands still
 // meanwhile, nothing is told: it is tried again.
 TEST_F(EmulatedDeviceTest, the_latency_of_an_announced_read_has_passed_when_it_is_made) {

@@ -66,6 +66,7 @@ TEST_F(SpreadDeviceTest, the_number_of_large_files_is_in_their_name) {
   EXPECT_EQ(number_in_name("log-3-00000001"), 3u);
   EXPECT_EQ(number_in_name("snapshot-00000007-12"), 12u);
   EXPECT_EQ(number_in_name("run-00000007-2-5"), 2u);
+  EXPECT_EQ(number_in_name("staging-3"), 3u);
   for (const char* const name :
        {"savepoint", "manifest-00000001", "log-", "log-3", "log-3-", "log-x-00000001",
         "log-3-00000001-1", "log--00000001", "snapshot-00000007", "run-00000007-2", "foedus.lock",

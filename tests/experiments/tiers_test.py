@@ -30,7 +30,7 @@ class TiersTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr[-2000:])
         names = [line.split()[0] for line in done.stdout.splitlines()]
         self.assertEqual(names, ["8", "9", "10", "11", "12", "13", "14", "15", "16", "17",
-                                 "foedus8", "hyrise1"])
+                                 "foedus8", "hyrise1", "pbnvm"])
 
     def test_no_line_of_memory_is_worn_before_the_rest(self):
         done = run("--figure", "16", "--quick", "--dir", os.path.join(self.root.name, "db"))

@@ -1,0 +1,97 @@
+#pragma once
+// StagingArea: a file "staging-<n>" on non-volatile memory that holds the buckets of one partition
+// of a staging buffer (staging_buffer.h). A bucket is a word that says what it is, keys of its
+// slots, and the slots, of one page each. FORMAT.md has the bytes.
+//
+//   never used, empty --mark(kInUse)--> in use --write() of slot after slot--> in use
+//   in use --mark(kEmpty)--> empty
+//
+//   V27 A page is durable when write() returns: the slot, and a key whose checksum covers the page,
+//       its target and number, the bucket, the slot, and the sequence number of this use of the
+//       bucket. So a slot that was torn, or that an earlier use has left, is seen not to count. A
+//       torn one was not acknowledged.
+//   V28 A use of a bucket has a sequence number of its own, durable before the first slot is
+//       written. It says also which of two versions of a page is the newer one: that in the later
+//       use, and within one that in the later slot.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/device/counted_syncs.h"
+#include "foedus-core/device/device.h"
+#include "foedus/status.h"
+
+namespace foedus::device {
+
+// A page of a file, which has a number instead of a name.
+struct StagedKey {
+  std::uint64_t target = 0;
+  std::uint64_t page = 0;  // at this multiple of kBlockBytes
+};
+struct StagedPage {
+  StagedKey key;
+  const void* bytes = nullptr;  // kBlockBytes
+};
+
+class StagingArea {
+ public:
+  struct Shape {
+    std::uint32_t buckets;
+    std::uint32_t slots;  // of a bucket
+    bool operator==(const Shape&) const = default;
+  };
+  enum class Mark : std::uint8_t { kEmpty, kInUse };
+  struct State {
+    std::uint64_t sequence = 0;  // 0: the bucket was never used
+    Mark mark = Mark::kEmpty;
+  };
+
+  // Opens an area. Null: there is none, or its making was not finished, so that it holds nothing.
+  // kCorruption, kWrongVersion, kIoError.
+  static Result<std::unique_ptr<StagingArea>> find(Device* device, std::string_view name);
+  // Makes an area of empty buckets, in place of what has its name. kOutOfSpace, kIoError.
+  static Result<std::unique_ptr<StagingArea>> make(Device* device, std::string_view name,
+                                                   const Shape& shape);
+  StagingArea(const StagingArea&) = delete;
+  StagingArea& operator=(const StagingArea&) = delete;
+
+  const Shape& shape() const { return shape_; }
+  const std::string& path() const { return to_write_->path(); }
+
+  // Returns what each bucket is. kCorruption: the word of one is damaged.
+  Result<std::vector<State>> states() const;
+  // Says what a bucket is from now on, durably. A change of one aligned word, which is old or new
+  // after a crash. Any thread; one at a time for each bucket, as write().
+  Status mark(std::uint32_t bucket, std::uint64_t sequence, Mark mark);
+  // V27. Writes pages to slots one behind the other. On failure nothing is known of these slots.
+  Status write(std::uint32_t bucket, std::uint64_t sequence, std::uint32_t first_slot,
+               const StagedPage* pages, std::size_t count);
+  // Reads the page of a slot. Any thread: what is written meanwhile comes out as anything.
+  Status read(std::uint32_t bucket, std::uint32_t slot, void* to) const;
+  // Returns the key of each slot of a bucket in use; none where the slot does not count (V27).
+  Result<std::vector<std::optional<StagedKey>>> keys(std::uint32_t bucket,
+                                                     std::uint64_t sequence) const;
+
+ private:
+  struct Key;
+
+  explicit StagingArea(const Shape& shape) : shape_(shape) {}
+  Status open_to_read(Device* device, std::string_view name);
+  std::uint64_t head_bytes() const;
+  std::uint64_t bucket_offset(std::uint32_t bucket) const;
+  std::uint64_t key_offset(std::uint32_t bucket, std::uint32_t slot) const;
+  std::uint64_t slot_offset(std::uint32_t bucket, std::uint32_t slot) const;
+  Key key_of(std::uint32_t bucket, std::uint64_t sequence, std::uint32_t slot,
+             const StagedPage& page) const;
+
+  const Shape shape_;
+  std::unique_ptr<File> to_write_;
+  std::unique_ptr<File> to_read_;
+  CountedSyncs syncs_;
+};
+
+}  // namespace foedus::device

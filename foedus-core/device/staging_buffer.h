@@ -1,0 +1,188 @@
+#pragma once
+// StagingBuffer: pages on their way from DRAM to an SSD, in buckets on non-volatile memory (after
+// PB-NVM, Nguyen and Lee, JSA 2019). A page is durable once it is in a bucket. Full buckets are
+// written to their files in the background, in large batches, while writers go on with others.
+//
+// The buckets belong to partitions, each with an area of its own (staging_area.h, V27, V28), one
+// writer at a time, and a flusher, which it may share with other partitions.
+//
+//   empty --open_bucket()--> open --seal()--> full --Flusher::step()--> empty
+//
+//   V29 All versions of a page go to one partition, whose buckets are opened and marked empty in
+//       the order of their sequence numbers, each mark durable before the next. Those that are full
+//       at the same time are one batch, of the newest versions. So when a bucket is empty, no older
+//       version of its pages is left in any, and recovery, which takes the newest it finds, never
+//       writes over what came later.
+//   V30 A bucket is marked empty when each of its pages is durable in its file, or a newer version
+//       is in a later bucket. So a page that a crash tears in the file is whole in its bucket: the
+//       write is atomic, and nothing is written to the SSD twice. After an error the batch is
+//       written again from its first page on (V2).
+//   V31 Readers hold a lock for a look at the index only. A reader that has read a slot checks that
+//       the bucket still has the sequence number, which changes before the next store to a slot.
+//
+//   word                written by            read by   meaning
+//   Bucket::sequence    the partition's writer  readers  of the bucket's last use
+//   StagingTarget::staged_  under the mutex      all      slots of it that count
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/slot_writer.h"
+#include "foedus-core/device/staging_area.h"
+#include "foedus/status.h"
+
+namespace foedus::device {
+
+// Which partition a page goes to.
+enum class StagingSpread : std::uint8_t {
+  kEven,    // pages of a file are spread over all, one by one
+  kSingle,  // all pages of a file go to the same one
+  kLess,    // a file is spread over a quarter of them, and neighbours stay together
+};
+
+struct StagingOptions {
+  std::uint32_t partitions = 8;
+  std::uint32_t buckets = 4;  // of each partition; with one, writers wait for each flush
+  std::uint32_t slots = 64;   // pages of a bucket
+  std::uint32_t flushers = 4;  // tasks, at most one for each partition
+  StagingSpread spread = StagingSpread::kLess;
+};
+
+struct StagingStatistics {
+  std::uint64_t written_pages = 0;  // by write()
+  std::uint64_t flushed_pages = 0;  // what of these went to files: of several versions the newest
+  std::uint64_t flushes = 0;
+  std::uint64_t flush_us = 0;       // of all, one after the other
+  std::uint64_t waits = 0;          // of writers, for an empty bucket
+};
+
+class StagingBuffer {
+ public:
+  // Makes the queue of a flusher; null: there is none.
+  using MakeQueue = std::function<std::unique_ptr<ReadQueue>()>;
+
+  // Recovers what is staged (recover_staged()), makes the areas that are missing or have another
+  // shape, and starts the flushers on `runtime`. `device` holds the areas. kOutOfSpace, and as
+  // recover_staged(): nothing that is staged is lost. Throws std::bad_alloc.
+  static Result<std::unique_ptr<StagingBuffer>> open(Device* device, base::Runtime* runtime,
+                                                     const StagingOptions& options,
+                                                     const MakeQueue& make_queue,
+                                                     const ResolveTarget& resolve);
+  // Leaves what is staged in its buckets, for the next buffer that is opened.
+  ~StagingBuffer();
+  StagingBuffer(const StagingBuffer&) = delete;
+  StagingBuffer& operator=(const StagingBuffer&) = delete;
+
+  // Stages pages that stand one behind the other, from number `page` on. On success they are
+  // durable, and read() finds them. On failure each of them may be staged or not, as a write of a
+  // file (V4): the error of memory, or, where no bucket is empty and a file cannot be written, the
+  // error of the last try, which names the file. The next call tries again. Any thread, as all that
+  // follows; two writes of one page must not meet. REQUIRES: an id means one target at a time.
+  Status write(const std::shared_ptr<StagingTarget>& target, std::uint64_t page, const void* pages,
+               std::size_t count);
+  // Reads a page to `to`; false: it is not staged, and the file has it if it was ever written. Look
+  // here first: what is not staged any more is in the file. Waits for no flush.
+  Result<bool> read(const StagingTarget& target, std::uint64_t page, void* to) const;
+  // Waits until all that was staged before is durable in its files, or the error of one.
+  Status flush();
+  // Drops what is staged of a target: waits until no bucket holds any of it. Nothing is written to
+  // its file afterwards, also by recovery. On failure it is to be called again. REQUIRES: no other
+  // call about the target meanwhile.
+  Status drop(StagingTarget* target);
+
+  StagingStatistics statistics() const;
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr std::size_t kPagesAtOnce = 64;
+
+  struct Bucket {
+    base::AtomicWord<std::uint64_t> sequence;
+  };
+  // Content of a slot. Older versions of a page are behind newer ones in the list of their hash.
+  struct Slot {
+    std::shared_ptr<StagingTarget> target;  // null: it does not count
+    std::uint64_t page = 0;
+    std::uint32_t next = kNone;
+  };
+  struct alignas(64) Partition {
+    std::unique_ptr<StagingArea> area;
+    std::vector<Bucket> buckets;
+    std::uint32_t flusher = 0;
+
+    std::mutex writer;  // one at a time, while it stores
+    std::uint32_t next_slot = 0;  // of the open bucket; guarded by writer
+
+    mutable std::mutex mutex;  // inside of writer
+    std::uint32_t open = kNone;  // a bucket; changed under both, read under either
+    // Guarded by mutex.
+    std::vector<Slot> slots;            // of all buckets
+    std::vector<std::uint32_t> heads;   // of lists of slots, by hash
+    std::vector<std::uint32_t> empty;   // buckets
+    std::vector<std::uint32_t> full;    // the oldest first
+    std::uint64_t sealed = 0;
+    std::uint64_t flushed = 0;
+    std::uint64_t failures = 0;  // of flushes
+    Status failure;              // the last one
+    StagingStatistics statistics;
+
+    base::WaitPoint changed;  // flushed or failures
+  };
+  class Flusher final : public base::Task {
+   public:
+    Flusher(StagingBuffer* buffer, std::uint32_t number, std::unique_ptr<ReadQueue> queue);
+    const char* name() const override { return "foedus-flusher"; }
+    bool is_background() const override { return true; }
+    std::uint64_t step() override;
+
+   private:
+    bool flush_full(Partition* partition);
+    Status write_and_mark(Partition* partition);
+    void note_emptied(Partition* partition, std::uint32_t bucket);
+
+    StagingBuffer* const buffer_;
+    const std::uint32_t number_;
+    SlotWriter writer_;
+    // The batch.
+    std::vector<std::uint32_t> buckets_;
+    std::vector<SlotToWrite> slots_;
+  };
+
+  StagingBuffer(base::Runtime* runtime, const StagingOptions& options);
+  Status make_areas(Device* device);
+  void start(const MakeQueue& make_queue);
+  Partition& partition_of(const StagingTarget& target, std::uint64_t page) const;
+  Status append(Partition* partition, const std::shared_ptr<StagingTarget>& target,
+                const StagedPage* pages, std::size_t count);
+  Result<bool> open_bucket(Partition* partition);
+  Result<std::size_t> fill(Partition* partition, const std::shared_ptr<StagingTarget>& target,
+                           const StagedPage* pages, std::size_t count);
+  void seal(Partition* partition);
+  Status wait_for_bucket(Partition* partition);
+  Status wait_for_flushed(Partition* partition, std::uint64_t wanted);
+  void notify_flusher(const Partition& partition);
+
+  // The index, under the partition's mutex.
+  std::uint32_t& head_of(Partition* partition, const StagingTarget& target,
+                         std::uint64_t page) const;
+  std::uint32_t find_locked(const Partition& partition, const StagingTarget& target,
+                            std::uint64_t page) const;
+  void add_locked(Partition* partition, std::uint32_t slot,
+                  const std::shared_ptr<StagingTarget>& target, std::uint64_t page);
+  void remove_locked(Partition* partition, std::uint32_t bucket);
+  void collect_locked(const Partition& partition, std::uint32_t bucket,
+                      std::vector<SlotToWrite>* slots) const;
+
+  base::Runtime* const runtime_;
+  const StagingOptions options_;
+  std::vector<std::unique_ptr<Partition>> partitions_;  // constant after open()
+  std::vector<std::unique_ptr<Flusher>> flushers_;      // as above
+  base::AtomicWord<std::uint64_t> next_sequence_;
+};
+
+}  // namespace foedus::device
