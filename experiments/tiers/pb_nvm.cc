@@ -123,12 +123,12 @@ foedus::Result<Devices> open_devices(const Plan& plan, std::uint64_t ssd_latency
 template <typename Write, typename Flush>
 foedus::Result<Seen> evict(const Plan& plan, double seconds, const Write& write,
                            const Flush& flush) {
-  using Clock = std::chrono::steady_clock;
+  using Steady = std::chrono::steady_clock;
   const Zipf zipf(kFiles * kPagesOfFile, kEvictedTheta);
   const Scramble scramble(kFiles * kPagesOfFile);
   std::atomic<std::uint64_t> pages = 0;
-  const Clock::time_point begin = Clock::now();
-  const Clock::time_point end = begin + std::chrono::microseconds(
+  const Steady::time_point begin = Steady::now();
+  const Steady::time_point end = begin + std::chrono::microseconds(
                                             static_cast<std::int64_t>(seconds * 1e6));
   FOEDUS_CHECK(run_workers(kWriters, [&](std::uint32_t number) -> foedus::Status {
     Random random(plan.seed, number);
@@ -137,7 +137,7 @@ foedus::Result<Seen> evict(const Plan& plan, double seconds, const Write& write,
     } page;
     std::fill_n(page.bytes, kBlockBytes, static_cast<char>('a' + number));
     std::uint64_t written = 0;
-    while (Clock::now() < end) {
+    while (Steady::now() < end) {
       // Two threads may evict different pages only, as page latches see to.
       const std::uint64_t drawn = scramble.id(zipf.rank(random));
       const std::uint64_t chosen = drawn / kWriters * kWriters + number;
@@ -149,7 +149,7 @@ foedus::Result<Seen> evict(const Plan& plan, double seconds, const Write& write,
     return {};
   }));
   FOEDUS_CHECK(flush());
-  const std::chrono::duration<double> took = Clock::now() - begin;
+  const std::chrono::duration<double> took = Steady::now() - begin;
   return Seen{.pages_per_s = static_cast<double>(pages) / took.count(),
               .ssd_bytes_per_page = 1 / static_cast<double>(pages),
               .flush_ms = 0,
