@@ -13,14 +13,14 @@
 namespace experiments::tiers {
 
 // One run of a curve at one point: how fast it was, and what else its JSON line says.
-struct Seen {
+struct PointSeen {
   double per_s;
   std::vector<std::pair<std::string, double>> members;
 };
 
 class Curves {
  public:
-  using Measure = std::function<foedus::Result<Seen>()>;
+  using Measure = std::function<foedus::Result<PointSeen>()>;
 
   // `x_name` and `y_name` are the members of the lines that hold the point and the speed.
   Curves(const Plan& plan, const char* figure, const char* x_name, const char* y_name);
@@ -38,7 +38,7 @@ class Curves {
   double ratio(const System& one, const System& other, double x) const {
     return speed(one.name, x) / speed(other.name, x);
   }
-  // Returns whether `one` was faster than `other` at each point. REQUIRES: both were measured there.
+  // Returns whether `one` was faster than `other` at each point. REQUIRES: both were measured.
   bool is_always_faster(const System& one, const System& other) const;
   // Returns the part of the speed at one point that a system has at another.
   double kept(const System& system, double from, double to) const {

@@ -34,16 +34,17 @@ foedus::Result<Verdict> draw_hybrid(const Plan& plan) {
     setting.cache_bytes = share_of(bytes, percent);
     LookupSetting skewed = on(kSkewed, setting);
     skewed.theta = kTheta;
-    FOEDUS_CHECK(curves.add_lookups(percent, {on(kTiersInNvm, setting), skewed, on(kHybrid, setting)}));
+    FOEDUS_CHECK(
+        curves.add_lookups(percent, {on(kTiersInNvm, setting), skewed, on(kHybrid, setting)}));
   }
   remove_rows(plan, setting);
   const double even_all = curves.ratio(kTiersInNvm, kHybrid, kAllPagesPercent);
   const double even_half = curves.ratio(kTiersInNvm, kHybrid, 50);
   const double zipf_half = curves.ratio(kSkewed, kHybrid, 50);
   const double zipf_tenth = curves.ratio(kSkewed, kHybrid, 10);
-  return Verdict{text("evenly read, three tiers have %.2f times the speed of a hybrid system with all "
-                      "pages in DRAM, and %.2f times with half of them; by Zipf's law %.2f times "
-                      "with half of them, and %.2f times with a tenth",
+  return Verdict{text("evenly read, three tiers have %.2f times the speed of a hybrid system with "
+                      "all pages in DRAM, and %.2f times with half of them; by Zipf's law %.2f "
+                      "times with half of them, and %.2f times with a tenth",
                       even_all, even_half, zipf_half, zipf_tenth),
                  even_all > 1 && even_half < 1 && zipf_half >= 1.3 && zipf_tenth >= 0.8};
 }

@@ -32,8 +32,8 @@ foedus::Result<Verdict> draw_large_data(const Plan& plan) {
   const double kept = curves.kept(kTiersInNvm, least, most);
   const double pages_kept = curves.kept(kNvmPages, least, most);
   const double direct_kept = curves.kept(kNvmDirect, least, most);
-  return Verdict{text("from %.0f to %.0f MB three tiers keep %.2f of their speed, an NVM page cache "
-                      "%.2f, and NVM-direct %.2f",
+  return Verdict{text("from %.0f to %.0f MB three tiers keep %.2f of their speed, an NVM page "
+                      "cache %.2f, and NVM-direct %.2f",
                       least, most, kept, pages_kept, direct_kept),
                  pages_kept >= 0.85 && direct_kept < 0.7 && kept > direct_kept};
 }
