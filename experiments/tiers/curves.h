@@ -38,7 +38,7 @@ class Curves {
   double ratio(const System& one, const System& other, double x) const {
     return speed(one.name, x) / speed(other.name, x);
   }
-  // Returns whether `one` was faster than `other` at each point. REQUIRES: both were measured.
+  // Returns whether `one` was faster than `other` at each point, where both were measured.
   bool is_always_faster(const System& one, const System& other) const;
   // Returns the part of the speed at one point that a system has at another.
   double kept(const System& system, double from, double to) const {

@@ -34,8 +34,8 @@ foedus::Result<Verdict> draw_hybrid(const Plan& plan) {
     setting.cache_bytes = share_of(bytes, percent);
     LookupSetting skewed = on(kSkewed, setting);
     skewed.theta = kTheta;
-    FOEDUS_CHECK(
-        curves.add_lookups(percent, {on(kTiersInNvm, setting), skewed, on(kHybrid, setting)}));
+    FOEDUS_CHECK(curves.add_lookups(
+        percent, {on(kTiersInNvm, setting), skewed, on(kHybrid, setting)}));
   }
   remove_rows(plan, setting);
   const double even_all = curves.ratio(kTiersInNvm, kHybrid, kAllPagesPercent);

@@ -37,9 +37,8 @@ foedus::Result<Verdict> draw_nvm_latency(const Plan& plan) {
   const double kept = curves.kept(kTiersInNvm, least, most);
   const double direct_kept = curves.kept(kNvmDirect, least, most);
   return Verdict{
-      text("from 165 to 1,800 ns three tiers keep %.2f of their speed, NVM-direct %.2f; they "
-           "have %.2f and %.2f times the speed of NVM-direct, and %.2f and %.2f times that of a "
-           "page cache",
+      text("from 165 to 1,800 ns three tiers keep %.2f of their speed, NVM-direct %.2f; three "
+           "tiers have %.2f and %.2f times its speed, and %.2f and %.2f times that of a page cache",
            kept, direct_kept, of_direct, curves.ratio(kTiersInNvm, kNvmDirect, most),
            curves.ratio(kTiersInNvm, kNvmPages, least),
            curves.ratio(kTiersInNvm, kNvmPages, most)),
