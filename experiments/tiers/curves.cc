@@ -6,10 +6,10 @@ namespace experiments::tiers {
 
 namespace {
 
-foedus::Result<Seen> see_lookups(const Plan& plan, const LookupSetting& setting) {
+foedus::Result<PointSeen> see_lookups(const Plan& plan, const LookupSetting& setting) {
   FOEDUS_TRY(const LookupsSeen of, measure_lookups(plan, setting));
   const auto lookups = static_cast<double>(of.lookups);
-  return Seen{.per_s = of.per_s,
+  return PointSeen{.per_s = of.per_s,
               .members = {
                   {"lines_per_lookup", static_cast<double>(of.lines_read) / lookups},
                   {"ssd_reads_per_lookup", static_cast<double>(of.ssd_reads) / lookups},
@@ -24,7 +24,7 @@ Curves::Curves(const Plan& plan, const char* figure, const char* x_name, const c
 
 foedus::Status Curves::add(double x, const std::vector<std::pair<std::string, Measure>>& curves) {
   std::map<std::string, std::vector<double>> runs;
-  std::map<std::string, Seen> last;
+  std::map<std::string, PointSeen> last;
   for (std::uint32_t round = 0; round < plan_.rounds; ++round) {
     for (const auto& [name, measure] : curves) {
       FOEDUS_TRY(last[name], measure());

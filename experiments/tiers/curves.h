@@ -13,14 +13,14 @@
 namespace experiments::tiers {
 
 // One run of a curve at one point: how fast it was, and what else its JSON line says.
-struct Seen {
+struct PointSeen {
   double per_s;
   std::vector<std::pair<std::string, double>> members;
 };
 
 class Curves {
  public:
-  using Measure = std::function<foedus::Result<Seen>()>;
+  using Measure = std::function<foedus::Result<PointSeen>()>;
 
   // `x_name` and `y_name` are the members of the lines that hold the point and the speed.
   Curves(const Plan& plan, const char* figure, const char* x_name, const char* y_name);

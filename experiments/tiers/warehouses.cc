@@ -84,7 +84,7 @@ class Warehouses {
     return load_tpcc(plan_, load_options_on(system, hardware_, loaded(system)), scale_);
   }
 
-  foedus::Result<Seen> run(const System& system) {
+  foedus::Result<PointSeen> run(const System& system) {
     const TpccSeconds seconds = plan_.is_quick ? TpccSeconds{.warm = 0.6, .measured = 0.6}
                                                : TpccSeconds{.warm = 1, .measured = 1.5};
     const std::string dir = plan_.dir + "/run";
@@ -100,7 +100,7 @@ class Warehouses {
     FOEDUS_CHECK(seen.status());
     const TpccSpeed speed = *seen;
     const double txns = std::max(speed.txns_per_s * seconds.measured, 1.0);
-    return Seen{.per_s = speed.txns_per_s,
+    return PointSeen{.per_s = speed.txns_per_s,
                 .members = {
                     {"data_mb", static_cast<double>(bytes_) / 1e6},
                     {"pages_read_per_txn", static_cast<double>(speed.pages_read) / txns},
