@@ -19,8 +19,8 @@ constexpr std::string_view kFileName = "nvm-0";
 constexpr std::uint64_t kNvmMagic = 0x534547415046454f;  // "OEFPAGES"
 constexpr std::uint32_t kNvmVersion = 2;
 constexpr std::uint32_t kSeen = 2;          // a version of a set that was looked at
-constexpr std::uint32_t kTurnOver = 16;     // one of so many slots is wanted before the file grows,
-constexpr std::uint32_t kGrowthShare = 8;   // by one of so many parts
+constexpr std::uint32_t kTurnOver = 256;    // one of so many slots is wanted before the file grows,
+constexpr std::uint32_t kGrowthShare = 4;   // by one of so many parts
 
 // Page 0 of the file; the rest of it is zero.
 struct NvmHeader {
@@ -155,22 +155,32 @@ std::uint64_t NvmPages::slot_offset(const Set* set, std::uint32_t way) const {
 // ---- readers -----------------------------------------------------------------------------------
 
 // The hash by as many bits as the number of sets has, or one less where that set is not there yet.
-std::uint32_t NvmPages::index_of(page::SnapshotPageId id, std::uint32_t sets) {
+NvmPages::Places NvmPages::places_of(page::SnapshotPageId id, std::uint32_t sets) {
   const std::uint32_t mask = std::bit_ceil(sets) - 1;
   const std::uint32_t index = static_cast<std::uint32_t>(mixed(id)) & mask;
-  return index < sets ? index : index & mask >> 1;
+  const std::uint32_t before = index & mask >> 1;
+  return {index < sets ? index : before, before};
 }
 
-bool NvmPages::is_of(page::SnapshotPageId id, const Set* set) const {
+bool NvmPages::is_found_in(page::SnapshotPageId id, const Set* set) const {
   const std::uint32_t sets = sets_in_use_.load_relaxed();  // order: relaxed, K29
-  return sets != 0 && &sets_[index_of(id, sets)] == set;
+  if (sets == 0) return false;
+  const Places places = places_of(id, sets);
+  return set == &sets_[places.now] || set == &sets_[places.before];
 }
 
 NvmPages::Look NvmPages::look(page::SnapshotPageId id) {
   // order: acquire, pairs with adopt() and grow(): slots of so many sets are there.
   const std::uint32_t sets = sets_in_use_.load_acquire();
   if (sets == 0) return {nullptr, 0, kNoWay};
-  Set* const set = &sets_[index_of(id, sets)];
+  const Places places = places_of(id, sets);
+  const Look found = look_in(&sets_[places.now], id);
+  if (found.way != kNoWay || places.before == places.now) return found;
+  const Look before = look_in(&sets_[places.before], id);
+  return before.way != kNoWay ? before : found;
+}
+
+NvmPages::Look NvmPages::look_in(Set* set, page::SnapshotPageId id) {
   // order: acquire, pairs with the release in end_change(): ids of that version, or newer ones.
   std::uint32_t version = set->version.load_acquire();
   if (version == 0) {
@@ -263,7 +273,7 @@ void NvmPages::find_again(Set* set) {
   const Result<bool> read = to_read_->read_pieces(pieces, kWays);
   for (std::uint32_t way = 0; read.is_ok() && *read && way < kWays; ++way) {
     const page::SnapshotPageId id(heads[way][0]);
-    if (!id.is_null() && is_of(id, set)) name_slot(set, way, id.word());
+    if (!id.is_null() && is_found_in(id, set)) name_slot(set, way, id.word());
   }
   end_change(set);
 }
@@ -314,7 +324,7 @@ bool NvmPages::put(Set* set, page::SnapshotPageId id, const page::PageHeader* pa
   for (std::uint32_t way = 0; way < kWays; ++way) {
     const page::SnapshotPageId there(set->ids[way].load_relaxed());
     if (there == id) return true;
-    if (there.is_null() || !is_of(there, set)) free = way;
+    if (there.is_null() || !is_found_in(there, set)) free = way;
   }
   while (free == kNoWay && evicts) {
     const std::uint32_t way = set->hand++ % kWays;
@@ -328,7 +338,7 @@ bool NvmPages::put(Set* set, page::SnapshotPageId id, const page::PageHeader* pa
 
 // Whether it is in the admission set, where it is not any more, or else is from now on.
 bool NvmPages::take_seen(page::SnapshotPageId id) {
-  Set* const set = &sets_[index_of(id, static_cast<std::uint32_t>(sets_.size()))];
+  Set* const set = &sets_[places_of(id, static_cast<std::uint32_t>(sets_.size())).now];
   const std::lock_guard lock(stripe_of(set).lock);
   std::uint32_t* const end = set->seen + kWays;
   std::uint32_t* const seen = std::find(set->seen, end, print_of(id));
@@ -368,17 +378,17 @@ void NvmPages::put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
 void NvmPages::grow_if_wanted() {
   // order: relaxed in all of it, a threshold that need not be exact.
   const std::uint32_t sets = sets_in_use_.load_relaxed();
-  const std::uint32_t many = sets * kWays / kTurnOver;
+  const std::uint32_t many = std::max(1u, sets * kWays / kTurnOver);
   const bool is_needed = evictions_.load_relaxed() >= many;
   if (sets == sets_.size() || (!is_needed && refusals_.load_relaxed() < many)) return;
   const std::unique_lock lock(file_lock_, std::try_to_lock);
   if (!lock.owns_lock() || !can_grow_ || sets_in_use_.load_relaxed() != sets) return;
-  if (is_needed) evictions_.store_relaxed(0);
-  refusals_.store_relaxed(0);
   const std::uint64_t wanted = std::max(kSetsOfStep, sets / kGrowthShare);
   const std::uint64_t most = std::min<std::uint64_t>(wanted, sets_.size() - sets) * kSetBytes;
   const std::uint64_t lent = device_->lend_room(most - most % kStepBytes, is_needed);
-  if (lent == 0) return;
+  if (lent == 0) return;  // the next page that finds no slot asks again
+  evictions_.store_relaxed(0);
+  refusals_.store_relaxed(0);
   can_grow_ = base::catching([&] { return grow_locked(sets + sets_of(lent)); }).is_ok();
   if (!can_grow_) device_->return_room(lent);
 }

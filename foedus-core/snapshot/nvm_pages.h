@@ -9,10 +9,10 @@
 // the slots are, the admission set has as many prints as there may be slots, for a page that comes
 // again has been in DRAM meanwhile.
 //
-// When pages found no slot, the file grows by an eighth, in room that the device lends it: free
+// When pages found no slot, the file grows by a quarter, in room that the device lends it: free
 // room, and, where they were read not long ago, room that extents are to leave. Then half of the
-// pages of some sets are looked for in new ones (linear hashing: Litwin, VLDB 1980), where they are
-// not: their slots are free, and they come to the new ones when they are read from the SSD again.
+// pages of some sets are of new ones (linear hashing: Litwin, VLDB 1980), and are looked for in
+// both until the number of sets has doubled once more.
 //
 //   word           written by              read by      meaning
 //   Set::version   the lock's holder       all          0: not looked at yet; odd: in change
@@ -119,6 +119,12 @@ class NvmPages {
     base::AtomicWord<std::uint64_t> pages;
     base::AtomicWord<std::uint64_t> reads;
   };
+  // Indexes of sets: the one that a page comes to, and the one that this was split off from, or the
+  // same.
+  struct Places {
+    std::uint32_t now;
+    std::uint32_t before;
+  };
   // A look at a set, to be confirmed.
   struct Look {
     Set* set;  // null: nothing is found yet
@@ -140,9 +146,11 @@ class NvmPages {
     return stripes_[static_cast<std::size_t>(set - sets_.data()) % kStripes];
   }
   // REQUIRES: `sets` is not 0.
-  static std::uint32_t index_of(page::SnapshotPageId id, std::uint32_t sets);
-  bool is_of(page::SnapshotPageId id, const Set* set) const;
+  static Places places_of(page::SnapshotPageId id, std::uint32_t sets);
+  bool is_found_in(page::SnapshotPageId id, const Set* set) const;
+  // Where the page is not there, `set` of the result is the one that it comes to.
   Look look(page::SnapshotPageId id);
+  Look look_in(Set* set, page::SnapshotPageId id);
   bool is_still(const Look& look) const;
   void note_use(const Look& look);
   static void begin_change(Set* set);

@@ -246,6 +246,19 @@ TEST_F(GrowingNvmPagesTest, room_of_others_is_for_pages_that_come_again) {
   EXPECT_EQ(lending.used_bytes(), 2 * kStep + page::kPageBytes);
 }
 
+// One growth by less than twice as many sets loses nothing.
+TEST_F(GrowingNvmPagesTest, pages_of_a_split_set_are_found) {
+  lending.room = 0;
+  for (std::uint32_t i = 1; i <= 100; ++i) add(i);
+  std::vector<std::uint32_t> here;
+  for (std::uint32_t i = 1; i <= 100; ++i) {
+    if (read(i) == NvmPages::Found::kPage) here.push_back(i);
+  }
+  lending.room = kStep;
+  for (std::uint32_t i = 2'001; lending.room != 0; ++i) add(i);
+  for (const std::uint32_t i : here) EXPECT_EQ(read(i), NvmPages::Found::kPage) << i;
+}
+
 TEST_F(GrowingNvmPagesTest, a_restart_finds_the_pages_and_the_room) {
   for (int round = 0; round < 4; ++round) add_twice(1, 150);
   const std::uint32_t found = count_found(1, 150);
