@@ -54,11 +54,6 @@ const page::PageHeader* ColdPages::page(page::SnapshotPageId id, Status* status,
                                         page::PagePart wanted) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
   if (mode_ != Mode::kRead) [[unlikely]] return page_by_mode(id, status, wanted);
-  return page_of_cache(id, status, wanted);
-}
-
-[[gnu::always_inline]] inline const page::PageHeader* ColdPages::page_of_cache(
-    page::SnapshotPageId id, Status* status, page::PagePart wanted) {
   if (snapshot::is_line_page(id)) [[unlikely]] {  // by a pointer that no checksum covers (K21)
     *status = not_that_page(id);
     return nullptr;
@@ -124,7 +119,7 @@ const page::PageHeader* ColdPages::page_by_mode(page::SnapshotPageId id, Status*
                                                 page::PagePart wanted) {
   const bool is_in_place = mode_ == Mode::kRowsInPlace || mode_ == Mode::kAllInPlace;
   if (is_in_place && wanted.lines != 0) return page_in_place(id, status, wanted);
-  if (mode_ == Mode::kRowsInPlace) return page_of_cache(id, status, wanted);
+  if (mode_ == Mode::kRowsInPlace) return whole_page(id, status);
   if (mode_ >= Mode::kUncached) return read_uncached(id, status);
   if (mode_ == Mode::kPrefetch) {
     const page::PageHeader* const page = cached(id);
@@ -145,18 +140,29 @@ const page::PageHeader* ColdPages::page_in_place(page::SnapshotPageId id, Status
     return nullptr;
   }
   const bool is_of_cache = mode_ == Mode::kRowsInPlace;
-  is_pinned_ = true;  // which ends with the search
-  clock_->pin_cache(session_);
   if (is_of_cache) {
-    const page::PageHeader* const whole = cache_->find_cached(soc_, id);
+    const page::PageHeader* const whole = cached(id);
     if (whole != nullptr && whole->level != 0) return whole;
   }
   if (!lines_->are_small_reads(id)) {
-    return is_of_cache ? page_of_cache(id, status, {}) : read_uncached(id, status);
+    return is_of_cache ? whole_page(id, status) : read_uncached(id, status);
   }
   if (!is_in_place_) lines_->forget();
   is_in_place_ = true;
-  return lines_->open(id, wanted.lines, status);
+  is_pinned_ = true;  // which ends with the search
+  clock_->pin_cache(session_);
+  const Expected& expected = expected_[id.page() % kExpected];
+  const page::LineMask more = expected.id == id ? expected.lines : 0;
+  return lines_->open(id, wanted.lines | more, status);
+}
+
+const page::PageHeader* ColdPages::whole_page(page::SnapshotPageId id, Status* status) {
+  if (id.is_null() || snapshot::is_line_page(id)) [[unlikely]] {  // K21
+    *status = not_that_page(id);
+    return nullptr;
+  }
+  const page::PageHeader* const page = cached(id);
+  return page != nullptr ? page : read_page(id, status);
 }
 
 // O14: the page that was read before may be overwritten.
@@ -165,9 +171,9 @@ const page::PageHeader* ColdPages::read_uncached(page::SnapshotPageId id, Status
   return status->is_ok() ? uncached_->header() : nullptr;
 }
 
-const page::PageHeader* ColdPages::find_cached(page::SnapshotPageId id) {
+const page::PageHeader* ColdPages::cached(page::SnapshotPageId id) {
   FOEDUS_INVARIANT(open_ != 0, id.word());
-  if (cache_ == nullptr) return nullptr;
+  if (cache_ == nullptr || mode_ >= Mode::kNone) return nullptr;
   is_pinned_ = true;
   clock_->pin_cache(session_);
   return cache_->find_cached(soc_, id);
@@ -177,19 +183,10 @@ const page::PageHeader* ColdPages::find_cached(page::SnapshotPageId id) {
 // it is renewed.
 const page::PageHeader* ColdPages::child(page::DualPagePointer* pointer, Status* status,
                                          page::PagePart wanted) {
-  if (mode_ >= Mode::kRowsInPlace) [[unlikely]] return child_by_mode(pointer, status, wanted);
-  return child_of_cache(pointer, status, wanted);
-}
-
-const page::PageHeader* ColdPages::child_by_mode(page::DualPagePointer* pointer, Status* status,
-                                                 page::PagePart wanted) {
-  const bool is_of_cache = mode_ == Mode::kRowsInPlace && wanted.lines == 0;
-  if (is_of_cache) return child_of_cache(pointer, status, wanted);
-  return page_by_mode(pointer->load().snapshot_page, status, wanted);
-}
-
-[[gnu::always_inline]] inline const page::PageHeader* ColdPages::child_of_cache(
-    page::DualPagePointer* pointer, Status* status, page::PagePart wanted) {
+  if (mode_ >= Mode::kRowsInPlace) [[unlikely]] {
+    const bool is_of_cache = mode_ == Mode::kRowsInPlace && wanted.lines == 0;
+    if (!is_of_cache) return page_by_mode(pointer->load().snapshot_page, status, wanted);
+  }
   FOEDUS_INVARIANT(is_pinned_);
   const page::PageHeader* const page = cache_->find_cached_child(soc_, pointer, wanted);
   if (page != nullptr) [[likely]]

@@ -86,13 +86,16 @@ class ColdPages {
   std::uint8_t& keys_guess(page::StorageId storage) {
     return keys_guesses_[static_cast<std::uint32_t>(storage) % kGuesses];
   }
-  // Returns the page if it is cached; else, and always from kNone on, null. O14.
-  const page::PageHeader* cached(page::SnapshotPageId id) {
-    return mode_ >= Mode::kNone ? nullptr : find_cached(id);
+  // Names lines of a page that searches will look at first, besides those that they ask for: where
+  // pages are read in place, they come with these. A guess; others may take its place.
+  void expect(page::SnapshotPageId id, std::uint64_t lines) {
+    expected_[id.page() % kExpected] = {id, lines};
   }
+  // Returns the page if it is cached; else, and always from kNone on, null. O14.
+  const page::PageHeader* cached(page::SnapshotPageId id);
   // The same for a page of rows, of which a search wants a few lines: null with kRowsInPlace, too.
   const page::PageHeader* cached_rows(page::SnapshotPageId id) {
-    return mode_ >= Mode::kRowsInPlace ? nullptr : find_cached(id);
+    return mode_ >= Mode::kRowsInPlace ? nullptr : cached(id);
   }
   // PageCache::prefetch_page().
   bool prefetch(page::SnapshotPageId id, page::PagePart wanted) const;
@@ -130,20 +133,14 @@ class ColdPages {
   friend class ColdReads;
   [[gnu::cold]] const page::PageHeader* read_page(page::SnapshotPageId id, Status* status);
   const page::PageHeader* wait_for_page(page::SnapshotPageId id, Status* status);
-  // Does page() in the modes other than kRead.
-  [[gnu::noinline]] const page::PageHeader* page_by_mode(page::SnapshotPageId id, Status* status,
-                                                         page::PagePart wanted);
-  // Does child() in the modes from kRowsInPlace on.
-  [[gnu::noinline]] const page::PageHeader* child_by_mode(page::DualPagePointer* pointer,
-                                                          Status* status, page::PagePart wanted);
-  // Do page() and child() through the cache.
-  const page::PageHeader* page_of_cache(page::SnapshotPageId id, Status* status,
-                                        page::PagePart wanted);
-  const page::PageHeader* child_of_cache(page::DualPagePointer* pointer, Status* status,
-                                         page::PagePart wanted);
-  const page::PageHeader* page_in_place(page::SnapshotPageId id, Status* status,
-                                        page::PagePart wanted);
-  const page::PageHeader* find_cached(page::SnapshotPageId id);
+  // Does page() in the modes other than kRead. Cold, so that page() is laid out for kRead; the
+  // functions that it calls are not.
+  [[gnu::cold]] const page::PageHeader* page_by_mode(page::SnapshotPageId id, Status* status,
+                                                     page::PagePart wanted);
+  [[gnu::noinline]] const page::PageHeader* page_in_place(page::SnapshotPageId id, Status* status,
+                                                          page::PagePart wanted);
+  // Does page() through the cache for a page that is wanted whole.
+  [[gnu::noinline]] const page::PageHeader* whole_page(page::SnapshotPageId id, Status* status);
   // Whether pages that are not cached are read by lines now.
   bool reads_lines() const;
   const page::PageHeader* page_in_part(page::SnapshotPageId id, Status* status,
@@ -168,6 +165,12 @@ class ColdPages {
   Mode mode_ = Mode::kRead;
   static constexpr std::uint32_t kGuesses = 64;
   std::uint8_t keys_guesses_[kGuesses] = {};
+  static constexpr std::uint32_t kExpected = 16;
+  struct Expected {
+    page::SnapshotPageId id;
+    std::uint64_t lines = 0;
+  };
+  Expected expected_[kExpected];
   std::uint32_t tries_ = 0;  // calls of will_read() without in_flight_
   std::unique_ptr<snapshot::PagesInFlight> in_flight_;  // null: not wanted yet, or cannot be had
   std::unique_ptr<page::PageBytes> uncached_;  // of kUncached: the page that was asked for last

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "foedus-core/page/page_header.h"
 #include "tests/engine/storages_of_each_kind.h"
 #include "tests/testing/test_database.h"
 
@@ -418,6 +420,39 @@ TEST(NvmCacheInPlaceTest, a_hybrid_read_reads_a_few_lines_of_the_page_of_the_row
   }
   EXPECT_EQ(db->stats().cache_misses, misses);
   EXPECT_LT(misses, 16u) << "fewer than there are pages of rows";
+}
+
+// Goal: a search of a page above the rows that is there in part believes no count of its keys.
+// Method: all such pages of the tree say that they have more than there is room for.
+TEST(NvmCacheInPlaceTest, more_keys_than_a_page_has_room_for_are_refused) {
+  TestDatabase db(options_of(NvmCache::kDirect));
+  ASSERT_NO_FATAL_FAILURE(fill(&db));
+  std::uint64_t damaged = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(db.options().dir)) {
+    if (entry.path().filename().string().rfind("snapshot-", 0) != 0) continue;
+    const std::uint64_t bytes = std::filesystem::file_size(entry.path());
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    for (std::uint64_t at = page::kPageBytes; at < bytes; at += page::kPageBytes) {
+      file.seekg(static_cast<std::streamoff>(at + offsetof(page::PageHeader, kind)));
+      if (file.get() != static_cast<int>(page::PageKind::kMasstreeInterior)) continue;
+      const page::PageVersion version(0xffff, 0);
+      const std::uint64_t word = version.word();
+      file.seekp(static_cast<std::streamoff>(at + offsetof(page::PageHeader, version)));
+      file.write(reinterpret_cast<const char*>(&word), sizeof(word));
+      ++damaged;
+    }
+  }
+  ASSERT_GT(damaged, 0u);
+  const Masstree tree = must(db->open_masstree("tree"));
+  must(db->snapshot([&](Txn& txn) -> Status {
+    for (std::uint64_t row = 0; row < kRows; row += 100) {
+      const Status status = txn.get(tree, key(row)).status();
+      EXPECT_EQ(status.code(), ErrorCode::kCorruption) << row;
+      EXPECT_NE(std::string(status.message()).find("is not the page"), std::string::npos)
+          << status.message();
+    }
+    return {};
+  }));
 }
 
 // Goal: what a scan or a write has put into the cache is no cache of rows for reads.

@@ -111,6 +111,24 @@ TEST_P(TiersTest, rows_are_the_same_on_both_tiers) {
   EXPECT_EQ(difference(db, 6'000, kRows, 1), "");
 }
 
+// Goal: where lines are kept nowhere, pages of the SSD are read whole, and rows are the same.
+TEST_P(TiersTest, rows_are_read_in_place_on_memory_and_by_pages_elsewhere) {
+  {
+    Database db = must(Database::open(options()));
+    write(db, 0, kRows, 1);
+    must(db.glean());
+    must(db.close());
+  }
+  for (const NvmCache cache : {NvmCache::kHybrid, NvmCache::kDirect}) {
+    Options in_place = options();
+    in_place.nvm_cache = cache;
+    Database db = must(Database::open(in_place));
+    EXPECT_GE(db.stats().tiers.ssd_bytes, 6 * kMib);
+    EXPECT_EQ(difference(db, 0, kRows, 1), "");
+    EXPECT_EQ(difference(db, 0, kRows, 1), "");
+  }
+}
+
 // Goal: a transaction reads its rows while the pieces that they lie in are moved. Method: one
 // thread reads all rows over and over, another one writes and gleans.
 TEST_P(TiersTest, rows_are_read_while_they_move) {

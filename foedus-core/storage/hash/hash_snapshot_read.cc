@@ -46,9 +46,10 @@ static_assert(offsetof(HashInteriorPage, pointers) == 3 * page::kLineBytes);
 // those that the page spreads behind, then those that the page below has. The bytes may be any
 // (O20): bits only grow, so a search that follows such pointers ends. Null: TxnContext::no_page()
 // says why.
-page::DualPagePointer* pointer_in_part(occ::TxnContext& ctx, const occ::StorageControl* control,
-                                       const page::PageHeader* page, std::uint64_t hash,
-                                       unsigned* bits) {
+[[gnu::noinline]] page::DualPagePointer* pointer_in_part(occ::TxnContext& ctx,
+                                                         const occ::StorageControl* control,
+                                                         const page::PageHeader* page,
+                                                         std::uint64_t hash, unsigned* bits) {
   auto* const interior = reinterpret_cast<HashInteriorPage*>(const_cast<page::PageHeader*>(page));
   const auto refuse = [&] { return ctx.not_that_page(page::SnapshotPageId(page->page_id)); };
   if (!is_interior_of(*page, control->id(), *bits) || *bits > kHashBits - kDigitBits) {

@@ -184,6 +184,7 @@ BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control
         return ctx.not_that_page(id);
       }
       *top = {id, interior->low, interior->last};
+      ctx.cold_pages().expect(id, kInteriorInPart.lines);  // the next search waits once less
       return border_in_part(ctx, control, interior, slice);
     }
     read = ctx.cold_page(id, kSearched);
