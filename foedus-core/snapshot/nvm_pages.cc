@@ -80,7 +80,8 @@ void NvmPages::close_files() {
   to_read_.reset();
 }
 
-// Takes a file of this size with a whole header. adopt() makes any other one anew.
+// Takes a file with a whole header that has room for sets as there may be. adopt() makes any other
+// one anew.
 Status NvmPages::open_files() {
   auto file = device_->open(kFileName, device::Access::kReadWrite);
   if (file.code() == ErrorCode::kNotFound) return {};
@@ -88,10 +89,11 @@ Status NvmPages::open_files() {
   FOEDUS_TRY(const std::uint64_t bytes, (*file)->size());
   NvmHeader header = {};
   FOEDUS_TRY(const std::size_t read, (*file)->read_at(0, &header, sizeof(header)));
-  if (bytes != whole_bytes() || read < sizeof(header) || header.magic != kNvmMagic) return {};
+  if (read < sizeof(header) || header.magic != kNvmMagic) return {};
   if (header.crc != checksum_of(&header, offsetof(NvmHeader, sets))) return {};
   if (header.version != kNvmVersion) return {};
   if (header.sets < least_ || header.sets > sets_.size()) return {};
+  if (bytes < whole_bytes()) FOEDUS_CHECK((*file)->truncate(whole_bytes()));
   FOEDUS_CHECK((*file)->preallocate(file_bytes(static_cast<std::uint32_t>(header.sets))));
   FOEDUS_TRY(to_read_, device_->open(kFileName, device::Access::kRead));
   found_name_ = header.name;

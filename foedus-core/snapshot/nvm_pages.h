@@ -74,8 +74,8 @@ class NvmPages {
 
   // K27: the newest manifest is this one, `name` says which, and nobody reads pages of it yet. The
   // first call decides whether the slots are kept, and makes the file if it is not there, or has
-  // another size. If it fails, there are no slots; if another one does, nothing is found or kept
-  // until the next. kOutOfSpace, kIoError. Not by two threads at once.
+  // fewer or more slots than it may have now. If it fails, there are no slots; if another one does,
+  // nothing is found or kept until the next. kOutOfSpace, kIoError. Not by two threads at once.
   Status adopt(std::uint64_t name);
 
   enum class Found : std::uint8_t {
