@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "experiments/common/text.h"
+
 namespace experiments::tiers {
 
 namespace {
@@ -59,6 +61,14 @@ bool Curves::is_always_faster(const System& one, const System& other) const {
   return std::all_of(points.begin(), points.end(), [&](const auto& point) {
     return point.second > speed(other.name, point.first);
   });
+}
+
+std::string RegionRatios::text() const {
+  return experiments::text(
+      "three tiers have %.2f of the speed of main memory while the data fits DRAM, %.2f times that "
+      "of an NVM page cache and %.2f times that of NVM-direct while it fits NVM, and %.1f times "
+      "that of an SSD page cache beyond",
+      of_memory, of_nvm, of_direct, of_ssd);
 }
 
 }  // namespace experiments::tiers

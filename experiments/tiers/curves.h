@@ -53,4 +53,20 @@ class Curves {
   std::map<std::string, std::map<double, double>> speeds_;
 };
 
+// How many times as fast three tiers are as other systems where data fits DRAM (main memory), where
+// it fits NVM, and beyond (SSD). REQUIRES: they were measured there.
+struct RegionRatios {
+  RegionRatios(const Curves& curves, double in_dram, double in_nvm, double in_ssd)
+      : of_memory(curves.ratio(kThreeTiers, kMainMemory, in_dram)),
+        of_nvm(curves.ratio(kThreeTiers, kNvmPages, in_nvm)),
+        of_direct(curves.ratio(kThreeTiers, kNvmDirect, in_nvm)),
+        of_ssd(curves.ratio(kThreeTiers, kSsdPages, in_ssd)) {}
+  std::string text() const;
+
+  const double of_memory;
+  const double of_nvm;
+  const double of_direct;
+  const double of_ssd;
+};
+
 }  // namespace experiments::tiers

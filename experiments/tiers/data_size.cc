@@ -39,15 +39,9 @@ foedus::Result<Verdict> draw_data_size(const Plan& plan) {
   const double in_dram = data_mb(sizes.front());
   const double in_nvm = data_mb(sizes[sizes.size() - 2]);
   const double in_ssd = data_mb(sizes.back());
-  const double of_memory = curves.ratio(kThreeTiers, kMainMemory, in_dram);
-  const double of_nvm = curves.ratio(kThreeTiers, kNvmPages, in_nvm);
-  const double of_direct = curves.ratio(kThreeTiers, kNvmDirect, in_nvm);
-  const double of_ssd = curves.ratio(kThreeTiers, kSsdPages, in_ssd);
-  return Verdict{text("three tiers have %.2f of the speed of main memory while the data fits DRAM, "
-                      "%.2f times that of an NVM page cache and %.2f times that of NVM-direct "
-                      "while it fits NVM, and %.1f times that of an SSD page cache beyond",
-                      of_memory, of_nvm, of_direct, of_ssd),
-                 of_memory >= 0.85 && of_nvm > 1 && of_direct > 1 && of_ssd >= 3};
+  const RegionRatios times(curves, in_dram, in_nvm, in_ssd);
+  return Verdict{times.text(), times.of_memory >= 0.85 && times.of_nvm > 1 &&
+                                   times.of_direct > 1 && times.of_ssd >= 3};
 }
 
 }  // namespace experiments::tiers

@@ -30,8 +30,8 @@ foedus::Result<std::uint64_t> load_tpcc(const Plan& plan, const foedus::Options&
 foedus::Result<TpccSpeed> measure_tpcc(const Plan& plan, const foedus::Options& options,
                                        const TpccSeconds& seconds, std::uint64_t seed);
 
-// The same, but the database is made in that process, and all of it stays in memory, with its log:
-// no snapshot is made.
+// Makes the database in a process of its own, and runs the full mix there. All of it stays in
+// memory, with its log: no snapshot is made.
 foedus::Result<TpccSpeed> measure_tpcc_in_memory(const Plan& plan, foedus::Options options,
                                                  const tpcc::Scale& scale,
                                                  const TpccSeconds& seconds, std::uint64_t seed);

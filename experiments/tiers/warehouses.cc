@@ -130,19 +130,13 @@ foedus::Result<Verdict> draw_warehouses(const Plan& plan) {
     if (number == in_dram || number == in_nvm) FOEDUS_CHECK(warehouses.add_reads(number));
   }
   const Curves& curves = warehouses.curves();
-  const double of_memory = curves.ratio(kThreeTiers, kMainMemory, in_dram);
-  const double of_nvm = curves.ratio(kThreeTiers, kNvmPages, in_nvm);
-  const double of_direct = curves.ratio(kThreeTiers, kNvmDirect, in_nvm);
-  const double of_ssd = curves.ratio(kThreeTiers, kSsdPages, in_ssd);
+  const RegionRatios times(curves, in_dram, in_nvm, in_ssd);
   const double kept = curves.kept(kThreeTiers, in_dram, in_nvm);
   const double reads_kept = curves.kept(kReads, in_dram, in_nvm);
-  return Verdict{text("three tiers have %.2f of the speed of main memory while the data fits DRAM, "
-                      "%.2f times that of an NVM page cache and %.2f times that of NVM-direct "
-                      "while it fits NVM, and %.1f times that of an SSD page cache beyond; "
-                      "outgrowing DRAM leaves %.2f of TPC-C's speed, and %.2f of that of reads",
-                      of_memory, of_nvm, of_direct, of_ssd, kept, reads_kept),
-                 of_memory <= 1 && of_nvm > 1 && of_direct > 1 && of_ssd >= 2.5 &&
-                     kept > reads_kept};
+  return Verdict{text("%s; outgrowing DRAM leaves %.2f of TPC-C's speed, and %.2f of that of reads",
+                      times.text().c_str(), kept, reads_kept),
+                 times.of_memory <= 1 && times.of_nvm > 1 && times.of_direct > 1 &&
+                     times.of_ssd >= 2.5 && kept > reads_kept};
 }
 
 }  // namespace experiments::tiers

@@ -36,7 +36,7 @@ namespace foedus::occ {
 // What a page is that was read where a pointer leads, and is not the page that the pointer is for.
 [[gnu::cold]] Status not_that_page(page::SnapshotPageId id);
 
-// What becomes of lines of pages that are not whole in the cache.
+// How lines of pages are read that are not whole in the cache, and whether they are kept.
 enum class LineReads : std::uint8_t {
   kCached,        // the LineCache keeps them; where there is none, pages are whole
   kCachedIfFull,  // the same once the page cache is full, and whole pages until then
@@ -93,7 +93,8 @@ class ColdPages {
   }
   // Returns the page if it is cached; else, and always from kNone on, null. O14.
   const page::PageHeader* cached(page::SnapshotPageId id);
-  // The same for a page of rows, of which a search wants a few lines: null with kRowsInPlace, too.
+  // Does what cached() does for a page of rows of which a search wants a few lines: with
+  // kRowsInPlace, too, the result is null.
   const page::PageHeader* cached_rows(page::SnapshotPageId id) {
     return mode_ >= Mode::kRowsInPlace ? nullptr : cached(id);
   }

@@ -380,6 +380,7 @@ void NvmPages::put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
 void NvmPages::grow_if_wanted() {
   // order: relaxed in all of it, a threshold that need not be exact.
   const std::uint32_t sets = sets_in_use_.load_relaxed();
+  if (sets == 0) return;  // adopt() has failed meanwhile
   const std::uint32_t many = std::max(1u, sets * kWays / kTurnOver);
   const bool is_needed = evictions_.load_relaxed() >= many;
   if (sets == sets_.size() || (!is_needed && refusals_.load_relaxed() < many)) return;

@@ -1,5 +1,5 @@
 // Queues of reads and writes: io_uring, tasks in its place, and the one of devices without either.
-// The same facts hold for all, with direct I/O and without.
+// Each test runs on all of them, with direct I/O and without.
 // ctest-labels: memory
 #include "foedus-core/device/read_queue.h"
 

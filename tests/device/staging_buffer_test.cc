@@ -24,7 +24,6 @@ using testing::CallSeen;
 using testing::FailingDevice;
 using testing::file_name;
 using testing::kStagedPages;
-using testing::make_files;
 using testing::must;
 using testing::one_partition;
 using testing::page_of;
@@ -32,20 +31,7 @@ using testing::small;
 using testing::SpreadDisk;
 using testing::Staged;
 
-class StagingBufferTest : public ::testing::Test {
- protected:
-  StagingBufferTest() { make_files(&disk); }
-  ~StagingBufferTest() override {
-    disk.a().set_observer({});
-    disk.b().set_observer({});
-  }
-  // Opens it again after an end of the process.
-  void recover(const StagingOptions& options = small()) {
-    Staged again(&disk, options);
-    must(again.open());
-  }
-  SpreadDisk disk;
-};
+using StagingBufferTest = testing::StagedFilesTest;
 
 // ---- writes, reads and order -------------------------------------------------------------------
 

@@ -19,7 +19,6 @@ namespace {
 using testing::Call;
 using testing::FailingDevice;
 using testing::file_name;
-using testing::make_files;
 using testing::must;
 using testing::one_partition;
 using testing::page_of;
@@ -28,43 +27,13 @@ using testing::SpreadDisk;
 using testing::Staged;
 using testing::Versions;
 
-class StagingRecoveryTest : public ::testing::Test {
- protected:
-  StagingRecoveryTest() { make_files(&disk); }
-  ~StagingRecoveryTest() override {
-    disk.a().set_observer({});
-    disk.b().set_observer({});
-  }
-  // Opens it again after an end of the process.
-  void recover(const StagingOptions& options = small()) {
-    Staged again(&disk, options);
-    must(again.open());
-  }
-  SpreadDisk disk;
-};
+using StagingRecoveryTest = testing::StagedFilesTest;
 
 // ---- power failures ----------------------------------------------------------------------------
 
-constexpr std::uint64_t kCrashes[] = {FailingDevice::kDropAll, FailingDevice::kKeepAll, 3, 4, 5, 6};
-
-// Calls `act` on copies of `disk`, on each of which power fails at another changing call, and then
-// `check` with what is left, for each kind of crash. Returns how many calls there were.
-std::uint64_t at_each_call(const SpreadDisk& disk, const std::function<void(SpreadDisk*)>& act,
-                           const std::function<void(SpreadDisk*)>& check) {
-  std::uint64_t calls = 0;
-  for (const std::uint64_t how : kCrashes) {
-    bool has_ended = false;
-    for (calls = 0; !has_ended && !::testing::Test::HasFailure(); ++calls) {
-      SCOPED_TRACE("call " + std::to_string(calls) + ", crash " + std::to_string(how));
-      const auto copy = disk.copy();
-      copy->lose_power_after(calls);
-      act(copy.get());
-      has_ended = !copy->has_lost_power();
-      copy->crash_power(how);
-      check(copy.get());
-    }
-  }
-  return calls;
+template <typename Act, typename Check>
+std::uint64_t at_each_call(const SpreadDisk& disk, Act act, Check check) {
+  return testing::at_each_call(disk, [](SpreadDisk* copy) { return copy; }, act, check);
 }
 
 // V27 to V30. The first calls make the areas.
@@ -191,7 +160,7 @@ TEST_F(StagingRecoveryTest, a_power_failure_at_any_call_of_recovery_is_recovered
 // Goal: V29, also for a process that has ended: what it has written to files is visible and not
 // durable. Method: it ends at each call, the next one recovers and goes on, and then power fails.
 TEST_F(StagingRecoveryTest, an_end_of_the_process_and_a_power_failure_lose_nothing) {
-  for (const std::uint64_t how : kCrashes) {
+  for (const std::uint64_t how : testing::kCrashes) {
     bool has_ended = false;
     for (std::uint64_t calls = 0; !has_ended && !HasFailure(); calls += 3) {
       SCOPED_TRACE("call " + std::to_string(calls) + ", crash " + std::to_string(how));

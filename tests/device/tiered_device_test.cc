@@ -121,7 +121,7 @@ TEST_F(TieredDeviceTest, room_that_is_lent_is_not_for_files) {
   EXPECT_EQ(extents(device->fill().nvm_bytes), 8u);
 }
 
-// What lies on memory moves for a borrower, a part of memory at a time, until none is left.
+// Extents on memory move for a borrower, a part of memory at a time, until none is left.
 TEST_F(TieredDeviceTest, extents_move_for_a_borrower) {
   const auto device = open({.nvm_bytes = 64 * kExtentBytes});
   must(make_file(device.get(), kFirst, 56 * kBlocksPerExtent));
@@ -158,7 +158,7 @@ TEST_F(TieredDeviceTest, a_full_ssd_lends_no_room) {
   EXPECT_TRUE(device->wants_room());
 }
 
-// What was lent before a restart stays lent.
+// Room that was lent before a restart stays lent.
 TEST_F(TieredDeviceTest, a_borrower_keeps_its_room) {
   const auto device = open({.nvm_bytes = 8 * kExtentBytes});
   device->keep_lent(6 * kExtentBytes);
@@ -283,28 +283,10 @@ TEST_F(TieredMoveTest, a_queued_read_of_what_was_moved_brings_nothing) {
 
 constexpr std::uint64_t kBlocks = 3 * kBlocksPerExtent - 5;
 
-// How a crash leaves what was not synced: nothing of it, all, or sectors by chance.
-constexpr std::uint64_t kCrashes[] = {FailingDevice::kDropAll, FailingDevice::kKeepAll, 3, 4, 5, 6};
-
-// Calls `act` with copies of `disk`, on each of which power fails at another changing call, and
-// then `check` with what is left, for each kind of crash. Returns how many calls there were.
 template <typename Act, typename Check>
 std::uint64_t at_each_call(const SpreadDisk& disk, Act act, Check check) {
-  std::uint64_t calls = 0;
-  for (const std::uint64_t how : kCrashes) {
-    bool has_ended = false;
-    for (calls = 0; !has_ended && !::testing::Test::HasFailure(); ++calls) {
-      SCOPED_TRACE("call " + std::to_string(calls) + ", crash " + std::to_string(how));
-      const auto copy = disk.copy();
-      const auto device = copy->open_tiered(limit_of(1));
-      copy->lose_power_after(calls);
-      act(device.get());
-      has_ended = !copy->has_lost_power();
-      copy->crash_power(how);
-      check(copy.get());
-    }
-  }
-  return calls;
+  const auto open = [](SpreadDisk* copy) { return copy->open_tiered(limit_of(1)); };
+  return testing::at_each_call(disk, open, act, check);
 }
 
 // V24.
@@ -392,7 +374,7 @@ TEST_F(TieredDeviceTest, an_error_of_the_mover_leaves_everything_readable) {
 // not durable. Method: after such an end another process gives room back, and then power fails.
 TEST_F(TieredDeviceTest, room_is_given_back_only_when_the_map_is_durable) {
   must(make_file(open({.nvm_bytes = 8 * kExtentBytes}).get(), kFirst, kBlocks));
-  for (const std::uint64_t how : kCrashes) {
+  for (const std::uint64_t how : testing::kCrashes) {
     for (std::uint64_t skip = 0; skip < 6; ++skip) {
       SCOPED_TRACE("sync " + std::to_string(skip) + ", crash " + std::to_string(how));
       const auto copy = disk.copy();

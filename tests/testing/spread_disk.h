@@ -1,6 +1,8 @@
 #pragma once
 // SpreadDisk: a main directory and two others, all of one machine: power fails in all at once.
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <memory>
 #include <string>
@@ -82,5 +84,31 @@ class SpreadDisk {
   std::uint64_t left_ = 0;
   bool has_lost_power_ = false;
 };
+
+// How a crash leaves what was not synced: nothing of it, all, or sectors by chance.
+inline constexpr std::uint64_t kCrashes[] = {
+    FailingDevice::kDropAll, FailingDevice::kKeepAll, 3, 4, 5, 6};
+
+// Calls `act` on copies of `disk`, on each of which power fails at another changing call, and then
+// `check` with what is left, for each kind of crash. `open` makes of a copy what `act` gets.
+// Returns how many calls there were.
+template <typename Open, typename Act, typename Check>
+std::uint64_t at_each_call(const SpreadDisk& disk, Open open, Act act, Check check) {
+  std::uint64_t calls = 0;
+  for (const std::uint64_t how : kCrashes) {
+    bool has_ended = false;
+    for (calls = 0; !has_ended && !::testing::Test::HasFailure(); ++calls) {
+      SCOPED_TRACE("call " + std::to_string(calls) + ", crash " + std::to_string(how));
+      const auto copy = disk.copy();
+      const auto opened = open(copy.get());
+      copy->lose_power_after(calls);
+      act(&*opened);
+      has_ended = !copy->has_lost_power();
+      copy->crash_power(how);
+      check(copy.get());
+    }
+  }
+  return calls;
+}
 
 }  // namespace foedus::testing

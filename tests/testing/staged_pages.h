@@ -168,4 +168,20 @@ inline void make_files(SpreadDisk* disk) {
   must(disk->b().sync_directory());
 }
 
+// Files to be staged for.
+class StagedFilesTest : public ::testing::Test {
+ protected:
+  StagedFilesTest() { make_files(&disk); }
+  ~StagedFilesTest() override {
+    disk.a().set_observer({});
+    disk.b().set_observer({});
+  }
+  // Opens the buffer again after an end of the process.
+  void recover(const StagingOptions& options = small()) {
+    Staged again(&disk, options);
+    must(again.open());
+  }
+  SpreadDisk disk;
+};
+
 }  // namespace foedus::testing

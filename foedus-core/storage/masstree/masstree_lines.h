@@ -15,7 +15,8 @@ namespace foedus::storage::masstree {
 // A reader of one row looks first at all that comes before the keys; and in a whole page at keys.
 inline constexpr page::PagePart kSearchedInPart{.offset = 0, .bytes = 1024, .lines = 0b11};
 static_assert(BorderPage::kBodyBegin == 2 * page::kLineBytes);
-// And of an interior page, if that is there in part, at all that comes before the groups.
+// In an interior page that is there in part, a search looks first at all that comes before the
+// groups.
 inline constexpr page::PagePart kInteriorInPart{.offset = 0, .bytes = 256, .lines = 0b1111};
 static_assert(InteriorPage::kGroupsBegin == 4 * page::kLineBytes);
 
