@@ -144,11 +144,11 @@ TEST_F(NvmPagesGrowthTest, a_device_that_cannot_grow_keeps_what_there_is) {
 TEST_F(NvmPagesGrowthTest, a_failed_adoption_is_no_reason_to_grow) {
   lending.room = 0;
   for (std::uint32_t i = 1; i <= 200; ++i) add(i);
-  lending.room = kBytes;
   bool has_failed = false;
   lending.set_observer([&](const CallSeen& call) {
     if (call.kind != Call::kWrite || call.bytes->size() != page::kPageBytes || has_failed) return;
     has_failed = true;
+    lending.room = kBytes;
     lending.fail(Call::kWrite, 0, EIO);
     EXPECT_EQ(pages->adopt(kName + 1).code(), ErrorCode::kIoError);
   });
