@@ -186,11 +186,10 @@ Status check_left_out(device::SpreadDevice* device) {
 
 KeptPagesBytes kept_pages_bytes(const Options& options) {
   if (options.ssd_dirs.empty()) return {0, 0};
-  constexpr std::uint64_t kLeastShare = 64;
-  const std::uint64_t least =
-      std::max(options.nvm_bytes / kLeastShare, snapshot::NvmPages::kStepBytes);
   constexpr std::uint64_t kFreeShare = 8;  // for snapshots to come
-  return {least, std::max(options.nvm_bytes - options.nvm_bytes / kFreeShare, least)};
+  const std::uint64_t most = std::max(options.nvm_bytes - options.nvm_bytes / kFreeShare,
+                                      snapshot::NvmPages::kStepBytes);
+  return {snapshot::NvmPages::way_bytes(most), most};
 }
 
 Result<OpenedDirectories> open_directories(const Options& options) {

@@ -17,22 +17,24 @@ namespace {
 
 constexpr std::string_view kFileName = "nvm-0";
 constexpr std::uint64_t kNvmMagic = 0x534547415046454f;  // "OEFPAGES"
-constexpr std::uint32_t kNvmVersion = 2;
+constexpr std::uint32_t kNvmVersion = 3;
 constexpr std::uint32_t kSeen = 2;          // a version of a set that was looked at
 constexpr std::uint32_t kTurnOver = 256;    // one of so many slots is wanted before the file grows,
 constexpr std::uint32_t kGrowthShare = 4;   // by one of so many parts
+constexpr std::uint64_t kEachByte = 0x0101010101010101;
 
 // Page 0 of the file; the rest of it is zero.
 struct NvmHeader {
   std::uint64_t magic;    // +8 -> 8
   std::uint32_t version;  // +4 -> 12
-  std::uint32_t crc;      // +4 -> 16  of the words before `sets`
+  std::uint32_t crc;      // +4 -> 16  of the words before `ways`
   std::uint64_t name;     // +8 -> 24  K27
-  std::uint64_t sets;     // +8 -> 32  that have room in the file; not in the checksum
+  std::uint64_t sets;     // +8 -> 32
+  std::uint64_t ways;     // +8 -> 40  that have room in the file; not in the checksum
 };
 static_assert(offsetof(NvmHeader, crc) == kChecksumOffset);
 
-// The set is told by low bits, what the admission set knows of an id by others.
+// The set is told by the upper half, prints by other bits.
 std::uint64_t mixed(page::SnapshotPageId id) {
   std::uint64_t word = id.word() * 0x9e3779b97f4a7c15u;
   word ^= word >> 32;
@@ -40,48 +42,49 @@ std::uint64_t mixed(page::SnapshotPageId id) {
   return word ^ word >> 32;
 }
 std::uint32_t print_of(page::SnapshotPageId id) {
-  const auto print = static_cast<std::uint32_t>(mixed(id) >> 32 ^ id.word());
+  const auto print = static_cast<std::uint32_t>(mixed(id) ^ id.word());
   return print == 0 ? 1 : print;
 }
+std::uint64_t short_print_of(page::SnapshotPageId id) { return mixed(id) & 0xff; }
 
 }  // namespace
 
-NvmPages::NvmPages(device::Device* device, std::uint32_t least, std::uint32_t most)
-    : device_(device), least_(least), sets_(most) {}
+NvmPages::NvmPages(device::Device* device, std::uint64_t least, std::uint64_t most)
+    : device_(device),
+      way_bytes_(way_bytes(most)),
+      least_(static_cast<std::uint32_t>(least / way_bytes_)),
+      most_(static_cast<std::uint32_t>(most / way_bytes_)),
+      sets_(way_bytes_ / page::kPageBytes) {}
+
+std::uint64_t NvmPages::way_bytes(std::uint64_t most) {
+  return std::max((most / kWaysMost + kStepBytes - 1) / kStepBytes, std::uint64_t{1}) * kStepBytes;
+}
 
 // ---- the file ----------------------------------------------------------------------------------
 
 std::unique_ptr<NvmPages> NvmPages::open(device::Device* device, std::uint64_t least,
                                          std::uint64_t most) {
-  FOEDUS_INVARIANT(kStepBytes <= least && least <= most, least, most);
-  std::unique_ptr<NvmPages> pages(new NvmPages(device, sets_of(least), sets_of(most)));
+  FOEDUS_INVARIANT(way_bytes(most) <= least && least <= most, least, most);
+  std::unique_ptr<NvmPages> pages(new NvmPages(device, least, most));
   // adopt() makes a file anew that cannot be opened or read, and says what is wrong with it.
   if (!pages->open_files().is_ok()) pages->close_files();
   return pages;
 }
 
-std::uint32_t NvmPages::sets_of(std::uint64_t bytes) {
-  return static_cast<std::uint32_t>(bytes / kStepBytes * kSetsOfStep);
-}
-
-std::uint64_t NvmPages::file_bytes(std::uint32_t sets) {
-  return page::kPageBytes + sets * kSetBytes;
-}
-
-std::uint64_t NvmPages::whole_bytes() const {
-  return file_bytes(static_cast<std::uint32_t>(sets_.size()));
+std::uint64_t NvmPages::file_bytes(std::uint32_t ways) const {
+  return page::kPageBytes + ways * way_bytes_;
 }
 
 // Returns what was lent for them, too.
 void NvmPages::close_files() {
-  if (file_sets_ > least_) device_->return_room((file_sets_ - least_) * kSetBytes);
-  file_sets_ = 0;
+  if (file_ways_ > least_) device_->return_room((file_ways_ - least_) * way_bytes_);
+  file_ways_ = 0;
   to_write_.reset();
   to_read_.reset();
 }
 
-// Takes a file with a whole header that has room for sets as there may be. adopt() makes any other
-// one anew.
+// Takes a file with a whole header, of as many sets, and ways as there may be. adopt() makes any
+// other one anew.
 Status NvmPages::open_files() {
   auto file = device_->open(kFileName, device::Access::kReadWrite);
   if (file.code() == ErrorCode::kNotFound) return {};
@@ -90,35 +93,39 @@ Status NvmPages::open_files() {
   NvmHeader header = {};
   FOEDUS_TRY(const std::size_t read, (*file)->read_at(0, &header, sizeof(header)));
   if (read < sizeof(header) || header.magic != kNvmMagic) return {};
-  if (header.crc != checksum_of(&header, offsetof(NvmHeader, sets))) return {};
+  if (header.crc != checksum_of(&header, offsetof(NvmHeader, ways))) return {};
   if (header.version != kNvmVersion) return {};
-  if (header.sets < least_ || header.sets > sets_.size()) return {};
-  if (bytes < whole_bytes()) FOEDUS_CHECK((*file)->truncate(whole_bytes()));
-  FOEDUS_CHECK((*file)->preallocate(file_bytes(static_cast<std::uint32_t>(header.sets))));
+  if (header.sets != sets_.size() || header.ways < least_ || header.ways > most_) return {};
+  if (bytes < file_bytes(most_)) FOEDUS_CHECK((*file)->truncate(file_bytes(most_)));
+  FOEDUS_CHECK((*file)->preallocate(file_bytes(static_cast<std::uint32_t>(header.ways))));
   FOEDUS_TRY(to_read_, device_->open(kFileName, device::Access::kRead));
   found_name_ = header.name;
   to_write_ = std::move(*file);
-  file_sets_ = static_cast<std::uint32_t>(header.sets);
-  device_->keep_lent((file_sets_ - least_) * kSetBytes);
+  file_ways_ = static_cast<std::uint32_t>(header.ways);
+  device_->keep_lent((file_ways_ - least_) * way_bytes_);
   return {};
 }
 
-// It has its size from the begin, for readers map it once, and no room but for the sets in use.
+// It has its size from the begin, for readers map it once, and no room but for the ways in use.
 Status NvmPages::make_files() {
   close_files();
   FOEDUS_CHECK(device::unless_gone(device_->remove(kFileName)));
   FOEDUS_TRY(to_write_, device_->open(kFileName, device::Access::kCreate));
-  FOEDUS_CHECK(to_write_->truncate(whole_bytes()));
+  FOEDUS_CHECK(to_write_->truncate(file_bytes(most_)));
   FOEDUS_CHECK(to_write_->preallocate(file_bytes(least_)));
   FOEDUS_TRY(to_read_, device_->open(kFileName, device::Access::kRead));
-  file_sets_ = least_;
+  file_ways_ = least_;
   return {};
 }
 
 Status NvmPages::write_header(std::uint64_t name) {
-  NvmHeader header{
-      .magic = kNvmMagic, .version = kNvmVersion, .crc = 0, .name = name, .sets = file_sets_};
-  header.crc = checksum_of(&header, offsetof(NvmHeader, sets));
+  NvmHeader header{.magic = kNvmMagic,
+                   .version = kNvmVersion,
+                   .crc = 0,
+                   .name = name,
+                   .sets = sets_.size(),
+                   .ways = file_ways_};
+  header.crc = checksum_of(&header, offsetof(NvmHeader, ways));
   FOEDUS_CHECK(to_write_->write_at(0, &header, sizeof(header)));
   return to_write_->sync();
 }
@@ -128,7 +135,7 @@ Status NvmPages::adopt(std::uint64_t name) {
   Status adopted = try_adopt(name);
   if (adopted.is_ok()) return adopted;
   // order: relaxed; nothing of the new snapshot is read yet.
-  sets_in_use_.store_relaxed(0);
+  ways_in_use_.store_relaxed(0);
   if (is_adopted_once_) return adopted;
   // The room that it has got is wanted by others.
   close_files();
@@ -145,55 +152,47 @@ Status NvmPages::try_adopt(std::uint64_t name) {
   FOEDUS_CHECK(write_header(name));
   is_adopted_once_ = true;
   // order: release, pairs with look(): the files are there.
-  sets_in_use_.store_release(file_sets_);
+  ways_in_use_.store_release(file_ways_);
   return {};
 }
 
 std::uint64_t NvmPages::slot_offset(const Set* set, std::uint32_t way) const {
   const auto index = static_cast<std::uint64_t>(set - sets_.data());
-  return (1 + index * kWays + way) * page::kPageBytes;
+  return file_bytes(way) + index * page::kPageBytes;
 }
 
 // ---- readers -----------------------------------------------------------------------------------
 
-// The hash by as many bits as the number of sets has, or one less where that set is not there yet.
-NvmPages::Places NvmPages::places_of(page::SnapshotPageId id, std::uint32_t sets) {
-  const std::uint32_t mask = std::bit_ceil(sets) - 1;
-  const std::uint32_t index = static_cast<std::uint32_t>(mixed(id)) & mask;
-  const std::uint32_t before = index & mask >> 1;
-  return {index < sets ? index : before, before};
-}
-
-bool NvmPages::is_found_in(page::SnapshotPageId id, const Set* set) const {
-  const std::uint32_t sets = sets_in_use_.load_relaxed();  // order: relaxed, K29
-  if (sets == 0) return false;
-  const Places places = places_of(id, sets);
-  return set == &sets_[places.now] || set == &sets_[places.before];
+NvmPages::Set* NvmPages::set_of(page::SnapshotPageId id) {
+  return &sets_[(mixed(id) >> 32) * sets_.size() >> 32];
 }
 
 NvmPages::Look NvmPages::look(page::SnapshotPageId id) {
-  // order: acquire, pairs with adopt() and grow(): slots of so many sets are there.
-  const std::uint32_t sets = sets_in_use_.load_acquire();
-  if (sets == 0) return {nullptr, 0, kNoWay};
-  const Places places = places_of(id, sets);
-  const Look found = look_in(&sets_[places.now], id);
-  if (found.way != kNoWay || places.before == places.now) return found;
-  const Look before = look_in(&sets_[places.before], id);
-  return before.way != kNoWay ? before : found;
-}
-
-NvmPages::Look NvmPages::look_in(Set* set, page::SnapshotPageId id) {
+  // order: acquire, pairs with adopt(): the files are there.
+  if (ways_in_use_.load_acquire() == 0) return {nullptr, 0, kNoWay};
+  Set* const set = set_of(id);
   // order: acquire, pairs with the release in end_change(): ids of that version, or newer ones.
   std::uint32_t version = set->version.load_acquire();
   if (version == 0) {
     find_again(set);
     version = set->version.load_acquire();  // order: acquire, as above
   }
-  if (version % 2 != 0) return {set, version, kNoWay};
-  std::uint32_t way = 0;
-  // order: relaxed, is_still() confirms it.
-  while (way < kWays && set->ids[way].load_relaxed() != id.word()) ++way;
-  return {set, version, way};
+  return {set, version, version % 2 == 0 ? way_of(*set, id) : kNoWay};
+}
+
+// By the prints, eight at once: a byte of `wanted` that is zero has the highest bit in `marks`, and
+// maybe one above it that is not. order: relaxed twice, is_still() confirms it.
+std::uint32_t NvmPages::way_of(const Set& set, page::SnapshotPageId id) {
+  for (std::uint32_t i = 0; i < std::size(set.prints); ++i) {
+    const std::uint64_t wanted = set.prints[i].load_relaxed() ^ short_print_of(id) * kEachByte;
+    std::uint64_t marks = (wanted - kEachByte) & ~wanted & kEachByte << 7;
+    for (; marks != 0; marks &= marks - 1) {
+      const std::uint32_t byte = static_cast<std::uint32_t>(std::countr_zero(marks)) / 8;
+      const std::uint32_t way = i * kPrintsOfWord + byte;
+      if (set.ids[way].load_relaxed() == id.word()) return way;
+    }
+  }
+  return kNoWay;
 }
 
 // K24
@@ -224,14 +223,14 @@ NvmPages::Found NvmPages::read(page::SnapshotPageId id, page::PageHeader* to) {
 bool NvmPages::has_lines(page::SnapshotPageId id) {
   const Look found = look(id);
   if (found.way == kNoWay) return false;
-  const std::uint32_t sure = found.set->sure.load_relaxed();  // order: as of ids
+  const std::uint64_t sure = found.set->sure.load_relaxed();  // order: as of ids
   return (sure >> found.way & 1) != 0 && is_still(found);
 }
 
 bool NvmPages::read_lines(page::SnapshotPageId id, page::LineMask lines, char* to) {
   const Look found = look(id);
   if (found.way == kNoWay) return false;
-  const std::uint32_t sure = found.set->sure.load_relaxed();  // order: as of ids
+  const std::uint64_t sure = found.set->sure.load_relaxed();  // order: as of ids
   if ((sure >> found.way & 1) == 0) return false;             // K26
   const std::uint64_t offset = slot_offset(found.set, found.way);
   device::File::Piece pieces[page::kLinesPerPage / 2];
@@ -262,20 +261,22 @@ void NvmPages::end_change(Set* set) {
   set->version.store_release(next == 0 ? kSeen : next);
 }
 
-// K28. What has no id of this set is a free slot.
+// K28, by the ways that are in use: those that come have nothing that could be found. What has no
+// id of this set is a free slot.
 void NvmPages::find_again(Set* set) {
   const std::lock_guard lock(stripe_of(set).lock);
   if (set->version.load_relaxed() != 0) return;  // order: relaxed, changed under the lock
   begin_change(set);
-  alignas(64) std::uint64_t heads[kWays][page::kLineBytes / sizeof(std::uint64_t)] = {};
-  device::File::Piece pieces[kWays];
-  for (std::uint32_t way = 0; way < kWays; ++way) {
+  const std::uint32_t ways = ways_in_use_.load_acquire();  // order: acquire, as in look()
+  alignas(64) std::uint64_t heads[kWaysMost][page::kLineBytes / sizeof(std::uint64_t)] = {};
+  device::File::Piece pieces[kWaysMost];
+  for (std::uint32_t way = 0; way < ways; ++way) {
     pieces[way] = {slot_offset(set, way), heads[way], page::kLineBytes};
   }
-  const Result<bool> read = to_read_->read_pieces(pieces, kWays);
-  for (std::uint32_t way = 0; read.is_ok() && *read && way < kWays; ++way) {
+  const Result<bool> read = to_read_->read_pieces(pieces, ways);
+  for (std::uint32_t way = 0; read.is_ok() && *read && way < ways; ++way) {
     const page::SnapshotPageId id(heads[way][0]);
-    if (!id.is_null() && is_found_in(id, set)) name_slot(set, way, id.word());
+    if (!id.is_null() && set_of(id) == set) name_slot(set, way, id.word());
   }
   end_change(set);
 }
@@ -288,11 +289,19 @@ void NvmPages::settle(page::SnapshotPageId id, bool is_whole) {
   if (found.set->ids[found.way].load_relaxed() != id.word()) return;
   begin_change(found.set);
   if (is_whole) {
-    found.set->sure.store_relaxed(found.set->sure.load_relaxed() | 1u << found.way);
+    found.set->sure.store_relaxed(found.set->sure.load_relaxed() | std::uint64_t{1} << found.way);
   } else {
     name_slot(found.set, found.way, 0);
   }
   end_change(found.set);
+}
+
+// order: relaxed twice, see begin_change() and end_change().
+void NvmPages::set_print(Set* set, std::uint32_t way, std::uint64_t id) {
+  base::AtomicWord<std::uint64_t>& prints = set->prints[way / kPrintsOfWord];
+  const std::uint32_t shift = way % kPrintsOfWord * 8;
+  const std::uint64_t others = prints.load_relaxed() & ~(std::uint64_t{0xff} << shift);
+  prints.store_relaxed(others | short_print_of(page::SnapshotPageId(id)) << shift);
 }
 
 // order: relaxed in all of it, see begin_change() and end_change(); a statistic.
@@ -301,7 +310,8 @@ void NvmPages::name_slot(Set* set, std::uint32_t way, std::uint64_t id) {
   if (set->ids[way].load_relaxed() != 0) pages.store_relaxed(pages.load_relaxed() - 1);
   if (id != 0) pages.store_relaxed(pages.load_relaxed() + 1);
   set->ids[way].store_relaxed(id);
-  set->sure.store_relaxed(set->sure.load_relaxed() & ~(1u << way));
+  if (id != 0) set_print(set, way, id);
+  set->sure.store_relaxed(set->sure.load_relaxed() & ~(std::uint64_t{1} << way));
 }
 
 void NvmPages::add(page::SnapshotPageId id, const page::PageHeader* page) {
@@ -321,15 +331,16 @@ void NvmPages::add(page::SnapshotPageId id, const page::PageHeader* page) {
 // False: there is no free slot. `evicts`: then another page goes.
 bool NvmPages::put(Set* set, page::SnapshotPageId id, const page::PageHeader* page, bool evicts) {
   const std::lock_guard lock(stripe_of(set).lock);
-  // order: relaxed in all of it, changed under the lock, or hints.
-  std::uint32_t free = kNoWay;
-  for (std::uint32_t way = 0; way < kWays; ++way) {
-    const page::SnapshotPageId there(set->ids[way].load_relaxed());
-    if (there == id) return true;
-    if (there.is_null() || !is_found_in(there, set)) free = way;
-  }
-  while (free == kNoWay && evicts) {
-    const std::uint32_t way = set->hand++ % kWays;
+  // order: relaxed in all of it, changed under the lock, or hints; ways_in_use_: a way that is
+  // not seen yet is free for the next page.
+  if (way_of(*set, id) != kNoWay) return true;
+  const std::uint32_t ways = ways_in_use_.load_relaxed();
+  std::uint32_t free = 0;
+  while (free < ways && set->ids[free].load_relaxed() != 0) ++free;
+  if (free == ways) free = kNoWay;
+  while (free == kNoWay && ways != 0 && evicts) {
+    const std::uint32_t way = set->hand % ways;
+    set->hand = static_cast<std::uint8_t>((way + 1) % ways);
     if (set->used[way].load_relaxed() == 0) free = way;
     set->used[way].store_relaxed(0);
   }
@@ -340,15 +351,16 @@ bool NvmPages::put(Set* set, page::SnapshotPageId id, const page::PageHeader* pa
 
 // Whether it is in the admission set, where it is not any more, or else is from now on.
 bool NvmPages::take_seen(page::SnapshotPageId id) {
-  Set* const set = &sets_[places_of(id, static_cast<std::uint32_t>(sets_.size())).now];
+  Set* const set = set_of(id);
   const std::lock_guard lock(stripe_of(set).lock);
-  std::uint32_t* const end = set->seen + kWays;
+  std::uint32_t* const end = set->seen + most_;
   std::uint32_t* const seen = std::find(set->seen, end, print_of(id));
   const bool is_there = seen != end;
   if (is_there) {
     *seen = 0;
   } else {
-    set->seen[set->next_seen++ % kWays] = print_of(id);
+    set->seen[set->next_seen] = print_of(id);
+    set->next_seen = static_cast<std::uint8_t>((set->next_seen + 1) % most_);
   }
   return is_there;
 }
@@ -368,7 +380,7 @@ void NvmPages::put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
   if (is_there) {
     name_slot(set, way, id.word());
     // order: relaxed twice, as in name_slot(), and a hint.
-    set->sure.store_relaxed(set->sure.load_relaxed() | 1u << way);
+    set->sure.store_relaxed(set->sure.load_relaxed() | std::uint64_t{1} << way);
     set->used[way].store_relaxed(0);
   }
   end_change(set);
@@ -379,31 +391,33 @@ void NvmPages::put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
 // Where so many pages found no free slot that they are a part of all.
 void NvmPages::grow_if_wanted() {
   // order: relaxed in all of it, a threshold that need not be exact.
-  const std::uint32_t sets = sets_in_use_.load_relaxed();
-  if (sets == 0) return;  // adopt() has failed meanwhile
-  const std::uint32_t many = std::max(1u, sets * kWays / kTurnOver);
+  const std::uint32_t ways = ways_in_use_.load_relaxed();
+  if (ways == 0) return;  // adopt() has failed meanwhile
+  const auto slots = static_cast<std::uint32_t>(ways * sets_.size());
+  const std::uint32_t many = std::max(1u, slots / kTurnOver);
   const bool is_needed = evictions_.load_relaxed() >= many;
-  if (sets == sets_.size() || (!is_needed && refusals_.load_relaxed() < many)) return;
+  if (ways == most_ || (!is_needed && refusals_.load_relaxed() < many)) return;
   const std::unique_lock lock(file_lock_, std::try_to_lock);
-  if (!lock.owns_lock() || !can_grow_ || sets_in_use_.load_relaxed() != sets) return;
-  const std::uint64_t wanted = std::max(kSetsOfStep, sets / kGrowthShare);
-  const std::uint64_t most = std::min<std::uint64_t>(wanted, sets_.size() - sets) * kSetBytes;
-  const std::uint64_t lent = device_->lend_room(most - most % kStepBytes, is_needed);
-  if (lent == 0) return;  // the next page that finds no slot asks again
+  if (!lock.owns_lock() || !can_grow_ || ways_in_use_.load_relaxed() != ways) return;
+  const std::uint32_t wanted = std::min(std::max(1u, ways / kGrowthShare), most_ - ways);
+  const std::uint64_t lent = device_->lend_room(wanted * way_bytes_, is_needed);
+  const auto more = static_cast<std::uint32_t>(lent / way_bytes_);
+  device_->return_room(lent % way_bytes_);
+  if (more == 0) return;  // the next page that finds no slot asks again
   evictions_.store_relaxed(0);
   refusals_.store_relaxed(0);
-  can_grow_ = base::catching([&] { return grow_locked(sets + sets_of(lent)); }).is_ok();
-  if (!can_grow_) device_->return_room(lent);
+  can_grow_ = base::catching([&] { return grow_locked(ways + more); }).is_ok();
+  if (!can_grow_) device_->return_room(more * way_bytes_);
 }
 
-// K29. Sets that come have nothing that could be found.
-Status NvmPages::grow_locked(std::uint32_t sets) {
-  FOEDUS_CHECK(to_write_->preallocate(file_bytes(sets)));
-  const std::uint64_t word = sets;
-  FOEDUS_CHECK(to_write_->write_at(offsetof(NvmHeader, sets), &word, sizeof(word)));
-  for (std::uint32_t i = file_sets_; i < sets; ++i) sets_[i].version.store_relaxed(kSeen);
-  file_sets_ = sets;
-  sets_in_use_.store_release(sets);  // order: release, pairs with look(): so has its room
+// K29
+Status NvmPages::grow_locked(std::uint32_t ways) {
+  FOEDUS_CHECK(to_write_->preallocate(file_bytes(ways)));
+  const std::uint64_t word = ways;
+  FOEDUS_CHECK(to_write_->write_at(offsetof(NvmHeader, ways), &word, sizeof(word)));
+  file_ways_ = ways;
+  // order: release, pairs with look() in find_again(): so has its room.
+  ways_in_use_.store_release(ways);
   return {};
 }
 

@@ -3,23 +3,23 @@
 // again after a restart (Van Renen et al., SIGMOD'18, §4). Below it are the extents of the SSD
 // (device/tiered_device.h), above it the page cache in DRAM.
 //
-// A page has eight slots that it may lie in, a set, by the hash of its id. It gets one when it is
-// read from the SSD: one that is free, or, if it was read not long ago (the admission set), that of
-// a page that was not read since the hand came by (a clock). So a scan evicts nothing. However few
-// the slots are, the admission set has as many prints as there may be slots, for a page that comes
-// again has been in DRAM meanwhile.
+// A page has a set of slots that it may lie in, by the hash of its id: one in each way of the file.
+// It gets one when it is read from the SSD: one that is free, or, if it was read not long ago (the
+// admission set), that of a page that was not read since the hand came by (a clock). So a scan
+// evicts nothing. However few the slots are, the admission set has as many prints as there may be
+// slots, for a page that comes again has been in DRAM meanwhile.
 //
-// When pages found no slot, the file grows by a quarter, in room that the device lends it: free
-// room, and, where they were read not long ago, room that extents are to leave. Then half of the
-// pages of some sets are of new ones (linear hashing: Litwin, VLDB 1980), and are looked for in
-// both until the number of sets has doubled once more.
+// When pages found no slot, the file grows by ways, a slot for each set, in room that the device
+// lends it: free room, and, where they were read not long ago, room that extents are to leave. So
+// the number of sets stays, no page changes its set, and all sets have their part of the new room.
 //
 //   word           written by              read by      meaning
+//   Set::prints    the lock's holder       all          a byte of the hash of each id
 //   Set::version   the lock's holder       all          0: not looked at yet; odd: in change
+//   Set::sure      the lock's holder       all          a bit for each way: see K26
 //   Set::ids       the lock's holder       all          0: the slot is free
 //   Set::used      readers, the clock      the clock    1: read since the hand came by
-//   Set::sure      the lock's holder       all          a bit for each way: see K26
-//   sets_in_use_   under file_lock_        all          0: nothing is found; else it only grows
+//   ways_in_use_   under file_lock_        all          0: nothing is found; else it only grows
 //
 //   K24 Readers take no lock. They look at the version before and after they have read the slot; if
 //       it has changed, they have found nothing.
@@ -33,10 +33,8 @@
 //       not persistent) have another one, and the slots begin empty. The name is written before a
 //       page of a snapshot is kept that was not there before.
 //   K28 Slots are looked at when a page of their set is first wanted, so open takes no time.
-//   K29 Pages never change. So a thread that has looked at the set of a page as there were fewer
-//       sets finds that page or none, and what it adds there is a slot that is free for others.
-//       A set is in use once its slots have room. The header says how many have, for the next
-//       process: where a crash has lost that, pages of the others are free slots.
+//   K29 A way is in use once its slots have room. The header says how many have, for the next
+//       process: where a crash has lost that, pages of the last ways are free slots.
 
 #include <array>
 #include <cstdint>
@@ -60,15 +58,20 @@ struct NvmPagesStatistics {
 
 class NvmPages {
  public:
-  static constexpr std::uint32_t kWays = 8;
-  static constexpr std::uint64_t kStepBytes = 256u << 10;  // in which the file grows
+  static constexpr std::uint32_t kWaysMost = 48;
+  static constexpr std::uint64_t kStepBytes = 256u << 10;
 
-  // Bytes of slots, in steps of kStepBytes: `least` from the first adopt() on, `most` as they grow.
-  // Nothing is found before adopt(). REQUIRES: kStepBytes <= least <= most.
+  // Bytes of a way of a file of at most `most` bytes of slots: a multiple of kStepBytes, so that
+  // there are as many ways as a set may have, or fewer where `most` is small.
+  static std::uint64_t way_bytes(std::uint64_t most);
+  // Bytes of slots, in whole ways: `least` from the first adopt() on, `most` as they grow. Nothing
+  // is found before adopt(). REQUIRES: way_bytes(most) <= least <= most.
   static std::unique_ptr<NvmPages> open(device::Device* device, std::uint64_t least,
                                         std::uint64_t most);
   // DRAM that it takes.
-  static std::uint64_t memory_bytes(std::uint64_t most) { return sets_of(most) * sizeof(Set); }
+  static std::uint64_t memory_bytes(std::uint64_t most) {
+    return way_bytes(most) / page::kPageBytes * sizeof(Set);
+  }
   NvmPages(const NvmPages&) = delete;
   NvmPages& operator=(const NvmPages&) = delete;
 
@@ -98,32 +101,27 @@ class NvmPages {
 
  private:
   static constexpr std::uint32_t kStripes = 64;
-  static constexpr std::uint32_t kNoWay = kWays;
-  static constexpr std::uint64_t kSetBytes = kWays * page::kPageBytes;
-  static constexpr std::uint32_t kSetsOfStep = kStepBytes / kSetBytes;
+  static constexpr std::uint32_t kNoWay = kWaysMost;
+  static constexpr std::uint32_t kPrintsOfWord = sizeof(std::uint64_t);
 
+  // What a look reads is in the first line, and that of the id.
   struct alignas(64) Set {
-    base::AtomicWord<std::uint64_t> ids[kWays];
+    base::AtomicWord<std::uint64_t> prints[kWaysMost / kPrintsOfWord];
+    base::AtomicWord<std::uint64_t> sure;
     base::AtomicWord<std::uint32_t> version;
-    base::AtomicWord<std::uint32_t> sure;
-    base::AtomicWord<std::uint8_t> used[kWays];
     // Guarded by the lock of its stripe.
     std::uint8_t hand = 0;
     std::uint8_t next_seen = 0;
-    std::uint32_t seen[kWays] = {};  // prints of ids, which got no slot of any set
+    base::AtomicWord<std::uint64_t> ids[kWaysMost];
+    base::AtomicWord<std::uint8_t> used[kWaysMost];
+    std::uint32_t seen[kWaysMost] = {};  // guarded by the lock: prints of ids that got no slot
   };
-  static_assert(sizeof(Set) == 128);
+  static_assert(sizeof(Set) <= 16 * kWaysMost);
   // Guards every 64th set, and counts for it.
   struct alignas(64) Stripe {
     std::mutex lock;
     base::AtomicWord<std::uint64_t> pages;
     base::AtomicWord<std::uint64_t> reads;
-  };
-  // Indexes of sets: the one that a page comes to, and the one that this was split off from, or the
-  // same.
-  struct Places {
-    std::uint32_t now;
-    std::uint32_t before;
   };
   // A look at a set, to be confirmed.
   struct Look {
@@ -132,11 +130,9 @@ class NvmPages {
     std::uint32_t way;  // kNoWay: it is not there
   };
 
-  NvmPages(device::Device* device, std::uint32_t least, std::uint32_t most);
-  static std::uint32_t sets_of(std::uint64_t bytes);
-  static std::uint64_t file_bytes(std::uint32_t sets);
+  NvmPages(device::Device* device, std::uint64_t least, std::uint64_t most);
+  std::uint64_t file_bytes(std::uint32_t ways) const;
   Status try_adopt(std::uint64_t name);
-  std::uint64_t whole_bytes() const;
   Status open_files();
   void close_files();
   Status make_files();
@@ -145,12 +141,10 @@ class NvmPages {
   Stripe& stripe_of(const Set* set) {
     return stripes_[static_cast<std::size_t>(set - sets_.data()) % kStripes];
   }
-  // REQUIRES: `sets` is not 0.
-  static Places places_of(page::SnapshotPageId id, std::uint32_t sets);
-  bool is_found_in(page::SnapshotPageId id, const Set* set) const;
+  Set* set_of(page::SnapshotPageId id);
   // Where the page is not there, `set` of the result is the one that it comes to.
   Look look(page::SnapshotPageId id);
-  Look look_in(Set* set, page::SnapshotPageId id);
+  static std::uint32_t way_of(const Set& set, page::SnapshotPageId id);
   bool is_still(const Look& look) const;
   void note_use(const Look& look);
   static void begin_change(Set* set);
@@ -159,25 +153,28 @@ class NvmPages {
   bool put(Set* set, page::SnapshotPageId id, const page::PageHeader* page, bool evicts);
   bool take_seen(page::SnapshotPageId id);
   // Makes the slot that of `id`; 0: of none.
+  static void set_print(Set* set, std::uint32_t way, std::uint64_t id);
   void name_slot(Set* set, std::uint32_t way, std::uint64_t id);
   void put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
                   const page::PageHeader* page);
   void grow_if_wanted();
-  Status grow_locked(std::uint32_t sets);
+  Status grow_locked(std::uint32_t ways);
 
   device::Device* const device_;
-  const std::uint32_t least_;
+  const std::uint64_t way_bytes_;
+  const std::uint32_t least_;  // ways
+  const std::uint32_t most_;   // the same
   std::vector<Set> sets_;
   std::array<Stripe, kStripes> stripes_;
   std::mutex file_lock_;  // held while the file changes its name or its size
   std::unique_ptr<device::File> to_write_;
   std::unique_ptr<device::File> to_read_;
-  std::uint32_t file_sets_ = 0;   // sets that it has room for; guarded by file_lock_
+  std::uint32_t file_ways_ = 0;   // ways that it has room for; guarded by file_lock_
   std::uint64_t found_name_ = 0;  // of adopt(), in the file that was there
   bool has_adopted_ = false;      // it was decided about
   bool is_adopted_once_ = false;  // it is this object's
   bool can_grow_ = true;          // guarded by file_lock_
-  base::AtomicWord<std::uint32_t> sets_in_use_;
+  base::AtomicWord<std::uint32_t> ways_in_use_;
   // Since it grew, or tried to: pages that got the slot of another one, and those that got none.
   base::AtomicWord<std::uint32_t> evictions_;
   base::AtomicWord<std::uint32_t> refusals_;

@@ -13,7 +13,7 @@
 namespace foedus::snapshot {
 
 inline constexpr std::uint64_t kBytes = 2u << 20;
-inline constexpr std::uint64_t kSets = kBytes / page::kPageBytes / NvmPages::kWays;
+inline constexpr std::uint64_t kSlots = kBytes / page::kPageBytes;
 inline constexpr std::uint64_t kName = 77;
 
 inline page::SnapshotPageId id_of(std::uint32_t number) {

@@ -67,7 +67,7 @@ TEST_F(NvmPagesGrowthTest, free_room_is_for_all_pages) {
   EXPECT_FALSE(lending.wants_room());
   // In the end no slot has a page that is not found any more.
   for (std::uint32_t i = 2'001; i <= 6'000; ++i) add(i);
-  EXPECT_EQ(count_found(1, 6'000), kSets * NvmPages::kWays);
+  EXPECT_EQ(count_found(1, 6'000), kSlots);
   EXPECT_LE(lending.used_bytes(), kBytes + page::kPageBytes);
 }
 
@@ -85,17 +85,46 @@ TEST_F(NvmPagesGrowthTest, room_of_others_is_for_pages_that_come_again) {
   EXPECT_EQ(lending.used_bytes(), 2 * kStep + page::kPageBytes);
 }
 
-// One growth by less than twice as many sets loses nothing.
-TEST_F(NvmPagesGrowthTest, pages_of_a_split_set_are_found) {
+TEST_F(NvmPagesGrowthTest, growth_loses_no_page) {
   lending.room = 0;
-  for (std::uint32_t i = 1; i <= 100; ++i) add(i);
+  for (std::uint32_t i = 1; i <= 1'000; ++i) add(i);
   std::vector<std::uint32_t> here;
-  for (std::uint32_t i = 1; i <= 100; ++i) {
+  for (std::uint32_t i = 1; i <= 1'000; ++i) {
     if (read(i) == NvmPages::Found::kPage) here.push_back(i);
   }
-  lending.room = kStep;
+  EXPECT_EQ(here.size(), kStep / page::kPageBytes);
+  lending.room = kBytes - kStep;
   for (std::uint32_t i = 2'001; lending.room != 0; ++i) add(i);
   for (const std::uint32_t i : here) EXPECT_EQ(read(i), NvmPages::Found::kPage) << i;
+}
+
+// Each set has its part of what the file grows by, so pages that come fill it, whatever their hash.
+TEST_F(NvmPagesGrowthTest, every_set_gets_a_slot) {
+  lending.room = 0;
+  for (std::uint32_t i = 1; i <= 1'000; ++i) add(i);
+  EXPECT_EQ(pages->statistics().pages, kStep / page::kPageBytes);
+  lending.room = kStep;
+  // The first of them finds no slot, and has the file grow.
+  for (std::uint32_t i = 2'001; i <= 2'033; ++i) add(i);
+  EXPECT_EQ(lending.room, 0u);
+  EXPECT_GE(count_found(2'002, 2'033), 20u);
+}
+
+// Room is taken by whole ways.
+TEST_F(NvmPagesGrowthTest, a_part_of_a_way_is_returned) {
+  constexpr std::uint64_t kMost = NvmPages::kWaysMost * 2 * kStep;
+  constexpr std::uint64_t kWay = 2 * kStep;
+  ASSERT_EQ(NvmPages::way_bytes(kMost), kWay);
+  ASSERT_EQ(NvmPages::way_bytes(kMost - 1), kWay);
+  ASSERT_EQ(NvmPages::way_bytes(kMost + NvmPages::kWaysMost), 3 * kStep);
+  ASSERT_EQ(NvmPages::way_bytes(kStep), kStep);
+  pages.reset();
+  lending.room = kWay + kStep;
+  pages = NvmPages::open(&lending, 4 * kWay, kMost);
+  must(pages->adopt(kName));
+  for (std::uint32_t i = 1; i <= 2'000; ++i) add(i);
+  EXPECT_EQ(lending.room, kStep);
+  EXPECT_EQ(lending.used_bytes(), 5 * kWay + page::kPageBytes);
 }
 
 TEST_F(NvmPagesGrowthTest, a_restart_finds_the_pages_and_the_room) {
@@ -128,6 +157,20 @@ TEST_F(NvmPagesGrowthTest, a_restart_finds_the_pages_and_the_room) {
   pages = NvmPages::open(&lending, kStep, kBytes / 2);
   must(pages->adopt(kName + 1));
   EXPECT_EQ(lending.used_bytes(), kStep + page::kPageBytes);
+}
+
+// The number of sets says where a slot lies.
+TEST_F(NvmPagesGrowthTest, a_file_of_other_sets_is_made_anew) {
+  const auto reopen_with = [&](std::uint64_t way) {
+    pages.reset();
+    pages = NvmPages::open(&lending, 4 * way, NvmPages::kWaysMost * way);
+    must(pages->adopt(kName));
+  };
+  reopen_with(2 * kStep);
+  for (std::uint32_t i = 1; i <= 200; ++i) add(i);
+  reopen_with(kStep);
+  EXPECT_EQ(lending.used_bytes(), 4 * kStep + page::kPageBytes);
+  for (std::uint32_t i = 1; i <= 200; ++i) EXPECT_FALSE(pages->has(id_of(i)));
 }
 
 TEST_F(NvmPagesGrowthTest, a_device_that_cannot_grow_keeps_what_there_is) {

@@ -66,7 +66,7 @@ TEST_F(NvmPagesTest, a_page_is_found_whole_and_by_lines) {
 TEST_F(NvmPagesTest, a_scan_evicts_nothing) {
   fill();
   const std::uint64_t full = pages->statistics().pages;
-  EXPECT_EQ(full, kSets * NvmPages::kWays);
+  EXPECT_EQ(full, kSlots);
   const std::uint32_t before = count_found(1, 2'000);
   EXPECT_EQ(before, full);
   for (std::uint32_t i = 10'001; i <= 12'000; ++i) add(i);
@@ -86,7 +86,7 @@ TEST_F(NvmPagesTest, what_comes_again_takes_the_place_of_what_was_not_read) {
   // In a set with many that were read, the last to come takes the place of the first.
   EXPECT_GE(count_found(20'001, 20'100), 85u);
   EXPECT_GE(count_found(251, 2'000), hot * 19 / 20);
-  EXPECT_EQ(pages->statistics().pages, kSets * NvmPages::kWays);
+  EXPECT_EQ(pages->statistics().pages, kSlots);
 }
 
 // K27, K28.
