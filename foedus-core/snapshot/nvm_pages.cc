@@ -331,10 +331,10 @@ void NvmPages::add(page::SnapshotPageId id, const page::PageHeader* page) {
 // False: there is no free slot. `evicts`: then another page goes.
 bool NvmPages::put(Set* set, page::SnapshotPageId id, const page::PageHeader* page, bool evicts) {
   const std::lock_guard lock(stripe_of(set).lock);
-  // order: relaxed in all of it, changed under the lock, or hints; ways_in_use_: a way that is
-  // not seen yet is free for the next page.
+  // order: relaxed in all of it, changed under the lock, or hints; acquire as in look(): the ways
+  // have room.
   if (way_of(*set, id) != kNoWay) return true;
-  const std::uint32_t ways = ways_in_use_.load_relaxed();
+  const std::uint32_t ways = ways_in_use_.load_acquire();
   std::uint32_t free = 0;
   while (free < ways && set->ids[free].load_relaxed() != 0) ++free;
   if (free == ways) free = kNoWay;
@@ -416,7 +416,7 @@ Status NvmPages::grow_locked(std::uint32_t ways) {
   const std::uint64_t word = ways;
   FOEDUS_CHECK(to_write_->write_at(offsetof(NvmHeader, ways), &word, sizeof(word)));
   file_ways_ = ways;
-  // order: release, pairs with look() in find_again(): so has its room.
+  // order: release, pairs with put() and find_again(): they have room.
   ways_in_use_.store_release(ways);
   return {};
 }
