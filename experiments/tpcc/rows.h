@@ -1,12 +1,12 @@
 #pragma once
 // Rows of the nine tables (clause 1.3), with the column sizes of the specification.
 //
-//  R1. No padding: `unused` bytes are named and zero, so equal rows have equal bytes.
-//  R2. Money is integer cents; taxes and discounts are 1/10,000. No floating point is stored.
-//  R3. What transactions write lies first and together, as a struct of its own, so that a write and
-//      its log record cover those bytes only.
-//  R4. A column of the primary key is in the key and not repeated in the row.
-//  R5. Text is padded with zero bytes. A date is microseconds since 1970; 0 is null.
+//  - No padding: `unused` bytes are named and zero, so equal rows have equal bytes.
+//  - Money is integer cents; taxes and discounts are 1/10,000. No floating point is stored.
+//  - What transactions write lies first and together, as a struct of its own, so that a write and
+//    its log record cover those bytes only.
+//  - A column of the primary key is in the key and not repeated in the row.
+//  - Text is padded with zero bytes. A date is microseconds since 1970; 0 is null.
 
 #include <cstddef>
 #include <cstdint>

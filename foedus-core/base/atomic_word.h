@@ -3,8 +3,8 @@
 // carries an `// order:` comment that argues it. Templated on the atomic type so that a model
 // checker can run the same code over its own atomics.
 //
-//   A1  A word that two threads touch is an AtomicWord, or bytes copied by racy_read / racy_write.
-//   A2  racy_read / racy_write copy payload bytes that the other side may be writing or reading at
+//   B1  A word that two threads touch is an AtomicWord, or bytes copied by racy_read / racy_write.
+//   B2  racy_read / racy_write copy payload bytes that the other side may be writing or reading at
 //       the same time. What was read is used only after a sequence check (occ/optimistic_read.h)
 //       says that nothing changed meanwhile.
 
@@ -198,7 +198,7 @@ inline void copy_racing(char* to, const char* from, std::size_t bytes) {
 
 }  // namespace internal
 
-// Copies bytes out of shared memory that a writer may be changing. See A2.
+// Copies bytes out of shared memory that a writer may be changing. See B2.
 inline void racy_read(void* to, const void* from, std::size_t bytes) {
 #if defined(FOEDUS_ATOMIC_COPIES)
   internal::copy_racing<__ATOMIC_ACQUIRE, __ATOMIC_RELAXED>(static_cast<char*>(to),
@@ -208,7 +208,7 @@ inline void racy_read(void* to, const void* from, std::size_t bytes) {
 #endif
 }
 
-// Copies bytes into shared memory that readers may be copying. See A2.
+// Copies bytes into shared memory that readers may be copying. See B2.
 inline void racy_write(void* to, const void* from, std::size_t bytes) {
 #if defined(FOEDUS_ATOMIC_COPIES)
   internal::copy_racing<__ATOMIC_RELAXED, __ATOMIC_RELEASE>(static_cast<char*>(to),

@@ -2,7 +2,7 @@
 // Catalog: which storages there are. Kept in memory; what is durable of it are the create and drop
 // records in the log, ordered with data by their epochs.
 //
-//   E4  A storage is announced to users only after its create record is durable: every record of
+//   E51  A storage is announced to users only after its create record is durable: every record of
 //       its data has a later epoch. One whose create ran into a full device is in the log already:
 //       it is kept unannounced, and the next open() of its name goes on with it.
 //   E5  A drop first refuses new commits (dropped flag, looked at by verify after its fence), then
@@ -94,7 +94,7 @@ class Catalog {
   Status create(const storage_meta::StorageMeta& wanted);
   // Its snapshot pages are below `root`; null: it has none.
   Status set_root(occ::StorageControl* control, page::SnapshotPageId root);
-  // E4. REQUIRES: unannounced_ has the name.
+  // E51. REQUIRES: unannounced_ has the name.
   Result<occ::StorageControl*> announce(const std::string& name);
   Status drop_found(StorageMap::iterator found);
   bool is_drop_logged(const occ::StorageControl& control) const;

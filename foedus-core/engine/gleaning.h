@@ -74,7 +74,7 @@ class Gleaning final : public base::Task {
   GleanOrder base_order(std::uint32_t tasks_min = 1, std::uint64_t bytes_beside = 0);
   // It is the newest one, durable and readable from now on; without `is_newest` the newest so far.
   void take_recovered(const snapshot::Manifest& manifest, bool is_newest = true);
-  // E16, E21. What could not be removed is found again the next time. REQUIRES: no volatile page
+  // E16, E53. What could not be removed is found again the next time. REQUIRES: no volatile page
   // leads to what only earlier snapshots have, and no transaction that began before may have seen
   // one that did.
   Status remove_superseded();

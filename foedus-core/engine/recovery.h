@@ -13,7 +13,7 @@
 //   E23 Until recovery is over there is no volatile page, no root pointer that anybody follows, and
 //       no commit: only transactions of snapshot isolation begin, and they follow the roots of the
 //       snapshot that they entered. So it may set roots and drop storages without the precautions
-//       of a running database, and files go by the rule for snapshot readers alone (E20, E21).
+//       of a running database, and files go by the rule for snapshot readers alone (E52, E53).
 //   E24 Whoever waits for its end holds no mutex that run() takes: the catalog's is taken after the
 //       wait.
 //   E25 Recovery that fails, or is given up because the database is closed, leaves a directory from

@@ -54,14 +54,14 @@ Snapshots::~Snapshots() = default;
 
 // ---- sessions --------------------------------------------------------------------------------
 
-// E20, the session's half. Release also when it is set: expire() may see it without the kNothing
+// E52, the session's half. Release also when it is set: expire() may see it without the kNothing
 // before, and then, too, the reads of the last transaction came before.
 const Snapshots::List* Snapshots::choose(std::uint32_t session) {
   FOEDUS_INVARIANT(session < sessions_max_, session, sessions_max_);
   base::AtomicWord<std::uint64_t>& reading = slots_[session].reading;
   FOEDUS_INVARIANT(reading.load_relaxed() == kNothing, session);  // order: relaxed, own word
   reading.store_release(kChoosing);                               // order: see above
-  base::fence_seq_cst();                                          // order: E20
+  base::fence_seq_cst();                                          // order: E52
   FOEDUS_SYNC_POINT("snapshots:choosing");
   const List* const list = list_.load_acquire();  // order: acquire, pairs with set_list_locked()
   FOEDUS_SYNC_POINT("snapshots:list_loaded");
@@ -192,10 +192,10 @@ bool Snapshots::Readers::read(page::SnapshotNumber number) const {
   return std::find(numbers.begin(), numbers.end(), word_of(number)) != numbers.end();
 }
 
-// E20, the other half. REQUIRES: what is asked about is in no list any more.
+// E52, the other half. REQUIRES: what is asked about is in no list any more.
 Snapshots::Readers Snapshots::look_at_readers() const {
   Readers readers;
-  base::fence_seq_cst();  // order: E20
+  base::fence_seq_cst();  // order: E52
   for (std::uint32_t i = 0; i < sessions_max_; ++i) {
     // order: acquire, pairs with leave(), and with the number that follows kChoosing: the reads, or
     // the look at the list, came before.

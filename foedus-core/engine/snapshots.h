@@ -11,7 +11,7 @@
 //   requested_  request()                   gleaner    newest epoch that somebody waits for
 //   troubles_   set_trouble()               waiters    how often a glean has failed
 //
-//   E20 What a session reads stays: its snapshot object here, and its manifest, of which expire()
+//   E52 What a session reads stays: its snapshot object here, and its manifest, of which expire()
 //       says that it may go. A session stores kChoosing in its word, fences, loads the list, and
 //       replaces kChoosing by the number that it picked. expire() stores a list without what it
 //       passes over, fences, then looks at the words: a snapshot goes if no word is kChoosing or
@@ -19,7 +19,7 @@
 //       or the number, or what came later, when the reads are over. If expire()'s is first, the
 //       session loads the new list, in which the snapshot is not. The same holds for the list
 //       before: it is freed when no word is kChoosing.
-//   E21 Each number that expire() has returned is returned once, and no session reads it or will.
+//   E53 Each number that expire() has returned is returned once, and no session reads it or will.
 //       What other snapshots share with it is the business of their manifests.
 //   E22 A snapshot is published after its manifest is durable. Numbers grow. Epochs do not fall:
 //       one that covers the same epoch as the one before it has the same records in other files,
@@ -78,7 +78,7 @@ class Snapshots {
   Result<const ReadableSnapshot*> enter_as_of(std::uint32_t session, Epoch as_of);
   // What it has entered, if anything, is not read any more.
   void leave(std::uint32_t session) {
-    // order: release: the reads come before expire() sees the session gone (E20).
+    // order: release: the reads come before expire() sees the session gone (E52).
     slots_[session].reading.store_release(kNothing);
   }
 

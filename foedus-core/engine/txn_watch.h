@@ -2,8 +2,7 @@
 // TxnWatch: revokes transactions that are open for longer than Options::transaction_timeout_us, so
 // that one which was forgotten holds no lock, no page and no snapshot for ever.
 //
-//   E36 is in session_slot.h. A transaction in the midst of an operation is rolled back when that
-//   returns.
+// A transaction in the midst of an operation is rolled back when that returns (E36).
 
 #include <cstdint>
 #include <mutex>

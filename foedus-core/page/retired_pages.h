@@ -3,7 +3,7 @@
 // is used again. Others may still read a retired page, so the FIFO cannot be threaded through them:
 // it is a chain of chunks, each stored in a page of its own that nobody else knows.
 //
-//   P8  No call allocates but try_add_chunk(), and that is due once in kEntriesPerChunk pushes. If
+//   P20  No call allocates but try_add_chunk(), and that is due once in kEntriesPerChunk pushes. If
 //       the pool has no page for a chunk, the chunk comes from the heap. If that is spent, too,
 //       what was to be retired is lost until the pool goes: retiring never fails.
 

@@ -151,7 +151,7 @@ class AtPlace {
   }
 };
 
-// Goal: E20, the session first. Method: the newest snapshot is passed over by three others while a
+// Goal: E52, the session first. Method: the newest snapshot is passed over by three others while a
 // session has the list in its hand, in which it is the newest.
 TEST_F(SnapshotsTest, WhoHasTheOldListKeepsWhatIsInIt) {
   snapshots_.publish(manifest(1));
@@ -169,7 +169,7 @@ TEST_F(SnapshotsTest, WhoHasTheOldListKeepsWhatIsInIt) {
   EXPECT_EQ(snapshots_.expire(), numbers({1}));
 }
 
-// E20, expire() first: who has not loaded the list yet chooses from the new one, and holds
+// E52, expire() first: who has not loaded the list yet chooses from the new one, and holds
 // everything up until it has.
 TEST_F(SnapshotsTest, WhoChoosesHoldsEverythingUp) {
   snapshots_.publish(manifest(1));

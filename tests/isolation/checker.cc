@@ -90,7 +90,7 @@ void Checker::finish() {
   close_window(state_.horizon);
 }
 
-// K7. What was said to be durable while the window ran is held against the next one.
+// I7. What was said to be durable while the window ran is held against the next one.
 void Checker::check_epochs() {
   std::uint64_t newest = state_.epoch_floor;
   for (const TxnLine& txn : window_) {
@@ -104,7 +104,7 @@ void Checker::check_epochs() {
   state_.epoch_floor = newest;
 }
 
-// K7. Who asks for the newest one when another has ended that did sees no older one.
+// I7. Who asks for the newest one when another has ended that did sees no older one.
 void Checker::check_newest_snapshots() {
   std::vector<const TxnLine*> by_begin;
   for (const TxnLine& txn : window_) {

@@ -7,19 +7,19 @@
 // state that they left, and the versions that a snapshot may still show. That is enough, because
 // what ended before such a moment comes before what began after it, and no cycle can go back.
 //
-//   K1  Serializable transactions that committed, also those that the process did not live to
+//   I1  Serializable transactions that committed, also those that the process did not live to
 //       report (their TID stands in the history before anybody can see them): no cycle of ww, wr,
 //       rw, real time, and order of epochs.
-//   K2  A read shows a version that was committed, whole, and not an intermediate one.
-//   K3  A snapshot shows the state at the end of its epoch: all of it and before, none after.
-//   K4  After a crash: what was recovered is the state at the end of one epoch, not older than any
+//   I2  A read shows a version that was committed, whole, and not an intermediate one.
+//   I3  A snapshot shows the state at the end of its epoch: all of it and before, none after.
+//   I4  After a crash: what was recovered is the state at the end of one epoch, not older than any
 //       that was acknowledged as durable.
-//   K5  The ticket of a transaction without a TID covers all that it saw and that was not durable
+//   I5  The ticket of a transaction without a TID covers all that it saw and that was not durable
 //       before it ended.
-//   K6  A TID is above those of what its transaction read and overwrote, and the session's last.
+//   I6  A TID is above those of what its transaction read and overwrote, and the session's last.
 //       Not above that of an erasure that it saw by a miss: the record may be gone, and its TID
 //       with it. Who wrote has one.
-//   K7  Epochs do not go back over windows: a commit is of no earlier one than those before its
+//   I7  Epochs do not go back over windows: a commit is of no earlier one than those before its
 //       window, and of a later one than was durable then. Nor does the newest snapshot.
 
 #include <map>
@@ -67,8 +67,8 @@ struct CheckerState {
   std::uint64_t acknowledged_before = 0;  // the same, before the last crash
   std::uint64_t recovered = 0;            // epoch
   std::uint64_t horizon = 0;              // no snapshot is older
-  std::uint64_t epoch_floor = 0;          // K7: no commit of the open window is older
-  std::uint64_t newest_snapshot = 0;      // K7: epoch of what was shown before the open window
+  std::uint64_t epoch_floor = 0;          // I7: no commit of the open window is older
+  std::uint64_t newest_snapshot = 0;      // I7: epoch of what was shown before the open window
   bool is_after_crash = false;            // the open window is the first behind one
   CheckStats stats;
 

@@ -103,7 +103,7 @@ void WindowCheck::check_range(std::uint32_t node, const Op& op) {
       });
 }
 
-// K6 is about what is there: of a record that is gone nobody may know the TID any more.
+// I6 is about what is there: of a record that is gone nobody may know the TID any more.
 void WindowCheck::note_seen(std::uint32_t node, std::uint64_t tid, bool is_present) {
   newest_seen_ = std::max(newest_seen_, tid);
   if (!is_present) return;
@@ -199,7 +199,7 @@ void WindowCheck::check_own_premise(const Read& read, std::uint32_t number, std:
   explain(read, number);
 }
 
-// K5.
+// I5.
 void WindowCheck::check_ticket(std::uint32_t node) {
   const TxnLine& line = txn(node);
   const std::uint64_t covered = std::max(line.epoch, line.durable_epoch);
@@ -245,7 +245,7 @@ void WindowCheck::check_snapshot(const TxnLine& line) {
   }
 }
 
-// K3.
+// I3.
 void WindowCheck::check_snapshot_record(const TxnLine& line, const Read& read) {
   ++state_.stats.reads;
   const std::uint32_t number = state_.find(read.storage, read.key);

@@ -1,10 +1,10 @@
 #pragma once
 // What the checker knows of records and sequences: their versions in the order of TIDs.
 //
-//   V1  versions[0] was there before the history's windows that are still kept, or is how the
+//   I8  versions[0] was there before the history's windows that are still kept, or is how the
 //   record
 //       was born; the others follow by TID. Those from window_begin on are of the open window.
-//   V2  Every write makes a state that the record never had before, absence aside: values are
+//   I9  Every write makes a state that the record never had before, absence aside: values are
 //       unique, and so are counters that unique deltas are added to. So a state that was read says
 //       which version it is; an absence says that it is one of those that are absent.
 

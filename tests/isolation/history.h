@@ -2,9 +2,9 @@
 // A history in memory: what FORMAT.md says, in words of 64 bits. The recorder writes operations in
 // this form, the checker reads them, and history_json.h turns them into text and back.
 //
-//   H1  A value names its writer: value / kValuesPerTxn is the id of the transaction that made it,
+//   I10  A value names its writer: value / kValuesPerTxn is the id of the transaction that made it,
 //       so that a value whose writer is not known can still be explained.
-//   H2  An operation is a header word and what OpReader reads behind it; nothing points outside.
+//   I11  An operation is a header word and what OpReader reads behind it; nothing points outside.
 
 #include <cstdint>
 #include <span>

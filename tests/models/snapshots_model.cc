@@ -1,4 +1,4 @@
-// Which snapshots are read, and which may go: the words of engine/snapshots.{h,cc} (E20), quoted. A
+// Which snapshots are read, and which may go: the words of engine/snapshots.{h,cc} (E52), quoted. A
 // list and a manifest are plain variables, which who frees or removes them writes to.
 #include "foedus-core/base/atomic_word.h"
 #include "tests/models/model.h"

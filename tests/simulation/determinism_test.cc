@@ -1,4 +1,4 @@
-// A seed decides a run to the byte of every file (S1): two runs of one plan make the same calls of
+// A seed decides a run to the byte of every file (Z1): two runs of one plan make the same calls of
 // the device and leave the same files after each step. Threads, what was in memory before and how
 // many crash states are looked at in between make no difference.
 #include <gtest/gtest.h>

@@ -187,7 +187,7 @@ void Simulation::settle() {
     if (has_failed() || outcome_.counts.states >= plan_.states_max) return;
     const std::uint64_t call = state.call;
     std::string wrong;
-    std::thread([&] { wrong = check_->run(std::move(state)); }).join();  // S2
+    std::thread([&] { wrong = check_->run(std::move(state)); }).join();  // Z2
     if (wrong.empty()) continue;
     fail(wrong);
     outcome_.call = call;
@@ -303,7 +303,7 @@ void Simulation::end(End how) {
   for (std::uint64_t i = 0; i < kFlipsPerClose && !has_failed(); ++i) {
     std::string wrong;
     const std::uint64_t chance = chance_of(plan_.seed, kStreamOfBits, lives_ * 100 + i);
-    std::thread([&] { wrong = check_->corrupt(device_, chance); }).join();  // S2
+    std::thread([&] { wrong = check_->corrupt(device_, chance); }).join();  // Z2
     if (!wrong.empty()) fail(wrong);
   }
 }

@@ -3,15 +3,15 @@
 // gleans, restarts, faults and crashes; at the changing calls of the device its files are copied,
 // power fails for the copy, and an engine opens what is left (crash_state.h).
 //
-//   S1  Equal plans give equal runs: the same calls of the device in the same order, and the same
+//   Z1  Equal plans give equal runs: the same calls of the device in the same order, and the same
 //       bytes after each step.
-//   S2  All is done by the calling thread, but the checks of crash states, which have a thread
+//   Z2  All is done by the calling thread, but the checks of crash states, which have a thread
 //   each,
 //       one at a time: what the engine keeps for a thread is not changed by how many of them there
 //       are.
-//   S3  A transaction that has committed saw what the model has at that moment. A snapshot is the
+//   Z3  A transaction that has committed saw what the model has at that moment. A snapshot is the
 //       state at the end of its epoch.
-//   S4  What was acknowledged is in every state that follows, and every state is the end of an
+//   Z4  What was acknowledged is in every state that follows, and every state is the end of an
 //       epoch.
 
 #include <cstdint>

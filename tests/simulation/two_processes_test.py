@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A seed decides a run in any process: addresses are no part of it (S1).
+"""A seed decides a run in any process: addresses are no part of it (Z1).
 
 Goal: what is printed to repeat a failure repeats it elsewhere. Method: `simulate` runs plans twice,
 in programs that the system has put at different addresses, the second without such chances and

@@ -151,6 +151,8 @@ function(foedus_python_tests)
 
   foedus_add_python_test(habits/check_layers habits 60
     "${PROJECT_SOURCE_DIR}/tools/check_layers.py" --root "${PROJECT_SOURCE_DIR}")
+  foedus_add_python_test(habits/check_rules habits 60
+    "${PROJECT_SOURCE_DIR}/tools/check_rules.py" --root "${PROJECT_SOURCE_DIR}")
   foedus_add_python_test(habits/tidy habits 60
     "${PROJECT_SOURCE_DIR}/tools/tidy.py" --root "${PROJECT_SOURCE_DIR}")
   foedus_add_python_test(habits/planted_bugs habits 60

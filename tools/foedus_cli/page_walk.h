@@ -4,13 +4,13 @@
 //   enter(page) ── in a listed file? reached before? bytes, checksum, identity ──► its kind's file
 //     verify_<kind>.cc ── order, fences, counts, pointers ──► enter(next page) …
 //
-//   T1  Depth first: in memory are the pages of one path, and one bit for each page of the files.
-//   T2  A page is entered once. A second pointer to it is a problem and not followed, so that a
+//   W1  Depth first: in memory are the pages of one path, and one bit for each page of the files.
+//   W2  A page is entered once. A second pointer to it is a problem and not followed, so that a
 //       walk ends whatever the pages say.
-//   T3  Nothing that a page says is used before it was checked: a page may hold any bytes, with the
+//   W3  Nothing that a page says is used before it was checked: a page may hold any bytes, with the
 //       right checksum.
-//   T4  A page that cannot be trusted is a problem, and what lies below it is not looked at.
-//   T5  Only the layouts are shared with those who write pages. What the database refuses where it
+//   W4  A page that cannot be trusted is a problem, and what lies below it is not looked at.
+//   W5  Only the layouts are shared with those who write pages. What the database refuses where it
 //       reads a page (storage/page_check.h) is a problem, whatever is found here besides.
 
 #include <cstdint>

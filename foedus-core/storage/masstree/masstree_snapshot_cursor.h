@@ -2,7 +2,7 @@
 // Cursor over a Master-Tree as it is in one snapshot, which never changes: nothing is remembered,
 // no position is sought twice.
 //
-//   M30 From one call to the next the cursor holds ids of pages, positions, and copies of the
+//   M40 From one call to the next the cursor holds ids of pages, positions, and copies of the
 //       border pages that it is in, one for each layer: no address in the page cache. A row's
 //       payload lies in the copy, or in the cursor's own buffer if it was a chain.
 

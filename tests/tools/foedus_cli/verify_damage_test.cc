@@ -166,7 +166,7 @@ TEST_F(VerifyDamageTest, a_page_that_the_database_would_refuse_is_named) {
   }
 }
 
-// Goal: a page may say anything (T2, T3): a walk ends, and trusts nothing. Method: random bytes in
+// Goal: a page may say anything (W2, W3): a walk ends, and trusts nothing. Method: random bytes in
 // random pages, several at once, with the right checksums; what is said is not compared, but one
 // page is restored and the whole copy is fine again at the end.
 TEST_F(VerifyDamageTest, no_bytes_of_a_page_can_mislead_the_walk) {

@@ -12,8 +12,8 @@
 //              not call it per transaction is commit_path_test's to say; stack slots that the
 //              compiler itself spills to; prefetches, which are hints
 //
-//   M1  A thread's table is written by that thread only, until stop() has returned; so recording
-//       itself makes no thread wait for another one.
+// A thread's table is written by that thread only, until stop() has returned; so recording itself
+// makes no thread wait for another one.
 
 #include <atomic>
 #include <cstddef>

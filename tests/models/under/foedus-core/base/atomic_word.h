@@ -139,7 +139,7 @@ inline void prefetch_line(const void*) {}
 inline void prefetch_lines(const void*, std::size_t) {}
 inline void prefetch_lines_early(const void*, std::size_t) {}
 
-// A2: relaxed words where the memory was adopted. REQUIRES: multiples of 8.
+// B2: relaxed words where the memory was adopted. REQUIRES: multiples of 8.
 inline void racy_copy(void* to, const void* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += 8) {
     char* const target = static_cast<char*>(to) + i;

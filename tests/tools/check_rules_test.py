@@ -1,0 +1,84 @@
+# ctest-labels: habits
+"""Shows that tools/check_rules.py accepts rules that are in order and finds each violation."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = os.environ.get("FOEDUS_SOURCE_DIR") or os.path.abspath(
+    os.path.join(os.path.dirname(__file__), "..", ".."))
+HEADER = "foedus-core/page/tid.h"
+README = "foedus-core/page/README.md"
+
+
+def run_on(files):
+    """Exit status and output of the check on a tree that holds just these files."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(text)
+        done = subprocess.run(
+            [sys.executable, "-B", os.path.join(SOURCE, "tools", "check_rules.py"),
+             "--root", root], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+
+class CheckRulesTest(unittest.TestCase):
+
+    def assert_accepted(self, files):
+        status, output = run_on(files)
+        self.assertEqual(status, 0, output)
+
+    def assert_found(self, files, expected):
+        status, output = run_on(files)
+        self.assertEqual(status, 1, output)
+        self.assertIn(expected, output)
+
+    def test_a_rule_that_is_defined_named_and_cited_is_accepted(self):
+        self.assert_accepted({
+            HEADER: "//   P1  A version grows.\n",
+            README: "Rules: P1\n",
+            "foedus-core/txn/commit.cc": "int f();  // P1\n",
+            "foedus-core/txn/README.md": "As P1.\n",
+        })
+
+    def test_a_range_names_what_is_within(self):
+        for words in ("P1–P3", "P1 to P3"):
+            self.assert_accepted({
+                HEADER: "//   P1  One.\n//   P2  Two.\n//   P3  Three.\n", README: words})
+
+    def test_a_rule_of_a_readme_is_accepted(self):
+        self.assert_accepted({
+            README: "1. **P1** A version grows.\n", "foedus-core/txn/commit.cc": "// P1\n"})
+
+    def test_a_readme_may_say_again_what_a_header_defines(self):
+        self.assert_accepted({HEADER: "//   P1  A version grows.\n", README: "**P1** It grows.\n"})
+
+    def test_two_rules_of_one_number_are_found(self):
+        self.assert_found({
+            HEADER: "//   P1  A version grows.\n",
+            "foedus-core/page/retired_pages.h": "\n//   P1  No call allocates.\n",
+            README: "P1\n",
+        }, "foedus-core/page/tid.h:1: P1 is a rule of foedus-core/page/retired_pages.h:2 already")
+
+    def test_a_rule_that_no_readme_names_is_found(self):
+        self.assert_found({HEADER: "//   P1  A version grows.\n", README: "P2–P4 and P11\n"},
+                          "foedus-core/page/tid.h:1: foedus-core/page/README.md does not name P1")
+
+    def test_a_citation_of_nothing_is_found(self):
+        self.assert_found({HEADER: "\nint f();  // as P7\n"},
+                          "foedus-core/page/tid.h:2: no rule P7 is defined")
+        self.assert_found({README: "as P7\n"}, "foedus-core/page/README.md:1: no rule P7")
+
+    def test_code_and_strings_cite_nothing(self):
+        self.assert_accepted({
+            HEADER: 'const char* kText = "P7";\nint P7 = 0;\n',
+            README: "`P7`\n```\nP7\n```\n",
+        })
+
+
+if __name__ == "__main__":
+    unittest.main()
