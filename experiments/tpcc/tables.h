@@ -99,7 +99,6 @@ foedus::Result<Tables<B>> open_tables(B& backend, const Scale& scale, StorageCho
 }
 
 // ---- typed access
-// --------------------------------------------------------------------------------
 
 template <typename Row>
 requires std::is_trivially_copyable_v<Row> std::span<std::byte> bytes_of(Row& row) {

@@ -229,7 +229,6 @@ void Catalog::add_stats(Stats* stats) const {
 }
 
 // ---- recovery
-// ---------------------------------------------------------------------------------------
 
 void Catalog::announce_found(const storage_meta::StorageMeta& meta) {
   const std::lock_guard lock(mutex_);

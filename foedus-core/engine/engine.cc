@@ -254,7 +254,6 @@ Status Engine::close_sessions() {
 }
 
 // ---- sessions
-// --------------------------------------------------------------------------------------
 
 // Memory that gleans do not give back is spent for another reason than that of the writer.
 Status Engine::why_no_memory(Status status, std::uint32_t session) const {
@@ -350,7 +349,6 @@ Result<std::unique_ptr<EngineSession>> Engine::make_session_with(EngineSession::
 }
 
 // ---- transactions
-// ----------------------------------------------------------------------------------
 
 Result<Epoch> Engine::wait_to_begin(const TxnOptions& options) {
   if (!are_known(options.isolation, options.durability.value_or(Durability::kAsync))) [[unlikely]]

@@ -49,7 +49,6 @@ Gleaning::Gleaning(Engine* engine, std::uint32_t session, std::uint32_t install_
 Gleaning::~Gleaning() = default;
 
 // ---- open
-// ---------------------------------------------------------------------------------------
 
 GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_beside) {
   const GleanOptions& options = engine_->options().glean;
@@ -82,7 +81,6 @@ GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_bes
 }
 
 // ---- requests
-// -----------------------------------------------------------------------------------
 
 Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
   // What was committed so far is covered by a glean that begins when it is durable.
@@ -157,7 +155,6 @@ void Gleaning::add_stats(Stats* stats) const {
 }
 
 // ---- the task
-// -----------------------------------------------------------------------------------
 
 // The percentage of the memory of volatile pages above which a glean begins. It is lower (E44) only
 // if the glean will write hardly more than was logged, as it does of rows in the order of their
@@ -411,7 +408,6 @@ void Gleaning::tell(const GleanProgress& progress) {
 }
 
 // ---- the newest manifest
-// --------------------------------------------------------------------------------------
 
 // All of it or nothing.
 void Gleaning::set_manifest(snapshot::Manifest manifest) {

@@ -26,7 +26,6 @@ constexpr std::uint64_t kMovedShare = 4;  // what a move writes is less of the l
 }  // namespace
 
 // ---- the newest manifest
-// ---------------------------------------------------------------------------------------
 
 // E27. Before anything is taken for a leftover. Gleans and moves, which last, look again and remove
 // nothing where it was lost meanwhile; behind remove_superseded()'s look it is lost.
@@ -59,7 +58,6 @@ Status Gleaning::look_again() {
 }
 
 // ---- what is not needed any more
-// ---------------------------------------------------------------------------------------
 
 // E16. A failure leaves files that a later glean, or open(), removes.
 Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report) {

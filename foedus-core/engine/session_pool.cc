@@ -38,7 +38,6 @@ void SessionPool::remember(EngineSession* session, numa::SocRange here) const {
 }
 
 // ---- claims
-// --------------------------------------------------------------------------------------
 
 // Returns the SOCs of the processor that the calling thread runs on.
 numa::SocRange SessionPool::socs_here() const {
@@ -172,7 +171,6 @@ void SessionPool::hand_over(EngineSession* session) {
 }
 
 // ---- explicit sessions
-// ---------------------------------------------------------------------------
 
 Result<EngineSession*> SessionPool::take() {
   const numa::SocRange here = socs_here();
@@ -198,7 +196,6 @@ void SessionPool::give(EngineSession* session) {
 }
 
 // ---- the database
-// --------------------------------------------------------------------------------
 
 std::vector<OpenTransaction> SessionPool::open_transactions() const {
   std::vector<OpenTransaction> open;

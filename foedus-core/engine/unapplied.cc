@@ -127,7 +127,6 @@ std::size_t Unapplied::begin_of_row(const Rows& rows, std::size_t last) const {
 }
 
 // ---- users
-// ------------------------------------------------------------------------------------------
 
 Status Unapplied::touch(occ::StorageControl* control, std::string_view key) {
   Rows* const rows = find(*control);
@@ -244,7 +243,6 @@ Status Unapplied::Range::apply_some() {
 }
 
 // ---- the gleaner's task
-// -----------------------------------------------------------------------------
 
 // Searches without pages of snapshots. A search that fails for another reason tells nothing: the
 // row is taken to be in memory.

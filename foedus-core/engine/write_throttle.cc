@@ -189,7 +189,6 @@ void WriteThrottle::wait(std::uint64_t bytes) {
 }
 
 // ---- what the operator is told
-// -----------------------------------------------------------------------------------------------
 
 std::string WriteThrottle::describe(std::uint64_t limit, Shortage shortage) const {
   const GleanOptions& options = engine_->options().glean;

@@ -86,7 +86,6 @@ void DurabilityWaits::on_durable(Epoch epoch, Callback callback) {
 }
 
 // ---- callbacks
-// -----------------------------------------------------------------------------------
 
 void DurabilityWaits::start() {
   runtime_->start(&teller_);
@@ -142,7 +141,6 @@ void DurabilityWaits::call(const Callback& callback, const Status& status) noexc
 }
 
 // ---- log
-// -----------------------------------------------------------------------------------------
 
 void DurabilityWaits::announce(Epoch epoch) {
   bool is_any_due = false;

@@ -66,7 +66,6 @@ Result<std::unique_ptr<Log>> Log::open(device::Device* device, base::Runtime* ru
 }
 
 // ---- what recovery found
-// -------------------------------------------------------------------------
 
 Epoch Log::removed_epoch_found() const {
   return Epoch(directory_->found().savepoint.removed_epoch);
@@ -100,7 +99,6 @@ LogSegment Log::found_segment(std::size_t index) const {
 }
 
 // ---- a new incarnation
-// ---------------------------------------------------------------------------
 
 Status Log::make_cut_durable() {
   if (is_cut_durable_) return {};
@@ -183,7 +181,6 @@ Status Log::close(Epoch covered) {
 }
 
 // ---- running
-// -------------------------------------------------------------------------------------
 
 LogRoom* Log::room(std::uint32_t logger) { return loggers_.at(logger).get(); }
 void Log::attach(std::uint32_t logger, LogBuffer* buffer) { loggers_.at(logger)->attach(buffer); }

@@ -25,7 +25,6 @@ LogDirectory::LogDirectory(device::Device* device, FoundLog found, std::uint64_t
 }
 
 // ---- start
-// ---------------------------------------------------------------------------------------
 
 Status LogDirectory::make_tail_durable(const FoundSegment& segment) {
   FOEDUS_TRY(const auto file,
@@ -110,7 +109,6 @@ Result<std::vector<std::unique_ptr<SegmentWriter>>> LogDirectory::begin_incarnat
 }
 
 // ---- loggers
-// -------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<SegmentWriter>> LogDirectory::create_locked(std::uint32_t logger,
                                                                    std::uint64_t mark_epoch) {
@@ -193,7 +191,6 @@ void LogDirectory::note_settled(std::uint32_t logger, std::uint32_t number,
 }
 
 // ---- anyone
-// --------------------------------------------------------------------------------------
 
 Status LogDirectory::remove_up_to(Epoch covered) {
   const std::lock_guard lock(mutex_);

@@ -58,7 +58,6 @@ void Logger::say(LogLevel level, const std::string& text) const {
 }
 
 // ---- sessions
-// ------------------------------------------------------------------------------------
 
 void Logger::attach(LogBuffer* ring) {
   const std::lock_guard lock(rings_mutex_);
@@ -110,7 +109,6 @@ Status Logger::wait_for_room(const LogBuffer& buffer, std::uint64_t offset) {
 }
 
 // ---- the step
-// ------------------------------------------------------------------------------------
 
 void Logger::look_at_rings() {
   const std::lock_guard lock(rings_mutex_);
@@ -254,7 +252,6 @@ Status Logger::flush_packed(std::uint64_t mark_epoch) {
 }
 
 // ---- segments
-// ------------------------------------------------------------------------------------
 
 // REQUIRES: there is a segment.
 bool Logger::is_full(std::size_t frame_bytes) const {

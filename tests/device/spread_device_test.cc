@@ -164,7 +164,6 @@ TEST_F(SpreadDeviceTest, a_queue_reads_files_of_all) {
 }
 
 // ---- whose they are
-// ------------------------------------------------------------------------------
 
 TEST_F(SpreadDeviceTest, a_directory_of_another_database_is_refused) {
   FailingDevice other_main("/other");
@@ -258,7 +257,6 @@ TEST_F(SpreadDeviceTest, a_mark_keeps_paths_of_any_bytes) {
 }
 
 // ---- crashes
-// -------------------------------------------------------------------------------------
 
 // As a database does it: files, then what makes them count, each durable before the next.
 Status begin(SpreadDevice* device, const std::string& text) {

@@ -211,7 +211,6 @@ void WindowCheck::check_ticket(std::uint32_t node) {
 }
 
 // ---- snapshots
-// -----------------------------------------------------------------------------------
 
 void WindowCheck::check_snapshot(const TxnLine& line) {
   if (line.epoch < state_.horizon) {

@@ -176,7 +176,6 @@ void SessionWorker::raise_newest_commit(std::uint64_t epoch) {
 }
 
 // ---- what transactions do
-// ------------------------------------------------------------------------
 
 std::uint64_t SessionWorker::random_key(const Store& store) {
   if (space_.workload == Workload::kList) {
@@ -248,7 +247,6 @@ Status SessionWorker::random_register_write(Txn& txn, const Store& store) {
 }
 
 // ---- behind a crash
-// ------------------------------------------------------------------------------
 
 void SessionWorker::audit(std::uint32_t share, std::uint32_t shares) {
   at_work = this;

@@ -221,7 +221,6 @@ TEST(LogExamine, an_empty_segment_of_a_soc_that_cannot_be_is_a_leftover) {
 }
 
 // ---- tails
-// ---------------------------------------------------------------------------------------
 
 // Goal: a record of which only the begin is in the segment is of no commit that counts, and what is
 // left of a filler nothing at all. Method: records, and the filler at the end of the ring, are

@@ -129,7 +129,6 @@ void Simulation::step() {
 }
 
 // ---- states of crashes
-// --------------------------------------------------------------------------
 
 void Simulation::observe(const testing::CallSeen& call) {
   std::uint64_t sum = static_cast<std::uint64_t>(call.kind) + 31 * call.offset;
@@ -195,7 +194,6 @@ void Simulation::settle() {
 }
 
 // ---- lives
-// --------------------------------------------------------------------------------------
 
 void Simulation::open() {
   base::Random random(chance_of(plan_.seed, kStreamOfLives, lives_++));

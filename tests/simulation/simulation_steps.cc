@@ -25,7 +25,6 @@ bool is_write(const Operation& operation) { return operation.kind >= Operation::
 }  // namespace
 
 // ---- transactions
-// -------------------------------------------------------------------------------
 
 bool Simulation::begin(Open* open) {
   open->options = {};
@@ -230,7 +229,6 @@ void Simulation::sweep(Open* open, std::size_t count, std::size_t per_txn,
 }
 
 // ---- looking at all
-// -----------------------------------------------------------------------------
 
 void Simulation::check_all() {
   const Reading reading = open_life_->read(keys_, {.read_only = true});
@@ -266,7 +264,6 @@ void Simulation::read_snapshot() {
 }
 
 // ---- catalog
-// ------------------------------------------------------------------------------------
 
 void Simulation::make_storages(std::uint64_t count) {
   for (std::uint64_t i = 0; i < count && !has_failed(); ++i) create_storage();
@@ -351,7 +348,6 @@ Status Simulation::with_room(const std::function<Status()>& change) {
 }
 
 // ---- faults
-// -------------------------------------------------------------------------------------
 
 void Simulation::begin_fault() {
   if (!plan_.faults || is_faulty_) return;
