@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/storage/array/array_snapshot_read.h"
 #include "foedus-core/storage/array/array_storage.h"
@@ -109,15 +110,10 @@ Status TailRow::change(const log::LogRecord& record) {
       payload_.replace(record.payload_offset, bytes.size(), bytes);
       return {};
     case LogRecordType::kIncrement: {
-      std::uint64_t value;
-      std::uint64_t delta;
-      if (!is_there_ || end > payload_.size() || bytes.size() != sizeof(value)) {
+      if (!is_there_ || end > payload_.size() || bytes.size() != sizeof(std::uint64_t)) {
         return contradiction(record);
       }
-      std::memcpy(&value, payload_.data() + record.payload_offset, sizeof(value));
-      std::memcpy(&delta, bytes.data(), sizeof(delta));
-      value += delta;
-      std::memcpy(payload_.data() + record.payload_offset, &value, sizeof(value));
+      base::increment(payload_.data() + record.payload_offset, bytes.data());
       return {};
     }
     default: return contradiction(record);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/log/log_record.h"
 #include "foedus-core/page/page_bytes.h"
@@ -215,12 +216,7 @@ Status fold(const storage_meta::StorageMeta& meta, const log::LogRecord& log,
   }
   char* const at = storage::array::payload_of(record) + log.payload_offset;
   if (log.type == LogRecordType::kIncrement) {
-    std::uint64_t value;
-    std::uint64_t delta;
-    std::memcpy(&value, at, sizeof(value));
-    std::memcpy(&delta, log.payload_data(), sizeof(delta));
-    value += delta;
-    std::memcpy(at, &value, sizeof(value));
+    base::increment(at, log.payload_data());
   } else {
     std::memcpy(at, log.payload_data(), log.payload_bytes());
   }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/overflow_page.h"
 #include "foedus-core/storage/hash/hash_function.h"
@@ -234,13 +235,10 @@ Status HashMerge::write_part(const log::LogRecord& log) {
     if (log.payload_bytes() != 0) std::memcpy(at, log.payload_data(), log.payload_bytes());
     return {};
   }
-  std::uint64_t value;
-  std::uint64_t delta;
-  if (log.payload_bytes() != sizeof(delta)) return contradiction("an increment by no number");
-  std::memcpy(&value, at, sizeof(value));
-  std::memcpy(&delta, log.payload_data(), sizeof(delta));
-  value += delta;
-  std::memcpy(at, &value, sizeof(value));
+  if (log.payload_bytes() != sizeof(std::uint64_t)) {
+    return contradiction("an increment by no number");
+  }
+  base::increment(at, log.payload_data());
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/storage/masstree/masstree_page.h"
 #include "foedus/options.h"
@@ -123,13 +124,10 @@ Status MasstreeInput::apply_part(const LogRecord& record, const MasstreeRecord* 
     if (!part.empty()) std::memcpy(at, part.data(), part.size());
     return {};
   }
-  std::uint64_t value;
-  std::uint64_t delta;
-  if (part.size() != sizeof(delta)) return corrupt("a log record adds what is no 64-bit number");
-  std::memcpy(&value, at, sizeof(value));
-  std::memcpy(&delta, part.data(), sizeof(delta));
-  value += delta;
-  std::memcpy(at, &value, sizeof(value));
+  if (part.size() != sizeof(std::uint64_t)) {
+    return corrupt("a log record adds what is no 64-bit number");
+  }
+  base::increment(at, part.data());
   return {};
 }
 

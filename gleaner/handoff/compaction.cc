@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
 
 namespace foedus::gleaner {
@@ -28,14 +29,8 @@ void KeyHistory::Change::overwrite(const Part& newer) {
 
 void KeyHistory::Change::increment(const Part& newer) {
   FOEDUS_INVARIANT(contains(newer), begin, newer.begin);
-  std::uint64_t value;
-  std::uint64_t delta;
-  FOEDUS_INVARIANT(newer.bytes.size() == sizeof(delta), newer.bytes.size());
-  char* const at = bytes.data() + (newer.begin - begin);
-  std::memcpy(&value, at, sizeof(value));
-  std::memcpy(&delta, newer.bytes.data(), sizeof(delta));
-  value += delta;
-  std::memcpy(at, &value, sizeof(value));
+  FOEDUS_INVARIANT(newer.bytes.size() == sizeof(std::uint64_t), newer.bytes.size());
+  base::increment(bytes.data() + (newer.begin - begin), newer.bytes.data());
 }
 
 // `before` is under it, and touches it.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/base/increment.h"
 #include "foedus-core/storage/array/array_find.h"
 #include "foedus-core/storage/array/array_pages.h"
 #include "foedus-core/storage/array/array_calls.h"
@@ -92,11 +93,7 @@ Status answer(occ::TxnContext& ctx, occ::StorageControl* control, occ::Found fou
 void change(RecordHeader* record, const log::LogRecord& log) {
   char* const at = payload_of(record) + log.payload_offset;
   if (log.type == LogRecordType::kIncrement) {
-    std::uint64_t value;
-    std::uint64_t delta;
-    std::memcpy(&value, at, sizeof(value));
-    std::memcpy(&delta, log.payload_data(), sizeof(delta));
-    value += delta;
+    const std::uint64_t value = base::incremented(at, log.payload_data());
     base::racy_write(at, &value, sizeof(value));
   } else {
     FOEDUS_INVARIANT(log.type == LogRecordType::kPut || log.type == LogRecordType::kWriteAt,

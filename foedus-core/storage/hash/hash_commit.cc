@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "foedus-core/base/increment.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/storage/hash/hash_find.h"
 #include "foedus-core/storage/hash/hash_function.h"
@@ -46,11 +47,7 @@ void write_part(const occ::WriteEntry& entry, HashBinPage* page) {
   FOEDUS_INVARIANT(end <= slot.length(), end, slot.length());
   char* const at = payload_of(entry.record, slot) + log.payload_offset;
   if (log.type == LogRecordType::kIncrement) {
-    std::uint64_t value;
-    std::uint64_t delta;
-    std::memcpy(&value, at, sizeof(value));
-    std::memcpy(&delta, log.payload_data(), sizeof(delta));
-    value += delta;
+    const std::uint64_t value = base::incremented(at, log.payload_data());
     base::racy_write(at, &value, sizeof(value));
   } else {
     base::racy_write(at, log.payload_data(), log.payload_bytes());

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/base/increment.h"
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/occ/absence.h"
 #include "foedus-core/occ/overflow.h"
@@ -134,12 +135,7 @@ Status write_part_of_chain(occ::TxnContext& ctx, occ::StorageControl* control, L
     return error_of(control, ErrorCode::kInvalidArgument, key, "the payload ends before the part");
   }
   if (type == LogRecordType::kIncrement) {
-    std::uint64_t value;
-    std::uint64_t delta;
-    std::memcpy(&value, whole.data() + offset, sizeof(value));
-    std::memcpy(&delta, part.data(), sizeof(delta));
-    value += delta;
-    std::memcpy(whole.data() + offset, &value, sizeof(value));
+    base::increment(whole.data() + offset, part.data());
   } else {
     std::memcpy(whole.data() + offset, part.data(), part.size());
   }

@@ -1,4 +1,5 @@
 // Changing payloads.
+#include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/occ/overflow.h"
 #include "foedus-core/occ/record_lock.h"
@@ -49,11 +50,7 @@ void write_in_page(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
 
 void apply_increment(const occ::WriteEntry& entry, BorderPage* page, Slot slot) {
   char* const at = page->payload(slot) + entry.log->payload_offset;
-  std::uint64_t value;
-  std::uint64_t delta;
-  base::racy_read(&value, at, sizeof(value));
-  std::memcpy(&delta, entry.log->payload_data(), sizeof(delta));
-  value += delta;
+  const std::uint64_t value = base::incremented(at, entry.log->payload_data());
   base::racy_write(at, &value, sizeof(value));
 }
 
