@@ -52,7 +52,9 @@ def draw(curves, options):
     axes.set_xlabel(options.x_label or options.x)
     axes.set_ylabel(options.y_label or options.y)
     axes.set_title(options.title)
-    axes.set_ylim(bottom=0)
+    axes.set_yscale(options.y_scale)
+    if options.y_scale == "linear":
+        axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     if options.by:
         axes.legend()
@@ -69,6 +71,7 @@ def main():
     parser.add_argument("--x-factor", type=float, default=1)
     parser.add_argument("--y-factor", type=float, default=1)
     parser.add_argument("--x-scale", choices=("linear", "log"), default="linear")
+    parser.add_argument("--y-scale", choices=("linear", "log"), default="linear")
     parser.add_argument("--x-label", default="")
     parser.add_argument("--y-label", default="")
     parser.add_argument("--title", default="")

@@ -53,8 +53,8 @@ class PlotTest(unittest.TestCase):
         lines = self.path("lines", '{"a": {"x": 1}, "y": 2, "z": "p"}\n'
                                    '{"a": {"x": 2}, "y": 3, "z": "q"}\n')
         out = self.path("out.svg")
-        done = run("plot.py", "--x", "a.x", "--y", "y", "--by", "z", "--mark", "1.5=here", "--out",
-                   out, lines)
+        done = run("plot.py", "--x", "a.x", "--y", "y", "--by", "z", "--mark", "1.5=here",
+                   "--y-scale", "log", "--out", out, lines)
         if importlib.util.find_spec("matplotlib") is None:
             self.assertIn("apt-get install", done.stderr)
             return
