@@ -27,6 +27,8 @@ import sys
 import tempfile
 import time
 
+import planted_conditions
+
 CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
              "-DFOEDUS_WERROR=OFF", "-DCMAKE_UNITY_BUILD=OFF")
 RULE_FILES = ("durability.lines", "planted.lines")
@@ -59,12 +61,33 @@ class Rule:
         begin, end = self.place(text)
         return text[:begin] + "\n".join(self.new) + text[end:]
 
+    def note(self):
+        """What goes, in one line."""
+        return " ".join(self.old)
+
+
+class Condition(Rule):
+    """A rule that is made: one operand of a condition of the file is gone."""
+
+    def __init__(self, origin, number, mutant, text):
+        super().__init__(f"{origin.name}-{number}", origin.number)
+        self.file, self.tests = origin.file, origin.tests
+        self.begin, self.end, replacement, self.goes = mutant
+        self.old, self.new = [text[self.begin:self.end]], [replacement]
+
+    def place(self, text):
+        return self.begin, self.end
+
+    def note(self):
+        return " ".join(self.goes.split())
+
 
 class Rules:
     """What rule files say: rules, and expressions whose every match must be part of a rule."""
 
     def __init__(self):
         self.rules, self.every, self.aside = [], [], []
+        self.conditions = []  # of which a rule is made for each condition of its file
 
     def add(self, text):
         """The text of one more file."""
@@ -78,16 +101,20 @@ class Rules:
             except (IndexError, ValueError, re.error) as error:
                 raise RuleError(f"line {number}: cannot be understood: {line}") from error
         for rule in self.rules[known:]:
+            if rule in self.conditions and rule.file and rule.tests and not rule.new:
+                continue
             if not (rule.file and rule.tests and rule.old):
                 raise RuleError(f"line {rule.number}: rule {rule.name} lacks file, tests or lines")
 
     def _parse(self, number, line):
         word, _, rest = line.partition(" ")
         rest = rest.strip()
-        if word == "rule":
+        if word in ("rule", "conditions"):
             if any(rule.name == rest for rule in self.rules):
                 raise ValueError
             self.rules.append(Rule(rest, number))
+            if word == "conditions":
+                self.conditions.append(self.rules[-1])
         elif word == "every":
             expression, folders = rest.rsplit(" in ", 1)
             self.every.append((re.compile(expression), folders.split()))
@@ -104,6 +131,25 @@ class Rules:
             self.rules[-1].new.append(rest)
         else:
             raise ValueError
+
+    def make_conditions(self, root):
+        """Puts rules in the place of each `conditions`; its lines of `-` name operands that stay."""
+        for origin in self.conditions:
+            try:
+                text = read(root, origin.file)
+            except OSError as error:
+                raise RuleError(f"{origin.name}: there is no {origin.file}") from error
+            made = [Condition(origin, number, mutant, text) for number, mutant
+                    in enumerate(planted_conditions.mutants(text), 1)]
+            notes = {rule.note() for rule in made}
+            for line in origin.old:
+                if line not in notes:
+                    raise RuleError(f"{origin.name}: no condition of {origin.file} is: {line}")
+            place = self.rules.index(origin)
+            self.rules[place:place + 1] = [rule for rule in made if rule.note() not in origin.old]
+            if not made:
+                raise RuleError(f"{origin.name}: {origin.file} has no condition")
+        self.conditions = []
 
 
 def read(root, path):
@@ -334,7 +380,8 @@ def take_away(root, rules, folder, jobs, times):
     print()
     for title, those in (("survived", survived), ("did not compile", broken)):
         for rule in those:
-            print(f"{title}: {rule.name} ({rule.file}), tests {' '.join(rule.tests)}")
+            print(f"{title}: {rule.name} ({rule.file}), tests {' '.join(rule.tests)}: "
+                  f"{rule.note()}")
     killed = len(rules) - len(survived) - len(broken)
     by_stress = sum(outcome.startswith("killed") and "stress" in outcome for _, outcome in outcomes)
     print(f"{len(rules)} rules: {killed} killed, {by_stress} of them by stress, "
@@ -372,6 +419,11 @@ def main():
         except RuleError as error:
             print(f"{path}: {error}")
             return 1
+    try:
+        rules.make_conditions(arguments.root)
+    except RuleError as error:
+        print(f"planted bugs: {error}")
+        return 1
     if arguments.check:
         return 1 if check(arguments.root, rules) else 0
     chosen = [rule for rule in rules.rules
