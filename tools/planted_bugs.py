@@ -133,7 +133,7 @@ class Rules:
             raise ValueError
 
     def make_conditions(self, root):
-        """Puts rules in the place of each `conditions`; its lines of `-` name operands that stay."""
+        """Puts rules in the place of each `conditions`; lines of `-` name operands that stay."""
         for origin in self.conditions:
             try:
                 text = read(root, origin.file)

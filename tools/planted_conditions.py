@@ -42,7 +42,7 @@ def trimmed(code, begin, end):
 
 
 def operands(code, begin, end):
-    """(operator, spans) of the condition: of the disjunction if it is one, else of a conjunction."""
+    """(operator, spans) of the condition: a disjunction if it is one, else a conjunction."""
     for operator in ("||", "&&"):
         spans = split(code, begin, end, operator)
         if len(spans) > 1:

@@ -15,6 +15,8 @@ import unittest
 
 SOURCE = os.environ.get("FOEDUS_SOURCE_DIR") or os.path.abspath(
     os.path.join(os.path.dirname(__file__), "..", ".."))
+sys.path.insert(0, os.path.join(SOURCE, "tools"))
+import planted_conditions  # noqa: E402
 
 TREE = {
     "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
@@ -79,6 +81,19 @@ BROKEN = """rule broken
 """
 
 
+CONDITIONS = """conditions value
+  file core/condition.cc
+  tests log/value_test
+"""
+CONDITION = {"core/condition.cc": "int f(int a) { if (a == 1 || a == 2) return 3; return 4; }\n"}
+
+
+def mutants_of(text):
+    """What goes, and what stands there then, of each condition of the text."""
+    return [(" ".join(goes.split()), " ".join(replacement.split()))
+            for _, _, replacement, goes in planted_conditions.mutants(text)]
+
+
 def run(rules, *options):
     """Exit status and output on the tree with these rules, or files of them."""
     if isinstance(rules, str):
@@ -135,6 +150,33 @@ class PlantedBugsTest(unittest.TestCase):
         self.assert_complains(every + IDLE, "core/value.cc:3: in no rule: result += 2;  // V1")
         self.assertEqual(run(every + "aside core/value.cc: += 2\n" + IDLE, "--check")[0], 0)
         self.assert_complains("aside core/value.cc: += 2\n" + NEEDED, "aside without use")
+
+    def test_a_rule_is_made_of_each_condition(self):
+        rules = {"tools/durability.lines": CONDITIONS, **CONDITION}
+        status, output = run(rules, "--list")
+        self.assertEqual(status, 0, output)
+        self.assertEqual(output.splitlines(), ["value-1: core/condition.cc: log/value_test",
+                                               "value-2: core/condition.cc: log/value_test"])
+        self.assertEqual(run(rules, "--check")[0], 0)
+        aside = {**rules, "tools/durability.lines": CONDITIONS + "  - a == 2\n"}
+        self.assertEqual(run(aside, "--list")[1], "value-1: core/condition.cc: log/value_test\n")
+        self.assert_complains({**rules, "tools/durability.lines": CONDITIONS + "  - a == 3\n"},
+                              "value: no condition of core/condition.cc is: a == 3")
+        self.assert_complains(CONDITIONS, "value: there is no core/condition.cc")
+        self.assert_complains({**rules, "core/condition.cc": "int f();\n"},
+                              "core/condition.cc has no condition")
+
+    def test_each_operand_of_a_condition_goes(self):
+        self.assertEqual(mutants_of("if (a) return 1;"), [("a", "false")])
+        self.assertEqual(mutants_of("if (a || f(b || c)) {"), [("a", "f(b || c)"),
+                                                               ("f(b || c)", "a")])
+        self.assertEqual(mutants_of("if (const X x = f(); x && y) {"), [("x", "y"), ("y", "x")])
+        self.assertEqual(mutants_of("const bool is_it =\n    // a, b\n    a &&\n    (b || c);"),
+                         [("a", "(b || c)"), ("(b || c)", "a"), ("b", "c"), ("c", "b")])
+        self.assertEqual(mutants_of("return a == 1 && b;"), [("a == 1", "b"), ("b", "a == 1")])
+        self.assertEqual(mutants_of('return a ? nullptr : "b";'), [("a", "true")])
+        self.assertEqual(mutants_of('return a ? "b" : nullptr;'), [("a", "false")])
+        self.assertEqual(mutants_of('// if (a)\nf("if (a)");\nreturn a;\n'), [])
 
     @unittest.skipUnless(shutil.which("ninja") and shutil.which("cmake"), "no cmake or no ninja")
     def test_lines_are_taken_away_and_their_tests_run(self):
