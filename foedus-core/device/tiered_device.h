@@ -46,6 +46,8 @@ struct TierFill {
   std::uint64_t moved_bytes = 0;  // since it was opened
 };
 
+class ExtentCopy;
+
 class TieredDevice final : public Device, public ExtentRoom {
  public:
   // `behind` finds files of both tiers by name, and makes those of the SSD there (SpreadDevice).
@@ -101,13 +103,12 @@ class TieredDevice final : public Device, public ExtentRoom {
   Status move_extents();
   std::uint64_t extents_to_move() const;
   Status move_of_file(const std::string& name, ExtentMap* map, bool is_last_round,
-                      std::uint64_t* left);
+                      ExtentCopy* copy, std::uint64_t* left);
   Status discard_left_over(const std::string& name, const Known& known);
-  Status move(const std::string& name, ExtentMap* map, const Batch& batch);
+  Status move(const std::string& name, ExtentMap* map, const Batch& batch, ExtentCopy* copy);
   Status check_ssd_room_locked(std::uint64_t extents) const;
   void note_discarded(const std::string& name, bool is_discarded);
   Status make_parts(std::string_view name, const ExtentMap& map);
-  Status copy(std::string_view name, const Batch& batch);
   Status discard_extents(const std::string& name, const Batch& batch);
 
   const std::unique_ptr<Device> behind_;
