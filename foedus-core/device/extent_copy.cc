@@ -21,10 +21,10 @@ char* aligned_blocks(std::size_t bytes) {
 
 void ExtentCopy::Free::operator()(char* memory) const { std::free(memory); }
 
-ExtentCopy::ExtentCopy(Device* behind)
+ExtentCopy::ExtentCopy(Device* behind, std::unique_ptr<ReadQueue> queue)
     : behind_(behind),
       buffers_(aligned_blocks(kWritesMax * kWriteBytes)),
-      queue_(behind->make_read_queue()) {
+      queue_(std::move(queue)) {
   for (std::uint32_t write = 0; write < kWritesMax; ++write) free_.push_back(write);
 }
 

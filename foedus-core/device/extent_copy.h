@@ -19,9 +19,9 @@ namespace foedus::device {
 
 class ExtentCopy {
  public:
-  // `behind` has both parts of the files, and outlives the copy. Where it makes no queue, writes
-  // are made by calls, one after the other. Throws std::bad_alloc.
-  explicit ExtentCopy(Device* behind);
+  // `behind` has both parts of the files, and outlives the copy. `queue`: of it; null: writes are
+  // made by calls, one after the other. Throws std::bad_alloc.
+  ExtentCopy(Device* behind, std::unique_ptr<ReadQueue> queue);
   ExtentCopy(const ExtentCopy&) = delete;
   ExtentCopy& operator=(const ExtentCopy&) = delete;
 

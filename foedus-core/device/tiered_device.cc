@@ -73,12 +73,26 @@ class TieredReads final : public ReadQueue {
 }  // namespace
 
 TieredDevice::TieredDevice(std::unique_ptr<Device> behind, const TierLimits& limits,
-                           Access ssd_access)
-    : behind_(std::move(behind)), limits_(limits), ssd_access_(ssd_access) {}
+                           Access ssd_access, const TierStaging& staging)
+    : behind_(std::move(behind)),
+      limits_(limits),
+      ssd_access_(ssd_access),
+      staged_(behind_.get(), staging) {}
 
 // ---- files -------------------------------------------------------------------------------------
 
 Status TieredDevice::look() {
+  FOEDUS_CHECK(staged_.recover());
+  keep_lent(staged_.bytes());
+  return look_at_files();
+}
+
+Status TieredDevice::look_to_read() {
+  FOEDUS_CHECK(staged_.check_none());
+  return look_at_files();
+}
+
+Status TieredDevice::look_at_files() {
   FOEDUS_TRY(const auto names, behind_->list());
   for (const std::string& name : names) {
     if (!is_tiered(name)) continue;
@@ -130,7 +144,7 @@ Result<std::unique_ptr<File>> TieredDevice::open(std::string_view name, Access a
   }
   FOEDUS_TRY(auto map, map_of(name, *nvm));
   FOEDUS_TRY(auto file, TieredFile::open(behind_.get(), name, std::move(nvm), std::move(map),
-                                         ssd_access_));
+                                         staged_.find(name), ssd_access_));
   return std::unique_ptr<File>(std::move(file));
 }
 
@@ -150,6 +164,7 @@ Result<std::vector<std::string>> TieredDevice::list() const {
 
 Status TieredDevice::remove(std::string_view name) {
   if (!is_tiered(name)) return behind_->remove(name);
+  FOEDUS_CHECK(staged_.drop(name));  // V32
   {
     const std::lock_guard lock(mutex_);
     const auto found = known_.find(name);
@@ -263,7 +278,9 @@ Status TieredDevice::make_room() {
   return moved;
 }
 
+// V32: nothing is staged, nor will be before the end.
 Status TieredDevice::move_extents() {
+  FOEDUS_CHECK(staged_.flush());
   std::vector<std::pair<std::string, Known>> files;
   {
     const std::lock_guard lock(mutex_);
@@ -272,7 +289,7 @@ Status TieredDevice::move_extents() {
   for (const auto& [name, known] : files) FOEDUS_CHECK(discard_left_over(name, known));
   std::uint64_t left = std::min(extents_to_move(), kMovedMax);
   if (left == 0) return {};
-  ExtentCopy copy(behind_.get());
+  ExtentCopy copy(behind_.get(), staged_.make_queue());
   // From the hand on, then from the begin, then whatever there is.
   for (int round = 0; round < kRounds; ++round) {
     for (const auto& [name, known] : files) {
