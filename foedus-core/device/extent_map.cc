@@ -26,6 +26,20 @@ std::uint64_t version_word() { return kMapVersion * kVersionUnit + kExtentBytes;
 
 }  // namespace
 
+std::vector<ExtentRun> runs_of(const std::vector<std::uint64_t>& extents, std::uint64_t most) {
+  std::vector<ExtentRun> runs;
+  for (const std::uint64_t extent : extents) {
+    const bool is_next = !runs.empty() && runs.back().count < most &&
+                         runs.back().first + runs.back().count == extent;
+    if (is_next) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({extent, 1});
+    }
+  }
+  return runs;
+}
+
 ExtentMap::ExtentMap(std::uint64_t file_bytes)
     : on_ssd_((extents_of(file_bytes) + kBits - 1) / kBits), was_read_(extents_of(file_bytes)) {
   for (auto& word : was_read_) word.store_relaxed(1);  // order: relaxed, nobody else has it

@@ -25,6 +25,14 @@ inline std::uint64_t extents_of(std::uint64_t file_bytes) {
   return (file_bytes + kExtentBytes - 1) / kExtentBytes;
 }
 
+// Extents that stand one behind the other.
+struct ExtentRun {
+  std::uint64_t first;
+  std::uint64_t count;
+};
+// Returns the runs that `extents` consist of, each of `most` or less. `extents` ascend.
+std::vector<ExtentRun> runs_of(const std::vector<std::uint64_t>& extents, std::uint64_t most);
+
 class ExtentMap {
  public:
   // All on memory, and read lately: what is new is not moved at once.

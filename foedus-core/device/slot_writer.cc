@@ -97,12 +97,19 @@ struct FoundBucket {
   std::vector<std::optional<StagedKey>> keys;
 };
 
-Result<std::vector<std::unique_ptr<StagingArea>>> find_areas(Device* device) {
-  FOEDUS_TRY(const auto names, device->list());
+Result<std::vector<std::string>> area_names(Device* device) {
+  FOEDUS_TRY(auto names, device->list());
+  std::erase_if(names, [](const std::string& name) {
+    return !name.starts_with(kStagingPrefix) || !number_in_name(name).has_value();
+  });
+  return names;
+}
+
+Result<std::vector<std::unique_ptr<StagingArea>>> find_areas(Device* device, Access access) {
+  FOEDUS_TRY(const auto names, area_names(device));
   std::vector<std::unique_ptr<StagingArea>> areas;
   for (const std::string& name : names) {
-    if (!name.starts_with(kStagingPrefix) || !number_in_name(name).has_value()) continue;
-    FOEDUS_TRY(auto area, StagingArea::find(device, name));
+    FOEDUS_TRY(auto area, StagingArea::find(device, name, access));
     if (area != nullptr) areas.push_back(std::move(area));
   }
   return areas;
@@ -126,6 +133,13 @@ Result<std::vector<FoundBucket>> find_buckets(
     return a.sequence < b.sequence;
   });
   return found;
+}
+
+// Whether any bucket is in use.
+Result<bool> has_buckets(Device* device, std::uint64_t* highest) {
+  FOEDUS_TRY(const auto areas, find_areas(device, Access::kRead));
+  FOEDUS_TRY(const std::vector<FoundBucket> buckets, find_buckets(areas, highest));
+  return !buckets.empty();
 }
 
 // The files that staged pages are for, as they are found.
@@ -156,9 +170,11 @@ using SlotPlace = std::pair<std::size_t, std::uint32_t>;   // index of a found b
 Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<ReadQueue> queue,
                                      const ResolveTarget& resolve) {
   std::uint64_t highest = 0;
-  FOEDUS_TRY(const auto areas, find_areas(device));
+  // A device may have to change something before it opens a file to be written (V13).
+  FOEDUS_TRY(const bool is_needed, has_buckets(device, &highest));
+  if (!is_needed) return highest;
+  FOEDUS_TRY(const auto areas, find_areas(device, Access::kReadWrite));
   FOEDUS_TRY(const std::vector<FoundBucket> buckets, find_buckets(areas, &highest));
-  if (buckets.empty()) return highest;
   std::map<PageName, SlotPlace> newest;  // V28
   std::size_t slots_max = 0;
   for (std::size_t i = 0; i < buckets.size(); ++i) {
@@ -183,6 +199,27 @@ Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<ReadQueue> 
     FOEDUS_CHECK(found.area->mark(found.bucket, found.sequence, StagingArea::Mark::kEmpty));
   }
   return highest;
+}
+
+Result<bool> has_staged_pages(Device* device, const ResolveTarget& resolve) {
+  std::uint64_t highest = 0;
+  FOEDUS_TRY(const auto areas, find_areas(device, Access::kRead));
+  FOEDUS_TRY(const std::vector<FoundBucket> buckets, find_buckets(areas, &highest));
+  FoundTargets targets(resolve);
+  for (const FoundBucket& bucket : buckets) {
+    for (const std::optional<StagedKey>& key : bucket.keys) {
+      if (!key.has_value()) continue;
+      FOEDUS_TRY(const auto target, targets.find(key->target));
+      if (target != nullptr) return true;
+    }
+  }
+  return false;
+}
+
+Status remove_areas(Device* device) {
+  FOEDUS_TRY(const auto names, area_names(device));
+  for (const std::string& name : names) FOEDUS_CHECK(unless_gone(device->remove(name)));
+  return {};
 }
 
 }  // namespace foedus::device

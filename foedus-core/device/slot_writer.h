@@ -99,5 +99,9 @@ class SlotWriter {
 // kOutOfSpace.
 Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<ReadQueue> queue,
                                      const ResolveTarget& resolve);
+// Whether recover_staged() has anything to write to a file that `resolve` finds. Changes nothing.
+Result<bool> has_staged_pages(Device* device, const ResolveTarget& resolve);
+// Removes all areas of `device`. REQUIRES: nothing is staged in any.
+Status remove_areas(Device* device);
 
 }  // namespace foedus::device

@@ -54,8 +54,9 @@ struct StagingArea::Key {
 
 // ---- the file ----------------------------------------------------------------------------------
 
-Result<std::unique_ptr<StagingArea>> StagingArea::find(Device* device, std::string_view name) {
-  auto opened = device->open(name, Access::kReadWrite);
+Result<std::unique_ptr<StagingArea>> StagingArea::find(Device* device, std::string_view name,
+                                                       Access access) {
+  auto opened = device->open(name, access);
   if (opened.code() == ErrorCode::kNotFound) return std::unique_ptr<StagingArea>();
   FOEDUS_TRY(auto file, std::move(opened));
   AreaHeader header = {};

@@ -50,14 +50,20 @@ class StagingArea {
     Mark mark = Mark::kEmpty;
   };
 
-  // Opens an area. Null: there is none, or its making was not finished, so that it holds nothing.
-  // kCorruption, kWrongVersion, kIoError.
-  static Result<std::unique_ptr<StagingArea>> find(Device* device, std::string_view name);
+  // Opens an area; `access`: kReadWrite, or kRead to look at it only. Null: there is none, or its
+  // making was not finished, so that it holds nothing. kCorruption, kWrongVersion, kIoError.
+  static Result<std::unique_ptr<StagingArea>> find(Device* device, std::string_view name,
+                                                   Access access = Access::kReadWrite);
   // Makes an area of empty buckets, in place of what has its name. kOutOfSpace, kIoError.
   static Result<std::unique_ptr<StagingArea>> make(Device* device, std::string_view name,
                                                    const Shape& shape);
   StagingArea(const StagingArea&) = delete;
   StagingArea& operator=(const StagingArea&) = delete;
+
+  // Bytes that an area takes.
+  static std::uint64_t bytes_of(const Shape& shape) {
+    return StagingArea(shape).bucket_offset(shape.buckets);
+  }
 
   const Shape& shape() const { return shape_; }
   const std::string& path() const { return to_write_->path(); }

@@ -109,6 +109,8 @@ StagingBuffer::Partition& StagingBuffer::partition_of(const StagingTarget& targe
       return *partitions_[mixed(mixed(of_file) + page) % count];
     case StagingSpread::kSingle:
       return *partitions_[of_file % count];
+    case StagingSpread::kPlaced:
+      return *partitions_[(target.id() & 0xffffffff) % count];
     default: {
       const std::uint64_t few = std::max<std::uint64_t>(1, count / kLessShare);
       return *partitions_[(of_file * few + page / kGroupPages % few) % count];

@@ -43,6 +43,7 @@ enum class StagingSpread : std::uint8_t {
   kEven,    // pages of a file are spread over all, one by one
   kSingle,  // all pages of a file go to the same one
   kLess,    // a file is spread over a quarter of them, and neighbours stay together
+  kPlaced,  // all pages of a file go to the one that the lower half of its number says
 };
 
 struct StagingOptions {
@@ -99,7 +100,7 @@ class StagingBuffer {
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  static constexpr std::size_t kPagesAtOnce = 64;
+  static constexpr std::size_t kPagesAtOnce = 256;  // with one sync of memory
 
   struct Bucket {
     base::AtomicWord<std::uint64_t> sequence;

@@ -3,6 +3,9 @@
 // "snapshot-<x>" on non-volatile memory, "ssd-<x>" on the SSD, and "tiers-<x>", beside the first,
 // which says what lies in which.
 
+#include <cstdint>
+#include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +34,24 @@ inline std::string whole_name(std::string_view name) {
     return std::string(kTieredPrefix).append(name.substr(prefix.size()));
   }
   return std::string(name);
+}
+
+// The part on the SSD of a file that has a number in place of a name where its pages are staged:
+// "ssd-00000012-3" is 12 * 2^32 + 3.
+inline std::string staged_name(std::uint64_t id) {
+  char name[40];
+  std::snprintf(name, sizeof(name), "ssd-%08u-%u", static_cast<unsigned>(id >> 32),
+                static_cast<unsigned>(id));
+  return name;
+}
+// None: it is the name of no such file.
+inline std::optional<std::uint64_t> staged_id(const std::string& ssd_name) {
+  unsigned snapshot = 0;
+  unsigned soc = 0;
+  if (std::sscanf(ssd_name.c_str(), "ssd-%8u-%9u", &snapshot, &soc) != 2) return std::nullopt;
+  const std::uint64_t id = std::uint64_t{snapshot} << 32 | soc;
+  if (staged_name(id) != ssd_name) return std::nullopt;
+  return id;
 }
 
 }  // namespace foedus::device

@@ -1,11 +1,10 @@
 #include "foedus-core/device/tiered_device.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <utility>
 
-#include "foedus-core/base/invariant.h"
+#include "foedus-core/device/extent_copy.h"
 #include "foedus-core/device/read_queue.h"
 #include "foedus-core/device/spread_device.h"
 #include "foedus-core/device/tier_names.h"
@@ -17,32 +16,12 @@ namespace {
 constexpr std::uint64_t kFreeShare = 8;      // one of so many parts of memory is kept free
 constexpr std::uint64_t kLentShare = 32;     // one of so many parts is made free for a borrower
 constexpr std::uint64_t kBatchExtents = 64;  // with one sync of the SSD
-constexpr std::uint64_t kWriteExtents = 4;   // with one write
 constexpr int kRounds = 3;
 constexpr std::uint64_t kMovedMax = 1024;    // extents at once: others wait for the gleaner
 
 bool is_tiered(std::string_view name) {
   return name.starts_with(kTieredPrefix) && number_in_name(name).has_value();
 }
-
-// Calls `visit` with the first extent and the number of those that stand one behind the other, up
-// to `most` of them. `extents` ascend.
-template <typename Visit>
-Status for_each_run(const std::vector<std::uint64_t>& extents, std::uint64_t most, Visit visit) {
-  for (std::size_t i = 0; i < extents.size();) {
-    std::uint64_t count = 1;
-    while (count < most && i + count < extents.size() && extents[i + count] == extents[i] + count) {
-      ++count;
-    }
-    FOEDUS_CHECK(visit(extents[i], count));
-    i += count;
-  }
-  return {};
-}
-
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
 
 // Reads in flight of both parts, by the queue of the device behind. A read whose extents were moved
 // meanwhile has brought nothing: its caller reads again.
@@ -94,12 +73,26 @@ class TieredReads final : public ReadQueue {
 }  // namespace
 
 TieredDevice::TieredDevice(std::unique_ptr<Device> behind, const TierLimits& limits,
-                           Access ssd_access)
-    : behind_(std::move(behind)), limits_(limits), ssd_access_(ssd_access) {}
+                           Access ssd_access, const TierStaging& staging)
+    : behind_(std::move(behind)),
+      limits_(limits),
+      ssd_access_(ssd_access),
+      staged_(behind_.get(), staging) {}
 
 // ---- files -------------------------------------------------------------------------------------
 
 Status TieredDevice::look() {
+  FOEDUS_CHECK(staged_.recover());
+  keep_lent(staged_.bytes());
+  return look_at_files();
+}
+
+Status TieredDevice::look_to_read() {
+  FOEDUS_CHECK(staged_.check_none());
+  return look_at_files();
+}
+
+Status TieredDevice::look_at_files() {
   FOEDUS_TRY(const auto names, behind_->list());
   for (const std::string& name : names) {
     if (!is_tiered(name)) continue;
@@ -151,7 +144,7 @@ Result<std::unique_ptr<File>> TieredDevice::open(std::string_view name, Access a
   }
   FOEDUS_TRY(auto map, map_of(name, *nvm));
   FOEDUS_TRY(auto file, TieredFile::open(behind_.get(), name, std::move(nvm), std::move(map),
-                                         ssd_access_));
+                                         staged_.find(name), ssd_access_));
   return std::unique_ptr<File>(std::move(file));
 }
 
@@ -171,6 +164,7 @@ Result<std::vector<std::string>> TieredDevice::list() const {
 
 Status TieredDevice::remove(std::string_view name) {
   if (!is_tiered(name)) return behind_->remove(name);
+  FOEDUS_CHECK(staged_.drop(name));  // V32
   {
     const std::lock_guard lock(mutex_);
     const auto found = known_.find(name);
@@ -284,7 +278,9 @@ Status TieredDevice::make_room() {
   return moved;
 }
 
+// V32: nothing is staged, nor will be before the end.
 Status TieredDevice::move_extents() {
+  FOEDUS_CHECK(staged_.flush());
   std::vector<std::pair<std::string, Known>> files;
   {
     const std::lock_guard lock(mutex_);
@@ -292,6 +288,8 @@ Status TieredDevice::move_extents() {
   }
   for (const auto& [name, known] : files) FOEDUS_CHECK(discard_left_over(name, known));
   std::uint64_t left = std::min(extents_to_move(), kMovedMax);
+  if (left == 0) return {};
+  ExtentCopy copy(behind_.get(), staged_.make_queue());
   // From the hand on, then from the begin, then whatever there is.
   for (int round = 0; round < kRounds; ++round) {
     for (const auto& [name, known] : files) {
@@ -299,7 +297,7 @@ Status TieredDevice::move_extents() {
       if (round == 0 && name < hand_name_) continue;
       if (name != hand_name_) hand_extent_ = 0;
       hand_name_ = name;
-      FOEDUS_CHECK(move_of_file(name, known.map.get(), round + 1 == kRounds, &left));
+      FOEDUS_CHECK(move_of_file(name, known.map.get(), round + 1 == kRounds, &copy, &left));
     }
     hand_name_.clear();
     hand_extent_ = 0;
@@ -309,7 +307,7 @@ Status TieredDevice::move_extents() {
 
 // From the hand on. `is_last_round`: also what was read since the hand came by.
 Status TieredDevice::move_of_file(const std::string& name, ExtentMap* map, bool is_last_round,
-                                  std::uint64_t* left) {
+                                  ExtentCopy* copy, std::uint64_t* left) {
   while (*left != 0 && hand_extent_ < map->extents()) {
     Batch batch;
     while (hand_extent_ < map->extents() && batch.size() < std::min(*left, kBatchExtents)) {
@@ -319,20 +317,21 @@ Status TieredDevice::move_of_file(const std::string& name, ExtentMap* map, bool 
       batch.push_back(extent);
     }
     if (batch.empty()) break;
-    FOEDUS_CHECK(move(name, map, batch));
+    FOEDUS_CHECK(move(name, map, batch, copy));
     *left -= batch.size();
   }
   return {};
 }
 
 // V24, in this order.
-Status TieredDevice::move(const std::string& name, ExtentMap* map, const Batch& batch) {
+Status TieredDevice::move(const std::string& name, ExtentMap* map, const Batch& batch,
+                          ExtentCopy* copy) {
   {
     const std::lock_guard lock(mutex_);
     FOEDUS_CHECK(check_ssd_room_locked(batch.size()));
   }
   if (map->count_on_ssd() == 0) FOEDUS_CHECK(make_parts(name, *map));
-  FOEDUS_CHECK(copy(name, batch));
+  FOEDUS_CHECK(copy->copy(name, batch));
   FOEDUS_TRY(const auto file, open_existing(behind_.get(), tiers_name(name), Access::kReadWrite));
   FOEDUS_CHECK(map->write_with(batch, file.get()));
   for (const std::uint64_t extent : batch) map->set_on_ssd(extent);
@@ -367,28 +366,12 @@ Status TieredDevice::make_parts(std::string_view name, const ExtentMap& map) {
   return behind_->sync_directory();
 }
 
-Status TieredDevice::copy(std::string_view name, const Batch& batch) {
-  FOEDUS_TRY(const auto nvm, open_existing(behind_.get(), name, Access::kReadDirect));
-  FOEDUS_TRY(const auto ssd,
-             open_existing(behind_.get(), ssd_name(name), Access::kReadWriteDirect));
-  const std::unique_ptr<void, Free> buffer(
-      std::aligned_alloc(kBlockBytes, kWriteExtents * kExtentBytes));
-  if (buffer == nullptr) throw std::bad_alloc();
-  FOEDUS_CHECK(for_each_run(batch, kWriteExtents, [&](std::uint64_t first, std::uint64_t count) {
-    const std::uint64_t offset = first * kExtentBytes;
-    FOEDUS_TRY(const std::size_t bytes, nvm->read_at(offset, buffer.get(), count * kExtentBytes));
-    return ssd->write_at(offset, buffer.get(), bytes);
-  }));
-  return ssd->sync();
-}
-
 Status TieredDevice::discard_extents(const std::string& name, const Batch& batch) {
   std::vector<Range> ranges;
   constexpr std::uint64_t kAny = ~std::uint64_t{0};
-  FOEDUS_CHECK(for_each_run(batch, kAny, [&](std::uint64_t first, std::uint64_t count) {
-    ranges.push_back({first * kExtentBytes, count * kExtentBytes});
-    return Status();
-  }));
+  for (const ExtentRun& run : runs_of(batch, kAny)) {
+    ranges.push_back({run.first * kExtentBytes, run.count * kExtentBytes});
+  }
   return behind_->discard(name, ranges.data(), ranges.size());
 }
 

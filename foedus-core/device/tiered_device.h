@@ -5,7 +5,8 @@
 // they are. All other files lie on memory.
 //
 //   V23 Where an extent lies, the file "tiers-<x>" says (extent_map.h), which is there once any of
-//       its snapshot file lies on the SSD. A file counts once it is synced: all parts are then.
+//       its snapshot file lies on the SSD. A file counts once it is synced: all parts are durable
+//       then, in their files or in buckets (V32).
 //   V24 The mover writes in this order, each step durable before the next: the names of the parts;
 //       the extents on the SSD; that they are there; their end on memory. Snapshot files never
 //       change, so a crash leaves a whole copy where the map says, whichever map is left.
@@ -28,6 +29,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/extent_map.h"
+#include "foedus-core/device/staged_files.h"
 #include "foedus-core/device/tiered_file.h"
 #include "foedus/status.h"
 
@@ -46,18 +48,27 @@ struct TierFill {
   std::uint64_t moved_bytes = 0;  // since it was opened
 };
 
+class ExtentCopy;
+
 class TieredDevice final : public Device, public ExtentRoom {
  public:
   // `behind` finds files of both tiers by name, and makes those of the SSD there (SpreadDevice).
-  // `ssd_access`: kRead or kReadDirect, how their pages are read.
-  TieredDevice(std::unique_ptr<Device> behind, const TierLimits& limits, Access ssd_access);
+  // `ssd_access`: kRead or kReadDirect, how their pages are read. What is staged when the device
+  // goes stays in its buckets, for the next look().
+  TieredDevice(std::unique_ptr<Device> behind, const TierLimits& limits, Access ssd_access,
+               const TierStaging& staging = {});
 
-  // Looks at all files that are there; nothing else may be called before. What is wrong with one of
-  // them, open() says.
+  // Writes what an earlier process has left staged to the SSD, and looks at all files that are
+  // there; nothing else may be called before. What is wrong with one of them, open() says. Errors:
+  // those of recover_staged().
   Status look();
+  // The same of a device that is only read. kNotSupported: pages of files are staged, which only
+  // look() writes to the SSD.
+  Status look_to_read();
 
-  // Moves extents from memory, in the thread that calls, until an eighth of its limit is free, and
-  // some more if wants_room(); 256 MiB at most.
+  // Waits until all that is staged is on the SSD. Then moves extents from memory, in the thread
+  // that calls, until an eighth of its limit is free, and some more if wants_room(); 256 MiB at
+  // most.
   // kOutOfSpace: the SSD is full. kNotSupported: as of discard().
   Status make_room() override;
   // An eighth of memory is for snapshots to come, and is not lent.
@@ -85,6 +96,9 @@ class TieredDevice final : public Device, public ExtentRoom {
 
   Status take_extent(bool* on_ssd) override;
   void give_back(std::uint64_t nvm_extents, std::uint64_t ssd_extents) override;
+  Result<StagedPart> stage(const std::string& name, const std::shared_ptr<File>& ssd) override {
+    return staged_.add(name, ssd);
+  }
   void add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) override;
 
  private:
@@ -96,23 +110,24 @@ class TieredDevice final : public Device, public ExtentRoom {
   // Extents of one file that are moved at once.
   using Batch = std::vector<std::uint64_t>;
 
+  Status look_at_files();
   Result<std::shared_ptr<ExtentMap>> read_map(std::string_view name, const File& nvm) const;
   Result<std::shared_ptr<ExtentMap>> map_of(std::string_view name, const File& nvm);
   Status move_extents();
   std::uint64_t extents_to_move() const;
   Status move_of_file(const std::string& name, ExtentMap* map, bool is_last_round,
-                      std::uint64_t* left);
+                      ExtentCopy* copy, std::uint64_t* left);
   Status discard_left_over(const std::string& name, const Known& known);
-  Status move(const std::string& name, ExtentMap* map, const Batch& batch);
+  Status move(const std::string& name, ExtentMap* map, const Batch& batch, ExtentCopy* copy);
   Status check_ssd_room_locked(std::uint64_t extents) const;
   void note_discarded(const std::string& name, bool is_discarded);
   Status make_parts(std::string_view name, const ExtentMap& map);
-  Status copy(std::string_view name, const Batch& batch);
   Status discard_extents(const std::string& name, const Batch& batch);
 
   const std::unique_ptr<Device> behind_;
   const TierLimits limits_;
   const Access ssd_access_;
+  StagedFiles staged_;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_. The maps have their own synchronization.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "foedus-core/base/invariant.h"
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/device/tier_names.h"
 
@@ -23,20 +24,21 @@ std::size_t within_extent(std::uint64_t offset, std::size_t bytes) {
 // ---- to be read --------------------------------------------------------------------------------
 
 TieredFile::TieredFile(Device* behind, std::string_view name, std::shared_ptr<const File> nvm,
-                       std::shared_ptr<const ExtentMap> map, Access ssd)
+                       std::shared_ptr<const ExtentMap> map, StagedPart staged, Access ssd)
     : behind_(behind),
       ssd_name_(ssd_name(name)),
       nvm_(std::move(nvm)),
       map_(std::move(map)),
+      staged_(std::move(staged)),
       ssd_access_(ssd) {}
 
 Result<std::unique_ptr<TieredFile>> TieredFile::open(Device* behind, std::string_view name,
                                                      std::shared_ptr<const File> nvm,
                                                      std::shared_ptr<const ExtentMap> map,
-                                                     Access ssd) {
+                                                     StagedPart staged, Access ssd) {
   const bool has_ssd = map->count_on_ssd() != 0;
   std::unique_ptr<TieredFile> file(
-      new TieredFile(behind, name, std::move(nvm), std::move(map), ssd));
+      new TieredFile(behind, name, std::move(nvm), std::move(map), std::move(staged), ssd));
   if (has_ssd) FOEDUS_CHECK(file->ssd().status());
   return file;
 }
@@ -74,6 +76,7 @@ std::shared_ptr<const File> TieredFile::part_of(std::uint64_t offset, std::uint6
     map_->note_read(begin);
     return is_on_memory(offset, bytes) ? nvm_ : nullptr;
   }
+  if (has_staged()) return nullptr;
   for (std::uint64_t at = begin + 1; at * kExtentBytes < offset + bytes; ++at) {
     if (!map_->is_on_ssd(at)) return nullptr;
   }
@@ -94,8 +97,30 @@ Result<std::size_t> TieredFile::read_extent(std::uint64_t offset, void* to,
     base::fence_reader();
     if (!map_->is_on_ssd(extent)) return read;
   }
+  if (has_staged()) return read_staged(offset, to, bytes);
   FOEDUS_TRY(const File* const file, ssd());
   return file->read_at(offset, to, bytes);
+}
+
+// V31, page by page. Some bytes of a page are taken of a copy of it.
+Result<std::size_t> TieredFile::read_staged(std::uint64_t offset, void* to,
+                                            std::size_t bytes) const {
+  FOEDUS_TRY(const File* const file, ssd());
+  alignas(kBlockBytes) char page[kBlockBytes];
+  for (std::size_t done = 0; done < bytes;) {
+    const std::uint64_t inside = (offset + done) % kBlockBytes;
+    const std::uint64_t begin = offset + done - inside;
+    const std::size_t count = std::min<std::size_t>(bytes - done, kBlockBytes - inside);
+    FOEDUS_TRY(const bool is_staged,
+               staged_.buffer->read(*staged_.target, begin / kBlockBytes, page));
+    if (!is_staged) {
+      FOEDUS_TRY(const std::size_t read, file->read_at(begin, page, kBlockBytes));
+      if (read < inside + count) return done + (read > inside ? read - inside : 0);
+    }
+    std::memcpy(static_cast<char*>(to) + done, page + inside, count);
+    done += count;
+  }
+  return bytes;
 }
 
 Result<std::size_t> TieredFile::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
@@ -246,22 +271,34 @@ Status NewTieredFile::write_extent(const char* from, std::size_t bytes) {
     }
   }
   if (ssd_ == nullptr) FOEDUS_CHECK(open_ssd());
-  return ssd_->write_at(end_, from, bytes);
+  return staged_.target != nullptr ? stage(from, bytes) : ssd_->write_at(end_, from, bytes);
 }
 
 Status NewTieredFile::open_ssd() {
   FOEDUS_TRY(ssd_, behind_->open(ssd_name(name_), Access::kCreateDirect));
+  FOEDUS_TRY(staged_, room_->stage(name_, ssd_));
   return {};
 }
 
-// V23. The names become durable with that of the manifest.
+// V32. The file has a hole where extents lie on memory, and room for what is staged, so that an SSD
+// that is full is an error now and not when pages were acknowledged. The flusher writes before its
+// end meanwhile.
+Status NewTieredFile::stage(const char* from, std::size_t bytes) {
+  FOEDUS_INVARIANT(end_ % kBlockBytes == 0 && bytes % kBlockBytes == 0, end_, bytes);
+  if (reserved_ != end_) FOEDUS_CHECK(ssd_->truncate(end_));
+  reserved_ = end_ + bytes;
+  FOEDUS_CHECK(ssd_->preallocate(reserved_));
+  return staged_.buffer->write(staged_.target, end_ / kBlockBytes, from, bytes / kBlockBytes);
+}
+
+// V23, V32. The names become durable with that of the manifest.
 Status NewTieredFile::sync() {
   auto map = std::make_shared<ExtentMap>(end_);
   if (ssd_ != nullptr) {
     for (std::uint64_t i = 0; i < on_ssd_.size(); ++i) {
       if (on_ssd_[i]) map->set_on_ssd(i);
     }
-    FOEDUS_CHECK(ssd_->sync());
+    if (staged_.target == nullptr) FOEDUS_CHECK(ssd_->sync());
     FOEDUS_TRY(const auto file, behind_->open(tiers_name(name_), Access::kCreate));
     FOEDUS_CHECK(map->write(file.get()));
     FOEDUS_CHECK(nvm_->truncate(end_));  // the length of the whole file

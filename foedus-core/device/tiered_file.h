@@ -10,19 +10,27 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/extent_map.h"
+#include "foedus-core/device/staging_buffer.h"
 #include "foedus/status.h"
 
 namespace foedus::device {
 
+// Pages of a file that are on their way to its part on the SSD (V32).
+struct StagedPart {
+  StagingBuffer* buffer = nullptr;
+  std::shared_ptr<StagingTarget> target;  // null: there are none
+};
+
 // To be read, by any thread, while the mover moves extents of it (V25).
 class TieredFile final : public File {
  public:
-  // `name`: of the snapshot file. `behind` outlives the file. `ssd`: how the other part is opened.
+  // `name`: of the snapshot file. `behind`, and the buffer of `staged`, outlive the file. `ssd`:
+  // how the other part is opened.
   // kCorruption: some of it lies on the SSD, where it is not found.
   static Result<std::unique_ptr<TieredFile>> open(Device* behind, std::string_view name,
                                                   std::shared_ptr<const File> nvm,
                                                   std::shared_ptr<const ExtentMap> map,
-                                                  Access ssd);
+                                                  StagedPart staged, Access ssd);
 
   const std::string& path() const override { return nvm_->path(); }
   Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override;
@@ -42,7 +50,8 @@ class TieredFile final : public File {
   // read_at() asks for whole blocks; pieces may be any.
   bool is_direct() const override { return nvm_->is_direct(); }
 
-  // For a queue: the part of the file in which all of these bytes lie. Null: it is not to be had.
+  // For a queue: the part of the file in which all of these bytes lie. Null: it is not to be had,
+  // or some of it may be staged.
   // `*on_ssd`: which one. What was read of the part on memory counts if is_on_memory() says so
   // afterwards.
   std::shared_ptr<const File> part_of(std::uint64_t offset, std::uint64_t bytes,
@@ -52,10 +61,12 @@ class TieredFile final : public File {
 
  private:
   TieredFile(Device* behind, std::string_view name, std::shared_ptr<const File> nvm,
-             std::shared_ptr<const ExtentMap> map, Access ssd);
+             std::shared_ptr<const ExtentMap> map, StagedPart staged, Access ssd);
   Status refused() const;
   // The part on the SSD, which is opened by the first who needs it.
   Result<const File*> ssd() const;
+  bool has_staged() const { return staged_.target != nullptr && staged_.target->has_staged(); }
+  Result<std::size_t> read_staged(std::uint64_t offset, void* to, std::size_t bytes) const;
   Result<std::size_t> read_extent(std::uint64_t offset, void* to, std::size_t bytes) const;
   Result<bool> read_piece(const Piece& piece, std::uint64_t* block_at, char* block) const;
 
@@ -63,6 +74,7 @@ class TieredFile final : public File {
   const std::string ssd_name_;
   const std::shared_ptr<const File> nvm_;
   const std::shared_ptr<const ExtentMap> map_;
+  const StagedPart staged_;
   const Access ssd_access_;
 
   mutable base::AtomicWord<const File*> ssd_;  // null: not opened yet
@@ -78,12 +90,15 @@ class ExtentRoom {
   virtual Status take_extent(bool* on_ssd) = 0;
   // They are of no file: the one that they were taken for has failed.
   virtual void give_back(std::uint64_t nvm_extents, std::uint64_t ssd_extents) = 0;
-  // The file `name` is whole and synced.
+  // Returns where pages of the file `name` go that are for `ssd`, its part there. No target: to it.
+  virtual Result<StagedPart> stage(const std::string& name, const std::shared_ptr<File>& ssd) = 0;
+  // The file `name` is whole, and synced or staged.
   virtual void add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) = 0;
 };
 
 // A new file, written front to back by one thread: on memory as far as there is room, the rest on
-// the SSD. An extent of which some was written stays where it is.
+// the SSD, by way of the staging buffer if there is one (V32). An extent of which some was written
+// stays where it is. REQUIRES: what goes to the SSD is whole blocks.
 class NewTieredFile final : public File {
  public:
   NewTieredFile(Device* behind, ExtentRoom* room, std::string name, std::unique_ptr<File> nvm);
@@ -105,13 +120,16 @@ class NewTieredFile final : public File {
   Status write_bytes(const char* from, std::size_t bytes);
   Status write_extent(const char* from, std::size_t bytes);
   Status open_ssd();
+  Status stage(const char* from, std::size_t bytes);
   Status refused() const;
 
   Device* const behind_;
   ExtentRoom* const room_;
   const std::string name_;
   const std::unique_ptr<File> nvm_;
-  std::unique_ptr<File> ssd_;  // null: all is on memory so far
+  std::shared_ptr<File> ssd_;  // null: all is on memory so far
+  StagedPart staged_;          // of ssd_
+  std::uint64_t reserved_ = 0;  // length of ssd_ where its pages are staged
   std::vector<bool> on_ssd_;   // by extent
   std::uint64_t end_ = 0;
   bool is_finished_ = false;

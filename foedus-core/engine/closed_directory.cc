@@ -84,7 +84,7 @@ Status ClosedDirectory::read(const DirectoryNames& names, std::uint32_t socs, Lo
   options.dir = names.dir;
   options.dirs = names.dirs;
   options.ssd_dirs = names.ssd_dirs;
-  FOEDUS_TRY(OpenedDirectories opened, open_directories(options));
+  FOEDUS_TRY(OpenedDirectories opened, open_directories(options, runtime_.get()));
   device_ = std::move(opened.device);
   FOEDUS_TRY(log_, log::Log::open(device_.get(), runtime_.get(), {.loggers = topology_->socs()},
                                   std::move(sink)));

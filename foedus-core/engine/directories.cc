@@ -107,20 +107,18 @@ Result<std::unique_ptr<device::Device>> make_device(Devices devices, std::size_t
   return std::unique_ptr<device::Device>(std::move(spread));
 }
 
-// Puts the tiers above the device, if there are two, or were when it was open before.
-Status make_tiers(std::size_t ssd_count, const device::TierLimits& limits,
-                  device::Access ssd_access, OpenedDirectories* opened) {
-  FOEDUS_TRY(const auto names, opened->device->list());
+// Whether there are two tiers, or were when the device was open before.
+Result<bool> has_tiers(const device::Device& device, std::size_t ssd_count) {
+  FOEDUS_TRY(const auto names, device.list());
   const bool has_moved = std::any_of(names.begin(), names.end(), [](const std::string& name) {
-    return name.starts_with(device::kTiersPrefix);
+    return name.starts_with(device::kTiersPrefix) || name.starts_with(device::kStagingPrefix);
   });
-  if (ssd_count == 0 && !has_moved) return {};
-  auto tiers =
-      std::make_unique<device::TieredDevice>(std::move(opened->device), limits, ssd_access);
-  FOEDUS_CHECK(tiers->look());
+  return ssd_count != 0 || has_moved;
+}
+
+void set_tiers(std::unique_ptr<device::TieredDevice> tiers, OpenedDirectories* opened) {
   opened->tiers = tiers.get();
   opened->device = std::move(tiers);
-  return {};
 }
 
 // The part on the SSD of a snapshot file that has one, and is not there; empty: there is none.
@@ -184,6 +182,14 @@ Status check_left_out(device::SpreadDevice* device) {
   return refused(text + "; name every directory that the database has files in");
 }
 
+std::uint64_t staged_bytes(const Options& options) {
+  if (options.ssd_dirs.empty()) return 0;
+  constexpr std::uint64_t kShare = 64;
+  constexpr std::uint64_t kLeast = 1u << 20;
+  constexpr std::uint64_t kMost = 16u << 20;
+  return std::clamp(options.nvm_bytes / kShare, kLeast, kMost);
+}
+
 KeptPagesBytes kept_pages_bytes(const Options& options) {
   if (options.ssd_dirs.empty()) return {0, 0};
   constexpr std::uint64_t kFreeShare = 8;  // for snapshots to come
@@ -192,7 +198,7 @@ KeptPagesBytes kept_pages_bytes(const Options& options) {
   return {snapshot::NvmPages::way_bytes(most), most};
 }
 
-Result<OpenedDirectories> open_directories(const Options& options) {
+Result<OpenedDirectories> open_directories(const Options& options, base::Runtime* runtime) {
   device::FileAccess access = device::FileAccess::kCalls;
   if (options.device == DeviceKind::kMapped) access = device::FileAccess::kMapped;
   // A call for each line would take longer than the memory that is emulated.
@@ -222,7 +228,15 @@ Result<OpenedDirectories> open_directories(const Options& options) {
                                   options.ssd_bytes};
   const auto ssd_access =
       options.buffered_reads ? device::Access::kRead : device::Access::kReadDirect;
-  FOEDUS_CHECK(make_tiers(ssd_count, limits, ssd_access, &opened));
+  FOEDUS_TRY(const bool is_tiered, has_tiers(*opened.device, ssd_count));
+  if (!is_tiered) return opened;
+  const device::TierStaging staging{
+      runtime, staged_bytes(options),
+      static_cast<std::uint32_t>(std::max<std::size_t>(options.dirs.size(), 1))};
+  auto tiers = std::make_unique<device::TieredDevice>(std::move(opened.device), limits, ssd_access,
+                                                      staging);
+  FOEDUS_CHECK(tiers->look());
+  set_tiers(std::move(tiers), &opened);
   return opened;
 }
 
@@ -244,7 +258,12 @@ Result<OpenedDirectories> open_directories_to_read(const DirectoryNames& names) 
   OpenedDirectories opened;
   const std::size_t ssd_count = names.ssd_dirs.size();
   FOEDUS_TRY(opened.device, make_device(as_devices(std::move(files)), ssd_count));
-  FOEDUS_CHECK(make_tiers(ssd_count, {}, device::Access::kRead, &opened));
+  FOEDUS_TRY(const bool is_tiered, has_tiers(*opened.device, ssd_count));
+  if (!is_tiered) return opened;
+  auto tiers = std::make_unique<device::TieredDevice>(
+      std::move(opened.device), device::TierLimits{}, device::Access::kRead);
+  FOEDUS_CHECK(tiers->look_to_read());
+  set_tiers(std::move(tiers), &opened);
   return opened;
 }
 

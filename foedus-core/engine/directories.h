@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "foedus-core/base/task.h"
 #include "foedus-core/device/device.h"
 #include "foedus-core/device/emulated_device.h"
 #include "foedus-core/device/spread_device.h"
@@ -27,6 +28,9 @@ struct KeptPagesBytes {
   std::uint64_t most;
 };
 KeptPagesBytes kept_pages_bytes(const Options& options);
+// Part of Options::nvm_bytes for pages on their way to the SSD (device/staging_buffer.h), and the
+// DRAM that is taken to write them.
+std::uint64_t staged_bytes(const Options& options);
 
 struct OpenedDirectories {
   std::unique_ptr<device::Device> device;
@@ -48,10 +52,12 @@ struct OpenedDirectories {
 // files which the savepoint or a manifest names. Else as of device::FileDevice::open() and
 // device::SpreadDevice::make().
 // Uses of `options` the directories, direct_io, the device, the speed of emulated memory, and the
-// limits of the tiers.
-Result<OpenedDirectories> open_directories(const Options& options);
+// limits of the tiers. Tasks of the device are started on `runtime`, which outlives it. Pages that
+// an earlier process has left staged are written to the SSD: kOutOfSpace, kIoError, kCorruption.
+Result<OpenedDirectories> open_directories(const Options& options, base::Runtime* runtime);
 // Opens directories that exist, to read their files only: nothing is changed, now or later (device
-// V8). kNotFound: one is missing. Other errors: those of open_directories().
+// V8). kNotFound: one is missing. kNotSupported: pages are staged, as a database leaves them that
+// was not closed. Other errors: those of open_directories().
 Result<OpenedDirectories> open_directories_to_read(const DirectoryNames& names);
 
 // Fills in the counters of emulated devices, and how full the tiers are.

@@ -80,7 +80,7 @@ Status Engine::open_device(const Environment& environment) {
     device_ = environment.device;
     return {};
   }
-  FOEDUS_TRY(directories_, open_directories(options_));
+  FOEDUS_TRY(directories_, open_directories(options_, runtime_));
   effective_.direct_io = directories_.has_direct_io;
   if (options_.device == DeviceKind::kMapped && !directories_.maps_files) {
     options_.device = DeviceKind::kFile;

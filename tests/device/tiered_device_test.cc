@@ -13,61 +13,24 @@
 #include "foedus-core/device/read_queue.h"
 #include "tests/testing/spread_disk.h"
 #include "tests/testing/test_database.h"
+#include "tests/testing/tiered_files.h"
 
 namespace foedus::device {
 namespace {
 
+using testing::block_of;
 using testing::Call;
 using testing::CallSeen;
+using testing::difference;
+using testing::extents;
 using testing::FailingDevice;
+using testing::kBlocksPerExtent;
+using testing::kFirst;
+using testing::kSecond;
+using testing::limit_of;
+using testing::make_file;
 using testing::must;
 using testing::SpreadDisk;
-
-constexpr std::string_view kFirst = "snapshot-00000001-0";
-constexpr std::string_view kSecond = "snapshot-00000002-0";
-constexpr std::uint64_t kBlocksPerExtent = kExtentBytes / kBlockBytes;
-
-// Returns the bytes of a block of a file.
-std::string block_of(std::string_view name, std::uint64_t block) {
-  std::string bytes(kBlockBytes, static_cast<char>('a' + block % 26));
-  const std::string words = std::string(name) + " " + std::to_string(block);
-  return bytes.replace(0, words.size(), words);
-}
-
-Status make_file(Device* device, std::string_view name, std::uint64_t blocks) {
-  FOEDUS_TRY(const auto file, device->open(name, Access::kCreateDirect));
-  std::string buffer;
-  std::uint64_t written = 0;
-  for (std::uint64_t i = 0; i < blocks; ++i) {
-    buffer += block_of(name, i);
-    if (buffer.size() < 3 * kExtentBytes && i + 1 < blocks) continue;
-    FOEDUS_CHECK(file->write_at(written, buffer.data(), buffer.size()));
-    written += buffer.size();
-    buffer.clear();
-  }
-  FOEDUS_CHECK(file->sync());
-  return device->sync_directory();
-}
-
-// Empty: the file holds what make_file() wrote.
-std::string difference(Device* device, std::string_view name, std::uint64_t blocks) {
-  const auto file = device->open(name, Access::kRead);
-  if (!file.is_ok()) return file.status().message();
-  std::string bytes(kBlockBytes, '\0');
-  for (std::uint64_t i = 0; i < blocks; ++i) {
-    const auto read = (*file)->read_at(i * kBlockBytes, bytes.data(), kBlockBytes);
-    if (!read.is_ok()) return read.status().message();
-    if (*read < kBlockBytes || bytes != block_of(name, i)) {
-      return "block " + std::to_string(i) + " of " + std::string(name);
-    }
-  }
-  return "";
-}
-
-std::uint64_t extents(std::uint64_t bytes) { return bytes / kExtentBytes; }
-
-// The limit that leaves `kept` extents on memory when the mover has been there.
-TierLimits limit_of(std::uint64_t kept) { return {.nvm_bytes = (kept * 8 + 6) / 7 * kExtentBytes}; }
 
 class TieredDeviceTest : public ::testing::Test {
  protected:

@@ -35,12 +35,18 @@ class SpreadDisk {
   }
 
   // Opens `main` and `a` as the NVM tier and `b` as the SSD tier.
-  std::unique_ptr<device::TieredDevice> open_tiered(const device::TierLimits& limits) {
-    auto behind = must(device::SpreadDevice::make(&main(), {&a()}, 1, {&b()}));
-    auto tiers = std::make_unique<device::TieredDevice>(std::move(behind), limits,
-                                                        device::Access::kReadDirect);
+  std::unique_ptr<device::TieredDevice> open_tiered(const device::TierLimits& limits,
+                                                    const device::TierStaging& staging = {}) {
+    auto tiers = make_tiered(limits, staging);
     must(tiers->look());
     return tiers;
+  }
+  // The same, but for look().
+  std::unique_ptr<device::TieredDevice> make_tiered(const device::TierLimits& limits,
+                                                    const device::TierStaging& staging = {}) {
+    auto behind = must(device::SpreadDevice::make(&main(), {&a()}, 1, {&b()}));
+    return std::make_unique<device::TieredDevice>(std::move(behind), limits,
+                                                  device::Access::kReadDirect, staging);
   }
 
   // Power fails in all directories at the first changing call to any after `skip` more of them.

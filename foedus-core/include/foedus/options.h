@@ -181,9 +181,11 @@ struct Options {
   // Directories of the SSD tier, made if they are missing; at most 64. Where they are given, `dir`
   // and `dirs` are the tier of non-volatile memory, of `nvm_bytes`. Snapshots are written there;
   // what was not read lately moves to the SSD, in pieces of 256 KiB, before memory is full; what
-  // does not fit goes to the SSD at once. Memory that snapshots leave keeps single pages of the SSD
-  // that are read again, for which more pieces move, up to seven eighths of it. The log stays on
-  // memory and is not counted. `ssd_bytes` is the limit of the SSD tier; 0: there is none.
+  // does not fit goes to the SSD at once, by way of a buffer on memory. The buffer has a 64th of
+  // nvm_bytes, 1 MiB .. 16 MiB, and takes as much DRAM beside memory_bytes. Memory that snapshots
+  // leave keeps single pages of the SSD that are read again, for which more pieces move, up to
+  // seven eighths of it. The log stays on memory and is not counted. `ssd_bytes` is the limit of
+  // the SSD tier; 0: there is none.
   // Gleans fail with kOutOfSpace when both tiers are full. "ssd-...-<n>" is made in
   // ssd_dirs[n % ssd_dirs.size()]; all that is said of `dirs` holds for these directories, too. The
   // database opens without them if none of its snapshots has moved. ssd_dirs needs nvm_bytes, of

@@ -1,0 +1,92 @@
+#pragma once
+// StagedFiles: the staging buffer of a TieredDevice. What a new snapshot file has on the SSD goes
+// through it, and what a crash has left in it gets there at the next open.
+//
+//   V32 A new file's pages for the SSD are staged (staging_buffer.h): they are durable in buckets
+//       when they are written, and reach the SSD in the background. Room for them there is taken
+//       before. Readers ask the buffer first while any page of the file is staged (V31). A flush
+//       comes before each move of extents, so that flushers and mover never sync one file at the
+//       same time (V2). A removal begins with drop(): nothing is written to a file that is gone, or
+//       to another one of its name.
+//   V33 All staged pages of a file are in one area, in the directory where its part on memory is
+//       made: the first file to be staged has all areas made anew. So where a directory is left out
+//       that has staged pages which count, a file that a manifest lists is missed, too.
+//   V34 recover() changes nothing if nothing is staged, as an open that fails later has to (V13).
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "foedus-core/base/process.h"
+#include "foedus-core/base/task.h"
+#include "foedus-core/device/device.h"
+#include "foedus-core/device/pooled_reads.h"
+#include "foedus-core/device/staging_buffer.h"
+#include "foedus-core/device/tiered_file.h"
+#include "foedus/status.h"
+
+namespace foedus::device {
+
+// Memory for pages that are on their way to the SSD.
+struct TierStaging {
+  base::Runtime* runtime = nullptr;  // of the tasks that write them; it outlives the device
+  std::uint64_t bytes = 0;           // part of TierLimits::nvm_bytes; too few, or 0: none is staged
+  std::uint32_t directories = 1;     // that files of memory are made in
+};
+
+class StagedFiles {
+ public:
+  // `behind` has the files of both tiers, and outlives this.
+  StagedFiles(Device* behind, const TierStaging& options);
+  // Leaves what is staged in its buckets, for the next recover().
+  ~StagedFiles();
+  StagedFiles(const StagedFiles&) = delete;
+  StagedFiles& operator=(const StagedFiles&) = delete;
+
+  // Writes what an earlier process has left staged to its files. Errors: those of recover_staged().
+  // Nothing else may be called before.
+  Status recover();
+  // kNotSupported: pages of files are staged, so that a device which is only read lacks them.
+  // Changes nothing.
+  Status check_none();
+  // Bytes of memory that the areas take, or will.
+  std::uint64_t bytes() const;
+
+  // Makes a queue for writes to the SSD. Null: there is none. Any thread.
+  std::unique_ptr<ReadQueue> make_queue();
+  // Returns where pages of the new file `name` go, whose part on the SSD is `ssd`. No target: to
+  // that part, for memory has no room for areas. Errors: those of StagingBuffer::open().
+  Result<StagedPart> add(const std::string& name, const std::shared_ptr<File>& ssd);
+  // Returns the pages of a file that may be staged. No target: there are none.
+  StagedPart find(std::string_view name) const;
+  // Drops what is staged of a file, before it is removed. On failure it is there still, and this is
+  // to be called again.
+  Status drop(std::string_view name);
+  // Waits until nothing is staged. The error of a file: what is staged stays so. REQUIRES: no file
+  // is made or removed meanwhile.
+  Status flush();
+
+ private:
+  ResolveTarget resolve() const;
+  Status make_buffer_locked();
+
+  Device* const behind_;
+  const TierStaging options_;
+  const std::uint32_t slots_;  // of a bucket; 0: nothing is staged
+  const std::uint64_t generation_ = base::process_generation();
+
+  std::mutex pool_mutex_;
+  std::unique_ptr<ReadPool> pool_;  // in place of queues of the device; guarded by pool_mutex_
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  bool has_no_room_ = false;               // for areas
+  std::unique_ptr<StagingBuffer> buffer_;  // null: nothing was staged yet; then constant
+  // Of files that have pages staged, or may have.
+  std::map<std::string, std::shared_ptr<StagingTarget>, std::less<>> targets_;
+};
+
+}  // namespace foedus::device
