@@ -19,9 +19,9 @@
 //       alone.
 //   P18 Pages of the page cache are shared and stay as they were read, but for this: the volatile
 //       half of a pointer in them, which is null on the device, may be a hint, the frame that held
-//       the child when somebody came by. A hint says where to load from ahead of the look-up and
-//       nothing else: it may be wrong at any time, load() takes it for null, and who makes a
-//       volatile page of a cached one clears it.
+//       the child when a reader came by. It may be wrong at any time, and is followed only if the
+//       cache finds the child there (K30, snapshot/page_cache.h). load() takes it for null, and who
+//       makes a volatile page of a cached one clears it.
 
 #include <cstdint>
 

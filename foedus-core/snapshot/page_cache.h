@@ -14,26 +14,35 @@
 //   word            written by                read by         meaning
 //   entry           holder of its stripe's    all             page's tag, frame, leaving flag
 //                   lock
+//   link            the same; uses by hits,   all             page's id, uses (K30)
+//                   by exchange
 //   mark            every hit, relaxed        the sweep       CacheMark; a hint
 //   page in frame   its one reader, before    all             the bytes that PageReader gave
 //                   the entry is put
 //
-//   K1  Publish: a frame is written by one thread, which took it, before its entry is stored with
-//       release order. Readers load entries with acquire order. After that the frame is not written
-//       until it is taken again, hints (P18, page/dual_page_pointer.h) and line pages (K18) aside.
-//   K2  Read: whoever follows an entry without the lock has a cache pin (EpochClock::pin_cache())
-//       from before the look-up until the last look at the page. It covers the search at hand, not
-//       the transaction: what is needed for longer is copied, or remembered as an id.
+//   K1  Publish: a frame is written by one thread, which took it, before its entry and its link are
+//       stored with release order. Readers load both with acquire order. After that the frame is
+//       not written until it is taken again, hints (P18, page/dual_page_pointer.h) and line pages
+//       (K18) aside.
+//   K2  Read: whoever follows an entry or a link without the lock has a cache pin
+//       (EpochClock::pin_cache()) from before the look-up until the last look at the page. It
+//       covers the search at hand, not the transaction: what is needed for longer is copied, or
+//       remembered as an id.
 //   K3  Evict: a page is leaving when its entry has the leaving flag, by which no look-up without
-//       the lock finds it, or is gone. A fence follows, then the frame is stamped with the current
-//       epoch and put last into the list of leaving frames.
+//       the lock finds it, or is gone, and its frame's link is zero. A fence follows, then the
+//       frame is stamped with the current epoch and put last into the list of leaving frames.
 //   K4  Reuse: a leaving frame is taken when its stamp is not above cache_reclaimable() of the
-//       clock. That is E3 and E20 of epoch/epoch_clock.h word for word, the entry being the link. A
-//       reader that found the entry before it was flagged is pinned in an epoch not above the
-//       stamp: cache_reclaimable stays below until that pin ends or is renewed, and when it gets
-//       there, acquire order puts that reader's last look before what is written to the frame. A
-//       reader whose pin came later does not find the entry. The frame's next page is published
-//       anew by K1.
+//       clock. That is E3 and E20 of epoch/epoch_clock.h word for word, entry and link being what
+//       they call the link. A reader that found either before they were changed is pinned in an
+//       epoch not above the stamp: cache_reclaimable stays below until that pin ends or is renewed,
+//       and when it gets there, acquire order puts that reader's last look before what is written
+//       to the frame. A reader whose pin came later finds neither. The frame's next page is
+//       published anew by K1.
+//   K30 Swizzled pointers: the pointers to a cached page name its frame (P18), and the frame's link
+//       says which page look-ups find there; it is zero while they find none. So nothing is known
+//       of a page's pointers when it leaves, or of its children when a parent does: a pointer that
+//       names a frame too long finds another id in the link, or zero, and the index is asked. The
+//       link is not in the frame, which a device may be writing, and the pool if it was borrowed.
 //   K5  Return: until its frame is taken, a leaving page is complete. Who asks for it clears the
 //       flag and removes the frame from the list, under the lock. If it leaves again, it gets a
 //       new stamp, which is not below the first: readers from before are covered as well.
@@ -134,7 +143,7 @@ class PageCache final : public page::PageBorrower {
   const page::PageHeader* find(std::uint32_t soc, page::SnapshotPageId id, Status* status,
                                page::PagePart wanted = {}) {
     Part* const part = part_of(soc);
-    const CacheFrame frame = part->index.find(id, 0, wanted);
+    const CacheFrame frame = part->index.find(id, wanted);
     if (frame == 0) [[unlikely]]
       return read(part, id, CacheMark::kUsedOnce, status);
     count_hit(part);
@@ -145,24 +154,26 @@ class PageCache final : public page::PageBorrower {
   const page::PageHeader* find_cached(std::uint32_t soc, page::SnapshotPageId id,
                                       page::PagePart wanted = {}) {
     Part* const part = part_of(soc);
-    const CacheFrame frame = part->index.find(id, 0, wanted);
+    const CacheFrame frame = part->index.find(id, wanted);
     if (frame == 0) [[unlikely]]
       return nullptr;
     count_hit(part);
     return part->index.page_at(frame);
   }
   // The same for the page that `pointer` leads to, which lies in a page of that SOC's part that the
-  // caller may look at. What its hint names is loaded before the index is asked, and the hint kept
-  // true (P18): the bucket's line and the page's are on their way at once.
+  // caller may look at. The index is asked only where its hint is wrong, and the hint made true
+  // (P18).
   const page::PageHeader* find_cached_child(std::uint32_t soc, page::DualPagePointer* pointer,
                                             page::PagePart wanted) {
     Part* const part = part_of(soc);
     const CacheFrame hinted = pointer->hint();
-    const CacheFrame frame = part->index.find(pointer->load().snapshot_page, hinted, wanted);
-    if (frame == 0) [[unlikely]]
-      return nullptr;
-    if (frame != hinted) [[unlikely]]
-      pointer->set_hint(frame);
+    const page::SnapshotPageId id = pointer->load().snapshot_page;
+    CacheFrame frame = part->index.find_linked(id, hinted, wanted);
+    if (frame == 0) [[unlikely]] {
+      frame = part->index.find(id, wanted);
+      if (frame == 0) return nullptr;
+      if (frame != hinted) pointer->set_hint(frame);
+    }
     count_hit(part);
     return part->index.page_at(frame);
   }

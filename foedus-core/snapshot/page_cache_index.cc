@@ -11,6 +11,8 @@ CacheIndex::CacheIndex(char* memory, std::uint64_t frames, const Places& places)
       own_frames_(places.own),
       to_borrowed_(reinterpret_cast<std::uintptr_t>(places.borrowed_begin) -
                    (places.own + 1) * page::kPageBytes - frames_),
+      frames_in_all_(places.all),
+      links_(places.links),
       stripe_count_(stripes_for(places.own)),
       stripe_buckets_((bucket_count_ / 2 + stripe_count_ - 1) / stripe_count_ * 2) {
   for (std::uint32_t stripe = 0; stripe < stripe_count_; ++stripe) {
@@ -33,19 +35,20 @@ CacheFrame CacheIndex::frame_of_tag(const Key& key) const {
 
 CacheFrame CacheIndex::restore(page::SnapshotPageId id, CacheMark mark) {
   const Key key = key_of(id);
-  const Place place = locate(key, key.tag | kLeavingTag, 0, {});
+  const Place place = locate(key, key.tag | kLeavingTag, {});
   if (place.entry == nullptr) return 0;
   place.mark->store_relaxed(static_cast<std::uint8_t>(mark));  // order: relaxed, a hint
   // order: release, pairs with the acquire in locate_at(): the page was complete before it was put,
   // which the lock has handed on to this thread.
   place.entry->store_release(word_of(key.tag, place.frame));
+  put_link(place.frame, key.id);
   ++stripes_[stripe_of_bucket(key.home)].pages_cached;
   return place.frame;
 }
 
 CacheFrame CacheIndex::use_leaving(page::SnapshotPageId id) {
   const Key key = key_of(id);
-  const Place place = locate(key, key.tag | kLeavingTag, 0, {});
+  const Place place = locate(key, key.tag | kLeavingTag, {});
   // order: relaxed twice, a hint.
   if (place.entry == nullptr || place.mark->load_relaxed() != kReadAheadByte) return 0;
   place.mark->store_relaxed(static_cast<std::uint8_t>(CacheMark::kUsedOnce));
@@ -64,8 +67,14 @@ CacheFrame CacheIndex::put(page::SnapshotPageId id, CacheFrame frame, CacheMark 
   // order: release, pairs with the acquire in locate_at(): what was read into the frame is seen.
   place.entry->store_release(word_of(tag, frame));
   Stripe& stripe = stripes_[stripe_of_bucket(key.home)];
-  if (!is_leaving) ++stripe.pages_cached;
-  if (evicted != 0) --stripe.pages_cached;
+  if (!is_leaving) {
+    put_link(frame, key.id);
+    ++stripe.pages_cached;
+  }
+  if (evicted != 0) {
+    remove_link(evicted);
+    --stripe.pages_cached;
+  }
   return evicted;
 }
 
@@ -99,8 +108,7 @@ CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
       const std::uint64_t word = bucket->entries[i].load_relaxed();  // order: relaxed, see above
       const Place place{&bucket->entries[i], &bucket->marks[i], frame_of(word)};
       if (is_leaving(word)) return place;
-      // order: relaxed, see above.
-      const bool is_cold = place.mark->load_relaxed() != kUsedAgainByte;
+      const bool is_cold = uses_of(*bucket, i, place.frame) < kUsedAgainByte;
       if (victim.entry == nullptr || is_cold) victim = place;
     }
   }
@@ -136,16 +144,18 @@ std::uint32_t CacheIndex::sweep_from(std::uint32_t stripe, std::uint64_t* hand,
       // order: relaxed, written under the lock that the caller holds.
       const std::uint64_t word = bucket.entries[i].load_relaxed();
       if (word == 0 || is_leaving(word) || frame_of(word) <= frames_skipped) continue;
-      // order: relaxed, a hint.
-      if (which != CacheSweep::kAny && bucket.marks[i].load_relaxed() == kUsedAgainByte) {
+      const CacheFrame frame = frame_of(word);
+      if (which != CacheSweep::kAny && uses_of(bucket, i, frame) >= kUsedAgainByte) {
         // order: relaxed, a hint; a use at the same time may get lost.
         bucket.marks[i].store_relaxed(static_cast<std::uint8_t>(CacheMark::kUsedOnce));
+        forget_link_uses(frame);
         continue;
       }
       const bool is_found_again = which == CacheSweep::kColdForNow;
       // order: relaxed, K3: the caller's fence comes before the stamp.
       bucket.entries[i].store_relaxed(is_found_again ? word | (kLeavingTag << kFrameBits) : 0);
-      frames[count++] = frame_of(word);
+      remove_link(frame);
+      frames[count++] = frame;
     }
   }
   std::uint64_t& pages_cached = stripes_[stripe].pages_cached;
@@ -179,7 +189,9 @@ std::uint32_t CacheIndex::forget(page::SnapshotNumber snapshot, std::uint64_t bu
     if (frame == 0) continue;
     if (page::SnapshotPageId(page_at(frame)->page_id).snapshot() != snapshot) continue;
     entry.store_relaxed(0);  // order: relaxed, K3 as in sweep()
-    if (!is_leaving(word)) frames[count++] = frame;
+    if (is_leaving(word)) continue;
+    remove_link(frame);
+    frames[count++] = frame;
   }
   std::uint64_t& pages_cached = stripes_[stripe_of_bucket(buckets_ + bucket)].pages_cached;
   FOEDUS_INVARIANT(count <= pages_cached, count, pages_cached);

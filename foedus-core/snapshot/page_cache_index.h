@@ -5,6 +5,7 @@
 //   bucket, one line:  | entry 0 | … | entry 6 | mark 0 … mark 6, unused |
 //   entry, one word:   | leaving: 1 bit | tag: 35 bits of the id's hash | frame: 28 bits |
 //   ghost, one word:   | 1              | tag                           | 0              |
+//   link, one word:    | low 62 bits of the id of the frame's page       | 1 + uses: 2 bits |
 //
 // A page stands in its home bucket, or in the home's buddy (the other half of 128 aligned bytes)
 // if the home was full. An entry is too short for a whole id: the header of the page has it, and
@@ -16,6 +17,9 @@
 // A page belongs to the stripe (K16) that has its home bucket. Stripes are ranges of equally many
 // buckets, the last one a few less, and each is of whole pairs: so home and buddy are in one
 // stripe, whose lock guards both.
+//
+// A frame has a link (K30) beside the entry of its page. Pointers that name the frame (P18) are
+// followed by it: neither a hash nor a bucket is needed.
 
 #include <algorithm>
 #include <bit>
@@ -62,17 +66,18 @@ class CacheIndex {
 
   static std::uint64_t bytes_for(std::uint64_t frames) { return buckets_for(frames) * kLineBytes; }
 
-  // Where frames lie: 1..own at `own_begin`, the later ones at `borrowed_begin`.
+  using Link = base::AtomicWord<std::uint64_t>;
+  // Where frames lie: 1..own at `own_begin`, the later ones up to `all` at `borrowed_begin`. Their
+  // links, one behind the other, at `links`, zero at first.
   struct Places {
     char* own_begin;
     std::uint64_t own;
     char* borrowed_begin;
+    std::uint64_t all;
+    Link* links;
   };
   // `memory`: bytes_for(frames) zero bytes at a multiple of 128.
   CacheIndex(char* memory, std::uint64_t frames, const Places& places);
-  // All frames lie at `frames_begin`.
-  CacheIndex(char* memory, std::uint64_t frames, char* frames_begin)
-      : CacheIndex(memory, frames, Places{frames_begin, frames, frames_begin}) {}
 
   page::PageHeader* page_at(CacheFrame frame) const {
     const std::uintptr_t moved = frame > own_frames_ ? to_borrowed_ : 0;
@@ -82,16 +87,11 @@ class CacheIndex {
 
   // ---- any thread ----------------------------------------------------------------------------
 
-  // Where the page is if it is cached, marked as used; 0: it is not. `hinted`: a frame that may be
-  // it, of which `part` is being loaded. REQUIRES, as of peek(): the caller is pinned (K2), or
-  // holds the lock of the page's stripe.
-  CacheFrame find(page::SnapshotPageId id, CacheFrame hinted = 0, page::PagePart part = {}) {
+  // Where the page is if it is cached, marked as used; 0: it is not. REQUIRES, as of peek(): the
+  // caller is pinned (K2), or holds the lock of the page's stripe.
+  CacheFrame find(page::SnapshotPageId id, page::PagePart part = {}) {
     const Key key = key_of(id);
-    if (hinted != 0) {
-      base::prefetch_line(key.home);  // first: the others are more than can be on their way at once
-      prefetch_frame(hinted, part);
-    }
-    const Place place = locate(key, key.tag, hinted, part);
+    const Place place = locate(key, key.tag, part);
     if (place.entry == nullptr) return 0;
     // order: relaxed twice, the mark is a hint. One that lands on the slot's next page does no harm
     // but to let that stay for longer.
@@ -99,10 +99,28 @@ class CacheIndex {
     if (mark != kUsedAgainByte) place.mark->store_relaxed(mark + 1);
     return place.frame;
   }
-  // The same, not marked.
+  // `hinted` if that is where the page is, marked as used; 0: it is not, or is no frame. REQUIRES:
+  // as find().
+  CacheFrame find_linked(page::SnapshotPageId id, CacheFrame hinted, page::PagePart part) {
+    if (hinted - 1u >= frames_in_all_) [[unlikely]]
+      return 0;
+    prefetch_frame(hinted, part);
+    Link& link = link_of(hinted);
+    // order: acquire, pairs with the releases in put_link() and forget_link_uses(): the page is
+    // complete (K1).
+    std::uint64_t word = link.load_acquire();
+    const std::uint64_t uses = word - link_word(id.word());
+    if (uses > kLinkUsesMax || page_at(hinted)->page_id != id.word()) [[unlikely]]
+      return 0;
+    // An exchange, not a store, which could bring the link of a page back that has left meanwhile.
+    // If it fails, a use is not counted.
+    if (uses != kLinkUsesMax) link.compare_exchange_acq_rel(word, word + 1);
+    return hinted;
+  }
+  // What find() does, not marked.
   CacheFrame peek(page::SnapshotPageId id) const {
     const Key key = key_of(id);
-    const Place place = locate(key, key.tag, 0, {});
+    const Place place = locate(key, key.tag, {});
     return place.entry == nullptr ? 0 : place.frame;
   }
   // Hints; nobody need be pinned.
@@ -176,6 +194,7 @@ class CacheIndex {
   static constexpr std::uint8_t kReadAheadByte = static_cast<std::uint8_t>(CacheMark::kReadAhead);
   static constexpr std::uint64_t kLeavingTag = std::uint64_t{1} << 35;  // the tag's flag
   static constexpr std::uint64_t kTagMask = kLeavingTag - 1;
+  static constexpr std::uint64_t kLinkUsesMax = 2;
 
   // Zero is empty and unmarked.
   struct alignas(kLineBytes) Bucket {
@@ -215,6 +234,33 @@ class CacheIndex {
   static bool is_leaving(std::uint64_t word) { return (word >> kFrameBits & kLeavingTag) != 0; }
   static bool is_ghost(std::uint64_t word) { return word != 0 && frame_of(word) == 0; }
 
+  // A link without uses.
+  static std::uint64_t link_word(std::uint64_t id) { return (id << 2) | 1; }
+  Link& link_of(CacheFrame frame) const { return links_[frame - 1]; }
+  // K30. REQUIRES: the page of the frame has that id, and the caller holds the lock of its stripe.
+  void put_link(CacheFrame frame, std::uint64_t id) {
+    const std::uint64_t before = link_of(frame).load_relaxed();  // order: relaxed, under the lock
+    FOEDUS_INVARIANT(before == 0, frame, before, id);
+    // order: release, pairs with the acquire in find_linked(): what was read into the frame is
+    // seen, which the lock has handed on to this thread.
+    link_of(frame).store_release(link_word(id));
+  }
+  void remove_link(CacheFrame frame) {
+    link_of(frame).store_relaxed(0);  // order: relaxed, K3: the caller's fence is before the stamp
+  }
+  void forget_link_uses(CacheFrame frame) {
+    // order: relaxed, ids are stored under the lock. Release, as in put_link(); a use at the same
+    // time may get lost.
+    const std::uint64_t word = link_of(frame).load_relaxed();
+    if ((word & 3) > 1) link_of(frame).store_release((word & ~std::uint64_t{3}) | 1);
+  }
+  // How often the page was used since the hand came by, up to what is counted.
+  std::uint64_t uses_of(const Bucket& bucket, unsigned entry, CacheFrame frame) const {
+    // order: relaxed twice, hints.
+    const std::uint64_t link = link_of(frame).load_relaxed();
+    return bucket.marks[entry].load_relaxed() + (link == 0 ? 0 : (link & 3) - 1);
+  }
+
   Bucket* buddy_of(Bucket* bucket) const {
     return buckets_ + (static_cast<std::uint64_t>(bucket - buckets_) ^ 1);
   }
@@ -232,13 +278,13 @@ class CacheIndex {
   }
 
   // The entry of this page that has this tag.
-  Place locate(const Key& key, std::uint64_t tag, CacheFrame hinted, page::PagePart part) const {
+  Place locate(const Key& key, std::uint64_t tag, page::PagePart part) const {
     // Most stand where they are looked for first.
-    Place place = locate_at(key.home, first_place_of(key), key.id, tag, hinted, part);
+    Place place = locate_at(key.home, first_place_of(key), key.id, tag, part);
     if (place.entry != nullptr) [[likely]]
       return place;
-    place = locate_in(key.home, key.id, tag, hinted, part);
-    if (place.entry == nullptr) place = locate_in(buddy_of(key.home), key.id, tag, hinted, part);
+    place = locate_in(key.home, key.id, tag, part);
+    if (place.entry == nullptr) place = locate_in(buddy_of(key.home), key.id, tag, part);
     return place;
   }
   // Where put() stores a page if that entry is empty.
@@ -256,22 +302,21 @@ class CacheIndex {
     }
     return same;
   }
-  Place locate_in(Bucket* bucket, std::uint64_t id, std::uint64_t tag, CacheFrame hinted,
-                  page::PagePart part) const {
+  Place locate_in(Bucket* bucket, std::uint64_t id, std::uint64_t tag, page::PagePart part) const {
     for (unsigned same = entries_of_tag(bucket, tag); same != 0; same &= same - 1) {
       const auto i = static_cast<unsigned>(std::countr_zero(same));
-      const Place place = locate_at(bucket, i, id, tag, hinted, part);
+      const Place place = locate_at(bucket, i, id, tag, part);
       if (place.entry != nullptr) return place;
     }
     return Place{};
   }
   Place locate_at(Bucket* bucket, unsigned i, std::uint64_t id, std::uint64_t tag,
-                  CacheFrame hinted, page::PagePart part) const {
+                  page::PagePart part) const {
     // order: acquire, pairs with the releases in put() and restore(): the page is complete (K1).
     const std::uint64_t word = bucket->entries[i].load_acquire();
     const CacheFrame frame = frame_of(word);
     if (word >> kFrameBits != tag || frame == 0) return Place{};
-    if (frame != hinted) prefetch_frame(frame, part);
+    prefetch_frame(frame, part);
     if (page_at(frame)->page_id != id) [[unlikely]]
       return Place{};
     return Place{&bucket->entries[i], &bucket->marks[i], frame};
@@ -290,6 +335,8 @@ class CacheIndex {
   const std::uintptr_t frames_;       // frame 0, which does not exist
   const std::uint64_t own_frames_;    // the later ones are borrowed
   const std::uintptr_t to_borrowed_;  // what is added to their addresses
+  const std::uint64_t frames_in_all_;
+  Link* const links_;
   const std::uint32_t stripe_count_;
   const std::uint64_t stripe_buckets_;  // of each stripe but the last; even
 

@@ -11,9 +11,9 @@ namespace foedus::snapshot {
 
 namespace {
 
-// Room that index and words of a borrowed frame take of the own share: an eighth of it in all at
-// most, and far less where it is the default one.
-constexpr std::uint64_t kBytesPerBorrowed = 40;
+// Room that index, link and words of a borrowed frame take of the own share: an eighth of it in all
+// at most, and far less where it is the default one.
+constexpr std::uint64_t kBytesPerBorrowed = 48;
 constexpr std::uint64_t kPartForBorrowed = 8;
 
 // A SOC's part borrows no more than its share of the lender's bound.
@@ -35,7 +35,9 @@ CacheMemory::Layout CacheMemory::layout_for(std::uint64_t bytes_max,
   const std::uint64_t pages = bytes_max / page::kPageBytes;
   Layout layout;
   layout.borrowed = pages_to_borrow;
-  layout.words_offset = CacheIndex::bytes_for(pages + layout.borrowed);
+  layout.links_offset = CacheIndex::bytes_for(pages + layout.borrowed);
+  layout.words_offset =
+      layout.links_offset + (pages + layout.borrowed) * sizeof(CacheIndex::Link);
   layout.frames_offset = round_up(
       layout.words_offset + (pages + layout.borrowed) * sizeof(FrameWords), page::kPageBytes);
   const std::uint64_t pages_of_words = layout.frames_offset / page::kPageBytes;
@@ -76,9 +78,13 @@ CacheMemory::CacheMemory(numa::SocMemory memory, const Layout& layout, base::Mem
 
 CacheIndex::Places CacheMemory::places() const {
   char* const own_begin = memory_.begin() + layout_.frames_offset;
-  if (lender_ == nullptr) return {own_begin, layout_.frames, own_begin};
+  auto* const links = reinterpret_cast<CacheIndex::Link*>(memory_.begin() + layout_.links_offset);
+  CacheIndex::Places places{own_begin, layout_.frames, own_begin, layout_.frames, links};
+  if (lender_ == nullptr) return places;
   const page::VolatilePageId first(soc_, lender_->slice_begin(soc_));
-  return {own_begin, layout_.frames, reinterpret_cast<char*>(lender_->resolve(first))};
+  places.borrowed_begin = reinterpret_cast<char*>(lender_->resolve(first));
+  places.all += layout_.borrowed;
+  return places;
 }
 
 Status CacheMemory::commit_first() {

@@ -1,7 +1,7 @@
 #pragma once
 // CacheMemory: memory of one SOC's part of the page cache. Its stripes (K16) share it.
 //
-//     | index | a FrameWords for each frame | frame 1 | frame 2 | … | not committed |
+//     | index | links | a FrameWords for each frame | frame 1 | frame 2 | … | not committed |
 //
 //   K9  Memory is committed by extents of 2 MiB (less when the budget runs out, so that each stripe
 //       finds some) and charged to the budget before; the index, the words and the first kFramesMin
@@ -10,9 +10,9 @@
 //   K13 Borrowed frames are pages of the pool of volatile pages, lent by it (P19): frame
 //       own_max() + 1 + i is page i of the SOC's slice. A frame is given back when it could be
 //       taken: it is fresh, or due by K4. From then on the pool's sessions write it. Readers do not
-//       find it; a stale hint (P18) still names it, and is compared as a number and loaded from,
-//       which is harmless, for the pool unmaps nothing. A frame that a device is reading into is
-//       neither, and stays.
+//       find it; a stale hint (P18) still names it, and it is loaded to the processor's caches
+//       while its link is looked at, which is harmless, for the pool unmaps nothing. A frame that a
+//       device is reading into is neither, and stays.
 
 #include <cstdint>
 #include <memory>
@@ -93,6 +93,7 @@ class CacheMemory {
 
  private:
   struct Layout {
+    std::uint64_t links_offset;
     std::uint64_t words_offset;
     std::uint64_t frames_offset;
     std::uint64_t frames;

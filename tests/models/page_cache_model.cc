@@ -21,14 +21,20 @@ constexpr std::uint64_t kBuckets = 2;
 const SnapshotPageId kOld(page::SnapshotNumber{1}, 0, 1);
 const SnapshotPageId kNew(page::SnapshotNumber{1}, 0, 2);
 
+// How a page is looked for.
+enum class By : bool { kId, kLink };
+
 template <typename Scenario, rl::thread_id_t kThreads>
 struct Cache : model::Suite<Scenario, kThreads> {
   alignas(128) static inline char memory[kBuckets * 64];
+  alignas(64) static inline char link[8];
   alignas(64) static inline char frames[2 * page::kPageBytes];  // the first is no frame
 
   model::Runtime<> runtime;
   epoch::EpochClock clock{&runtime, Epoch(10), kThreads, 0};
-  CacheIndex index{memory, 1, frames + page::kPageBytes};
+  CacheIndex index{memory, 1,
+                   {frames + page::kPageBytes, 1, frames + page::kPageBytes, 1,
+                    reinterpret_cast<CacheIndex::Link*>(link)}};
   model::Mutex lock;
   model::Plain<std::uint64_t> contents;
 
@@ -38,19 +44,25 @@ struct Cache : model::Suite<Scenario, kThreads> {
       model::adopt(bucket, CacheIndex::kBucketEntries * 8);
       for (int i = 0; i < 8; ++i) model::Words::all().create(bucket + 56 + i, 0);
     }
+    std::memset(link, 0, sizeof(link));
+    model::adopt(link, sizeof(link));
   }
   // What PageReader does.
   void fill(SnapshotPageId id) {
     index.page_at(kFrame)->page_id = id.word();
     contents.set(id.word());
   }
-  void put(SnapshotPageId id) {
+  void put(SnapshotPageId id, CacheMark mark = CacheMark::kReadAhead) {
     const std::lock_guard guard(lock);
-    index.put(id, kFrame, CacheMark::kReadAhead);
+    index.put(id, kFrame, mark);
   }
-  // A hit without the lock. REQUIRES: a cache pin.
-  void hit(SnapshotPageId id) {
-    if (index.find(id) == 0) return;
+  // A hit without the lock, by a pointer whose hint names the frame or by the id alone. REQUIRES: a
+  // cache pin.
+  bool is_found(SnapshotPageId id, By by) {
+    return by == By::kLink ? index.find_linked(id, kFrame, {}) != 0 : index.find(id) != 0;
+  }
+  void hit(SnapshotPageId id, By by) {
+    if (!is_found(id, by)) return;
     model::require(contents.get() == id.word(), "the page that was found is there");
   }
   // PageCache::evict_locked(), for good or for now, without a switch inside the sweep: of its
@@ -81,8 +93,8 @@ struct Cache : model::Suite<Scenario, kThreads> {
 
 // A reader follows an entry while the page leaves and its frame gets another page. `kPages`: how
 // many of the two the reader looks for.
-template <rl::thread_id_t kThreads, bool kForNow>
-struct Reuse : Cache<Reuse<kThreads, kForNow>, kThreads> {
+template <rl::thread_id_t kThreads, bool kForNow, By kBy = By::kId>
+struct Reuse : Cache<Reuse<kThreads, kForNow, kBy>, kThreads> {
   void before() {
     Cache<Reuse, kThreads>::before();
     this->fill(kOld);
@@ -91,8 +103,8 @@ struct Reuse : Cache<Reuse<kThreads, kForNow>, kThreads> {
   void thread(unsigned number) {
     if (number == 0) {
       this->clock.pin_cache(0);
-      this->hit(kOld);
-      this->hit(kNew);
+      this->hit(kOld, kBy);
+      this->hit(kNew, kBy);
       this->clock.unpin_cache(0);
     } else if (number == kThreads - 1) {
       using enum snapshot::CacheSweep;
@@ -114,8 +126,8 @@ struct Reuse : Cache<Reuse<kThreads, kForNow>, kThreads> {
 // The same with one look, and no switches within the clock's steps, the put, and the search, of
 // whose loads that of one entry matters: all interleavings can be searched. The clock goes on in
 // the thread in which that asks for more.
-template <bool kLooksForNew>
-struct OneLook : Cache<OneLook<kLooksForNew>, 2> {
+template <bool kLooksForNew, By kBy = By::kId>
+struct OneLook : Cache<OneLook<kLooksForNew, kBy>, 2> {
   void before() {
     Cache<OneLook, 2>::before();
     this->fill(kOld);
@@ -137,12 +149,12 @@ struct OneLook : Cache<OneLook<kLooksForNew>, 2> {
     this->put(kNew);
   }
   void look(SnapshotPageId id) {
-    bool is_found = false;
+    bool is_there = false;
     {
       const model::Indivisible indivisible;
-      is_found = this->index.find(id) != 0;
+      is_there = this->is_found(id, kBy);
     }
-    if (!is_found) return;
+    if (!is_there) return;
     model::require(this->contents.get() == id.word(), "the page that was found is there");
   }
   void tick() {
@@ -154,46 +166,64 @@ struct OneLook : Cache<OneLook<kLooksForNew>, 2> {
 };
 
 // A page that is leaving is asked for, and found again without the lock.
-struct Return : Cache<Return, 3> {
+template <By kBy>
+struct Return : Cache<Return<kBy>, 3> {
   void thread(unsigned number) {
     if (number == 0) {
-      clock.pin_cache(0);
-      hit(kOld);
-      clock.unpin_cache(0);
+      this->clock.pin_cache(0);
+      this->hit(kOld, kBy);
+      this->clock.unpin_cache(0);
     } else if (number == 1) {
-      fill(kOld);
-      put(kOld);
-      static_cast<void>(evict(snapshot::CacheSweep::kColdForNow));
+      this->fill(kOld);
+      this->put(kOld);
+      static_cast<void>(this->evict(snapshot::CacheSweep::kColdForNow));
     } else {
-      const std::lock_guard guard(lock);
+      const std::lock_guard guard(this->lock);
       const model::Indivisible indivisible;
-      static_cast<void>(index.restore(kOld, CacheMark::kUsedAgain));
+      static_cast<void>(this->index.restore(kOld, CacheMark::kUsedAgain));
     }
+  }
+};
+
+// The hand comes by a page that is used, and takes its uses: the page stays, and is found by a
+// thread that sees nothing of it but the link that the hand stored.
+struct Stay : Cache<Stay, 3> {
+  void thread(unsigned number) {
+    if (number == 0) {
+      fill(kOld);
+      put(kOld, CacheMark::kUsedAgain);
+      static_cast<void>(evict(snapshot::CacheSweep::kCold));
+      return;
+    }
+    clock.pin_cache(number);
+    hit(kOld, By::kLink);
+    clock.unpin_cache(number);
   }
 };
 
 // A borrowed frame is given back to the pool, whose session writes the page without the stripe's
 // lock (K13). Of the pool the word by which a batch of free pages goes from one to the other is
 // here.
-struct GiveBack : Cache<GiveBack, 3> {
+template <By kBy>
+struct GiveBack : Cache<GiveBack<kBy>, 3> {
   base::AtomicWord<std::uint64_t> free_head;
 
   void before() {
     Cache<GiveBack, 3>::before();
-    fill(kOld);
-    put(kOld);
+    this->fill(kOld);
+    this->put(kOld);
   }
   void thread(unsigned number) {
     if (number == 0) {
-      clock.pin_cache(0);
-      hit(kOld);
-      clock.unpin_cache(0);
+      this->clock.pin_cache(0);
+      this->hit(kOld, kBy);
+      this->clock.unpin_cache(0);
       // Here, so that no fence of the clock stands for the release below.
-      static_cast<void>(clock.step());
-      static_cast<void>(clock.step());
+      static_cast<void>(this->clock.step());
+      static_cast<void>(this->clock.step());
     } else if (number == 1) {
-      const Epoch stamp = evict(snapshot::CacheSweep::kCold);
-      if (!take(stamp)) return;
+      const Epoch stamp = this->evict(snapshot::CacheSweep::kCold);
+      if (!this->take(stamp)) return;
       std::uint64_t head = 0;
       // from foedus-core/page/page_pool.cc:
       //     } while (!soc->free_head.compare_exchange_acq_rel(head, next_head(head, number)));
@@ -202,8 +232,8 @@ struct GiveBack : Cache<GiveBack, 3> {
       // from foedus-core/page/page_pool.cc:
       //     std::uint64_t head = soc->free_head.load_acquire();
       if (free_head.load_acquire() != kFrame) return;
-      index.page_at(kFrame)->page_id = 0;
-      contents.set(0);
+      this->index.page_at(kFrame)->page_id = 0;
+      this->contents.set(0);
     }
   }
 };
@@ -215,11 +245,21 @@ int main(int argc, char** argv) {
       "page cache",
       {model::scenario<OneLook<false>>("a look for the page that leaves", model::kExhaustive),
        model::scenario<OneLook<true>>("a look for the page that comes", model::kExhaustive),
-       model::scenario<Return>("return", 2), model::scenario<Reuse<2, false>>("reuse", 2),
+       model::scenario<OneLook<false, By::kLink>>("a link of the page that leaves",
+                                                  model::kExhaustive),
+       model::scenario<OneLook<true, By::kLink>>("a link of the page that comes",
+                                                 model::kExhaustive),
+       model::scenario<Return<By::kId>>("return", 2),
+       model::scenario<Return<By::kLink>>("return by a link", 2),
+       model::scenario<Stay>("a linked page that stays", 2),
+       model::scenario<Reuse<2, false>>("reuse", 2),
+       model::scenario<Reuse<2, false, By::kLink>>("reuse of a linked frame", 2),
        model::scenario<Reuse<2, true>>("reuse of a leaving page", 2),
        model::scenario<Reuse<3, false>>("reuse, clock apart", 1),
-       model::scenario<GiveBack>("give back", 2)},
-      {},
+       model::scenario<GiveBack<By::kId>>("give back", 2),
+       model::scenario<GiveBack<By::kLink>>("give back of a linked frame", 2)},
+      {{"page_cache_index.h find_linked compare_exchange_acq_rel", rl::mo_relaxed,
+        "it counts a use, from which nothing follows about other memory"}},
       {"epoch_clock.h", "epoch_clock.cc"}};
   return protocol.check(argc, argv);
 }

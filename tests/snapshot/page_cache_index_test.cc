@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -26,8 +27,10 @@ class CacheIndexTest : public ::testing::Test {
     memory_ = *numa::SocMemory::reserve(offset + frames * page::kPageBytes, Facility::kOff);
     ASSERT_TRUE(memory_.commit(0, memory_.bytes()).is_ok());
     char* const begin = memory_.begin() + offset;
+    links_ = std::make_unique<CacheIndex::Link[]>(frames);
     index_.emplace(memory_.begin(), frames_of_index,
-                   CacheIndex::Places{begin, own, begin + own * page::kPageBytes});
+                   CacheIndex::Places{begin, own, begin + own * page::kPageBytes, frames,
+                                      links_.get()});
   }
   void make(std::uint32_t frames, std::uint32_t frames_of_index) {
     make(frames, frames_of_index, frames);
@@ -53,6 +56,7 @@ class CacheIndexTest : public ::testing::Test {
   }
 
   numa::SocMemory memory_;
+  std::unique_ptr<CacheIndex::Link[]> links_;
   std::optional<CacheIndex> index_;
 };
 
@@ -257,7 +261,9 @@ TEST(CacheStripes, SmallCachesHaveOneAndNoCacheHasMoreThanTheMost) {
 TEST(CacheStripes, AreWholePairsOfBucketsAndAllOfThem) {
   alignas(128) char nothing[page::kPageBytes];  // stands for the memory, which is not looked at
   for (const std::uint64_t frames : {1, 64, 4'096, 4'100, 5'000, 9'999, 70'001, 1'000'003}) {
-    const CacheIndex index(nothing, frames, nothing + sizeof(nothing));
+    char* const begin = nothing + sizeof(nothing);
+    const CacheIndex index(nothing, frames,
+                           CacheIndex::Places{begin, frames, begin, frames, nullptr});
     std::uint64_t next = 0;
     for (std::uint32_t stripe = 0; stripe < index.stripe_count(); ++stripe) {
       const CacheIndex::BucketRange buckets = index.buckets_of(stripe);

@@ -2,6 +2,7 @@
 // push one another out, long before the hand comes by.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 #include "foedus-core/snapshot/page_cache.h"
@@ -23,7 +24,10 @@ std::vector<page::SnapshotPageId> pages_of_few_pairs(std::uint64_t frames, std::
   numa::SocMemory memory =
       *numa::SocMemory::reserve(offset + kPages * page::kPageBytes, Facility::kOff);
   EXPECT_TRUE(memory.commit(0, memory.bytes()).is_ok());
-  CacheIndex index(memory.begin(), frames, memory.begin() + offset);
+  char* const begin = memory.begin() + offset;
+  const auto links = std::make_unique<CacheIndex::Link[]>(kPages);
+  CacheIndex index(memory.begin(), frames,
+                   CacheIndex::Places{begin, kPages, begin, kPages, links.get()});
   CacheFrame frame = 0;
   const auto pushes_out = [&](page::SnapshotPageId id) {
     index.page_at(++frame)->page_id = id.word();
