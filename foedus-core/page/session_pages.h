@@ -78,8 +78,8 @@ class SessionPages {
   std::uint64_t retired_count() const { return retired_.count(); }
   // Pages that it took from the pool: of its SOC, and of others. Any thread.
   // order: relaxed, statistics.
-  std::uint64_t taken_here() const { return taken_here_.load_relaxed(); }
-  std::uint64_t taken_away() const { return taken_away_.load_relaxed(); }
+  std::uint64_t taken_local() const { return taken_local_.load_relaxed(); }
+  std::uint64_t taken_remote() const { return taken_remote_.load_relaxed(); }
 
  private:
   // Starts to load the lines of the next page that are written first: its header, and its end.
@@ -90,13 +90,13 @@ class SessionPages {
     base::prefetch_line_to_write(bytes + kPageBytes - 64);
   }
   void put(VolatilePageId id) {
-    if (id.soc() != soc_) [[unlikely]] return put_away(id);
+    if (id.soc() != soc_) [[unlikely]] return collect_remote(id);
     if (stock_count_ == kStockPages) [[unlikely]] spill();
     stock_[stock_count_++] = id;
   }
   PageHeader* allocate_from_pool();
   void take_from_pool(std::uint32_t count_max);
-  void put_away(VolatilePageId id);
+  void collect_remote(VolatilePageId id);
   void spill();
   void push_retired(VolatilePageId id, std::uint64_t stamp);
   void reclaim_due(std::uint64_t reclaimable);
@@ -109,18 +109,18 @@ class SessionPages {
   const std::uint32_t soc_;
 
   // Written by the session, once for a batch.
-  base::AtomicWord<std::uint64_t> taken_here_;
-  base::AtomicWord<std::uint64_t> taken_away_;
+  base::AtomicWord<std::uint64_t> taken_local_;
+  base::AtomicWord<std::uint64_t> taken_remote_;
 
   // Used by the session only.
   std::uint32_t stock_count_ = 0;
-  std::uint32_t away_count_ = 0;
+  std::uint32_t remote_count_ = 0;
   std::uint64_t oldest_stamp_ = RetiredPages::kNever;  // of retired_
   std::uint64_t retired_now_ = 0;   // since the last reclaim()
   std::uint64_t retired_last_ = 0;  // before that, the last time that there were any
   RetiredPages retired_;
   VolatilePageId stock_[kStockPages];
-  VolatilePageId away_[PagePool::kBatchPages];  // P16
+  VolatilePageId remote_[PagePool::kBatchPages];  // P16
 };
 
 }  // namespace foedus::page
