@@ -77,7 +77,7 @@ bool EpochClock::try_publish(std::uint64_t epoch) {
     // order: acquire, pairs with leave_commit(): the commit's publish is seen.
     const std::uint64_t in_commit = slots_[i].in_commit.load_acquire();
     if (in_commit != 0 && in_commit <= epoch) {
-      if (runtime_->now_us() - last_advance_us_ > kStuckUs) name_stuck(i, epoch);
+      if (runtime_->now_us() - last_advance_us_ > kStuckUs) report_stuck(i, epoch);
       return false;
     }
   }
@@ -89,7 +89,7 @@ bool EpochClock::try_publish(std::uint64_t epoch) {
   return true;
 }
 
-void EpochClock::name_stuck(std::uint32_t session, std::uint64_t epoch) {
+void EpochClock::report_stuck(std::uint32_t session, std::uint64_t epoch) {
   // order: relaxed twice, a hint for a person.
   if (stuck_session_.load_relaxed() == session) return;
   stuck_session_.store_relaxed(session);
@@ -143,7 +143,7 @@ std::uint64_t EpochClock::rest_us(std::uint64_t us) const {
 }
 
 // E28. How long an epoch lasts at least that somebody waits for the end of.
-std::uint64_t EpochClock::hurry_us(std::uint64_t current) const {
+std::uint64_t EpochClock::epoch_us_min(std::uint64_t current) const {
   constexpr std::uint64_t kHalf = (Epoch::kMax + 1) / 2;
   constexpr std::uint64_t kSteady = kHalf / 4 * 3;  // behind kHalf: 7/8 of all
   if (current < kHalf) [[likely]] return 0;
@@ -159,7 +159,7 @@ std::uint64_t EpochClock::step() {
   update_reclaimable();
   const bool hurried = hurry_epoch_.load_relaxed() >= current;  // order: relaxed, see hurry()
   const std::uint64_t age_us = now_us - last_advance_us_;
-  const std::uint64_t due_us = hurried ? hurry_us(current) : interval_us_;
+  const std::uint64_t due_us = hurried ? epoch_us_min(current) : interval_us_;
   if (age_us < due_us) return rest_us(due_us - age_us);
   if (current == Epoch::kMax) return interval_us_;  // E28
 

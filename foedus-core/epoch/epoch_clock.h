@@ -205,11 +205,11 @@ class EpochClock : public base::Task {
   static constexpr std::uint64_t kLent = std::uint64_t{1} << 63;  // far above all epochs
 
   bool try_publish(std::uint64_t epoch);
-  void name_stuck(std::uint32_t session, std::uint64_t epoch);
+  void report_stuck(std::uint32_t session, std::uint64_t epoch);
   std::uint64_t look_at_pin(SessionEpochs* words) const;
   void update_reclaimable();
   std::uint64_t rest_us(std::uint64_t us) const;
-  std::uint64_t hurry_us(std::uint64_t current) const;
+  std::uint64_t epoch_us_min(std::uint64_t current) const;
 
   // Constant after construction.
   base::Runtime* const runtime_;

@@ -14,10 +14,10 @@ Status lock_write_set(occ::TxnContext* txn);
 void unlock_write_set(occ::TxnContext* txn);
 
 // Whether the records of the write set are locked and marked, and the commit's epoch is known (C6).
-enum class WriteSetIs { kOpen, kLocked };
+enum class WriteSetState { kUnlocked, kLocked };
 
 // commit_verify.cc: reads, pointers and page-versions are as they were seen.
-Status verify_sets(occ::TxnContext* txn, WriteSetIs write_set);
+Status verify_sets(occ::TxnContext* txn, WriteSetState write_set);
 
 // The premises of writes hold, as far as can be told without locks, and are read: they have to hold
 // together with all else that was. Before an error that follows from them leaves a transaction. The

@@ -51,13 +51,13 @@ bool may_be_cold(occ::TxnContext* txn, const occ::StorageControl* storage) {
 
 // C6. Whether `read` was of an absent key, and `record`, here or where it was left behind, says so
 // with `now`. *again: with a newer one than the one that was seen.
-bool is_absent_still(occ::TxnContext* txn, WriteSetIs write_set, page::RecordHeader* record,
+bool is_absent_still(occ::TxnContext* txn, WriteSetState write_set, page::RecordHeader* record,
                      page::Tid now, occ::ReadEntry* read, bool* again) {
   if (!now.is_deleted() || !read->observed.is_deleted()) return false;
   if (now.version() == read->observed.version()) return true;
   // order: relaxed, own word.
   const std::uint64_t own = txn->clock().slot(txn->session()).in_commit.load_relaxed();
-  if (write_set == WriteSetIs::kLocked && now.epoch().number() > own) return false;
+  if (write_set == WriteSetState::kLocked && now.epoch().number() > own) return false;
   read->record = record;
   read->observed = now.without(page::Tid::kMoved);
   *again = true;
@@ -72,7 +72,7 @@ bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
 }
 
 // A read whose record is not literally the same any more.
-[[gnu::noinline]] Status verify_changed(occ::TxnContext* txn, WriteSetIs write_set,
+[[gnu::noinline]] Status verify_changed(occ::TxnContext* txn, WriteSetState write_set,
                                         occ::ReadEntry* read, bool* again) {
   page::RecordHeader* record = nullptr;
   page::Tid now;
@@ -95,7 +95,7 @@ bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
   return txn->conflict(ConflictReason::kRecordChanged, read->storage);
 }
 
-Status verify_reads(occ::TxnContext* txn, WriteSetIs write_set, bool* again) {
+Status verify_reads(occ::TxnContext* txn, WriteSetState write_set, bool* again) {
   for (occ::ReadEntry& read : txn->reads()) {
     // No version that was read is being written or has moved.
     const page::Tid now = read.record->load_tid();
@@ -169,7 +169,7 @@ Status read_premises(occ::TxnContext* txn) {
   return {};
 }
 
-Status verify_sets(occ::TxnContext* txn, WriteSetIs write_set) {
+Status verify_sets(occ::TxnContext* txn, WriteSetState write_set) {
   for (unsigned round = 0; round < kRoundsMax; ++round) {
     bool again = false;
     FOEDUS_CHECK(verify_reads(txn, write_set, &again));
