@@ -21,7 +21,7 @@ void release_prepared(occ::TxnContext* txn) {
   txn->log().rollback();
 }
 
-// The newest epoch that the transaction saw anything of.
+// Returns the newest epoch of anything that the transaction saw.
 Epoch newest_observed(occ::TxnContext* txn) {
   // A missing key may have been erased and purged in any epoch up to now.
   if (!txn->page_set().is_empty()) return txn->clock().current();
@@ -38,8 +38,8 @@ Status commit_read_only(occ::TxnContext* txn, Epoch* epoch) {
   return {};
 }
 
-// Algorithm 2, with write set, read set, pointer set and page-version set. Allocates, if at all,
-// before all of the write set is locked.
+// Runs algorithm 2 with write set, read set, pointer set and page-version set. Allocates, if at
+// all, before the whole write set is locked.
 Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
   FOEDUS_CHECK(lock_write_set(txn));
   FOEDUS_SYNC_POINT("commit:locked");
