@@ -5,6 +5,7 @@
   no tabs, no trailing blanks, no markers of unfinished work, no commented-out code
   no files named util, common, helper, manager, impl or fwd; no identifiers of tidy.words
   #pragma once in every header and no include guard; a README.md in every folder with sources
+  each file that foedus-core/GLOSSARY.md names exists, and has the words of its row
 
 Sample code in a comment is indented by four blanks or more after the slashes. A file that has to
 exceed a length stands in tidy.allow with the length measured, which may only shrink. Prints one
@@ -35,6 +36,8 @@ LENGTH_MEASURED = (".h", ".cc", ".py")
 NOT_OURS = ("LICENSE",)
 README_WANTED_BY = (".h", ".cc", ".py")
 README_NOT_WANTED = ("tests/*",)  # they mirror the folders of the code; tests/README.md serves all
+GLOSSARY = "foedus-core/GLOSSARY.md"
+GLOSSARY_PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)*/[\w-]+\.\w+)`")
 COMMENTED_CODE = re.compile(
     r"^\s*//(?! {4})(?!/)\s*"
     r"(?:(?:return|break|continue|else)\b.*|.*(?:[(=]|::|->).*)[;{]$")
@@ -97,6 +100,35 @@ def check_readmes(files):
             continue
         if folder + "/README.md" not in existing:
             yield folder, "a folder with sources and without README.md"
+
+
+def glossary_words(line):
+    """The words that a row of the glossary explains: its first cell without brackets."""
+    cells = line.split("|")
+    if len(cells) < 3:
+        return []
+    words = re.sub(r"\([^)]*\)|[*`]", " ", cells[1]).split(",")
+    return [word.strip() for word in words if word.strip()]
+
+
+def has_word(text, word):
+    """True if `text` has it in any case, its parts together or apart: run_file, RunFile."""
+    parts = r"[\s_/]*".join(map(re.escape, word.split()))
+    return re.search(r"(?<![A-Za-z])" + parts, text, re.IGNORECASE) is not None
+
+
+def check_glossary(root, files):
+    if GLOSSARY not in files:
+        return
+    for number, line in enumerate(cpp_text.read_text(root, GLOSSARY).split("\n"), 1):
+        for path in GLOSSARY_PATH.findall(line):
+            if path not in files:
+                yield number, f"{path} does not exist"
+                continue
+            text = cpp_text.read_text(root, path)
+            for word in glossary_words(line):
+                if not has_word(text, word):
+                    yield number, f"{path} does not have the word '{word}'"
 
 
 def measure(path, text):
@@ -169,6 +201,8 @@ def main():
         for line, what in complaints_about(path, text, allowed, words):
             found.append(f"{path}:{line}: {what}")
     found.extend(f"{path}: {what}" for path, what in check_readmes(files))
+    found.extend(f"{GLOSSARY}:{line}: {what}"
+                 for line, what in check_glossary(arguments.root, files))
     found.extend(f"tidy.allow: {path} does not exist"
                  for path in sorted({entry[0] for entry in allowed} - set(files)))
     for complaint in found:

@@ -198,8 +198,8 @@ Result<Ticket> EngineSession::commit_open() {
 
 void EngineSession::add_stats(SocStats* stats) const {
   ++stats->sessions;
-  stats->pages_taken_local += pages_.taken_here();
-  stats->pages_taken_remote += pages_.taken_away();
+  stats->pages_taken_local += pages_.taken_local();
+  stats->pages_taken_remote += pages_.taken_remote();
   stats->pages_touched_local += touches_.local();
   stats->pages_touched_remote += touches_.remote();
 }

@@ -10,14 +10,14 @@ namespace foedus::epoch {
 
 namespace {
 
-// A commit takes microseconds; one that is still at work is looked at again after this long.
+// A commit takes microseconds. The clock looks again after this long at one that is still at work.
 constexpr std::uint64_t kLookAgainUs = 20;
-// Who waits for frames asks again after this long.
+// A waiter for frames repeats its request after this long.
 constexpr std::uint64_t kAskAgainUs = 1'000;
-// A session that holds the clock for this long is named to the operator.
+// A session that holds the clock back for this long is reported to the operator.
 constexpr std::uint64_t kStuckUs = 1'000'000;
 
-// Moves `word` up to `value`. False: it was there already.
+// Moves `word` up to `value`. Returns false if it was there already.
 bool raise(base::AtomicWord<std::uint64_t>* word, std::uint64_t value) {
   // order: relaxed, the exchange decides; the word guards no other memory.
   std::uint64_t seen = word->load_relaxed();
@@ -50,17 +50,18 @@ Status epochs_used_up() {
 }
 
 bool EpochClock::raise_hurry(Epoch waited_for) {
-  // Whoever raises it steps or wakes the clock, so that one who finds it high enough need not.
+  // The caller that raises hurry_epoch_ steps or wakes the clock. A caller that finds it high
+  // enough has nothing left to do.
   return raise(&hurry_epoch_, waited_for.number());
 }
 
 bool EpochClock::wait_cache_reclaimable(Epoch wanted, std::uint64_t* left_us) {
   const auto ready = [&] { return cache_reclaimable() >= wanted; };
   for (std::uint64_t then_us = runtime_->now_us(); !ready();) {
-    // Before the step that is asked for: it, or one that follows it soon, finds the wish.
+    // The wish is stored before the step is asked for: that step, or one soon after, finds it.
     raise(&cache_wanted_, wanted.number());
     raise_hurry(wanted);
-    // A step or two in this thread cost less than two switches of threads.
+    // One or two steps in this thread cost less than two switches of threads.
     if (runtime_->help({this}, ready)) return true;
     runtime_->notify(this);
     runtime_->wait(&cache_moved_, std::min(*left_us, kAskAgainUs), ready);
@@ -77,19 +78,20 @@ bool EpochClock::try_publish(std::uint64_t epoch) {
     // order: acquire, pairs with leave_commit(): the commit's publish is seen.
     const std::uint64_t in_commit = slots_[i].in_commit.load_acquire();
     if (in_commit != 0 && in_commit <= epoch) {
-      if (runtime_->now_us() - last_advance_us_ > kStuckUs) name_stuck(i, epoch);
+      if (runtime_->now_us() - last_advance_us_ > kStuckUs) report_stuck(i, epoch);
       return false;
     }
   }
   stuck_session_.store_relaxed(-1);  // order: relaxed, a hint for a person, as above
   FOEDUS_SYNC_POINT("epoch:before_publish");
-  // order: release, pairs with published(): whoever sees it sees the committed offsets behind it.
+  // order: release, pairs with published(): a logger that sees the epoch sees the committed offsets
+  // of its commits.
   published_.store_release(epoch);
   for (base::Task* const listener : listeners_) runtime_->notify(listener);
   return true;
 }
 
-void EpochClock::name_stuck(std::uint32_t session, std::uint64_t epoch) {
+void EpochClock::report_stuck(std::uint32_t session, std::uint64_t epoch) {
   // order: relaxed twice, a hint for a person.
   if (stuck_session_.load_relaxed() == session) return;
   stuck_session_.store_relaxed(session);
@@ -99,22 +101,23 @@ void EpochClock::name_stuck(std::uint32_t session, std::uint64_t epoch) {
                                 " for over a second: no commit becomes " + "durable meanwhile");
 }
 
-// The epoch that the session's pin holds back; 0: none. E26: one that was lent for too long goes.
+// Returns the epoch that the session's pin holds back, 0 if there is none. E26: clears a pin that
+// was lent for too long.
 std::uint64_t EpochClock::look_at_pin(SessionEpochs* words) const {
   // order: acquire, pairs with unpin() and lend_pin(): the accesses came before.
   std::uint64_t pin = words->pin.load_acquire();
   const std::uint64_t epoch = epoch_of_pin(pin);
   if (pin == epoch) [[likely]] return epoch;
-  // order: relaxed, behind the acquire: of this time that it was lent, or a later one. It comes
-  // before now, and so is never after it.
+  // order: relaxed, after the acquire: the time is that of this loan or of a later one. Either was
+  // taken before now_us() below, so the difference is not negative.
   const std::uint64_t lent_us = words->lent_us.load_relaxed();
   if (runtime_->now_us() - lent_us <= kLentUsMax) return epoch;
-  // Else the session was faster; what it has pinned now is no older.
+  // A failed exchange means that the session took its pin back first. What it pins now is no older.
   return words->pin.compare_exchange_acq_rel(pin, 0) ? 0 : epoch;
 }
 
 void EpochClock::update_reclaimable() {
-  // What is stamped with the current epoch was perhaps found by a transaction pinned in it.
+  // A transaction pinned in the current epoch may have found pages that are stamped with it.
   const std::uint64_t current = current_.load_relaxed();  // order: relaxed, own word
   std::uint64_t oldest = current;
   std::uint64_t oldest_cache = current;
@@ -135,17 +138,18 @@ void EpochClock::update_reclaimable() {
   runtime_->wake(&cache_moved_);
 }
 
-// E21. Sooner where somebody waits for the end of cache pins.
+// E21. Returns `us`, or the shorter interval of a clock that a waiter for cache pins needs.
 std::uint64_t EpochClock::rest_us(std::uint64_t us) const {
-  // order: relaxed twice. Who raises it notifies the clock afterwards; the other is an own word.
+  // order: relaxed twice. A waiter notifies the clock after it has raised the first; the second is
+  // an own word.
   const bool is_awaited = cache_wanted_.load_relaxed() > cache_reclaimable_.load_relaxed();
   return is_awaited ? std::min(us, kLookAgainUs) : us;
 }
 
-// E28. How long an epoch lasts at least that somebody waits for the end of.
-std::uint64_t EpochClock::hurry_us(std::uint64_t current) const {
+// E28. Returns how long an epoch lasts at least whose end a waiter has asked for.
+std::uint64_t EpochClock::epoch_us_min(std::uint64_t current) const {
   constexpr std::uint64_t kHalf = (Epoch::kMax + 1) / 2;
-  constexpr std::uint64_t kSteady = kHalf / 4 * 3;  // behind kHalf: 7/8 of all
+  constexpr std::uint64_t kSteady = kHalf / 4 * 3;  // reached at 7/8 of all epochs
   if (current < kHalf) [[likely]] return 0;
   return std::min(current - kHalf, kSteady) * interval_us_ / kSteady;
 }
@@ -159,7 +163,7 @@ std::uint64_t EpochClock::step() {
   update_reclaimable();
   const bool hurried = hurry_epoch_.load_relaxed() >= current;  // order: relaxed, see hurry()
   const std::uint64_t age_us = now_us - last_advance_us_;
-  const std::uint64_t due_us = hurried ? hurry_us(current) : interval_us_;
+  const std::uint64_t due_us = hurried ? epoch_us_min(current) : interval_us_;
   if (age_us < due_us) return rest_us(due_us - age_us);
   if (current == Epoch::kMax) return interval_us_;  // E28
 

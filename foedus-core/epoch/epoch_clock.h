@@ -1,9 +1,8 @@
 #pragma once
 // EpochClock: the current epoch, which commits belong to it, and which pages may be reused.
 //
-// Three protections, three words of each session (they must not be one: a commit takes
-// microseconds, a transaction as long as its user likes, a look at a cached page as long as one
-// search):
+// Each session has three words for three protections. They must not be one: a commit takes
+// microseconds, a transaction as long as its user likes, and a cache pin as long as one search.
 //
 //   word        written by  read by   meaning
 //   in_commit   session     clock     0, or an epoch not above that of the commit at work
@@ -15,7 +14,7 @@
 //   published   clock       loggers   all commits up to this epoch are published in their rings
 //   reclaimable clock       sessions  pages stamped up to this epoch may be used again (E3)
 //   cache_reclaimable  clock  page cache  frames stamped up to this epoch may be used again (E3)
-//   cache_wanted  waiters   clock     somebody waits until cache_reclaimable gets there (E21)
+//   cache_wanted  waiters   clock     a session waits until cache_reclaimable gets there (E21)
 //
 //   E1  The epoch of a commit is read between its seq_cst fence and its publish, and in_commit is
 //       set before that fence.
@@ -23,38 +22,42 @@
 //       <= e. Argument (store-then-look; all fences have one order): a session stores in_commit,
 //       fences, loads current. The clock stores current = e + 1, fences, loads in_commit. If the
 //       clock's fence is first, the session loads at least e + 1: its commit is not of e. If the
-//       session's is first, the clock sees in_commit, which is at most the epoch of the commit, and
-//       waits if that is <= e; or it sees what came later, and the commit is published.
+//       session's fence is first, the clock sees in_commit or a later value. in_commit is at most
+//       the epoch of the commit, and the clock waits if it is <= e. A later value means that the
+//       commit is published.
 //   E3  A page that was unlinked and, after a fence, stamped with the current epoch e is used again
 //       when reclaimable >= e. A session stores its pin, fences, follows pointers. The clock stores
-//       current = e + 1, fences, loads pins, and sets reclaimable to e if none is <= e.
-//       If the clock's fence is before the session's: the retirer's is before the clock's, else its
-//       stamp were above e; so the page was unlinked before the session's fence, and the session
-//       never finds it. If the session's fence is before the clock's: a session that found the page
-//       fenced before the retirer did, so its pin is <= e, for current only grows; the clock sees
-//       the pin and waits, or sees what came later, and the transaction is over.
-//   E4  A session's words are stored with release order also when they are set: the clock may see
-//       the new value without the 0 before, and then, too, the last transaction's accesses and
+//       current = e + 1, fences, loads pins, and sets reclaimable to e if none is <= e. Case 1, the
+//       clock's fence is before the session's. The fence of the session that retired the page is
+//       before the clock's, otherwise the stamp were above e. So the page was unlinked before the
+//       session's fence, and the session never finds it. Case 2, the session's fence is before the
+//       clock's. A session that found the page fenced before the page was retired. So its pin is <=
+//       e, for current only grows. The clock sees that pin and waits, or sees a later value, and
+//       then the transaction is over.
+//   E4  A session's words are stored with release order also when they are set. The clock may see
+//       the new value without the 0 before it. Then, too, the last transaction's accesses and its
 //       publish came before.
 //   E20  cache_pin and cache_reclaimable are E3 for frames of the page cache, with words of their
-//       own. A pin that is renewed while it is set ends the use of what was looked at under it: it
-//       is an unpin() whose 0 nobody sees (E4), and a pin(). One of the current epoch need not be
-//       renewed. Its fence stands for every look-up until it is: where the session's fence is
-//       before the clock's, the pin is the same word, and is seen; where the clock's is before it,
-//       what was unlinked before the clock's fence is not found by any later look-up either.
-//   E21  Who waits for cache_reclaimable has no cache pin, so waiters do not wait for each other.
-//       The others are in the midst of one search: they wait for a device, or for a page lock,
-//       whose holders wait for neither. The clock looks for the end of their searches every few
-//       microseconds while somebody waits.
+//        own. Renewing a set pin ends the use of the page that was looked at under it. It is an
+//        unpin() whose 0 no thread sees (E4), and then a pin(). A pin of the current epoch need not
+//        be renewed: its fence stands for every later look-up. Where the session's fence is before
+//        the clock's, the pin is the same word, and the clock sees it. Where the clock's fence is
+//        first, no later look-up finds what was unlinked before that fence.
+//   E21  A session that waits for cache_reclaimable has no cache pin, so waiters do not wait for
+//        each other. The others are in the midst of one search. They wait for a device, or for a
+//        page lock, whose holders wait for neither. While there is a waiter, the clock looks for
+//        the end of their searches every few microseconds.
 //   E26 A transaction that conflicted may be tried again, and then use addresses that it has found.
 //       Until then the session lends its pin to the clock: the word keeps its epoch, and gets
-//       kLent. It is taken back by one exchange of it. The session's makes it what it was: the word
-//       was never 0 since the first pin, whose fence stands for the retry, too (E3). The clock's,
-//       once kLentUsMax have passed, makes it 0: nobody who never comes back holds back anything,
-//       and the session knows that its addresses are none any more.
-//   E28 Epochs are numbers that are used up. From half of them on, the clock hurries less and less,
-//       from 7/8 on not at all; of an epoch beyond kCommitEpochMax there is no commit. What is left
-//       for those who read lasts for days, and behind it the clock stands still.
+//       kLent. Exactly one exchange ends the loan. The session's exchange restores the pin. Its
+//       addresses are still valid: the word was never 0 since the first pin, whose fence stands for
+//       the retry, too (E3). The clock's exchange, once kLentUsMax have passed, clears the pin. So
+//       a session that never returns holds nothing back. One that returns finds its pin gone, and
+//       must forget the addresses.
+//   E28 Epoch numbers are used up and never reused. From half of them on the clock shortens epochs
+//       less and less for waiters, from 7/8 on not at all. No commit has an epoch beyond
+//       kCommitEpochMax. The epochs after that last readers for days; at the last one the clock
+//       stands still.
 
 #include <cstdint>
 #include <memory>
@@ -68,32 +71,32 @@
 
 namespace foedus::epoch {
 
-// E28. What is left behind it lasts a clock of 10 ms for two days.
+// E28. The epochs after this one last two days for a clock of 10 ms.
 inline constexpr Epoch kCommitEpochMax{Epoch::kMax - (std::uint64_t{1} << 24)};
-// Of a commit that would be of a later one.
+// Returns the error of a commit whose epoch would be above kCommitEpochMax.
 Status epochs_used_up();
 
-// The words of one session, on a line of their own.
+// The words of one session, on a cache line of their own.
 struct alignas(64) SessionEpochs {
   base::AtomicWord<std::uint64_t> in_commit;
-  base::AtomicWord<std::uint64_t> pin;  // and the clock: E26
+  base::AtomicWord<std::uint64_t> pin;  // also written by the clock: E26
   base::AtomicWord<std::uint64_t> cache_pin;
-  base::AtomicWord<std::uint64_t> lent_us;  // since when
+  base::AtomicWord<std::uint64_t> lent_us;  // when the pin was lent
 };
 
 class EpochClock : public base::Task {
  public:
-  // `first`: above every epoch that the database has ever used. `sessions_max`: fixed number of
-  // slots.
+  // `first` is above every epoch that the database has ever used. `sessions_max` is the fixed
+  // number of slots.
   EpochClock(base::Runtime* runtime, Epoch first, std::uint32_t sessions_max,
              std::uint64_t interval_us);
 
   Epoch current() const {
-    // order: acquire: what was true when the epoch began is seen by who reads it.
+    // order: acquire: a thread that reads the epoch sees what was true when it began.
     return Epoch(current_.load_acquire());
   }
   Epoch published() const {
-    // order: acquire, pairs with the release in step(): committed offsets of those commits are
+    // order: acquire, pairs with the release in step(): the committed offsets of those commits are
     // seen.
     return Epoch(published_.load_acquire());
   }
@@ -101,14 +104,14 @@ class EpochClock : public base::Task {
     // order: acquire, pairs with the release in step(): the sessions' last accesses came before.
     return Epoch(reclaimable_.load_acquire());
   }
-  // The same for what cache pins protect.
+  // Returns up to which stamp frames of the page cache may be used again (E20).
   Epoch cache_reclaimable() const {
     // order: acquire, as reclaimable().
     return Epoch(cache_reclaimable_.load_acquire());
   }
 
-  // When the clock stepped last, in microseconds of its runtime: about an interval ago at most. For
-  // the ages of transactions, which must not cost a look at the system's clock.
+  // Returns when the clock stepped last, in microseconds of its runtime: about an interval ago at
+  // most. It serves for the ages of transactions, which must not cost a read of the system's clock.
   std::uint64_t stepped_us() const {
     return stepped_us_.load_relaxed();  // order: relaxed, a time
   }
@@ -117,7 +120,7 @@ class EpochClock : public base::Task {
 
   // ---- sessions ------------------------------------------------------------------------------
 
-  // E3. The session's transaction begins.
+  // E3. Pins the current epoch: the session's transaction begins.
   void pin(std::uint32_t session) {
     // order: release is E4; the load is relaxed, an old epoch only keeps pages for longer.
     slots_[session].pin.store_release(current_.load_relaxed());
@@ -127,23 +130,26 @@ class EpochClock : public base::Task {
     // order: release: this transaction's page accesses come before the clock sees it gone.
     slots_[session].pin.store_release(0);
   }
-  // E26. The session's transaction is over, and may be tried again. REQUIRES: it is pinned.
+  // E26. Lends the pin to the clock: the session's transaction is over, and may be tried again.
+  // REQUIRES: the session is pinned.
   void lend_pin(std::uint32_t session) {
     SessionEpochs& words = slots_[session];
     words.lent_us.store_relaxed(runtime_->now_us());  // order: relaxed, the next store releases it
     // order: relaxed, own word; release, as in unpin(): the clock may make it 0.
     words.pin.store_release(words.pin.load_relaxed() | kLent);
   }
-  // E26. True: the session is pinned as it was. False: it has no pin.
+  // E26. Ends the loan of lend_pin(). Returns true if the session is pinned as it was, false if it
+  // has no pin any more.
   bool take_pin_back(std::uint32_t session) {
     base::AtomicWord<std::uint64_t>& pin = slots_[session].pin;
     std::uint64_t lent = pin.load_relaxed();  // order: relaxed, the exchange decides
     return lent != 0 && pin.compare_exchange_acq_rel(lent, epoch_of_pin(lent));
   }
-  // 0: of none.
+  // Returns the epoch of a pin word, lent or not; 0 if it is no pin.
   static std::uint64_t epoch_of_pin(std::uint64_t pin) { return pin & ~kLent; }
 
-  // E20. The session looks for a cached page, and uses those no more that it found before.
+  // E20. Pins the current epoch for a look-up in the page cache. Ends the use of cached pages that
+  // the session found before.
   void pin_cache(std::uint32_t session) {
     base::AtomicWord<std::uint64_t>& pin = slots_[session].cache_pin;
     const std::uint64_t current = current_.load_relaxed();  // order: relaxed, as in pin()
@@ -155,12 +161,12 @@ class EpochClock : public base::Task {
     // order: release: the last look at a cached page comes before the clock sees it gone.
     slots_[session].cache_pin.store_release(0);
   }
-  // Until cache_reclaimable() is at least `wanted`, for which the clock hurries. Takes the time off
-  // *left_us. False: that was not enough. REQUIRES: the caller has no cache pin and holds no page
-  // lock (E21).
+  // Waits until cache_reclaimable() is at least `wanted`, for which the clock ends epochs early.
+  // Takes the time off *left_us. Returns false if that was not enough. REQUIRES: the caller has no
+  // cache pin and holds no page lock (E21).
   bool wait_cache_reclaimable(Epoch wanted, std::uint64_t* left_us);
 
-  // E1. Is the fence of the serialization point; returns the epoch of the commit.
+  // E1. Fences at the serialization point. Returns the epoch of the commit.
   Epoch enter_commit(std::uint32_t session) {
     // order: release is E4; the load is relaxed, an old epoch only lets the clock wait.
     slots_[session].in_commit.store_release(current_.load_relaxed());
@@ -173,43 +179,43 @@ class EpochClock : public base::Task {
     slots_[session].in_commit.store_release(0);
   }
 
-  // Asks for the next epoch soon: somebody waits for the durability of one that is not over. Any
+  // Asks for an early end of the current epoch, so that `waited_for` becomes durable soon. Any
   // thread.
   void hurry(Epoch waited_for) {
     if (raise_hurry(waited_for)) runtime_->notify(this);
   }
-  // The same, but leaves it to the caller to step or to notify the clock. False: somebody else has
-  // asked already.
+  // Raises the wish of hurry(), and leaves it to the caller to step or notify the clock. Returns
+  // false if another thread has raised it as far already.
   bool raise_hurry(Epoch waited_for);
 
   // ---- engine --------------------------------------------------------------------------------
 
-  // `task` is notified whenever published moves. Before the clock starts.
+  // Lets `task` be notified whenever published moves. Called before the clock starts.
   void notify_on_publish(base::Task* task) { listeners_.push_back(task); }
 
   const char* name() const override { return "foedus-clock"; }
   std::uint64_t step() override;
 
-  // Who is told of a session that holds the clock back. Before the clock starts.
+  // Sets where a session that holds the clock back is reported. Called before the clock starts.
   void set_sink(LogSink sink) { sink_ = std::move(sink); }
 
-  // The session that has held the clock back for the longest, or -1; for the engine's log.
+  // Returns the session that has held the clock back for the longest, or -1, for the engine's log.
   std::int64_t stuck_session() const {
     return stuck_session_.load_relaxed();  // order: relaxed, a hint for a person
   }
 
-  // How long a pin stays lent.
+  // How long a pin stays lent, in microseconds.
   static constexpr std::uint64_t kLentUsMax = 100'000;
 
  private:
   static constexpr std::uint64_t kLent = std::uint64_t{1} << 63;  // far above all epochs
 
   bool try_publish(std::uint64_t epoch);
-  void name_stuck(std::uint32_t session, std::uint64_t epoch);
+  void report_stuck(std::uint32_t session, std::uint64_t epoch);
   std::uint64_t look_at_pin(SessionEpochs* words) const;
   void update_reclaimable();
   std::uint64_t rest_us(std::uint64_t us) const;
-  std::uint64_t hurry_us(std::uint64_t current) const;
+  std::uint64_t epoch_us_min(std::uint64_t current) const;
 
   // Constant after construction.
   base::Runtime* const runtime_;
@@ -230,13 +236,13 @@ class EpochClock : public base::Task {
   base::AtomicWord<std::uint64_t> stepped_us_;
   base::AtomicWord<std::int64_t> stuck_session_{-1};
 
-  // Written by waiters.
+  // Written by the threads that wait.
   alignas(64) base::AtomicWord<std::uint64_t> hurry_epoch_;
   base::AtomicWord<std::uint64_t> cache_wanted_;
   base::WaitPoint cache_moved_;  // own synchronization
 };
 
-// A pin for the length of a block.
+// Pins the epoch for the length of a block.
 class Pinned {
  public:
   Pinned(EpochClock* clock, std::uint32_t session) : clock_(clock), session_(session) {

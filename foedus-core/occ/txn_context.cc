@@ -80,7 +80,7 @@ void TxnContext::begin(const TxnOptions& options) {
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;
   read_mode_ = of_snapshot ? ReadMode::kSnapshot : ReadMode::kOptimistic;
   const bool is_held = options.is_retry && !to_hold_.empty();
-  if (is_held && resources_.clock->take_pin_back(resources_.session)) return hold_again();
+  if (is_held && resources_.clock->take_pin_back(resources_.session)) return relock_held();
   forget_retry();
   // Before the fence of pin(): an epoch that is too old is a safe answer to "since it began".
   begin_epoch_ = resources_.clock->current();
@@ -91,7 +91,7 @@ void TxnContext::begin(const TxnOptions& options) {
 
 // Waits for each, by ascending address (O1). A record that has moved meanwhile is held in vain.
 // From the first one that cannot be locked on, records are left to the calls that ask for them.
-void TxnContext::hold_again() {
+void TxnContext::relock_held() {
   held_.reserve(to_hold_.size());
   for (page::RecordHeader* const record : to_hold_) {
     LockWaiter* const waiter = waiters_.take();

@@ -357,7 +357,7 @@ class TxnContext {
                                           log::LogRecord** record);
   [[gnu::noinline]] void mark_use(const page::RecordHeader* record);
   void forget_sets();
-  void hold_again();
+  void relock_held();
   [[gnu::cold]] void set_lock_timeout(const LockWaiter& waiter);
   // Returns `status` with a text that says for how long and for which session's lock it waited.
   [[gnu::cold]] Status with_lock_timeout(Status status) const;

@@ -17,11 +17,11 @@
 //   P5  A pointer inside a page that can itself be split, grown or retired is changed only under
 //       that page's lock, after a look at its moved flag. Roots of storages are changed by P4
 //       alone.
-//   P18 Pages of the page cache are shared and stay as they were read, but for this: the volatile
-//       half of a pointer in them, which is null on the device, may be a hint, the frame that held
-//       the child when a reader came by. It may be wrong at any time, and is followed only if the
-//       cache finds the child there (K30, snapshot/page_cache.h). load() takes it for null, and who
-//       makes a volatile page of a cached one clears it.
+//   P18 Pages of the page cache are shared and stay as they were read, with one exception. The
+//       volatile half of a pointer in them, which is null on the device, may be a hint: the cache
+//       frame that last held the child. A hint may be wrong at any time, and is followed only if
+//       the cache finds the child there (K30, snapshot/page_cache.h). load() reads it as null, and
+//       a volatile copy of a cached page is cleared of hints.
 
 #include <cstdint>
 
@@ -43,26 +43,27 @@ class alignas(16) DualPagePointer {
  public:
   DualPagePointer() = default;
 
-  // The volatile half alone: what nearly every traversal needs.
+  // Returns the volatile half alone, which is what nearly every traversal needs.
   VolatilePageId load_volatile() const {
-    // order: acquire, pairs with the release of whoever stored it: the page's contents are there.
+    // order: acquire, pairs with the release of the store: the page's contents are there.
     return VolatilePageId(volatile_.load_acquire());
   }
 
-  // Both halves; a hint (P18) is null. They may be of two moments; a compare-and-swap or the
-  // pointer set finds that out.
+  // Returns both halves; a hint (P18) reads as null. The halves may be of two moments, which a
+  // compare-and-swap or the pointer set finds out.
   DualPageIds load() const {
-    // order: acquire twice, volatile first: whatever a compare-and-swap made of that half, its
-    // snapshot half is seen, or a newer one. So a second look that finds both as they were, the
-    // volatile one null, found them so at one moment: snapshot halves never go back. The other way
-    // round, a page that was installed, changed, gleaned and dropped in between could be missed:
-    // the old snapshot half from before the glean, the null from behind the drop.
+    // order: acquire twice, volatile first. Whichever compare-and-swap wrote the volatile half, its
+    // snapshot half is seen, or a newer one. So a second load that finds both halves as before, the
+    // volatile one null, found them so at one moment, for snapshot halves never go back. In the
+    // other order a page that was installed, changed, gleaned and dropped in between could be
+    // missed: the snapshot half would be from before the glean, the null from after the drop.
     const std::uint64_t word = volatile_.load_acquire();
     const VolatilePageId volatile_page((word & kHintFlag) != 0 ? 0 : word);
     return {volatile_page, SnapshotPageId(snapshot_.load_acquire())};
   }
 
-  // P4. True if the pointer was `expected` in both halves and is `desired` now.
+  // P4. Changes both halves from `expected` to `desired`. Returns false and changes nothing if they
+  // are not `expected`.
   bool compare_exchange(const DualPageIds& expected, const DualPageIds& desired) {
     __extension__ using Both = unsigned __int128;
     const auto joined = [](const DualPageIds& ids) {
@@ -74,23 +75,25 @@ class alignas(16) DualPagePointer {
                                         joined(desired));
   }
 
-  // P18. The frame of the hint; 0: there is none.
+  // P18. Returns the frame of the hint, 0 if there is none.
   std::uint32_t hint() const {
     const std::uint64_t word = volatile_.load_relaxed();  // order: relaxed, a hint
     return (word & kHintFlag) != 0 ? static_cast<std::uint32_t>(word) : 0;
   }
-  // REQUIRES: the pointer lies in a page of the page cache, which the caller may look at.
+  // P18. Sets the hint. REQUIRES: the pointer lies in a page of the page cache at which the caller
+  // may look.
   void set_hint(std::uint32_t frame) {
     volatile_.store_relaxed(kHintFlag | frame);  // order: relaxed, a hint
   }
-  // REQUIRES: the pointer lies in a copy that nobody else can reach.
+  // Clears the hint. REQUIRES: the pointer lies in a copy that no other thread can reach.
   void clear_hint() {
     if (hint() != 0) volatile_.store_relaxed(0);  // order: relaxed, see above
   }
-  // Whether the volatile half is null, and no hint: as on a device.
+  // Returns whether the volatile half is null and holds no hint, as on a device.
   bool is_cold() const { return volatile_.load_relaxed() == 0; }  // order: relaxed, of one's own
 
-  // For a pointer that is not reachable yet, or for a shift under the page's lock (P4).
+  // Stores both halves of a pointer that is not reachable yet, or is shifted under the page's lock
+  // (P4).
   void store(const DualPageIds& ids) {
     // order: release, pairs with the acquire of load_volatile().
     snapshot_.store_release(ids.snapshot_page.word());
@@ -98,7 +101,7 @@ class alignas(16) DualPagePointer {
   }
 
  private:
-  // No number of a volatile page comes near it.
+  // Far above every number of a volatile page.
   static constexpr std::uint64_t kHintFlag = (VolatilePageId::kNumberMask + 1) >> 1;
 
   base::AtomicWord<std::uint64_t> volatile_;  // +8 -> 8

@@ -16,16 +16,16 @@ inline constexpr std::uint32_t kInlinePayloadBytesMax = 1400;
 // Room for the payload in a record is a multiple of 8 and at least this: the id of a chain fits
 // always.
 inline constexpr std::uint32_t kPayloadRoomBytesMin = 8;
-// In the length field of a record: the body holds the id of a chain's first page instead of the
-// payload. Two numbers, because a record that is copied out of a snapshot page as it is keeps its
-// chain there until somebody writes to it.
+// Values of a record's length field: the body holds the id of a chain's first page instead of the
+// payload. There are two, because a record copied out of a snapshot page keeps its chain there
+// until it is written to.
 inline constexpr std::uint16_t kOverflowLength = 0xffff;          // a VolatilePageId
 inline constexpr std::uint16_t kSnapshotOverflowLength = 0xfffe;  // a SnapshotPageId
 
 inline constexpr bool is_overflow(std::size_t payload_bytes) {
   return payload_bytes > kInlinePayloadBytesMax;
 }
-// Room that a record needs for a payload of that size.
+// Returns the room that a record needs for a payload of that size.
 inline constexpr std::uint32_t payload_room_of(std::size_t payload_bytes) {
   if (payload_bytes <= kPayloadRoomBytesMin || is_overflow(payload_bytes)) {
     return kPayloadRoomBytesMin;

@@ -11,11 +11,12 @@
 //
 //   P6  Everything of a page's identity (id, storage, kind, level) is constant from the moment that
 //       the page can be reached.
-//   P7  A new record starts with a TID above purged_tid, the highest TID of any record that was
-//       removed from this page or its ancestors by split: else a re-inserted key could sort before
-//       its own erasure in the log.
-//   P8  is_used is a hint about volatile pages, set by one look of a few, and zero in snapshot
-//       pages. Whoever sets it looks first, so that the line stays shared while it is set.
+//   P7  A new record starts with a TID above purged_tid. That is the highest TID of any record that
+//       was removed from this page or, by splits, its ancestors. Otherwise a re-inserted key could
+//       sort before its own erasure in the log.
+//   P8  is_used is a hint about volatile pages, set by one of a few visits, and zero in snapshot
+//       pages. A session sets it only if it is clear, so that the line stays shared while it is
+//       set.
 
 #include <cstdint>
 #include <cstring>
@@ -39,9 +40,9 @@ enum class PageKind : std::uint8_t {
   kOverflow = 9,
 };
 
-// What phantom protection compares: the number of distinct keys of a page and of its records that
-// became layers, both of which only grow while the page is not moved; and what has become of the
-// page.
+// PageVersion: the word that phantom protection compares. It counts the distinct keys of a page,
+// and its records that became layers. Both only grow while the page is not moved. Flags say what
+// has become of the page.
 class PageVersion {
  public:
   static constexpr std::uint64_t kMoved = std::uint64_t{1} << 32;    // foster twins took over
@@ -90,7 +91,7 @@ struct PageHeader {
   std::uint64_t purged_tid;                        // +8 -> 56
   std::uint64_t kind_word;                         // +8 -> 64  by kind
 
-  // A page that nobody else can reach yet: all zero but its identity.
+  // Clears all but the identity of a page that no other thread can reach yet.
   void initialize(VolatilePageId id, StorageId storage, PageKind page_kind,
                   std::uint8_t page_level) {
     std::memset(static_cast<void*>(this), 0, sizeof(*this));

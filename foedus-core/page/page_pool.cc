@@ -39,7 +39,7 @@ Status no_free_page() {
       "no free page within memory_bytes; raise Options::memory_bytes or erase data");
 }
 
-// What the first page of a free batch holds (P11).
+// The content of the first page of a free batch (P11).
 struct PagePool::Batch {
   std::uint32_t count;
   VolatilePageId ids[kBatchPages];
@@ -78,7 +78,7 @@ PagePool::PagePool(std::uint32_t soc_count, unsigned slice_shift, base::MemoryBu
     at.begin = soc << slice_shift;
     at.end = (soc + 1) << slice_shift;
     at.warmed = at.begin;
-    // order: relaxed, nobody else has the pool yet.
+    // order: relaxed, no other thread has the pool yet.
     at.bump.store_relaxed(at.begin);
     at.committed.store_relaxed(at.begin);
   }
@@ -155,7 +155,7 @@ std::uint32_t PagePool::take_new(Soc* soc, VolatilePageId* ids, std::uint32_t co
     const std::uint64_t committed = soc->committed.load_acquire();
     if (begin >= committed) return 0;
     const std::uint64_t end = std::min(begin + count, committed);
-    // order: the exchange decides who gets the numbers; nothing is published by it.
+    // order: the exchange decides which thread gets the numbers; nothing is published by it.
     if (!soc->bump.compare_exchange_acq_rel(begin, end)) continue;
     std::uint32_t taken = 0;
     for (std::uint64_t number = begin; number < end; ++number) {
@@ -276,7 +276,7 @@ void PagePool::give(VolatilePageId* ids, std::uint32_t count) {
 
 // ---- lent pages ------------------------------------------------------------------------------
 
-// What volatile pages could still get, with nothing called in.
+// Returns how many pages volatile pages could still get without calling in lent ones.
 std::uint64_t PagePool::pages_spare() const {
   const std::uint64_t pages_max = bytes_max() / kPageBytes;
   const std::uint64_t used = pages_in_use() + pages_lent();
@@ -385,7 +385,8 @@ bool PagePool::warm(std::uint32_t soc, std::uint64_t pages) {
   const std::uint64_t target = std::min(enough, at.end);
   if (from >= target) return false;
   if (from >= committed) {
-    // What is committed ahead is missing elsewhere: not from the last quarter of either budget.
+    // Memory committed ahead is missing elsewhere, so it is not taken from the last quarter of
+    // either budget.
     if (own_budget_.remaining() < bytes_max() / 4) return false;
     if (budget_->remaining() < budget_->limit() / 4) return false;
     return grow(&at, committed);

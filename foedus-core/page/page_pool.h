@@ -11,27 +11,28 @@
 //   P9   A page number is handed out to one session at a time. Page 0 of each extent holds link
 //        words and is never handed out, so number 0 never is.
 //   P10  Memory is committed by extents of 2 MiB (less when the budget runs out), under one lock
-//        per SOC, charged to the budget before, and given back when the pool is destroyed. Nothing
-//        is unmapped before that. The pool's bound only falls, by what it has not committed.
-//   P11  Free pages are stacked in batches. The ids of a batch stand in its first page, written
-//        before the push and read after the pop that won, both by the only owner. The link to the
-//        next batch stands in the link word of that page, because the loser of a pop may read it at
-//        any time later, when the page has become someone's data: link words are never anything
-//        else.
+//        per SOC, and charged to the budget before. It is given back when the pool is destroyed.
+//        Nothing is unmapped before that. The pool's bound only falls, by what it has not
+//        committed.
+//   P11  Free pages are stacked in batches. The ids of a batch stand in its first page. The owner
+//        writes them before the push, and the winner of the pop reads them after it. The link to
+//        the next batch stands in the link word of that page, not in the page. A thread that loses
+//        the pop may read the link when the page already has another owner, so link words are never
+//        anything else.
 //   P12  The head of a stack is {tag, number}; each push and pop counts the tag up. A pop is wrong
-//        only if a thread stops between its load of the head and its exchange while exactly a
-//        multiple of 2^28 batches go in and out and the same page is on top again. A batch moves
-//        some 64 pages, so that takes minutes of all sessions doing nothing but exchange pages.
-//   P13  A page returns to the SOC in whose memory it lies, whoever gives it.
+//        only if all of this happens between a thread's load of the head and its exchange: exactly
+//        a multiple of 2^28 batches go in and out, and the same page is on top again. A batch moves
+//        some 64 pages, so that takes minutes in which all sessions only exchange pages.
+//   P13  A page returns to the SOC in whose memory it lies, whichever session gives it.
 //   P19  Pages that volatile pages do not use are lent to the page cache. A lent page has one owner
-//        (P9), the borrower, that gives it back when none of its readers can look at it any more.
-//        It stays within what the pool has taken of its budgets, so lending moves no bound, and
+//        (P9), the borrower, which gives it back when none of its readers can look at it any more.
+//        It stays within what the pool has taken of its budgets. So lending moves no bound, and
 //        pages_in_use() does not count it. lend() leaves an eighth of the bound free to volatile
 //        pages, and commits none of the bound's last quarter, which sessions may ask for (E29).
-//        take() calls lent pages in before it commits more, ahead of need once less than a
-//        sixteenth of the bound is left, and before it fails. It calls with no lock of the pool
-//        held, and never waits for an epoch: what is left lasts while pages that readers may still
-//        look at become due.
+//        take() calls lent pages in before it commits more, and before it fails. It does so ahead
+//        of need once less than a sixteenth of the bound is left. It calls with no lock of the pool
+//        held, and never waits for an epoch. What is left lasts until the pages become due that
+//        readers may still look at.
 
 #include <cstdint>
 #include <memory>
@@ -52,12 +53,12 @@ namespace foedus::page {
 // kOutOfMemory: the pool has no page for a storage.
 Status no_free_page();
 
-// Has pages of the pool on loan (P19).
+// PageBorrower: the owner of pages on loan from the pool (P19), which is the page cache.
 class PageBorrower {
  public:
-  // Gives some `count` pages of `soc` back by PagePool::take_back_lent(), as many as it can at
-  // once, and begins to free as many others. Returns how many came back. Any thread; waits for
-  // nothing but locks, under which lend() is called.
+  // Gives about `count` pages of `soc` back by PagePool::take_back_lent(), as many as it can at
+  // once, and begins to free as many others. Returns how many came back. Any thread. Waits only for
+  // locks, which may be those under which lend() is called.
   virtual std::uint32_t give_back(std::uint32_t soc, std::uint32_t count) = 0;
 
  protected:
@@ -70,7 +71,7 @@ class PagePool {
   static constexpr std::uint64_t kExtentBytes = numa::SocMemory::kHugePageBytes;
   static constexpr std::uint64_t kExtentPages = kExtentBytes / kPageBytes;
 
-  // A page number of any SOC fits into so many bits.
+  // Bits that hold a page number of any SOC.
   static constexpr unsigned kNumberBits = 36;
   static constexpr std::uint64_t kBytesMax =
       (std::uint64_t{1} << kNumberBits) / kMaxSocs * kPageBytes;
@@ -86,17 +87,17 @@ class PagePool {
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
 
-  // The page of an id. REQUIRES: the id is one that this pool handed out.
+  // Returns the page of an id. REQUIRES: this pool handed out the id.
   PageHeader* resolve(VolatilePageId id) const {
     return reinterpret_cast<PageHeader*>(base_ + (id.number() << kPageShift));
   }
-  // The id of a page, from its address alone.
+  // Returns the id of a page, from its address alone.
   VolatilePageId id_of(const PageHeader* page) const {
     const std::uint64_t number =
         static_cast<std::uint64_t>(reinterpret_cast<const char*>(page) - base_) >> kPageShift;
     return VolatilePageId(static_cast<std::uint32_t>(number >> slice_shift_), number);
   }
-  // Returns the SOC in whose memory `address` lies; socs() or more: it is of none.
+  // Returns the SOC in whose memory `address` lies; socs() or more if the pool does not have it.
   std::uint64_t soc_of(const void* address) const {
     const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(address) - base_);
     return offset >> (kPageShift + slice_shift_);
@@ -104,28 +105,31 @@ class PagePool {
 
   // ---- for SessionPages ----------------------------------------------------------------------
 
-  // Up to `count` ids of pages that nobody else has, of `soc` while it has or gets any, else of
-  // others. 0 only if there is no free page and no budget left. REQUIRES: count > 0.
+  // Hands out up to `count` pages, of `soc` while it has or gets any, else of others. Returns how
+  // many ids it wrote; 0 only if there is no free page and no budget left. REQUIRES: count > 0.
   std::uint32_t take(std::uint32_t soc, VolatilePageId* ids, std::uint32_t count);
-  // The pages belong to the pool again (P13). Reorders `ids`.
+  // Gives pages back to the pool (P13). Reorders `ids`.
   void give(VolatilePageId* ids, std::uint32_t count);
 
-  // Retired pages of a session that ends wait here for any other; `pages` is empty afterwards.
+  // Takes the retired pages of a session that ends, for any other session to reclaim. `pages` is
+  // empty afterwards.
   void leave_orphans(std::uint32_t soc, RetiredPages* pages);
-  // Stamp of the orphan that is due next on `soc`; RetiredPages::kNever if there is none.
+  // Returns the stamp of the orphan that is due next on `soc`; RetiredPages::kNever if there is
+  // none.
   std::uint64_t orphan_stamp(std::uint32_t soc) const {
     // order: relaxed, a hint; take_orphans() looks again under the lock.
     return socs_[soc].orphan_stamp.load_relaxed();
   }
-  // Up to `count` ids of orphans with stamps up to `reclaimable`. REQUIRES: count > 1.
+  // Removes up to `count` orphans with stamps up to `reclaimable`. Returns how many ids it wrote.
+  // REQUIRES: count > 1.
   std::uint32_t take_orphans(std::uint32_t soc, std::uint64_t reclaimable, VolatilePageId* ids,
                              std::uint32_t count);
 
   // ---- for PageBorrower, P19 -----------------------------------------------------------------
 
-  // Null: there is none any more. While no other thread uses the pool.
+  // Sets the borrower; null if there is none any more. REQUIRES: no other thread uses the pool.
   void set_borrower(PageBorrower* borrower) { borrower_ = borrower; }
-  // Before that lend() gives nothing. Any thread.
+  // Lets lend() give pages from now on. Any thread.
   void allow_lending() { lends_.store_relaxed(1); }  // order: relaxed, a switch
   // Up to `count` ids of pages of `soc` with numbers below `offset_end` from the begin of its
   // slice. 0: volatile pages may want them soon. Any thread. Calls at the same time do not see one
@@ -167,7 +171,7 @@ class PagePool {
     const std::uint64_t given_up = given_up_.load_relaxed();
     return own_budget_.taken() - given_up;
   }
-  // What bytes_taken() can grow to.
+  // Returns up to how many bytes bytes_taken() can grow.
   std::uint64_t bytes_max() const {
     return own_budget_.limit() - given_up_.load_relaxed();  // order: relaxed, an estimate
   }

@@ -1,11 +1,12 @@
 #pragma once
-// RetiredPages: a FIFO of pages that were unlinked, each with the epoch that must be over before it
-// is used again. Others may still read a retired page, so the FIFO cannot be threaded through them:
-// it is a chain of chunks, each stored in a page of its own that nobody else knows.
+// RetiredPages: a FIFO of unlinked pages, each with the epoch that must be over before it is used
+// again. Sessions may still read a retired page, so the FIFO cannot be threaded through the pages.
+// It is a chain of chunks, each in a page of its own that only the FIFO knows.
 //
-//   P20  No call allocates but try_add_chunk(), and that is due once in kEntriesPerChunk pushes. If
-//       the pool has no page for a chunk, the chunk comes from the heap. If that is spent, too,
-//       what was to be retired is lost until the pool goes: retiring never fails.
+//   P20  Retiring never fails. No call allocates but try_add_chunk(), which is needed once in
+//        kEntriesPerChunk pushes. If the pool has no page for a chunk, the chunk comes from the
+//        heap. If the heap is spent, too, the pages to be retired are lost until the pool is
+//        destroyed.
 
 #include <cstdint>
 
@@ -15,10 +16,10 @@
 
 namespace foedus::page {
 
-// One session, or the holder of a lock, at a time.
+// Used by one session, or by the holder of a lock, at a time.
 class RetiredPages {
  public:
-  // The stamp of nothing: later than every epoch.
+  // The stamp of an empty FIFO, later than every epoch.
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
   RetiredPages() = default;
@@ -28,12 +29,12 @@ class RetiredPages {
 
   // Any thread.
   std::uint64_t count() const { return count_.load_relaxed(); }  // order: a statistic for others
-  // Stamp of the page that pop() gives; kNever if there is none.
+  // Returns the stamp of the page that pop() gives; kNever if there is none.
   std::uint64_t oldest_stamp() const;
 
   bool has_room() const;
-  // Makes room. `page` belongs to this object until pop() hands it out; null: uses the heap. False:
-  // that is spent, too.
+  // Makes room for more pushes. `page` belongs to this object until pop() hands it out; if it is
+  // null, the heap is used. Returns false if the heap is spent.
   bool try_add_chunk(PageHeader* page);
   // REQUIRES: has_room().
   void push(VolatilePageId id, std::uint64_t stamp);

@@ -15,7 +15,7 @@ constexpr std::uint64_t kReclaimMost = 4'096;
 
 SessionPages::~SessionPages() {
   if (stock_count_ != 0) pool_->give(stock_, stock_count_);
-  if (away_count_ != 0) pool_->give(away_, away_count_);
+  if (remote_count_ != 0) pool_->give(remote_, remote_count_);
   if (retired_.count() != 0) pool_->leave_orphans(soc_, &retired_);
 }
 
@@ -23,11 +23,11 @@ SessionPages::~SessionPages() {
 void SessionPages::take_from_pool(std::uint32_t count_max) {
   VolatilePageId* const ids = stock_ + stock_count_;
   const std::uint32_t count = pool_->take(soc_, ids, count_max);
-  const auto here = static_cast<std::uint64_t>(
+  const auto local = static_cast<std::uint64_t>(
       std::count_if(ids, ids + count, [this](VolatilePageId id) { return id.soc() == soc_; }));
   // order: relaxed, one writer, and statistics only.
-  taken_here_.store_relaxed(taken_here_.load_relaxed() + here);
-  taken_away_.store_relaxed(taken_away_.load_relaxed() + count - here);
+  taken_local_.store_relaxed(taken_local_.load_relaxed() + local);
+  taken_remote_.store_relaxed(taken_remote_.load_relaxed() + count - local);
   stock_count_ += count;
 }
 
@@ -41,9 +41,9 @@ PageHeader* SessionPages::allocate_from_pool() {
     for (std::uint32_t soc = 0; soc < pool_->socs(); ++soc) {
       if (pool_->orphan_stamp(soc) <= reclaimable) reclaim_orphans(soc, reclaimable);
     }
-    if (away_count_ != 0) {
-      pool_->give(away_, away_count_);
-      away_count_ = 0;
+    if (remote_count_ != 0) {
+      pool_->give(remote_, remote_count_);
+      remote_count_ = 0;
     }
     if (stock_count_ == 0) take_from_pool(PagePool::kBatchPages);
     if (stock_count_ == 0) return nullptr;
@@ -59,13 +59,13 @@ void SessionPages::fill_stock() {
   }
 }
 
-void SessionPages::put_away(VolatilePageId id) {
+void SessionPages::collect_remote(VolatilePageId id) {
   FOEDUS_INVARIANT(id.soc() < pool_->socs(), id.word());
-  if (away_count_ == PagePool::kBatchPages) {
-    pool_->give(away_, away_count_);
-    away_count_ = 0;
+  if (remote_count_ == PagePool::kBatchPages) {
+    pool_->give(remote_, remote_count_);
+    remote_count_ = 0;
   }
-  away_[away_count_++] = id;
+  remote_[remote_count_++] = id;
 }
 
 // Returns the half of the stock that was used longest ago.

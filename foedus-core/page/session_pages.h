@@ -10,10 +10,10 @@
 //   P14  A retired page is used again only when EpochClock::reclaimable() has reached its stamp.
 //        The stamp is the current epoch, read after a fence that follows the unlinking (argument:
 //        E3 of epoch/epoch_clock.h).
-//   P15  One reclaim() moves at most 64 pages, a sixteenth of those that wait, and twice as many as
-//        the session has retired between two calls lately, but no more than 4,096 of these: no
-//        transaction pays for all that piled up behind a long one, and at any steady rate below
-//        that nothing waits but what the epochs hold back.
+//   P15  One reclaim() moves at most 64 pages, plus a sixteenth of those that wait, plus twice as
+//        many as the session retired between its last two calls, at most 4,096 of these. So no
+//        transaction pays for all that piled up behind a long one. At any steady rate below that
+//        only pages wait that the epochs hold back.
 //   P16  Pages of other SOCs never enter the stock by release() or reclaim(): they are collected
 //        and returned home.
 
@@ -36,12 +36,12 @@ class SessionPages {
   // `pool` and `clock` must outlive it.
   SessionPages(PagePool* pool, epoch::EpochClock* clock, std::uint32_t soc)
       : pool_(pool), clock_(clock), soc_(soc) {}
-  // Pages in stock return to the pool; retired ones are left to whoever comes next.
+  // Gives pages in stock back to the pool, and leaves retired ones there as orphans.
   ~SessionPages();
   SessionPages(const SessionPages&) = delete;
   SessionPages& operator=(const SessionPages&) = delete;
 
-  // A page that nobody else can reach, contents undefined. Null: out of memory.
+  // Returns a page that no other thread can reach, contents undefined. Null: out of memory.
   PageHeader* allocate() {
     if (stock_count_ == 0) [[unlikely]] return allocate_from_pool();
     PageHeader* const page = pool_->resolve(stock_[--stock_count_]);
@@ -71,15 +71,15 @@ class SessionPages {
     }
   }
 
-  // Takes pages from the pool until the stock is full, or the pool empty: a reserve, which what is
-  // reclaimed later fills up again before any of it goes to the pool.
+  // Takes pages from the pool until the stock is full or the pool empty. This reserve is the first
+  // to be filled again by reclaimed pages.
   void fill_stock();
 
   std::uint64_t retired_count() const { return retired_.count(); }
   // Pages that it took from the pool: of its SOC, and of others. Any thread.
   // order: relaxed, statistics.
-  std::uint64_t taken_here() const { return taken_here_.load_relaxed(); }
-  std::uint64_t taken_away() const { return taken_away_.load_relaxed(); }
+  std::uint64_t taken_local() const { return taken_local_.load_relaxed(); }
+  std::uint64_t taken_remote() const { return taken_remote_.load_relaxed(); }
 
  private:
   // Starts to load the lines of the next page that are written first: its header, and its end.
@@ -90,13 +90,13 @@ class SessionPages {
     base::prefetch_line_to_write(bytes + kPageBytes - 64);
   }
   void put(VolatilePageId id) {
-    if (id.soc() != soc_) [[unlikely]] return put_away(id);
+    if (id.soc() != soc_) [[unlikely]] return collect_remote(id);
     if (stock_count_ == kStockPages) [[unlikely]] spill();
     stock_[stock_count_++] = id;
   }
   PageHeader* allocate_from_pool();
   void take_from_pool(std::uint32_t count_max);
-  void put_away(VolatilePageId id);
+  void collect_remote(VolatilePageId id);
   void spill();
   void push_retired(VolatilePageId id, std::uint64_t stamp);
   void reclaim_due(std::uint64_t reclaimable);
@@ -109,18 +109,18 @@ class SessionPages {
   const std::uint32_t soc_;
 
   // Written by the session, once for a batch.
-  base::AtomicWord<std::uint64_t> taken_here_;
-  base::AtomicWord<std::uint64_t> taken_away_;
+  base::AtomicWord<std::uint64_t> taken_local_;
+  base::AtomicWord<std::uint64_t> taken_remote_;
 
   // Used by the session only.
   std::uint32_t stock_count_ = 0;
-  std::uint32_t away_count_ = 0;
-  std::uint64_t oldest_stamp_ = RetiredPages::kNever;  // of retired_
+  std::uint32_t remote_count_ = 0;
+  std::uint64_t oldest_stamp_ = RetiredPages::kNever;  // the first of retired_
   std::uint64_t retired_now_ = 0;   // since the last reclaim()
   std::uint64_t retired_last_ = 0;  // before that, the last time that there were any
   RetiredPages retired_;
   VolatilePageId stock_[kStockPages];
-  VolatilePageId away_[PagePool::kBatchPages];  // P16
+  VolatilePageId remote_[PagePool::kBatchPages];  // P16
 };
 
 }  // namespace foedus::page

@@ -1,6 +1,6 @@
 #pragma once
 // Tid: the version of a record, and the word beside its payload that says whether the payload may
-// be read (paper §6, appendix D.1; the widths are ours: 36 + 24 + 4 bits).
+// be read (paper §6, appendix D.1). The widths are ours: 36 + 24 + 4 bits.
 //
 //        63           28 27         4   3     2      1        0
 //       +---------------+------------+------+------+-------+-------+
@@ -67,7 +67,7 @@ class Tid {
   std::uint64_t word_ = 0;
 };
 
-// What stands before every record's bytes. Readers look at `tid` only.
+// RecordHeader: stands before every record's bytes. Readers look at `tid` only.
 struct RecordHeader {
   base::AtomicWord<std::uint64_t> lock;  // +8 -> 8   queue lock (occ/record_lock.h), 0: free
   base::AtomicWord<std::uint64_t> tid;   // +8 -> 16  Tid::word()

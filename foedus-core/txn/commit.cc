@@ -21,7 +21,7 @@ void release_prepared(occ::TxnContext* txn) {
   txn->log().rollback();
 }
 
-// The newest epoch that the transaction saw anything of.
+// Returns the newest epoch of anything that the transaction saw.
 Epoch newest_observed(occ::TxnContext* txn) {
   // A missing key may have been erased and purged in any epoch up to now.
   if (!txn->page_set().is_empty()) return txn->clock().current();
@@ -33,13 +33,13 @@ Epoch newest_observed(occ::TxnContext* txn) {
 Status commit_read_only(occ::TxnContext* txn, Epoch* epoch) {
   // order: what was read comes before the second look at it; that look is the serialization point.
   base::fence_seq_cst();
-  FOEDUS_CHECK(verify_sets(txn, WriteSetIs::kOpen));
+  FOEDUS_CHECK(verify_sets(txn, WriteSetState::kUnlocked));
   *epoch = newest_observed(txn);
   return {};
 }
 
-// Algorithm 2, with write set, read set, pointer set and page-version set. Allocates, if at all,
-// before all of the write set is locked.
+// Runs algorithm 2 with write set, read set, pointer set and page-version set. Allocates, if at
+// all, before the whole write set is locked.
 Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
   FOEDUS_CHECK(lock_write_set(txn));
   FOEDUS_SYNC_POINT("commit:locked");
@@ -48,7 +48,7 @@ Status commit_writes(occ::TxnContext* txn, Epoch* epoch) {
   FOEDUS_SYNC_POINT("commit:serialized");
 
   page::Tid tid;
-  Status status = verify_sets(txn, WriteSetIs::kLocked);
+  Status status = verify_sets(txn, WriteSetState::kLocked);
   if (status.is_ok() && *epoch > epoch::kCommitEpochMax) [[unlikely]] {
     status = epoch::epochs_used_up();  // E28
   }
@@ -114,7 +114,7 @@ Status verify(occ::TxnContext* txn) {
   base::fence_seq_cst();  // order: as in commit_read_only()
   const std::size_t reads = txn->reads().size();
   Status status = read_premises(txn);
-  if (status.is_ok()) status = verify_sets(txn, WriteSetIs::kOpen);
+  if (status.is_ok()) status = verify_sets(txn, WriteSetState::kUnlocked);
   txn->reads().truncate(reads);
   return status;
 }

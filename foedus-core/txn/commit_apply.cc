@@ -53,7 +53,7 @@ void apply_writes(occ::TxnContext* txn, page::Tid tid) {
 
 namespace {
 
-// Whether the record is deleted after the entry, if it `was` before.
+// Returns whether the record is deleted after the entry, if it `was` before.
 bool is_deleted_after(const occ::WriteEntry& entry, bool was) {
   const log::LogRecordType type = entry.log->type;
   const bool is_whole = type == log::LogRecordType::kPut || type == log::LogRecordType::kAppend;
@@ -69,7 +69,7 @@ void publish_record(page::RecordHeader* record, occ::LockWaiter* waiter, page::T
   // order: release, pairs with load_tid() of readers: the payload is complete.
   record->tid.store_release(tid.with(is_deleted ? page::Tid::kDeleted : 0).word());
   FOEDUS_SYNC_POINT("commit:record_published");
-  // Null: held since get_for_update, and released at the end.
+  // A null waiter means that the lock is held since get_for_update, and released at the end.
   if (waiter != nullptr) occ::unlock(&record->lock, waiter);
 }
 
@@ -77,7 +77,7 @@ void publish_record(page::RecordHeader* record, occ::LockWaiter* waiter, page::T
 
 void publish_records(occ::TxnContext* txn, page::Tid tid) {
   const auto& sorted = txn->write_set().sorted();
-  if (sorted.empty()) {  // they have one entry each
+  if (sorted.empty()) {  // each record has one entry
     for (occ::WriteEntry& entry : txn->write_set().entries()) {
       const bool is_deleted = is_deleted_after(entry, is_deleted_now(*entry.record));
       publish_record(entry.record, std::exchange(entry.waiter, nullptr), tid, is_deleted);
@@ -86,7 +86,7 @@ void publish_records(occ::TxnContext* txn, page::Tid tid) {
   }
   for (auto at = sorted.begin(); at != sorted.end();) {
     page::RecordHeader* const record = at->record;
-    // The first entry of a record has the waiter of its lock.
+    // The first entry of a record has the waiter of the record's lock.
     occ::LockWaiter* const waiter = std::exchange(at->entry->waiter, nullptr);
     bool is_deleted = is_deleted_now(*record);
     for (; at != sorted.end() && at->record == record; ++at) {

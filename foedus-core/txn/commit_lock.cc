@@ -1,9 +1,9 @@
-// The lock phase: lines 1 to 5 of algorithm 2. Locks are first tried in the order of the calls, for
-// most are free, and to sort costs more than to lock. If one is not free, or its record has moved,
+// The lock phase: lines 1 to 5 of algorithm 2. Locks are first tried in the order of the calls:
+// most are free, and sorting costs more than locking. If one is not free, or its record has moved,
 // all are given back. Then moved records are resolved. If none has moved, the locks are sorted by
-// address, and waited for in that order (O1). Each record is looked at with its lock held: a split
-// may have moved it at any time before. A lock that is tried is in no page of another use, moved or
-// not: pages that are retired during a transaction are kept until its end.
+// address, and waited for in that order (O1). Each record is looked at with its lock held, because
+// a split may have moved it at any time before. The lock that is tried is in a page that still has
+// its old use, moved or not: pages that are retired during a transaction are kept until its end.
 #include <new>
 #include <span>
 
@@ -20,10 +20,11 @@ bool has_moved(const page::RecordHeader& record) {
   return tid.is_moved() || tid.is_next_layer();
 }
 
-// Makes every entry say where its record was a moment ago. *some: at least one had moved. REQUIRES:
-// no lock of the write set is held, for to follow a purged record means to insert it again.
+// Makes every entry point to where its record was a moment ago. Sets *some if at least one had
+// moved. REQUIRES: no lock of the write set is held, for a purged record is followed by inserting
+// it again.
 Status resolve_moved(occ::TxnContext* txn, bool* some) {
-  // By index: relocate() and move() change the entries, not their number.
+  // The loop goes by index: relocate() and move() change the entries, but not their number.
   for (std::uint32_t i = 0; i < txn->write_set().size(); ++i) {
     occ::WriteEntry& entry = txn->write_set()[i];
     if (!has_moved(*entry.record)) continue;
@@ -45,15 +46,15 @@ bool try_lock_one(occ::TxnContext* txn, occ::WriteEntry* entry) {
   if (txn->held().are_below(entry->record)) {
     if (txn->lock_record(entry->record, entry->waiter)) return true;
   } else if (occ::try_lock_for(&entry->record->lock, entry->waiter, occ::kTriesLong)) {
-    // Waiting could close a circle: a lock with a higher address is held (get_for_update).
+    // Waiting could close a circle, because a lock with a higher address is held (get_for_update).
     return true;
   }
   entry->waiter = nullptr;
   return false;
 }
 
-// With the record's lock held: whether the calls that found the record there still would, and
-// whether its room still is what they relied on. Entries of one record see those before them.
+// Returns whether the record still satisfies the premises of its entries and has the room that they
+// rely on. Each entry sees the effects of those before it. REQUIRES: the record's lock is held.
 template <typename Entries>
 bool accepts_all(occ::TxnContext* txn, page::Tid tid, const Entries& entries) {
   bool present = !tid.is_deleted();
@@ -71,8 +72,8 @@ bool accepts_all(occ::TxnContext* txn, page::Tid tid, const Entries& entries) {
   return true;
 }
 
-// Locks each record once, the first of its entries has the waiter, and looks at it. *moved_again:
-// one has moved since resolve_moved(). If it fails, locks stay held.
+// Locks each record once and checks it; the first of its entries has the waiter. Sets *moved_again
+// if a record has moved since resolve_moved(). On failure locks stay held.
 Status lock_sorted(occ::TxnContext* txn, bool* moved_again) {
   const auto& sorted = txn->write_set().sorted();
   for (auto at = sorted.begin(); at != sorted.end();) {
@@ -97,7 +98,7 @@ Status lock_sorted(occ::TxnContext* txn, bool* moved_again) {
   return {};
 }
 
-// With the lock of the record, of which there is one entry.
+// Returns whether the record accepts its only entry. REQUIRES: the record's lock is held.
 bool accepts_one(occ::TxnContext* txn, const occ::WriteEntry& entry) {
   const page::Tid tid = entry.record->load_tid();
   if (tid.is_moved() || tid.is_next_layer()) return false;
@@ -107,8 +108,8 @@ bool accepts_one(occ::TxnContext* txn, const occ::WriteEntry& entry) {
 }
 
 // Locks all records, in the order of the calls, if all are free and accept their entries. A lock
-// that is only tried is not waited for, so this order cannot deadlock (O1). False: nothing is
-// locked, and resolve_moved() and lock_sorted() find out why.
+// that is only tried is not waited for, so this order cannot deadlock (O1). Returns false with
+// nothing locked; resolve_moved() and lock_sorted() then find the reason.
 bool lock_all_that_are_free(occ::TxnContext* txn) {
   occ::WriteSet& write_set = txn->write_set();
   write_set.unsort();

@@ -1,18 +1,17 @@
 // The verify phase: lines 7 to 12 of algorithm 2, and the page-versions of §8.2.
 //
-// Why a purged record verifies: its key was read as absent, and it is absent now, in a page whose
-// keys and pointers nobody but this look has to keep. A transaction that inserts the key after this
-// look has its record in that page before its own serialization point; if that point came before
-// ours, we see the record here, being-written or newer. Where pages were dropped since, there need
-// be no such page: may_be_cold().
+// Why a purged record verifies: its key was read as absent, and is absent now. No page-version
+// entry protects the page, so this check alone must catch an insert. A transaction that inserts the
+// key after this check has its record in the page before its own serialization point. If that point
+// came before ours, this check sees the record, being-written or newer. If pages were dropped
+// since, there need be no such page: may_be_cold().
 //
-//   C6  A key that was absent and is absent again under a newer TID came and went in between: it
-//       may have been there at the serialization point, so that what was read of others need not go
-//       together with its absence. All is verified once more then, with this look at the key in
-//       place of the one before. If that holds, all holds at a fence between both rounds, which is
-//       the serialization point instead. Its epoch stays: only the absence may depend on a later
-//       commit, and that one must not be of a later epoch (C2). TID and ticket take the look that
-//       counts (C3).
+//   C6  A key that was absent and is absent again under a newer TID came and went in between. It
+//       may have been there at the serialization point, where the other reads hold and its absence
+//       does not. So all is verified once more, with the newer absence as what was read. If that
+//       holds, all reads hold at a fence between both rounds, which becomes the serialization
+//       point. The commit's epoch stays: only the absence may depend on a later commit, and that
+//       one must not be of a later epoch (C2). TID and ticket take the absence that counts (C3).
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/txn/commit_phases.h"
@@ -21,11 +20,11 @@ namespace foedus::txn {
 
 namespace {
 
-// Rounds of C6, before a key that comes and goes all the time is a conflict.
+// Rounds of C6 before a key that comes and goes all the time counts as a conflict.
 constexpr unsigned kRoundsMax = 8;
 
-// The TID of what was read, wherever it is now. False: it was purged; the TID is its last one, if
-// that is known, and else that of no record.
+// Finds the record of `read`, wherever it is now, and its TID. Returns false if it was purged; *now
+// is then its last TID, or, if that is not known, the TID of no record.
 bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordHeader** record,
                  page::Tid* now) {
   *record = read.record;
@@ -41,38 +40,38 @@ bool current_tid(occ::TxnContext* txn, const occ::ReadEntry& read, page::RecordH
   return true;
 }
 
-// Whether the storage may have dropped what the transaction has seen: then what is in no volatile
-// page any more may be in a snapshot, and "purged" cannot be said.
+// Returns whether the storage may have dropped pages that the transaction has seen. If so, a record
+// that is in no volatile page may be in a snapshot, and does not count as purged.
 bool may_be_cold(occ::TxnContext* txn, const occ::StorageControl* storage) {
-  // order: relaxed, after the fence of the serialization point: an insert that comes before ours
-  // and went by a pointer that a drop left behind makes the drop's announcement seen.
+  // order: relaxed, after the fence of the serialization point. An insert before that point that
+  // came by a pointer which a drop left behind makes the drop's announcement visible.
   return storage->drop_epoch.load_relaxed() >= txn->begin_epoch().number();
 }
 
-// C6. Whether `read` was of an absent key, and `record`, here or where it was left behind, says so
-// with `now`. *again: with a newer one than the one that was seen.
-bool is_absent_still(occ::TxnContext* txn, WriteSetIs write_set, page::RecordHeader* record,
+// C6. Returns whether `read` was of an absent key, and `now`, the TID of `record`, still says so.
+// Sets *again if the absence has a newer TID than the one that was read.
+bool is_absent_still(occ::TxnContext* txn, WriteSetState write_set, page::RecordHeader* record,
                      page::Tid now, occ::ReadEntry* read, bool* again) {
   if (!now.is_deleted() || !read->observed.is_deleted()) return false;
   if (now.version() == read->observed.version()) return true;
   // order: relaxed, own word.
   const std::uint64_t own = txn->clock().slot(txn->session()).in_commit.load_relaxed();
-  if (write_set == WriteSetIs::kLocked && now.epoch().number() > own) return false;
+  if (write_set == WriteSetState::kLocked && now.epoch().number() > own) return false;
   read->record = record;
   read->observed = now.without(page::Tid::kMoved);
   *again = true;
   return true;
 }
 
-// Whether a record that is being written is so by this transaction itself: only the holder of its
+// Returns whether this transaction itself marked the record being-written: only the holder of its
 // lock marks it.
 bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
   // order: relaxed, the session's own bits of the word.
   return occ::is_held_by(record.lock.load_relaxed(), txn->session());
 }
 
-// A read whose record is not literally the same any more.
-[[gnu::noinline]] Status verify_changed(occ::TxnContext* txn, WriteSetIs write_set,
+// Verifies a read whose record does not have the very TID that was read.
+[[gnu::noinline]] Status verify_changed(occ::TxnContext* txn, WriteSetState write_set,
                                         occ::ReadEntry* read, bool* again) {
   page::RecordHeader* record = nullptr;
   page::Tid now;
@@ -90,17 +89,18 @@ bool is_marked_here(occ::TxnContext* txn, const page::RecordHeader& record) {
     now = now.without(page::Tid::kBeingWritten);
   }
   if (now == read->observed) return {};
-  // Absent then, absent now: a record that was purged and inserted again for a write starts anew.
+  // The record was absent and is absent. One that was purged and inserted again for a write has a
+  // new TID.
   if (is_absent_still(txn, write_set, record, now, read, again)) return {};
   return txn->conflict(ConflictReason::kRecordChanged, read->storage);
 }
 
-Status verify_reads(occ::TxnContext* txn, WriteSetIs write_set, bool* again) {
+Status verify_reads(occ::TxnContext* txn, WriteSetState write_set, bool* again) {
   for (occ::ReadEntry& read : txn->reads()) {
     // No version that was read is being written or has moved.
     const page::Tid now = read.record->load_tid();
     if (now == read.observed) [[likely]] continue;
-    // What was read and then written, as many a record is.
+    // Many records are read and then written by the same transaction.
     if (now == read.observed.with(page::Tid::kBeingWritten) &&
         is_marked_here(txn, *read.record)) {
       continue;
@@ -135,7 +135,8 @@ Status verify_pages(occ::TxnContext* txn) {
   return {};
 }
 
-// A storage that was dropped takes no commit after its drop: see engine/catalog.cc.
+// Refuses a write to a storage that was dropped: it takes no commit after its drop
+// (engine/catalog.cc).
 Status verify_storages(occ::TxnContext* txn) {
   const occ::StorageControl* last = nullptr;
   for (const occ::WriteEntry& entry : txn->write_set().entries()) {
@@ -152,7 +153,7 @@ Status read_premises(occ::TxnContext* txn) {
   occ::WriteSet& set = txn->write_set();
   for (std::uint32_t i = 0; i < set.size(); ++i) {
     const occ::WriteEntry& entry = set[i];
-    // Later writes of the record rely on this one.
+    // Only the record's oldest write has a premise of its own: later writes rely on that one.
     if (entry.premise == occ::Premise::kNone || set.find(entry.record).oldest != i) continue;
     page::RecordHeader* record = nullptr;
     page::Tid now;
@@ -169,7 +170,7 @@ Status read_premises(occ::TxnContext* txn) {
   return {};
 }
 
-Status verify_sets(occ::TxnContext* txn, WriteSetIs write_set) {
+Status verify_sets(occ::TxnContext* txn, WriteSetState write_set) {
   for (unsigned round = 0; round < kRoundsMax; ++round) {
     bool again = false;
     FOEDUS_CHECK(verify_reads(txn, write_set, &again));

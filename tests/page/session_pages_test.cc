@@ -69,14 +69,14 @@ TEST_F(SessionPagesTest, PagesOfAllSessionsAreDistinctAndOnTheirSoc) {
 TEST_F(SessionPagesTest, PagesThatASessionTakesAreCountedByTheirSoc) {
   open(2, 4 * kMiB);
   EXPECT_NE(sessions_[1]->allocate(), nullptr);
-  const std::uint64_t taken = sessions_[1]->taken_here();
+  const std::uint64_t taken = sessions_[1]->taken_local();
   EXPECT_GT(taken, 1u);
-  EXPECT_EQ(sessions_[1]->taken_away(), 0u);
+  EXPECT_EQ(sessions_[1]->taken_remote(), 0u);
   sessions_[1].reset();  // all but the page that is in use
   const std::size_t pages = allocate_all(&*sessions_[0]).size();
-  EXPECT_EQ(sessions_[0]->taken_here() + sessions_[0]->taken_away(), pages);
-  EXPECT_GE(sessions_[0]->taken_here(), kUsable);
-  EXPECT_GE(sessions_[0]->taken_away(), taken - 1);
+  EXPECT_EQ(sessions_[0]->taken_local() + sessions_[0]->taken_remote(), pages);
+  EXPECT_GE(sessions_[0]->taken_local(), kUsable);
+  EXPECT_GE(sessions_[0]->taken_remote(), taken - 1);
 }
 
 TEST_F(SessionPagesTest, AReleasedPageIsTheNextAllocated) {

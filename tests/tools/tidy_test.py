@@ -113,6 +113,23 @@ class TidyTest(unittest.TestCase):
         self.assert_found("a.cc", "int xct = 0;\n", "here the word is txn")
         self.assert_accepted("a.cc", "#include <tuple>\n// a tuple\nstd::tuple<int> xct_free;\n")
 
+    def test_a_glossary_names_files_that_have_its_words(self):
+        def run_on_row(row):
+            table = "| word | what | where |\n|---|---|---|\n| **Pages** | | |\n" + row + "\n"
+            header = "#pragma once\n// A RunFile is lent.\n"
+            return run_on({**README, f"{FOLDER}/run_file.h": header,
+                           "foedus-core/GLOSSARY.md": table})
+        for words in ("lent", "Run file", "run (sorted), lent (to a task)"):
+            status, output = run_on_row(f"| {words} | bytes | `{FOLDER}/run_file.h` |")
+            self.assertEqual(status, 0, output)
+        for words in ("ent", "unfile", "run file, heir"):
+            status, output = run_on_row(f"| {words} | bytes | `{FOLDER}/run_file.h` |")
+            self.assertEqual(status, 1, output)
+            self.assertIn(f"GLOSSARY.md:4: {FOLDER}/run_file.h does not have the word", output)
+        status, output = run_on_row("| lent | bytes | `foedus-core/page/lent.h` |")
+        self.assertEqual(status, 1, output)
+        self.assertIn("GLOSSARY.md:4: foedus-core/page/lent.h does not exist", output)
+
 
 if __name__ == "__main__":
     unittest.main()
