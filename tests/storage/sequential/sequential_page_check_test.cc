@@ -150,6 +150,12 @@ TEST(SequentialPageCheck, a_page_of_runs_is_one) {
     page.full_page = id_of(page.header);
     return true;
   });
+  constexpr const char* kNothing = nullptr;
+  runs_say(kNothing, [](Runs& page) {
+    page.header.kind_word = 1;
+    page.full_page = page.runs[0].first_page;
+    return true;
+  });
 }
 
 TEST(SequentialPageCheck, runs_are_somewhere_and_one_behind_the_other) {
