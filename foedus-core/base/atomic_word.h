@@ -93,8 +93,8 @@ inline void cpu_pause() { __builtin_ia32_pause(); }
 inline void prefetch_line(const void* address) {
   asm volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
 }
-// Starts to load the line for a store: a store to a line that is not there does not wait, but the
-// next atomic exchange does, for all stores before it. Nothing, on a processor that has no such
+// Starts to load the line for a store. A store to a line that is not there does not wait, but the
+// next atomic exchange does, for all stores before it. Does nothing on a processor without such an
 // instruction.
 inline void prefetch_line_to_write(const void* address) {
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
@@ -104,9 +104,9 @@ inline void prefetch_lines(const void* address, std::size_t bytes) {
   for (std::size_t offset = 0; offset < bytes; offset += 64) prefetch_line(begin + offset);
 }
 
-// The same into the second-level cache, for what is wanted after some hundred nanoseconds of other
-// work: the first level has room for some twenty lines on their way, a record of 1 KB alone is 16,
-// and once the room is used up the other work waits.
+// Starts to load lines into the second-level cache, for use after some hundred nanoseconds of other
+// work. The first level has room for some twenty lines on their way, of which a record of 1 KB
+// takes 16. Once that room is used up the other work waits.
 inline void prefetch_lines_early(const void* address, std::size_t bytes) {
   const char* const begin = static_cast<const char*>(address);
   for (std::size_t offset = 0; offset < bytes; offset += 64) {

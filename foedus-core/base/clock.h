@@ -20,9 +20,10 @@ double system_ticks_per_ns();
 // Suspends the calling thread for about that many microseconds.
 void system_sleep_us(std::uint64_t microseconds);
 
-// One turn of a loop that waits for another thread. The first turns pause the processor, some more
-// yield it, so that a thread that was descheduled can go on, and the others sleep, longer each
-// time, so that a long wait takes no processor. A loop that is bounded in turns is bounded in time.
+// SpinWait: one turn of a loop that waits for another thread. The first turns pause the processor.
+// The next yield it, so that a thread that was descheduled can go on. All later turns sleep, longer
+// each time, so that a long wait takes no processor. A loop that is bounded in turns is bounded in
+// time.
 class SpinWait {
  public:
   static constexpr unsigned kPauses = 128;

@@ -1,6 +1,6 @@
 #pragma once
-// Copies of a few bytes whose number the compiler does not know: most keys and payloads are shorter
-// than it takes to call memcpy and to find out there what to do.
+// Copies of a few bytes whose number the compiler does not know. Most keys and payloads are so
+// short that calling memcpy, and choosing a way to copy there, takes longer than the copy.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace foedus::base {
 
-// Copies 16 bytes by words of four. The bytes were often written a moment ago, field by field: a
-// load of more than a field finds several stores under way, none of which has all that it asks for,
-// and waits until they have reached the cache.
+// Copies 16 bytes by words of four. The bytes were often written a moment ago, field by field. A
+// load of more than a field meets several stores under way, none of which has all its bytes, and
+// waits until they have reached the cache.
 inline void copy_16(char* to, const char* from) {
 #pragma GCC unroll 4
   for (std::size_t at = 0; at < 16; at += 4) {
@@ -33,7 +33,7 @@ inline void copy_ends(char* to, const char* from, std::size_t bytes) {
   std::memcpy(to + at, &last, sizeof(Word));
 }
 
-// As std::memcpy(); `from` may be null if there are no bytes.
+// Copies bytes like std::memcpy(); `from` may be null if there are no bytes.
 inline void copy_bytes(char* to, const char* from, std::size_t bytes) {
   if (bytes > 64) {
     std::memcpy(to, from, bytes);

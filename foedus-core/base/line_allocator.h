@@ -1,7 +1,8 @@
 #pragma once
-// LineAllocator: memory of a container on cache lines of its own. A small piece from the heap lies
-// on one line with its neighbours, which may be another thread's: what one session writes in every
-// transaction would be fetched anew by another that only reads something beside it.
+// LineAllocator: memory of a container on cache lines of its own. A small piece from the heap
+// shares its line with neighbours, which may be another thread's. If one session writes its piece
+// in every transaction, another that only reads something beside it fetches the line anew each
+// time.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
-// MemorySource: who answers for large pieces of memory that are taken from the heap, so that they
-// count against Options::memory_bytes.
+// MemorySource: accounts for large pieces of memory from the heap, so that they count against
+// Options::memory_bytes.
 
 #include <cstdint>
 #include <new>
@@ -15,7 +15,7 @@ class MemorySource {
   virtual void give_back(std::uint64_t bytes) noexcept = 0;
 };
 
-// What an allocation throws that its source refuses.
+// BudgetSpent: thrown by an allocation that its source refuses.
 class BudgetSpent : public std::bad_alloc {
  public:
   const char* what() const noexcept override {

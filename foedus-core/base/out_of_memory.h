@@ -2,10 +2,10 @@
 // Where std::bad_alloc becomes kOutOfMemory.
 //
 //   T4  No exception of the engine leaves a public call or a task: calls run in catching(), steps
-//       in Task::take_step(). Code below throws std::bad_alloc where the heap is spent, and is
-//       written so that all stays valid: locks and pins have owners with destructors, and steps
-//       that belong together come after the last allocation.
-//   T5  A thread that cannot be had is the same: NoThread.
+//       in Task::take_step(). Code below throws std::bad_alloc where the heap is spent, and leaves
+//       everything valid. Locks and pins have owners with destructors, and steps that belong
+//       together come after the last allocation.
+//   T5  A thread that the system refuses counts as memory that it refuses: NoThread.
 
 #include <new>
 #include <type_traits>
@@ -23,10 +23,10 @@ class NoThread : public std::bad_alloc {
   }
 };
 
-// `thrown` as a status; takes memory for its text if there is some.
+// Returns `thrown` as a status; takes memory for its text if there is some.
 Status out_of_memory(const std::bad_alloc& thrown) noexcept;
 
-// What `function` returns, a Status or a Result; kOutOfMemory if it throws std::bad_alloc.
+// Returns what `function` returns, a Status or a Result; kOutOfMemory if it throws std::bad_alloc.
 template <typename Function>
 auto catching(Function&& function) -> std::invoke_result_t<Function&> {
   try {
@@ -36,7 +36,7 @@ auto catching(Function&& function) -> std::invoke_result_t<Function&> {
   }
 }
 
-// For what may be left undone: does nothing about it.
+// Calls `function` for work that may be left undone: if memory is spent, ignores it.
 template <typename Function>
 void trying(Function&& function) noexcept {
   try {

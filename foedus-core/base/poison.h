@@ -1,7 +1,7 @@
 #pragma once
 // Poison: memory that must not be read before it is filled. A build for AddressSanitizer ends the
-// process at the first read of a poisoned byte; one with assertions fills it with kPoison, so that
-// a read shows; others do nothing.
+// process at the first read of a poisoned byte. A build with assertions fills the memory with
+// kPoison, so that a read shows. Other builds do nothing.
 
 #include <cstddef>
 #include <cstring>

@@ -47,8 +47,8 @@ std::string_view to_string(ConflictReason reason) {
 
 namespace {
 
-// What to do about it, in half a sentence: for codes that have one cure, wherever they come from.
-// Errors of all other codes bring theirs along.
+// Returns the cure, in half a sentence, of a code that has one cure wherever it comes from. Errors
+// of all other codes bring theirs along.
 std::string_view hint_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kConflict: return "run the transaction again";

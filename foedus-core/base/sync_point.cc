@@ -12,8 +12,8 @@ AtomicWord<std::uint64_t> calls_under_way;
 thread_local std::uint64_t calls_of_thread = 0;
 
 struct Call {
-  // order: sequentially consistent, Dekker: who calls counts itself, then loads the hook; who sets
-  // the hook stores it, then looks at the count. One of them sees the other.
+  // order: sequentially consistent, Dekker. A caller counts itself, then loads the hook; the setter
+  // stores the hook, then looks at the count. One of the two sees the other.
   Call() {
     calls_under_way.fetch_add_seq_cst(1);
     ++calls_of_thread;

@@ -34,7 +34,7 @@ std::uint64_t Task::take_step() noexcept {
 
 namespace {
 
-// A tenth of the processor where another thread wants it.
+// The niceness of background tasks: a tenth of the processor where another thread wants it.
 constexpr int kBackgroundNice = 10;
 
 template <typename Ready>
@@ -50,7 +50,7 @@ bool wait_for(std::condition_variable* awake, std::unique_lock<std::mutex>* lock
 
 }  // namespace
 
-// The thread of one task.
+// TaskThread: the thread of one task.
 class TaskThread {
  public:
   TaskThread(Task* task, std::span<const std::uint32_t> processors)
@@ -64,14 +64,15 @@ class TaskThread {
     if (!claimed_) awake_.notify_one();
   }
 
-  // From here to give_back() the caller steps the task. False: somebody else does, or it stops.
+  // Lets the caller step the task, until give_back(). Returns false if another thread does, or the
+  // task stops.
   bool try_claim() {
     const std::lock_guard lock(mutex_);
     if (claimed_ || stopping_) return false;
     claimed_ = true;
     return true;
   }
-  // By the claimant. Whether the task was notified since its last step.
+  // Returns whether the task was notified since its last step. Called by the claimant.
   bool is_notified() {
     const std::lock_guard lock(mutex_);
     return notified_;
@@ -102,7 +103,8 @@ class TaskThread {
 
  private:
   void run() {
-    // Of this thread alone; the system lets everybody do so, and if not, nothing is lost.
+    // Niceness is the calling thread's alone. The system lets every thread raise it; if not,
+    // nothing is lost.
     if (task_->is_background()) {
       [[maybe_unused]] const int ignored = ::nice(kBackgroundNice);
     }
@@ -121,7 +123,7 @@ class TaskThread {
         due_us_ = due_after(rest_us);
         continue;
       }
-      // Who has claimed it meanwhile wakes this thread if there is anything left to do.
+      // A thread that has claimed the task meanwhile wakes this one if anything is left to do.
       const std::uint64_t now_us = system_now_us();
       wakes_us_ = claimed_ ? Task::kUntilNotified : due_us_;
       const std::uint64_t rest_us = wakes_us_ > now_us ? wakes_us_ - now_us : 0;
@@ -143,7 +145,7 @@ class TaskThread {
   // Guarded by mutex_.
   bool notified_ = false;
   bool stopping_ = false;
-  bool claimed_ = false;        // somebody is in a step, or about to be
+  bool claimed_ = false;        // a thread is in a step, or about to be
   std::uint64_t wakes_us_ = 0;  // when the thread wakes by itself; 0: it does not sleep
   // Written by the claimant, read under mutex_ while there is none.
   std::uint64_t due_us_ = 0;  // when the next step is due

@@ -3,10 +3,10 @@
 //
 //   T1  Background work is a Task, a thing with a step() that does a bounded piece of work. No
 //       other file of the engine starts a thread.
-//   T2  Whoever waits, waits through Runtime::wait(). No other file sleeps or blocks on a
-//       condition.
-//   T3  So one runtime gives each task a thread, and another drives all tasks and all waits of an
-//       engine from one thread in an order that a seed decides (the test runtime).
+//   T2  All waits go through Runtime::wait(). No other file sleeps or blocks on a condition.
+//   T3  Because of T1 and T2 there can be two runtimes. One gives each task a thread. The test
+//       runtime drives all tasks and all waits of an engine from one thread, in an order that a
+//       seed decides.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,28 +23,30 @@ namespace foedus::base {
 
 class Task {
  public:
-  // What step() returns: microseconds until the next step at the latest. 0: call again at once.
+  // A result of step(), which returns microseconds until the next step at the latest. 0: call again
+  // at once.
   static constexpr std::uint64_t kUntilNotified = ~std::uint64_t{0};
 
   virtual ~Task() = default;
-  // For thread names and messages; at most 15 bytes are shown. Constant.
+  // Returns a name for threads and messages, of which at most 15 bytes are shown. Constant.
   virtual const char* name() const = 0;
-  // Long work that nobody waits for soon, and that holds no lock which others spin for: its thread
-  // gives way to those of users where there are more threads than processors.
+  // Returns true for long work that no thread waits for soon, and that holds no lock which others
+  // spin for. The task's thread then gives way to those of users where threads outnumber
+  // processors.
   virtual bool is_background() const { return false; }
-  // Never called by two threads at the same time.
+  // Does a bounded piece of work. Never called by two threads at the same time.
   virtual std::uint64_t step() = 0;
-  // In place of the rest of a step that threw std::bad_alloc (T4): tells whoever waits for it, or
-  // leaves it to the next step, which must find everything valid. Returns as step() does.
+  // Ends a step that threw std::bad_alloc (T4). Tells the threads that wait for the task, or leaves
+  // it to the next step, which must find everything valid. Returns as step() does.
   virtual std::uint64_t step_failed(const std::bad_alloc&) noexcept { return kAfterFailureUs; }
-  // What a runtime calls for each step.
+  // Runs a step; a runtime calls it for each.
   std::uint64_t take_step() noexcept;
 
  protected:
   static constexpr std::uint64_t kAfterFailureUs = 10'000;
 };
 
-// A condition that is waited for: refers to a function for as long as the call takes.
+// Ready: a condition that is waited for. It refers to a function for as long as the call takes.
 class Ready {
  public:
   template <typename Function>
@@ -61,7 +63,7 @@ class Ready {
   bool (*call_)(const void*);
 };
 
-// A place where threads wait for something to become true.
+// WaitPoint: a place where threads wait for something to become true.
 class WaitPoint {
  public:
   WaitPoint();
@@ -83,32 +85,33 @@ class Runtime {
 
   virtual ~Runtime() = default;
 
-  // Monotonic microseconds.
+  // Returns monotonic microseconds.
   virtual std::uint64_t now_us() = 0;
   // Begins to step `task`, which must outlive stop(). Throws std::bad_alloc if there is no memory
   // or no thread for it (T5): it was not started.
   virtual void start(Task* task) = 0;
   // Begins to step `task` as start() does, on `processors` alone where its thread can be bound to
-  // them. Empty: anywhere. A runtime whose tasks have no threads does not ask.
+  // them. Empty: anywhere. A runtime whose tasks have no threads ignores `processors`.
   virtual void start_on(Task* task, std::span<const std::uint32_t>) { start(task); }
   // Returns when step() is not running and will not run again. The task is not stepped once more.
   // Does nothing about a task that was not started.
   virtual void stop(Task* task) = 0;
   // Makes a started task step soon, also if it is in a step now. Cheap if it is not asleep.
   virtual void notify(Task* task) = 0;
-  // Returns true once ready() does, false if `timeout_us` passes before. ready() must become true
-  // by another thread or task that calls wake() afterwards; it must not block. Allocates nothing,
-  // as all from here on.
+  // Waits until ready() is true. Returns true once it is, false if `timeout_us` passes before.
+  // ready() must become true by another thread or task that calls wake() afterwards; it must not
+  // block. This call and all below allocate nothing.
   virtual bool wait(WaitPoint* point, std::uint64_t timeout_us, Ready ready) = 0;
   virtual void wake(WaitPoint* point) = 0;
-  // Steps `tasks` in the calling thread, the first one at least once and the others as they are
-  // notified, until ready() is true, which it returns; or until there is nothing to step, or one of
-  // them is at work in a thread of its own. What a waiter does who would else wake one thread after
-  // the other and sleep until the last of them is done. Steps that are still due are left to the
-  // tasks' threads. A runtime need not help, and none does with more than kHelpedMax tasks.
+  // Steps `tasks` in the calling thread, so that a waiter need not wake one thread after the other
+  // and sleep until the last is done. Steps the first task at least once, and the others as they
+  // are notified. Returns true once ready() is true. Returns false if there is nothing to step
+  // before, or if one of the tasks is at work in a thread of its own. Steps that are still due are
+  // left to the tasks' threads. A runtime need not help, and none does with more than kHelpedMax
+  // tasks.
   static constexpr std::size_t kHelpedMax = 2;
   virtual bool help(const std::vector<Task*>&, Ready) { return false; }
-  // Waits for about that long: a back-off.
+  // Waits for about that long, as a back-off.
   virtual void pause(std::uint64_t microseconds) = 0;
 
   // Returns how many processors threads run on, which are numbered from 0; 0: those of the machine.
@@ -118,7 +121,7 @@ class Runtime {
   virtual std::uint32_t processor() { return 0; }
 };
 
-// Every task has a thread of its own.
+// Makes a runtime in which every task has a thread of its own.
 std::unique_ptr<Runtime> make_thread_runtime();
 
 }  // namespace foedus::base

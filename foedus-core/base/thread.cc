@@ -12,7 +12,7 @@ namespace foedus::base {
 
 namespace {
 
-// T6. Of the calling thread.
+// T6. Blocks the signal in the calling thread.
 void block_file_size_signal() {
   sigset_t set;
   sigemptyset(&set);

@@ -3,8 +3,8 @@
 //
 //   T6  SIGXFSZ is blocked in every thread of the engine: where a file meets RLIMIT_FSIZE, the call
 //       fails with EFBIG and the program lives. What it does with signals is its own affair.
-//   T7  A thread of the engine has a stack of 2 MiB, whatever `ulimit -s` says: ten of the usual
-//       8 MiB would leave little of an address space that is limited.
+//   T7  A thread of the engine has a stack of 2 MiB, whatever `ulimit -s` says. Ten of the usual 8
+//       MiB would leave little of an address space that is limited.
 
 #include <pthread.h>
 

@@ -8,7 +8,7 @@
 //   N8  Every processor has one SOC, or several SOCs where there are more SOCs than processors.
 //       Every SOC has a processor. Two processors have the same SOCs or no SOC in common.
 //   N9  A processor that the process could not use when the map was made counts as the next lower
-//       one that it could use; below all of these, as the lowest.
+//       one that it could use. Below all of these, it counts as the lowest.
 
 #include <cstdint>
 #include <span>
@@ -33,7 +33,7 @@ class ProcessorMap {
   // processor is in two of them.
   static ProcessorMap of_socs(std::span<const std::vector<std::uint32_t>> processors_by_soc);
 
-  // How many there were when the map was made.
+  // Returns how many processors the process could use when the map was made.
   std::uint32_t processors() const { return processors_; }
 
   SocRange socs_of(std::uint32_t processor) const {

@@ -25,15 +25,15 @@ Status out_of_memory(const char* what, std::uint64_t bytes, int error_number,
       error_number, hint);
 }
 
-// A reservation has a power of two for each SOC, and is refused where it exceeds the addresses that
-// the process may have: a larger memory_bytes would be refused all the more.
+// A reservation has a power of two for each SOC. It is refused where it exceeds the addresses that
+// the process may have; a larger memory_bytes would only make it larger.
 constexpr std::string_view kLessAddresses =
     "lower Options::memory_bytes, or raise the process's limit of addresses (ulimit -v)";
 constexpr std::string_view kMoreMemory =
     "give the process more memory (ulimit -v, ulimit -d), or lower Options::memory_bytes";
 
-// Brings the page of `address` into memory and changes nothing. Inline assembly: the byte may be
-// somebody's data by now, and an atomic "or" of nothing is correct beside any access of theirs.
+// Brings the page of `address` into memory and changes nothing. Another thread may use the byte by
+// now, so this is inline assembly: an atomic "or" of 0 is correct beside any access.
 void touch(char* address) { asm volatile("lock orb $0, (%0)" : : "r"(address) : "memory", "cc"); }
 
 long minor_faults() {
@@ -41,7 +41,7 @@ long minor_faults() {
   return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_minflt : 0;
 }
 
-// Whether one fault backs both ends of a huge page of advised memory.
+// Returns whether one fault backs both ends of a huge page of advised memory.
 bool is_huge_page_given() {
   constexpr std::uint64_t kBytes = SocMemory::kHugePageBytes;
   void* const probe = mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE,
@@ -61,8 +61,9 @@ bool is_huge_page_given() {
   return seen;
 }
 
-// Whether advised memory gets huge pages. The system may have none free just now, and a fault of
-// the thread's stack or of a sanitizer's memory counts as well: one probe of several is enough.
+// Returns whether advised memory gets huge pages. One probe of several is enough: the system may
+// have none free just now, and faults of the thread's stack or of a sanitizer's memory count as
+// well.
 bool are_huge_pages_seen() {
   constexpr int kProbes = 8;
   for (int i = 0; i < kProbes; ++i) {
@@ -99,7 +100,7 @@ Result<SocMemory> SocMemory::reserve(std::uint64_t bytes, Facility huge_pages) {
     return out_of_memory("reserve addresses for", bytes, errno, kLessAddresses);
   }
 
-  // Cut the range to alignment.
+  // The range is cut to alignment.
   char* const mapped_begin = static_cast<char*>(mapped);
   char* const begin = reinterpret_cast<char*>(
       round_up(reinterpret_cast<std::uintptr_t>(mapped), kHugePageBytes));

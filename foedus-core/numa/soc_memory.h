@@ -36,16 +36,18 @@ class SocMemory {
   // kOutOfMemory, or with kNotSupported if huge pages are required and cannot be had.
   static Result<SocMemory> reserve(std::uint64_t bytes, Facility huge_pages);
 
-  // Memory of one SOC that is committed at once, for a log ring: `bytes` bytes, rounded up to small
-  // pages and aligned to one. Fails with kOutOfMemory; with kNotSupported if binding is required
-  // and does not work.
+  // Allocates and commits memory of one SOC at once, for a log ring: `bytes` bytes, rounded up to
+  // small pages and aligned to one. Fails with kOutOfMemory, or with kNotSupported if binding is
+  // required and does not work.
   static Result<SocMemory> allocate_ring(const Topology& topology, std::uint32_t soc,
                                          std::uint64_t bytes, Facility numa_binding);
 
-  // Offsets and bytes of the following are multiples of kSmallPageBytes and lie within the range.
+  // In the following calls offsets and bytes are multiples of kSmallPageBytes and lie within the
+  // range.
 
-  // Memory of this part will come from `soc`. Before it is committed. Fails with kNotSupported if
-  // binding is required and does not work; does nothing if it is off or SOCs are emulated.
+  // Makes `soc` the home of this part: its memory will come from there. Called before the part is
+  // committed. Fails with kNotSupported if binding is required and does not work; does nothing if
+  // it is off or SOCs are emulated.
   Status place(const Topology& topology, std::uint32_t soc, std::uint64_t offset,
                std::uint64_t bytes, Facility numa_binding);
   Status commit(std::uint64_t offset, std::uint64_t bytes);
@@ -55,8 +57,8 @@ class SocMemory {
 
   char* begin() const { return begin_; }
   std::uint64_t bytes() const { return bytes_; }
-  // What was obtained: huge pages were seen behind a probe of the same kind; all homes were
-  // accepted.
+  // Facilities that were obtained: huge pages were seen behind a probe of the same kind; all homes
+  // were accepted.
   bool has_huge_pages() const { return has_huge_pages_; }
   bool is_bound() const { return has_homes_ && !has_strays_; }
 

@@ -20,7 +20,7 @@ namespace foedus::numa {
 
 namespace {
 
-// N1. Whether this process may ask for and set memory policies.
+// N1. Returns whether this process may ask for and set memory policies.
 bool do_policies_work() {
   int mode = 0;
   if (get_mempolicy(&mode, nullptr, 0, nullptr, 0) != 0) return false;

@@ -8,9 +8,9 @@
 //       background threads run anywhere, and every other path of the engine is the same. The
 //       processors are dealt out to them (N8), so that sessions belong to SOCs by the same rule.
 //   N3  A Topology never changes. It may be copied and read by any thread.
-//   N10  Background threads are bound to the processors of their SOC where there are several real
-//       ones and a thread was seen to be bound to each when the topology was made. One SOC has all
-//       processors: there is nothing to bind.
+//   N10  Where there are several real SOCs, background threads are bound to the processors of
+//        theirs. This holds only if a thread was seen to be bound to each SOC when the topology was
+//        made. A single SOC has all processors, so there is nothing to bind.
 
 #include <cstdint>
 #include <span>
@@ -24,9 +24,10 @@ namespace foedus::numa {
 
 class Topology {
  public:
-  // `socs` as in Options::socs: 0 stands for the machine's number; that number itself is real, too.
-  // `processors` as base::Runtime::processors(): unless it is 0, all SOCs are emulated, and so many
-  // processors are dealt out to them. Fails with kInvalidArgument above kMaxSocs.
+  // Finds the SOCs. `socs` is Options::socs: 0 stands for the machine's number, and that number
+  // itself gives real SOCs, too. `processors` is base::Runtime::processors(): unless it is 0, all
+  // SOCs are emulated, and that many processors are dealt out to them. Fails with kInvalidArgument
+  // above kMaxSocs.
   static Result<Topology> make(std::uint32_t socs, std::uint32_t processors = 0);
 
   std::uint32_t socs() const { return socs_; }
@@ -35,12 +36,13 @@ class Topology {
   bool is_emulated() const { return nodes_.empty(); }
   // Returns the SOCs that threads on `processor` belong to.
   SocRange socs_of(std::uint32_t processor) const { return map_.socs_of(processor); }
-  // The NUMA node of a SOC. REQUIRES: not is_emulated().
+  // Returns the NUMA node of a SOC. REQUIRES: not is_emulated().
   int node_of(std::uint32_t soc) const;
 
-  // kRequire fails with kNotSupported if memory and threads cannot be bound to SOCs here.
+  // Succeeds unless `binding` is kRequire and memory and threads cannot be bound to SOCs here: then
+  // kNotSupported.
   Status check_binding(Facility numa_binding) const;
-  // True if binding was not switched off and works, of memory and of threads.
+  // Returns true if binding was not switched off and works, of memory and of threads.
   bool can_bind(Facility numa_binding) const {
     return numa_binding != Facility::kOff && !is_emulated() && can_bind_threads_;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What these headers need of the compiler, said in one line where it is missing. Included before
+// Says in one line what these headers need of the compiler where it is missing. Included before
 // anything else.
 
 #if defined(_MSVC_LANG)

@@ -1,9 +1,9 @@
 #pragma once
 // Database: a directory, opened. Two concepts before the first write: open, transact.
 //
-// Threads: everything here may be called from any thread at the same time. close() beside
-// transactions of other threads is kBusy, or they are kClosed from then on; all other calls must
-// have returned before close() and the destructor.
+// Threads: everything here may be called from any thread at the same time. If other threads are in
+// transactions, close() returns kBusy, or their calls return kClosed from then on. All other calls
+// must have returned before close() and the destructor.
 //
 // Lifetime: a Txn, Scan or Session that outlives the database is kClosed. A transaction that is
 // still open when the destructor runs ends the program, with a sentence that names it: its thread
@@ -52,8 +52,8 @@ struct SessionSlot;
 
 namespace internal {
 
-// What Function returns for a Txn&, if that is a Status or a Result<T>; else Status, and check()
-// says in one line what is wrong with it.
+// Returned: the type that Function returns for a Txn&, if it is a Status or a Result<T>; else
+// Status, and check() says in one line what is wrong.
 template <typename Function>
 struct TransactFunction {
   static constexpr bool kTakesTxn = std::is_invocable_v<Function&, Txn&>;
@@ -109,8 +109,8 @@ struct SnapshotInfo {
   std::uint64_t live_pages = 0;  // of these, pages that its roots lead to
 };
 
-// As in TxnOptions. With none of the first three: a snapshot that holds all that was committed when
-// snapshot() was called.
+// SnapshotOptions: which snapshot snapshot() reads, as in TxnOptions. With none of the first three
+// it is one that holds all that was committed when snapshot() was called.
 struct SnapshotOptions {
   Epoch as_of = {};
   Epoch at_least = {};
@@ -157,8 +157,8 @@ struct Stats {
   std::uint64_t log_buffer_bytes = 0;                  // rings of all sessions
   std::uint64_t open_transactions = 0;                 // calls of transact() at work among them
   std::uint64_t oldest_transaction_us = 0;             // how long the oldest is open; 0: none is
-  // Of free_page_bytes: pages that were given up and wait for the end of transactions that began
-  // before, which may look at them.
+  // A part of free_page_bytes: pages that were given up and wait for the end of transactions that
+  // began before, which may look at them.
   std::uint64_t waiting_page_bytes = 0;
   std::uint64_t log_bytes_behind = 0;  // written since open and in no snapshot yet
   std::uint64_t gleans = 0;            // snapshots that were made and installed
@@ -173,8 +173,9 @@ struct Stats {
   std::uint64_t cache_bytes = 0;
   std::uint64_t cache_hits = 0;   // estimated
   std::uint64_t cache_misses = 0;
-  // Where Options::nvm_cache has lines of pages kept: lines that transactions loaded, and times
-  // that a page had more of them than a mini page, so that it was read whole.
+  // Used where Options::nvm_cache keeps lines of pages. The first counts lines that transactions
+  // loaded. The second counts the times that a page had more lines than a mini page holds, so that
+  // it was read whole.
   std::uint64_t cache_lines_loaded = 0;
   std::uint64_t cache_pages_outgrown = 0;
   std::uint64_t writers_waited_us = 0;  // for the gleaner, all together
@@ -191,7 +192,7 @@ struct Stats {
   std::vector<SocStats> socs;  // by SOC
 };
 
-// What a glean is at, for those who watch it.
+// GleanStage: the stage of a running glean, for a progress display.
 enum class GleanStage : std::uint8_t {
   kMap,      // done of about total bytes of log were read
   kCompose,  // done of total records were laid out in pages
@@ -204,7 +205,7 @@ struct GleanProgress {
 };
 using GleanProgressSink = std::function<void(const GleanProgress&)>;
 
-// What a glean did. Times in microseconds.
+// GleanReport: the work of one glean. Times are in microseconds.
 struct GleanReport {
   std::uint32_t snapshot = 0;  // number of the newest snapshot; 0: there is none
   Epoch covered;               // all commits of it and before are in
@@ -234,9 +235,9 @@ struct GleanReport {
   std::uint64_t total_cpu_us = 0;    // those, and all else
 };
 
-// What a thread uses to run explicit transactions, one at a time. Several may be used by one
-// thread. Not for use by two threads at the same time. Its destruction rolls back a transaction
-// that is open; one of a database that was closed begins no transaction any more (kClosed).
+// Session: runs explicit transactions, one at a time. One thread may use several sessions, but two
+// threads must not use one at the same time. The destructor rolls back a transaction that is open.
+// A session of a database that was closed begins no transaction any more (kClosed).
 class Session {
  public:
   Session(Session&& other) noexcept;
@@ -344,8 +345,8 @@ class Database {
   template <typename Function>
   auto snapshot(Function&& function, const SnapshotOptions& options = {})
       -> internal::Transacted<Function>;
-  // Those that as_of can choose, oldest first: the newest Options::snapshots_kept, and before an
-  // older one has gone perhaps that, too.
+  // Returns the snapshots that as_of can choose, oldest first: the newest Options::snapshots_kept,
+  // and perhaps an older one that has not gone yet.
   std::vector<SnapshotInfo> snapshots() const;
 
   // An explicit session, the caller's until it is destroyed. It belongs to the SOC of the processor

@@ -121,7 +121,8 @@ class Key {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(part));
-    // Not by part != part, which a program compiled for finite numbers only may leave out.
+    // NaNs are not found by part != part, which a program compiled for finite numbers only may
+    // leave out.
     if ((bits & ~kSign) > std::bit_cast<std::uint64_t>(kInfinity)) {
       bits = std::bit_cast<std::uint64_t>(kNan);
     }
@@ -224,7 +225,7 @@ template <typename... Parts>
 inline constexpr bool kIsKeyPart<std::tuple<Parts...>> = (kIsKeyPart<Parts> && ...);
 }  // namespace internal
 
-// What key() takes: the parts that the beginning of this file lists.
+// KeyPart: a type that key() takes, see the beginning of this file.
 template <typename T>
 concept KeyPart = internal::kIsKeyPart<T>;
 

@@ -93,9 +93,9 @@ class KeyReader {
 
 }  // namespace internal
 
-// What decode() can give back: integers of any width, bool, enums, double, float, std::string,
-// BigEndian, and tuples of these. Not std::string_view: a string with zero bytes does not lie in
-// one piece in a key.
+// DecodablePart: a type that decode() can return. That is integers of any width, bool, enums,
+// double, float, std::string, BigEndian, and tuples of these. std::string_view is none: a string
+// with zero bytes does not lie in one piece in a key.
 template <typename T>
 concept DecodablePart = internal::kIsDecodable<T>;
 

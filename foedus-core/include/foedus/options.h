@@ -23,7 +23,7 @@ inline constexpr std::size_t kMaxStorageNameBytes = 64;
 inline constexpr std::uint32_t kMaxSocs = 64;
 inline constexpr std::uint32_t kMaxSessions = 1024;
 
-// What to do about a facility that the machine may not have.
+// Facility: how the engine uses a facility that the machine may not have.
 enum class Facility : std::uint8_t {
   kOff,      // do not use it
   kTry,      // use it if it works, say so in effective_options() if it does not
@@ -91,7 +91,7 @@ enum class Durability : std::uint8_t {
   kSync,
 };
 
-// What Database::open() waits for.
+// OpenUntil: the state at which Database::open() returns.
 enum class OpenUntil : std::uint8_t {
   kRecovered,         // all that was committed before is there; its errors are those of open()
   kSnapshotReadable,  // the snapshots that the directory holds can be read: milliseconds, however
@@ -111,15 +111,15 @@ struct GleanOptions {
   // time that recovery takes, and how often a page is written: fewer bytes, more writing. 0: not by
   // bytes. At least 1 MiB.
   std::uint64_t log_bytes = 64u << 20;
-  // And once the next snapshot is expected to write so many pages of 4 KiB, as many for a byte of
-  // log as the last one. Where changes fall all over a database that is large beside memory_bytes
-  // it bounds how long a recovery takes that cannot apply rows on first touch (touch_bytes); fewer
-  // pages mean more writing. Where the gleaner does not keep up, writing transactions are slowed:
-  // to its pace at some three times as many, to half of it from six times on. 0: not by pages. At
-  // least 1024.
+  // A glean also starts once the next snapshot is expected to write this many pages of 4 KiB. The
+  // estimate takes the pages that the last one wrote for a byte of log. The limit bounds the time
+  // of a recovery that cannot apply rows on first touch (touch_bytes), where changes fall all over
+  // a database that is large beside memory_bytes. Fewer pages mean more writing. Where the gleaner
+  // does not keep up, writing transactions are slowed: to its pace at some three times as many, to
+  // half of it from six times on. 0: not by pages. At least 1024.
   std::uint64_t pages = 0;
-  // And when the newest snapshot is so old and there is any log behind it, in microseconds. 0: not
-  // by time.
+  // A glean also starts when the newest snapshot is this old, in microseconds, and there is any
+  // newer log. 0: not by time.
   std::uint64_t interval_us = 60'000'000;
   // Bytes of log in no snapshot at which writing transactions wait for the gleaner. They are slowed
   // to its pace before, evenly, from an eighth of it on, or from log_bytes if that is more; log
@@ -127,20 +127,20 @@ struct GleanOptions {
   // 0: eight times log_bytes, or three eighths of memory_bytes if that is less and at least twice
   // log_bytes. At least twice log_bytes.
   std::uint64_t log_bytes_max = 0;
-  // close() makes a last snapshot, if that is expected to take no longer, in microseconds, so that
-  // the next open() finds nothing to recover. 0: never, and the log stays until then.
+  // close() makes a last snapshot if that is expected to take no longer, in microseconds. The next
+  // open() then finds nothing to recover. 0: never, and the log stays until then.
   std::uint64_t close_us = 1'000'000;
-  // After a crash: of fewer bytes of log that are in no snapshot, open() makes one before it
-  // returns. More of them it sorts; their rows are applied when a transaction first touches them,
-  // while a snapshot is made. That takes memory that holds them with what they are sorted by, eight
-  // bytes for three of log: memory_bytes of the gleaner, and up to half of that of volatile pages.
-  // Else open() makes it.
+  // After a crash with fewer bytes of log in no snapshot, open() makes a snapshot of them before it
+  // returns. More bytes are only sorted; a transaction that first touches a row applies it, while a
+  // snapshot is made. That needs memory for the rows and for what they are sorted by, eight bytes
+  // for three of log: memory_bytes of the gleaner, and up to half of that of volatile pages.
+  // Without that memory open() makes the snapshot.
   std::uint64_t touch_bytes = 8u << 20;
-  // Above this percentage of the memory of volatile pages a glean starts by itself, and those that
-  // did not change since are dropped, until it is met, and down to a third of it where writers had
-  // to wait for room; the next glean begins halfway between if it will write hardly more than was
-  // logged. Writing transactions are slowed so that what is left lasts until then. 0..90; 0: all of
-  // them are dropped, at each glean.
+  // Above this percentage of the memory of volatile pages a glean starts by itself. It drops pages
+  // that did not change since, until the percentage is met, and down to a third of it where writers
+  // had to wait for room. The next glean begins halfway between if it will write hardly more than
+  // was logged. Writing transactions are slowed so that what is left lasts until then. 0..90; 0:
+  // all pages that did not change are dropped, at each glean.
   std::uint32_t volatile_percent = 60;
   // Threads that read the log; that sort and write pages, a file each; and that install a snapshot,
   // and drop volatile pages. 0: for each SOC one mapper and one installer for every six of its
@@ -239,9 +239,9 @@ struct Options {
   // commit does not wait for it. 100 .. 1,000,000.
   std::uint64_t epoch_interval_us = 10'000;
 
-  // A transaction that is open for longer, in microseconds, is rolled back where it stands: its
-  // locks, its snapshot and the pages that wait for it are given up, and its operations and
-  // commit() return kTimeout from then on. One in the midst of an operation is rolled back when
+  // A transaction that is open for longer, in microseconds, is rolled back where it stands. Its
+  // locks, its snapshot and the pages that wait for it are given up. Its operations and commit()
+  // return kTimeout from then on. A transaction in the midst of an operation is rolled back when
   // that returns. Checked a few times within that time. 0: transactions may be open for ever. At
   // least 1,000.
   std::uint64_t transaction_timeout_us = 0;
@@ -282,8 +282,9 @@ struct Options {
   // those in memory_bytes. false: past it, where direct I/O works. Gleans read through it.
   bool buffered_reads = false;
   Logging logging = Logging::kFiles;
-  // Of transactions that do not choose for themselves (TxnOptions::durability). By default a crash
-  // of the process may undo the commits of the last moments, see Durability::kAsync.
+  // The durability of transactions that do not choose for themselves (TxnOptions::durability). By
+  // default a crash of the process may undo the commits of the last moments, see
+  // Durability::kAsync.
   Durability durability = Durability::kAsync;
   OpenUntil open_until = OpenUntil::kRecovered;
 
@@ -292,7 +293,7 @@ struct Options {
   LogSink log_sink = {};  // empty: silent
 };
 
-// What the options became on this machine.
+// EffectiveOptions: the values in force on this machine.
 struct EffectiveOptions {
   Options options;  // with every 0 replaced by the number in force
   std::uint32_t loggers = 0;  // of all SOCs together; 0: Logging::kNone

@@ -113,9 +113,9 @@ class [[nodiscard]] Status {
   // what to do.
   static Status error(ErrorCode code, std::string detail) noexcept;
   static Status error(ErrorCode code, const char* detail) noexcept;
-  // The same for a failed system call: adds errno's number and text, then `hint`, which says what
-  // to do; without one that of the error number, if it has any. ENOSPC, EDQUOT and EFBIG become
-  // kOutOfSpace, whatever `code` says.
+  // Returns the error of a failed system call. Its text gets errno's number and text, then `hint`,
+  // which says what to do; without `hint`, the cure of that error number, if there is one. ENOSPC,
+  // EDQUOT and EFBIG become kOutOfSpace, whatever `code` says.
   static Status system_error(ErrorCode code, std::string detail, int error_number,
                              std::string_view hint = {}) noexcept;
   static Status conflict(ConflictReason reason) {
@@ -125,7 +125,7 @@ class [[nodiscard]] Status {
   }
   // Adds a text, like that of error(), to an error that has none.
   Status& with_detail(std::string detail) noexcept;
-  // What the function given to transact() returns to undo all it did and not be run again.
+  // Returned by a function given to transact() to undo all it did and not be run again.
   static Status rolled_back() { return Status(ErrorCode::kRolledBack); }
 
   bool is_ok() const { return code_ == ErrorCode::kOk; }
@@ -181,7 +181,7 @@ class [[nodiscard]] Result {
   Result(ErrorCode code) : status_(code) {}              // NOLINT: implicit on purpose
 
   bool is_ok() const { return value_.has_value(); }
-  // The same. Not of a Result<bool>, where it would be taken for the value.
+  // Returns is_ok(). It does not compile for a Result<bool>, where it would be taken for the value.
   explicit operator bool() const {
     static_assert(
         !std::is_same_v<T, bool>,

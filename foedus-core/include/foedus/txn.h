@@ -101,9 +101,9 @@ struct TxnOptions {
   // transact(): how often a conflict is retried before it is handed out. The second half of the
   // tries locks what it reads. 1 .. 1,000,000.
   std::uint32_t tries_max = 1000;
-  // Session::begin(): this is the session's last transaction, which conflicted, once more. What it
-  // held for update is locked first, in an order in which nobody waits in a circle, unless it ended
-  // over 0.1 s ago. transact() does so by itself.
+  // Session::begin(): this is a retry of the session's last transaction, which conflicted. The
+  // locks that it held for update are taken first, in an order that cannot deadlock, unless it
+  // ended over 0.1 s ago. transact() does so by itself.
   bool is_retry = false;
   // transact(): receives the ticket of the commit. May be null.
   Ticket* ticket = nullptr;
@@ -138,7 +138,7 @@ struct ScanOptions {
   bool reverse = false;                     // from high to low
 };
 
-// Of a sequential storage, which is read in one direction only.
+// SequentialScanOptions: for a sequential storage, which is read in one direction only.
 struct SequentialScanOptions {
   std::uint64_t limit = ~std::uint64_t{0};  // records, at most
 };
@@ -375,7 +375,7 @@ class Txn {
   friend class Scan;
   friend Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options);
   static constexpr std::uint64_t kNoTurn = ~std::uint64_t{0};
-  // Of the transaction that is open in the session.
+  // Refers to the transaction that is open in the session.
   explicit Txn(engine::EngineSession* session);
 
   template <PlainRow T>
