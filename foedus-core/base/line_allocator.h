@@ -67,7 +67,7 @@ class LineAllocator {
 template <typename T>
 using LineVector = std::vector<T, LineAllocator<T>>;
 
-// Room for `count` more, in steps that grow as those of push_back() do.
+// Makes room for `count` more elements, in steps that grow as those of push_back() do.
 template <typename Vector>
 void reserve_more(Vector* vector, std::size_t count) {
   if (vector->capacity() - vector->size() >= count) [[likely]]

@@ -13,7 +13,8 @@ class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t bytes_limit) : bytes_limit_(bytes_limit) {}
 
-  // True if `bytes` are the caller's now, until give_back(). False changes nothing.
+  // Takes `bytes` from the budget, until give_back(). Returns false and changes nothing if it has
+  // fewer.
   bool try_take(std::uint64_t bytes) {
     // order: relaxed, a guess that the exchange checks.
     std::uint64_t taken = bytes_taken_.load_relaxed();

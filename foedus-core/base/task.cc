@@ -108,7 +108,8 @@ class TaskThread {
     if (task_->is_background()) {
       [[maybe_unused]] const int ignored = ::nice(kBackgroundNice);
     }
-    // A system that refuses has taken the processors from the process: the task runs on others.
+    // The system refuses if it has taken the processors from the process. The task then runs on
+    // others.
     if (!processors_.empty()) static_cast<void>(run_on(processors_));
     std::unique_lock lock(mutex_);
     for (;;) {

@@ -161,7 +161,7 @@ std::uint64_t EpochClock::step() {
   if (!all_published && !try_publish(current - 1)) return kLookAgainUs;
 
   update_reclaimable();
-  const bool hurried = hurry_epoch_.load_relaxed() >= current;  // order: relaxed, see hurry()
+  const bool hurried = hurry_epoch_.load_relaxed() >= current;  // order: relaxed, as in rest_us()
   const std::uint64_t age_us = now_us - last_advance_us_;
   const std::uint64_t due_us = hurried ? epoch_us_min(current) : interval_us_;
   if (age_us < due_us) return rest_us(due_us - age_us);

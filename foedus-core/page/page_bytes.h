@@ -1,5 +1,5 @@
 #pragma once
-// PageBytes: memory of one page, where readers and layouts want it: at a multiple of its size.
+// PageBytes: memory for one page, aligned to the size of a page as readers and layouts require.
 
 #include <cstring>
 

@@ -2,9 +2,9 @@
 // Checks of a snapshot page, of any kind, by its own bytes. A checksum says that the bytes are what
 // some program wrote, not that it was this one.
 //
-//   P17  A page leads to older snapshots, or to pages that were written before it: in its own file
-//       to those that lie before it. Only the parts of one payload or of one bin follow one
-//       another, each at the place right behind.
+//   P17  A page leads to pages of older snapshots, or to pages of its own snapshot that were
+//        written before it. In its own file those lie before it. The exceptions are parts of one
+//        payload or of one bin: each leads to the next, which lies directly after it.
 //
 // Checks by kind are in storage/<kind>/<kind>_page_check.h. A check returns null, or the text of
 // the rule that is broken.

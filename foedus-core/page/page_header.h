@@ -62,7 +62,7 @@ class PageVersion {
   constexpr bool is_moved() const { return (word_ & kMoved) != 0; }
   constexpr bool is_retired() const { return (word_ & kRetired) != 0; }
   constexpr bool is_dropped() const { return (word_ & kDropped) != 0; }
-  // Its pointers and records are not those of the storage any more.
+  // Returns whether the page's pointers and records are no longer those of the storage.
   constexpr bool is_gone() const { return (word_ & (kMoved | kRetired | kDropped)) != 0; }
   // Keys and layers alone: what a page-version set remembers.
   constexpr PageVersion counts() const { return PageVersion(word_ & 0xffffffff); }

@@ -20,8 +20,9 @@ constexpr std::uint64_t next_head(std::uint64_t head, std::uint64_t number) {
   return (((head >> kNumberBits) + 1) << kNumberBits) | number;
 }
 
-// P19, of the bound.
-constexpr std::uint64_t kReservePart = 8;  // that lend() leaves free
+// P19. lend() leaves this part of the bound free: one in so many pages.
+constexpr std::uint64_t kReservePart = 8;
+// P19. lend() commits none of this part of the bound: its last one in so many pages.
 constexpr std::uint64_t kUncommittedPart = 4;
 
 constexpr std::uint64_t extent_begin(std::uint64_t number) {

@@ -2,8 +2,9 @@
 // most are free, and sorting costs more than locking. If one is not free, or its record has moved,
 // all are given back. Then moved records are resolved. If none has moved, the locks are sorted by
 // address, and waited for in that order (O1). Each record is looked at with its lock held, because
-// a split may have moved it at any time before. The lock that is tried is in a page that still has
-// its old use, moved or not: pages that are retired during a transaction are kept until its end.
+// a split may have moved it before. The page of a lock word has its old use whenever the lock is
+// tried, even if its record has moved: pages that are retired during a transaction are not reused
+// before its end.
 #include <new>
 #include <span>
 

@@ -106,7 +106,7 @@ struct SnapshotInfo {
   std::uint32_t number = 0;
   Epoch covered;                 // all commits of it and before are in, no later one is
   std::uint64_t pages = 0;       // in the files that it needs; some are of older snapshots
-  std::uint64_t live_pages = 0;  // of these, pages that its roots lead to
+  std::uint64_t live_pages = 0;  // of `pages`, those that its roots lead to
 };
 
 // SnapshotOptions: which snapshot snapshot() reads, as in TxnOptions. With none of the first three

@@ -16,8 +16,8 @@
 // is not key(1.0), and not key(big_endian<std::uint32_t>(1u)). A look-up by the wrong one finds
 // nothing.
 //
-// The compiler refuses what would be another key than it looks like: pointers, integers over 8
-// bytes, long double, and a Key as a part of a key.
+// The compiler refuses parts whose key is not what it looks like: pointers, integers over 8 bytes,
+// long double, and a Key as a part of a key.
 //
 // key_prefix(parts…) builds the common beginning of a range of keys, for Txn::scan_prefix().
 // foedus/key_decode.h turns keys back into parts. Raw byte strings may be used as keys as they are
