@@ -167,7 +167,7 @@ TEST_F(StagedTiersTest, pages_are_staged_only_if_the_ssd_has_room_for_them) {
   tiers->hold(true);
   disk.b().set_capacity(3 * kExtentBytes + kExtentBytes / 2);
   const Status made = make_file(tiers->get(), kFirst, kBlocks);
-  EXPECT_EQ(made.code(), ErrorCode::kOutOfSpace);
+  ASSERT_EQ(made.code(), ErrorCode::kOutOfSpace);
   EXPECT_NE(made.message().find(kFirstSsd), std::string::npos) << made.message();
   tiers->hold(false);
   must(tiers->get()->remove(kFirst));
