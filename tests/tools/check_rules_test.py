@@ -1,29 +1,16 @@
 # ctest-labels: habits
 """Shows that tools/check_rules.py accepts rules that are in order and finds each violation."""
 
-import os
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SOURCE = os.environ.get("FOEDUS_SOURCE_DIR") or os.path.abspath(
-    os.path.join(os.path.dirname(__file__), "..", ".."))
+from small_tree import run_check
+
 HEADER = "foedus-core/page/tid.h"
 README = "foedus-core/page/README.md"
 
 
 def run_on(files):
-    """Exit status and output of the check on a tree that holds just these files."""
-    with tempfile.TemporaryDirectory() as root:
-        for path, text in files.items():
-            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
-            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
-                file.write(text)
-        done = subprocess.run(
-            [sys.executable, "-B", os.path.join(SOURCE, "tools", "check_rules.py"),
-             "--root", root], capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+    return run_check("check_rules.py", files)
 
 
 class CheckRulesTest(unittest.TestCase):

@@ -8,13 +8,11 @@ that a test misses or does not.
 
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-SOURCE = os.environ.get("FOEDUS_SOURCE_DIR") or os.path.abspath(
-    os.path.join(os.path.dirname(__file__), "..", ".."))
+from small_tree import SOURCE, run_check
+
 sys.path.insert(0, os.path.join(SOURCE, "tools"))
 import planted_conditions  # noqa: E402
 
@@ -98,17 +96,7 @@ def run(rules, *options):
     """Exit status and output on the tree with these rules, or files of them."""
     if isinstance(rules, str):
         rules = {"tools/durability.lines": rules}
-    with tempfile.TemporaryDirectory() as root:
-        for path, text in {**TREE, **rules}.items():
-            full = os.path.join(root, path)
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            with open(full, "w", encoding="utf-8") as file:
-                file.write(text)
-        done = subprocess.run(
-            [sys.executable, "-B", os.path.join(SOURCE, "tools", "planted_bugs.py"),
-             "--root", root, *options],
-            cwd=root, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+    return run_check("planted_bugs.py", {**TREE, **rules}, *options)
 
 
 class PlantedBugsTest(unittest.TestCase):

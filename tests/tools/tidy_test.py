@@ -1,14 +1,10 @@
 # ctest-labels: habits
 """Shows that tools/tidy.py accepts a tidy tree and finds each violation of a limit or habit."""
 
-import os
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SOURCE = os.environ.get("FOEDUS_SOURCE_DIR") or os.path.abspath(
-    os.path.join(os.path.dirname(__file__), "..", ".."))
+from small_tree import run_check
+
 FOLDER = "foedus-core/base"
 README = {FOLDER + "/README.md": "# base\n"}
 
@@ -18,18 +14,7 @@ def body(lines):
 
 
 def run_on(files, allow=""):
-    """Exit status and output of the check on a tree that holds just these files."""
-    with tempfile.TemporaryDirectory() as root:
-        for path, text in {**files, "tidy.allow": allow}.items():
-            full = os.path.join(root, path)
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            with open(full, "w", encoding="utf-8") as file:
-                file.write(text)
-        done = subprocess.run(
-            [sys.executable, "-B", os.path.join(SOURCE, "tools", "tidy.py"), "--root", root,
-             "--allow", os.path.join(root, "tidy.allow")],
-            capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+    return run_check("tidy.py", {**files, "tidy.allow": allow}, "--allow", "{root}/tidy.allow")
 
 
 class TidyTest(unittest.TestCase):
