@@ -26,6 +26,14 @@ std::uint32_t slots_of(const TierStaging& options) {
   return 0;
 }
 
+// Null: the file is gone, or a crash came before its name was durable, so that it does not count.
+Result<std::shared_ptr<File>> find_part(Device* device, std::uint64_t id, Access access) {
+  auto file = device->open(staged_name(id), access);
+  if (file.code() == ErrorCode::kNotFound) return std::shared_ptr<File>();
+  FOEDUS_CHECK(file.status());
+  return std::shared_ptr<File>(std::move(*file));
+}
+
 }  // namespace
 
 StagedFiles::StagedFiles(Device* behind, const TierStaging& options)
@@ -42,18 +50,6 @@ StagedFiles::~StagedFiles() {
   static_cast<void>(buffer_.release());
   static_cast<void>(pool_.release());
 }
-
-namespace {
-
-// Null: the file is gone, or a crash came before its name was durable, so that it does not count.
-Result<std::shared_ptr<File>> find_part(Device* device, std::uint64_t id, Access access) {
-  auto file = device->open(staged_name(id), access);
-  if (file.code() == ErrorCode::kNotFound) return std::shared_ptr<File>();
-  FOEDUS_CHECK(file.status());
-  return std::shared_ptr<File>(std::move(*file));
-}
-
-}  // namespace
 
 ResolveTarget StagedFiles::resolve() const {
   return [this](std::uint64_t id) {

@@ -85,7 +85,7 @@ class StagedFiles {
   // Guarded by mutex_.
   bool has_no_room_ = false;               // for areas
   std::unique_ptr<StagingBuffer> buffer_;  // null: nothing was staged yet; then constant
-  // Of files that have pages staged, or may have.
+  // By name: the files that have pages staged, or may have.
   std::map<std::string, std::shared_ptr<StagingTarget>, std::less<>> targets_;
 };
 

@@ -62,8 +62,8 @@ class TieredDevice final : public Device, public ExtentRoom {
   // there; nothing else may be called before. What is wrong with one of them, open() says. Errors:
   // those of recover_staged().
   Status look();
-  // The same of a device that is only read. kNotSupported: pages of files are staged, which only
-  // look() writes to the SSD.
+  // Looks at all files of a device that is only read, in place of look(). kNotSupported: pages of
+  // files are staged, which only look() writes to the SSD.
   Status look_to_read();
 
   // Waits until all that is staged is on the SSD. Then moves extents from memory, in the thread

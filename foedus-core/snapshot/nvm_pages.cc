@@ -393,8 +393,7 @@ void NvmPages::grow_if_wanted() {
   // order: relaxed in all of it, a threshold that need not be exact.
   const std::uint32_t ways = ways_in_use_.load_relaxed();
   if (ways == 0) return;  // adopt() has failed meanwhile
-  const auto slots = static_cast<std::uint32_t>(ways * sets_.size());
-  const std::uint32_t many = std::max(1u, slots / kTurnOver);
+  const std::uint64_t many = std::max<std::uint64_t>(ways * sets_.size() / kTurnOver, 1);
   const bool is_needed = evictions_.load_relaxed() >= many;
   if (ways == most_ || (!is_needed && refusals_.load_relaxed() < many)) return;
   const std::unique_lock lock(file_lock_, std::try_to_lock);

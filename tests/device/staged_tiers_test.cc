@@ -114,7 +114,7 @@ TEST_F(StagedTiersTest, all_ways_to_read_find_what_is_staged) {
   constexpr std::uint64_t kBlock = 3 * kBlocksPerExtent + 7;
   std::string bytes(2 * kBlockBytes, '\0');
   const std::string wanted = block_of(kFirst, kBlock) + block_of(kFirst, kBlock + 1);
-  // Of more than one page, and not from its begin.
+  // A read of more than one page, not from the begin of one.
   EXPECT_EQ(must(file->read_at(kBlock * kBlockBytes + 100, bytes.data(), 5000)), 5000u);
   EXPECT_EQ(bytes.substr(0, 5000), wanted.substr(100, 5000));
   const Bytes parts[] = {{bytes.data(), kBlockBytes}, {bytes.data() + kBlockBytes, kBlockBytes}};

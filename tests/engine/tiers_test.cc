@@ -9,6 +9,10 @@
 #include <thread>
 
 #include "foedus-core/base/clock.h"
+#include "foedus-core/device/file_device.h"
+#include "foedus-core/device/staging_buffer.h"
+#include "foedus-core/device/tier_names.h"
+#include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus {
@@ -75,6 +79,30 @@ class TiersTest : public ::testing::TestWithParam<DeviceKind> {
       count += entry.path().filename().string().starts_with(prefix) ? 1 : 0;
     }
     return count;
+  }
+  // Leaves the last page of a file of the SSD in a bucket on memory alone, as a crash does.
+  void stage_a_page() const {
+    const auto memory = must(device::FileDevice::open(at("main"), Facility::kOff));
+    const auto ssd = must(device::FileDevice::open(at("ssd"), Facility::kOff));
+    std::string name;
+    for (const std::string& found : must(ssd->list())) {
+      if (found.starts_with(device::kSsdPrefix)) name = found;
+    }
+    const std::shared_ptr<device::File> file = must(ssd->open(name, device::Access::kReadWrite));
+    const std::uint64_t page = must(file->size()) / device::kBlockBytes - 1;
+    std::string bytes(device::kBlockBytes, '\0');
+    must(file->read_at(page * device::kBlockBytes, bytes.data(), bytes.size()));
+    testing::ManualRuntime runtime;
+    runtime.starve("foedus-flusher");
+    const auto buffer = must(device::StagingBuffer::open(
+        memory.get(), &runtime, {.partitions = 1, .slots = 8, .flushers = 1},
+        [] { return std::unique_ptr<device::ReadQueue>(); },
+        [](std::uint64_t) { return std::shared_ptr<device::File>(); }));
+    const auto target =
+        std::make_shared<device::StagingTarget>(device::staged_id(name).value(), file);
+    must(buffer->write(target, page, bytes.data(), 1));
+    bytes.assign(bytes.size(), 'x');
+    must(file->write_at(page * device::kBlockBytes, bytes.data(), bytes.size()));
   }
   static std::string refusal(const Options& options) {
     const Result<Database> opened = Database::open(options);
@@ -277,6 +305,26 @@ TEST_P(TiersTest, both_full_tiers_are_an_error_with_a_name) {
   EXPECT_EQ(difference(again, 0, kRows, 1), "");
   must(again.glean());
   EXPECT_EQ(difference(again, 0, kRows, 1), "");
+}
+
+// Goal: an open that is refused for a directory that is left out drops nothing that is staged for
+// it. Method: a page is in a bucket, and no more in its file.
+TEST_P(TiersTest, staged_pages_wait_for_a_tier_that_is_left_out) {
+  {
+    Database db = must(Database::open(options()));
+    write(db, 0, kRows, 1);
+    must(db.glean());
+    must(db.close());
+  }
+  stage_a_page();
+  Options without = options();
+  without.ssd_dirs = {at("empty")};
+  EXPECT_NE(refusal(without).find("leaves out " + at("ssd")), std::string::npos);
+  without.ssd_dirs.clear();
+  without.nvm_bytes = 0;
+  EXPECT_NE(refusal(without).find("leaves out " + at("ssd")), std::string::npos);
+  Database db = must(Database::open(options()));
+  EXPECT_EQ(difference(db, 0, kRows, 1), "");
 }
 
 TEST_P(TiersTest, a_tier_that_is_left_out_or_lost_has_a_name) {

@@ -26,7 +26,7 @@ constexpr std::uint32_t kPairEntries = 2 * CacheIndex::kBucketEntries;
 
 class CacheLinkTest : public ::testing::Test {
  protected:
-  // Of 100 frames. An index for 1 has one pair of buckets; a sweep goes once around one for 190.
+  // An index of 100 frames. For 1 it has one pair of buckets; a sweep goes once around for 190.
   explicit CacheLinkTest(std::uint32_t frames_of_index = 190) {
     const std::uint64_t offset = 2 * page::kPageBytes;
     EXPECT_LE(CacheIndex::bytes_for(frames_of_index), offset);

@@ -41,7 +41,7 @@ class SpreadDisk {
     must(tiers->look());
     return tiers;
   }
-  // The same, but for look().
+  // Makes the device of open_tiered(), which the caller has to look at.
   std::unique_ptr<device::TieredDevice> make_tiered(const device::TierLimits& limits,
                                                     const device::TierStaging& staging = {}) {
     auto behind = must(device::SpreadDevice::make(&main(), {&a()}, 1, {&b()}));

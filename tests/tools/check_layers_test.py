@@ -3,23 +3,12 @@
 
 import unittest
 
-from small_tree import run_check
+from small_tree import CheckTest
 
 
-def run_on(files):
-    return run_check("check_layers.py", files)
+class CheckLayersTest(CheckTest):
 
-
-class CheckLayersTest(unittest.TestCase):
-
-    def assert_accepted(self, files):
-        status, output = run_on(files)
-        self.assertEqual(status, 0, output)
-
-    def assert_found(self, files, expected):
-        status, output = run_on(files)
-        self.assertEqual(status, 1, output)
-        self.assertIn(expected, output)
+    TOOL = "check_layers.py"
 
     def test_an_include_that_points_down_is_accepted(self):
         self.assert_accepted({

@@ -3,26 +3,15 @@
 
 import unittest
 
-from small_tree import run_check
+from small_tree import CheckTest
 
 HEADER = "foedus-core/page/tid.h"
 README = "foedus-core/page/README.md"
 
 
-def run_on(files):
-    return run_check("check_rules.py", files)
+class CheckRulesTest(CheckTest):
 
-
-class CheckRulesTest(unittest.TestCase):
-
-    def assert_accepted(self, files):
-        status, output = run_on(files)
-        self.assertEqual(status, 0, output)
-
-    def assert_found(self, files, expected):
-        status, output = run_on(files)
-        self.assertEqual(status, 1, output)
-        self.assertIn(expected, output)
+    TOOL = "check_rules.py"
 
     def test_a_rule_that_is_defined_named_and_cited_is_accepted(self):
         self.assert_accepted({

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import unittest
 
 SOURCE = os.environ.get("FOEDUS_SOURCE_DIR") or os.path.abspath(
     os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -24,3 +25,18 @@ def run_check(tool, files, *options):
                    *(option.format(root=root) for option in options)]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
+
+
+class CheckTest(unittest.TestCase):
+    """Tests of a check that accepts a tree or finds something in it; TOOL is its file."""
+
+    TOOL = ""
+
+    def assert_accepted(self, files):
+        status, output = run_check(self.TOOL, files)
+        self.assertEqual(status, 0, output)
+
+    def assert_found(self, files, expected):
+        status, output = run_check(self.TOOL, files)
+        self.assertEqual(status, 1, output)
+        self.assertIn(expected, output)
