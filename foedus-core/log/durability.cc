@@ -13,9 +13,9 @@ namespace foedus::internal {
 
 namespace {
 
-// The clock forgets nothing, but a waiter looks again after this long.
+// The clock forgets no request, but a waiter asks again after this long.
 constexpr std::uint64_t kAskAgainUs = 100'000;
-// Who has less time than this does not take the device's sync upon himself.
+// A waiter with less time than this does not wait for the device's sync in its own thread.
 constexpr std::uint64_t kHelpUs = 10'000'000;
 
 }  // namespace
@@ -116,7 +116,8 @@ void DurabilityWaits::tell() {
   }
 }
 
-// In the order of epochs. A callback for which there is no memory was called, too (L8).
+// Calls them in the order of epochs. A callback that did not fit into memory was called before
+// (L8).
 void DurabilityWaits::call_due() {
   for (;;) {
     CallbackTable::node_type next;

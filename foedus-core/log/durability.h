@@ -1,16 +1,17 @@
 #pragma once
-// DurabilityWaits: who waits for an epoch to become durable, and who is told.
+// DurabilityWaits: the waiters and callbacks of commits whose epochs are not durable yet.
 //
 //   word          written by    read by        meaning
 //   durable       a logger      all            all commits of this epoch and before survive a crash
 //   trouble       a logger      waiters        why durable does not move: none, no space, failed
 //
 //   L7  durable moves only after everything of those epochs is on the device (logger.h says when),
-//       only upwards, and waiters are woken and callbacks called after it has moved.
-//   L8  A callback is called exactly once: it is taken out of the table under the mutex under which
-//       durable moves, and put in only if durable, looked at under that mutex, is below its epoch.
-//   L26 While the log runs, callbacks are called by a task of their own: who announces may be a
-//       user who does the logger's work (Runtime::help()), within transact() and with locks.
+//       and only upwards. Waiters are woken and callbacks called after it has moved.
+//   L8  A callback is called exactly once. It is taken out of the table under the mutex under which
+//       durable moves. It is put in only if durable, read under that mutex, is below its epoch.
+//   L26 While the log runs, a task of its own calls the callbacks. The thread that announces may be
+//       a user's that does the logger's work (Runtime::help()), within transact() and with locks
+//       held.
 
 #include <array>
 #include <cstdint>
@@ -33,17 +34,17 @@ class DurabilityWaits {
  public:
   using Callback = std::function<void(const Status&)>;
 
-  // `always_durable`: nothing is logged, every commit counts as durable at once.
+  // `always_durable`: nothing is logged, and every commit counts as durable at once.
   explicit DurabilityWaits(base::Runtime* runtime, bool always_durable = false);
   ~DurabilityWaits();
   DurabilityWaits(const DurabilityWaits&) = delete;
   DurabilityWaits& operator=(const DurabilityWaits&) = delete;
 
-  // Receives what callbacks throw, in words. Before the first callback.
+  // Sets the sink that is told what callbacks throw. Before the first callback.
   void set_sink(LogSink sink) { sink_ = std::move(sink); }
-  // The clock that wait() asks to hurry, and the logger if there is one only, both before the
-  // first wait. Then a waiter does the work of both in its own thread, see Runtime::help(); several
-  // loggers had better write at the same time.
+  // Sets the clock that wait() asks for an early epoch advance, and the logger if there is only
+  // one. Both before the first wait. With one logger a waiter does the work of both in its own
+  // thread, see Runtime::help(); several loggers had better write at the same time.
   void set_clock(epoch::EpochClock* clock, base::Task* only_logger = nullptr) {
     clock_ = clock;
     if (only_logger != nullptr) helped_ = {clock, only_logger};
@@ -55,36 +56,39 @@ class DurabilityWaits {
   }
   bool is_durable(Epoch epoch) const { return epoch <= durable(); }
 
-  // Returns once `epoch` is durable, or kTimeout, or the log's error: kOutOfSpace, kOutOfMemory
-  // while there is no room, and for ever the one that made the log fail. kForked: the log is the
-  // parent's, and `epoch` was not durable when it forked. Any thread.
+  // Returns once `epoch` is durable. kTimeout: it is not yet. kOutOfSpace, kOutOfMemory: the log
+  // lacks space or memory at present. After the log has failed: the error that made it fail.
+  // kForked: the log is the parent's, and `epoch` was not durable when it forked. Any thread.
   Status wait(Epoch epoch, std::uint64_t timeout_us);
-  // Calls `callback` once: with success when `epoch` is durable (at once if it is), with an error
-  // when the log has failed or is closed before. A full device is waited out. Any thread.
+  // Calls `callback` once: with success when `epoch` is durable (at once if it is), or with an
+  // error if the log fails or is closed before. A full device is waited out. Any thread.
   void on_durable(Epoch epoch, Callback callback);
 
   // ---- log -----------------------------------------------------------------------------------
 
-  // L26. Throws as Runtime::start() does.
+  // Starts the task that calls callbacks (L26). Throws as Runtime::start() does.
   void start();
-  // What is due or left is called by this thread, and later on by who announces or fails.
+  // Stops that task. This thread calls the callbacks that are due or left; from now on announce()
+  // and fail() call them.
   void stop();
 
-  // All up to `epoch` is on the device. Wakes and calls. Any logger; a smaller epoch than one that
-  // was announced is ignored.
+  // Moves durable to `epoch`, up to which all is on the device; wakes waiters and has callbacks
+  // called. Any logger. An epoch below one that was announced is ignored.
   void announce(Epoch epoch);
-  // There is no room (kOutOfSpace, kOutOfMemory), or there is again (ok). Ignored after fail().
+  // Sets why durable stands still (kOutOfSpace, kOutOfMemory); ok: there is space again. Ignored
+  // after fail().
   void set_out_of_space(const Status& status);
-  // Nothing more will become durable. Wakes all, calls all. Only the first call counts.
+  // Ends all waits and callbacks with `status`: nothing more will become durable. Only the first
+  // call counts.
   void fail(const Status& status);
 
   bool has_failed() const {
     // order: acquire, pairs with fail(): the status behind it is there. One rarely written line.
     return trouble_.load_acquire() == kFailed;
   }
-  // Neither failed nor out of space.
+  // Returns true if the log has neither failed nor run out of space.
   bool is_well() const { return trouble_.load_acquire() == kNone; }  // order: as has_failed()
-  // Why durable does not move; ok if nothing is wrong.
+  // Returns why durable does not move; ok if nothing is wrong.
   Status trouble() const;
 
  private:
@@ -110,7 +114,7 @@ class DurabilityWaits {
   base::WaitPoint* point_of(std::uint64_t epoch) { return &moved_[epoch % kWaitPoints]; }
   void wake_all();
 
-  // By the teller, if it runs, else in this thread.
+  // Notifies the task that calls callbacks, or calls them in this thread if the task does not run.
   void tell();
   void call_due();
   void call(const Callback& callback, const Status& status) noexcept;
@@ -132,9 +136,9 @@ class DurabilityWaits {
   // Guarded by mutex_.
   Status trouble_status_;
   CallbackTable callbacks_;  // of epochs that are not durable
-  CallbackTable due_;        // of those that are: to be called
-  CallbackTable left_;       // of those that will not be: to be called with the trouble
-  bool has_teller_ = false;  // it runs
+  CallbackTable due_;        // of durable epochs: to be called
+  CallbackTable left_;       // of epochs that will not be durable: to be called with the trouble
+  bool has_teller_ = false;  // the task of L26 runs
 };
 
 }  // namespace foedus::internal

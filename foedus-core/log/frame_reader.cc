@@ -22,7 +22,7 @@ std::uint32_t crc_of_frame(const char* frame, std::size_t frame_bytes) {
   return base::crc32c(frame + kOffset + 4, frame_bytes - kOffset - 4, crc);
 }
 
-// Pieces that lie within the frame; true for all that a writer wrote.
+// Returns true if all pieces lie within the frame, as in every frame that a writer wrote.
 bool has_sound_pieces(const FrameReader::Frame& frame) {
   const std::size_t piece_end =
       sizeof(FrameHeader) + frame.header.piece_count * sizeof(FramePiece);
@@ -43,7 +43,8 @@ bool has_sound_pieces(const FrameReader::Frame& frame) {
   return direct_data_offset(frame.piece(0).ring_offset) + data_bytes <= frame.header.frame_bytes;
 }
 
-// A small segment needs no large one: every frame lies before `end_bytes`.
+// Returns the size of the window. A small segment needs no large one: every frame lies before
+// `end_bytes`.
 std::size_t window_bytes_for(std::uint64_t end_bytes) {
   const std::uint64_t bytes = std::min<std::uint64_t>(end_bytes, kWindowBytesMax);
   return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
@@ -130,12 +131,12 @@ Result<bool> FrameReader::next(Frame* frame) {
 Result<bool> FrameReader::is_rotten() {
   FOEDUS_TRY(const char* const first, load(position_, kBlockBytes));
   if (first == nullptr) return false;
-  // On persistent memory a frame's first word is written when the rest is persistent (V17).
+  // On persistent memory a frame's first word is written after the rest is persistent (V17).
   static constexpr char kZeroes[device::kFirstWordBytes] = {};
   if (std::memcmp(first, kZeroes, sizeof(kZeroes)) == 0) return false;
   FrameHeader header;
   std::memcpy(&header, first, sizeof(header));
-  // A flipped bit in room that was never used is no frame.
+  // A flipped bit in space that was never used is no frame.
   const bool is_frame =
       header.magic == kFrameMagic ||
       (header.offset == position_ && header.incarnation == header_.incarnation);
@@ -187,7 +188,7 @@ Result<SegmentTail> scan_tail(const device::File& file, const SegmentHeader& hea
                                " does not check out, though no sector of it is missing");
     }
   }
-  // Whole frames behind the end: what they know to be synced, and their epochs.
+  // Valid frames after the end count, too: what they say was synced, and their epochs.
   std::uint64_t at = tail.valid_bytes;
   for (;;) {
     FOEDUS_TRY(const bool is_found, reader.find_from(at, &frame));

@@ -11,8 +11,8 @@
 //   L10 start() makes the cut durable before the new incarnation begins, and the new one begins
 //       above every epoch seen in any file. So a second crash never brings back what the first one
 //       cut off.
-//   L11 What is derived from read_segment() may be made durable elsewhere (a snapshot) only after
-//       make_cut_durable(): until then the tail may still be shortened by a power failure.
+//   L11 Data derived from read_segment() may be made durable elsewhere (a snapshot) only after
+//       make_cut_durable(): until then a power failure may still shorten the tail.
 
 #include <cstdint>
 #include <functional>
@@ -63,59 +63,60 @@ class Log {
  public:
   // Reads savepoint, headers and tails of `device`; writes nothing. A directory without a savepoint
   // and without segments is an empty log. kCorruption, kWrongVersion: the message names file and
-  // offset. `runtime`, `device`: outlive the log. `sink`: what an operator should know; may be
+  // offset. `runtime`, `device`: outlive the log. `sink`: receives messages for an operator; may be
   // empty.
   static Result<std::unique_ptr<Log>> open(device::Device* device, base::Runtime* runtime,
                                            const LogOptions& options, LogSink sink);
-  // Stops the loggers if close() was not called; that is a crash for whoever opens the directory
-  // next.
+  // Stops the loggers if close() was not called; to the next open() that is a crash.
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
   // ---- what recovery found -------------------------------------------------------------------
 
-  // All commits of this epoch and before are in the segments, none of a later one is.
+  // Returns the cut: all commits of this epoch and before are in the segments, none of a later one
+  // is.
   Epoch durable_epoch_found() const;
-  // A snapshot covers it, and segments up to it may be gone.
+  // Returns an epoch that a snapshot covers; segments up to it may be gone.
   Epoch removed_epoch_found() const;
-  // At least this must be the first epoch of the clock. Above every epoch seen in any file, cut or
-  // not. Whoever keeps epochs elsewhere (a manifest) takes the maximum of both.
+  // Returns the least epoch at which the clock may begin. It is above every epoch seen in any file,
+  // cut or not. If other files (a manifest) have epochs, too, take the maximum of both.
   Epoch first_new_epoch() const;
-  // There was no segment, and no savepoint either, or one that is damaged: the directory is new, or
-  // has lost its log.
+  // Returns true if there was no segment, and no savepoint or a damaged one: the directory is new,
+  // or has lost its log.
   bool was_missing() const;
   bool was_closed_cleanly() const;
-  // Segments of earlier incarnations.
+  // Returns the number of segments of earlier incarnations.
   std::size_t found_segment_count() const;
   // Calls `visit` for every record of segment `index` up to its cut: the records of one session in
   // the order in which it published them; those of different sessions mixed. Fillers are left out.
   // Any thread, different segments at the same time. kCorruption: file and offset. Before start().
   Status read_segment(std::size_t index, const RecordVisitor& visit) const;
-  // The same records one at a time, and which segment it is.
+  // Opens the same records to be read one at a time.
   Result<std::unique_ptr<SegmentRecords>> open_segment(std::size_t index) const;
   LogSegment found_segment(std::size_t index) const;
 
   // ---- a new incarnation ---------------------------------------------------------------------
 
-  // Seals what the last incarnation left, at the cut. Once; start() does it if nobody did.
+  // Seals the segments of the last incarnation at the cut. Once; else start() does it.
   Status make_cut_durable();
   // Deletes segments of earlier incarnations of which no record is newer than `covered`, which a
   // durable snapshot covers, so that there is room for what follows. Found segments are counted
   // anew. Between make_cut_durable() and start().
   Status remove_found_segments_up_to(Epoch covered);
-  // What the loggers follow, and who waits for durability asks to hurry. Begins at or above
-  // first_new_epoch(), is not started yet. start() does it if nobody did.
+  // Sets the clock that the loggers follow, and that waiters for durability ask for an early epoch
+  // advance. It begins at or above first_new_epoch() and is not started yet. Without this call,
+  // start() does it.
   void set_clock(epoch::EpochClock* clock);
   // Begins a new incarnation and starts the loggers. `clock`: runs until close() has returned. If
-  // it runs already, nobody has committed yet.
+  // it runs already, no session has committed yet.
   Status start(epoch::EpochClock* clock);
 
   // ---- sessions ------------------------------------------------------------------------------
 
-  // For the constructor of a LogBuffer that this logger writes.
+  // Returns the argument for the constructor of a LogBuffer that this logger writes.
   LogRoom* room(std::uint32_t logger);
-  // From now on the logger writes what is published in `buffer`. Before the first publish().
+  // Makes the logger write what is published in `buffer` from now on. Before the first publish().
   void attach(std::uint32_t logger, LogBuffer* buffer);
   // Waits until all that was published in `buffer` is on the device, then forgets it. kOutOfSpace,
   // kOutOfMemory: not yet, the buffer stays attached and its memory must stay; try again. Any other
@@ -126,24 +127,24 @@ class Log {
   // ---- durability ----------------------------------------------------------------------------
 
   internal::DurabilityWaits& durability() { return durability_; }
-  // Cheap: every commit looks. True for ever once failure() is an error.
+  // Returns true, for ever, once failure() is an error. Cheap: every commit calls it.
   bool has_failed() const { return durability_.has_failed(); }
-  // Why nothing more will become durable; ok if the log works, or is only out of space.
+  // Returns why nothing more will become durable; ok if the log works, or is only out of space.
   Status failure() const;
   // Bytes written to segments since start(), and the bytes of all segments that exist.
   std::uint64_t bytes_written() const;
   std::uint64_t bytes_on_device() const;
 
-  // All segments that exist, by logger and number, each as far as it is synced. Once an epoch is
-  // durable, all its records are in them. After start(). Any thread.
+  // Returns all segments that exist, by logger and number, each as far as it is synced. Once an
+  // epoch is durable, all its records are in them. After start(). Any thread.
   std::vector<LogSegment> segments() const;
-  // As read_segment(), for records up to `newest` in what was synced when segments() was called.
-  // Any thread. kIoError: it was removed since.
+  // Reads as read_segment() does, for records up to `newest` in what was synced when segments() was
+  // called. Any thread. kIoError: the segment was removed since.
   Status read(const LogSegment& segment, Epoch newest, const RecordVisitor& visit) const;
-  // The same records one at a time.
+  // Opens the same records to be read one at a time.
   Result<std::unique_ptr<SegmentRecords>> open_segment(const LogSegment& segment,
                                                        Epoch newest) const;
-  // Each logger goes on in a new segment soon, also if it has nothing to write, so that those
+  // Makes each logger go on in a new segment soon, even if it has nothing to write, so that those
   // before can be removed as a whole. Any thread.
   void roll_segments();
   // Deletes the segments, oldest first, of which no record is newer than `covered`. Any thread.

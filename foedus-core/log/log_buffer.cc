@@ -11,13 +11,13 @@ namespace foedus::log {
 
 namespace {
 
-// How much a ring grows where the session would wait for room: what it holds has to become durable
-// first, so there had better be few steps.
+// Factor by which a ring grows when the session would wait for space. Its records have to become
+// durable before each step, so a few large steps are better.
 constexpr std::uint64_t kGrowth = 4;
 
 }  // namespace
 
-// L28: the ring becomes large enough for `bytes` of records of one transaction.
+// Makes the ring large enough for `bytes` of records of one transaction (L28).
 Status LogBuffer::make_fit(std::uint64_t bytes) {
   if (bytes > capacity_max_ / 2) {
     return Status::error(ErrorCode::kTooLarge,
@@ -28,7 +28,7 @@ Status LogBuffer::make_fit(std::uint64_t bytes) {
   return grow(std::bit_ceil(2 * bytes), true);
 }
 
-// Copies what is not published, which is the session's alone.
+// Copies the records that are not published, which only the session uses.
 Status LogBuffer::grow(std::uint64_t capacity, bool is_needed) {
   FOEDUS_INVARIANT(capacity > capacity_ && capacity <= capacity_max_, capacity, capacity_);
   const std::uint64_t begin = committed_.load_relaxed();  // order: relaxed, own word
@@ -68,7 +68,7 @@ LogRecord* LogBuffer::reserve_slowly(std::size_t bytes, Status* status) {
     FOEDUS_INVARIANT(room_ != nullptr, end, capacity_);
     const std::uint64_t larger = std::min(kGrowth * capacity_, capacity_max_);
     *status = larger > capacity_ ? grow(larger, false) : Status();
-    // Without memory for it, as without a need: the session waits.
+    // If there is no memory to grow, the session waits for space in the ring that it has.
     if (status->is_ok() || status->code() == ErrorCode::kOutOfMemory) {
       end = end_of();
       *status =
@@ -87,8 +87,8 @@ LogRecord* LogBuffer::reserve_slowly(std::size_t bytes, Status* status) {
     filler_ = filler + gap;
   }
   tail_ = end;
-  // Up to both bounds: the ring's free room, and half of the ring for one transaction. The next
-  // transaction begins at or after `begin`, so the bound stays right, if early.
+  // limit_ keeps both bounds: the ring's free space, and half of the ring for one transaction. The
+  // next transaction begins at or after `begin`, so the bound stays right, if early.
   limit_ = std::min(durable() + capacity_, begin + capacity_ / 2);
   return record;
 }

@@ -13,18 +13,19 @@
 //
 //   L4  committed moves only after all records before it have their TIDs, and before the
 //       transaction's locks are released: a transaction that read from this one publishes after it.
-//   L5  In this order: durable, committed, tail, durable + capacity. All are counted from the
-//       session's start; the place in the ring is the offset modulo capacity. (The architecture's
-//       `head` is `durable`: no one else reads a ring yet.)
-//   L6  A record lies in one piece; the room before the ring's end that is too small is filler.
-//   L28 The records of a transaction take at most half of the ring, filler aside: whether they fit
-//       does not depend on where the ring stands. They never need more than all of it: each filler
-//       is smaller than the record behind it, so all fillers together are less than half.
-//   L30 A ring begins small and grows to a multiple of its size, where a transaction needs more or
-//       where the session would wait for room. It grows when durable is committed: then no byte of
-//       it is the logger's, which looks at bytes below committed only, and at the place of the ring
-//       only behind an acquire of the committed that came after. All offsets stay. A record that
-//       lies in one piece does so in a ring of a multiple of the size, too.
+//   L5  durable <= committed <= tail <= durable + capacity. All are counted from the session's
+//       start; the place in the ring is the offset modulo capacity. (The architecture's `head` is
+//       `durable`: only the logger reads a ring yet.)
+//   L6  A record lies in one piece. Space before the ring's end that is too small for it is filler.
+//   L28 The records of a transaction take at most half of the ring, filler aside. So whether they
+//       fit does not depend on where the ring stands. They never need more than all of it: each
+//       filler is smaller than the record after it, so all fillers together are less than half.
+//   L30 A ring begins small and grows to a multiple of its size when a transaction needs more, or
+//       when the session would wait for space. It grows only while durable == committed: the logger
+//       then has no byte of it to write. The logger reads only bytes below committed. It reads the
+//       ring's address only after an acquire of a committed that was published since the move. All
+//       offsets stay. A record that lies in one piece does so in a ring of a multiple of the size,
+//       too.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +38,7 @@ namespace foedus::log {
 
 class LogBuffer;
 
-// What a session asks of its logger when the ring is full.
+// The logger as a session sees it when the ring is full.
 class LogRoom {
  public:
   virtual ~LogRoom() = default;
@@ -46,7 +47,7 @@ class LogRoom {
   virtual Status wait_for_room(const LogBuffer& buffer, std::uint64_t offset) = 0;
 };
 
-// Where the records of the open transaction have gone when the ring grew.
+// Maps records of the open transaction from the old ring to the new one after a growth.
 class RingMove {
  public:
   RingMove(char* from, std::uint64_t from_bytes, char* to, std::uint64_t to_bytes,
@@ -56,7 +57,8 @@ class RingMove {
   LogRecord* moved(const LogRecord* record) const {
     const std::uint64_t place =
         static_cast<std::uint64_t>(reinterpret_cast<const char*>(record) - from_);
-    // Of all offsets at that place the one behind `begin_`: they take less than the ring.
+    // The record's offset is the first at this place from `begin_` on: records take less than the
+    // ring.
     const std::uint64_t offset = begin_ + ((place - begin_) & (from_bytes_ - 1));
     return reinterpret_cast<LogRecord*>(to_ + (offset & (to_bytes_ - 1)));
   }
@@ -69,22 +71,23 @@ class RingMove {
   const std::uint64_t begin_;  // offset of the transaction's first record
 };
 
-// Where a ring gets the memory that it grows into.
+// The owner of the memory into which a ring grows.
 class RingSource {
  public:
   virtual ~RingSource() = default;
-  // Memory for a ring of `bytes` bytes aligned to 4096; the one before stays as it is until the
-  // open transaction has ended. kOutOfMemory. `is_needed`: the transaction cannot go on without.
+  // Returns memory for a ring of `bytes` bytes, aligned to 4096, or kOutOfMemory. The old ring
+  // stays as it is until the open transaction has ended. `is_needed`: the transaction cannot go on
+  // without it.
   virtual Result<char*> grow_ring(std::uint64_t bytes, bool is_needed) = 0;
-  // The records of the open transaction are elsewhere.
+  // Reports that the records of the open transaction have moved.
   virtual void ring_has_moved(const RingMove& move) = 0;
 };
 
 class LogBuffer {
  public:
-  // `memory`: `capacity` bytes aligned to 4096, a power of two, owned by the caller. `room` null:
-  // nothing is logged, what is published is durable at once. The ring grows up to `capacity_max`
-  // bytes, a power of two, into what `source` has; null: it does not.
+  // `memory`: `capacity` bytes aligned to 4096, a power of two, owned by the caller. If `room` is
+  // null, nothing is logged, and published records are durable at once. The ring grows up to
+  // `capacity_max` bytes, a power of two, in memory of `source`; if that is null, it does not grow.
   LogBuffer(char* memory, std::uint64_t capacity, std::uint32_t session_number, LogRoom* room,
             RingSource* source = nullptr, std::uint64_t capacity_max = 0)
       : session_number_(session_number),
@@ -97,28 +100,29 @@ class LogBuffer {
   LogBuffer& operator=(const LogBuffer&) = delete;
 
   std::uint32_t session_number() const { return session_number_; }
-  // For the session, and for the logger while it has bytes of the ring to write (L30).
+  // Read by the session, and by the logger while it has bytes of the ring to write (L30).
   std::uint64_t capacity() const { return capacity_; }
 
   // ---- session -------------------------------------------------------------------------------
 
-  // Room for a record of `bytes` (a multiple of 8) behind the ones of the open transaction; null
-  // and an error in `status` if there is none: kTooLarge (the transaction is over half of the
-  // ring), or what LogRoom says. Waits for the logger while the ring is full.
+  // Reserves space for a record of `bytes` (a multiple of 8) after those of the open transaction.
+  // Waits for the logger while the ring is full. Returns null, with an error in `status`, if there
+  // is no space: kTooLarge (the transaction takes over half of the ring), or LogRoom's error.
   LogRecord* reserve(std::size_t bytes, Status* status) {
     LogRecord* const record = try_reserve(bytes);
     return record != nullptr ? record : reserve_slowly(bytes, status);
   }
-  // Reserves as reserve() does, where that needs no look at the logger. Null: nothing was done, ask
-  // reserve().
+  // Reserves as reserve() does, if that needs no look at the logger's progress. Otherwise returns
+  // null and changes nothing: call reserve().
   LogRecord* try_reserve(std::size_t bytes) {
     const std::uint64_t in_ring = tail_ & (capacity_ - 1);
-    // Strictly less than the ring's end, so that the common case is one comparison each.
+    // A record that would end exactly at the ring's end fails here, so that each bound is one
+    // comparison.
     if (in_ring + bytes >= capacity_ || tail_ + bytes > limit_) [[unlikely]] return nullptr;
     tail_ += bytes;
     return reinterpret_cast<LogRecord*>(memory_ + in_ring);
   }
-  // The open transaction's records become the logger's. L4.
+  // Hands the open transaction's records over to the logger (L4).
   void publish() {
     // order: release, pairs with the acquire in committed(): the records' bytes are there.
     committed_.store_release(tail_);
@@ -130,7 +134,7 @@ class LogBuffer {
     tail_ = committed_.load_relaxed();
   }
   bool has_open_records() const { return open_record_bytes() != 0; }
-  // Of the open transaction, filler included.
+  // Returns the bytes of the open transaction's records, filler included.
   std::uint64_t open_record_bytes() const {
     return tail_ - committed_.load_relaxed();  // order: relaxed, own word
   }
@@ -169,9 +173,9 @@ class LogBuffer {
 
   // Written by the session.
   alignas(64) std::uint64_t tail_ = 0;
-  std::uint64_t limit_ = 0;  // reserve() up to here needs no look at durable_
-  std::uint64_t ring_end_ = 0;  // the last end of the ring that a record reached: its offset,
-  std::uint64_t filler_ = 0;    // and the filler before it, with those of the same transaction
+  std::uint64_t limit_ = 0;  // reserve() up to here need not read durable_
+  std::uint64_t ring_end_ = 0;  // offset of the last end of the ring that a record reached
+  std::uint64_t filler_ = 0;    // filler of that record's transaction up to ring_end_
   base::AtomicWord<std::uint64_t> committed_;
 
   // Written by the logger.

@@ -16,7 +16,7 @@ LogDirectory::LogDirectory(device::Device* device, FoundLog found, std::uint64_t
       found_(std::move(found)),
       savepoint_(found_.savepoint) {
   for (const FoundSegment& segment : found_.segments) {
-    // Records behind the cut do not exist (L21): no snapshot would ever cover them.
+    // Records after the cut do not exist (L21): no snapshot would ever cover them.
     const std::uint64_t newest = std::min(segment.seal.newest_epoch, segment.seal.cut_epoch);
     entries_[segment.header.logger].push_back({segment.header.number, segment.seal.valid_bytes,
                                                segment.is_sealed, segment.is_sealed, newest,
@@ -66,7 +66,7 @@ Status LogDirectory::remove_leftovers() {
     const Status removed = device_->remove(name);
     if (!removed.is_ok() && removed.code() != ErrorCode::kNotFound) return removed;
   }
-  return {};  // durable with the entries of the next incarnation; found once more if it comes not
+  return {};  // the next incarnation syncs the directory; else they are found once more
 }
 
 Status LogDirectory::seal_found() {
@@ -148,7 +148,7 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment(std::uint32_t l
   auto writer = base::catching([&] { return new_segment_locked(logger, mark_epoch); });
   const int error = writer.status().error_number();
   if (error != EMFILE && error != ENFILE && error != ENOMEM) return writer;
-  // Nothing was lost, and what is missing comes back (L25).
+  // Nothing was lost, and memory or descriptors may be there again later (L25).
   const std::uint32_t newest = savepoint_.loggers[logger].newest;
   const std::uint32_t number = newest + (unsure_[logger] == nullptr ? 1 : 0);
   return Status::system_error(ErrorCode::kOutOfMemory,
@@ -157,7 +157,7 @@ Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment(std::uint32_t l
                               error, error == ENOMEM ? "give the process more memory" : "");
 }
 
-// If the savepoint fails, the segment stays for the next attempt.
+// Keeps the segment for the next attempt if the savepoint fails.
 Result<std::unique_ptr<SegmentWriter>> LogDirectory::new_segment_locked(std::uint32_t logger,
                                                                         std::uint64_t mark_epoch) {
   std::unique_ptr<SegmentWriter>& unsure = unsure_[logger];
@@ -190,7 +190,7 @@ void LogDirectory::note_settled(std::uint32_t logger, std::uint32_t number,
   }
 }
 
-// ---- anyone
+// ---- any thread
 
 Status LogDirectory::remove_up_to(Epoch covered) {
   const std::lock_guard lock(mutex_);
@@ -214,7 +214,7 @@ Status LogDirectory::remove_found_up_to(Epoch covered) {
   return remove_forgotten_locked();
 }
 
-// The savepoint does not count them any more, once it is written. `left`: of each logger at least.
+// Takes segments out of savepoint_, which is not written yet. `left`: how many of each logger stay.
 void LogDirectory::forget_up_to_locked(Epoch covered, std::size_t left) {
   for (std::uint32_t logger = 0; logger < kMaxSocs; ++logger) {
     std::vector<Entry>& entries = entries_[logger];

@@ -48,7 +48,8 @@ struct FoundLog {
   Epoch newest_seen;
 };
 
-// kCorruption, kWrongVersion: the message names file and offset.
+// Finds out what the directory holds. kCorruption, kWrongVersion: the message names file and
+// offset.
 Result<FoundLog> examine_log(device::Device* device);
 
 class LogDirectory {
@@ -59,35 +60,38 @@ class LogDirectory {
 
   // ---- start, by one thread ------------------------------------------------------------------
 
-  // L21. Once.
+  // Makes the found log durable and seals it (L21). Once.
   Status seal_found();
-  // Removes found segments of which no record is newer than `covered`, but for the newest one of
-  // each logger, which has its last mark; found() has them no more. REQUIRES: seal_found() was
-  // successful.
+  // Removes found segments of which no record is newer than `covered`, except the newest one of
+  // each logger, which has its last mark. found() does not list them any more. REQUIRES:
+  // seal_found() was successful.
   Status remove_found_up_to(Epoch covered);
-  // A new incarnation with one live segment per logger. All epochs up to `first_mark` are over.
-  // REQUIRES: seal_found() was successful.
+  // Begins a new incarnation with one live segment per logger. All epochs up to `first_mark` are
+  // over. REQUIRES: seal_found() was successful.
   Result<std::vector<std::unique_ptr<SegmentWriter>>> begin_incarnation(std::uint32_t loggers,
                                                                         std::uint64_t first_mark);
 
   // ---- loggers -------------------------------------------------------------------------------
 
-  // The next segment of `logger`; the last one ends where note_synced() said. L14. kOutOfMemory: or
-  // the system has none, or no descriptor. REQUIRES: between an attempt that failed and the next
-  // one, `mark_epoch` stays.
+  // Makes the next segment of `logger`; the last one ends where note_synced() said (L14).
+  // kOutOfMemory: the process or the system has no memory, or no descriptor. REQUIRES: an attempt
+  // after a failed one has the same `mark_epoch`.
   Result<std::unique_ptr<SegmentWriter>> new_segment(std::uint32_t logger,
                                                      std::uint64_t mark_epoch);
   void note_synced(std::uint32_t logger, std::uint32_t number, std::uint64_t bytes);
-  // All in this segment is durable: it may be removed when its newest epoch is not needed any more.
+  // Notes that all in this segment is durable: it may be removed when its newest epoch is not
+  // needed any more.
   void note_settled(std::uint32_t logger, std::uint32_t number, std::uint64_t newest_epoch,
                     bool is_sealed);
 
-  // ---- anyone --------------------------------------------------------------------------------
+  // ---- any thread ------------------------------------------------------------------------------
 
-  // What could not be removed is removed the next time.
+  // Removes the segments of which no record is newer than `covered`. The next call tries again with
+  // those that could not be removed.
   Status remove_up_to(Epoch covered);
-  // The last savepoint of this incarnation. It says "clean" if all segments are sealed, and counts
-  // none that `covered` makes unneeded, but for the newest one of each logger.
+  // Writes the last savepoint of this incarnation, which says "clean", if all segments are sealed;
+  // else writes nothing. It counts no segment that `covered` makes unneeded, except the newest one
+  // of each logger.
   Status close_cleanly(Epoch durable, Epoch covered);
   std::uint64_t bytes_on_device() const;
   std::vector<LogSegment> segments() const;
@@ -122,9 +126,9 @@ class LogDirectory {
   Savepoint savepoint_;
   std::vector<Entry> entries_[kMaxSocs];  // by number, without gaps
   bool has_own_segment_[kMaxSocs] = {};   // the newest entry is of this incarnation
-  // Made, and the savepoint on the device may count it, or may not.
+  // Segments that the savepoint on the device may count or not: its write has failed.
   std::unique_ptr<SegmentWriter> unsure_[kMaxSocs];
-  // Not counted by savepoint_ any more, and not removed yet.
+  // Segments that savepoint_ does not count any more, and that are not removed yet.
   struct Covered {
     std::string name;
     std::uint64_t bytes;

@@ -47,7 +47,7 @@ Status check_leftover(device::Device* device, const std::string& name) {
                  " does not count it");
 }
 
-// Which files there are, against what the savepoint counts.
+// Compares the files that exist with those that the savepoint counts.
 Status match_names(device::Device* device, FoundLog* log, std::vector<SegmentKey>* counted) {
   FOEDUS_TRY(const auto names, device->list());
   std::map<SegmentKey, std::string> files;
@@ -127,13 +127,13 @@ Status scan_unsealed(device::Device* device, FoundLog* log) {
   return {};
 }
 
-// The cut: the oldest of the newest marks of the loggers of the last incarnation.
+// Computes the cut: the oldest of the newest marks of the loggers of the last incarnation.
 Status find_cut(device::Device* device, FoundLog* log) {
   const Savepoint& savepoint = log->savepoint;
   std::uint64_t marks[kMaxSocs] = {};
   std::uint64_t sealed_cut = 0;
   for (const FoundSegment& segment : log->segments) {
-    // Marks of earlier incarnations count for nothing: this one began above them (L10), and each of
+    // Marks of earlier incarnations have no influence: this one began above them (L10), and each of
     // its loggers has a segment.
     std::uint64_t& mark = marks[segment.header.logger];
     mark = std::max(mark, segment.seal.mark_epoch);
@@ -169,7 +169,7 @@ Result<FoundLog> examine_log(device::Device* device) {
     if (savepoint.code() != ErrorCode::kNotFound && savepoint.code() != ErrorCode::kCorruption) {
       return savepoint.status();
     }
-    // Nothing was ever logged here if there is no segment (L14): the first start did not get far.
+    // Without a segment nothing was ever logged here (L14): the first start did not get far.
     FOEDUS_TRY(const auto names, device->list());
     for (const std::string& name : names) {
       if (!parse_segment_name(name)) continue;

@@ -108,7 +108,7 @@ SegmentBlock::State SegmentBlock::header_state() const {
 SegmentBlock::State SegmentBlock::seal_state() const {
   const char* const slot = bytes_ + kSlotBytes;
   const SegmentSeal found = seal();
-  // V17: what persistent memory has of a seal that was being written has no magic yet.
+  // V17: on persistent memory, a seal that was being written has no magic yet.
   if (found.magic == 0) return State::kAbsent;
   const bool is_valid = found.magic == kSealMagic && found.crc == crc_of_slot(slot);
   return is_valid ? State::kValid : State::kDamaged;

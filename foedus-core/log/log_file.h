@@ -5,9 +5,10 @@
 //                  slot B (offset 2048): the seal, zero until it is written once
 //   block 1 ...    frames, one behind the other, each a whole number of blocks
 //
-//   L12 Slots and frames carry a CRC32C over all their bytes, the checksum's own four aside (zero),
-//       and a frame the checksum of the frame before it: a valid frame follows valid frames only.
-//       Its first sector has a checksum of its own: it says what a torn frame should have been.
+//   L12 Slots and frames carry a CRC32C over all their bytes, with its own four taken as zero. A
+//       frame also carries the checksum of the frame before it: a valid frame follows valid frames
+//       only. Its first sector has a checksum of its own: it says what a torn frame should have
+//       been.
 
 #include <cstddef>
 #include <cstdint>
@@ -39,8 +40,8 @@ struct SegmentHeader {
   std::uint64_t incarnation;  // +8 -> 32
   // The logger had synced all commits of epochs up to this one when it made the segment.
   std::uint64_t mark_epoch;   // +8 -> 40
-  // Where segment number - 1 ends if it is of the same incarnation, else 0. What lies behind was
-  // given up after a failed write or sync and is written again in this segment.
+  // End of segment number - 1 if it is of the same incarnation, else 0. Bytes after that were given
+  // up after a failed write or sync and are written again in this segment.
   std::uint64_t previous_valid_bytes;  // +8 -> 48
   std::uint64_t file_bytes;   // +8 -> 56  length of the file when it was made (L27)
 };
@@ -61,12 +62,12 @@ static_assert(sizeof(SegmentSeal) == 56);
 inline constexpr std::uint32_t kSealedByRecovery = 1;
 
 enum class FrameLayout : std::uint16_t {
-  // One block: header, pieces, then the bytes of the pieces one behind the other.
+  // One block: header, pieces, then the bytes of the pieces one after the other.
   kPacked = 1,
   // One piece. Its bytes stand where file offset and ring offset are congruent modulo 4096: in the
-  // header's block if they begin behind header and piece there, else from the next block on.
+  // header's block if they begin after header and piece there, else from the next block on.
   kDirect = 2,
-  // One block without pieces: behind the header 8 bytes, to which length the file has grown (L27).
+  // One block without pieces. The 8 bytes after the header are the new length of the file (L27).
   kGrowth = 3,
 };
 
@@ -86,13 +87,14 @@ struct FrameHeader {
   std::uint64_t synced_bytes;   // +8 -> 72  of this segment, when the frame was written
   std::uint32_t previous_crc;   // +4 -> 76  of the frame before, of the header for the first one
   std::uint32_t version;        // +4 -> 80
-  // What a torn frame does not have: this sector is whole, and of the others no more hold zeroes.
+  // They tell a torn frame from a rotten one (L17). If the first sector of a torn frame was
+  // written, it checks out, and more of the other sectors hold only zeroes than the writer counted.
   std::uint32_t sector_crc;    // +4 -> 84  of the frame's first sector
-  std::uint32_t zero_sectors;  // +4 -> 88  of the sectors behind it, those that hold only zeroes
+  std::uint32_t zero_sectors;  // sectors after the first that hold only zeroes
 };
 static_assert(sizeof(FrameHeader) == 88);
 
-// With both checksums of the header taken as zero.
+// Returns the checksum of a frame's first sector, with both of the header's taken as zero.
 std::uint32_t crc_of_first_sector(const char* frame);
 // REQUIRES: `bytes` is a multiple of kSectorBytes.
 std::uint32_t count_zero_sectors(const char* begin, std::size_t bytes);
@@ -121,7 +123,7 @@ struct SegmentName {
   std::uint32_t logger;
   std::uint32_t number;
 };
-// What segment_name() was given; nothing if `name` is none of its results.
+// Returns the arguments for which segment_name() gives `name`; nothing if there are none.
 std::optional<SegmentName> parse_segment_name(std::string_view name);
 
 // Block 0 of a segment as it is read and written.

@@ -52,7 +52,7 @@ void LogProgress::report_space(std::uint32_t number, const Status& status) {
   for (const PerLogger& logger : loggers_) {
     if (!logger.space.is_ok()) any = logger.space;
   }
-  waits_->set_out_of_space(any);  // under the mutex, so that the last one to tell is right
+  waits_->set_out_of_space(any);  // under the mutex: the newest status is the last one set
 }
 
 void LogProgress::report_failure(Status failure) {

@@ -1,5 +1,5 @@
 #pragma once
-// LogProgress: what the loggers of one log know of each other, and the durable epoch that follows.
+// LogProgress: how far each logger of one log is, and the durable epoch that follows from this.
 //
 //   word        written by   meaning
 //   dirty       all loggers  newest epoch of any record that a logger has met in a ring
@@ -10,9 +10,10 @@
 //       It may be S: a logger stores scanned[i] only after it has raised dirty for all it met, and
 //       S is read before dirty, so dirty covers every record of an epoch <= S. They are all <= M,
 //       and stay above the cut: recovery keeps them, though nothing was written for the epochs
-//       since M. It may be M: every logger has synced a mark >= M behind all records of those
-//       epochs. It must not be S while dirty > M: one logger may have synced records of an epoch
-//       that another one has not marked, and recovery would cut them.
+//       since M.
+//       It may be M: every logger has synced a mark >= M after all records of those epochs.
+//       It must not be S while dirty > M: one logger may have synced records of an epoch that
+//       another one has not marked, and recovery would cut them.
 //   L19 A logger that raises dirty notifies all, and a logger marks when dirty is above its own
 //       mark (and published too). So M reaches dirty soon after each commit, and an idle log writes
 //       nothing.
@@ -31,18 +32,20 @@ class LogProgress {
  public:
   LogProgress(base::Runtime* runtime, internal::DurabilityWaits* waits, std::uint32_t loggers);
 
-  // Before the loggers start: whom to notify. Nothing is announced before each has reported once.
+  // Adds a logger to notify, before the loggers start. Nothing is announced until each has reported
+  // once.
   void add_logger(base::Task* logger) { tasks_.push_back(logger); }
 
   std::uint64_t dirty() const;
-  // A record of `epoch` was met in a ring.
+  // Notes that a logger has met a record of `epoch` in a ring.
   void raise_dirty(std::uint64_t epoch);
-  // That logger has synced all up to `scanned`, and its newest synced mark is `mark`. Announces.
+  // Notes that logger `number` has synced all up to `scanned`, and a mark of `mark`. Announces the
+  // durable epoch that follows (L18).
   void report(std::uint32_t number, std::uint64_t scanned, std::uint64_t mark);
 
-  // That logger has no room on the device, or has room again (ok).
+  // Notes that logger `number` has no space on the device, or has space again (ok).
   void report_space(std::uint32_t number, const Status& status);
-  // The log has failed: tells the waiters and all loggers, and the waiters what still works.
+  // Tells the waiters and all loggers that the log has failed, and the waiters what still works.
   void report_failure(Status failure);
 
  private:

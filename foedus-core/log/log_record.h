@@ -4,8 +4,8 @@
 //
 //   L1  A record begins at a multiple of 8 and is a multiple of 8 bytes long; padding is zero.
 //   L2  All records of one transaction carry the same TID; their order in the ring is their order.
-//   L3  A record of storage 0 is filler: its first 8 bytes (length and storage) are all it has for
-//       sure, it means nothing and may stand anywhere.
+//   L3  A record of storage 0 is filler. Only its first 8 bytes (length and storage) are certain to
+//       exist. It means nothing and may stand anywhere.
 
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +54,7 @@ struct LogRecord {
   }
   std::string_view key() const { return {key_data(), key_bytes}; }
   std::string_view payload() const { return {payload_data(), payload_bytes()}; }
-  // Of arrays, whose key is the index.
+  // Returns the key of a record of an array, which is the index.
   std::uint64_t index() const;
 
   // Makes the `bytes` bytes at `at` a filler. REQUIRES: bytes is a positive multiple of 8.
@@ -72,8 +72,8 @@ struct LogRecord {
     padding_bytes = static_cast<std::uint8_t>(aligned(payload_size) - payload_size);
     key_bytes = static_cast<std::uint16_t>(key_size);
     payload_offset = offset;
-    // The last word of key and of payload, so that padding is zero; the caller writes over the
-    // rest.
+    // Zeroes the last word of key and of payload, so that padding is zero. The caller writes over
+    // the rest.
     if (key_size % 8 != 0) std::memcpy(payload_data() - 8, &kZero, 8);
     if (padding_bytes != 0) {
       std::memcpy(reinterpret_cast<char*>(this) + record_bytes - 8, &kZero, 8);

@@ -66,7 +66,7 @@ void Logger::attach(LogBuffer* ring) {
 
 Status Logger::detach(LogBuffer* ring) {
   Status status = wait_for_room(*ring, ring->committed());
-  // A part of it may be in the segment: it cannot be forgotten while the logger still tries.
+  // A part of the ring may be in the segment: it cannot be forgotten while the logger still tries.
   if (is_waited_out(status)) {
     if (!waits_->has_failed()) return status;
     status = Status::error(ErrorCode::kClosed, "the log failed: " + waits_->trouble().message());
@@ -78,7 +78,7 @@ Status Logger::detach(LogBuffer* ring) {
     FOEDUS_INVARIANT(found != attached_.end(), ring->session_number());
     (*found)->is_leaving = true;
   }
-  // The step may be at work with the ring: it leaves the list between two steps.
+  // A step may be using the ring, so the ring leaves the list between two steps.
   runtime_->notify(this);
   runtime_->wait(&room_, base::Runtime::kForever, [&] {
     const std::lock_guard lock(rings_mutex_);
@@ -128,7 +128,7 @@ bool Logger::is_due(std::uint64_t published) {
   return room_wanted || published > scanned_ || must_mark || must_roll_;
 }
 
-// L25
+// Reports it as a lack of memory, which is waited out (L25).
 std::uint64_t Logger::step_failed(const std::bad_alloc& thrown) noexcept {
   progress_->report_space(number_, base::out_of_memory(thrown));
   runtime_->wake(&room_);
@@ -188,7 +188,7 @@ Status Logger::write_all(std::uint64_t published) {
   }
 }
 
-// Where there is no memory for it, the next step begins with it.
+// If there is no memory for this, the next step begins with it.
 void Logger::go_back_to_durable() {
   if (!segment_->try_take_back()) rolled_.push_back(std::move(segment_));
   for (Attached* const ring : rings_) ring->cursor.rewind();
@@ -236,7 +236,7 @@ Status Logger::write_packed(std::uint64_t published) {
     }
     packed_spans_.emplace_back(cursor, span);
   }
-  // Everything that was met is in the segment or in this frame: it may carry the mark.
+  // Every record that was met is in the segment or in this frame, so this frame may carry the mark.
   const bool must_mark = published > mark_ && progress_->dirty() > mark_;  // L19
   if (packed_.is_empty() && !must_mark) return {};
   return flush_packed(must_mark ? published : 0);
@@ -253,7 +253,7 @@ Status Logger::flush_packed(std::uint64_t mark_epoch) {
 
 // ---- segments
 
-// REQUIRES: there is a segment.
+// Returns true if a frame of that size belongs into the next segment. REQUIRES: there is a segment.
 bool Logger::is_full(std::size_t frame_bytes) const {
   if (segment_->position() == kBlockBytes) return false;
   return must_roll_ || segment_->position() + frame_bytes > segment_bytes_;
@@ -261,7 +261,7 @@ bool Logger::is_full(std::size_t frame_bytes) const {
 
 Status Logger::ensure_segment(std::size_t frame_bytes) {
   if (segment_ != nullptr && !is_full(frame_bytes)) {
-    must_roll_ = false;  // it is empty, or nobody asked
+    must_roll_ = false;  // it is empty, or no roll was asked for
     return {};
   }
   if (segment_ != nullptr) {
@@ -297,7 +297,7 @@ void Logger::seal_rolled() {
     if (Epoch(newest) > waits_->durable()) return;
     const std::uint32_t number = rolled_.front()->number();
     const Status status = rolled_.front()->seal(newest);
-    // Without a seal it is read up to where its successor says that it ends.
+    // Without a seal, it is read up to the end that its successor names.
     if (!status.is_ok()) say(LogLevel::kWarning, "log: cannot seal: " + status.message());
     directory_->note_settled(number_, number, newest, status.is_ok());
     rolled_.erase(rolled_.begin());

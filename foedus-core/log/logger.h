@@ -19,13 +19,13 @@
 //       ring. After a failed sync or write the segment is given up where it was synced last, and
 //       all since then is written again from the rings to a new segment. If that fails again, the
 //       log has failed.
-//   L24 No room on the device is not a failure: durable stands still, whoever waits gets
-//       kOutOfSpace, and the step is tried again, from the frame that did not fit, or from the last
-//       sync if that did not (L15); not at once, whoever asks for it.
-//   L25 No memory is treated alike, as kOutOfMemory, and no descriptor or memory of the system for
-//       a new segment: nothing is lost by it. Wherever a step was left by std::bad_alloc, the next
-//       one finds it valid: a segment whose bytes may be lost is poisoned (L16), and cursors move
-//       only with what was appended.
+//   L24 A full device is not a failure: durable stands still, waiters get kOutOfSpace, and the step
+//       is tried again after a pause, however it is notified. It begins with the frame that did not
+//       fit, or after the last sync if a sync did not (L15).
+//   L25 A lack of memory is treated alike, as kOutOfMemory. So is a lack of descriptors or of the
+//       system's memory for a new segment: nothing is lost by it. Wherever std::bad_alloc has ended
+//       a step, the next one finds a valid state. A segment whose bytes may be lost is poisoned
+//       (L16), and cursors move only with what was appended.
 //
 // A segment that is full is synced, and is sealed when all in it is durable: its cut never changes.
 
@@ -48,7 +48,7 @@ namespace foedus::log {
 
 class Logger : public base::Task, public LogRoom {
  public:
-  // L24, L25. And how long until it tries again.
+  // Returns true if the logger tries again after this error (L24, L25).
   static bool is_waited_out(const Status& status) {
     return status.code() == ErrorCode::kOutOfSpace || status.code() == ErrorCode::kOutOfMemory;
   }
@@ -58,9 +58,9 @@ class Logger : public base::Task, public LogRoom {
          LogDirectory* directory, LogProgress* progress, internal::DurabilityWaits* waits,
          const LogSink* sink);
 
-  // Before the task is started: the first segment of this incarnation.
+  // Sets the first segment of this incarnation. Before the task is started.
   void begin(const epoch::EpochClock* clock, std::unique_ptr<SegmentWriter> segment);
-  // After the task was stopped; who waits in detach() goes on.
+  // Ends the waits in detach(). After the task was stopped.
   void end();
   // Seals all segments. REQUIRES: end() was called and all in them is durable.
   void seal_all();
@@ -68,7 +68,7 @@ class Logger : public base::Task, public LogRoom {
   // Any thread.
   void attach(LogBuffer* ring);
   Status detach(LogBuffer* ring);
-  // The segment is full from the next step on, if there is anything in it.
+  // Makes the segment count as full from the next step on, if there is anything in it.
   void roll() {
     // order: release, pairs with is_due(); the flag guards nothing.
     roll_wanted_.store_release(1);
@@ -96,7 +96,7 @@ class Logger : public base::Task, public LogRoom {
   void look_at_rings();
   bool is_due(std::uint64_t published);
   bool is_full(std::size_t frame_bytes) const;
-  // Steps 2 to 4, and again in a new segment after a failure.
+  // Takes steps 2 to 4, and once more in a new segment after a failure.
   Status write_all(std::uint64_t published);
   Status try_write_all(std::uint64_t published);
   Status write_direct(RingCursor* cursor);
@@ -130,7 +130,7 @@ class Logger : public base::Task, public LogRoom {
   bool must_roll_ = false;          // as soon as all rings are between two records
   std::uint32_t failures_ = 0;      // since the last sync that succeeded
   bool is_waiting_ = false;         // L24
-  std::uint64_t try_again_us_ = 0;  // not before
+  std::uint64_t try_again_us_ = 0;  // L24: the time of the next attempt
 
   // Guarded by rings_mutex_.
   std::mutex rings_mutex_;

@@ -10,7 +10,7 @@ namespace foedus::log {
 
 namespace {
 
-// How far ahead lines of the ring are asked for, which the session's processor has.
+// How far ahead the logger prefetches lines of the ring, which the session's processor has cached.
 constexpr std::uint64_t kPrefetchBytes = 512;
 
 }  // namespace

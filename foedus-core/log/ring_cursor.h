@@ -3,8 +3,8 @@
 //
 //   durable <= written <= committed: written - durable is in the segment and not synced yet.
 //
-//   L20 A frame ends where a record ends, except within a record that is larger than a frame. Only
-//       where a record ends may a segment end, so that every segment can be read for itself.
+//   L20 A frame ends where a record ends, except within a record that is larger than a frame. A
+//       segment ends only where a record ends, so that every segment can be read by itself.
 
 #include <cstdint>
 
@@ -24,7 +24,7 @@ class RingCursor {
   std::uint64_t pending_bytes() const { return committed_ - written_; }
   bool is_between_records() const { return next_record_ == written_; }
 
-  // Looks how far the session is.
+  // Reads how far the session has published.
   void refresh() { committed_ = ring_->committed(); }
 
   struct Span {
@@ -33,20 +33,20 @@ class RingCursor {
     std::uint64_t record_epoch = 0;
     FrameEpochs epochs;
   };
-  // The next bytes to write, at most `bytes_max` of them. REQUIRES: pending_bytes() != 0.
+  // Returns the next bytes to write, at most `bytes_max` of them. REQUIRES: pending_bytes() != 0.
   Span next_span(std::size_t bytes_max) const;
-  // They are in the segment.
+  // Moves past `span`, whose bytes are in the segment now.
   void advance(const Span& span);
-  // All that was written is synced.
+  // Moves durable of the ring to written(): all that was written is synced.
   void set_durable() { ring_->set_durable(written_); }
-  // What was written since the last sync is lost: back to durable, which is between two records,
-  // because segments are synced there only.
+  // Goes back to durable, for what was written since the last sync is lost. Durable is between two
+  // records, because segments are synced only there.
   void rewind();
 
  private:
   LogBuffer* const ring_;
   std::uint64_t written_;
-  std::uint64_t next_record_;       // of the first record that begins at or behind written_
+  std::uint64_t next_record_;       // of the first record that begins at or after written_
   std::uint64_t record_epoch_ = 0;  // of the record that written_ is in the middle of
   std::uint64_t committed_;
 };

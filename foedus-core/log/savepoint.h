@@ -1,17 +1,18 @@
 #pragma once
-// The savepoint: which segments exist, and which incarnation of the database runs or ran last. A
-// file of 64 slots of 4096 bytes that are written in turn. Two would do. Each segment and each
-// glean writes one, and memory wears. Byte-exact description: FORMAT.md.
+// The savepoint, the log's control file: which segments exist, and which incarnation of the
+// database runs or ran last. It has 64 slots of 4096 bytes that are written in turn. Two would do,
+// but each segment and each glean writes one, and memory wears. Byte-exact description: FORMAT.md.
 //
-//   L13 The slot of the highest sequence number counts. Another one is written next, so that a torn
-//       write leaves the old savepoint.
+//   L13 The slot with the highest sequence number counts. The next savepoint goes to another slot,
+//       so that a torn write leaves the old one.
 //   L14 A segment is used only after a savepoint that counts it is synced, and that only after the
 //       segment's header and its directory entry are. A segment is removed only after a savepoint
 //       that does not count it is synced. So every segment that is counted must be there, and one
 //       that is not counted holds no frame.
-//   L29 A savepoint that a crash has torn is never there again: its slot is cleared, and this is
-//       synced, before anything relies on the older one. Else the next write to the slot, torn
-//       itself, might bring just what it lacked, for most sectors of all savepoints are alike.
+//   L29 A savepoint that a crash has torn never becomes valid later: its slot is cleared, and this
+//       is synced, before anything relies on the older one. Otherwise the next write to the slot,
+//       torn itself, might add just the sectors that it lacked, for most sectors of all savepoints
+//       are alike.
 
 #include <cstdint>
 #include <string_view>
@@ -53,19 +54,20 @@ struct Savepoint {
 static_assert(sizeof(Savepoint) == 64 + 24 * kMaxSocs);
 inline constexpr std::uint32_t kClosedCleanly = 1;
 
-// A savepoint of a directory that has never been written.
+// Returns the savepoint of a directory in which none was ever written.
 Savepoint empty_savepoint();
 
-// kNotFound: there is no savepoint. kCorruption: none of its slots is valid. kWrongVersion.
+// Returns the newest one. kNotFound: there is no savepoint. kCorruption: no slot is valid.
+// kWrongVersion.
 Result<Savepoint> read_savepoint(device::Device* device);
 
-// Makes the file with the first savepoint in it, and syncs file and directory.
+// Creates the file with the first savepoint in it, and syncs file and directory.
 Status create_savepoint(device::Device* device, Savepoint* savepoint);
-// Writes and syncs it with the next sequence number. A second attempt in the same slot follows a
-// failure: what a failed sync gave up is written again (V2).
+// Writes and syncs it with the next sequence number. If that fails, a second attempt goes to the
+// same slot and writes again what a failed sync gave up (V2).
 Status write_savepoint(device::Device* device, Savepoint* savepoint);
-// Makes one that was read durable in its own slot: so far it may be in the system's cache only, and
-// the next one goes to the slot behind it, which is cleared if it is not valid (L29).
+// Makes a savepoint that was read durable in its own slot, for it may be in the system's cache
+// only. The next one goes to the slot after it, which is cleared if it is not valid (L29).
 Status rewrite_savepoint(device::Device* device, const Savepoint& savepoint);
 
 }  // namespace foedus::log

@@ -13,29 +13,30 @@ namespace {
 constexpr std::size_t kFillerHeadBytes = 8;       // L3
 constexpr std::size_t kRecordBytesMax = 1u << 30;  // a ring has no larger one
 
-// REQUIRES: no filler.
+// Returns true if the lengths in the record agree. REQUIRES: it is no filler.
 bool is_sound(const LogRecord& record) {
   if (record.record_bytes < sizeof(LogRecord) || record.padding_bytes > 7) return false;
   const std::size_t head = sizeof(LogRecord) + LogRecord::aligned(record.key_bytes);
   return record.record_bytes >= head + record.padding_bytes;
 }
 
-// Whether all bytes of the 8 at `word_end - 8` behind the first `bytes` % 8 are zero.
+// Returns true if the padding is zero of a field of `bytes` bytes that, padded, ends at `word_end`.
 bool has_zeroes_behind(const char* word_end, std::size_t bytes) {
   std::uint64_t word;
   std::memcpy(&word, word_end - sizeof(word), sizeof(word));
   return bytes % 8 == 0 || word >> (bytes % 8 * 8) == 0;
 }
 
-// Whether all bytes of the padding of key and payload are zero (L1). REQUIRES: sound.
+// Returns true if all padding of key and payload is zero (L1). REQUIRES: is_sound().
 bool is_padded(const LogRecord& record) {
   const char* const end = reinterpret_cast<const char*>(&record) + record.record_bytes;
   return has_zeroes_behind(record.payload_data(), record.key_bytes) &&
          has_zeroes_behind(end, record.payload_bytes());
 }
 
-// Null, or what the record has that no session logs, whatever storage it is of. A TID's flags would
-// become those of a record in a page, which nobody could read then. Padding: L1. REQUIRES: sound.
+// Returns what the record has that no session logs, whatever its storage; null if there is nothing.
+// Flags of a TID would become those of a record in a page, which could not be read then. REQUIRES:
+// is_sound().
 const char* broken_rule(const LogRecord& record, const FrameHeader& frame) {
   const page::Tid tid(record.tid);
   if ((tid.word() & page::Tid::kFlags) != 0) return "a record whose TID has flags";
@@ -49,14 +50,15 @@ const char* broken_rule(const LogRecord& record, const FrameHeader& frame) {
   return is_padded(record) ? nullptr : "a record whose padding is not zero";
 }
 
-// Length of the record that begins at `at`, 0 if it makes no sense.
+// Returns the length of the record that begins at `at`, 0 if it makes no sense.
 std::size_t record_bytes_at(const char* at) {
   std::uint32_t bytes;
   std::memcpy(&bytes, at, sizeof(bytes));
   return bytes % 8 == 0 && bytes >= kFillerHeadBytes && bytes <= kRecordBytesMax ? bytes : 0;
 }
 
-// Takes what belongs to the begun record; its length is in its first word.
+// Appends to `part`, a begun record, the bytes of `data` that belong to it, and returns their
+// number. The length of the record is in its first word.
 std::size_t take_part(std::vector<std::uint64_t>* part, const char* data, std::size_t bytes) {
   const std::size_t whole = record_bytes_at(reinterpret_cast<const char*>(part->data()));
   const std::size_t taken = std::min(bytes, whole - part->size() * 8);
@@ -75,7 +77,7 @@ SegmentRecords::SegmentRecords(std::unique_ptr<device::File> file, const Segment
       cut_(cut),
       frames_(file_.get(), header, valid_bytes) {}
 
-// Whatever the next record is, and wherever it is cut.
+// Returns the next record, also if it lies in several pieces or breaks a rule.
 Result<const LogRecord*> SegmentRecords::next_in_full(std::uint32_t* session) {
   for (;;) {
     forget_whole();  // the caller is done with it
@@ -97,7 +99,7 @@ Result<const LogRecord*> SegmentRecords::next_in_full(std::uint32_t* session) {
   }
 }
 
-// REQUIRES: the begin of a record is in the piece. The rules of next_in_full(), as one answer.
+// Checks the rules of next_in_full() at once. REQUIRES: the begin of a record is in the piece.
 bool SegmentRecords::is_expected(const LogRecord& record) const {
   const std::uint64_t left = static_cast<std::uint64_t>(piece_end_ - at_);
   const page::Tid tid(record.tid);
@@ -111,7 +113,8 @@ void SegmentRecords::forget_whole() {
   if (whole_ != nullptr) std::exchange(whole_, nullptr)->part.clear();
 }
 
-// Nearly always all of a record lies in the piece at hand. Null: it does not, or makes no sense.
+// Returns the next record if all of it lies in the piece, as nearly all do. Null: it does not, or
+// makes no sense.
 const LogRecord* SegmentRecords::whole_in_piece() {
   const std::size_t record_bytes = record_bytes_at(at_);
   const bool is_whole = stream_->part.empty() && record_bytes != 0 &&
@@ -122,8 +125,8 @@ const LogRecord* SegmentRecords::whole_in_piece() {
   return record;
 }
 
-// The rest of a record that began in another piece, or the begin of one that goes on in another:
-// null, unless that was its end.
+// Takes the rest of a record that began in another piece, or the begin of one that goes on in
+// another. Returns the record if it is whole now, else null.
 Result<const LogRecord*> SegmentRecords::next_in_parts() {
   Stream& stream = *stream_;
   if (!stream.part.empty()) {
@@ -145,7 +148,7 @@ Result<const LogRecord*> SegmentRecords::next_in_parts() {
   return static_cast<const LogRecord*>(nullptr);
 }
 
-// False: the segment ends.
+// Moves to the next piece; false: the segment ends.
 Result<bool> SegmentRecords::next_piece() {
   if (piece_ == frame_.header.piece_count) {
     if (frames_.position() >= valid_bytes_) {
@@ -177,7 +180,7 @@ Result<bool> SegmentRecords::next_piece() {
   return true;
 }
 
-// A record that the crash cut in two is of an epoch behind the cut, if the cut is right.
+// If the cut is right, a record that the crash cut in two is of an epoch after it.
 Status SegmentRecords::check_end() const {
   for (const auto& [session, stream] : streams_) {
     if (stream.part.size() < 2) continue;

@@ -15,25 +15,26 @@
 
 namespace foedus::log {
 
-// One thread.
+// Used by one thread.
 class SegmentRecords {
  public:
-  // Of the frames up to `valid_bytes`, records of epochs up to `cut`.
+  // Reads the frames up to `valid_bytes`, and hands out the records of epochs up to `cut`.
   SegmentRecords(std::unique_ptr<device::File> file, const SegmentHeader& header,
                  std::uint64_t valid_bytes, Epoch cut);
   SegmentRecords(const SegmentRecords&) = delete;
   SegmentRecords& operator=(const SegmentRecords&) = delete;
 
-  // The next record and its session, valid until the next call; null at the end. Those of one
-  // session come in the order in which it published them; fillers are left out. kCorruption: a
-  // frame does not check out, a record up to the cut is not whole, or one is what no session logs.
+  // Returns the next record and its session, valid until the next call; null at the end. Records of
+  // one session come in the order in which it published them; fillers are left out. kCorruption: a
+  // frame does not check out, a record up to the cut is not whole, or no session logs such a
+  // record.
   Result<const LogRecord*> next(std::uint32_t* session) {
     const LogRecord* const record = try_next(session);
     if (record != nullptr) return record;
     return next_in_full(session);
   }
-  // The next record if all of it lies behind the last one, and nothing is to be said against it, as
-  // is the case of nearly all; null: next() knows more.
+  // Returns the next record if all of it lies in the current piece and it breaks no rule, which
+  // holds for nearly all. Null: call next().
   const LogRecord* try_next(std::uint32_t* session) {
     if (whole_ != nullptr || static_cast<std::size_t>(piece_end_ - at_) < sizeof(LogRecord)) {
       return nullptr;
@@ -45,15 +46,15 @@ class SegmentRecords {
     return record;
   }
 
-  // kCorruption: the record that was handed out last is `what`, which whoever knows storages cannot
-  // take: with the file and the frame.
+  // Returns kCorruption with `what`, the file and the frame, for a caller that knows storages and
+  // cannot accept the record that was handed out last.
   Status corrupt(const std::string& what) const;
 
  private:
   Result<const LogRecord*> next_in_full(std::uint32_t* session);
   bool is_expected(const LogRecord& record) const;
 
-  // What is known of one session between two of its pieces.
+  // State of one session between two of its pieces.
   struct Stream {
     std::uint64_t next_offset = 0;
     bool has_begun = false;
@@ -72,10 +73,10 @@ class SegmentRecords {
   FrameReader frames_;
   FrameReader::Frame frame_{};
   std::size_t piece_ = 0;             // next piece of the frame
-  const char* at_ = nullptr;          // next byte of the piece before it
+  const char* at_ = nullptr;          // next byte of the current piece
   const char* piece_end_ = nullptr;
-  std::uint32_t session_ = 0;         // whose piece it is
-  Stream* stream_ = nullptr;          // of that session: looked up once for all records of a piece
+  std::uint32_t session_ = 0;         // of the current piece
+  Stream* stream_ = nullptr;          // of session_: looked up once for all records of a piece
   Stream* whole_ = nullptr;           // holds the record that was handed out
   std::unordered_map<std::uint32_t, Stream> streams_;
 };

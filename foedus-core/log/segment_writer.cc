@@ -10,18 +10,18 @@ namespace foedus::log {
 
 namespace {
 
-// Room is asked for in pieces of this size, so that the file's length seldom changes, and a small
-// log does not take a whole segment.
+// Space is preallocated in pieces of this size, so that the file's length seldom changes, and a
+// small log does not take a whole segment.
 constexpr std::uint64_t kPreallocateBytes = 4u << 20;
 
-// L31. How many zeroes are written at a time, and up to how many bytes a sync is for little.
+// L31: how many zeroes are written at a time, and up to how many bytes a sync is small.
 constexpr std::uint64_t kAheadBytes = 128u << 10;
 constexpr std::uint64_t kSmallSyncBytes = 32u << 10;
 constexpr std::size_t kAheadParts = 2;
-// Never written.
+// Source of the zeroes that are written; nothing writes to it.
 alignas(kBlockBytes) char zeroes[kAheadBytes / kAheadParts];
 
-// Splits ring bytes, whole blocks, where the ring ends.
+// Splits whole blocks of the ring at the ring's end; returns the number of parts.
 std::size_t add_ring_parts(const LogBuffer& ring, std::uint64_t begin, std::size_t bytes,
                            device::ConstBytes* parts) {
   if (bytes == 0) return 0;
@@ -88,13 +88,13 @@ std::uint64_t SegmentWriter::piece_bytes() const {
   return std::min(kPreallocateBytes, segment_bytes_) / kBlockBytes * kBlockBytes;
 }
 
-// Room is for whole pieces and one block more: a segment that is filled to its last byte needs no
+// Asks for whole pieces and one block more: a segment that is filled to its last byte needs no
 // further piece for a frame that says so.
 Result<std::uint64_t> SegmentWriter::grow(std::uint64_t end_bytes) {
   const std::uint64_t piece = piece_bytes();
   const std::uint64_t wanted = (end_bytes - kBlockBytes + piece - 1) / piece * piece + kBlockBytes;
   if (file_->preallocate(wanted).is_ok()) return wanted;
-  FOEDUS_CHECK(file_->preallocate(end_bytes));  // a piece may be too much, and this not
+  FOEDUS_CHECK(file_->preallocate(end_bytes));  // a whole piece may be too much
   return end_bytes;
 }
 
@@ -114,7 +114,7 @@ Status SegmentWriter::make_room(std::uint64_t frame_bytes) {
   return {};
 }
 
-// If there is no room, whoever needs it will say so.
+// Ignores a lack of space, which the frame that needs it will report.
 void SegmentWriter::grow_ahead() {
   if (is_size_lost_ || grown_bytes_ >= segment_bytes_) return;
   if (position_ + piece_bytes() / 2 <= grown_bytes_) return;
@@ -122,7 +122,7 @@ void SegmentWriter::grow_ahead() {
   if (file_->preallocate(wanted).is_ok()) grown_bytes_ = wanted;
 }
 
-// In place, for the file must not become shorter.
+// Overwrites them in place, for the file must not become shorter.
 Status SegmentWriter::clear_remnants() {
   constexpr std::size_t kPartsMax = device::File::kWritePartsMax;
   device::ConstBytes parts[kPartsMax];
@@ -148,9 +148,9 @@ std::uint64_t SegmentWriter::add_zeroes(std::uint64_t frame_end, device::ConstBy
   return end - frame_end;
 }
 
-// A size that a failed sync has lost counts only if something was written since (V2): zeroes, to
-// the file's last block, where no frame is. The file may be longer than anything that is said: so
-// it is with each growth to come.
+// Writes zeroes to the file's last block, where no frame is: a size that a failed sync has lost
+// counts only if something was written since (V2). The file may be longer than any length that is
+// said, so each later growth needs this, too.
 Status SegmentWriter::write_size(std::uint64_t file_bytes) {
   std::memset(leading_->bytes, 0, kBlockBytes);
   const device::ConstBytes part{leading_->bytes, kBlockBytes};
@@ -245,7 +245,7 @@ Status SegmentWriter::append_direct(const LogBuffer& ring, std::uint64_t begin, 
   std::memcpy(leading_->bytes, &header, sizeof(header));
   std::memcpy(leading_->bytes + sizeof(header), &piece, sizeof(piece));
 
-  // Header, first block of its own, ring, ring from its start, last.
+  // Parts: header, first block of its own, ring, ring from its start, last block.
   device::ConstBytes parts[5 + kAheadParts];
   static_assert(5 + kAheadParts <= device::File::kWritePartsMax);
   std::size_t count = 0;
@@ -254,7 +254,7 @@ Status SegmentWriter::append_direct(const LogBuffer& ring, std::uint64_t begin, 
   Block second;
   if (data_offset < kBlockBytes || begin % kBlockBytes != 0) {
     // The ring bytes up to the next block border go through a buffer: in the header's block, or in
-    // one of their own behind it.
+    // one of their own after it.
     done = std::min(bytes, kBlockBytes - begin % kBlockBytes);
     char* const to = data_offset < kBlockBytes ? leading_->bytes : second.bytes;
     if (to == second.bytes) {
@@ -355,7 +355,7 @@ Status write_seal(device::File* file, SegmentBlock* block, const SegmentSeal& se
   block->set_seal(seal);
   FOEDUS_CHECK(file->write_at(0, block->bytes(), kBlockBytes));
   FOEDUS_CHECK(file->sync());
-  // The room behind the last frame goes back, not before (L27); no harm if it does not.
+  // Space after the last frame is given back, and only now (L27); no harm if that fails.
   [[maybe_unused]] const Status cut = file->truncate(seal.valid_bytes);
   return {};
 }
