@@ -1,8 +1,8 @@
 #pragma once
 // CountedSyncs: syncs of a file that several threads write and sync. A failed sync of one thread
-// gives up what another has written before it, and a success afterwards says nothing of that (V2).
-// So the syncs of a file take turns, and each looks whether one has failed since its writes began.
-// One that begins while several wait is the sync of them all.
+// gives up what another has written before it, and a later success says nothing of that (V2). So
+// the syncs of a file take turns, and each checks whether one has failed since its writes began. A
+// sync that begins while several callers wait serves all of them.
 
 #include <cstdint>
 #include <mutex>
@@ -14,7 +14,7 @@ namespace foedus::device {
 
 class CountedSyncs {
  public:
-  // Returns how many syncs have failed so far: noted before the first write, for sync().
+  // Returns how many syncs have failed so far. Called before the first write, for sync().
   std::uint64_t failed() const {
     const std::lock_guard lock(mutex_);
     return failed_;

@@ -30,7 +30,8 @@ namespace foedus::device {
 // Alignment of memory, offset and length that direct I/O asks for.
 inline constexpr std::size_t kBlockBytes = 4096;
 
-// What a disk writes at once (V1), and what of it persistent memory writes last (V17).
+// The unit that a disk writes at once (V1), and the part of it that persistent memory writes last
+// (V17).
 inline constexpr std::size_t kSectorBytes = 512;
 inline constexpr std::size_t kFirstWordBytes = 8;
 
@@ -50,16 +51,16 @@ class File {
 
   virtual ~File() = default;
 
-  // As it is named in messages: directory and name.
+  // Returns directory and name, as messages give them.
   virtual const std::string& path() const = 0;
   // Reads up to `bytes` bytes at `offset`; fewer only if the file ends there. Returns how many.
   virtual Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const = 0;
-  // The same to places that are filled one behind the other, with one call where the system has
-  // such calls. REQUIRES: count <= kReadPartsMax.
+  // Reads as read_at() does, to places that are filled one after the other; with one call where the
+  // system has such calls. REQUIRES: count <= kReadPartsMax.
   virtual Result<std::size_t> read_parts_at(std::uint64_t offset, const Bytes* parts,
                                             std::size_t count) const;
-  // Says that these bytes are read soon, so that a device that answers many questions at a time
-  // can begin. Does not wait for them, and changes nothing but the time that it takes.
+  // Announces that these bytes are read soon, so that a device that serves many requests at a time
+  // can begin. Waits for nothing, and changes only the time that the read takes.
   virtual void will_read(std::uint64_t offset, std::size_t bytes) const {
     static_cast<void>(offset);
     static_cast<void>(bytes);
@@ -72,28 +73,28 @@ class File {
     std::size_t bytes;
   };
   virtual Result<bool> read_pieces(const Piece* pieces, std::size_t count) const;
-  // Whether a small piece that begins there is read in less time than a block of kBlockBytes.
+  // Returns true if a small piece that begins there is read in less time than kBlockBytes.
   virtual bool has_small_reads(std::uint64_t offset) const {
     static_cast<void>(offset);
     return true;
   }
-  // Writes all parts one behind the other. On failure some of the bytes may be written.
-  // REQUIRES: count <= kWritePartsMax; if is_direct(), all multiples of kBlockBytes.
+  // Writes all parts one after the other. On failure some of the bytes may be written. REQUIRES:
+  // count <= kWritePartsMax; if is_direct(), all multiples of kBlockBytes.
   virtual Status write_parts_at(std::uint64_t offset, const ConstBytes* parts,
                                 std::size_t count) = 0;
   Status write_at(std::uint64_t offset, const void* from, std::size_t bytes) {
     const ConstBytes part{from, bytes};
     return write_parts_at(offset, &part, 1);
   }
-  // V2.
+  // Makes what was written durable (V2).
   virtual Status sync() = 0;
-  // Makes the file at least `bytes` long. New bytes are zero, and have room on the device where the
-  // file system can promise it.
+  // Makes the file at least `bytes` long. New bytes are zero, and have space on the device where
+  // the file system can promise it.
   virtual Status preallocate(std::uint64_t bytes) = 0;
   // Cuts or extends the file to `bytes`.
   virtual Status truncate(std::uint64_t bytes) = 0;
   virtual Result<std::uint64_t> size() const = 0;
-  // Reads and writes bypass the system's page cache and must be aligned.
+  // Returns true if reads and writes bypass the system's page cache and must be aligned.
   virtual bool is_direct() const = 0;
 };
 
@@ -113,52 +114,51 @@ class Device {
   virtual ~Device() = default;
 
   virtual const std::string& path() const = 0;
-  // kNotFound: no such file (kRead, kReadWrite). kAlreadyExists (kCreate...). kInvalidArgument:
-  // `name` is not the plain name of a file in this directory. What is not a regular file is
-  // kIoError: symbolic links are never followed.
+  // Opens or makes a file. kNotFound: no such file (kRead, kReadWrite). kAlreadyExists
+  // (kCreate...). kInvalidArgument: `name` is not the plain name of a file in this directory.
+  // kIoError: also, it is not a regular file; symbolic links are never followed.
   virtual Result<std::unique_ptr<File>> open(std::string_view name, Access access) = 0;
-  // Names of all entries but "." and "..", in no particular order.
+  // Returns the names of all entries but "." and "..", in no particular order.
   virtual Result<std::vector<std::string>> list() const = 0;
-  // kNotFound: there is none.
+  // Removes a name. kNotFound: there is none.
   virtual Status remove(std::string_view name) = 0;
-  // Replaces `to` if it exists. kIoError: also, there is no `from`.
+  // Renames a file; replaces `to` if it exists. kIoError: also, there is no `from`.
   virtual Status rename(std::string_view from, std::string_view to) = 0;
-  // V3.
+  // Makes changes of names durable (V3).
   virtual Status sync_directory() = 0;
-  // Gives the room of ranges of a file back, whose size stays. Bytes of them are zero from then on,
-  // or what they were, and so they are after a power failure. Whoever reads them meanwhile, from a
-  // mapping too, gets either. kNotSupported: the file system cannot. kNotFound. REQUIRES: multiples
-  // of kBlockBytes.
+  // Gives back the space of ranges of a file, whose size stays. From then on, and after a power
+  // failure, each byte of them is zero or what it was. A read meanwhile, from a mapping too, gets
+  // either. kNotSupported: the file system cannot. kNotFound. REQUIRES: multiples of kBlockBytes.
   struct Range {
     std::uint64_t offset;
     std::uint64_t bytes;
   };
   virtual Status discard(std::string_view name, const Range* ranges, std::size_t count);
-  // Moves what files do not need where they are, so that there is room for new ones. May take long.
-  // REQUIRES: one thread at a time, and none makes or removes files meanwhile.
+  // Moves parts of files that need not be where they are, so that there is space for new files. May
+  // take long. REQUIRES: one thread at a time; none makes or removes files meanwhile.
   virtual Status make_room() { return {}; }
-  // Lends room that files do not need now, `most` bytes or less, for a file that its borrower makes
-  // longer. It stays lent until return_room(). 0: there is none. `moves`: what lies there may move
-  // for it, later, by make_room(). Any thread.
+  // Lends space that files do not need now, `most` bytes or less, to a borrower that makes a file
+  // of its own longer. It stays lent until return_room(). 0: there is none. `moves`: a later
+  // make_room() may move files to have more of it. Any thread.
   virtual std::uint64_t lend_room(std::uint64_t most, bool moves) {
     static_cast<void>(moves);
     return most;
   }
   virtual void return_room(std::uint64_t) {}
-  // The borrower has so much from before the device was opened.
+  // Counts space that the borrower has from before the device was opened as lent.
   virtual void keep_lent(std::uint64_t) {}
-  // Whether make_room() is to make some for a borrower. Any thread.
+  // Returns true if make_room() is to make space for a borrower. Any thread.
   virtual bool wants_room() const { return false; }
   // Returns a queue for reads of this device's files. Null: the system refuses what it needs; then
   // tasks can read in its place (pooled_reads.h).
   virtual std::unique_ptr<ReadQueue> make_read_queue();
 };
 
-// Opens a file that was there before, for Access::kRead or kReadWrite. kIoError: it has vanished.
-// The code kNotFound would say to a program that a key or a storage is not there.
+// Opens a file that existed before, for Access::kRead or kReadWrite. kIoError: it has vanished. The
+// code kNotFound would tell a program that a key or a storage does not exist.
 Result<std::unique_ptr<File>> open_existing(Device* device, std::string_view name, Access access);
 
-// `removed`, but a success where the file was gone already.
+// Returns `removed`, or a success if the file was gone already.
 Status unless_gone(Status removed);
 
 }  // namespace foedus::device

@@ -14,7 +14,7 @@ constexpr std::string_view kVersion = "1";
 constexpr std::size_t kIdentityDigits = 32;
 constexpr std::uint64_t kMarkBytesMax = 1u << 20;
 
-// A path may hold any byte but zero; a line of the mark holds none that ends it.
+// Escapes a path, which may hold any byte but zero: no byte of the result ends the line.
 std::string escaped(std::string_view path) {
   std::string text;
   for (const char c : path) {

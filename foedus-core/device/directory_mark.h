@@ -1,6 +1,6 @@
 #pragma once
-// DirectoryMark: a small text file by which each directory of a database of several says whose it
-// is. Byte-exact description: FORMAT.md.
+// DirectoryMark: a small text file in each directory of a database that has several. It says to
+// which database the directory belongs. Byte-exact description: FORMAT.md.
 
 #include <optional>
 #include <string>
@@ -14,10 +14,10 @@
 namespace foedus::device {
 
 inline constexpr std::string_view kMarkName = "foedus.directory";
-// Has the next mark until it is whole.
+// Name of the next mark until it is whole.
 inline constexpr std::string_view kNewMarkName = "foedus.directory.new";
 
-// Chosen by chance: 32 hexadecimal digits, which no two databases or directories share.
+// A random identity: 32 hexadecimal digits, which no two databases or directories share.
 struct Identity {
   std::string digits;
   friend bool operator==(const Identity&, const Identity&) = default;
@@ -41,12 +41,12 @@ struct DirectoryMark {
 };
 
 std::string encode_mark(const DirectoryMark& mark);
-// `path`: for messages. kCorruption; kWrongVersion.
+// Parses a mark. `path`: for messages. kCorruption; kWrongVersion.
 Result<DirectoryMark> parse_mark(std::string_view text, const std::string& path);
 
-// Returns nothing where there is none. kCorruption, kWrongVersion, kIoError.
+// Reads the mark of a directory; nothing if there is none. kCorruption, kWrongVersion, kIoError.
 Result<std::optional<DirectoryMark>> read_mark(Device* device);
-// Puts it in the place of the one that is there, if any, durably. A crash leaves one of both.
+// Replaces the mark of a directory, if there is one, durably. A crash leaves one of both.
 Status write_mark(Device* device, const DirectoryMark& mark);
 
 }  // namespace foedus::device

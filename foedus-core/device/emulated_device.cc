@@ -27,8 +27,8 @@ std::size_t bytes_of(const Part* parts, std::size_t count) {
   return bytes;
 }
 
-// Pages of a file that threads have announced to read (File::will_read()), and when each has come.
-// A page takes the place of another one whose number differs by a multiple of kPages.
+// Pages of a file that threads have announced to read (File::will_read()), and when each arrives. A
+// page takes the place of another one whose number differs by a multiple of kPages.
 class AnnouncedPages {
  public:
   void add(std::uint64_t offset, std::size_t bytes, std::uint64_t end) {

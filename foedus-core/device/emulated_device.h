@@ -4,9 +4,10 @@
 // on the time-stamp counter until memory of that speed would have done it, too.
 //
 //   V20 A read, a write or a sync takes the latency and the transfer of its bytes, or as long as
-//       the device behind it takes, if that is more. Latencies overlap: of threads, of the reads
-//       and writes of a queue from their add() on, and of a read from its File::will_read() on, if
-//       the same thread announced it. Transfers do not overlap.
+//       the device behind it takes, if that is more. Latencies of different threads overlap, and so
+//       do those of the reads and writes of a queue, each from its add() on. The latency of a read
+//       begins with its File::will_read(), if the same thread announced it. Transfers do not
+//       overlap.
 //   V21 Bytes, errors and promises are those of the device behind it (V1-V19).
 //   V22 A write wears each line of 64 bytes that it touches. A file begins with new lines, and
 //       lines of a removed file stay counted: where a file system puts the next one is not known.
@@ -35,7 +36,7 @@ struct NvmSpeed {
   std::uint64_t bytes_per_s = 0;  // 0: a transfer takes no time
 };
 
-// Tells when accesses end, and waits for it. Any thread.
+// The clock of the emulated memory: when accesses end. Any thread.
 class NvmClock {
  public:
   explicit NvmClock(const NvmSpeed& speed);
@@ -43,7 +44,7 @@ class NvmClock {
   // Returns when an access that begins now ends, in ticks.
   std::uint64_t end_of_read(std::size_t bytes) { return end_of(read_latency_, bytes); }
   std::uint64_t end_of_write(std::size_t bytes) { return end_of(write_latency_, bytes); }
-  // Spins until then. Sleeps through most of a wait of more than 200 us.
+  // Spins until `end`; sleeps through most of a wait of more than 200 us.
   void wait_until(std::uint64_t end) const;
 
  private:

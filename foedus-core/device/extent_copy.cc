@@ -28,7 +28,7 @@ ExtentCopy::ExtentCopy(Device* behind, std::unique_ptr<ReadQueue> queue)
   for (std::uint32_t write = 0; write < kWritesMax; ++write) free_.push_back(write);
 }
 
-// The sync covers all writes: none is in flight any more when it begins.
+// Syncs once for all writes: none is in flight any more when the sync begins.
 Status ExtentCopy::copy(std::string_view name, const std::vector<std::uint64_t>& extents) {
   FOEDUS_TRY(const auto nvm, open_existing(behind_, name, Access::kReadDirect));
   FOEDUS_TRY(ssd_, open_existing(behind_, ssd_name(name), Access::kReadWriteDirect));
@@ -41,7 +41,7 @@ Status ExtentCopy::copy(std::string_view name, const std::vector<std::uint64_t>&
   return ssd_->sync();
 }
 
-// Leaves writes in flight.
+// Begins all writes; the last ones are still in flight afterwards.
 Status ExtentCopy::write_runs(const File& nvm, const std::vector<ExtentRun>& runs) {
   for (const ExtentRun& run : runs) {
     if (free_.empty()) FOEDUS_CHECK(end_write());
@@ -50,7 +50,7 @@ Status ExtentCopy::write_runs(const File& nvm, const std::vector<ExtentRun>& run
   return {};
 }
 
-// A write that the queue does not take is made at once.
+// Begins a write. One that the queue does not take is made at once.
 Status ExtentCopy::begin_write(const File& nvm, const ExtentRun& run) {
   const std::uint32_t free = free_.back();
   char* const buffer = buffer_of(free);
@@ -65,7 +65,7 @@ Status ExtentCopy::begin_write(const File& nvm, const ExtentRun& run) {
   return {};
 }
 
-// The queue does not say what went wrong: the call that writes the bytes again does.
+// Ends a write. The queue does not report errors: the call that writes the bytes again does.
 Status ExtentCopy::end_write() {
   ReadQueue::Done done;
   const bool has_ended = queue_->next(true, &done);

@@ -19,8 +19,8 @@ namespace foedus::device {
 
 class ExtentCopy {
  public:
-  // `behind` has both parts of the files, and outlives the copy. `queue`: of it; null: writes are
-  // made by calls, one after the other. Throws std::bad_alloc.
+  // `behind` has both parts of the files, and outlives the copy. `queue`: made by `behind`; null:
+  // writes are made by calls, one after the other. Throws std::bad_alloc.
   ExtentCopy(Device* behind, std::unique_ptr<ReadQueue> queue);
   ExtentCopy(const ExtentCopy&) = delete;
   ExtentCopy& operator=(const ExtentCopy&) = delete;
@@ -53,7 +53,7 @@ class ExtentCopy {
   const std::unique_ptr<char, Free> buffers_;  // kWritesMax of kWriteBytes
   Write writes_[kWritesMax];                   // by buffer
   std::vector<std::uint32_t> free_;            // buffers
-  std::shared_ptr<File> ssd_;                  // of the copy that is made
+  std::shared_ptr<File> ssd_;                  // of the copy in work
   // Destroyed first: its end waits for writes in flight, which have bytes of the buffers (V9).
   const std::unique_ptr<ReadQueue> queue_;  // null: there is none
 };

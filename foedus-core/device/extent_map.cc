@@ -15,7 +15,7 @@ constexpr std::uint64_t kVersionUnit = std::uint64_t{1} << 32;  // of the second
 constexpr std::uint64_t kMapVersion = 1;
 constexpr std::size_t kHeaderWords = 2;
 
-// FORMAT.md: the bits below, their checksum above. None of a word without bits.
+// Returns the word as FORMAT.md has it: the bits below, their checksum above; 0 without bits.
 std::uint64_t sealed(std::uint64_t index, std::uint32_t bits) {
   if (bits == 0) return 0;
   const std::uint64_t words[2] = {index, bits};
@@ -93,7 +93,7 @@ Status ExtentMap::read(const File& file) {
                                                        std::to_string(kHeaderWords + i) +
                                                        " is wrong");
     }
-    // The last word of a leftover may have bits of extents that it never came to.
+    // The last word of a leftover file may have bits of extents that were never written.
     const std::uint64_t left = extents() - i * kBits;
     const std::uint32_t there = left >= kBits ? ~0u : (1u << left) - 1;
     on_ssd_[i].store_relaxed(bits & there);  // order: relaxed, nobody else has the map

@@ -1,6 +1,6 @@
 #pragma once
-// ExtentMap: which extents of a snapshot file lie on the SSD, and which were read lately. One for
-// each file, shared by all who have it open.
+// ExtentMap: which extents of a snapshot file lie on the SSD, and which were read lately. All
+// objects that have the file open share one.
 //
 //   word             written by        read by   meaning
 //   on_ssd_[i]       set_on_ssd()      readers   extents 32 * i .. of which the bit is set: SSD
@@ -25,7 +25,7 @@ inline std::uint64_t extents_of(std::uint64_t file_bytes) {
   return (file_bytes + kExtentBytes - 1) / kExtentBytes;
 }
 
-// Extents that stand one behind the other.
+// Extents that follow one another.
 struct ExtentRun {
   std::uint64_t first;
   std::uint64_t count;
@@ -35,13 +35,13 @@ std::vector<ExtentRun> runs_of(const std::vector<std::uint64_t>& extents, std::u
 
 class ExtentMap {
  public:
-  // All on memory, and read lately: what is new is not moved at once.
+  // Begins with all extents on memory and marked as read: the mover does not take new ones at once.
   explicit ExtentMap(std::uint64_t file_bytes);
 
   std::uint64_t extents() const { return was_read_.size(); }
   std::uint64_t count_on_ssd() const;
 
-  // Where readers find an extent; beyond the file: on memory. Any thread.
+  // Returns true if readers find an extent on the SSD; beyond the file: false. Any thread.
   bool is_on_ssd(std::uint64_t extent) const {
     if (extent >= was_read_.size()) return false;
     // order: acquire, pairs with set_on_ssd(): the bytes are on the SSD, its name, too.
@@ -55,7 +55,7 @@ class ExtentMap {
 
   // ---- the mover, or who has the map alone ----------------------------------------------------
 
-  // Whether it was read since the last call.
+  // Returns true if the extent was read since the last call.
   bool take_read(std::uint64_t extent);
   void set_on_ssd(std::uint64_t extent);
 
@@ -65,8 +65,8 @@ class ExtentMap {
   Status read(const File& file);
   // Writes all of the map to a new file, and syncs it.
   Status write(File* file) const;
-  // Writes, as they will be once `extents` of them are on the SSD as well, the words of these, and
-  // syncs. `extents` ascend.
+  // Writes the words of `extents`, as they will be once these are on the SSD as well, and syncs.
+  // `extents` ascend.
   Status write_with(const std::vector<std::uint64_t>& extents, File* file) const;
 
  private:

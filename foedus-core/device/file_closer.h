@@ -1,10 +1,10 @@
 #pragma once
-// FileCloser: a task that closes files whose names were removed. A file's room is given back when
+// FileCloser: a task that closes files whose names were removed. A file's space is given back when
 // it has no name and is open nowhere; for some hundred megabytes that takes the system tens of
 // milliseconds. So the remover keeps the file open while it removes the name, and goes on.
 //
 //   V16 The names are gone, and their removal is as durable as V3 says, whether the files are
-//       closed or not: a crash leaves nothing to do. Room is given back once wait() has returned.
+//       closed or not: a crash leaves nothing to do. Space is given back once wait() has returned.
 
 #include <cstdint>
 #include <memory>
@@ -22,16 +22,16 @@ class FileCloser final : public base::Task {
  public:
   // Starts itself on `runtime`; throws std::bad_alloc if that cannot be.
   explicit FileCloser(base::Runtime* runtime);
-  // Closes what is left itself.
+  // Closes the files that are left in the calling thread.
   ~FileCloser() override;
   FileCloser(const FileCloser&) = delete;
   FileCloser& operator=(const FileCloser&) = delete;
 
-  // Closes them soon. Any thread, as all that follows.
+  // Takes files that are closed soon. Any thread may call this and what follows.
   void close(OpenFiles files);
   // Waits until all files that were given so far are closed.
   void wait();
-  // Processor time that closing took since the last call.
+  // Returns the processor time that closing took since the last call.
   std::uint64_t take_cpu_us();
 
   const char* name() const override { return "foedus-closer"; }

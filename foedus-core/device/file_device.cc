@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;  // not blocked by a FIFO in disguise
 
-// An error keeps its code and number if there is no memory for its text.
+// Returns an error, which keeps its code and number if there is no memory for its text.
 Status failed(const char* what, std::string_view path, int error_number,
               ErrorCode code = ErrorCode::kIoError) {
   std::string text;
@@ -52,7 +52,7 @@ Status failed_directory(const char* what, const std::string& path, int error_num
   return Status::system_error(ErrorCode::kIoError, std::move(text), error_number, hint);
 }
 
-// A descriptor until somebody else owns it.
+// Owns a descriptor until release().
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -68,7 +68,7 @@ class Descriptor {
   int fd_;
 };
 
-// The answer of a call that may be made again when it was interrupted.
+// Returns the answer of a call that may be made again when it was interrupted.
 template <typename Call>
 auto uninterrupted(Call&& call) {
   for (;;) {
@@ -77,7 +77,7 @@ auto uninterrupted(Call&& call) {
   }
 }
 
-// The same for one that takes a name away: it may have done so before it was interrupted.
+// Makes a call that takes a name away: it may have done so before it was interrupted.
 template <typename Call>
 int uninterrupted_removal(Call&& call) {
   const int first = call();
@@ -107,7 +107,7 @@ int open_below(int directory_fd, const std::string& name, int flags) {
       [&] { return ::openat(directory_fd, name.c_str(), flags | kAlways, 0644); });
 }
 
-// V5. Whether what was opened is a file, and if it is to be written, of this directory alone:
+// Checks that the opened entry is a file and, if it is to be written, of this directory alone (V5):
 // another name of it may lie outside.
 Status check_entry(int fd, const std::string& path, bool is_to_write) {
   struct stat about;
@@ -126,15 +126,15 @@ Status check_entry(int fd, const std::string& path, bool is_to_write) {
   return {};
 }
 
-// The entry of the directory itself is durable only after its parent is synced (V3). Who made it,
-// the user or a process that was killed, may not have done so. A parent that may be passed through
-// but not read is synced with all of its file system.
+// Syncs the parent: until then the entry of the directory itself is not durable (V3). The user or a
+// process that was killed may have made it without a sync. A parent that may be passed through but
+// not read is synced with all of its file system.
 Status sync_parent(const std::string& directory, int directory_fd) {
   const std::string parent = directory + "/..";
   const int fd = open_directory(parent);
   if (fd < 0 && errno != EACCES) return failed("cannot open the parent of", directory, errno);
   int synced = fd < 0 ? ::syncfs(directory_fd) : ::fsync(fd);
-  // Of a file system that cannot be written to, with a mount in it: there is nothing to sync.
+  // The parent is of a file system that cannot be written to, with a mount in it: it needs no sync.
   if (synced != 0 && errno == EINVAL) synced = ::syncfs(directory_fd);
   const int error_number = synced == 0 ? 0 : errno;
   if (fd >= 0) ::close(fd);
@@ -212,7 +212,8 @@ Status FileDevice::take_lock() {
     return failed("cannot lock", path_of(name), error_number);
   }
   if (error_number == EWOULDBLOCK) {
-    // No user has it if the lock can be shared: the number in the file means nothing then (V8).
+    // If the lock can be shared, only readers have it, and the number in the file means nothing
+    // (V8).
     const bool is_read = ::flock(lock_fd_, LOCK_SH | LOCK_NB) == 0;
     if (is_read) {
       return Status::error(ErrorCode::kBusy, "directory " + path_ +
@@ -229,7 +230,8 @@ Status FileDevice::take_lock() {
   return {};
 }
 
-// V6. A file system that does not lock directories has the lock file alone.
+// Locks the directory itself (V6). If the file system does not lock directories, the lock file
+// alone counts.
 bool FileDevice::try_lock_directory(int operation) const {
   while (::flock(directory_fd_, operation | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
@@ -238,7 +240,7 @@ bool FileDevice::try_lock_directory(int operation) const {
   return true;
 }
 
-// A user has the directory: who, as far as its lock file tells.
+// Returns kBusy, with the process that has the directory, as far as its lock file tells.
 Status FileDevice::busy() const {
   char holder[32] = "";
   const ssize_t read = ::pread(lock_fd_, holder, sizeof(holder) - 1, 0);
@@ -390,7 +392,7 @@ Status FileDevice::rename(std::string_view from, std::string_view to) {
 Status FileDevice::discard(std::string_view name, const Range* ranges, std::size_t count) {
   FOEDUS_CHECK(check_name(name));
   FOEDUS_CHECK(check_may_change());
-  // By calls: MappedFile would fill the holes of what it opens to write (V18).
+  // Made by calls, because MappedFile would fill the holes of a file that it opens to write (V18).
   Descriptor fd(open_below(directory_fd_, std::string(name), O_RDWR));
   if (fd.get() < 0) {
     return failed_name("cannot open", name, errno,

@@ -5,16 +5,16 @@
 //       only if they are regular files; to be written, only if they have no other name (a hard
 //       link): whatever lies in the directory, nothing outside it is touched.
 //   V6  A file "foedus.lock" with an exclusive flock() says that the directory is in use. The lock
-//       belongs to the open file, so a second FileDevice of the same process is refused too; the
+//       belongs to the open file, so a second FileDevice of the same process is refused too. The
 //       kernel drops it when the process dies, so a leftover file means nothing. A child of fork()
 //       shares the open file: the destructor in the parent gives the lock up for both, the one in
-//       the child only closes. The directory itself is locked as well: the file may be removed by
-//       whoever tidies up.
+//       the child only closes. The directory itself is locked as well, because a cleanup by hand
+//       may remove the file.
 //   V7  A write beyond RLIMIT_FSIZE is refused with EFBIG before the kernel can raise SIGXFSZ.
 //   V8  open_to_read() takes the same lock shared and changes nothing: no byte, no name, no time of
 //       the directory or of a file in it. So readers meet neither a user nor what one leaves
-//       unfinished, and a user who comes is refused while they read. A directory without a lock
-//       file (a copy, say) was never opened: no user is in it now.
+//       unfinished, and open() is refused while they read. A directory without a lock file (a copy,
+//       say) was never opened: no user is in it now.
 
 #include <memory>
 #include <string>
@@ -34,7 +34,7 @@ bool exceeds_file_size_limit(std::uint64_t end_bytes);
 enum class FileAccess : std::uint8_t {
   kCalls,
   kMapped,  // mapped_file.h, where the memory below is persistent, else by calls
-  // As kMapped; and files that are opened to be read are mapped wherever they lie.
+  // kMapped, and files that are opened to be read are mapped wherever they lie.
   kMappedToRead,
 };
 
@@ -50,18 +50,19 @@ class FileDevice : public Device {
   static Result<std::unique_ptr<FileDevice>> open(const std::string& directory,
                                                   Facility direct_io,
                                                   FileAccess access = FileAccess::kCalls);
-  // Opens a directory that exists to read its files (V8). What would change something is
-  // kNotSupported from then on. kNotFound: there is no such directory. kBusy: as above. kIoError.
+  // Opens an existing directory to read its files (V8). Any change is kNotSupported from then on.
+  // kNotFound: there is no such directory. kBusy: as above. kIoError.
   static Result<std::unique_ptr<FileDevice>> open_to_read(const std::string& directory);
   ~FileDevice() override;
   FileDevice(const FileDevice&) = delete;
   FileDevice& operator=(const FileDevice&) = delete;
 
-  // Whether `path` leads to this directory, by whatever name. False: also, nothing can be found.
+  // Returns true if `path` leads to this directory, by whatever name; false also if it leads
+  // nowhere.
   bool is_at(const std::string& path) const;
-  // Files are mapped; none of them has direct I/O.
+  // Returns true if files are mapped; none of them has direct I/O then.
   bool maps_files() const { return maps_files_; }
-  // Files of Access::kCreateDirect and kReadDirect get direct I/O.
+  // Returns true if files of Access::kCreateDirect and kReadDirect get direct I/O.
   bool has_direct_io() const { return has_direct_io_; }
 
   const std::string& path() const override { return path_; }
@@ -84,7 +85,7 @@ class FileDevice : public Device {
   std::string path_of(std::string_view name) const;
   Status failed_name(const char* what, std::string_view name, int error_number,
                      ErrorCode code) const;
-  // Why `name` is no plain file name; ok if it is one.
+  // Returns why `name` is no plain file name; ok if it is one.
   Status check_name(std::string_view name) const;
 
   // Constant after open().

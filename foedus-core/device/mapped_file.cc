@@ -33,7 +33,7 @@ namespace foedus::device {
 
 namespace {
 
-// The first word of a sector, or what of it is at hand.
+// Returns how many of the bytes at `offset`, all in one sector, belong to its first word.
 std::size_t first_word_bytes(std::uint64_t offset, std::size_t bytes) {
   const std::uint64_t in_sector = offset % kSectorBytes;
   return in_sector >= kFirstWordBytes
@@ -71,7 +71,7 @@ void store_first_word(char* to, const char* from, std::size_t bytes) {
   if (bytes != 0) ::pmem_flush(to, bytes);
 }
 
-// But for the one that the write begins with.
+// Stores the first words of all sectors, except the one that the write begins with.
 void store_first_words(char* to, std::uint64_t offset, const ConstBytes& part, bool is_begin) {
   const char* const from = static_cast<const char*>(part.data);
   for_each_sector(offset, part.bytes, [&](std::size_t at, std::size_t, std::size_t first) {
@@ -79,10 +79,10 @@ void store_first_words(char* to, std::uint64_t offset, const ConstBytes& part, b
   });
 }
 
-// By a path, for libpmem takes no descriptor; this one leads to the open file and nothing else.
+// Returns a path, for libpmem takes no descriptor; it leads to the open file and nothing else.
 std::string path_of_descriptor(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
-// All of a file, if its memory is persistent; null otherwise.
+// Maps all of a file, if its memory is persistent; else returns null.
 char* map_persistent(int fd, std::size_t* bytes) {
   int is_persistent = 0;
   void* const begin =
@@ -92,8 +92,8 @@ char* map_persistent(int fd, std::size_t* bytes) {
   return nullptr;
 }
 
-// All of a file, to be read, whatever its memory is; null if it cannot be mapped. It cannot be
-// written to by mistake, as any other memory of the process could.
+// Maps all of a file to be read, whatever its memory is; null if that is impossible. A stray store
+// cannot change it, as it could any other memory of the process.
 char* map_to_read(int fd, std::size_t* bytes) {
   struct stat about;
   if (::fstat(fd, &about) != 0 || about.st_size <= 0) return nullptr;
@@ -106,7 +106,7 @@ char* map_to_read(int fd, std::size_t* bytes) {
 
 std::shared_ptr<CallChanges> CallChanges::of(int fd) {
   struct stat about;
-  // Never of an open file; its first sync is one all the same.
+  // fstat() does not fail for an open file; if it did, the first sync would be a call all the same.
   if (::fstat(fd, &about) != 0) return std::make_shared<CallChanges>();
   static std::mutex mutex;
   static std::map<std::pair<dev_t, ino_t>, std::weak_ptr<CallChanges>> open_files;
@@ -187,7 +187,7 @@ Result<std::size_t> MappedFile::read_parts_at(std::uint64_t offset, const Bytes*
   return all;
 }
 
-// What is mapped is read where it is.
+// Ignores mapped bytes, which are read where they are.
 void MappedFile::will_read(std::uint64_t offset, std::size_t bytes) const {
   if (mapped(offset, bytes) == nullptr) PosixFile::will_read(offset, bytes);
 }

@@ -3,20 +3,20 @@
 // the memory below a file is not persistent, it is an ordinary PosixFile in every respect.
 //
 //   V17 A write within the mapping is persistent when it returns: non-temporal stores, and the
-//       writer's own fences. So sync() has nothing to do for it, and a log whose room was
+//       writer's own fences. So sync() has nothing to do for it, and a log whose space was
 //       preallocated makes no system call. A power failure in the midst of such a write leaves each
-//       aligned 8 bytes old or new, not each sector (V1). But the first 8 bytes of each sector come
-//       behind a fence: where they are new, all but first words is. And those that the write begins
-//       with, if a sector does there, come last: where they are new, all of it is.
-//   V18 Mapped is only what has blocks: an existing file when it is opened, a new one when it is
-//       preallocated. A store to a hole of a full file system would end the process, where a call
-//       returns kOutOfSpace. So a file that may have holes is written by calls, and so is growth
-//       beyond the mapping, which sync() makes durable.
-//   V19 A mapping stays until the file is closed; a longer one takes its place for those who look
-//       after that.
+//       aligned 8 bytes old or new, not each sector (V1). But the first 8 bytes of each sector are
+//       stored after a fence: where they are new, everything except first words is new. If the
+//       write begins at the begin of a sector, its own first 8 bytes come last: where they are new,
+//       all of it is new.
+//   V18 Only bytes that have blocks are mapped: an existing file when it is opened, a new one when
+//       it is preallocated. A store to a hole of a full file system would end the process, where a
+//       call returns kOutOfSpace. So a file that may have holes is written by calls, and so is
+//       growth beyond the mapping, which sync() makes durable.
+//   V19 A mapping stays until the file is closed; later accesses use a longer one in its place.
 //
-// A file that another process cuts while it is mapped, and memory that has lost its contents, are a
-// SIGBUS: no library can turn that into an error without taking the program's signal handlers.
+// If another process cuts a file while it is mapped, or the memory has lost its contents, an access
+// is a SIGBUS. No library can turn that into an error without taking the program's signal handlers.
 
 #include <cstdint>
 #include <memory>
@@ -29,10 +29,10 @@
 
 namespace foedus::device {
 
-// What was changed in a file by calls, and how much of it is durable: one for all objects that have
-// the file open, for V2 is about all of them.
+// Changes of a file by calls, and how many of them are durable. All objects that have the file open
+// share one, for V2 is about all of them.
 struct CallChanges {
-  // The changes of the file that descriptor `fd` has open. Throws std::bad_alloc.
+  // Returns the changes of the file that descriptor `fd` has open. Throws std::bad_alloc.
   static std::shared_ptr<CallChanges> of(int fd);
 
   // The first one stands for what was changed before the file was opened.
@@ -44,8 +44,8 @@ class MappedFile final : public PosixFile {
  public:
   enum class Access : std::uint8_t { kRead, kReadWrite };
 
-  // Owns the descriptor, which is not of direct I/O; `changes` are those of its file. Maps what the
-  // file has, if that can be.
+  // Owns the descriptor, which is not of direct I/O; `changes` are those of its file. Maps the
+  // file's bytes, if that is possible.
   MappedFile(std::string path, int fd, Access access, std::shared_ptr<CallChanges> changes);
   ~MappedFile() override;
   MappedFile(const MappedFile&) = delete;
@@ -58,11 +58,11 @@ class MappedFile final : public PosixFile {
   Status write_parts_at(std::uint64_t offset, const ConstBytes* parts, std::size_t count) override;
   Status sync() override;
   Status preallocate(std::uint64_t bytes) override;
-  // REQUIRES: nobody reads or writes what is cut off.
+  // REQUIRES: no thread reads or writes the bytes that are cut off.
   Status truncate(std::uint64_t bytes) override;
   bool is_written_by_calls() const override { return false; }
 
-  // How many bytes, from the first one, are read and written without a call.
+  // Returns how many bytes, from the first one on, are read and written without a call.
   std::uint64_t mapped_bytes() const;
 
  private:
@@ -75,7 +75,7 @@ class MappedFile final : public PosixFile {
   void map(std::uint64_t bytes);
   // Counts a change that was made by a call, and returns how that ended.
   Status changed(Status status);
-  // The address of what is mapped there; null: some of it is not.
+  // Returns the address of bytes in the mapping; null: some of them are not mapped.
   char* mapped(std::uint64_t offset, std::uint64_t bytes) const;
 
   const Access access_;
@@ -87,8 +87,9 @@ class MappedFile final : public PosixFile {
   std::vector<std::unique_ptr<const Mapping>> all_;  // V19; guarded by mutex_
 };
 
-// Whether files of a directory are mapped: the memory below it is persistent, or the environment
-// says that it is to be taken for that (PMEM_IS_PMEM_FORCE=1). Makes a file for a moment to see.
+// Returns true if files of a directory are mapped: the memory below it is persistent, or the
+// environment says that it is to be taken for that (PMEM_IS_PMEM_FORCE=1). Makes a file for a
+// moment to find out.
 bool maps_files(int directory_fd);
 
 }  // namespace foedus::device

@@ -29,7 +29,7 @@ void ReadPool::stop() {
 
 std::unique_ptr<ReadQueue> ReadPool::make_queue() { return std::make_unique<PooledReads>(this); }
 
-// One read for each step: the others that it was woken for may have been taken meanwhile.
+// Makes one read for each step: the others that it was woken for may have been taken meanwhile.
 std::uint64_t ReadPool::Reader::step() {
   Read* const read = pool_->take();
   if (read == nullptr) return kUntilNotified;
@@ -72,8 +72,8 @@ ReadPool::Read* ReadPool::take() {
   return read;
 }
 
-// The queue may go as soon as it has seen its last read, which needs the lock: so its point is
-// woken before that is free.
+// Gives a read back to its queue. The queue may be destroyed once it has taken its last read, for
+// which it needs the lock: so its waiter is woken before the lock is free.
 void ReadPool::give_back(Read* read) {
   PooledReads* const queue = read->queue;
   const std::lock_guard lock(mutex_);
@@ -89,7 +89,7 @@ PooledReads::PooledReads(ReadPool* pool) : pool_(pool) {
   }
 }
 
-// V9
+// Waits for what is in flight (V9).
 PooledReads::~PooledReads() {
   Done done;
   while (next(true, &done)) {

@@ -92,7 +92,7 @@ class PooledReads final : public ReadQueue {
   friend class ReadPool;
 
   bool is_of_parent() const { return generation_ != base::process_generation(); }
-  // Null: as many as can be are in flight.
+  // Takes a read that is free. Null: all are in use.
   ReadPool::Read* take_free(std::uint64_t offset, std::uint32_t tag);
 
   ReadPool* const pool_;
@@ -106,7 +106,7 @@ class PooledReads final : public ReadQueue {
   std::uint32_t added_count_ = 0;
   std::uint32_t count_ = 0;  // added and not given back
 
-  // Guarded by the pool's mutex, but for the owner's look whether a read has ended.
+  // Guarded by the pool's mutex, except when its owner only checks whether a read has ended.
   base::AtomicWord<ReadPool::Read*> ended_;
   base::WaitPoint ended_point_;
 };

@@ -45,7 +45,7 @@ Result<std::size_t> PosixFile::read_at(std::uint64_t offset, void* to, std::size
     if (read < 0) return failed("read", offset + done, errno);
     if (read == 0) break;
     done += static_cast<std::size_t>(read);
-    // Direct I/O: a short read that leaves no whole block behind is the end of the file.
+    // Direct I/O: a read that does not end at a block has come to the end of the file.
     if (is_direct_ && done % kBlockBytes != 0) break;
   }
   return done;
@@ -74,7 +74,7 @@ Result<std::size_t> PosixFile::read_parts_at(std::uint64_t offset, const Bytes* 
 }
 
 void PosixFile::will_read(std::uint64_t offset, std::size_t bytes) const {
-  // A hint: whatever is wrong shows when the bytes are read.
+  // An error is ignored: it shows when the bytes are read.
   static_cast<void>(::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes),
                                     POSIX_FADV_WILLNEED));
 }
@@ -116,7 +116,7 @@ Status PosixFile::write_parts_at(std::uint64_t offset, const ConstBytes* parts, 
 }
 
 Status PosixFile::sync() {
-  // Not again after EINTR: what a failed sync has dropped is not reported a second time.
+  // A sync is not repeated after EINTR: what a failed one has dropped is not reported again.
   if (::fdatasync(fd_) == 0) return {};
   return failed("sync", 0, errno);
 }
@@ -125,7 +125,7 @@ Status PosixFile::preallocate(std::uint64_t bytes) {
   if (exceeds_file_size_limit(bytes)) return failed("grow", bytes, EFBIG);
   FOEDUS_TRY(const std::uint64_t now, size());
   if (now >= bytes) return {};
-  // From the end: tmpfs visits every page of the range, also those that are there.
+  // The range begins at the file's end: tmpfs visits every page of it, even those that exist.
   int result;
   do {
     result =

@@ -30,14 +30,14 @@ class PosixFile : public File {
   Result<std::uint64_t> size() const override;
   bool is_direct() const override { return is_direct_; }
 
-  // Whether a write to descriptor() is all that a write of the file is.
+  // Returns true if a write of the file is nothing but a write to descriptor().
   virtual bool is_written_by_calls() const { return true; }
 
-  // Whether the first `bytes` bytes have room on the device, each of them; asks for it, so that
-  // they have afterwards. False: also, the file system cannot promise it.
+  // Asks for space on the device for each of the first `bytes` bytes; returns true if they have it
+  // afterwards. False: also, the file system cannot promise it.
   bool has_blocks(std::uint64_t bytes) const;
 
-  // Open for as long as this object lives.
+  // Returns the descriptor, which is open for as long as this object lives.
   int descriptor() const { return fd_; }
 
  private:

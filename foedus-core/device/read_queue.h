@@ -1,14 +1,14 @@
 #pragma once
-// ReadQueue: reads and writes that one thread has in flight at a time, for devices that answer many
-// questions at once. Pages that are needed soon are added and sent together, and taken as they
-// come.
+// ReadQueue: reads and writes that one thread has in flight at a time, for devices that serve many
+// requests at once. Pages that are needed soon are added and sent together, and taken as they
+// arrive.
 //
 //   free --add(), add_write()--> added --send()--> in flight --next()--> free
 //
 //   V9  A queue that is destroyed waits for what is in flight: memory to be read into or written
-//       from is the caller's again afterwards. In a child of fork() it gives up what is the
-//       parent's.
-//   V10 A file may be closed while a read or write of it is added or in flight; its room on the
+//       from is the caller's again afterwards. In a child of fork() it abandons the parent's reads
+//       and writes.
+//   V10 A file may be closed while a read or write of it is added or in flight; its space on the
 //       device becomes free when that has ended.
 
 #include <cstddef>
@@ -24,17 +24,17 @@ class ReadQueue {
   static constexpr std::uint32_t kReadsMax = 64;  // in flight, writes included
   static constexpr std::uint32_t kPartsMax = 32;  // of one read
 
-  // A read or a write that has ended. What went wrong is not said: the caller does it again, by
-  // File::read_at() or write_at().
+  // A read or a write that has ended. It does not say which error occurred: the caller does it
+  // again, by File::read_at() or write_at().
   struct Done {
     std::uint32_t tag = 0;
-    std::size_t bytes = 0;  // how many of the first ones are there, or were written
+    std::size_t bytes = 0;  // how many of the first ones were read or written
   };
 
   virtual ~ReadQueue() = default;
 
-  // Reads what stands at `offset` of `file` to places that are filled one behind the other, which
-  // nobody else touches until next() has given `tag`; `parts` itself is copied. Waits for nothing.
+  // Reads what stands at `offset` of `file` to places that are filled one after the other. No other
+  // code touches them until next() has given `tag`; `parts` itself is copied. Waits for nothing.
   // False: kReadsMax are in flight, or the system refuses more; nothing is read. REQUIRES: the file
   // is of the device that made the queue; if it is direct, all are multiples of kBlockBytes. At
   // most kPartsMax parts. `tag` is none that was added and not given back.
@@ -53,15 +53,15 @@ class ReadQueue {
     static_cast<void>(tag);
     return false;
   }
-  // The device begins with what was added.
+  // Makes the device begin with what was added.
   virtual void send() = 0;
-  // Gives a read or a write that has ended. Where there is none: false, or with `waits` waits for
-  // the next, if one was added at all.
+  // Gives a read or a write that has ended. If there is none, returns false, or with `waits` waits
+  // for the next, if one was added at all.
   virtual bool next(bool waits, Done* done) = 0;
 };
 
-// For devices without a way of their own: reads are announced (File::will_read()), and made, as
-// writes are, by next() in the order of add().
+// The queue of devices without one of their own. add() announces reads (File::will_read()); next()
+// makes reads and writes, in the order of add().
 class DeferredReads final : public ReadQueue {
  public:
   bool add(const std::shared_ptr<const File>& file, std::uint64_t offset, const Bytes* parts,

@@ -56,7 +56,8 @@ bool SlotWriter::add(std::uint32_t run) {
   return queue_->add_write(added.target->file(), added.offset, added.from, added.bytes, run);
 }
 
-// The queue is empty again afterwards, also after an error: the blocks are used for the next batch.
+// Writes all runs. The queue is empty again afterwards, even after an error: the blocks are used
+// for the next batch.
 Status SlotWriter::write_runs() {
   Status failed;
   const auto write_by_call = [&](std::uint32_t run) {
@@ -135,7 +136,7 @@ Result<std::vector<FoundBucket>> find_buckets(
   return found;
 }
 
-// Whether any bucket is in use.
+// Returns true if any bucket is in use.
 Result<bool> has_buckets(Device* device, std::uint64_t* highest) {
   FOEDUS_TRY(const auto areas, find_areas(device, Access::kRead));
   FOEDUS_TRY(const std::vector<FoundBucket> buckets, find_buckets(areas, highest));
@@ -146,7 +147,7 @@ Result<bool> has_buckets(Device* device, std::uint64_t* highest) {
 class FoundTargets {
  public:
   explicit FoundTargets(const ResolveTarget& resolve) : resolve_(resolve) {}
-  // Null: the file is gone.
+  // Finds the target of a number. Null: the file is gone.
   Result<std::shared_ptr<StagingTarget>> find(std::uint64_t id) {
     const auto known = targets_.find(id);
     if (known != targets_.end()) return known->second;

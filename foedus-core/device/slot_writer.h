@@ -27,7 +27,7 @@ class StagingTarget {
 
   std::uint64_t id() const { return id_; }
   const std::shared_ptr<File>& file() const { return file_; }
-  // Whether any page is staged. False: what was staged before is in the file, durable.
+  // Returns true if any page is staged. False: what was staged before is in the file, durable.
   bool has_staged() const {
     return staged_.load_acquire() != 0;  // order: acquire, pairs with the last bucket's end
   }
@@ -56,21 +56,21 @@ struct SlotToWrite {
 
 class SlotWriter {
  public:
-  // `queue`: null where there is none; pages are written by calls then, one after the other.
+  // `queue`: null if there is none; pages are then written by calls, one after the other.
   SlotWriter(std::uint32_t slots_max, std::unique_ptr<ReadQueue> queue);
   SlotWriter(const SlotWriter&) = delete;
   SlotWriter& operator=(const SlotWriter&) = delete;
 
-  // On success the pages are durable in their files. On failure any of them may be written, and
-  // none is known to be durable; the error names the file. Sorts `slots`, of at most `slots_max`
-  // different pages. One thread at a time.
+  // Writes the pages of `slots`, at most `slots_max` different ones, and sorts `slots`. On success
+  // they are durable in their files. On failure any of them may be written, and none is known to be
+  // durable; the error names the file. One thread at a time.
   Status write(const StagingArea& area, std::vector<SlotToWrite>* slots);
 
  private:
   struct alignas(kBlockBytes) Block {
     char bytes[kBlockBytes];
   };
-  // Pages that stand one behind the other in a file.
+  // Pages that follow one another in a file.
   struct Run {
     StagingTarget* target;
     std::uint64_t offset;
@@ -93,13 +93,14 @@ class SlotWriter {
 };
 
 // Writes what an earlier process has left in all areas of `device` to its files, and marks the
-// buckets empty; pages of files that are gone are dropped. Can be done again after any end of it.
-// Returns the highest sequence number of a bucket so far. `queue`: as of SlotWriter. What files
-// `resolve` finds, and the areas, must not be written by others meanwhile. kCorruption, kIoError,
-// kOutOfSpace.
+// buckets empty; pages of files that are gone are dropped. May be repeated after a failure at any
+// point. Returns the highest sequence number of a bucket so far. `queue`: as of SlotWriter. The
+// areas, and the files that `resolve` finds, must not be written by others meanwhile. kCorruption,
+// kIoError, kOutOfSpace.
 Result<std::uint64_t> recover_staged(Device* device, std::unique_ptr<ReadQueue> queue,
                                      const ResolveTarget& resolve);
-// Whether recover_staged() has anything to write to a file that `resolve` finds. Changes nothing.
+// Returns true if recover_staged() has anything to write to a file that `resolve` finds. Changes
+// nothing.
 Result<bool> has_staged_pages(Device* device, const ResolveTarget& resolve);
 // Removes all areas of `device`. REQUIRES: nothing is staged in any.
 Status remove_areas(Device* device);

@@ -13,7 +13,7 @@ namespace {
 
 struct LargeName {
   std::string_view prefix;
-  std::size_t numbers;  // behind it, with dashes in between
+  std::size_t numbers;  // after it, with dashes in between
   std::size_t place;    // which of them says where the file lies
 };
 constexpr LargeName kLargeNames[] = {{"log-", 2, 0},
@@ -24,7 +24,7 @@ constexpr LargeName kLargeNames[] = {{"log-", 2, 0},
                                      {kStagingPrefix, 1, 0},
                                      {"run-", 3, 1}};
 
-// What a database has in its own directory, beside large files.
+// Returns true for what a database has in its own directory, beside large files.
 bool is_of_main(std::string_view name) {
   return name == "savepoint" || name.starts_with("manifest-");
 }
@@ -105,7 +105,7 @@ Status SpreadDevice::look(std::uint64_t seed) {
   return check_names();
 }
 
-// V14.
+// Checks to which database one of the others belongs (V14).
 Status SpreadDevice::look_at_other(Part* part) {
   const std::string& path = part->device->path();
   FOEDUS_TRY(const auto mark, read_mark(part->device));
@@ -136,7 +136,7 @@ Status SpreadDevice::look_at_other(Part* part) {
   return {};
 }
 
-// V12: a copy of files by hand may have made two.
+// Checks that no name lies in two directories (V12): a copy of files by hand may have caused that.
 Status SpreadDevice::check_names() const {
   std::map<std::string, std::string, std::less<>> places;
   for (const auto& part : parts_) {
@@ -216,7 +216,7 @@ auto SpreadDevice::search(std::string_view name, std::size_t* found, Act act) co
   return first;
 }
 
-// V12. kAlreadyExists: a directory other than that one has the name.
+// Checks that no directory but that one has the name (V12). kAlreadyExists: another one has it.
 Status SpreadDevice::check_only_in(std::size_t index, std::string_view name) const {
   if (!number_in_name(name).has_value()) return {};
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -288,7 +288,7 @@ Status SpreadDevice::rename(std::string_view from, std::string_view to) {
   return sync_part(parts_[found].get());  // V12
 }
 
-// No change of what V13 is about: the bytes were given up before.
+// Gives space back. V13 is not about that, for the bytes were given up before.
 Status SpreadDevice::discard(std::string_view name, const Range* ranges, std::size_t count) {
   std::size_t found = 0;
   return search(name, &found,

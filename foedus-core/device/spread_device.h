@@ -6,19 +6,19 @@
 //
 //   V11 A large file is found in whichever directory it lies, so the order and the number of the
 //       others may change from one open to the next. It is made where its number says.
-//   V12 No name lies in two directories, after no crash: a name is made only where no other
-//       directory has it, one that is removed from elsewhere than it would be made is removed
-//       durably, and what earlier users removed is removed durably before the first change.
+//   V12 No name lies in two directories, after any crash. A name is made only where no other
+//       directory has it. If it is removed from another directory than it would be made in, it is
+//       removed durably. What earlier users removed is removed durably before the first change.
 //   V13 Each directory has a mark (directory_mark.h). The first change writes in this order, each
 //       step durable before the next: the mark of the main directory, which names the others; the
-//       marks of new ones; whatever was to be changed. So a directory that holds files is marked,
-//       and the main directory names it; a crash in between leaves others that hold nothing yet.
-//   V14 One of the others that holds files of a database and is not marked as one that the main
-//       directory names is refused: it is another database's, or what it holds is out of date,
+//       marks of new ones; the change itself. So a directory that holds files is marked, and the
+//       main directory names it; a crash in between leaves others that hold nothing yet.
+//   V14 A directory that holds files of a database, and is not marked as one that the main
+//       directory names, is refused. It is another database's, or its files are out of date,
 //       because the database was opened without it since.
-//   V15 sync_directory() syncs each directory that was changed, the main one last: what V3
-//       promises, it promises of all. Each is taken as changed in the beginning: what lies there
-//       may be visible, and not durable.
+//   V15 sync_directory() syncs each directory that was changed, the main one last, and so keeps V3
+//       for all. At the beginning each counts as changed: names in it may be visible and not
+//       durable.
 
 #include <cstdint>
 #include <memory>
@@ -40,33 +40,34 @@ std::optional<std::uint32_t> number_in_name(std::string_view name);
 
 class SpreadDevice final : public Device {
  public:
-  // Looks at all directories and changes nothing. `main`, `others` and `ssd` outlive it; they are
-  // of one class. `seed`: of identities of new ones. "ssd-..." files are made in those of `ssd`,
-  // and no others (tiered_device.h).
+  // Looks at all directories and changes nothing. `main`, `others` and `ssd` outlive the device;
+  // they are of one class. `seed`: for the identities of new ones. "ssd-..." files, and no others,
+  // are made in those of `ssd` (tiered_device.h).
   // kInvalidArgument: V14; or one is of another database, or `main` is one of the others of a
   // database. kCorruption: a mark is damaged, or a large file lies in two. kWrongVersion. kIoError.
   static Result<std::unique_ptr<SpreadDevice>> make(Device* main, std::vector<Device*> others,
                                                     std::uint64_t seed,
                                                     const std::vector<Device*>& ssd = {});
-  // From now on they live as long as this.
+  // Keeps `devices` for as long as this object lives.
   void keep(std::vector<std::unique_ptr<Device>> devices) { kept_ = std::move(devices); }
 
-  // Directories that hold files, as far as the main one knows, and were not given: paths by which
-  // they were named last. The first change forgets them.
+  // Returns the directories that hold files, as far as the main one knows, and were not given, by
+  // the paths by which they were named last. The first change forgets them.
   std::vector<std::string> left_out() const;
 
   const std::string& path() const override { return parts_[0]->device->path(); }
-  // V11. kAlreadyExists: also, another directory has it.
+  // Opens a file wherever it lies (V11). kAlreadyExists: also, another directory has it.
   Result<std::unique_ptr<File>> open(std::string_view name, Access access) override;
-  // All of the main directory, and large files of the others.
+  // Returns all names of the main directory, and large files of the others.
   Result<std::vector<std::string>> list() const override;
   Status remove(std::string_view name) override;
-  // A file stays in its directory. kIoError: also, another directory has a file `to`.
+  // Renames a file, which stays in its directory. kIoError: also, another directory has a file
+  // `to`.
   Status rename(std::string_view from, std::string_view to) override;
-  // V15.
+  // Syncs each directory that was changed (V15).
   Status sync_directory() override;
   Status discard(std::string_view name, const Range* ranges, std::size_t count) override;
-  // For files of all of them.
+  // Returns a queue for files of all directories.
   std::unique_ptr<ReadQueue> make_read_queue() override;
 
  private:
@@ -84,16 +85,16 @@ class SpreadDevice final : public Device {
   Status look(std::uint64_t seed);
   Status look_at_other(Part* part);
   Status check_names() const;
-  // Index of where a file of that name is made.
+  // Returns the index of the directory in which a file of that name is made.
   std::size_t place_of(std::string_view name) const;
-  // Calls `act` for the directories that may have that name, where it would be made first, until
-  // one does not answer kNotFound; `*found` is its index.
+  // Calls `act` for the directories that may have that name, first the one where it would be made,
+  // until one does not answer kNotFound; `*found` is its index.
   template <typename Act>
   auto search(std::string_view name, std::size_t* found, Act act) const;
   Status check_only_in(std::size_t index, std::string_view name) const;
   static void note_change(Part* part);
   static Status sync_part(Part* part);
-  // V13. Before the first change; none at once afterwards.
+  // Writes the marks before the first change (V13). Returns at once afterwards.
   Status prepare_change();
   Status prepare_change_locked();
 
@@ -105,7 +106,7 @@ class SpreadDevice final : public Device {
   DirectoryMark main_mark_;  // as it should be
 
   std::mutex mutex_;
-  // Guarded by mutex_, which the first change takes; left_out() is for before it.
+  // Guarded by mutex_, which the first change takes. left_out() is called before that.
   std::optional<DirectoryMark> found_mark_;  // as it is
   bool is_prepared_ = false;
 };

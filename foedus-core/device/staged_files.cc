@@ -11,7 +11,7 @@ namespace foedus::device {
 namespace {
 
 constexpr std::uint32_t kStagedBuckets = 4;
-constexpr std::uint64_t kStagedSlotsMin = 8;  // fewer would cost more than they spare
+constexpr std::uint64_t kStagedSlotsMin = 8;  // fewer would cost more than they save
 constexpr std::uint32_t kWriters = 4;         // tasks in place of a queue
 
 // Returns the most slots that buckets of an area have; 0: too few.
@@ -26,7 +26,8 @@ std::uint32_t slots_of(const TierStaging& options) {
   return 0;
 }
 
-// Null: the file is gone, or a crash came before its name was durable, so that it does not count.
+// Opens the SSD part of a number. Null: the file is gone, or a crash came before its name was
+// durable, so that it does not count.
 Result<std::shared_ptr<File>> find_part(Device* device, std::uint64_t id, Access access) {
   auto file = device->open(staged_name(id), access);
   if (file.code() == ErrorCode::kNotFound) return std::shared_ptr<File>();
@@ -44,7 +45,7 @@ std::uint64_t StagedFiles::bytes() const {
                      : options_.directories * StagingArea::bytes_of({kStagedBuckets, slots_});
 }
 
-// A child of fork() has none of the tasks whose end the buffer waits for.
+// Abandons the buffer in a child of fork(), which has none of the tasks whose end it waits for.
 StagedFiles::~StagedFiles() {
   if (generation_ == base::process_generation()) return;
   static_cast<void>(buffer_.release());
@@ -61,8 +62,9 @@ Status StagedFiles::recover() {
   return recover_staged(behind_, make_queue(), resolve()).status();
 }
 
-// V33. Nothing is staged, and buckets are marked so, when areas go. A memory that has no room for
-// areas has none for pages either: they are written to the SSD at once.
+// Makes the areas anew (V33). Nothing is staged, and buckets are marked so, when the old ones go.
+// If memory has no space for areas, it has none for pages either: they are written to the SSD at
+// once.
 Status StagedFiles::make_buffer_locked() {
   FOEDUS_CHECK(remove_areas(behind_));
   const StagingOptions options{.partitions = options_.directories,
@@ -78,7 +80,7 @@ Status StagedFiles::make_buffer_locked() {
   return {};
 }
 
-// Files without a map were not finished, and count nowhere (V23).
+// Ignores files without a map, which were not finished and count nowhere (V23).
 Status StagedFiles::check_none() {
   const auto resolve = [this](std::uint64_t id) -> Result<std::shared_ptr<File>> {
     const auto map = behind_->open(tiers_name(whole_name(staged_name(id))), Access::kRead);
@@ -130,7 +132,7 @@ Status StagedFiles::drop(std::string_view name) {
   return {};
 }
 
-// A target that only this map has is of no bucket any more, nor of a file that is being made.
+// Forgets targets that only this map has: no bucket has a page of them, and no file in the making.
 Status StagedFiles::flush() {
   StagingBuffer* buffer = nullptr;
   {

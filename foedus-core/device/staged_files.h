@@ -1,16 +1,16 @@
 #pragma once
-// StagedFiles: the staging buffer of a TieredDevice. What a new snapshot file has on the SSD goes
-// through it, and what a crash has left in it gets there at the next open.
+// StagedFiles: the staging buffer of a TieredDevice. Pages of a new snapshot file for the SSD go
+// through it; those that a crash has left in it reach the SSD at the next open.
 //
 //   V32 A new file's pages for the SSD are staged (staging_buffer.h): they are durable in buckets
-//       when they are written, and reach the SSD in the background. Room for them there is taken
+//       when they are written, and reach the SSD in the background. Space for them there is taken
 //       before. Readers ask the buffer first while any page of the file is staged (V31). A flush
 //       comes before each move of extents, so that flushers and mover never sync one file at the
-//       same time (V2). A removal begins with drop(): nothing is written to a file that is gone, or
-//       to another one of its name.
+//       same time (V2). A removal begins with drop(), so that nothing is written to a file that is
+//       gone, or to another one of its name.
 //   V33 All staged pages of a file are in one area, in the directory where its part on memory is
-//       made: the first file to be staged has all areas made anew. So where a directory is left out
-//       that has staged pages which count, a file that a manifest lists is missed, too.
+//       made: the first file to be staged has all areas made anew. So if a directory with staged
+//       pages that count is left out, a file that a manifest lists is missed, too.
 //   V34 recover() changes nothing if nothing is staged, as an open that fails later has to (V13).
 
 #include <cstdint>
@@ -49,8 +49,8 @@ class StagedFiles {
   // Writes what an earlier process has left staged to its files. Errors: those of recover_staged().
   // Nothing else may be called before.
   Status recover();
-  // kNotSupported: pages of files are staged, so that a device which is only read lacks them.
-  // Changes nothing.
+  // Returns kNotSupported if pages of files are staged, which a device that is only read would
+  // lack. Changes nothing.
   Status check_none();
   // Bytes of memory that the areas take, or will.
   std::uint64_t bytes() const;

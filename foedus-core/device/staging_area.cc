@@ -78,7 +78,7 @@ Result<std::unique_ptr<StagingArea>> StagingArea::find(Device* device, std::stri
   return area;
 }
 
-// The header is last: until it is there, the file holds nothing.
+// Writes the header last: until it is there, the file holds nothing.
 Result<std::unique_ptr<StagingArea>> StagingArea::make(Device* device, std::string_view name,
                                                        const Shape& shape) {
   FOEDUS_INVARIANT(shape.buckets != 0 && shape.slots != 0, shape.buckets, shape.slots);
@@ -101,7 +101,8 @@ Result<std::unique_ptr<StagingArea>> StagingArea::make(Device* device, std::stri
   return area;
 }
 
-// A second object, for reads alone, is a mapping where the first one is not (EmulatedDevice).
+// Opens a second object for reads alone, which is mapped where the first one is not
+// (EmulatedDevice).
 Status StagingArea::open_to_read(Device* device, std::string_view name) {
   FOEDUS_TRY(to_read_, device->open(name, Access::kRead));
   return {};
@@ -117,7 +118,7 @@ std::uint64_t StagingArea::bucket_offset(std::uint32_t bucket) const {
   return kBlockBytes + bucket * bytes;
 }
 
-// The word of a bucket has a sector to itself.
+// Returns the offset of a slot's key. The word of a bucket has a sector to itself.
 std::uint64_t StagingArea::key_offset(std::uint32_t bucket, std::uint32_t slot) const {
   return bucket_offset(bucket) + kSectorBytes + slot * sizeof(Key);
 }
@@ -168,7 +169,7 @@ StagingArea::Key StagingArea::key_of(std::uint32_t bucket, std::uint64_t sequenc
   return key;
 }
 
-// Slots and keys need no order among each other: a key without its slot has the wrong checksum.
+// Writes slots and keys, in any order: a key without its slot has the wrong checksum.
 Status StagingArea::write(std::uint32_t bucket, std::uint64_t sequence, std::uint32_t first_slot,
                           const StagedPage* pages, std::size_t count) {
   FOEDUS_INVARIANT(bucket < shape_.buckets, bucket);

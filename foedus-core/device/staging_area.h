@@ -8,8 +8,8 @@
 //
 //   V27 A page is durable when write() returns: the slot, and a key whose checksum covers the page,
 //       its target and number, the bucket, the slot, and the sequence number of this use of the
-//       bucket. So a slot that was torn, or that an earlier use has left, is seen not to count. A
-//       torn one was not acknowledged.
+//       bucket. So a reader sees that a slot does not count if it was torn, or if an earlier use
+//       has left it. A torn one was not acknowledged.
 //   V28 A use of a bucket has a sequence number of its own, durable before the first slot is
 //       written. It says also which of two versions of a page is the newer one: that in the later
 //       use, and within one that in the later slot.
@@ -60,7 +60,7 @@ class StagingArea {
   StagingArea(const StagingArea&) = delete;
   StagingArea& operator=(const StagingArea&) = delete;
 
-  // Bytes that an area takes.
+  // Returns how many bytes an area takes.
   static std::uint64_t bytes_of(const Shape& shape) {
     return StagingArea(shape).bucket_offset(shape.buckets);
   }
@@ -68,15 +68,16 @@ class StagingArea {
   const Shape& shape() const { return shape_; }
   const std::string& path() const { return to_write_->path(); }
 
-  // Returns what each bucket is. kCorruption: the word of one is damaged.
+  // Returns the state of each bucket. kCorruption: the word of one is damaged.
   Result<std::vector<State>> states() const;
-  // Says what a bucket is from now on, durably. A change of one aligned word, which is old or new
-  // after a crash. Any thread; one at a time for each bucket, as write().
+  // Changes the mark of a bucket, durably. It is one aligned word, which is old or new after a
+  // crash. Any thread; one at a time for each bucket, as write().
   Status mark(std::uint32_t bucket, std::uint64_t sequence, Mark mark);
-  // V27. Writes pages to slots one behind the other. On failure nothing is known of these slots.
+  // Writes pages to slots one after the other (V27). On failure nothing is known of these slots.
   Status write(std::uint32_t bucket, std::uint64_t sequence, std::uint32_t first_slot,
                const StagedPage* pages, std::size_t count);
-  // Reads the page of a slot. Any thread: what is written meanwhile comes out as anything.
+  // Reads the page of a slot. Any thread: the bytes of a page that is written meanwhile mean
+  // nothing.
   Status read(std::uint32_t bucket, std::uint32_t slot, void* to) const;
   // Returns the key of each slot of a bucket in use; none where the slot does not count (V27).
   Result<std::vector<std::optional<StagedKey>>> keys(std::uint32_t bucket,

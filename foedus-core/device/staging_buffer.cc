@@ -63,7 +63,8 @@ StagingBuffer::StagingBuffer(base::Runtime* runtime, const StagingOptions& optio
   }
 }
 
-// All areas that are there are empty, and know sequence numbers that are lower than the next one.
+// Makes areas that are missing or have another shape. All that exist are empty, and their sequence
+// numbers are lower than the next one.
 Status StagingBuffer::make_areas(Device* device) {
   const StagingArea::Shape shape{options_.buckets, options_.slots};
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
@@ -102,7 +103,7 @@ StagingBuffer::~StagingBuffer() {
 StagingBuffer::Partition& StagingBuffer::partition_of(const StagingTarget& target,
                                                       std::uint64_t page) const {
   const std::uint64_t count = partitions_.size();
-  // Numbers that follow one another are of different partitions.
+  // Files with consecutive numbers belong to different partitions.
   const std::uint64_t of_file = target.id() + (target.id() >> 32);
   switch (options_.spread) {
     case StagingSpread::kEven:
@@ -163,7 +164,8 @@ Status StagingBuffer::append(Partition* partition, const std::shared_ptr<Staging
   return {};
 }
 
-// False: none is empty. Called by the partition's writer, as fill() and seal().
+// Opens a bucket if none is open; false: none is empty. Called by the partition's writer, as fill()
+// and seal().
 Result<bool> StagingBuffer::open_bucket(Partition* partition) {
   if (partition->open != kNone) return true;
   std::uint32_t bucket = kNone;
@@ -185,8 +187,8 @@ Result<bool> StagingBuffer::open_bucket(Partition* partition) {
   return true;
 }
 
-// Slots of a write that has failed are not used again: recovery may find whole pages in them, which
-// have to be older than those that are written next.
+// Fills slots of the open bucket. Slots of a write that has failed are not used again: recovery may
+// find whole pages in them, which have to be older than those that are written next.
 Result<std::size_t> StagingBuffer::fill(Partition* partition,
                                         const std::shared_ptr<StagingTarget>& target,
                                         const StagedPage* pages, std::size_t count) {
@@ -225,8 +227,8 @@ void StagingBuffer::notify_flusher(const Partition& partition) {
   runtime_->notify(flushers_[partition.flusher].get());
 }
 
-// Waits until one is empty, or another writer has opened it. The caller looks again: it may be full
-// by then.
+// Waits until a bucket is empty, or another writer has opened one. The caller looks again: it may
+// be full by then.
 Status StagingBuffer::wait_for_bucket(Partition* partition) {
   const auto has_one = [partition] {
     return !partition->empty.empty() || partition->open != kNone;
@@ -328,7 +330,8 @@ StagingBuffer::Flusher::Flusher(StagingBuffer* buffer, std::uint32_t number,
   slots_.reserve(std::size_t{buffer->options_.buckets} * buffer->options_.slots);
 }
 
-// A partition that has failed is tried again when it is notified, or another one has something.
+// Flushes full buckets. A partition that has failed is tried again at a later step: when it is
+// notified, or another one has something.
 std::uint64_t StagingBuffer::Flusher::step() {
   bool has_more = false;
   for (const auto& partition : buffer_->partitions_) {
@@ -368,7 +371,7 @@ bool StagingBuffer::Flusher::flush_full(Partition* partition) {
   return is_flushed;
 }
 
-// V30, and the order of V29.
+// Writes the batch (V30), then marks its buckets empty in the order of V29.
 Status StagingBuffer::Flusher::write_and_mark(Partition* partition) {
   FOEDUS_CHECK(writer_.write(*partition->area, &slots_));
   for (const std::uint32_t bucket : buckets_) {
@@ -434,7 +437,7 @@ void StagingBuffer::remove_locked(Partition* partition, std::uint32_t bucket) {
   }
 }
 
-// The newest version of each page: an older one is behind it in its list.
+// Adds the newest version of each page: an older one comes after it in its list.
 void StagingBuffer::collect_locked(const Partition& partition, std::uint32_t bucket,
                                    std::vector<SlotToWrite>* slots) const {
   for (std::uint32_t i = 0; i < options_.slots; ++i) {

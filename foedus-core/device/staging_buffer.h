@@ -17,7 +17,7 @@
 //       is in a later bucket. So a page that a crash tears in the file is whole in its bucket: the
 //       write is atomic, and nothing is written to the SSD twice. After an error the batch is
 //       written again from its first page on (V2).
-//   V31 Readers hold a lock for a look at the index only. A reader that has read a slot checks that
+//   V31 Readers hold a lock only to look at the index. A reader that has read a slot checks that
 //       the bucket still has the sequence number, which changes before the next store to a slot.
 //
 //   word                written by            read by   meaning
@@ -56,7 +56,7 @@ struct StagingOptions {
 
 struct StagingStatistics {
   std::uint64_t written_pages = 0;  // by write()
-  std::uint64_t flushed_pages = 0;  // what of these went to files: of several versions the newest
+  std::uint64_t flushed_pages = 0;  // the newest versions of these, written to files
   std::uint64_t flushes = 0;
   std::uint64_t flush_us = 0;       // of all, one after the other
   std::uint64_t waits = 0;          // of writers, for an empty bucket
@@ -86,14 +86,14 @@ class StagingBuffer {
   // follows; two writes of one page must not meet. REQUIRES: an id means one target at a time.
   Status write(const std::shared_ptr<StagingTarget>& target, std::uint64_t page, const void* pages,
                std::size_t count);
-  // Reads a page to `to`; false: it is not staged, and the file has it if it was ever written. Look
-  // here first: what is not staged any more is in the file. Waits for no flush.
+  // Reads a page to `to`; false: it is not staged, and the file has it if it was ever written.
+  // Asked before the file, because a page that is not staged any more is there. Waits for no flush.
   Result<bool> read(const StagingTarget& target, std::uint64_t page, void* to) const;
-  // Waits until all that was staged before is durable in its files, or the error of one.
+  // Waits until all that was staged before is durable in its files; or returns the error of one.
   Status flush();
   // Drops what is staged of a target: waits until no bucket holds any of it. Nothing is written to
-  // its file afterwards, also by recovery. On failure it is to be called again. REQUIRES: no other
-  // call about the target meanwhile.
+  // its file afterwards, not even by recovery. On failure it is to be called again. REQUIRES: no
+  // other call about the target meanwhile.
   Status drop(StagingTarget* target);
 
   StagingStatistics statistics() const;
@@ -105,7 +105,7 @@ class StagingBuffer {
   struct Bucket {
     base::AtomicWord<std::uint64_t> sequence;
   };
-  // Content of a slot. Older versions of a page are behind newer ones in the list of their hash.
+  // Content of a slot. Older versions of a page come after newer ones in the list of their hash.
   struct Slot {
     std::shared_ptr<StagingTarget> target;  // null: it does not count
     std::uint64_t page = 0;

@@ -27,7 +27,7 @@ inline std::string ssd_name(std::string_view tiered) {
 inline std::string tiers_name(std::string_view tiered) {
   return std::string(kTiersPrefix).append(tiered.substr(kTieredPrefix.size()));
 }
-// The name of the snapshot file that `name` is a part of; `name` itself if it is none.
+// Returns the name of the snapshot file that `name` is a part of; `name` itself if it is none.
 inline std::string whole_name(std::string_view name) {
   for (const std::string_view prefix : {kSsdPrefix, kTiersPrefix}) {
     if (!name.starts_with(prefix)) continue;
@@ -36,7 +36,7 @@ inline std::string whole_name(std::string_view name) {
   return std::string(name);
 }
 
-// The part on the SSD of a file that has a number in place of a name where its pages are staged:
+// Returns the name of the part on the SSD of a file that staging knows by a number:
 // "ssd-00000012-3" is 12 * 2^32 + 3.
 inline std::string staged_name(std::uint64_t id) {
   char name[40];
@@ -44,7 +44,7 @@ inline std::string staged_name(std::uint64_t id) {
                 static_cast<unsigned>(id));
   return name;
 }
-// None: it is the name of no such file.
+// Returns the number for such a name; nothing if it is another name.
 inline std::optional<std::uint64_t> staged_id(const std::string& ssd_name) {
   unsigned snapshot = 0;
   unsigned soc = 0;

@@ -24,7 +24,7 @@ bool is_tiered(std::string_view name) {
 }
 
 // Reads in flight of both parts, by the queue of the device behind. A read whose extents were moved
-// meanwhile has brought nothing: its caller reads again.
+// meanwhile returns no bytes: its caller reads again.
 class TieredReads final : public ReadQueue {
  public:
   explicit TieredReads(std::unique_ptr<ReadQueue> behind) : behind_(std::move(behind)) {}
@@ -57,7 +57,7 @@ class TieredReads final : public ReadQueue {
   }
 
  private:
-  // From memory.
+  // A read of the part on memory.
   struct Read {
     std::shared_ptr<const File> file;
     const TieredFile* tiered = nullptr;  // the same
@@ -224,7 +224,7 @@ void TieredDevice::give_back(std::uint64_t nvm_extents, std::uint64_t ssd_extent
   ssd_extents_ -= ssd_extents;
 }
 
-// Its extents were taken one by one.
+// Its extents were counted one by one, by take_extent().
 void TieredDevice::add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) {
   const std::lock_guard lock(mutex_);
   known_.insert_or_assign(name, Known{std::move(map), true});
@@ -278,7 +278,7 @@ Status TieredDevice::make_room() {
   return moved;
 }
 
-// V32: nothing is staged, nor will be before the end.
+// Moves extents while nothing is staged, nor will be before the end (V32).
 Status TieredDevice::move_extents() {
   FOEDUS_CHECK(staged_.flush());
   std::vector<std::pair<std::string, Known>> files;
@@ -290,7 +290,7 @@ Status TieredDevice::move_extents() {
   std::uint64_t left = std::min(extents_to_move(), kMovedMax);
   if (left == 0) return {};
   ExtentCopy copy(behind_.get(), staged_.make_queue());
-  // From the hand on, then from the begin, then whatever there is.
+  // Rounds: from the hand on; from the begin on; and again, with extents that were read.
   for (int round = 0; round < kRounds; ++round) {
     for (const auto& [name, known] : files) {
       if (left == 0) return {};
@@ -305,7 +305,8 @@ Status TieredDevice::move_extents() {
   return {};
 }
 
-// From the hand on. `is_last_round`: also what was read since the hand came by.
+// Moves extents of a file, from the hand on. `is_last_round`: also those that were read since the
+// hand's last pass.
 Status TieredDevice::move_of_file(const std::string& name, ExtentMap* map, bool is_last_round,
                                   ExtentCopy* copy, std::uint64_t* left) {
   while (*left != 0 && hand_extent_ < map->extents()) {
@@ -323,7 +324,7 @@ Status TieredDevice::move_of_file(const std::string& name, ExtentMap* map, bool 
   return {};
 }
 
-// V24, in this order.
+// Moves a batch in the order of V24.
 Status TieredDevice::move(const std::string& name, ExtentMap* map, const Batch& batch,
                           ExtentCopy* copy) {
   {
@@ -353,7 +354,8 @@ void TieredDevice::note_discarded(const std::string& name, bool is_discarded) {
   if (found != known_.end()) found->second.is_discarded = is_discarded;
 }
 
-// A crash may have left either file, with nothing in it that counts.
+// Makes the part on the SSD and the map. A crash may have left either, with nothing in it that
+// counts.
 Status TieredDevice::make_parts(std::string_view name, const ExtentMap& map) {
   const auto ssd = behind_->open(ssd_name(name), Access::kCreateDirect);
   if (ssd.code() != ErrorCode::kAlreadyExists) FOEDUS_CHECK(ssd.status());
@@ -375,8 +377,8 @@ Status TieredDevice::discard_extents(const std::string& name, const Batch& batch
   return behind_->discard(name, ranges.data(), ranges.size());
 }
 
-// A crash, or an error, came before discard_extents(). Then the map may be visible and not durable,
-// after an error for ever (V2): it is written again.
+// Gives back space that a crash or an error has left before discard_extents(). The map may then be
+// visible and not durable, after an error for ever (V2), so it is written again.
 Status TieredDevice::discard_left_over(const std::string& name, const Known& known) {
   if (known.is_discarded) return {};
   FOEDUS_TRY(const auto file, open_existing(behind_.get(), tiers_name(name), Access::kReadWrite));

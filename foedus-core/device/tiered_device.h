@@ -4,19 +4,21 @@
 // written, until the mover takes it from memory to the SSD. Names, offsets and page ids stay as
 // they are. All other files lie on memory.
 //
-//   V23 Where an extent lies, the file "tiers-<x>" says (extent_map.h), which is there once any of
-//       its snapshot file lies on the SSD. A file counts once it is synced: all parts are durable
-//       then, in their files or in buckets (V32).
+//   V23 The file "tiers-<x>" says where each extent lies (extent_map.h); it exists once any extent
+//       of its snapshot file lies on the SSD. A file counts once it is synced: all parts are
+//       durable then, in their files or in buckets (V32).
 //   V24 The mover writes in this order, each step durable before the next: the names of the parts;
-//       the extents on the SSD; that they are there; their end on memory. Snapshot files never
-//       change, so a crash leaves a whole copy where the map says, whichever map is left.
-//   V25 Readers take no lock. Who has read from memory looks at the map again, and reads from the
-//       SSD if the extent is there by then: it is said so before its end on memory.
-//   V26 A name is in the list while any part of it is there, and remove() takes all parts. So what
+//       the extents on the SSD; the map, which says that they are there; their end on memory.
+//       Snapshot files never change, so a crash leaves a whole copy where the map says, whichever
+//       map is left.
+//   V25 Readers take no lock. After a read from memory, the reader looks at the map again, and
+//       reads from the SSD if the extent is there by then: the map says so before its end on
+//       memory.
+//   V26 A name is in the list while any part of it exists, and remove() removes all parts. So what
 //       a crash leaves of a removal is found and removed by the name of the whole.
 //
-// The mover takes what was not read since it came by last (a clock), oldest snapshots first. Room
-// that extents leave is lent to the pages of the SSD that memory keeps (snapshot/nvm_pages.h).
+// The mover takes extents that were not read since its last round (CLOCK), oldest snapshots first.
+// Space that extents leave is lent to the NVM cache of SSD pages (snapshot/nvm_pages.h).
 
 #include <cstdint>
 #include <map>
@@ -53,25 +55,24 @@ class ExtentCopy;
 class TieredDevice final : public Device, public ExtentRoom {
  public:
   // `behind` finds files of both tiers by name, and makes those of the SSD there (SpreadDevice).
-  // `ssd_access`: kRead or kReadDirect, how their pages are read. What is staged when the device
-  // goes stays in its buckets, for the next look().
+  // `ssd_access`: kRead or kReadDirect, for pages of the SSD. Pages that are staged when the device
+  // is destroyed stay in their buckets, for the next look().
   TieredDevice(std::unique_ptr<Device> behind, const TierLimits& limits, Access ssd_access,
                const TierStaging& staging = {});
 
-  // Writes what an earlier process has left staged to the SSD, and looks at all files that are
-  // there; nothing else may be called before. What is wrong with one of them, open() says. Errors:
-  // those of recover_staged().
+  // Writes what an earlier process has left staged to the SSD, and looks at all files that exist.
+  // No other function may be called before. A file that is damaged is an error of its open().
+  // Errors: those of recover_staged().
   Status look();
   // Looks at all files of a device that is only read, in place of look(). kNotSupported: pages of
   // files are staged, which only look() writes to the SSD.
   Status look_to_read();
 
-  // Waits until all that is staged is on the SSD. Then moves extents from memory, in the thread
-  // that calls, until an eighth of its limit is free, and some more if wants_room(); 256 MiB at
-  // most.
+  // Waits until all that is staged is on the SSD. Then moves extents from memory, in the calling
+  // thread, until an eighth of its limit is free, and some more if wants_room(); 256 MiB at most.
   // kOutOfSpace: the SSD is full. kNotSupported: as of discard().
   Status make_room() override;
-  // An eighth of memory is for snapshots to come, and is not lent.
+  // Lends space of memory; an eighth of it is kept for snapshots to come.
   std::uint64_t lend_room(std::uint64_t most, bool moves) override;
   void return_room(std::uint64_t bytes) override;
   void keep_lent(std::uint64_t bytes) override;
@@ -81,7 +82,7 @@ class TieredDevice final : public Device, public ExtentRoom {
   TierFill fill() const;
 
   const std::string& path() const override { return behind_->path(); }
-  // Snapshot files: V23, V25. kNotSupported: they are read, or made, and not changed.
+  // Opens a file. A snapshot file (V23, V25) can be read, or made; to change one is kNotSupported.
   Result<std::unique_ptr<File>> open(std::string_view name, Access access) override;
   Result<std::vector<std::string>> list() const override;  // V26
   Status remove(std::string_view name) override;           // V26
@@ -105,7 +106,7 @@ class TieredDevice final : public Device, public ExtentRoom {
   // A finished file.
   struct Known {
     std::shared_ptr<ExtentMap> map;
-    bool is_discarded = false;  // what the map has on the SSD has no room on memory any more
+    bool is_discarded = false;  // extents on the SSD take no space on memory any more
   };
   // Extents of one file that are moved at once.
   using Batch = std::vector<std::uint64_t>;
@@ -140,7 +141,7 @@ class TieredDevice final : public Device, public ExtentRoom {
 
   base::AtomicWord<std::uint32_t> wants_room_;
 
-  // Where the mover goes on. Used by make_room() alone.
+  // The CLOCK hand of the mover. Used by make_room() alone.
   std::string hand_name_;
   std::uint64_t hand_extent_ = 0;
 };

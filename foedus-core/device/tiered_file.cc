@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
 
-// Bytes from `offset` on that lie in its extent, at most `bytes`.
+// Returns how many of the `bytes` bytes from `offset` on lie in its extent.
 std::size_t within_extent(std::uint64_t offset, std::size_t bytes) {
   return std::min<std::size_t>(bytes, kExtentBytes - offset % kExtentBytes);
 }
@@ -87,7 +87,8 @@ std::shared_ptr<const File> TieredFile::part_of(std::uint64_t offset, std::uint6
   return part;
 }
 
-// V25. What was read before the extent was seen on the SSD may be zeroes.
+// Checks the map after a read from memory (V25): if the extent is on the SSD by then, the bytes may
+// be zeroes.
 Result<std::size_t> TieredFile::read_extent(std::uint64_t offset, void* to,
                                             std::size_t bytes) const {
   const std::uint64_t extent = offset / kExtentBytes;
@@ -102,7 +103,7 @@ Result<std::size_t> TieredFile::read_extent(std::uint64_t offset, void* to,
   return file->read_at(offset, to, bytes);
 }
 
-// V31, page by page. Some bytes of a page are taken of a copy of it.
+// Reads page by page (V31). Bytes of a part of a page are taken from a copy of it.
 Result<std::size_t> TieredFile::read_staged(std::uint64_t offset, void* to,
                                             std::size_t bytes) const {
   FOEDUS_TRY(const File* const file, ssd());
@@ -176,7 +177,7 @@ Result<bool> TieredFile::read_pieces(const Piece* pieces, std::size_t count) con
   return true;
 }
 
-// By blocks, for direct I/O has no others. `block` holds the one that begins at `*block_at`.
+// Reads by whole blocks, as direct I/O must. `block` holds the one that begins at `*block_at`.
 Result<bool> TieredFile::read_piece(const Piece& piece, std::uint64_t* block_at,
                                     char* block) const {
   for (std::size_t done = 0; done < piece.bytes;) {
@@ -235,7 +236,7 @@ Status NewTieredFile::write_parts_at(std::uint64_t offset, const ConstBytes* par
   return {};
 }
 
-// Extents that lie in the same part, one behind the other, are one write.
+// Writes neighbouring extents that lie in the same part with one write.
 Status NewTieredFile::write_bytes(const char* from, std::size_t bytes) {
   while (bytes != 0) {
     const std::uint64_t first = end_ / kExtentBytes;
@@ -256,8 +257,8 @@ Status NewTieredFile::write_bytes(const char* from, std::size_t bytes) {
   return {};
 }
 
-// In one part. Where memory is full before its limit is reached, what would begin there goes to the
-// SSD.
+// Writes to one part. If memory is full before its limit is reached, extents that would begin there
+// go to the SSD.
 Status NewTieredFile::write_extent(const char* from, std::size_t bytes) {
   const std::uint64_t first = end_ / kExtentBytes;
   if (!on_ssd_[first]) {
@@ -280,9 +281,9 @@ Status NewTieredFile::open_ssd() {
   return {};
 }
 
-// V32. The file has a hole where extents lie on memory, and room for what is staged, so that an SSD
-// that is full is an error now and not when pages were acknowledged. The flusher writes before its
-// end meanwhile.
+// Stages pages (V32). The file has a hole where extents lie on memory, and space for what is
+// staged, so that a full SSD is an error now, and not after pages were acknowledged. Meanwhile the
+// flusher writes before the file's end.
 Status NewTieredFile::stage(const char* from, std::size_t bytes) {
   FOEDUS_INVARIANT(end_ % kBlockBytes == 0 && bytes % kBlockBytes == 0, end_, bytes);
   if (reserved_ != end_) FOEDUS_CHECK(ssd_->truncate(end_));
@@ -291,7 +292,7 @@ Status NewTieredFile::stage(const char* from, std::size_t bytes) {
   return staged_.buffer->write(staged_.target, end_ / kBlockBytes, from, bytes / kBlockBytes);
 }
 
-// V23, V32. The names become durable with that of the manifest.
+// Ends the file (V23, V32). Its names become durable with that of the manifest.
 Status NewTieredFile::sync() {
   auto map = std::make_shared<ExtentMap>(end_);
   if (ssd_ != nullptr) {

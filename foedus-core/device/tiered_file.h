@@ -21,12 +21,12 @@ struct StagedPart {
   std::shared_ptr<StagingTarget> target;  // null: there are none
 };
 
-// To be read, by any thread, while the mover moves extents of it (V25).
+// A finished file, read by any thread while the mover moves extents of it (V25).
 class TieredFile final : public File {
  public:
-  // `name`: of the snapshot file. `behind`, and the buffer of `staged`, outlive the file. `ssd`:
-  // how the other part is opened.
-  // kCorruption: some of it lies on the SSD, where it is not found.
+  // Opens the file `name`, whose part on memory is `nvm`. `behind`, and the buffer of `staged`,
+  // outlive the file. `ssd`: how the part on the SSD is opened. kCorruption: some of the file lies
+  // on the SSD, and that part is not found.
   static Result<std::unique_ptr<TieredFile>> open(Device* behind, std::string_view name,
                                                   std::shared_ptr<const File> nvm,
                                                   std::shared_ptr<const ExtentMap> map,
@@ -46,24 +46,23 @@ class TieredFile final : public File {
   Status preallocate(std::uint64_t bytes) override;
   Status truncate(std::uint64_t bytes) override;
   Result<std::uint64_t> size() const override { return nvm_->size(); }
-  // As the part on memory is. The part on the SSD may be direct where this one is not, so
-  // read_at() asks for whole blocks; pieces may be any.
+  // Returns true if the part on memory is direct. The part on the SSD may be direct where this one
+  // is not, so read_at() asks for whole blocks; pieces may be any.
   bool is_direct() const override { return nvm_->is_direct(); }
 
-  // For a queue: the part of the file in which all of these bytes lie. Null: it is not to be had,
-  // or some of it may be staged.
-  // `*on_ssd`: which one. What was read of the part on memory counts if is_on_memory() says so
-  // afterwards.
+  // Returns the part of the file in which all of these bytes lie, for a queue. Null: no part has
+  // all of them, or some may be staged. `*on_ssd`: which part it is. What was read of the part on
+  // memory counts if is_on_memory() says so afterwards.
   std::shared_ptr<const File> part_of(std::uint64_t offset, std::uint64_t bytes,
                                       bool* on_ssd) const;
-  // V25.
+  // Returns true if the map has all of these bytes on memory (V25).
   bool is_on_memory(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
   TieredFile(Device* behind, std::string_view name, std::shared_ptr<const File> nvm,
              std::shared_ptr<const ExtentMap> map, StagedPart staged, Access ssd);
   Status refused() const;
-  // The part on the SSD, which is opened by the first who needs it.
+  // Returns the part on the SSD, which the first caller opens.
   Result<const File*> ssd() const;
   bool has_staged() const { return staged_.target != nullptr && staged_.target->has_staged(); }
   Result<std::size_t> read_staged(std::uint64_t offset, void* to, std::size_t bytes) const;
@@ -82,23 +81,24 @@ class TieredFile final : public File {
   mutable std::shared_ptr<const File> ssd_owned_;  // guarded by mutex_; then constant
 };
 
-// Room on the two tiers for files in the making, which their device gives. Any thread.
+// Space on the two tiers for files in the making, which their device gives. Any thread.
 class ExtentRoom {
  public:
   virtual ~ExtentRoom() = default;
-  // Gives room for an extent. `*on_ssd`: where; on the SSD if it is true already. kOutOfSpace.
+  // Takes space for an extent. `*on_ssd`: where; on the SSD if it is true already. kOutOfSpace.
   virtual Status take_extent(bool* on_ssd) = 0;
-  // They are of no file: the one that they were taken for has failed.
+  // Gives back extents that were taken for a file that has failed.
   virtual void give_back(std::uint64_t nvm_extents, std::uint64_t ssd_extents) = 0;
-  // Returns where pages of the file `name` go that are for `ssd`, its part there. No target: to it.
+  // Returns where pages of the file `name` go that are for `ssd`, its part there. No target: to
+  // that.
   virtual Result<StagedPart> stage(const std::string& name, const std::shared_ptr<File>& ssd) = 0;
-  // The file `name` is whole, and synced or staged.
+  // Notes that the file `name` is whole, and synced or staged.
   virtual void add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) = 0;
 };
 
-// A new file, written front to back by one thread: on memory as far as there is room, the rest on
-// the SSD, by way of the staging buffer if there is one (V32). An extent of which some was written
-// stays where it is. REQUIRES: what goes to the SSD is whole blocks.
+// A new file, written front to back by one thread. It lies on memory as far as there is space, the
+// rest on the SSD, by way of the staging buffer if there is one (V32). An extent that was begun
+// stays where it is. REQUIRES: whole blocks go to the SSD.
 class NewTieredFile final : public File {
  public:
   NewTieredFile(Device* behind, ExtentRoom* room, std::string name, std::unique_ptr<File> nvm);
@@ -109,7 +109,7 @@ class NewTieredFile final : public File {
   const std::string& path() const override { return nvm_->path(); }
   Result<std::size_t> read_at(std::uint64_t offset, void* to, std::size_t bytes) const override;
   Status write_parts_at(std::uint64_t offset, const ConstBytes* parts, std::size_t count) override;
-  // Ends it: nothing is written afterwards.
+  // Ends the file: nothing is written afterwards.
   Status sync() override;
   Status preallocate(std::uint64_t bytes) override;
   Status truncate(std::uint64_t bytes) override;

@@ -17,7 +17,8 @@ std::unique_ptr<UringReads> UringReads::make() {
   return nullptr;
 }
 
-// V9. What a child of fork() unmaps and closes is its own share of it.
+// Waits for what is in flight (V9). In a child of fork() it unmaps and closes the child's share
+// only.
 UringReads::~UringReads() {
   if (ring_.ring_fd < 0) return;
   Done done;
@@ -48,8 +49,8 @@ bool UringReads::add(const std::shared_ptr<const File>& file, std::uint64_t offs
   return true;
 }
 
-// A write beyond the limit of a file's size would be a signal, and one to a mapped file has to be
-// counted there (MappedFile::sync()): both are write_at()'s.
+// Leaves two kinds of writes to write_at(). A write beyond the limit of a file's size would be a
+// signal, and one to a mapped file has to be counted there (MappedFile::sync()).
 bool UringReads::add_write(const std::shared_ptr<File>& file, std::uint64_t offset,
                            const void* from, std::size_t bytes, std::uint32_t tag) {
   if (count_ == kReadsMax || is_of_parent() || is_broken_) return false;
@@ -69,12 +70,12 @@ void UringReads::note_added(const std::shared_ptr<const File>& file, std::uint32
   ++count_;
 }
 
-// The system takes them in their order.
+// Sends all that was added, in that order.
 void UringReads::send() {
   while (unsent_count_ != 0 && !is_broken_ && !is_of_parent()) {
     const int taken = ::io_uring_submit(&ring_);
     if (taken == -EINTR) continue;
-    // Out of memory for now, or of room for ends that were not taken: next() tries again.
+    // The system lacks memory for now, or space for ends that were not taken: next() tries again.
     if (taken == -EAGAIN || taken == -EBUSY || taken == 0) return;
     if (taken < 0) {
       is_broken_ = true;

@@ -16,7 +16,7 @@ namespace foedus::device {
 
 class UringReads final : public ReadQueue {
  public:
-  // Null: the system refuses io_uring, or has no memory for it.
+  // Returns null if the system refuses io_uring, or has no memory for it.
   static std::unique_ptr<UringReads> make();
   ~UringReads() override;
   UringReads(const UringReads&) = delete;
