@@ -1,10 +1,10 @@
 #pragma once
-// Leftovers: files of snapshots that a crash cut short, and of those that no manifest needs any
-// more. They are known by name and number alone; nobody opens them.
+// Leftovers, or orphaned files: those of snapshots that a crash cut short, and of snapshots that no
+// manifest needs any more. They are known by name and number alone; their bytes are never read.
 //
-//   F4  Nothing is removed before the newest manifest is durable, and a snapshot file only after
-//       the removal of every manifest that named it is. So whatever a crash leaves of a removal,
-//       each manifest that is found has its files.
+//   F4  Nothing is removed before the newest manifest is durable. A snapshot file is removed only
+//       after the removal of every manifest that named it is durable. So whatever a crash leaves of
+//       a removal, each manifest that is found has its files.
 
 #include <set>
 #include <string>
@@ -20,15 +20,15 @@ namespace foedus::snapshot {
 
 struct Manifest;
 
-// Names of the snapshot files that no manifest lists, and of a manifest that never got its name, in
-// ascending order. Names that this folder does not give are none of its business.
-// What a manifest needs that is damaged, or of another version, and not the newest, is not known:
-// no file of its snapshot or an older one is among them, until it is removed.
+// Returns the names of the snapshot files that no manifest lists, and of a manifest that never got
+// its name, in ascending order. Names that this folder does not give are ignored.
+// If a manifest that is not the newest is damaged, or of another version, its files are not known.
+// Until it is removed, no file of its snapshot or an older one is among the leftovers.
 // kCorruption, kWrongVersion: of the newest manifest.
 // REQUIRES: no snapshot is being made, for its files are in no manifest yet.
 Result<std::vector<std::string>> find_leftovers(device::Device* device);
 
-// What the manifests of a directory list.
+// The files that the manifests of a directory list.
 struct ListedFiles {
   std::set<std::string> names;
   std::set<page::SnapshotNumber> snapshots;  // of these
@@ -38,13 +38,13 @@ struct ListedFiles {
     return file.snapshot <= unknown_up_to || names.contains(snapshot_name(file.snapshot, file.soc));
   }
 };
-// Errors as of find_leftovers().
+// Reads all manifests. Errors as of find_leftovers().
 Result<ListedFiles> find_listed(device::Device* device);
 
-// Removes all of them, durably. Without leftovers it changes nothing. `known`: the newest manifest,
-// of who knows it; null: nobody does. kCorruption, and nothing is removed, if it is lost: its files
-// are in no other manifest, and it can be written again as long as they are there.
-// `removed`: takes the files, open, whose room is free when they are closed; null: it is at once.
+// Removes all leftovers, durably. Without leftovers it changes nothing. `known`: the newest
+// manifest, if the caller knows it, else null. kCorruption, and nothing is removed, if that one is
+// lost: its files are in no other manifest, and while they exist it can be written again.
+// `removed`: receives the files, open; their space is free when they are closed. Null: at once.
 Status remove_leftovers(device::Device* device, const Manifest* known = nullptr,
                         device::OpenFiles* removed = nullptr);
 

@@ -39,8 +39,8 @@ LineCache::LineCache(PageCache* cache, std::uint32_t soc, Frames frames)
                      : 0),
       count_(std::max(count_max_ / 3 * 2, kCountMin)) {}
 
-// The high half of a product by an odd number near 2^64 over the golden ratio spreads the
-// neighbours of a file evenly.
+// Returns the id of the line page for `id`. The high half of a product by an odd number near 2^64
+// over the golden ratio spreads the neighbours of a file evenly.
 page::SnapshotPageId LineCache::line_page_of(page::SnapshotPageId id) const {
   if (count_max_ == 0) {
     const auto snapshot = static_cast<std::uint32_t>(id.snapshot()) | kLinePageSnapshot;

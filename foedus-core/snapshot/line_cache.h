@@ -1,20 +1,21 @@
 #pragma once
 // LineCache: finds the line page of the page cache that has the lines of a page, for one SOC. It
-// has no memory of its own: line pages take frames, leave and are lent as other pages of the cache
-// do.
+// has no memory of its own: line pages take frames, are evicted and are lent as other pages of the
+// cache are.
 //
 //   mini pages    a line page below `count`, by the hash of the id; several pages share it
 //   of one page   a line page for each page, so that up to 59 of its lines are kept
 //
-//   K22 Ids of line pages are those of no page: their snapshot number is above all that a directory
-//       can have (kSnapshotNumberMax). A line page is not read from a device, it begins empty.
-//   K23 There are so many line pages for mini pages as stay in the cache: one that leaves takes all
-//       of its mini pages along, hot ones too. Their number begins with half of the frames that the
-//       part may have. It falls by a 64th when so many were made anew that some must have left, and
-//       grows by a 64th, up to three quarters of the frames, when much was evicted from them since
-//       the last change; so it follows the memory that volatile pages take and give back. A change
-//       moves the mini pages of as many line pages as it adds or takes away (linear hashing), and
-//       what has moved is loaded again.
+//   K22 Ids of line pages belong to no page of a snapshot: their snapshot number is above all that
+//       a directory can have (kSnapshotNumberMax). A line page is not read from a device; it begins
+//       empty.
+//   K23 There are as many line pages for mini pages as stay in the cache: one that is evicted takes
+//       all of its mini pages along, hot ones too. Their number begins with half of the frames that
+//       the part may have. It falls by a 64th when so many were made anew that some must have been
+//       evicted. It grows by a 64th, up to three quarters of the frames, when much was evicted from
+//       them since the last change. So it follows the memory that volatile pages take and give
+//       back. A change moves the mini pages of as many line pages as it adds or takes away (linear
+//       hashing), and what has moved is loaded again.
 
 #include <cstdint>
 
@@ -35,7 +36,7 @@ constexpr bool is_line_page(page::SnapshotPageId id) {
 
 struct LineCacheStatistics {
   std::uint64_t loaded = 0;    // lines that were loaded
-  std::uint64_t evicted = 0;   // mini pages that made room for others in their line page
+  std::uint64_t evicted = 0;   // mini pages evicted from their line page for others
   std::uint64_t outgrown = 0;  // times that a page had too many lines for a mini page
 
   void add(const LineCacheStatistics& other);
@@ -52,16 +53,16 @@ class LineCache {
   LineCache(const LineCache&) = delete;
   LineCache& operator=(const LineCache&) = delete;
 
-  // Lines that are kept of one page at most.
+  // Returns how many lines of one page are kept at most.
   std::uint32_t lines_max() const { return lines_max_; }
 
-  // Any thread that has a cache pin, all of these.
-  // Loads ahead what read() of the page looks at first.
+  // Any thread that has a cache pin may call all of these.
+  // Prefetches what read() of the page looks at first.
   void prefetch(page::SnapshotPageId id) const;
-  // LinePage::read().
+  // Reads lines as LinePage::read() does.
   page::LineMask read(page::SnapshotPageId id, page::LineMask wanted, char* to);
-  // LinePage::add(). Keeps nothing where the cache has no frame. `loaded`: of the lines, those that
-  // were read from the device now.
+  // Adds lines as LinePage::add() does; keeps nothing if the cache has no frame. `loaded`: those of
+  // the lines that were read from the device now.
   LinesAdded add(page::SnapshotPageId id, page::LineMask lines, page::LineMask loaded,
                  const char* from);
   // Counts a page that is read whole because it would have too many lines.

@@ -76,7 +76,7 @@ class LinePage::Change {
   Change(const Change&) = delete;
   Change& operator=(const Change&) = delete;
 
-  // Returns kPages if it has no mini page.
+  // Returns the place of the mini page; kPages if there is none.
   std::uint32_t place_of(std::uint64_t id) const {
     std::uint32_t place = 0;
     while (place != pages_ && page_->ids[place].load_relaxed() != id) ++place;
@@ -96,8 +96,8 @@ class LinePage::Change {
     page_->masks[pages_].store_relaxed(0);
   }
 
-  // Evicts mini pages, but that of `id`, until there is room for so many lines, and for another
-  // mini page if one is to come. Returns how many.
+  // Evicts mini pages, except that of `id`, until there is space for so many lines, and for another
+  // mini page if `is_new`. Returns how many.
   std::uint32_t make_room(std::uint32_t count, std::uint64_t id, bool is_new) {
     std::uint32_t evicted = 0;
     std::uint32_t& hand = page_->hand;
@@ -116,7 +116,7 @@ class LinePage::Change {
     return evicted;
   }
 
-  // Makes a mini page where the hand comes last. REQUIRES: there is room.
+  // Makes a mini page at the place that the hand reaches last. REQUIRES: there is space.
   void insert(std::uint64_t id, LineMask mask, const char* from) {
     begin();
     const std::uint32_t place = std::min(page_->hand, pages_);
@@ -127,7 +127,7 @@ class LinePage::Change {
     merge(place, mask, from);
     page_->hand = place + 1;
   }
-  // Gives the mini page these lines beside its own. REQUIRES: there is room.
+  // Adds these lines to the mini page. REQUIRES: there is space.
   void merge(std::uint32_t place, LineMask more, const char* from) {
     begin();
     const LineMask had = mask(place);
@@ -135,7 +135,7 @@ class LinePage::Change {
     const std::uint32_t added = page::count_of(all & ~had);
     const std::uint32_t first = first_of(place);
     std::uint32_t kept = page::count_of(had);
-    // From the last line on: each moves to the right, none is overwritten before it moves.
+    // The last line moves first: each moves to the right, and none is overwritten before it moves.
     for (std::uint32_t i = lines_; i-- > first + kept;) copy(i + added, page_->lines[i]);
     std::uint32_t to = page::count_of(all);
     for (LineMask left = all; left != 0;) {

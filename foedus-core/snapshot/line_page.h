@@ -10,24 +10,25 @@
 //                       +--add() of another page that needs room, CLOCK--> none
 //
 //   word           written by               read by            meaning
-//   page_id        who takes the frame      all                the id by which the cache finds it
+//   page_id        taker of the frame       all                the id by which the cache finds it
 //   ids, masks     holder of the lock       readers, K18       which lines; id 0 is the end
 //   version        holder of the lock       readers            K18
 //   marks          readers, racing          holder of the lock 1: used since the hand came by
-//   lock           who adds                 who adds           1: held
+//   lock           add()                    add()              1: held
 //   hand           holder of the lock       the same           CLOCK
 //
-//   K18 The version is odd while anything changes. A reader copies lines out and believes the copy
-//       only if the version is even before, and the same after (a sequence lock). So it writes no
+//   K18 The version is odd while anything changes. A reader copies lines out; the copy counts only
+//       if the version is even before, and the same after (a sequence lock). So a reader writes no
 //       shared word but a mark, and keeps no address. Readers and writers have a cache pin as K2
-//       says, so that the frame stays this page; a line page is written while it can be found,
-//       which K1 says of no other page.
+//       says, so that the frame stays this page. A line page is written while it can be found; K1
+//       forbids that for all other pages.
 //   K19 Pages of snapshots never change, and an id is never given to another page that is read. So
 //       a line is right wherever it comes from: two threads may load one, and a line or a line page
 //       that is lost is loaded again.
-//   K20 Nobody waits: the lock is tried once. Who does not get it does not keep its lines.
+//   K20 No thread waits: the lock is tried once, and if another thread has it, the lines are not
+//       kept.
 //   K21 Lines are not checked against the checksum of their page, which needs all of it; the memory
-//       has its own. Who reads them takes care that no byte of them leads beyond the page
+//       has its own. Their reader takes care that no byte of them leads beyond the page
 //       (occ/cold_lines.h).
 
 #include <cstdint>
@@ -39,8 +40,8 @@
 namespace foedus::snapshot {
 
 // kKept: the lines are there now, or were dropped because another thread has the lock (K20).
-// kOutgrown: the page has too many lines for a mini page; it has none now, and is for the page
-// cache.
+// kOutgrown: the page has too many lines for a mini page; it has none now, and belongs into the
+// page cache as a whole.
 enum class LinesAdded : std::uint8_t { kKept, kOutgrown };
 
 struct LinePage {
@@ -58,16 +59,16 @@ struct LinePage {
   base::AtomicWord<std::uint64_t> masks[kPages];  // +128 -> 320
   char lines[kLines][page::kLineBytes];           // +3776 -> 4096
 
-  // Makes of a frame that nobody else can reach an empty line page.
+  // Makes an empty line page of a frame that no other thread can reach.
   void initialize(page::SnapshotPageId id);
 
   // order: relaxed, a hint.
   bool is_empty() const { return ids[0].load_relaxed() == 0; }
-  // Copies those of the `wanted` lines that are here to their places in the page at `to`. Returns
-  // which they are; others of the wanted lines may have been overwritten there, too. Any thread.
+  // Copies those of the `wanted` lines that are here to their places in the page at `to`, and
+  // returns which they are. Other wanted lines may have been overwritten there, too. Any thread.
   page::LineMask read(page::SnapshotPageId id, page::LineMask wanted, char* to);
-  // Keeps lines of the page at `from`, beside those that it has: up to `lines_max` in all, which is
-  // at most kLines. *evicted grows by the mini pages that had to go. Any thread.
+  // Keeps lines of the page at `from`, beside those that are here already: up to `lines_max` in
+  // all, which is at most kLines. *evicted grows by the mini pages that were evicted. Any thread.
   LinesAdded add(page::SnapshotPageId id, page::LineMask lines, const char* from,
                  std::uint32_t lines_max, std::uint32_t* evicted);
 

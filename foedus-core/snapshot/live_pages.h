@@ -1,10 +1,12 @@
 #pragma once
-// How many pages of each file the roots of a snapshot lead to. Counted by those who make and leave
-// pages, never by a walk: a snapshot of any size takes over what it did not touch unseen.
+// How many pages of each file the roots of a snapshot lead to. The code that makes and abandons
+// pages counts them; nothing walks the trees. So a snapshot of any size takes over unseen what it
+// did not touch.
 //
-//   F7  Each page is reached in one way, so of one storage. The counts of a storage change by what
-//       was appended for it and by what it was made to lead to no more; those of a file are the
-//       sums over all storages. So a storage that is dropped takes its counts with it.
+//   F7  Each page is reached in one way, so it belongs to one storage. The counts of a storage
+//       change by the pages that were appended for it and by those that it leads to no more; those
+//       of a file are the sums over all storages. So a storage that is dropped takes its counts
+//       with it.
 
 #include <cstdint>
 #include <map>
@@ -19,7 +21,7 @@ namespace foedus::snapshot {
 
 struct Manifest;
 
-// Of one storage, in one file.
+// Live pages of one storage in one file.
 struct LivePages {
   page::SnapshotNumber snapshot{};
   std::uint32_t soc = 0;
@@ -28,23 +30,23 @@ struct LivePages {
   bool operator==(const LivePages&) const = default;
 };
 
-// Whether pages of records lead to the page: parts of payloads, and next layers of Master-Trees.
-// All others can be found without a look at records.
+// Returns true if pages of records lead to the page: parts of payloads, and next layers of
+// Master-Trees. All others can be found without a look at records.
 inline bool is_below_records(const page::PageHeader& page) {
   return page.kind == page::PageKind::kOverflow || page.layer != 0;
 }
 
-// Pages that one storage came to have, and has no more.
+// Counts the pages that one storage has gained and lost.
 class PageLedger {
  public:
-  // Each page once. `page` is the page, or of several that follow one another the first.
+  // Count each page once. `page`: the page, or the first of several that follow one another.
   void append(page::SnapshotPageId id, const page::PageHeader& page);
   void supersede(page::SnapshotPageId id, const page::PageHeader& page, std::uint32_t pages = 1);
-  // Both, of parts of one composition.
+  // Adds the counts of another part of the same composition.
   void add(const PageLedger& other);
 
-  // Makes the counts of the snapshot before those of the next. kCorruption: more pages were
-  // superseded than there were; the message goes behind the storage's name.
+  // Changes the counts of the snapshot before to those of the next. kCorruption: more pages were
+  // superseded than there were; the caller puts the storage's name before the message.
   Status apply_to(std::vector<LivePages>* live) const;
 
  private:
@@ -57,7 +59,8 @@ class PageLedger {
   std::map<std::uint64_t, Change> changes_;  // by the page id without the page: ascending as files
 };
 
-// live_pages of all files, from the counts of the storages. Files without any leave the list.
+// Sets live_pages of all files from the counts of the storages. Files without any are removed from
+// the list.
 void settle_files(Manifest* manifest);
 
 }  // namespace foedus::snapshot

@@ -2,11 +2,11 @@
 // The manifest: the complete description of one snapshot. Which storages there are, where their
 // roots lie, which files hold their pages, and up to which epoch all commits are in.
 //
-//   F2  A manifest gets its name only after its bytes are synced, and the names of the files that
-//       it lists are. So one that is found is whole and its files are there: the newest counts, and
-//       if it is damaged that is an error, never a reason to take an older one.
-//   F3  Numbers grow. A number that is not above the newest manifest is refused, by writers of
-//       snapshot files too: what a manifest may name is never replaced.
+//   F2  A manifest gets its name only after its bytes, and the names of the files that it lists,
+//       are synced. So a manifest that is found is whole and its files exist. The newest one
+//       counts. If it is damaged that is an error, never a reason to take an older one.
+//   F3  Numbers grow. A number that is not above the newest manifest's is refused, by writers of
+//       snapshot files too: a file that a manifest may name is never replaced.
 //
 // write_manifest():  manifest-new: write, sync │ sync_directory │ rename │ sync_directory
 //                    old one is the newest ───────────────────────►│ either │◄─── the new one is
@@ -33,7 +33,7 @@ struct ManifestStorage {
   std::uint32_t payload_bytes = 0;        // arrays: bytes of a payload
   std::uint32_t fan_out_bits = 0;         // hash: bits of the hash that the root spreads by; <= 255
   page::SnapshotPageId root;              // null: the storage has no pages
-  std::vector<std::uint64_t> boundaries;  // of its partitions; what they mean is the gleaner's
+  std::vector<std::uint64_t> boundaries;  // of its partitions; only the gleaner interprets them
   std::vector<LivePages> live = {};       // F7: files with pages of it; ascending as files are
   bool operator==(const ManifestStorage&) const = default;
 };
@@ -56,50 +56,53 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-// Why no snapshot can be like this, in words; empty if it can. Limits and order of all fields,
-// names used twice, roots that no file of it holds, counts of pages that do not add up.
+// Returns why no snapshot can be like this, in words; empty if one can. Checks limits and order of
+// all fields, names used twice, roots that no file of it holds, counts of pages that do not add up.
 std::string problem_of(const Manifest& manifest);
 
-// What it says of that storage; null: nothing, or there is no manifest.
+// Returns the entry of a storage; null: there is none, or no manifest.
 const ManifestStorage* find_storage(const Manifest* manifest, page::StorageId id);
 inline page::SnapshotPageId root_in(const Manifest* manifest, page::StorageId id) {
   const ManifestStorage* const storage = find_storage(manifest, id);
   return storage == nullptr ? page::SnapshotPageId() : storage->root;
 }
 
-// The bytes of its file. kTooLarge: more than kManifestBytesMax.
-// REQUIRES: problem_of(manifest) is empty.
+// Returns the bytes of its file. kTooLarge: more than kManifestBytesMax. REQUIRES:
+// problem_of(manifest) is empty.
 Result<std::string> encode_manifest(const Manifest& manifest);
-// kCorruption: not what encode_manifest() can have made. kWrongVersion. `path` is for messages.
+// Parses such bytes. kCorruption: encode_manifest() cannot have made them. kWrongVersion. `path` is
+// for messages.
 Result<Manifest> parse_manifest(std::string_view bytes, const std::string& path);
 
-// Makes it the newest one, durably. The snapshot files of its number are finished, that is synced.
+// Makes the manifest the newest one, durably. The snapshot files of its number are finished, that
+// is synced.
 // REQUIRES: problem_of(manifest) is empty.
 // kAlreadyExists: its number is not above the newest one's. kTooLarge. kOutOfSpace, kIoError: the
-// newest one is still the one before, or, if a directory could not be synced, this one: look, and
-// rely on neither until Device::sync_directory() succeeds.
+// newest one is still the one before, or, if a directory could not be synced, this one. The caller
+// looks which it is, and relies on neither until Device::sync_directory() succeeds.
 Status write_manifest(device::Device* device, const Manifest& manifest);
 
-// Numbers of all manifests, ascending.
+// Returns the numbers of all manifests, ascending.
 Result<std::vector<page::SnapshotNumber>> find_manifests(device::Device* device);
-// Of read_manifest(): its file is not what was written, and will not be. Else the device failed.
+// Returns true if this error of read_manifest() means that the file is not what was written, and
+// never will be. Otherwise the device failed.
 constexpr bool is_damage(ErrorCode code) {
   return code == ErrorCode::kCorruption || code == ErrorCode::kWrongVersion;
 }
-// kIoError: also, there is no such file. kCorruption, kWrongVersion.
+// Reads a manifest. kIoError: also, there is no such file. kCorruption, kWrongVersion.
 Result<Manifest> read_manifest(device::Device* device, page::SnapshotNumber number);
-// kNotFound: there is no manifest; the database has no snapshot yet.
+// Reads the newest manifest. kNotFound: there is none; the database has no snapshot yet.
 Result<Manifest> read_newest_manifest(device::Device* device);
-// What read_newest_manifest() gave is not `known`, which is durable, nor a newer one.
+// Returns true if `newest`, from read_newest_manifest(), is neither `known`, which is durable, nor
+// a newer one.
 bool is_lost(const Result<Manifest>& newest, const Manifest& known);
-// Writes a manifest that is lost again, under a number above its own and those of all others that
-// are there, damaged ones included: there is no other copy of what it said. Errors as of
-// write_manifest().
+// Writes a lost manifest again, under a number above its own and those of all others that exist,
+// damaged ones included: there is no other copy of it. Errors as of write_manifest().
 Result<Manifest> restore_manifest(device::Device* device, const Manifest& known);
 
-// Removes one that is not the newest; its files become leftovers (leftovers.h) unless another
-// manifest lists them. After a power failure it may be there again, and its files with it, until
-// remove_leftovers() has returned. kInvalidArgument: it is the newest one. kNotFound.
+// Removes a manifest that is not the newest. Its files become leftovers (leftovers.h) unless
+// another manifest lists them. After a power failure it may exist again, and its files with it,
+// until remove_leftovers() has returned. kInvalidArgument: it is the newest one. kNotFound.
 Status remove_manifest(device::Device* device, page::SnapshotNumber number);
 
 }  // namespace foedus::snapshot

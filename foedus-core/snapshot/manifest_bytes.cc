@@ -34,7 +34,7 @@ class Remaining {
     bytes_.remove_prefix(bytes);
     return taken;
   }
-  // The same, as a T.
+  // Takes a T. REQUIRES: has(sizeof(T)).
   template <typename T>
   T take() {
     T value;
@@ -68,8 +68,8 @@ std::string problem_of_file(const Manifest& manifest, const ManifestFile& file) 
   return {};
 }
 
-// Null: it has none of that name. The files are known to be in order: a hostile manifest has
-// millions of them, and of roots.
+// Finds a file; null: there is none of that name. Relies on the order of the files, which was
+// checked: a hostile manifest has millions of them, and of roots.
 const ManifestFile* find_file(const Manifest& manifest, page::SnapshotNumber snapshot,
                               std::uint32_t soc) {
   const ManifestFile wanted{snapshot, soc, 0, 0};
@@ -84,7 +84,7 @@ bool is_held(const Manifest& manifest, page::SnapshotPageId id) {
   return file != nullptr && id.page() >= 1 && id.page() <= file->pages;
 }
 
-// Adds the counts to `sums`, by the files' places.
+// Checks the counts of a storage, and adds them to `sums`, by the files' places.
 std::string problem_of_counts(const Manifest& manifest, const ManifestStorage& storage,
                               std::vector<std::uint64_t>* sums) {
   bool has_root = storage.root.is_null();
@@ -138,7 +138,7 @@ std::string problem_of_head(const Manifest& manifest) {
   return {};
 }
 
-// Entries are taken from counts only as far as there are bytes for them.
+// Reads the entries of files, if there are bytes for so many.
 bool read_files(Remaining* bytes, std::uint32_t count, Manifest* manifest) {
   if (!bytes->has(std::uint64_t{count} * sizeof(ManifestFileEntry))) return false;
   manifest->files.reserve(count);
@@ -207,7 +207,7 @@ Status damaged(const std::string& path, const std::string& what) {
   return Status::error(ErrorCode::kCorruption, path + ": " + what);
 }
 
-// Magic, checksum, version and length.
+// Checks magic, checksum, version and length.
 Status check_envelope(std::string_view bytes, const std::string& path, ManifestHeader* header) {
   if (!Remaining(bytes).try_take(header)) {
     return damaged(path, "a manifest cannot be " + std::to_string(bytes.size()) + " bytes long");

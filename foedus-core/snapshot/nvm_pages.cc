@@ -34,7 +34,7 @@ struct NvmHeader {
 };
 static_assert(offsetof(NvmHeader, crc) == kChecksumOffset);
 
-// The set is told by the upper half, prints by other bits.
+// Returns mixed bits of the id: the upper half gives the set, other bits give prints.
 std::uint64_t mixed(page::SnapshotPageId id) {
   std::uint64_t word = id.word() * 0x9e3779b97f4a7c15u;
   word ^= word >> 32;
@@ -66,7 +66,7 @@ std::unique_ptr<NvmPages> NvmPages::open(device::Device* device, std::uint64_t l
                                          std::uint64_t most) {
   FOEDUS_INVARIANT(way_bytes(most) <= least && least <= most, least, most);
   std::unique_ptr<NvmPages> pages(new NvmPages(device, least, most));
-  // adopt() makes a file anew that cannot be opened or read, and says what is wrong with it.
+  // adopt() replaces a file that cannot be opened or read, and reports its own errors.
   if (!pages->open_files().is_ok()) pages->close_files();
   return pages;
 }
@@ -75,7 +75,7 @@ std::uint64_t NvmPages::file_bytes(std::uint32_t ways) const {
   return page::kPageBytes + ways * way_bytes_;
 }
 
-// Returns what was lent for them, too.
+// Closes the files, and returns the space that was lent for them.
 void NvmPages::close_files() {
   if (file_ways_ > least_) device_->return_room((file_ways_ - least_) * way_bytes_);
   file_ways_ = 0;
@@ -83,8 +83,8 @@ void NvmPages::close_files() {
   to_read_.reset();
 }
 
-// Takes a file with a whole header, of as many sets, and ways as there may be. adopt() makes any
-// other one anew.
+// Opens a file with a whole header, of as many sets, and ways as there may be. adopt() replaces any
+// other one.
 Status NvmPages::open_files() {
   auto file = device_->open(kFileName, device::Access::kReadWrite);
   if (file.code() == ErrorCode::kNotFound) return {};
@@ -106,7 +106,8 @@ Status NvmPages::open_files() {
   return {};
 }
 
-// It has its size from the begin, for readers map it once, and no room but for the ways in use.
+// Makes the file. It has its size from the begin, for readers map it once, and space for the ways
+// in use alone.
 Status NvmPages::make_files() {
   close_files();
   FOEDUS_CHECK(device::unless_gone(device_->remove(kFileName)));
@@ -137,7 +138,7 @@ Status NvmPages::adopt(std::uint64_t name) {
   // order: relaxed; nothing of the new snapshot is read yet.
   ways_in_use_.store_relaxed(0);
   if (is_adopted_once_) return adopted;
-  // The room that it has got is wanted by others.
+  // Other files need the space that it has got.
   close_files();
   static_cast<void>(device_->remove(kFileName).is_ok());
   return adopted;
@@ -148,7 +149,7 @@ Status NvmPages::try_adopt(std::uint64_t name) {
     has_adopted_ = true;
     if (to_write_ == nullptr || name != found_name_) FOEDUS_CHECK(make_files());
   }
-  if (to_write_ == nullptr) return {};  // as it was said
+  if (to_write_ == nullptr) return {};  // an earlier call has failed
   FOEDUS_CHECK(write_header(name));
   is_adopted_once_ = true;
   // order: release, pairs with look(): the files are there.
@@ -180,8 +181,8 @@ NvmPages::Look NvmPages::look(page::SnapshotPageId id) {
   return {set, version, version % 2 == 0 ? way_of(*set, id) : kNoWay};
 }
 
-// By the prints, eight at once: a byte of `wanted` that is zero has the highest bit in `marks`, and
-// maybe one above it that is not. order: relaxed twice, is_still() confirms it.
+// Compares prints, eight at once: a byte of `wanted` that is zero has the highest bit in `marks`,
+// and maybe one above it that is not. order: relaxed twice, is_still() confirms it.
 std::uint32_t NvmPages::way_of(const Set& set, page::SnapshotPageId id) {
   for (std::uint32_t i = 0; i < std::size(set.prints); ++i) {
     const std::uint64_t wanted = set.prints[i].load_relaxed() ^ short_print_of(id) * kEachByte;
@@ -195,7 +196,7 @@ std::uint32_t NvmPages::way_of(const Set& set, page::SnapshotPageId id) {
   return kNoWay;
 }
 
-// K24
+// Returns true if the set is as it was at the look (K24).
 bool NvmPages::is_still(const Look& look) const {
   base::fence_reader();  // order: what was read of the slot stays before the version
   return look.set->version.load_acquire() == look.version;  // order: acquire, for TSan's sake
@@ -261,8 +262,8 @@ void NvmPages::end_change(Set* set) {
   set->version.store_release(next == 0 ? kSeen : next);
 }
 
-// K28, by the ways that are in use: those that come have nothing that could be found. What has no
-// id of this set is a free slot.
+// Looks at the slots of a set for the first time (K28), by the ways that are in use: later ones
+// have nothing that could be found. A slot without an id of this set is free.
 void NvmPages::find_again(Set* set) {
   const std::lock_guard lock(stripe_of(set).lock);
   if (set->version.load_relaxed() != 0) return;  // order: relaxed, changed under the lock
@@ -328,7 +329,7 @@ void NvmPages::add(page::SnapshotPageId id, const page::PageHeader* page) {
   grow_if_wanted();
 }
 
-// False: there is no free slot. `evicts`: then another page goes.
+// Puts a page into a slot. False: there is no free slot. `evicts`: then another page goes.
 bool NvmPages::put(Set* set, page::SnapshotPageId id, const page::PageHeader* page, bool evicts) {
   const std::lock_guard lock(stripe_of(set).lock);
   // order: relaxed in all of it, changed under the lock, or hints; acquire as in look(): the ways
@@ -349,7 +350,7 @@ bool NvmPages::put(Set* set, page::SnapshotPageId id, const page::PageHeader* pa
   return true;
 }
 
-// Whether it is in the admission set, where it is not any more, or else is from now on.
+// Returns true if the page is in the admission set, and removes it; else adds it.
 bool NvmPages::take_seen(page::SnapshotPageId id) {
   Set* const set = set_of(id);
   const std::lock_guard lock(stripe_of(set).lock);
@@ -365,7 +366,7 @@ bool NvmPages::take_seen(page::SnapshotPageId id) {
   return is_there;
 }
 
-// K25
+// Writes the page to a slot (K25).
 void NvmPages::put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
                           const page::PageHeader* page) {
   FOEDUS_INVARIANT(page->page_id == id.word(), page->page_id, id.word());
@@ -388,7 +389,7 @@ void NvmPages::put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
 
 // ---- growth ------------------------------------------------------------------------------------
 
-// Where so many pages found no free slot that they are a part of all.
+// Grows the file if a given part of the number of slots was wanted in vain.
 void NvmPages::grow_if_wanted() {
   // order: relaxed in all of it, a threshold that need not be exact.
   const std::uint32_t ways = ways_in_use_.load_relaxed();
@@ -409,7 +410,7 @@ void NvmPages::grow_if_wanted() {
   if (!can_grow_) device_->return_room(more * way_bytes_);
 }
 
-// K29
+// Takes more ways into use (K29).
 Status NvmPages::grow_locked(std::uint32_t ways) {
   FOEDUS_CHECK(to_write_->preallocate(file_bytes(ways)));
   const std::uint64_t word = ways;

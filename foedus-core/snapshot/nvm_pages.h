@@ -1,17 +1,18 @@
 #pragma once
-// NvmPages: pages of the SSD tier that are kept on non-volatile memory, in slots of one file, found
-// again after a restart (Van Renen et al., SIGMOD'18, §4). Below it are the extents of the SSD
-// (device/tiered_device.h), above it the page cache in DRAM.
+// NvmPages: the NVM cache tier: pages of the SSD tier that are kept on non-volatile memory, in
+// slots of one file, and found again after a restart (Van Renen et al., SIGMOD'18, §4). Below it
+// are the extents of the SSD (device/tiered_device.h), above it the page cache in DRAM.
 //
 // A page has a set of slots that it may lie in, by the hash of its id: one in each way of the file.
-// It gets one when it is read from the SSD: one that is free, or, if it was read not long ago (the
-// admission set), that of a page that was not read since the hand came by (a clock). So a scan
-// evicts nothing. However few the slots are, the admission set has as many prints as there may be
-// slots, for a page that comes again has been in DRAM meanwhile.
+// It gets a slot when it is read from the SSD. That is a free one, or, if the page was read not
+// long ago (the admission set), the slot of a page that was not read since the hand came by
+// (CLOCK). So a scan evicts nothing. However few the slots are, the admission set has as many
+// prints as there may be slots, for a page that comes again has been in DRAM meanwhile.
 //
-// When pages found no slot, the file grows by ways, a slot for each set, in room that the device
-// lends it: free room, and, where they were read not long ago, room that extents are to leave. So
-// the number of sets stays, no page changes its set, and all sets have their part of the new room.
+// When pages found no slot, the file grows by ways, a slot for each set, in space that the device
+// lends it. That is free space and, if these pages were read not long ago, space that extents are
+// to leave. So the number of sets stays, no page changes its set, and all sets have their part of
+// the new space.
 //
 //   word           written by              read by      meaning
 //   Set::prints    the lock's holder       all          a byte of the hash of each id
@@ -23,18 +24,18 @@
 //
 //   K24 Readers take no lock. They look at the version before and after they have read the slot; if
 //       it has changed, they have found nothing.
-//   K25 A slot is of the page whose id is the first word of it. It is written in two steps, each
-//       persistent before the next: no id; the page, its first word last (device V17). So a crash
-//       leaves a free slot or a whole page, where memory is persistent.
-//   K26 Where it is not, a crash may leave anything. So a slot that was found counts for reads of
+//   K25 A slot belongs to the page whose id is its first word. It is written in two steps, each
+//       persistent before the next: no id; the page, its first word last (device V17). So on
+//       persistent memory a crash leaves a free slot or a whole page.
+//   K26 On other memory, a crash may leave anything. So a slot that was found counts for reads of
 //       whole pages, which their reader checks, and for lines once that has happened.
-//   K27 The file is of one history of the database: its first page names the newest manifest. Other
-//       files that come back (a copy that is put in their place, a power failure of memory that is
-//       not persistent) have another one, and the slots begin empty. The name is written before a
-//       page of a snapshot is kept that was not there before.
+//   K27 The file belongs to one history of the database: its first page names the newest manifest.
+//       Another file that comes back (a copy that is put in its place, a power failure of memory
+//       that is not persistent) names another, and the slots begin empty. The name is written
+//       before a page of a snapshot is kept that was not there before.
 //   K28 Slots are looked at when a page of their set is first wanted, so open takes no time.
-//   K29 A way is in use once its slots have room. The header says how many have, for the next
-//       process: where a crash has lost that, pages of the last ways are free slots.
+//   K29 A way is in use once its slots have space. The header says how many have, for the next
+//       process. If a crash has lost that, pages of the last ways are free slots.
 
 #include <array>
 #include <cstdint>
@@ -53,7 +54,7 @@ namespace foedus::snapshot {
 
 struct NvmPagesStatistics {
   std::uint64_t pages = 0;  // in slots, of sets that were looked at
-  std::uint64_t reads = 0;  // of pages or lines, from slots; about
+  std::uint64_t reads = 0;  // of pages or lines, from slots; an estimate
 };
 
 class NvmPages {
@@ -61,24 +62,26 @@ class NvmPages {
   static constexpr std::uint32_t kWaysMost = 48;
   static constexpr std::uint64_t kStepBytes = 256u << 10;
 
-  // Bytes of a way of a file of at most `most` bytes of slots: a multiple of kStepBytes, so that
-  // there are as many ways as a set may have, or fewer where `most` is small.
+  // Returns the bytes of a way of a file of at most `most` bytes of slots: a multiple of
+  // kStepBytes, so that there are as many ways as a set may have, or fewer where `most` is small.
   static std::uint64_t way_bytes(std::uint64_t most);
-  // Bytes of slots, in whole ways: `least` from the first adopt() on, `most` as they grow. Nothing
-  // is found before adopt(). REQUIRES: way_bytes(most) <= least <= most.
+  // Opens the file, if there is one. Bytes of slots, in whole ways: `least` from the first adopt()
+  // on, `most` as they grow. Nothing is found before adopt(). REQUIRES: way_bytes(most) <= least <=
+  // most.
   static std::unique_ptr<NvmPages> open(device::Device* device, std::uint64_t least,
                                         std::uint64_t most);
-  // DRAM that it takes.
+  // Returns the bytes of DRAM that it takes.
   static std::uint64_t memory_bytes(std::uint64_t most) {
     return way_bytes(most) / page::kPageBytes * sizeof(Set);
   }
   NvmPages(const NvmPages&) = delete;
   NvmPages& operator=(const NvmPages&) = delete;
 
-  // K27: the newest manifest is this one, `name` says which, and nobody reads pages of it yet. The
-  // first call decides whether the slots are kept, and makes the file if it is not there, or has
-  // fewer or more slots than it may have now. If it fails, there are no slots; if another one does,
-  // nothing is found or kept until the next. kOutOfSpace, kIoError. Not by two threads at once.
+  // Takes over from a new newest manifest, which `name` stands for (K27) and of which no page is
+  // read yet. The first call decides whether the slots are kept, and makes the file if it is
+  // missing, or has fewer or more slots than it may have now. If it fails, there are no slots; if
+  // another one does, nothing is found or kept until the next. kOutOfSpace, kIoError. Not by two
+  // threads at once.
   Status adopt(std::uint64_t name);
 
   enum class Found : std::uint8_t {
@@ -86,15 +89,15 @@ class NvmPages {
     kPage,    // `to` has it
     kUnsure,  // the same, and settle() is to be told whether it is whole
   };
-  // Any thread, all of these. Nothing here fails: what memory does not give, the SSD has.
+  // Any thread may call all of these. None of them fails: the SSD has what memory does not give.
   Found read(page::SnapshotPageId id, page::PageHeader* to);
   void settle(page::SnapshotPageId id, bool is_whole);
   bool has(page::SnapshotPageId id) { return look(id).way != kNoWay; }
-  // Whether its lines can be read.
+  // Returns true if lines of the page can be read.
   bool has_lines(page::SnapshotPageId id);
   // Reads lines to their places in the page at `to`; false: it is not there.
   bool read_lines(page::SnapshotPageId id, page::LineMask lines, char* to);
-  // A whole page was read from the SSD.
+  // Takes a whole page that was read from the SSD.
   void add(page::SnapshotPageId id, const page::PageHeader* page);
 
   NvmPagesStatistics statistics() const;
@@ -104,7 +107,7 @@ class NvmPages {
   static constexpr std::uint32_t kNoWay = kWaysMost;
   static constexpr std::uint32_t kPrintsOfWord = sizeof(std::uint64_t);
 
-  // What a look reads is in the first line, and that of the id.
+  // All that a look reads is in the first line and in that of the id.
   struct alignas(64) Set {
     base::AtomicWord<std::uint64_t> prints[kWaysMost / kPrintsOfWord];
     base::AtomicWord<std::uint64_t> sure;
@@ -142,7 +145,7 @@ class NvmPages {
     return stripes_[static_cast<std::size_t>(set - sets_.data()) % kStripes];
   }
   Set* set_of(page::SnapshotPageId id);
-  // Where the page is not there, `set` of the result is the one that it comes to.
+  // Looks for a page. If it is not there, `set` of the result is the one that it comes to.
   Look look(page::SnapshotPageId id);
   static std::uint32_t way_of(const Set& set, page::SnapshotPageId id);
   bool is_still(const Look& look) const;
@@ -152,7 +155,7 @@ class NvmPages {
   void find_again(Set* set);
   bool put(Set* set, page::SnapshotPageId id, const page::PageHeader* page, bool evicts);
   bool take_seen(page::SnapshotPageId id);
-  // Makes the slot that of `id`; 0: of none.
+  // Makes the slot that of `id`; 0: of no page.
   static void set_print(Set* set, std::uint32_t way, std::uint64_t id);
   void name_slot(Set* set, std::uint32_t way, std::uint64_t id);
   void put_locked(Set* set, std::uint32_t way, page::SnapshotPageId id,
@@ -170,12 +173,12 @@ class NvmPages {
   std::unique_ptr<device::File> to_write_;
   std::unique_ptr<device::File> to_read_;
   std::uint32_t file_ways_ = 0;   // ways that it has room for; guarded by file_lock_
-  std::uint64_t found_name_ = 0;  // of adopt(), in the file that was there
-  bool has_adopted_ = false;      // it was decided about
-  bool is_adopted_once_ = false;  // it is this object's
+  std::uint64_t found_name_ = 0;  // the name in the file that open() found
+  bool has_adopted_ = false;      // adopt() has decided whether to keep the file
+  bool is_adopted_once_ = false;  // adopt() has succeeded once
   bool can_grow_ = true;          // guarded by file_lock_
   base::AtomicWord<std::uint32_t> ways_in_use_;
-  // Since it grew, or tried to: pages that got the slot of another one, and those that got none.
+  // Since the last growth, or attempt: pages that got the slot of another one, and that got none.
   base::AtomicWord<std::uint32_t> evictions_;
   base::AtomicWord<std::uint32_t> refusals_;
 };

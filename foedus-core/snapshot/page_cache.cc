@@ -15,10 +15,10 @@ namespace {
 constexpr std::uint64_t kReservePart = 4;      // a quarter of the frames is kept leaving or fresh
 constexpr std::uint32_t kEvictBatch = 16;      // pages that share a fence
 constexpr unsigned kSweepsForBorrowed = 16;    // of the index, in one call of give_back()
-constexpr std::uint64_t kForgetBuckets = 256;  // looked through without letting go of a lock
+constexpr std::uint64_t kForgetBuckets = 256;  // done with one hold of the lock
 
 std::uint64_t reserve_of(const CacheFrames& frames) { return frames.usable() / kReservePart; }
-// Frames that can be taken now or when their epochs are over.
+// Returns how many frames can be taken now or when their epochs are over.
 std::uint64_t ready_of(const CacheFrames& frames) { return frames.fresh() + frames.leaving(); }
 
 // Returns the error of a miss that found no frame among `frames`, those of the page's stripe.
@@ -32,7 +32,7 @@ Status no_frame(const CacheFrames& frames, std::uint32_t soc) {
           "read; raise glean.cache_bytes, or use fewer sessions");
 }
 
-// Checks no more than what look-ups depend on.
+// Checks only what look-ups depend on.
 Status check_id(const page::PageHeader& page, page::SnapshotPageId id) {
   if (page.page_id == id.word()) return {};
   return Status::error(ErrorCode::kCorruption,
@@ -124,7 +124,7 @@ Status PageCache::read_into(CacheFrame frame, const Part& part, page::SnapshotPa
   return check_id(*page, id);
 }
 
-// Another thread's work since the look-up without the lock, or a page that is leaving (K5).
+// Looks again, under the lock: another thread may have read the page, or it is leaving (K5).
 const page::PageHeader* PageCache::find_locked(Stripe* stripe, page::SnapshotPageId id,
                                                CacheMark mark) {
   CacheIndex& index = stripe->part->index;
@@ -171,8 +171,8 @@ const page::PageHeader* PageCache::publish_locked(Stripe* stripe, page::Snapshot
 
 // ---- frames ----------------------------------------------------------------------------------
 
-// Memory first, for as long as there is any; then what is due. Pages are made to leave ahead of
-// need, because they leave so slowly.
+// Takes new memory first, while there is any; then a frame that is due. Pages are made to leave
+// ahead of need, because their frames are due only an epoch later.
 PageCache::Taken PageCache::take_locked(Stripe* stripe) {
   CacheFrames& frames = stripe->frames;
   const std::uint64_t reserve = reserve_of(frames);
@@ -239,7 +239,8 @@ std::uint32_t PageCache::take_borrowed_locked(Stripe* stripe, CacheFrame* frames
   return count;
 }
 
-// K14. All stripes together keep an extent ready at least, if they have borrowed as much.
+// Makes pages in borrowed frames leave (K14). All stripes together keep at least an extent ready,
+// if they have borrowed as much.
 void PageCache::free_borrowed_locked(Stripe* stripe, unsigned* sweeps_left) {
   const CacheFrames& frames = stripe->frames;
   const std::uint64_t least = CacheMemory::kExtentFrames / stripe->part->stripes.size();
@@ -273,7 +274,7 @@ Epoch PageCache::due(std::uint32_t soc, page::SnapshotPageId id) const {
   const bool is_fresh = stripe.frames.fresh() != 0;
   if (is_fresh) return Epoch();
   const std::uint64_t oldest = stripe.frames.oldest_stamp();
-  // None is leaving: all are in the hands of readers, whose pages can be evicted in an epoch.
+  // None is leaving: readers have all of them, and their pages can be evicted in an epoch.
   return oldest == CacheFrames::kNever ? clock_->current() : Epoch(oldest);
 }
 
@@ -285,7 +286,7 @@ std::unique_ptr<PagesInFlight> PageCache::make_pages_in_flight(std::uint32_t soc
   return std::make_unique<PagesInFlight>(this, soc, std::move(reads));
 }
 
-// K11. Memory first, for as long as there is any.
+// Returns true if one more page may be in flight (K11). Gets new memory first, while there is any.
 bool PageCache::may_fly_locked(Stripe* stripe) {
   do {
     if (stripe->frames_in_flight < reserve_of(stripe->frames) / 4) return true;

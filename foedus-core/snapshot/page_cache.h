@@ -24,57 +24,58 @@
 //       stored with release order. Readers load both with acquire order. After that the frame is
 //       not written until it is taken again, hints (P18, page/dual_page_pointer.h) and line pages
 //       (K18) aside.
-//   K2  Read: whoever follows an entry or a link without the lock has a cache pin
-//       (EpochClock::pin_cache()) from before the look-up until the last look at the page. It
+//   K2  Read: a thread that follows an entry or a link without the lock has a cache pin
+//       (EpochClock::pin_cache()) from before the look-up until its last look at the page. The pin
 //       covers the search at hand, not the transaction: what is needed for longer is copied, or
 //       remembered as an id.
 //   K3  Evict: a page is leaving when its entry has the leaving flag, by which no look-up without
 //       the lock finds it, or is gone, and its frame's link is zero. A fence follows, then the
 //       frame is stamped with the current epoch and put last into the list of leaving frames.
-//   K4  Reuse: a leaving frame is taken when its stamp is not above cache_reclaimable() of the
-//       clock. That is E3 and E20 of epoch/epoch_clock.h word for word, entry and link being what
-//       they call the link. A reader that found either before they were changed is pinned in an
-//       epoch not above the stamp: cache_reclaimable stays below until that pin ends or is renewed,
-//       and when it gets there, acquire order puts that reader's last look before what is written
-//       to the frame. A reader whose pin came later finds neither. The frame's next page is
-//       published anew by K1.
-//   K30 Swizzled pointers: the pointers to a cached page name its frame (P18), and the frame's link
-//       says which page look-ups find there; it is zero while they find none. So nothing is known
-//       of a page's pointers when it leaves, or of its children when a parent does: a pointer that
-//       names a frame too long finds another id in the link, or zero, and the index is asked. The
-//       link is not in the frame, which a device may be writing, and the pool if it was borrowed.
-//   K5  Return: until its frame is taken, a leaving page is complete. Who asks for it clears the
-//       flag and removes the frame from the list, under the lock. If it leaves again, it gets a
-//       new stamp, which is not below the first: readers from before are covered as well.
-//   K6  Only the holder of a stripe's lock changes its entries, frames and list; hits never take
-//       the lock, and nobody reads a page from a device while holding it. So two may read the same
-//       page at once: the second to come back finds the entry of the first, and gives its frame
-//       back.
+//   K4  Reuse: a leaving frame is due, and may be taken, when its stamp is not above
+//       cache_reclaimable() of the clock. That is E3 and E20 of epoch/epoch_clock.h word for word,
+//       with entry and link in place of the link there. A reader that found either before they were
+//       changed is pinned in an epoch not above the stamp: cache_reclaimable stays below until that
+//       pin ends or is renewed. When it gets there, acquire order puts that reader's last look
+//       before what is written to the frame. A reader whose pin came later finds neither. The
+//       frame's next page is published anew by K1.
+//   K30 Swizzled pointers: the pointers to a cached page name its frame (P18). The frame's link
+//       says which page look-ups find there; it is zero while they find none. So to evict a page,
+//       neither its pointers nor its children need be known. A pointer that names a frame too long
+//       finds another id in the link, or zero, and the index is asked. The link is not in the
+//       frame, because a device may be writing the frame, or the pool, if it was borrowed.
+//   K5  Return: until its frame is taken, a leaving page is complete. A thread that asks for it
+//       clears the flag and removes the frame from the list, under the lock. If it leaves again, it
+//       gets a new stamp, which is not below the first: readers from before are covered as well.
+//   K6  Only the holder of a stripe's lock changes its entries, frames and list. Hits never take
+//       the lock, and no thread reads a page from a device while holding it. So two may read the
+//       same page at once: the second to come back finds the entry of the first, and gives its
+//       frame back.
 //   K16 A part is divided into stripes, by the pages' ids: one for every 2,048 own frames, rounded
 //       down to a power of two, at least 1 and at most 32. All that a miss, an eviction or a page
 //       in flight changes belongs to one stripe: a range of the index, the hands over it, its
 //       frames, free and leaving, its counts. So misses of different stripes write no common word,
-//       unless they get memory or hurry the clock. Lock order: one stripe's lock at a time; with
-//       it, that of the part's memory (CacheMemory::commit_more()) or those of the pool.
+//       unless they get memory or ask the clock for an early epoch. Lock order: one stripe's lock
+//       at a time; with it, that of the part's memory (CacheMemory::commit_more()) or those of the
+//       pool.
 //
 //   K7  A stripe keeps a quarter of its frames leaving or fresh, so that one is due when a page is
-//       missed. Returns could use that up where all pages are hot; so below half of it others leave
-//       for each that returns, and those do not return.
-//   K15 Once all frames of a stripe are in use, a page that comes is on trial: it is leaving at
-//       once. It is stamped as K3 says: a thread that read it for itself has been pinned since
-//       before, and what was read ahead has no reader yet. It stays by K5 if it is asked for again
-//       before its frame is taken; one that was read ahead, if it is then used twice, the first use
-//       giving it a new stamp. A page that has a ghost, because it was here not long ago, is not
-//       tried again. So pages that are wanted once, scans above all, exchange one another, and the
-//       hand moves only for those that have been wanted again.
-//   K8  Where no frame is due, the cache does not wait: it says kOutOfMemory, and due() says for
-//       what. Its callers wait for that without a pin (occ/cold_pages.h). As pins last for
-//       microseconds, an epoch more and a quarter of the frames is due, however many pages a
-//       transaction reads.
-//   K14 What the cache has borrowed (K13) it gives back as fast as volatile pages take it. Some of
-//       a stripe's borrowed frames are leaving at any time, and mostly due, because of K7. Each
-//       call of give_back() takes frames that are fresh or due, from one stripe after the other,
-//       and makes up for them: a quarter of a stripe's borrowed frames is on its way out. Pages
+//       missed. Where all pages are hot, returns could use that up. So below half of it each return
+//       makes other pages leave, and those do not return.
+//   K15 Once all frames of a stripe are in use, a new page is on trial (probationary): it is
+//       leaving at once. It is stamped as K3 says: a thread that read it for itself has been pinned
+//       since before, and a page that was read ahead has no reader yet. It stays by K5 if it is
+//       asked for again before its frame is taken. One that was read ahead stays if it is then used
+//       twice; the first use gives it a new stamp. A page that has a ghost, because it was here not
+//       long ago, is not tried again. So pages that are wanted once, scans above all, replace one
+//       another, and the hand moves only for those that have been wanted again.
+//   K8  Where no frame is due, the cache does not wait: it returns kOutOfMemory, and due() tells
+//       which epoch to wait for. Its callers wait for that without a pin (occ/cold_pages.h). As
+//       pins last for microseconds, an epoch more and a quarter of the frames is due, however many
+//       pages a transaction reads.
+//   K14 The cache gives borrowed frames (K13) back as fast as volatile pages take them. Some of a
+//       stripe's borrowed frames are leaving at any time, and mostly due, because of K7. Each call
+//       of give_back() takes frames that are fresh or due, from one stripe after the other, and
+//       makes up for them: a quarter of a stripe's borrowed frames is kept fresh or leaving. Pages
 //       that leave for that do not return, however hot they are, so that an epoch later they are
 //       due. Calls begin with different stripes, so that all of them give.
 
@@ -120,10 +121,10 @@ class PageCache final : public page::PageBorrower {
   static constexpr std::uint32_t kHitsPerSample = 256;
 
   // Uses at most `bytes_max` of `budget`, each SOC its share: index (1 %) and 64 frames of each
-  // stripe at once, the rest as pages come. All pointers must outlive the cache. With a `lender` it
-  // borrows more of that (K13), whose borrower it is until it goes; no other thread uses the lender
-  // while make() or the destructor runs. kInvalidArgument: a share is less than kBytesMin or more
-  // than 2^40 bytes. kOutOfMemory. kNotSupported: a required facility does not work.
+  // stripe at once, the rest as pages come. All pointers must outlive the cache. With a `lender`
+  // the cache is its borrower and borrows more of that (K13). No other thread uses the lender while
+  // make() or the destructor runs. kInvalidArgument: a share is less than kBytesMin or more than
+  // 2^40 bytes. kOutOfMemory. kNotSupported: a required facility does not work.
   static Result<std::unique_ptr<PageCache>> make(const numa::Topology* topology,
                                                  base::MemoryBudget* budget,
                                                  std::uint64_t bytes_max, Facility huge_pages,
@@ -136,10 +137,10 @@ class PageCache final : public page::PageBorrower {
   PageCache(const PageCache&) = delete;
   PageCache& operator=(const PageCache&) = delete;
 
-  // The page, read if it is not there. It may be looked at until the caller's cache pin ends or is
-  // renewed. Null: *status says why, and nothing was cached. kIoError, kCorruption: what the reader
-  // said, or it gave another page. kOutOfMemory: no frame is due; see due(). REQUIRES: the caller
-  // has a cache pin.
+  // Returns the page, read if it is not cached. It may be looked at until the caller's cache pin
+  // ends or is renewed. Null: *status says why, and nothing was cached. kIoError, kCorruption: the
+  // reader's error, or it gave another page. kOutOfMemory: no frame is due; see due(). REQUIRES:
+  // the caller has a cache pin.
   const page::PageHeader* find(std::uint32_t soc, page::SnapshotPageId id, Status* status,
                                page::PagePart wanted = {}) {
     Part* const part = part_of(soc);
@@ -150,7 +151,7 @@ class PageCache final : public page::PageBorrower {
     return part->index.page_at(frame);
   }
 
-  // The same if it is cached; else null. REQUIRES: as find().
+  // Returns the page if it is cached; else null. REQUIRES: as find().
   const page::PageHeader* find_cached(std::uint32_t soc, page::SnapshotPageId id,
                                       page::PagePart wanted = {}) {
     Part* const part = part_of(soc);
@@ -160,9 +161,9 @@ class PageCache final : public page::PageBorrower {
     count_hit(part);
     return part->index.page_at(frame);
   }
-  // The same for the page that `pointer` leads to, which lies in a page of that SOC's part that the
-  // caller may look at. The index is asked only where its hint is wrong, and the hint made true
-  // (P18).
+  // Returns the page that `pointer` leads to, if it is cached; else null. The pointer lies in a
+  // page of that SOC's part that the caller may look at. If its hint is wrong, the index is asked,
+  // and the hint is corrected (P18). REQUIRES: as find().
   const page::PageHeader* find_cached_child(std::uint32_t soc, page::DualPagePointer* pointer,
                                             page::PagePart wanted) {
     Part* const part = part_of(soc);
@@ -178,15 +179,15 @@ class PageCache final : public page::PageBorrower {
     return part->index.page_at(frame);
   }
 
-  // K14. Of at most PagePool::kBatchPages frames.
+  // Gives borrowed frames back (K14), at most PagePool::kBatchPages.
   std::uint32_t give_back(std::uint32_t soc, std::uint32_t count) override;
 
-  // The epoch that EpochClock::cache_reclaimable() must reach before find() has a frame for this
-  // page again.
+  // Returns the epoch that EpochClock::cache_reclaimable() must reach before find() has a frame for
+  // this page again.
   Epoch due(std::uint32_t soc, page::SnapshotPageId id) const;
 
-  // Hints for a find() to come: the line of the bucket; and, once that is there, what is wanted of
-  // the page if it is cached (else false). Need no pin.
+  // Hints for a find() to come; they need no pin. The first prefetches the line of the bucket. The
+  // second, once that has come, prefetches what is wanted of the page; false: it is not cached.
   void prefetch(std::uint32_t soc, page::SnapshotPageId id) const { index(soc).prefetch(id); }
   bool prefetch_page(std::uint32_t soc, page::SnapshotPageId id, page::PagePart wanted) const {
     return index(soc).prefetch_page(id, wanted);
@@ -201,34 +202,34 @@ class PageCache final : public page::PageBorrower {
     CacheFrame frame;
     bool is_good;
   };
-  // True if the page is cached. Else takes a frame for it, which no other page may come to; 0: none
-  // is due, or K11.
+  // Returns true if the page is cached. Else takes a frame for it, which no other page may come to;
+  // 0: none is due, or K11.
   bool find_or_take(std::uint32_t soc, page::SnapshotPageId id, CacheFrame* frame);
   page::PageHeader* page_at(std::uint32_t soc, CacheFrame frame) const {
     return index(soc).page_at(frame);
   }
-  // The cache has all these frames again, and the good pages.
+  // Takes back all these frames, and caches the good pages.
   void put_ahead(std::uint32_t soc, const Read* reads, std::uint32_t count);
-  // Null: pages are not read ahead so.
+  // Returns null if pages are not read ahead by the reader.
   std::unique_ptr<PagesInFlight> make_pages_in_flight(std::uint32_t soc);
 
-  // Pages of this snapshot are not served any more; their frames are used again as others are.
-  // REQUIRES: nobody looks for one of them any more (no pointer leads to them, and transactions
-  // that could have seen one are over).
+  // Stops serving pages of this snapshot; their frames are used again as others are. REQUIRES: no
+  // thread looks for one of them any more (no pointer leads to them, and transactions that could
+  // have seen one are over).
   void forget(page::SnapshotNumber snapshot);
 
-  // The reader that pages come from.
+  // Returns the reader that pages come from.
   PageReader* reader() const { return reader_; }
   std::uint32_t socs() const { return static_cast<std::uint32_t>(parts_.size()); }
-  // Frames that a part may have, borrowed ones among them as far as lend() goes.
+  // Returns how many frames a part may have, borrowed ones included as far as lend() goes.
   std::uint64_t frames_reachable(std::uint32_t soc) const {
     return parts_[soc]->memory->own_max() + parts_[soc]->memory->borrowed_max() / 8 * 7;
   }
-  // Whether the last page that was read took the frame of another one, for there was no memory.
+  // Returns true if the last page that was read took the frame of another one, for lack of memory.
   bool is_full(std::uint32_t soc) const {
     return parts_[soc]->is_full.load_relaxed() != 0;  // order: relaxed, a hint
   }
-  // That need nothing borrowed.
+  // Returns how many frames a part may have without borrowing.
   std::uint64_t frames_max(std::uint32_t soc) const { return parts_[soc]->memory->own_max(); }
   PageCacheStatistics statistics(std::uint32_t soc) const;
   PageCacheStatistics statistics() const;  // of all SOCs
@@ -257,7 +258,7 @@ class PageCache final : public page::PageBorrower {
     alignas(64) base::AtomicWord<std::uint32_t> next_giver;  // where give_back() begins
     alignas(64) base::AtomicWord<std::uint32_t> is_full;     // is_full()
   };
-  // One frame, and whether the next would have to wait.
+  // A frame, and whether the next taker would have to wait.
   struct Taken {
     CacheFrame frame;
     bool is_last;
@@ -297,7 +298,7 @@ class PageCache final : public page::PageBorrower {
   void forget_some(Stripe* stripe, page::SnapshotNumber snapshot, CacheIndex::BucketRange buckets);
   Status read_into(CacheFrame frame, const Part& part, page::SnapshotPageId id);
 
-  // Of a thread, for all caches: an estimate needs no more.
+  // A counter of the thread, for all caches: an estimate needs no more.
   static inline constinit thread_local std::uint32_t hit_ticks = 0;
 
   // Constant after construction.

@@ -63,7 +63,7 @@ CacheFrame CacheFrames::pop(Stack* stack) {
   return frame;
 }
 
-// Own ones first: the others may be wanted back.
+// Takes own frames first: the pool may call the others in.
 CacheFrame CacheFrames::take_fresh() {
   const CacheFrame frame = pop(&free_own_);
   return frame != 0 ? frame : pop(&free_borrowed_);

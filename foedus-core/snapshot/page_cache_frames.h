@@ -8,7 +8,7 @@
 //       borrow; own_max and borrowed_max below are these shares. So the pages of one stripe,
 //       however many are wanted, leave the others their frames.
 //
-// Borrowed frames (K13) have a list of leaving frames and a stack of fresh ones for themselves, so
+// Borrowed frames (K13) have a list of leaving frames and a stack of fresh ones of their own, so
 // that they can be given back without a look at the others.
 
 #include <cstdint>
@@ -26,38 +26,40 @@ class CacheFrames {
   CacheFrames(const CacheFrames&) = delete;
   CacheFrames& operator=(const CacheFrames&) = delete;
 
-  // Frames on loan from the pool now (K13).
+  // Returns how many frames are on loan from the pool now (K13).
   std::uint64_t borrowed() const { return borrowed_; }
-  // Frames that may be written, borrowed ones among them.
+  // Returns how many frames may be written, borrowed ones included.
   std::uint64_t usable() const { return own_ + borrowed_; }
-  // Frames that hold no page and wait for nobody.
+  // Returns how many frames hold no page and wait for no reader.
   std::uint64_t fresh() const { return free_own_.count + free_borrowed_.count; }
   std::uint64_t leaving() const { return leaving_own_.count + leaving_borrowed_.count; }
-  // Borrowed frames that are fresh or leaving.
+  // Returns how many borrowed frames are fresh or leaving.
   std::uint64_t borrowed_ready() const { return free_borrowed_.count + leaving_borrowed_.count; }
 
-  // A fresh frame; 0 if there is none.
+  // Takes a fresh frame; 0 if there is none.
   CacheFrame take_fresh();
-  // Takes back a frame that nobody else has ever found the page of.
+  // Takes back a frame whose page no other thread has ever found.
   void release(CacheFrame frame);
   // Gets more frames of the part's memory, else borrows some. False: the own share or the budget is
-  // reached, and so is the share of what is borrowed, or the lender has nothing to spare.
+  // used up, and so is the share of borrowed frames, or the lender has nothing to spare.
   bool grow() { return commit_more() || borrow(); }
-  // Takes a borrowed frame that is fresh; 0 if there is none. It is not the stripe's any more, but
-  // the caller's, which gives it back by CacheMemory::give_back().
+  // Takes a borrowed frame that is fresh; 0 if there is none. It belongs to the caller then, which
+  // gives it back by CacheMemory::give_back().
   CacheFrame take_fresh_borrowed() { return given_up(pop(&free_borrowed_)); }
   // Takes in the same way the borrowed frame that has been leaving for longest, if it is due (K4).
   CacheFrame take_due_borrowed(std::uint64_t reclaimable) {
     return given_up(take_due_of(leaving_borrowed_, reclaimable));
   }
 
-  // K3: entries of this frame are unlinked, and a fence was between that and the reading of stamp.
+  // Appends a frame to the leaving ones (K3). Its entries are unlinked, and a fence was between
+  // that and the reading of `stamp`.
   void leave(CacheFrame frame, std::uint64_t stamp);
-  // The frame is not leaving any more.
+  // Takes a frame from the leaving ones; its page stays.
   void stay(CacheFrame frame);
-  // The frame that is leaving for longest, if its stamp is not above `reclaimable`; else 0.
+  // Takes the frame that has been leaving for longest, if its stamp is not above `reclaimable`;
+  // else 0.
   CacheFrame take_due(std::uint64_t reclaimable);
-  // Stamp of the frame that take_due() gives next; kNever if none is leaving.
+  // Returns the stamp of the frame that take_due() gives next; kNever if none is leaving.
   std::uint64_t oldest_stamp() const;
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 

@@ -92,10 +92,10 @@ bool CacheIndex::take_ghost(page::SnapshotPageId id) {
   return false;
 }
 
-// An empty entry at home, or else a ghost's; the same in the buddy; else, of the pair, that of a
-// leaving page, whose frame goes its way without one; else that of a page that was not used again;
-// else any. All reads of entries and marks below are relaxed: entries are written under the lock
-// that the caller holds, marks are hints.
+// Chooses an entry, in this order: an empty one at home, or else a ghost's; the same in the buddy;
+// of the pair, that of a leaving page, whose frame goes on without one; that of a page that was not
+// used again; any. All reads of entries and marks below are relaxed: entries are written under the
+// lock that the caller holds, marks are hints.
 CacheIndex::Place CacheIndex::place_for(const Key& key, CacheFrame* evicted) {
   Bucket* const pair[] = {key.home, buddy_of(key.home)};
   for (Bucket* const bucket : pair) {

@@ -7,12 +7,12 @@
 //   ghost, one word:   | 1              | tag                           | 0              |
 //   link, one word:    | low 62 bits of the id of the frame's page       | 1 + uses: 2 bits |
 //
-// A page stands in its home bucket, or in the home's buddy (the other half of 128 aligned bytes)
-// if the home was full. An entry is too short for a whole id: the header of the page has it, and
-// whoever asked for the page reads that line next anyway. With three frames a bucket, one page in
-// about forty stands in the buddy, and one in a thousand finds both full and takes another's place.
-// Entries that nothing stands in keep the tags of pages that were here before, until a page needs
-// the entry: their ghosts, one or two for each frame that there may be.
+// A page stands in its home bucket, or in the home's buddy (the other half of 128 aligned bytes) if
+// the home was full. An entry is too short for a whole id. The header of the page has it, and the
+// caller of a look-up reads that line next anyway. With three frames a bucket, one page in about
+// forty stands in the buddy, and one in a thousand finds both full and takes another's place.
+// Entries without a page keep the tag of an evicted one, its ghost, until a page needs the entry.
+// There are one or two of these for each frame that there may be.
 //
 // A page belongs to the stripe (K16) that has its home bucket. Stripes are ranges of equally many
 // buckets, the last one a few less, and each is of whole pairs: so home and buddy are in one
@@ -36,8 +36,7 @@ namespace foedus::snapshot {
 // whether it was read ahead of the scan or not; one that was asked for again is.
 enum class CacheMark : std::uint8_t { kReadAhead = 0, kUsedOnce = 1, kUsedAgain = 2 };
 
-// Which pages leave when the hand comes by, and whether they are found again by who asks for them
-// in time.
+// Which pages leave when the hand comes by, and whether a look-up in time finds them again.
 enum class CacheSweep : std::uint8_t {
   kColdForNow = 0,  // those that were not used again; found again
   kCold = 1,        // those that were not used again; not found again
@@ -57,8 +56,8 @@ class CacheIndex {
   static constexpr std::uint32_t kStripesMax = 32;
   static constexpr std::uint64_t kFramesPerStripe = 2048;
 
-  // Stripes of an index with this many own frames. A power of two, so that the shares of a cache
-  // whose size is one are whole extents.
+  // Returns the number of stripes of an index with this many own frames. It is a power of two, so
+  // that the shares of a cache whose size is one are whole extents.
   static std::uint32_t stripes_for(std::uint64_t own_frames) {
     const std::uint64_t wanted = std::bit_floor(own_frames / kFramesPerStripe);
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, kStripesMax));
@@ -68,7 +67,7 @@ class CacheIndex {
 
   using Link = base::AtomicWord<std::uint64_t>;
   // Where frames lie: 1..own at `own_begin`, the later ones up to `all` at `borrowed_begin`. Their
-  // links, one behind the other, at `links`, zero at first.
+  // links lie one after the other at `links`, zero at first.
   struct Places {
     char* own_begin;
     std::uint64_t own;
@@ -87,8 +86,8 @@ class CacheIndex {
 
   // ---- any thread ----------------------------------------------------------------------------
 
-  // Where the page is if it is cached, marked as used; 0: it is not. REQUIRES, as of peek(): the
-  // caller is pinned (K2), or holds the lock of the page's stripe.
+  // Returns the frame of the page if it is cached, and marks the page as used; else 0. REQUIRES, as
+  // of peek(): the caller is pinned (K2), or holds the lock of the page's stripe.
   CacheFrame find(page::SnapshotPageId id, page::PagePart part = {}) {
     const Key key = key_of(id);
     const Place place = locate(key, key.tag, part);
@@ -99,8 +98,8 @@ class CacheIndex {
     if (mark != kUsedAgainByte) place.mark->store_relaxed(mark + 1);
     return place.frame;
   }
-  // `hinted` if that is where the page is, marked as used; 0: it is not, or is no frame. REQUIRES:
-  // as find().
+  // Returns `hinted` if the page lies there, and marks the page as used; 0: it does not, or
+  // `hinted` is no frame. REQUIRES: as find().
   CacheFrame find_linked(page::SnapshotPageId id, CacheFrame hinted, page::PagePart part) {
     if (hinted - 1u >= frames_in_all_) [[unlikely]]
       return 0;
@@ -112,18 +111,18 @@ class CacheIndex {
     const std::uint64_t uses = word - link_word(id.word());
     if (uses > kLinkUsesMax || page_at(hinted)->page_id != id.word()) [[unlikely]]
       return 0;
-    // An exchange, not a store, which could bring the link of a page back that has left meanwhile.
-    // If it fails, a use is not counted.
+    // An exchange, because a store could bring back the link of a page that has left meanwhile. If
+    // it fails, a use is not counted.
     if (uses != kLinkUsesMax) link.compare_exchange_acq_rel(word, word + 1);
     return hinted;
   }
-  // What find() does, not marked.
+  // Returns what find() does, without a mark.
   CacheFrame peek(page::SnapshotPageId id) const {
     const Key key = key_of(id);
     const Place place = locate(key, key.tag, {});
     return place.entry == nullptr ? 0 : place.frame;
   }
-  // Hints; nobody need be pinned.
+  // Hints; the caller need not be pinned.
   void prefetch(page::SnapshotPageId id) const { base::prefetch_line(key_of(id).home); }
   bool prefetch_page(page::SnapshotPageId id, page::PagePart part) const {
     const CacheFrame frame = frame_of_tag(key_of(id));
@@ -157,25 +156,25 @@ class CacheIndex {
 
   std::uint64_t pages_cached(std::uint32_t stripe) const { return stripes_[stripe].pages_cached; }
 
-  // The frame of `id` if its page is leaving; it is not any more: everybody finds it again.
+  // Makes the page of `id` found again if it is leaving, and returns its frame; else 0.
   CacheFrame restore(page::SnapshotPageId id, CacheMark mark);
-  // The frame of `id` if its page is leaving, was read ahead and has not been used, as it now is;
-  // it goes on leaving.
+  // Marks the page of `id` as used if it is leaving, was read ahead and has not been used, and
+  // returns its frame; else 0. It goes on leaving.
   CacheFrame use_leaving(page::SnapshotPageId id);
-  // The page of this frame is found from now on; if it is leaving from the begin on, only by
-  // restore() and use_leaving(). REQUIRES: `id` has no entry. Returns the frame whose entry had to
-  // go although its page was cached; 0 mostly.
+  // Makes the page of this frame found from now on; if it is leaving from the begin on, only by
+  // restore() and use_leaving(). REQUIRES: `id` has no entry. Returns the frame of a cached page
+  // whose entry had to go; mostly 0.
   CacheFrame put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark,
                  bool is_leaving = false);
-  // True if `id` has a ghost, which is gone then.
+  // Removes the ghost of `id`, and returns true if there was one.
   bool take_ghost(page::SnapshotPageId id);
-  // Moves the stripe's hand over at most kSweepBuckets buckets. Pages that `which` says are leaving
-  // from now on; their frames, at most `count_max`, are given to `frames`. Returns how many.
+  // Moves the stripe's hand over at most kSweepBuckets buckets. Pages that `which` describes are
+  // leaving from now on; their frames, at most `count_max`, go to `frames`. Returns how many.
   std::uint32_t sweep(std::uint32_t stripe, CacheFrame* frames, std::uint32_t count_max,
                       CacheSweep which) {
     return sweep_from(stripe, &stripes_[stripe].hand, 0, frames, count_max, which);
   }
-  // The same for pages in borrowed frames, with a hand of its own: the others keep their marks.
+  // Sweeps pages in borrowed frames alone, with a hand of its own: the others keep their marks.
   std::uint32_t sweep_borrowed(std::uint32_t stripe, CacheFrame* frames, std::uint32_t count_max,
                                CacheSweep which) {
     return sweep_from(stripe, &stripes_[stripe].hand_of_borrowed, own_frames_, frames, count_max,
@@ -184,7 +183,7 @@ class CacheIndex {
   // Makes a ghost of the entry of a page that is leaving, if it still has one.
   void remove_leaving(CacheFrame frame);
   // Removes the entries of a snapshot from one bucket of the stripe. Returns how many of them were
-  // cached; `frames` has room for kBucketEntries of them.
+  // cached; `frames` has space for kBucketEntries of them.
   std::uint32_t forget(page::SnapshotNumber snapshot, std::uint64_t bucket, CacheFrame* frames);
 
  private:
@@ -221,7 +220,7 @@ class CacheIndex {
     CacheFrame frame = 0;
   };
 
-  // Whole pairs.
+  // Returns a number of whole pairs.
   static std::uint64_t buckets_for(std::uint64_t frames) {
     return (frames / (2 * kFramesPerBucket) + 1) * 2;
   }
@@ -234,10 +233,11 @@ class CacheIndex {
   static bool is_leaving(std::uint64_t word) { return (word >> kFrameBits & kLeavingTag) != 0; }
   static bool is_ghost(std::uint64_t word) { return word != 0 && frame_of(word) == 0; }
 
-  // A link without uses.
+  // Returns a link without uses.
   static std::uint64_t link_word(std::uint64_t id) { return (id << 2) | 1; }
   Link& link_of(CacheFrame frame) const { return links_[frame - 1]; }
-  // K30. REQUIRES: the page of the frame has that id, and the caller holds the lock of its stripe.
+  // Publishes the frame's link (K30). REQUIRES: the page of the frame has that id, and the caller
+  // holds the lock of its stripe.
   void put_link(CacheFrame frame, std::uint64_t id) {
     const std::uint64_t before = link_of(frame).load_relaxed();  // order: relaxed, under the lock
     FOEDUS_INVARIANT(before == 0, frame, before, id);
@@ -254,7 +254,7 @@ class CacheIndex {
     const std::uint64_t word = link_of(frame).load_relaxed();
     if ((word & 3) > 1) link_of(frame).store_release((word & ~std::uint64_t{3}) | 1);
   }
-  // How often the page was used since the hand came by, up to what is counted.
+  // Returns how often the page was used since the hand came by, up to what is counted.
   std::uint64_t uses_of(const Bucket& bucket, unsigned entry, CacheFrame frame) const {
     // order: relaxed twice, hints.
     const std::uint64_t link = link_of(frame).load_relaxed();
@@ -277,9 +277,9 @@ class CacheIndex {
     return Key{word, (hash ^ (hash >> 32)) & kTagMask, buckets_ + bucket};
   }
 
-  // The entry of this page that has this tag.
+  // Finds the entry of this page that has this tag.
   Place locate(const Key& key, std::uint64_t tag, page::PagePart part) const {
-    // Most stand where they are looked for first.
+    // Most pages stand where they are looked for first.
     Place place = locate_at(key.home, first_place_of(key), key.id, tag, part);
     if (place.entry != nullptr) [[likely]]
       return place;
@@ -287,16 +287,16 @@ class CacheIndex {
     if (place.entry == nullptr) place = locate_in(buddy_of(key.home), key.id, tag, part);
     return place;
   }
-  // Where put() stores a page if that entry is empty.
+  // Returns where put() stores a page if that entry is empty.
   static unsigned first_place_of(const Key& key) {
     return static_cast<unsigned>((key.tag & 0xffff) * kBucketEntries >> 16);
   }
-  // A bit for each entry that seems to have this tag. All at once: which one it is would be guessed
-  // wrong mostly.
+  // Returns a bit for each entry that seems to have this tag. All are compared at once: a branch on
+  // which one it is would mostly be mispredicted.
   static unsigned entries_of_tag(const Bucket* bucket, std::uint64_t tag) {
     unsigned same = 0;
     for (unsigned i = 0; i < kBucketEntries; ++i) {
-      // order: relaxed, a hint; who wants the page loads the entry again.
+      // order: relaxed, a hint; locate_at() loads the entry of the page again.
       const std::uint64_t word = bucket->entries[i].load_relaxed();
       same |= static_cast<unsigned>(word >> kFrameBits == tag) << i;
     }
@@ -321,8 +321,8 @@ class CacheIndex {
       return Place{};
     return Place{&bucket->entries[i], &bucket->marks[i], frame};
   }
-  // Where the page is if it is cached, or another one of that tag: nothing of the page is looked
-  // at.
+  // Returns the frame of the page if it is cached, or of another one of that tag: the page itself
+  // is not looked at.
   CacheFrame frame_of_tag(const Key& key) const;
   std::uint32_t sweep_from(std::uint32_t stripe, std::uint64_t* hand, std::uint64_t frames_skipped,
                            CacheFrame* frames, std::uint32_t count_max, CacheSweep which);

@@ -11,12 +11,12 @@ namespace foedus::snapshot {
 
 namespace {
 
-// Room that index, link and words of a borrowed frame take of the own share: an eighth of it in all
-// at most, and far less where it is the default one.
+// Bytes that index, link and words of a borrowed frame take of the own share: an eighth of it in
+// all at most, and far less with the default share.
 constexpr std::uint64_t kBytesPerBorrowed = 48;
 constexpr std::uint64_t kPartForBorrowed = 8;
 
-// A SOC's part borrows no more than its share of the lender's bound.
+// Returns how many pages a SOC's part may borrow, at most its share of the lender's bound.
 std::uint64_t pages_to_borrow(const page::PagePool* lender, std::uint64_t bytes_max) {
   if (lender == nullptr) return 0;
   const std::uint64_t share = lender->bytes_max() / lender->socs() / page::kPageBytes;
@@ -115,7 +115,7 @@ CacheMemory::Frames CacheMemory::commit_more(std::uint64_t count_max) {
   std::uint64_t bytes = std::min(extent_end, frames_end) - offset;
   bytes = std::min(bytes, std::min({count_max, left, even}) * page::kPageBytes);
   FOEDUS_SYNC_POINT("page_cache:before_take");
-  // Others may have taken it meanwhile: then the next miss tries again.
+  // Another part may have taken it meanwhile: then the next miss tries again.
   if (bytes == 0 || !budget_->try_take(bytes)) return {};
   if (!memory_.commit(offset, bytes).is_ok()) {
     budget_->give_back(bytes);

@@ -3,16 +3,16 @@
 //
 //     | index | links | a FrameWords for each frame | frame 1 | frame 2 | … | not committed |
 //
-//   K9  Memory is committed by extents of 2 MiB (less when the budget runs out, so that each stripe
-//       finds some) and charged to the budget before; the index, the words and the first kFramesMin
-//       frames of each stripe when the cache is made, so that every stripe can always do its work.
-//       All is given back when the cache is destroyed.
-//   K13 Borrowed frames are pages of the pool of volatile pages, lent by it (P19): frame
-//       own_max() + 1 + i is page i of the SOC's slice. A frame is given back when it could be
-//       taken: it is fresh, or due by K4. From then on the pool's sessions write it. Readers do not
-//       find it; a stale hint (P18) still names it, and it is loaded to the processor's caches
-//       while its link is looked at, which is harmless, for the pool unmaps nothing. A frame that a
-//       device is reading into is neither, and stays.
+//   K9  Memory is committed by extents of 2 MiB and charged to the budget before. Extents are
+//       smaller when the budget runs out, so that each stripe finds some. The index, the words and
+//       the first kFramesMin frames of each stripe are committed when the cache is made, so that
+//       every stripe can always do its work. All is given back when the cache is destroyed.
+//   K13 Borrowed frames are pages of the pool of volatile pages, lent by it (P19): frame own_max()
+//       + 1 + i is page i of the SOC's slice. A frame is given back when it could be taken: it is
+//       fresh, or due by K4. From then on the pool's sessions write it. Readers do not find it. A
+//       stale hint (P18) still names it, and it is prefetched while its link is looked at, which is
+//       harmless, for the pool unmaps nothing. A frame that a device is reading into is neither
+//       fresh nor due, and stays.
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,7 @@ class CacheMemory {
   static constexpr std::uint64_t kExtentBytes = numa::SocMemory::kHugePageBytes;
   static constexpr std::uint64_t kExtentFrames = kExtentBytes / page::kPageBytes;
   static constexpr std::uint32_t kBorrowFrames = page::PagePool::kBatchPages;
-  // The room that kFramesMin frames need.
+  // Bytes that kFramesMin frames need.
   static constexpr std::uint64_t kBytesMin = (kFramesMin + 1) * page::kPageBytes;
 
   // Uses at most `bytes_max` of `budget`, and what `lender` lends, which may be null. Fails with
@@ -76,10 +76,10 @@ class CacheMemory {
     std::uint64_t count = 0;
   };
   // Commits more, at most `count_max` frames, which are the caller's. None: all is committed, or
-  // the budget is reached, which is seen without the lock.
+  // the budget is used up, which is seen without the lock.
   Frames commit_more(std::uint64_t count_max);
   // Borrows some frames, which are the caller's; returns how many. 0: the lender has nothing to
-  // spare. Takes no lock of the part: as long as the lender spares nothing, each miss asks it, and
+  // spare. Takes no lock of the part: while the lender spares nothing, each miss asks it, and
   // should write no word that others write.
   std::uint32_t borrow(CacheFrame (&frames)[kBorrowFrames]);
   // Gives borrowed frames of the caller back: the lender's sessions write them from now on.
@@ -97,7 +97,7 @@ class CacheMemory {
     std::uint64_t words_offset;
     std::uint64_t frames_offset;
     std::uint64_t frames;
-    std::uint64_t borrowed;  // frames that may be, behind those
+    std::uint64_t borrowed;  // frames that may be borrowed, numbered after those
   };
 
   CacheMemory(numa::SocMemory memory, const Layout& layout, base::MemoryBudget* budget,

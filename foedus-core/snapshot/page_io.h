@@ -1,6 +1,6 @@
 #pragma once
-// PageWriter, PageReader: how composers give away the pages of the snapshot that they make, and
-// look at those of the one before. The files behind them are those of snapshot_writer.h and
+// PageWriter, PageReader: how composers write the pages of the snapshot that they make, and read
+// those of the one before. The files behind them are those of snapshot_writer.h and
 // snapshot_reader.h; tests put memory there.
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class PageWriter {
  public:
   virtual ~PageWriter() = default;
 
-  // The id that the next append() gives; null if the file has all its pages.
+  // Returns the id that the next append() gives; null if the file has all its pages.
   virtual page::SnapshotPageId next_id() const = 0;
-  // Copies the page of kPageBytes at `page`, with the id and checksum of its place; all else in it
-  // is the caller's, its lock words must be 0. kTooLarge: the file has all the pages that an id can
+  // Copies the page of kPageBytes at `page`, with the id and checksum of its place. The caller sets
+  // all else in it; its lock words must be 0. kTooLarge: the file has all the pages that an id can
   // name. kOutOfSpace, kIoError. After an error the file is of no use any more.
   virtual Result<page::SnapshotPageId> append(const page::PageHeader* page) = 0;
 };
@@ -34,16 +34,16 @@ class PageReads {
 
   // Waits for what is in flight.
   virtual ~PageReads() = default;
-  // Reads pages that stand one behind the other in a file, each to a place of its own that nobody
+  // Reads pages that follow one another in a file, each to a place of its own that no other code
   // touches until next() has given `tag`, a number below kReadsMax of no read in flight. Waits for
   // no page, and throws nothing. False: they are not read.
   virtual bool add(page::SnapshotPageId first, page::PageHeader* const* to, std::uint32_t count,
                    std::uint32_t tag) = 0;
-  // The device begins with what was added.
+  // Makes the device begin with what was added.
   virtual void send() = 0;
-  // Gives a read that has ended; where there is none, false, or with `waits` waits for the next, if
-  // one was added at all. `good`: a bit for each page that passed all checks of PageReader::read(),
-  // which says of the others what is wrong.
+  // Gives a read that has ended. If there is none, returns false, or with `waits` waits for the
+  // next, if one was added at all. `good`: a bit for each page that passed all checks of
+  // PageReader::read(), which tells of the others what is wrong.
   virtual bool next(bool waits, std::uint32_t* tag, std::uint32_t* good) = 0;
 };
 
@@ -52,8 +52,8 @@ class PageReader {
  public:
   virtual ~PageReader() = default;
 
-  // The page, checked; as long as `to`, room for kPageBytes at a multiple of 4096, holds it.
-  // kCorruption: the checksum or the id is wrong, or there is no such page. kIoError.
+  // Reads and checks a page. `to` has space for kPageBytes, at a multiple of 4096. kCorruption: the
+  // checksum or the id is wrong, or there is no such page. kIoError.
   virtual Status read(page::SnapshotPageId id, page::PageHeader* to) = 0;
 
   // Reads lines of the page to their places in the page at `to`. Checks the id if line 0 is one of
@@ -65,16 +65,17 @@ class PageReader {
     return Status(ErrorCode::kNotSupported);
   }
 
-  // Whether read_lines() takes less time than read(): the page lies on memory.
+  // Returns true if read_lines() takes less time than read(): the page lies on memory.
   virtual bool has_lines(page::SnapshotPageId id) {
     static_cast<void>(id);
     return true;
   }
 
-  // Says that the page is read soon (File::will_read()); errors show when it is.
+  // Announces that the page is read soon (File::will_read()); errors show when it is.
   virtual void will_read(page::SnapshotPageId id) { static_cast<void>(id); }
 
-  // For one thread at a time; must go before the reader. Null: there is none.
+  // Makes reads for one thread at a time; they must be destroyed before the reader. Null: there are
+  // none.
   virtual std::unique_ptr<PageReads> make_reads() { return nullptr; }
 };
 

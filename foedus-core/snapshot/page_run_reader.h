@@ -1,14 +1,14 @@
 #pragma once
 // PageRunReader: pages of finished snapshots for one thread that mostly wants them in the order in
 // which they stand in their files, as a composer does that makes anew what the glean before made.
-// Then one read of the system brings several: its call, and the look for a page of the file in the
-// system's page cache, cost as much as half of the copy.
+// Then one read of the system brings several. Its call, and the search for a page of the file in
+// the system's page cache, cost as much as half of the copy.
 //
-//   F8  A run begins with two pages where one is wanted that stands a little behind another that
+//   F8  A run begins with two pages when a page is wanted that stands a little after another that
 //       was wanted, and doubles from read to read. Some runs go on side by side: pages that follow
-//       one another in a tree stand in the files of several gleans, and interior pages behind the
-//       border pages that they lead to. Pages are checked when they are wanted, not when they come:
-//       so what is not wanted costs its copy, and a damaged page is an error of its own read alone.
+//       one another in a tree stand in the files of several gleans, and interior pages after the
+//       border pages that they lead to. Pages are checked when they are wanted, not when they come.
+//       So an unwanted page costs its copy, and a damaged one is an error of its own read alone.
 
 #include <cstdint>
 #include <memory>
@@ -32,7 +32,7 @@ class PageRunReader final : public PageReader {
 
  private:
   static constexpr std::uint32_t kRuns = 4;
-  // Pages behind the last one, in the same file, at which a run still goes on.
+  // How far after its last page, in the same file, a run still goes on.
   static constexpr std::uint64_t kGapPagesMax = 4;
 
   struct Run {

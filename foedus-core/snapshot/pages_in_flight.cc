@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t bit(std::uint32_t place) { return std::uint64_t{1} << place; }
 
-// Whether the second page stands behind the first in a file.
+// Returns true if the second page directly follows the first in a file.
 bool follows(page::SnapshotPageId first, page::SnapshotPageId second) {
   return first.page() != page::SnapshotPageId::kPageMax && first.plus(1) == second;
 }

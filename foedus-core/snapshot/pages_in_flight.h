@@ -6,13 +6,13 @@
 //     ^                  |
 //     +---- settle() ----+
 //
-//   K11 What is not needed after all holds a frame until it has come and the session collects it.
-//       So the pages of one stripe that all sessions have in flight are at most a quarter of what
-//       the stripe keeps free (K7): the session that misses a page finds a frame whatever others
-//       have in flight.
-//   K12 Files are asked for pages by begin(), send() and finish(), within the transaction whose pin
-//       keeps the snapshot. What is in flight after it has its file from the system or the queue
-//       (V10), and is put into the cache under an id that nobody asks for any more at worst.
+//   K11 A page that is not needed after all holds a frame until it has come and the session
+//       collects it. So the pages of one stripe that all sessions have in flight are at most a
+//       quarter of what the stripe keeps free (K7): the session that misses a page finds a frame
+//       whatever others have in flight.
+//   K12 begin(), send() and finish() ask files for pages, within the transaction whose pin keeps
+//       the snapshot. A page in flight after it has its file from the system or the queue (V10). At
+//       worst it is put into the cache under an id that no search asks for any more.
 
 #include <cstdint>
 #include <memory>
@@ -26,7 +26,7 @@ namespace foedus::snapshot {
 
 class PageCache;
 
-// What became of a page that was to be read ahead.
+// The outcome of begin().
 enum class Begun : std::uint8_t {
   kCached,   // it is there
   kBegun,    // it is in flight
@@ -45,15 +45,15 @@ class PagesInFlight {
   PagesInFlight(const PagesInFlight&) = delete;
   PagesInFlight& operator=(const PagesInFlight&) = delete;
 
-  // Begins with the page, unless it is cached or in flight. Waits for no page. Pages that are begun
-  // one after the other and stand so in a file are one read of the device.
+  // Begins to read the page, unless it is cached or in flight. Waits for no page. Pages that are
+  // begun one after the other and stand so in a file are one read of the device.
   Begun begin(page::SnapshotPageId id);
-  // The device begins with all pages. Without it, with some of many.
+  // Makes the device begin with all pages. Without it, it begins with some of many.
   void send();
-  // True once the page is no more in flight; false if it never was.
+  // Waits for a page. Returns true once it is not in flight any more; false if it never was.
   bool finish(page::SnapshotPageId id);
-  // At the end of a transaction: no page is begun any more of those that were not sent, and what
-  // has come is in the cache. Waits for nothing.
+  // Ends the reads of a transaction: drops pages that no read was added for, sends the added reads,
+  // and puts pages that have come into the cache. Waits for nothing.
   void settle() {
     if (used_ != 0) settle_some();
   }

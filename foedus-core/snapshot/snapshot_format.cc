@@ -15,7 +15,7 @@ constexpr std::string_view kSnapshotPrefix = "snapshot-";
 constexpr std::string_view kManifestPrefix = "manifest-";
 constexpr std::size_t kNumberDigits = 8;
 
-// Nothing unless all of `digits`, 1 .. 8 of them, are digits.
+// Returns nothing unless all of `digits`, 1 .. 8 of them, are digits.
 std::optional<std::uint32_t> parse_number(std::string_view digits) {
   if (digits.empty() || digits.size() > kNumberDigits) return {};
   std::uint32_t number = 0;

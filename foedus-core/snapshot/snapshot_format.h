@@ -4,8 +4,8 @@
 //   page 0         who the file is: SnapshotFileHeader, then zeroes
 //   page 1 ...     pages of the snapshot, each with its id and checksum in its PageHeader
 //
-//   F1  Page 0, each page and each manifest carry a CRC32C over all their bytes, the checksum's own
-//       four aside (zero), and who they are. What was damaged, or belongs elsewhere, is refused.
+//   F1  Page 0, each page and each manifest carry a CRC32C over all their bytes, with its own four
+//       taken as zero, and their identity. One that was damaged, or belongs elsewhere, is refused.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kSnapshotMagic = 0x50414e5344454f46;  // "FOEDSNA
 // Eight digits: less than a page id could name.
 inline constexpr std::uint32_t kSnapshotNumberMax = 99'999'999;
 static_assert(kSnapshotNumberMax <= page::SnapshotPageId::kSnapshotMax);
-// Of one file, page 0 included.
+// Pages of one file, page 0 included.
 inline constexpr std::uint32_t kFilePagesMax = page::SnapshotPageId::kPageMax + 1;
 
 struct SnapshotFileHeader {
@@ -43,22 +43,22 @@ static_assert(offsetof(SnapshotFileHeader, crc) == kChecksumOffset);
 static_assert(offsetof(page::PageHeader, crc32c) == kChecksumOffset);
 static_assert(offsetof(page::PageHeader, page_id) == 0);
 
-// CRC32C of `count` bytes, those of the checksum taken as zero.
-// REQUIRES: count >= kChecksumOffset + 4.
+// Returns the CRC32C of `count` bytes, those of the checksum taken as zero. REQUIRES: count >=
+// kChecksumOffset + 4.
 std::uint32_t checksum_of(const void* bytes, std::size_t count);
 
 // Fills in the kPageBytes of page 0.
 void make_page_0(page::SnapshotNumber snapshot, std::uint32_t soc, void* page);
 
-// "snapshot-<8 digits>-<soc>", "manifest-<8 digits>".
+// Return "snapshot-<8 digits>-<soc>", "manifest-<8 digits>".
 std::string snapshot_name(page::SnapshotNumber snapshot, std::uint32_t soc);
 std::string manifest_name(page::SnapshotNumber snapshot);
 struct SnapshotName {
   page::SnapshotNumber snapshot;
   std::uint32_t soc;
 };
-// What the functions above were given; nothing if `name` is none of their results, the number is
-// not in 1 .. kSnapshotNumberMax, or the SOC is not below kMaxSocs.
+// Return the arguments for which the functions above give `name`. Nothing: there are none, the
+// number is not in 1 .. kSnapshotNumberMax, or the SOC is not below kMaxSocs.
 std::optional<SnapshotName> parse_snapshot_name(std::string_view name);
 std::optional<page::SnapshotNumber> parse_manifest_name(std::string_view name);
 

@@ -143,7 +143,8 @@ Status SnapshotFiles::read(page::SnapshotPageId id, page::PageHeader* to) {
   return {};
 }
 
-// A slot whose page is not whole is given up; the SSD has the page.
+// Reads a page from its slot on memory. If the page there is not whole, the slot is freed; the SSD
+// has the page.
 bool SnapshotFiles::read_near(page::SnapshotPageId id, page::PageHeader* to) const {
   const NvmPages::Found found = nvm_pages_->read(id, to);
   if (found == NvmPages::Found::kNothing) return false;
@@ -175,7 +176,7 @@ Status SnapshotFiles::read_lines(page::SnapshotPageId id, page::LineMask lines, 
   return {};
 }
 
-// An error of the file shows when the page is read.
+// Returns false on an error of the file, which shows when the page is read.
 bool SnapshotFiles::has_lines(page::SnapshotPageId id) {
   if (nvm_pages_ == nullptr) return true;  // nearly always there is one tier
   const Result<const device::File*> file = file_of(id);

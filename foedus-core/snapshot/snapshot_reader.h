@@ -24,14 +24,14 @@
 
 namespace foedus::snapshot {
 
-// What is wrong with a page whose checksum and id are right; null: nothing. Called by any thread
-// that reads a page.
+// Returns what is wrong with a page whose checksum and id are right; null: nothing. Called by any
+// thread that reads a page.
 using PageRules = std::function<page::BrokenRule(const page::PageHeader&)>;
 
 class SnapshotFiles final : public PageReader {
  public:
-  // Pages that break one of `rules` are refused as damaged ones are. Without rules nothing is said
-  // of what pages hold. `access`: kReadDirect where the system is to keep no page.
+  // Pages that break one of `rules` are refused as damaged ones are. Without rules the contents of
+  // pages are not checked. `access`: kReadDirect if the system's page cache is to keep no page.
   explicit SnapshotFiles(device::Device* device, PageRules rules = {},
                          device::Access access = device::Access::kRead)
       : device_(device), rules_(std::move(rules)), access_(access) {}
@@ -44,22 +44,22 @@ class SnapshotFiles final : public PageReader {
   Status read_lines(page::SnapshotPageId id, page::LineMask lines, char* to) override;
   bool has_lines(page::SnapshotPageId id) override;
   void will_read(page::SnapshotPageId id) override;
-  // Reads up to `count` pages that stand one behind the other in a file. Returns how many of them
-  // there are; check() has to be asked about each. kCorruption: there cannot be such a page.
-  // kIoError: perhaps of another page than the first. kWrongVersion.
+  // Reads up to `count` pages that follow one another in a file. Returns how many of them there
+  // are; check() has to be asked about each. kCorruption: there cannot be such a page. kIoError:
+  // perhaps of another page than the first. kWrongVersion.
   Result<std::uint32_t> read_run(page::SnapshotPageId first, page::PageBytes* to,
                                  std::uint32_t count);
-  // What read() says of a page that was read in another way.
+  // Returns what read() says of a page, for one that was read in another way.
   Status check(page::SnapshotPageId id, const page::PageHeader* page);
-  // Before the first read: pages of the SSD tier are looked for there, and added.
+  // Sets where pages of the SSD tier are looked for, and added. Before the first read.
   void set_nvm_pages(NvmPages* pages) { nvm_pages_ = pages; }
-  // Before the first make_reads(): of tasks that read in place of the device's own queues.
+  // Sets tasks that read in place of the device's own queues. Before the first make_reads().
   void set_pool(device::ReadPool* pool) { pool_ = pool; }
   std::unique_ptr<PageReads> make_reads() override;
 
   std::vector<SnapshotName> open_files();
-  // Gives the open file back, if there is one, so that its room becomes free with its removal.
-  // REQUIRES: no thread reads a page of it at the same time.
+  // Closes the file, if it is open, so that its space becomes free with its removal. REQUIRES: no
+  // thread reads a page of it at the same time.
   void close(page::SnapshotNumber snapshot, std::uint32_t soc);
 
  private:
@@ -81,7 +81,7 @@ class SnapshotFiles final : public PageReader {
     FOEDUS_TRY(const OpenFile* const entry, entry_of(id));
     return entry->owned.get();
   }
-  // Whether the page lies on the SSD tier, and may be kept on memory.
+  // Returns true if the page lies on the SSD tier, and may be kept on memory.
   bool is_far(const device::File& file, page::SnapshotPageId id) const {
     return nvm_pages_ != nullptr && !file.has_small_reads(offset_of(id));
   }
@@ -91,11 +91,11 @@ class SnapshotFiles final : public PageReader {
   bool read_near(page::SnapshotPageId id, page::PageHeader* to) const;
   Result<const OpenFile*> open_locked(page::SnapshotNumber snapshot, std::uint32_t soc);
 
-  // Page 0 is the file's header.
+  // Refuses page 0, which is the file's header.
   Status check_number(page::SnapshotPageId id) const;
   Status check(const device::File& file, page::SnapshotPageId id,
                const page::PageHeader* page) const;
-  // What check() says, without words.
+  // Returns true if check() has no error, without making a message.
   bool is_whole(page::SnapshotPageId id, const page::PageHeader* page) const;
 
   device::Device* const device_;

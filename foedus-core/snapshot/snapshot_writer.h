@@ -2,8 +2,8 @@
 // SnapshotWriter: writes one SOC's file of the snapshot in the making, front to back, in large
 // writes that bypass the system's cache, and once.
 //
-//   F5  A file counts when a manifest lists it, and only a writer that finished may be listed. What
-//       a writer finds under its name is a leftover: removed, never opened.
+//   F5  A file counts when a manifest lists it, and only a writer that finished may be listed. A
+//       file that a writer finds under its name is a leftover: removed, never opened.
 //   F6  The first error is final: whatever was written is a leftover from then on (V2).
 //
 // create() ──► open ── append()* ── finish() ──► synced; its name becomes durable with the manifest
@@ -41,7 +41,7 @@ class SnapshotWriter final : public PageWriter {
   // Writes what is left and syncs the file. REQUIRES: called once, as the last call.
   Status finish();
 
-  // Appended so far; they have the ids 1 .. pages() of the file.
+  // Returns how many pages were appended so far; they have the ids 1 .. pages() of the file.
   std::uint32_t pages() const { return next_page_ - 1; }
   const std::string& path() const { return file_->path(); }
 

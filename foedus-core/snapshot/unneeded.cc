@@ -21,8 +21,9 @@ Status remove_manifests(device::Device* device, const std::vector<page::Snapshot
   return {};
 }
 
-// Snapshots of which no file is listed. One of which some are keeps its pages in the cache: those
-// of the others are asked for by nobody, and their frames are used again as others are.
+// Makes the cache forget snapshots of which no file is listed. If some files of a snapshot are
+// listed, its pages stay: no search asks for those of the others, and their frames are used again
+// as others are.
 void forget(const ListedFiles& listed, const std::vector<std::string>& leftovers,
             PageCache* cache) {
   std::set<page::SnapshotNumber> forgotten;
@@ -42,8 +43,8 @@ Status remove_unneeded(device::Device* device, const std::vector<page::SnapshotN
   FOEDUS_TRY(const auto leftovers, find_leftovers(device));
   if (cache != nullptr) forget(listed, leftovers, cache);
   if (files != nullptr) {
-    // Of those that are open, not of those that are there: an attempt that failed half-way may have
-    // left it to others to remove the rest, who know of no open files.
+    // Files that are open count here, not those that exist: after an attempt that failed half-way,
+    // remove_leftovers(), which knows of no open files, may have removed the rest.
     for (const SnapshotName& file : files->open_files()) {
       if (!listed.may_have(file)) files->close(file.snapshot, file.soc);
     }

@@ -1,5 +1,5 @@
 #pragma once
-// Removal of the snapshots that nobody reads by any more, once a newer one is durable.
+// Removal of the snapshots that no session reads by any more, once a newer one is durable.
 
 #include <vector>
 
@@ -12,14 +12,15 @@
 
 namespace foedus::snapshot {
 
-// Removes all manifests but the newest one and those in `keep`, then, durably, the snapshot files
-// that no manifest lists any more, after `cache` has forgotten their pages and `files` has closed
-// them; both may be null. Numbers in `keep` that have no manifest are passed over. Without anything
-// to remove it changes nothing. On failure, of the device or kCorruption of the newest manifest,
-// some of it is done, and the next call does the rest; or remove_leftovers() does, after which the
-// next call closes what it has removed. `removed`: as of remove_leftovers().
-// REQUIRES: no snapshot is being made; nobody reads, or has in a volatile page, a page of a file
-// that only the other manifests list.
+// Removes all manifests but the newest one and those in `keep`. Then removes, durably, the snapshot
+// files that no manifest lists any more, after `cache` has forgotten their pages and `files` has
+// closed them; both may be null. Numbers in `keep` that have no manifest are passed over. Without
+// anything to remove it changes nothing.
+// On failure, of the device or kCorruption of the newest manifest, some of it is done, and the next
+// call does the rest; or remove_leftovers() does, after which the next call closes what it has
+// removed. `removed`: as of remove_leftovers().
+// REQUIRES: no snapshot is being made; no session reads, and no volatile page names, a page of a
+// file that only the other manifests list.
 Status remove_unneeded(device::Device* device, const std::vector<page::SnapshotNumber>& keep,
                        SnapshotFiles* files, PageCache* cache,
                        device::OpenFiles* removed = nullptr);
