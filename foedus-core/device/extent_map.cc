@@ -42,7 +42,7 @@ std::vector<ExtentRun> runs_of(const std::vector<std::uint64_t>& extents, std::u
 
 ExtentMap::ExtentMap(std::uint64_t file_bytes)
     : on_ssd_((extents_of(file_bytes) + kBits - 1) / kBits), was_read_(extents_of(file_bytes)) {
-  for (auto& word : was_read_) word.store_relaxed(1);  // order: relaxed, nobody else has it
+  for (auto& word : was_read_) word.store_relaxed(1);  // order: relaxed, no other thread has it
 }
 
 std::uint64_t ExtentMap::count_on_ssd() const {
@@ -96,7 +96,7 @@ Status ExtentMap::read(const File& file) {
     // The last word of a leftover file may have bits of extents that were never written.
     const std::uint64_t left = extents() - i * kBits;
     const std::uint32_t there = left >= kBits ? ~0u : (1u << left) - 1;
-    on_ssd_[i].store_relaxed(bits & there);  // order: relaxed, nobody else has the map
+    on_ssd_[i].store_relaxed(bits & there);  // order: relaxed, no other thread has the map
   }
   return {};
 }
@@ -104,7 +104,7 @@ Status ExtentMap::read(const File& file) {
 Status ExtentMap::write(File* file) const {
   std::vector<std::uint64_t> all = {kMapMagic, version_word()};
   for (std::size_t i = 0; i < words(); ++i) {
-    // order: relaxed, nobody but the caller changes it.
+    // order: relaxed, only the caller changes it.
     all.push_back(sealed(i, on_ssd_[i].load_relaxed()));
   }
   FOEDUS_CHECK(file->write_at(0, all.data(), all.size() * sizeof(std::uint64_t)));

@@ -53,7 +53,7 @@ class ExtentMap {
     if (was_read_[extent].load_relaxed() == 0) was_read_[extent].store_relaxed(1);
   }
 
-  // ---- the mover, or who has the map alone ----------------------------------------------------
+  // ---- the mover, or the map's only owner ----------------------------------------------------
 
   // Returns true if the extent was read since the last call.
   bool take_read(std::uint64_t extent);

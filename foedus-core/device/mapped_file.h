@@ -7,7 +7,7 @@
 //       preallocated makes no system call. A power failure in the midst of such a write leaves each
 //       aligned 8 bytes old or new, not each sector (V1). But the first 8 bytes of each sector are
 //       stored after a fence: where they are new, everything except first words is new. If the
-//       write begins at the begin of a sector, its own first 8 bytes come last: where they are new,
+//       write begins at the start of a sector, its own first 8 bytes come last: where they are new,
 //       all of it is new.
 //   V18 Only bytes that have blocks are mapped: an existing file when it is opened, a new one when
 //       it is preallocated. A store to a hole of a full file system would end the process, where a

@@ -279,7 +279,7 @@ Status SpreadDevice::rename(std::string_view from, std::string_view to) {
     return Status::error(ErrorCode::kIoError,
                          "cannot rename " + std::string(from) + " in " +
                              parts_[found]->device->path() + " to " + std::string(to) +
-                             ", which belongs into another directory");
+                             ", which belongs in another directory");
   }
   FOEDUS_CHECK(only);
   const Status renamed = parts_[found]->device->rename(from, to);

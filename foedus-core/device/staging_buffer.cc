@@ -40,7 +40,7 @@ Result<std::unique_ptr<StagingBuffer>> StagingBuffer::open(Device* device, base:
   FOEDUS_INVARIANT(options.flushers != 0);
   FOEDUS_TRY(const std::uint64_t highest, recover_staged(device, make_queue(), resolve));
   std::unique_ptr<StagingBuffer> buffer(new StagingBuffer(runtime, options));
-  // order: relaxed, nobody else has it
+  // order: relaxed, no other thread has it
   buffer->next_sequence_.store_relaxed(highest + 1);
   FOEDUS_CHECK(buffer->make_areas(device));
   buffer->start(make_queue);

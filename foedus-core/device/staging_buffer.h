@@ -79,7 +79,7 @@ class StagingBuffer {
   StagingBuffer(const StagingBuffer&) = delete;
   StagingBuffer& operator=(const StagingBuffer&) = delete;
 
-  // Stages pages that stand one behind the other, from number `page` on. On success they are
+  // Stages pages that follow one another, from number `page` on. On success they are
   // durable, and read() finds them. On failure each of them may be staged or not, as a write of a
   // file (V4): the error of memory, or, where no bucket is empty and a file cannot be written, the
   // error of the last try, which names the file. The next call tries again. Any thread, as all that

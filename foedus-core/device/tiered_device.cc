@@ -290,7 +290,7 @@ Status TieredDevice::move_extents() {
   std::uint64_t left = std::min(extents_to_move(), kMovedMax);
   if (left == 0) return {};
   ExtentCopy copy(behind_.get(), staged_.make_queue());
-  // Rounds: from the hand on; from the begin on; and again, with extents that were read.
+  // Rounds: from the hand on; from the start; and again, with extents that were read.
   for (int round = 0; round < kRounds; ++round) {
     for (const auto& [name, known] : files) {
       if (left == 0) return {};

@@ -83,7 +83,7 @@ class DurabilityWaits {
   void fail(const Status& status);
 
   bool has_failed() const {
-    // order: acquire, pairs with fail(): the status behind it is there. One rarely written line.
+    // order: acquire, pairs with fail(): the status was set before. One rarely written line.
     return trouble_.load_acquire() == kFailed;
   }
   // Returns true if the log has neither failed nor run out of space.

@@ -139,7 +139,7 @@ class LogBuffer {
     return tail_ - committed_.load_relaxed();  // order: relaxed, own word
   }
 
-  // ---- logger (and anyone, for a look) -------------------------------------------------------
+  // ---- logger (and any thread, to look) -------------------------------------------------------
 
   std::uint64_t committed() const {
     // order: acquire, pairs with publish().

@@ -1,9 +1,9 @@
 #pragma once
 // Bytes of a log segment file, and nothing else. Byte-exact description: FORMAT.md.
 //
-//   block 0        slot A (offset 0): who the segment is, written when it is made
+//   block 0        slot A (offset 0): which segment it is, written when it is made
 //                  slot B (offset 2048): the seal, zero until it is written once
-//   block 1 ...    frames, one behind the other, each a whole number of blocks
+//   block 1 ...    frames, one after the other, each a whole number of blocks
 //
 //   L12 Slots and frames carry a CRC32C over all their bytes, with its own four taken as zero. A
 //       frame also carries the checksum of the frame before it: a valid frame follows valid frames

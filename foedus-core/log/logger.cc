@@ -253,7 +253,7 @@ Status Logger::flush_packed(std::uint64_t mark_epoch) {
 
 // ---- segments
 
-// Returns true if a frame of that size belongs into the next segment. REQUIRES: there is a segment.
+// Returns true if a frame of that size belongs in the next segment. REQUIRES: there is a segment.
 bool Logger::is_full(std::size_t frame_bytes) const {
   if (segment_->position() == kBlockBytes) return false;
   return must_roll_ || segment_->position() + frame_bytes > segment_bytes_;

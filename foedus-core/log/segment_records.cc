@@ -99,7 +99,7 @@ Result<const LogRecord*> SegmentRecords::next_in_full(std::uint32_t* session) {
   }
 }
 
-// Checks the rules of next_in_full() at once. REQUIRES: the begin of a record is in the piece.
+// Checks the rules of next_in_full() at once. REQUIRES: the beginning of a record is in the piece.
 bool SegmentRecords::is_expected(const LogRecord& record) const {
   const std::uint64_t left = static_cast<std::uint64_t>(piece_end_ - at_);
   const page::Tid tid(record.tid);
@@ -125,7 +125,7 @@ const LogRecord* SegmentRecords::whole_in_piece() {
   return record;
 }
 
-// Takes the rest of a record that began in another piece, or the begin of one that goes on in
+// Takes the rest of a record that began in another piece, or the beginning of one that goes on in
 // another. Returns the record if it is whole now, else null.
 Result<const LogRecord*> SegmentRecords::next_in_parts() {
   Stream& stream = *stream_;

@@ -40,7 +40,7 @@
 namespace foedus::snapshot {
 
 // kKept: the lines are there now, or were dropped because another thread has the lock (K20).
-// kOutgrown: the page has too many lines for a mini page; it has none now, and belongs into the
+// kOutgrown: the page has too many lines for a mini page; it has none now, and belongs in the
 // page cache as a whole.
 enum class LinesAdded : std::uint8_t { kKept, kOutgrown };
 

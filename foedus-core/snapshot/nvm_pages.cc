@@ -106,7 +106,7 @@ Status NvmPages::open_files() {
   return {};
 }
 
-// Makes the file. It has its size from the begin, for readers map it once, and space for the ways
+// Makes the file. It has its size from the start, for readers map it once, and space for the ways
 // in use alone.
 Status NvmPages::make_files() {
   close_files();

@@ -161,7 +161,7 @@ class CacheIndex {
   // Marks the page of `id` as used if it is leaving, was read ahead and has not been used, and
   // returns its frame; else 0. It goes on leaving.
   CacheFrame use_leaving(page::SnapshotPageId id);
-  // Makes the page of this frame found from now on; if it is leaving from the begin on, only by
+  // Makes the page of this frame found from now on; if it is leaving from the start, only by
   // restore() and use_leaving(). REQUIRES: `id` has no entry. Returns the frame of a cached page
   // whose entry had to go; mostly 0.
   CacheFrame put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark,

@@ -1,7 +1,7 @@
 #pragma once
 // Bytes and names of snapshot files, and nothing else. Byte-exact description: FORMAT.md.
 //
-//   page 0         who the file is: SnapshotFileHeader, then zeroes
+//   page 0         which file it is: SnapshotFileHeader, then zeroes
 //   page 1 ...     pages of the snapshot, each with its id and checksum in its PageHeader
 //
 //   F1  Page 0, each page and each manifest carry a CRC32C over all their bytes, with its own four

@@ -280,7 +280,7 @@ void SnapshotFiles::close(page::SnapshotNumber snapshot, std::uint32_t soc) {
   const std::lock_guard lock(mutex_);
   OpenFile* const entry = find(snapshot, soc);
   if (entry == nullptr) return;
-  entry->file.store_release(nullptr);  // order: release, of no use: REQUIRES that nobody reads
+  entry->file.store_release(nullptr);  // order: release, of no use: by REQUIRES no thread reads
   entry->owned.reset();
 }
 

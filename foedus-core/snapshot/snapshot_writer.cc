@@ -55,7 +55,7 @@ page::SnapshotPageId SnapshotWriter::next_id() const {
 
 Result<page::SnapshotPageId> SnapshotWriter::append(const page::PageHeader* page) {
   FOEDUS_INVARIANT(!is_finished_, path());
-  // order: relaxed; nobody else has the page.
+  // order: relaxed; no other thread has the page.
   FOEDUS_INVARIANT(page->lock.load_relaxed() == 0, path(), next_page_);
   if (!status_.is_ok()) return status_;
   if (next_page_ == pages_max_) {
