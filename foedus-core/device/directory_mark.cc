@@ -104,7 +104,7 @@ std::string encode_mark(const DirectoryMark& mark) {
 Result<DirectoryMark> parse_mark(std::string_view text, const std::string& path) {
   std::string_view left = text;
   const auto version = take_line(kTitle, &left);
-  if (!version.has_value()) return corrupt(path, "no mark of a directory");
+  if (!version.has_value()) return corrupt(path, "it is not the mark of a directory");
   if (*version != kVersion) {
     return Status::error(ErrorCode::kWrongVersion, path + " has format version " +
                                                        std::string(*version) +
@@ -116,7 +116,7 @@ Result<DirectoryMark> parse_mark(std::string_view text, const std::string& path)
   }
   DirectoryMark mark;
   const auto database = identity_of(take_line("database ", &left).value_or(""));
-  if (!database.has_value()) return corrupt(path, "no line 'database'");
+  if (!database.has_value()) return corrupt(path, "the line 'database' is missing");
   mark.database = *database;
   if (const auto own = take_line("own ", &left)) {
     mark.own = identity_of(*own);
@@ -131,7 +131,7 @@ Result<DirectoryMark> parse_mark(std::string_view text, const std::string& path)
     }
     mark.parts.push_back({*identity, std::move(*last_path)});
   }
-  if (left.data() != text.data() + end) return corrupt(path, "an unknown line");
+  if (left.data() != text.data() + end) return corrupt(path, "it has an unknown line");
   return mark;
 }
 
@@ -140,7 +140,7 @@ Result<std::optional<DirectoryMark>> read_mark(Device* device) {
   if (file.code() == ErrorCode::kNotFound) return std::optional<DirectoryMark>();
   FOEDUS_CHECK(file.status());
   FOEDUS_TRY(const std::uint64_t size, (*file)->size());
-  if (size > kMarkBytesMax) return corrupt((*file)->path(), "too long for a mark of a directory");
+  if (size > kMarkBytesMax) return corrupt((*file)->path(), "it is too long for a mark");
   std::string text(size, '\0');
   FOEDUS_TRY(const std::size_t read, (*file)->read_at(0, text.data(), text.size()));
   text.resize(read);

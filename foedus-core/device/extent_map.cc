@@ -75,7 +75,7 @@ Status ExtentMap::read(const File& file) {
   if (found[0] == 0) return {};
   if (found[0] != kMapMagic) {
     return Status::error(ErrorCode::kCorruption,
-                         file.path() + " is damaged: it does not begin as it should");
+                         file.path() + " is damaged: it does not begin like a map of extents");
   }
   if (found[1] != version_word()) {
     const std::uint64_t version = found[1] / kVersionUnit;

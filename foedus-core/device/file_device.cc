@@ -405,7 +405,7 @@ Status FileDevice::discard(std::string_view name, const Range* ranges, std::size
     const auto bytes = static_cast<off_t>(ranges[i].bytes);
     if (uninterrupted([&] { return ::fallocate(fd.get(), kMode, offset, bytes); }) == 0) continue;
     const bool is_refused = errno == EOPNOTSUPP || errno == ENOSYS;
-    return failed_name("cannot give back room of", name, errno,
+    return failed_name("cannot give back space of", name, errno,
                        is_refused ? ErrorCode::kNotSupported : ErrorCode::kIoError);
   }
   return {};

@@ -63,13 +63,13 @@ Result<std::unique_ptr<StagingArea>> StagingArea::find(Device* device, std::stri
   FOEDUS_TRY(const std::size_t read, file->read_at(0, &header, sizeof(header)));
   static_cast<void>(read);  // what is missing is zero
   if (header.magic == 0) return std::unique_ptr<StagingArea>();
-  if (header.magic != kStagingMagic) return damaged(file->path(), "it begins with other bytes");
+  if (header.magic != kStagingMagic) return damaged(file->path(), "it does not begin like an area");
   if (header.version != kStagingVersion) {
     return Status::error(ErrorCode::kWrongVersion,
                          file->path() + " has format version " + std::to_string(header.version) +
                              ", this program knows " + std::to_string(kStagingVersion));
   }
-  if (header.crc != crc_of(header)) return damaged(file->path(), "the checksum of its header");
+  if (header.crc != crc_of(header)) return damaged(file->path(), "the header's checksum is wrong");
   std::unique_ptr<StagingArea> area(new StagingArea({header.buckets, header.slots}));
   area->to_write_ = std::move(file);
   FOEDUS_TRY(const std::uint64_t bytes, area->to_write_->size());

@@ -135,7 +135,7 @@ Result<std::shared_ptr<ExtentMap>> TieredDevice::map_of(std::string_view name, c
 Result<std::unique_ptr<File>> TieredDevice::open(std::string_view name, Access access) {
   if (!is_tiered(name)) return behind_->open(name, access);
   if (access == Access::kReadWrite || access == Access::kReadWriteDirect) {
-    return Status::error(ErrorCode::kNotSupported, std::string(name) + " is not changed");
+    return Status::error(ErrorCode::kNotSupported, std::string(name) + " cannot be changed");
   }
   FOEDUS_TRY(std::unique_ptr<File> nvm, behind_->open(name, access));
   if (access == Access::kCreate || access == Access::kCreateDirect) {

@@ -197,7 +197,7 @@ Result<bool> TieredFile::read_piece(const Piece& piece, std::uint64_t* block_at,
 }
 
 Status TieredFile::refused() const {
-  return Status::error(ErrorCode::kNotSupported, path() + " is not changed any more");
+  return Status::error(ErrorCode::kNotSupported, path() + " cannot be changed any more");
 }
 Status TieredFile::write_parts_at(std::uint64_t, const ConstBytes*, std::size_t) {
   return refused();
@@ -219,7 +219,7 @@ NewTieredFile::~NewTieredFile() {
 }
 
 Status NewTieredFile::refused() const {
-  return Status::error(ErrorCode::kNotSupported, path() + " is written front to back");
+  return Status::error(ErrorCode::kNotSupported, path() + " can only be written front to back");
 }
 Result<std::size_t> NewTieredFile::read_at(std::uint64_t, void*, std::size_t) const {
   return refused();

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kSegmentBytesMin = 64u << 10;
 
 std::string describe(const FoundLog& found) {
-  if (found.is_fresh) return "log: a new one";
+  if (found.is_fresh) return "log: new";
   const bool is_clean = (found.savepoint.flags & kClosedCleanly) != 0;
   return std::string("log: ") + (is_clean ? "closed cleanly" : "not closed cleanly") + ", " +
          std::to_string(found.segments.size()) + " segments, durable up to epoch " +

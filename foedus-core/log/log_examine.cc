@@ -175,7 +175,7 @@ Result<FoundLog> examine_log(device::Device* device) {
       if (!parse_segment_name(name)) continue;
       if (savepoint.code() == ErrorCode::kCorruption) return savepoint.status();
       return corrupt(device->path() + "/" + std::string(kSavepointName) + " is missing, but " +
-                     name + " is there");
+                     name + " exists");
     }
     log.savepoint = empty_savepoint();
     return log;
@@ -193,7 +193,7 @@ Result<FoundLog> examine_log(device::Device* device) {
   FOEDUS_CHECK(find_cut(device, &log));
   if (log.newest_seen > Epoch(Epoch::kMax)) {
     return corrupt(device->path() + ": the log has an epoch " +
-                   std::to_string(log.newest_seen.number()) + ", which cannot be");
+                   std::to_string(log.newest_seen.number()) + ", which is impossible");
   }
   return log;
 }

@@ -164,7 +164,7 @@ std::uint64_t Logger::step() {
     runtime_->wake(&room_);
     return kUntilNotified;
   }
-  if (is_waiting_) say(LogLevel::kInfo, "log: there is room again");
+  if (is_waiting_) say(LogLevel::kInfo, "log: writes succeed again");
   is_waiting_ = false;
   try_again_us_ = 0;
   progress_->report_space(number_, Status());

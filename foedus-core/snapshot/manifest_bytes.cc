@@ -222,7 +222,7 @@ Status check_envelope(std::string_view bytes, const std::string& path, ManifestH
                          path + " has format version " + std::to_string(header->version) +
                              ", this program knows " + std::to_string(kManifestFormatVersion));
   }
-  if (header->file_bytes != bytes.size()) return damaged(path, "its length is not what it says");
+  if (header->file_bytes != bytes.size()) return damaged(path, "its length is not the header's");
   return {};
 }
 
@@ -311,7 +311,7 @@ Result<Manifest> parse_manifest(std::string_view bytes, const std::string& path)
     }
     manifest.storages.push_back(std::move(storage));
   }
-  if (!remaining.is_empty()) return damaged(path, "bytes follow behind the last storage");
+  if (!remaining.is_empty()) return damaged(path, "bytes follow the last storage");
   const std::string problem = problem_of(manifest);
   if (!problem.empty()) return damaged(path, problem);
   return manifest;
