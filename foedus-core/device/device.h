@@ -2,12 +2,13 @@
 // Device: a directory of files, and the only place with file system calls. What a crash may do:
 //
 //   V1  A write is visible to every later read at once, and survives the end of the process, but
-//       not a power failure. After one, each 512-byte sector of what was written since the last
-//       sync is old or new, independent of all others. So is what truncate() has cut off.
-//   V2  When File::sync() has returned success, all bytes written before it through this or another
-//       File of the same name, and the file's size, survive a power failure. After a failed sync
-//       nothing is known of them: the system may have given up on the bytes without another word,
-//       so a later success says nothing about them unless they were written again.
+//       not a power failure. After one, each 512-byte sector that was written since the last sync
+//       is old or new, independent of all others. So is each one that truncate() has cut off.
+//   V2  When File::sync() has returned success, all bytes that were written before it, and the
+//       file's size, survive a power failure. That includes writes through another File of the same
+//       name. After a failed sync nothing is known of them: the system may have given up on the
+//       bytes without another word, so a later success says nothing about them unless they were
+//       written again.
 //   V3  Creation, renaming and removal of a name survive a power failure once
 //       Device::sync_directory() has returned success after it; not by File::sync().
 //   V4  An error is a Status that names the file and errno: kOutOfSpace for a full file system,

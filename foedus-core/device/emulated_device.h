@@ -3,8 +3,8 @@
 // of the FOEDUS paper, §9.3.1). The device behind it does the work. Then the calling thread spins
 // on the time-stamp counter until memory of that speed would have done it, too.
 //
-//   V20 A read, a write or a sync takes the latency and the transfer of its bytes, or as long as
-//       the device behind it takes, if that is more. Latencies of different threads overlap, and so
+//   V20 A read, a write or a sync takes the latency and the transfer of its bytes. If the device
+//       behind it takes longer, it takes that long. Latencies of different threads overlap, and so
 //       do those of the reads and writes of a queue, each from its add() on. The latency of a read
 //       begins with its File::will_read(), if the same thread announced it. Transfers do not
 //       overlap.

@@ -4,9 +4,9 @@
 //
 //   free --add()--> added --send()--> waiting --Reader--> at work --> ended --next()--> free
 //
-//   A Read belongs to its queue while it is free or added, to the pool while it waits, to one
-//   reader while that is at work on it, and to the queue again once it has ended. The pool's mutex
-//   hands it on: `waiting_*` and each queue's `ended_` are guarded by it.
+//   A Read belongs to its queue while it is free or added, to the pool while it waits, and to one
+//   reader while that is at work on it. Once it has ended, it belongs to its queue again. The
+//   pool's mutex hands it on: `waiting_*` and each queue's `ended_` are guarded by it.
 
 #include <cstdint>
 #include <memory>

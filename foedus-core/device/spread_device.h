@@ -4,7 +4,7 @@
 // for each SOC, say), number n % count has the large files with number n: log segments
 // "log-<n>-...", snapshot files "snapshot-...-<n>", sorted runs "run-...-<n>-...".
 //
-//   V11 A large file is found in whichever directory it lies, so the order and the number of the
+//   V11 A large file is found in whichever directory it lies. So the order and the number of the
 //       others may change from one open to the next. It is made where its number says.
 //   V12 No name lies in two directories, after any crash. A name is made only where no other
 //       directory has it. If it is removed from another directory than it would be made in, it is
@@ -51,8 +51,8 @@ class SpreadDevice final : public Device {
   // Keeps `devices` for as long as this object lives.
   void keep(std::vector<std::unique_ptr<Device>> devices) { kept_ = std::move(devices); }
 
-  // Returns the directories that hold files, as far as the main one knows, and were not given, by
-  // the paths by which they were named last. The first change forgets them.
+  // Returns the directories that were not given, but hold files as far as the main one knows. They
+  // are paths as they were named last. The first change forgets them.
   std::vector<std::string> left_out() const;
 
   const std::string& path() const override { return parts_[0]->device->path(); }

@@ -62,10 +62,10 @@ class StagedFiles {
   Result<StagedPart> add(const std::string& name, const std::shared_ptr<File>& ssd);
   // Returns the pages of a file that may be staged. No target: there are none.
   StagedPart find(std::string_view name) const;
-  // Drops what is staged of a file, before it is removed. On failure it is there still, and this is
-  // to be called again.
+  // Drops what is staged of a file, before it is removed. On failure it is still there, and the
+  // call has to be repeated.
   Status drop(std::string_view name);
-  // Waits until nothing is staged. The error of a file: what is staged stays so. REQUIRES: no file
+  // Waits until nothing is staged. On an error of a file, its pages stay staged. REQUIRES: no file
   // is made or removed meanwhile.
   Status flush();
 

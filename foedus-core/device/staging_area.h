@@ -6,10 +6,10 @@
 //   never used, empty --mark(kInUse)--> in use --write() of slot after slot--> in use
 //   in use --mark(kEmpty)--> empty
 //
-//   V27 A page is durable when write() returns: the slot, and a key whose checksum covers the page,
-//       its target and number, the bucket, the slot, and the sequence number of this use of the
-//       bucket. So a reader sees that a slot does not count if it was torn, or if an earlier use
-//       has left it. A torn one was not acknowledged.
+//   V27 A page is durable when write() returns, and so is the key of its slot. The key's checksum
+//       covers the page, its target and number, the bucket, the slot, and the sequence number of
+//       this use of the bucket. So a reader sees that a slot does not count if it was torn, or if
+//       an earlier use has left it. A torn one was not acknowledged.
 //   V28 A use of a bucket has a sequence number of its own, durable before the first slot is
 //       written. It says also which of two versions of a page is the newer one: that in the later
 //       use, and within one that in the later slot.

@@ -3,16 +3,16 @@
 // PB-NVM, Nguyen and Lee, JSA 2019). A page is durable once it is in a bucket. Full buckets are
 // written to their files in the background, in large batches, while writers go on with others.
 //
-// The buckets belong to partitions, each with an area of its own (staging_area.h, V27, V28), one
-// writer at a time, and a flusher, which it may share with other partitions.
+// The buckets belong to partitions. Each has an area of its own (staging_area.h, V27, V28), one
+// writer at a time, and a flusher, which it may share with others.
 //
 //   empty --open_bucket()--> open --seal()--> full --Flusher::step()--> empty
 //
-//   V29 All versions of a page go to one partition, whose buckets are opened and marked empty in
-//       the order of their sequence numbers, each mark durable before the next. Those that are full
-//       at the same time are one batch, of the newest versions. So when a bucket is empty, no older
-//       version of its pages is left in any, and recovery, which takes the newest it finds, never
-//       writes over what came later.
+//   V29 All versions of a page go to one partition. Its buckets are opened and marked empty in the
+//       order of their sequence numbers, each mark durable before the next. Those that are full at
+//       the same time are one batch, of the newest versions. So when a bucket is empty, no older
+//       version of its pages is left in any. Recovery, which takes the newest version that it
+//       finds, thus never writes over a later one.
 //   V30 A bucket is marked empty when each of its pages is durable in its file, or a newer version
 //       is in a later bucket. So a page that a crash tears in the file is whole in its bucket: the
 //       write is atomic, and nothing is written to the SSD twice. After an error the batch is
@@ -79,11 +79,11 @@ class StagingBuffer {
   StagingBuffer(const StagingBuffer&) = delete;
   StagingBuffer& operator=(const StagingBuffer&) = delete;
 
-  // Stages pages that follow one another, from number `page` on. On success they are
-  // durable, and read() finds them. On failure each of them may be staged or not, as a write of a
-  // file (V4): the error of memory, or, where no bucket is empty and a file cannot be written, the
-  // error of the last try, which names the file. The next call tries again. Any thread, as all that
-  // follows; two writes of one page must not meet. REQUIRES: an id means one target at a time.
+  // Stages pages that follow one another, from number `page` on. On success they are durable, and
+  // read() finds them. On failure each of them may be staged or not, as after a write of a file
+  // (V4). The error is that of memory. If no bucket is empty because a file cannot be written, it
+  // is that of the last try, which names the file. The next call tries again. Any thread, as all
+  // that follows; two writes of one page must not meet. REQUIRES: an id means one target at a time.
   Status write(const std::shared_ptr<StagingTarget>& target, std::uint64_t page, const void* pages,
                std::size_t count);
   // Reads a page to `to`; false: it is not staged, and the file has it if it was ever written.

@@ -51,8 +51,8 @@ class TieredFile final : public File {
   bool is_direct() const override { return nvm_->is_direct(); }
 
   // Returns the part of the file in which all of these bytes lie, for a queue. Null: no part has
-  // all of them, or some may be staged. `*on_ssd`: which part it is. What was read of the part on
-  // memory counts if is_on_memory() says so afterwards.
+  // all of them, or some may be staged. `*on_ssd`: which part it is. Bytes from the part on memory
+  // count only if is_on_memory() is true afterwards.
   std::shared_ptr<const File> part_of(std::uint64_t offset, std::uint64_t bytes,
                                       bool* on_ssd) const;
   // Returns true if the map has all of these bytes on memory (V25).
@@ -96,9 +96,9 @@ class ExtentRoom {
   virtual void add_finished(const std::string& name, std::shared_ptr<ExtentMap> map) = 0;
 };
 
-// A new file, written front to back by one thread. It lies on memory as far as there is space, the
-// rest on the SSD, by way of the staging buffer if there is one (V32). An extent that was begun
-// stays where it is. REQUIRES: whole blocks go to the SSD.
+// A new file, written front to back by one thread. It lies on memory as far as there is space. The
+// rest goes to the SSD, by way of the staging buffer if there is one (V32). An extent that was
+// begun stays where it is. REQUIRES: whole blocks go to the SSD.
 class NewTieredFile final : public File {
  public:
   NewTieredFile(Device* behind, ExtentRoom* room, std::string name, std::unique_ptr<File> nvm);

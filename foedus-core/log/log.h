@@ -5,9 +5,9 @@
 //   open() ──► (read_segment()) ──► start() ──► attach / commit / detach … ──► close()
 //     reads only                     cuts, begins a new incarnation             seals all
 //
-//   L9  An incarnation is one run from start() on. What is found is read as it was left: a sealed
-//       segment up to its own cut epoch; the unsealed ones belong to the incarnation that crashed
-//       and are cut at its durable epoch, the oldest of the last marks of its loggers.
+//   L9  An incarnation is one run from start() on. Found segments are read as they were left: a
+//       sealed one up to its own cut epoch; the unsealed ones belong to the incarnation that
+//       crashed and are cut at its durable epoch, the oldest of the last marks of its loggers.
 //   L10 start() makes the cut durable before the new incarnation begins, and the new one begins
 //       above every epoch seen in any file. So a second crash never brings back what the first one
 //       cut off.
@@ -100,9 +100,9 @@ class Log {
 
   // Seals the segments of the last incarnation at the cut. Once; else start() does it.
   Status make_cut_durable();
-  // Deletes segments of earlier incarnations of which no record is newer than `covered`, which a
-  // durable snapshot covers, so that there is room for what follows. Found segments are counted
-  // anew. Between make_cut_durable() and start().
+  // Deletes segments of earlier incarnations of which no record is newer than `covered`, to make
+  // space for what follows. A durable snapshot covers that epoch. Found segments are counted anew.
+  // Between make_cut_durable() and start().
   Status remove_found_segments_up_to(Epoch covered);
   // Sets the clock that the loggers follow, and that waiters for durability ask for an early epoch
   // advance. It begins at or above first_new_epoch() and is not started yet. Without this call,
@@ -144,16 +144,16 @@ class Log {
   // Opens the same records to be read one at a time.
   Result<std::unique_ptr<SegmentRecords>> open_segment(const LogSegment& segment,
                                                        Epoch newest) const;
-  // Makes each logger go on in a new segment soon, even if it has nothing to write, so that those
+  // Makes each logger go on in a new segment soon, even if it has nothing to write. So the segments
   // before can be removed as a whole. Any thread.
   void roll_segments();
   // Deletes the segments, oldest first, of which no record is newer than `covered`. Any thread.
   Status remove_segments_up_to(Epoch covered);
 
-  // Waits until all that was published is durable, stops the loggers, seals, writes a clean
-  // savepoint, and removes segments that have nothing beyond `covered`, as far as that goes. On
-  // failure the loggers are stopped too, and the directory is as after a crash. Calls the callbacks
-  // that are left. REQUIRES: no session publishes any more.
+  // Waits until all that was published is durable, stops the loggers, seals, and writes a clean
+  // savepoint. Removes segments that have nothing beyond `covered`, as far as that goes. On failure
+  // the loggers are stopped too, and the directory is as after a crash. Calls the callbacks that
+  // are left. REQUIRES: no session publishes any more.
   Status close(Epoch covered = {});
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// LogBuffer: the ring in which one session builds its log records, and from which the logger of its
-// SOC writes them to a segment without another copy (paper §6.1).
+// LogBuffer: the ring in which one session builds its log records. The logger of its SOC writes
+// them from there to a segment without another copy (paper §6.1).
 //
 //     ... free     |durable ........ committed ........ tail|... free
 //                 | written by the  | published, not  | the open transaction

@@ -88,7 +88,8 @@ struct FrameHeader {
   std::uint32_t previous_crc;   // +4 -> 76  of the frame before, of the header for the first one
   std::uint32_t version;        // +4 -> 80
   // They tell a torn frame from a rotten one (L17). If the first sector of a torn frame was
-  // written, it checks out, and more of the other sectors hold only zeroes than the writer counted.
+  // written, it checks out. Then more of the other sectors hold only zeroes than the writer
+  // counted.
   std::uint32_t sector_crc;    // +4 -> 84  of the frame's first sector
   std::uint32_t zero_sectors;  // sectors after the first that hold only zeroes
 };

@@ -16,9 +16,9 @@
 //       <= p are published then (E2), so they are among what step 2 writes. Records of later epochs
 //       may be too; their epochs say so.
 //   L23 A ring's durable moves only after the sync, so that everything not synced is still in the
-//       ring. After a failed sync or write the segment is given up where it was synced last, and
-//       all since then is written again from the rings to a new segment. If that fails again, the
-//       log has failed.
+//       ring. After a failed sync or write the segment is given up where it was synced last. All
+//       since then is written again from the rings to a new segment. If that fails again, the log
+//       has failed.
 //   L24 A full device is not a failure: durable stands still, waiters get kOutOfSpace, and the step
 //       is tried again after a pause, however it is notified. It begins with the frame that did not
 //       fit, or after the last sync if a sync did not (L15).

@@ -4,13 +4,13 @@
 //   L17 Bytes that are known to be synced must check out, or the file is corrupt. In a sealed
 //       segment these are all up to its valid_bytes. In an unsealed one with a successor they are
 //       all up to the end that the successor names. In the last one they are all up to the
-//       savepoint's anchor, and up to the synced_bytes of any valid frame, even of one after the
-//       first invalid frame. Only later bytes may be a torn tail; it begins at the first frame that
-//       does not check out.
-//       A torn frame lacks sectors, which hold zeroes then. One that lacks none has rotted, and the
-//       file is corrupt. The first sector, which has a checksum of its own (L12), says how many of
-//       the others hold only zeroes; these are not taken for missing ones. The file is corrupt as
-//       well if it is shorter than its header or a valid frame says (L27).
+//       savepoint's anchor, and up to the synced_bytes of any valid frame. A valid frame after the
+//       first invalid one counts for that, too. Only later bytes may be a torn tail; it begins at
+//       the first frame that does not check out. A torn frame lacks sectors, which hold zeroes
+//       then. One that lacks none has rotted, and the file is corrupt. The first sector, which has
+//       a checksum of its own (L12), says how many of the others hold only zeroes; these are not
+//       taken for missing ones. The file is corrupt as well if it is shorter than its header or a
+//       valid frame says (L27).
 
 #include <cstdint>
 #include <memory>

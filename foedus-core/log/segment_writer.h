@@ -4,10 +4,10 @@
 //
 //   L15 A frame whose write failed for lack of space does not exist. The next one is written at the
 //       same offset, after the rest of the failed attempt was overwritten with zeroes and this was
-//       synced. So every sector after the last frame holds zeroes until its frame is written, and a
-//       reader can tell a frame that a crash has torn from one that rotted (L17). If a sync fails
-//       for lack of space, the same holds for all frames since the last sync, once they are taken
-//       back.
+//       synced. So every sector after the last frame holds zeroes until its frame is written. By
+//       that a reader can tell a frame that a crash has torn from one that rotted (L17). If a sync
+//       fails for lack of space, the same holds for all frames since the last sync, once they are
+//       taken back.
 //   L16 After a failed sync, or a write that failed for another reason than lack of space, the
 //       writer is poisoned and refuses everything (V2). Its logger goes on in a new segment, or
 //       takes back what was not synced. The writer is poisoned while a sync runs, too: a sync that
@@ -18,14 +18,14 @@
 //       So every frame lies within a length that something before it says. If a file was cut in or
 //       before a frame, the rest of it says that it was longer (L17). The length that is said is
 //       true after any crash: it was synced before, and the file is cut only after a synced seal.
-//   L31 Where the last sync and the next one are small, the write of a frame goes on with zeroes,
-//       for 128 KiB or up to the end of the file. A file system notes which blocks of preallocated
-//       space were written. It has to make that note durable when some are written for the first
-//       time, by one more write of the device in each sync. A frame that is written over zeroes
-//       changes no such note. Zeroes are what a reader finds there anyway (L15), and so is what a
-//       crash leaves of them. Where syncs are large, this would double what is written, to save one
-//       write of many. If there is no space for the zeroes, the frame is written alone, and so are
-//       all later ones: a file system that never writes in place gains nothing.
+//   L31 Where the last sync and the next one are small, the write of a frame goes on with zeroes.
+//       These take 128 KiB, or reach the end of the file. A file system notes which blocks of
+//       preallocated space were written. It has to make that note durable when some are written for
+//       the first time, by one more write of the device in each sync. A frame that is written over
+//       zeroes changes no such note. Zeroes are what a reader finds there anyway (L15), and so is
+//       what a crash leaves of them. Where syncs are large, this would double what is written, to
+//       save one write of many. If there is no space for the zeroes, the frame is written alone,
+//       and so are all later ones: a file system that never writes in place gains nothing.
 
 #include <cstdint>
 #include <memory>

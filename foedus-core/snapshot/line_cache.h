@@ -15,7 +15,7 @@
 //       evicted. It grows by a 64th, up to three quarters of the frames, when much was evicted from
 //       them since the last change. So it follows the memory that volatile pages take and give
 //       back. A change moves the mini pages of as many line pages as it adds or takes away (linear
-//       hashing), and what has moved is loaded again.
+//       hashing). Lines that have moved are loaded again.
 
 #include <cstdint>
 

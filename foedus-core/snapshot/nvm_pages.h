@@ -1,13 +1,13 @@
 #pragma once
-// NvmPages: the NVM cache tier: pages of the SSD tier that are kept on non-volatile memory, in
-// slots of one file, and found again after a restart (Van Renen et al., SIGMOD'18, §4). Below it
-// are the extents of the SSD (device/tiered_device.h), above it the page cache in DRAM.
+// NvmPages, the NVM cache tier: pages of the SSD tier that are kept on non-volatile memory. They
+// lie in slots of one file, and are found again after a restart (Van Renen et al., SIGMOD'18, §4).
+// Below it are the extents of the SSD (device/tiered_device.h), above it the page cache in DRAM.
 //
 // A page has a set of slots that it may lie in, by the hash of its id: one in each way of the file.
-// It gets a slot when it is read from the SSD. That is a free one, or, if the page was read not
-// long ago (the admission set), the slot of a page that was not read since the hand came by
-// (CLOCK). So a scan evicts nothing. However few the slots are, the admission set has as many
-// prints as there may be slots, for a page that comes again has been in DRAM meanwhile.
+// It gets a slot when it is read from the SSD. That is a free one. If there is none, and the page
+// was read not long ago (the admission set), it is the slot of a page that was not read since the
+// hand came by (CLOCK). So a scan evicts nothing. However few the slots are, the admission set has
+// as many prints as there may be slots: a page that comes again has been in DRAM meanwhile.
 //
 // When pages found no slot, the file grows by ways, a slot for each set, in space that the device
 // lends it. That is free space and, if these pages were read not long ago, space that extents are
@@ -30,9 +30,9 @@
 //   K26 On other memory, a crash may leave anything. So a slot that was found counts for reads of
 //       whole pages, which their reader checks, and for lines once that has happened.
 //   K27 The file belongs to one history of the database: its first page names the newest manifest.
-//       Another file that comes back (a copy that is put in its place, a power failure of memory
-//       that is not persistent) names another, and the slots begin empty. The name is written
-//       before a page of a snapshot is kept that was not there before.
+//       A file of another history (a copy that was put in its place, or one after a power failure
+//       of memory that is not persistent) names another manifest. Then the slots begin empty. The
+//       name is written before a page of a snapshot is kept that was not there before.
 //   K28 Slots are looked at when a page of their set is first wanted, so open takes no time.
 //   K29 A way is in use once its slots have space. The header says how many have, for the next
 //       process. If a crash has lost that, pages of the last ways are free slots.
@@ -78,7 +78,7 @@ class NvmPages {
   NvmPages& operator=(const NvmPages&) = delete;
 
   // Takes over from a new newest manifest, which `name` stands for (K27) and of which no page is
-  // read yet. The first call decides whether the slots are kept, and makes the file if it is
+  // read yet. The first call decides whether the slots are kept. It makes the file if that is
   // missing, or has fewer or more slots than it may have now. If it fails, there are no slots; if
   // another one does, nothing is found or kept until the next. kOutOfSpace, kIoError. Not by two
   // threads at once.

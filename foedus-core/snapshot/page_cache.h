@@ -1,7 +1,7 @@
 #pragma once
 // PageCache: snapshot pages in DRAM (paper §7.6). One for a database, with a part for each SOC: a
 // page that sessions of two SOCs use is cached twice. Pages never change, so nothing is written
-// back and a page that is cached twice in one part for a moment would be no error either.
+// back. A page that is cached twice in one part for a moment would be no error either.
 //
 //                                           +--------- put(), on trial (K15) -----+
 //                                           |                                     v
@@ -25,12 +25,13 @@
 //       not written until it is taken again, hints (P18, page/dual_page_pointer.h) and line pages
 //       (K18) aside.
 //   K2  Read: a thread that follows an entry or a link without the lock has a cache pin
-//       (EpochClock::pin_cache()) from before the look-up until its last look at the page. The pin
-//       covers the search at hand, not the transaction: what is needed for longer is copied, or
-//       remembered as an id.
-//   K3  Evict: a page is leaving when its entry has the leaving flag, by which no look-up without
-//       the lock finds it, or is gone, and its frame's link is zero. A fence follows, then the
-//       frame is stamped with the current epoch and put last into the list of leaving frames.
+//       (EpochClock::pin_cache()). It has that from before the look-up until its last look at the
+//       page. The pin covers the search at hand, not the transaction: what is needed for longer is
+//       copied, or remembered as an id.
+//   K3  Evict: a page is leaving when its entry has the leaving flag or is gone, and its frame's
+//       link is zero. No look-up without the lock finds an entry with that flag. A fence follows,
+//       then the frame is stamped with the current epoch and put last into the list of leaving
+//       frames.
 //   K4  Reuse: a leaving frame is due, and may be taken, when its stamp is not above
 //       cache_reclaimable() of the clock. That is E3 and E20 of epoch/epoch_clock.h word for word,
 //       with entry and link in place of the link there. A reader that found either before they were

@@ -8,8 +8,8 @@
 //       borrow; own_max and borrowed_max below are these shares. So the pages of one stripe,
 //       however many are wanted, leave the others their frames.
 //
-// Borrowed frames (K13) have a list of leaving frames and a stack of fresh ones of their own, so
-// that they can be given back without a look at the others.
+// Borrowed frames (K13) have a list of leaving frames and a stack of fresh ones of their own. So
+// they can be given back without a look at the others.
 
 #include <cstdint>
 

@@ -10,9 +10,9 @@
 // A page stands in its home bucket, or in the home's buddy (the other half of 128 aligned bytes) if
 // the home was full. An entry is too short for a whole id. The header of the page has it, and the
 // caller of a look-up reads that line next anyway. With three frames a bucket, one page in about
-// forty stands in the buddy, and one in a thousand finds both full and takes another's place.
-// Entries without a page keep the tag of an evicted one, its ghost, until a page needs the entry.
-// There are one or two of these for each frame that there may be.
+// forty stands in the buddy. One in a thousand finds both full and takes another's place. Entries
+// without a page keep the tag of an evicted one, its ghost, until a page needs the entry. There are
+// one or two of these for each frame that there may be.
 //
 // A page belongs to the stripe (K16) that has its home bucket. Stripes are ranges of equally many
 // buckets, the last one a few less, and each is of whole pairs: so home and buddy are in one

@@ -5,8 +5,8 @@
 //
 //   K9  Memory is committed by extents of 2 MiB and charged to the budget before. Extents are
 //       smaller when the budget runs out, so that each stripe finds some. The index, the words and
-//       the first kFramesMin frames of each stripe are committed when the cache is made, so that
-//       every stripe can always do its work. All is given back when the cache is destroyed.
+//       the first kFramesMin frames of each stripe are committed when the cache is made. So every
+//       stripe can always do its work. All is given back when the cache is destroyed.
 //   K13 Borrowed frames are pages of the pool of volatile pages, lent by it (P19): frame own_max()
 //       + 1 + i is page i of the SOC's slice. A frame is given back when it could be taken: it is
 //       fresh, or due by K4. From then on the pool's sessions write it. Readers do not find it. A

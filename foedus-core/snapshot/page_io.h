@@ -34,9 +34,9 @@ class PageReads {
 
   // Waits for what is in flight.
   virtual ~PageReads() = default;
-  // Reads pages that follow one another in a file, each to a place of its own that no other code
-  // touches until next() has given `tag`, a number below kReadsMax of no read in flight. Waits for
-  // no page, and throws nothing. False: they are not read.
+  // Reads pages that follow one another in a file, each to a place of its own. No other code
+  // touches these until next() has given `tag`, a number below kReadsMax of no read in flight.
+  // Waits for no page, and throws nothing. False: they are not read.
   virtual bool add(page::SnapshotPageId first, page::PageHeader* const* to, std::uint32_t count,
                    std::uint32_t tag) = 0;
   // Makes the device begin with what was added.

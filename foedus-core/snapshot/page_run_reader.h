@@ -1,14 +1,15 @@
 #pragma once
-// PageRunReader: pages of finished snapshots for one thread that mostly wants them in the order in
-// which they stand in their files, as a composer does that makes anew what the glean before made.
-// Then one read of the system brings several. Its call, and the search for a page of the file in
-// the system's page cache, cost as much as half of the copy.
+// PageRunReader: pages of finished snapshots for one thread that mostly wants them in the order of
+// their files. A composer that makes anew what the glean before made does so. Then one read of the
+// system brings several. Its call, and the search for a page of the file in the system's page
+// cache, cost as much as half of the copy.
 //
 //   F8  A run begins with two pages when a page is wanted that stands a little after another that
-//       was wanted, and doubles from read to read. Some runs go on side by side: pages that follow
-//       one another in a tree stand in the files of several gleans, and interior pages after the
-//       border pages that they lead to. Pages are checked when they are wanted, not when they come.
-//       So an unwanted page costs its copy, and a damaged one is an error of its own read alone.
+//       was wanted. It doubles from read to read. Some runs go on side by side. Pages that follow
+//       one another in a tree stand in the files of several gleans, and interior pages stand after
+//       the border pages that they lead to. Pages are checked when they are wanted, not when they
+//       come. So an unwanted page costs its copy, and a damaged one is an error of its own read
+//       alone.
 
 #include <cstdint>
 #include <memory>
