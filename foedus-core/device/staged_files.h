@@ -58,7 +58,7 @@ class StagedFiles {
   // Makes a queue for writes to the SSD. Null: there is none. Any thread.
   std::unique_ptr<ReadQueue> make_queue();
   // Returns where pages of the new file `name` go, whose part on the SSD is `ssd`. No target: to
-  // that part, for memory has no room for areas. Errors: those of StagingBuffer::open().
+  // that part, for memory has no space for areas. Errors: those of StagingBuffer::open().
   Result<StagedPart> add(const std::string& name, const std::shared_ptr<File>& ssd);
   // Returns the pages of a file that may be staged. No target: there are none.
   StagedPart find(std::string_view name) const;

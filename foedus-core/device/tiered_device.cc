@@ -192,7 +192,7 @@ std::unique_ptr<ReadQueue> TieredDevice::make_read_queue() {
   return std::make_unique<TieredReads>(std::move(queue));
 }
 
-// ---- room --------------------------------------------------------------------------------------
+// ---- space -------------------------------------------------------------------------------------
 
 Status TieredDevice::check_ssd_room_locked(std::uint64_t extents) const {
   const std::uint64_t limit = limits_.ssd_bytes;

@@ -41,7 +41,7 @@ Status DurabilityWaits::wait(Epoch epoch, std::uint64_t timeout_us) {
     if (!is_well()) {
       FOEDUS_SYNC_POINT("durability:unwell");
       Status status = trouble();
-      if (!status.is_ok()) return status;  // ok: the device has room again
+      if (!status.is_ok()) return status;  // ok: the device has space again
     }
     const std::uint64_t spent_us = runtime_->now_us() - begin_us;
     if (spent_us >= timeout_us) {
@@ -73,7 +73,7 @@ void DurabilityWaits::on_durable(Epoch epoch, Callback callback) {
     if (!is_durable(epoch)) {
       if (!has_failed()) {  // L8
         status = base::catching([&] {
-          callbacks_[epoch.number()].push_back(std::move(callback));  // moves once there is room
+          callbacks_[epoch.number()].push_back(std::move(callback));  // moves once there is memory
           return Status();
         });
         if (status.is_ok()) return;

@@ -161,7 +161,7 @@ Status Log::close(Epoch covered) {
         [this] { return durability_.wait(clock_->current(), base::Runtime::kForever); });
   };
   Status status = make_durable();
-  // There may be room again, and no logger has tried since.
+  // There may be space again, and no logger has tried since.
   if (Logger::is_waited_out(status)) {
     runtime_->pause(2 * Logger::kTryAgainUs);
     status = make_durable();

@@ -9,7 +9,7 @@
 //   word        written by   read by           meaning
 //   tail        session      session           end of the open transaction's records
 //   committed   session      logger            end of the published records (L4)
-//   durable     logger       session, logger   all before it is synced; its room may be used again
+//   durable     logger       session, logger   all before it is synced; its space may be used again
 //
 //   L4  committed moves only after all records before it have their TIDs, and before the
 //       transaction's locks are released: a transaction that read from this one publishes after it.

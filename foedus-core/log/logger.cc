@@ -97,7 +97,7 @@ Status Logger::wait_for_room(const LogBuffer& buffer, std::uint64_t offset) {
     if (!waits_->is_well()) {
       FOEDUS_SYNC_POINT("logger:unwell");
       Status status = waits_->trouble();
-      if (!status.is_ok()) return status;  // ok: the device has room again
+      if (!status.is_ok()) return status;  // ok: the device has space again
     }
     // order: release; the logger that sees it sees what was published before, and syncs it.
     room_wanted_.store_release(1);

@@ -2,7 +2,7 @@
 // Logger: the task that writes the rings of a SOC's sessions, or of a part of them, to its current
 // segment (paper §6.1).
 //
-// A step, when the clock has published an epoch p or a session wants room:
+// A step, when the clock has published an epoch p or a session wants space:
 //
 //   1. reads p = published, then the rings and their committed offsets (L22)
 //   2. writes durable..committed of each ring as frames, raising `dirty` to the epochs that it

@@ -34,7 +34,7 @@ LineMask LinePage::read(page::SnapshotPageId id, LineMask wanted, char* to) {
   // that was stored under it (K18).
   const std::uint32_t before = version.load_acquire();
   if ((before & 1) != 0) return 0;
-  // order: relaxed here, all of it counts only if the version is the same behind the fence.
+  // order: relaxed here, all of it counts only if the version is the same after the fence.
   std::uint32_t place = 0;
   std::uint32_t first = 0;
   for (;; ++place) {
@@ -54,7 +54,7 @@ LineMask LinePage::read(page::SnapshotPageId id, LineMask wanted, char* to) {
   }
   FOEDUS_SYNC_POINT("line_page:copied");
   base::fence_reader();  // order: the copy's loads come before the second look
-  if (version.load_relaxed() != before) return 0;  // order: relaxed, behind the fence
+  if (version.load_relaxed() != before) return 0;  // order: relaxed, after the fence
   // order: relaxed twice, a hint; stored once in a round of the hand.
   if (marks[place].load_relaxed() == 0) marks[place].store_relaxed(1);
   return found;

@@ -7,7 +7,7 @@
 //
 //   none --add()--> mini page --add()--> larger one --add(): beyond the bound--> none, kOutgrown
 //                       |
-//                       +--add() of another page that needs room, CLOCK--> none
+//                       +--add() of another page that needs space, CLOCK--> none
 //
 //   word           written by               read by            meaning
 //   page_id        taker of the frame       all                the id by which the cache finds it

@@ -30,7 +30,7 @@ struct NvmHeader {
   std::uint32_t crc;      // +4 -> 16  of the words before `ways`
   std::uint64_t name;     // +8 -> 24  K27
   std::uint64_t sets;     // +8 -> 32
-  std::uint64_t ways;     // +8 -> 40  that have room in the file; not in the checksum
+  std::uint64_t ways;     // +8 -> 40  that have space in the file; not in the checksum
 };
 static_assert(offsetof(NvmHeader, crc) == kChecksumOffset);
 
@@ -250,7 +250,7 @@ bool NvmPages::read_lines(page::SnapshotPageId id, page::LineMask lines, char* t
 
 void NvmPages::begin_change(Set* set) {
   // order: relaxed, the lock's holder alone changes it; readers see the odd version before any
-  // change behind the fence.
+  // change after the fence.
   set->version.store_relaxed(set->version.load_relaxed() | 1);
   base::fence_writer();
 }
@@ -333,7 +333,7 @@ void NvmPages::add(page::SnapshotPageId id, const page::PageHeader* page) {
 bool NvmPages::put(Set* set, page::SnapshotPageId id, const page::PageHeader* page, bool evicts) {
   const std::lock_guard lock(stripe_of(set).lock);
   // order: relaxed in all of it, changed under the lock, or hints; acquire as in look(): the ways
-  // have room.
+  // have space.
   if (way_of(*set, id) != kNoWay) return true;
   const std::uint32_t ways = ways_in_use_.load_acquire();
   std::uint32_t free = 0;
@@ -416,7 +416,7 @@ Status NvmPages::grow_locked(std::uint32_t ways) {
   const std::uint64_t word = ways;
   FOEDUS_CHECK(to_write_->write_at(offsetof(NvmHeader, ways), &word, sizeof(word)));
   file_ways_ = ways;
-  // order: release, pairs with put() and find_again(): they have room.
+  // order: release, pairs with put() and find_again(): they have space.
   ways_in_use_.store_release(ways);
   return {};
 }

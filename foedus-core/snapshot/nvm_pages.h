@@ -172,7 +172,7 @@ class NvmPages {
   std::mutex file_lock_;  // held while the file changes its name or its size
   std::unique_ptr<device::File> to_write_;
   std::unique_ptr<device::File> to_read_;
-  std::uint32_t file_ways_ = 0;   // ways that it has room for; guarded by file_lock_
+  std::uint32_t file_ways_ = 0;   // ways that it has space for; guarded by file_lock_
   std::uint64_t found_name_ = 0;  // the name in the file that open() found
   bool has_adopted_ = false;      // adopt() has decided whether to keep the file
   bool is_adopted_once_ = false;  // adopt() has succeeded once

@@ -27,7 +27,7 @@ CacheFrame CacheIndex::frame_of_tag(const Key& key) const {
   for (const Bucket* const bucket : {key.home, buddy_of(key.home)}) {
     const unsigned same = entries_of_tag(bucket, key.tag);
     if (same == 0) continue;
-    // order: relaxed, nothing is read behind the address.
+    // order: relaxed, nothing is read at the address.
     return frame_of(bucket->entries[std::countr_zero(same)].load_relaxed());
   }
   return 0;

@@ -1,6 +1,6 @@
 #pragma once
 // PageWriter, PageReader: how composers write the pages of the snapshot that they make, and read
-// those of the one before. The files behind them are those of snapshot_writer.h and
+// those of the one before. Their files are those of snapshot_writer.h and
 // snapshot_reader.h; tests put memory there.
 
 #include <cstdint>
