@@ -74,7 +74,7 @@ class File {
     std::size_t bytes;
   };
   virtual Result<bool> read_pieces(const Piece* pieces, std::size_t count) const;
-  // Returns true if a small piece that begins there is read in less time than kBlockBytes.
+  // Returns true if a small piece that begins there is read in less time than a whole block.
   virtual bool has_small_reads(std::uint64_t offset) const {
     static_cast<void>(offset);
     return true;
@@ -87,7 +87,7 @@ class File {
     const ConstBytes part{from, bytes};
     return write_parts_at(offset, &part, 1);
   }
-  // Makes what was written durable (V2).
+  // Makes earlier writes durable (V2).
   virtual Status sync() = 0;
   // Makes the file at least `bytes` long. New bytes are zero, and have space on the device where
   // the file system can promise it.
@@ -146,7 +146,7 @@ class Device {
     return most;
   }
   virtual void return_room(std::uint64_t) {}
-  // Counts space that the borrower has from before the device was opened as lent.
+  // Counts as lent the space that the borrower had before the device was opened.
   virtual void keep_lent(std::uint64_t) {}
   // Returns true if make_room() is to make space for a borrower. Any thread.
   virtual bool wants_room() const { return false; }

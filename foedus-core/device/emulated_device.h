@@ -36,7 +36,7 @@ struct NvmSpeed {
   std::uint64_t bytes_per_s = 0;  // 0: a transfer takes no time
 };
 
-// The clock of the emulated memory: when accesses end. Any thread.
+// The clock of the emulated memory: tells when accesses end. Any thread.
 class NvmClock {
  public:
   explicit NvmClock(const NvmSpeed& speed);

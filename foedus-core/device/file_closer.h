@@ -22,7 +22,7 @@ class FileCloser final : public base::Task {
  public:
   // Starts itself on `runtime`; throws std::bad_alloc if that cannot be.
   explicit FileCloser(base::Runtime* runtime);
-  // Closes the files that are left in the calling thread.
+  // Closes, in the calling thread, the files that are left.
   ~FileCloser() override;
   FileCloser(const FileCloser&) = delete;
   FileCloser& operator=(const FileCloser&) = delete;

@@ -13,7 +13,7 @@
 //       it is preallocated. A store to a hole of a full file system would end the process, where a
 //       call returns kOutOfSpace. So a file that may have holes is written by calls, and so is
 //       growth beyond the mapping, which sync() makes durable.
-//   V19 A mapping stays until the file is closed; later accesses use a longer one in its place.
+//   V19 A mapping stays until the file is closed. If a longer one is made, later accesses use that.
 //
 // If another process cuts a file while it is mapped, or the memory has lost its contents, an access
 // is a SIGBUS. No library can turn that into an error without taking the program's signal handlers.

@@ -51,8 +51,8 @@ class SpreadDevice final : public Device {
   // Keeps `devices` for as long as this object lives.
   void keep(std::vector<std::unique_ptr<Device>> devices) { kept_ = std::move(devices); }
 
-  // Returns the directories that were not given, but hold files as far as the main one knows. They
-  // are paths as they were named last. The first change forgets them.
+  // Returns the directories that were not given, but hold files as far as the main one knows. Each
+  // is given by the path by which it was named last. The first change forgets them.
   std::vector<std::string> left_out() const;
 
   const std::string& path() const override { return parts_[0]->device->path(); }

@@ -86,8 +86,9 @@ class StagingBuffer {
   // that follows; two writes of one page must not meet. REQUIRES: an id means one target at a time.
   Status write(const std::shared_ptr<StagingTarget>& target, std::uint64_t page, const void* pages,
                std::size_t count);
-  // Reads a page to `to`; false: it is not staged, and the file has it if it was ever written.
-  // Asked before the file, because a page that is not staged any more is there. Waits for no flush.
+  // Reads a page to `to`; false: it is not staged, and the file has it if it was ever written. Call
+  // this before a read of the file: a page that is not staged any more is there. Waits for no
+  // flush.
   Result<bool> read(const StagingTarget& target, std::uint64_t page, void* to) const;
   // Waits until all that was staged before is durable in its files; or returns the error of one.
   Status flush();

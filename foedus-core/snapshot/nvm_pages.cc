@@ -34,7 +34,7 @@ struct NvmHeader {
 };
 static_assert(offsetof(NvmHeader, crc) == kChecksumOffset);
 
-// Returns mixed bits of the id: the upper half gives the set, other bits give prints.
+// Returns mixed bits of the id: the upper half gives the set, other bits give fingerprints.
 std::uint64_t mixed(page::SnapshotPageId id) {
   std::uint64_t word = id.word() * 0x9e3779b97f4a7c15u;
   word ^= word >> 32;

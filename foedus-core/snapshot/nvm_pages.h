@@ -7,7 +7,7 @@
 // It gets a slot when it is read from the SSD. That is a free one. If there is none, and the page
 // was read not long ago (the admission set), it is the slot of a page that was not read since the
 // hand came by (CLOCK). So a scan evicts nothing. However few the slots are, the admission set has
-// as many prints as there may be slots: a page that comes again has been in DRAM meanwhile.
+// as many fingerprints as there may be slots: a page that comes again has been in DRAM meanwhile.
 //
 // When pages found no slot, the file grows by ways, a slot for each set, in space that the device
 // lends it. That is free space and, if these pages were read not long ago, space that extents are
@@ -117,7 +117,7 @@ class NvmPages {
     std::uint8_t next_seen = 0;
     base::AtomicWord<std::uint64_t> ids[kWaysMost];
     base::AtomicWord<std::uint8_t> used[kWaysMost];
-    std::uint32_t seen[kWaysMost] = {};  // guarded by the lock: prints of ids that got no slot
+    std::uint32_t seen[kWaysMost] = {};  // guarded by the lock: fingerprints of ids without a slot
   };
   static_assert(sizeof(Set) <= 16 * kWaysMost);
   // Guards every 64th set, and counts for it.

@@ -195,7 +195,7 @@ class PageCache final : public page::PageBorrower {
   }
 
   // ---- for PagesInFlight ---------------------------------------------------------------------
-  // Need no pin, wait for nothing but the locks of stripes.
+  // The calls below need no pin, and wait for nothing but the locks of stripes.
 
   // A page that was read ahead, good or not, to the frame that find_or_take() gave.
   struct Read {

@@ -156,14 +156,14 @@ class CacheIndex {
 
   std::uint64_t pages_cached(std::uint32_t stripe) const { return stripes_[stripe].pages_cached; }
 
-  // Makes the page of `id` found again if it is leaving, and returns its frame; else 0.
+  // Makes look-ups find the page of `id` again if it is leaving, and returns its frame; else 0.
   CacheFrame restore(page::SnapshotPageId id, CacheMark mark);
   // Marks the page of `id` as used if it is leaving, was read ahead and has not been used, and
   // returns its frame; else 0. It goes on leaving.
   CacheFrame use_leaving(page::SnapshotPageId id);
-  // Makes the page of this frame found from now on; if it is leaving from the start, only by
-  // restore() and use_leaving(). REQUIRES: `id` has no entry. Returns the frame of a cached page
-  // whose entry had to go; mostly 0.
+  // Stores the page of this frame: look-ups find it from now on. If it is leaving from the start,
+  // only restore() and use_leaving() find it. REQUIRES: `id` has no entry. Returns the frame of a
+  // cached page whose entry had to go; mostly 0.
   CacheFrame put(page::SnapshotPageId id, CacheFrame frame, CacheMark mark,
                  bool is_leaving = false);
   // Removes the ghost of `id`, and returns true if there was one.

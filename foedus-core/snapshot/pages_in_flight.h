@@ -11,8 +11,8 @@
 //       quarter of what the stripe keeps free (K7): the session that misses a page finds a frame
 //       whatever others have in flight.
 //   K12 begin(), send() and finish() ask files for pages, within the transaction whose pin keeps
-//       the snapshot. A page in flight after it has its file from the system or the queue (V10). At
-//       worst it is put into the cache under an id that no search asks for any more.
+//       the snapshot. A page that is in flight afterwards keeps its file by the system or the queue
+//       (V10). At worst it is put into the cache under an id that no search asks for any more.
 
 #include <cstdint>
 #include <memory>
