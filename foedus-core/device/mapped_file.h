@@ -80,7 +80,7 @@ class MappedFile final : public PosixFile {
 
   const Access access_;
   base::AtomicWord<const Mapping*> mapping_;  // the newest; null: there is none
-  base::AtomicWord<std::uint64_t> bytes_;     // of it that may be touched
+  base::AtomicWord<std::uint64_t> bytes_;     // bytes of it that may be touched
   const std::shared_ptr<CallChanges> changes_;
 
   std::mutex mutex_;  // held while a mapping is made or cut

@@ -98,16 +98,16 @@ class SpreadDevice final : public Device {
   Status prepare_change();
   Status prepare_change_locked();
 
-  const std::size_t ssd_count_;  // of the last parts
+  const std::size_t ssd_count_;  // how many of the last parts are of the SSD tier
 
   // Constant after make().
   std::vector<std::unique_ptr<Part>> parts_;  // the main one, then the others
   std::vector<std::unique_ptr<Device>> kept_;
-  DirectoryMark main_mark_;  // as it should be
+  DirectoryMark main_mark_;  // the main directory's mark as it should be
 
   std::mutex mutex_;
   // Guarded by mutex_, which the first change takes. left_out() is called before that.
-  std::optional<DirectoryMark> found_mark_;  // as it is
+  std::optional<DirectoryMark> found_mark_;  // the main directory's mark as it is
   bool is_prepared_ = false;
 };
 

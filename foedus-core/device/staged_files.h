@@ -34,7 +34,7 @@ namespace foedus::device {
 struct TierStaging {
   base::Runtime* runtime = nullptr;  // of the tasks that write them; it outlives the device
   std::uint64_t bytes = 0;           // part of TierLimits::nvm_bytes; too few, or 0: none is staged
-  std::uint32_t directories = 1;     // that files of memory are made in
+  std::uint32_t directories = 1;     // how many directories files of memory are made in
 };
 
 class StagedFiles {
@@ -83,7 +83,7 @@ class StagedFiles {
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  bool has_no_room_ = false;               // for areas
+  bool has_no_room_ = false;               // memory has no space for areas
   std::unique_ptr<StagingBuffer> buffer_;  // null: nothing was staged yet; then constant
   // By name: the files that have pages staged, or may have.
   std::map<std::string, std::shared_ptr<StagingTarget>, std::less<>> targets_;

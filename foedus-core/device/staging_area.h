@@ -30,11 +30,11 @@ namespace foedus::device {
 // A page of a file, which has a number instead of a name.
 struct StagedKey {
   std::uint64_t target = 0;
-  std::uint64_t page = 0;  // at this multiple of kBlockBytes
+  std::uint64_t page = 0;  // it begins at this multiple of kBlockBytes
 };
 struct StagedPage {
   StagedKey key;
-  const void* bytes = nullptr;  // kBlockBytes
+  const void* bytes = nullptr;  // kBlockBytes of them
 };
 
 class StagingArea {

@@ -120,7 +120,7 @@ class StagingBuffer {
     std::mutex writer;  // one at a time, while it stores
     std::uint32_t next_slot = 0;  // of the open bucket; guarded by writer
 
-    mutable std::mutex mutex;  // inside of writer
+    mutable std::mutex mutex;  // locked after `writer`
     std::uint32_t open = kNone;  // a bucket; changed under both, read under either
     // Guarded by mutex.
     std::vector<Slot> slots;            // of all buckets
@@ -183,7 +183,7 @@ class StagingBuffer {
   base::Runtime* const runtime_;
   const StagingOptions options_;
   std::vector<std::unique_ptr<Partition>> partitions_;  // constant after open()
-  std::vector<std::unique_ptr<Flusher>> flushers_;      // as above
+  std::vector<std::unique_ptr<Flusher>> flushers_;      // constant after open()
   base::AtomicWord<std::uint64_t> next_sequence_;
 };
 

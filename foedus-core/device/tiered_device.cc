@@ -60,7 +60,7 @@ class TieredReads final : public ReadQueue {
   // A read of the part on memory.
   struct Read {
     std::shared_ptr<const File> file;
-    const TieredFile* tiered = nullptr;  // the same
+    const TieredFile* tiered = nullptr;  // the same object as `file`
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
     std::uint32_t tag = 0;

@@ -209,7 +209,7 @@ Status LogDirectory::remove_found_up_to(Epoch covered) {
   std::erase_if(found_.segments, [this](const FoundSegment& segment) {
     return segment.header.number < savepoint_.loggers[segment.header.logger].oldest;
   });
-  Status counted = write_savepoint_locked();  // L14; the last incarnation's
+  Status counted = write_savepoint_locked();  // L14; it is the last incarnation's savepoint
   if (!counted.is_ok()) return counted;
   return remove_forgotten_locked();
 }

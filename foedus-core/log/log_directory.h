@@ -33,8 +33,8 @@ namespace foedus::log {
 struct FoundSegment {
   SegmentHeader header;
   bool is_sealed;
-  SegmentSeal seal;  // if it is not sealed: as it will be
-  SegmentTail tail;  // if it is not sealed
+  SegmentSeal seal;  // of an unsealed segment: the seal that it will get
+  SegmentTail tail;  // of an unsealed segment
   std::string name() const { return segment_name(header.logger, header.number); }
 };
 
@@ -43,7 +43,7 @@ struct FoundLog {
   Savepoint savepoint{};
   bool is_fresh = true;  // no savepoint, no segments
   std::vector<FoundSegment> segments;  // by logger and number
-  std::vector<std::string> leftovers;  // made and never used, or not removed to the end
+  std::vector<std::string> leftovers;  // segments never used, or not removed to the end
   Epoch cut;
   Epoch newest_seen;
 };

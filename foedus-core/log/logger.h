@@ -126,8 +126,8 @@ class Logger : public base::Task, public LogRoom {
   PackedFrame packed_;
   std::vector<std::pair<RingCursor*, RingCursor::Span>> packed_spans_;
   std::uint64_t scanned_ = 0;
-  std::uint64_t mark_ = 0;          // synced
-  bool must_roll_ = false;          // as soon as all rings are between two records
+  std::uint64_t mark_ = 0;          // the newest one that is synced
+  bool must_roll_ = false;          // once all rings are between two records
   std::uint32_t failures_ = 0;      // since the last sync that succeeded
   bool is_waiting_ = false;         // L24
   std::uint64_t try_again_us_ = 0;  // L24: the time of the next attempt

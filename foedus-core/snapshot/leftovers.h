@@ -31,7 +31,7 @@ Result<std::vector<std::string>> find_leftovers(device::Device* device);
 // The files that the manifests of a directory list.
 struct ListedFiles {
   std::set<std::string> names;
-  std::set<page::SnapshotNumber> snapshots;  // of these
+  std::set<page::SnapshotNumber> snapshots;  // the snapshots of these files
   page::SnapshotNumber unknown_up_to{};      // the newest manifest that is damaged; 0: none
 
   bool may_have(const SnapshotName& file) const {

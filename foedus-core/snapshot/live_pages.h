@@ -56,7 +56,7 @@ class PageLedger {
   };
   void change(page::SnapshotPageId id, const page::PageHeader& page, std::int64_t pages);
 
-  std::map<std::uint64_t, Change> changes_;  // by the page id without the page: ascending as files
+  std::map<std::uint64_t, Change> changes_;  // by page id without the page: ascending as files
 };
 
 // Sets live_pages of all files from the counts of the storages. Files without any are removed from

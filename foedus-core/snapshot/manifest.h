@@ -50,7 +50,7 @@ struct Manifest {
   page::SnapshotNumber number{};
   Epoch covered;      // all commits of epochs up to it are in, no later one is
   Epoch newest_seen;  // by the log when it was made; not below `covered`
-  page::StorageId next_storage_id{};      // above all that were ever given, dropped ones included
+  page::StorageId next_storage_id{};      // above all ids ever given, dropped ones included
   std::vector<ManifestFile> files;        // ascending by snapshot, then SOC
   std::vector<ManifestStorage> storages;  // ascending by id
   bool operator==(const Manifest&) const = default;

@@ -87,7 +87,7 @@ class NvmPages {
   enum class Found : std::uint8_t {
     kNothing,
     kPage,    // `to` has it
-    kUnsure,  // the same, and settle() is to be told whether it is whole
+    kUnsure,  // `to` has it, and settle() is to be told whether it is whole
   };
   // Any thread may call all of these. None of them fails: the SSD has what memory does not give.
   Found read(page::SnapshotPageId id, page::PageHeader* to);
@@ -166,7 +166,7 @@ class NvmPages {
   device::Device* const device_;
   const std::uint64_t way_bytes_;
   const std::uint32_t least_;  // ways
-  const std::uint32_t most_;   // the same
+  const std::uint32_t most_;   // ways
   std::vector<Set> sets_;
   std::array<Stripe, kStripes> stripes_;
   std::mutex file_lock_;  // held while the file changes its name or its size

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kReservePart = 4;      // a quarter of the frames is kept leaving or fresh
 constexpr std::uint32_t kEvictBatch = 16;      // pages that share a fence
-constexpr unsigned kSweepsForBorrowed = 16;    // of the index, in one call of give_back()
+constexpr unsigned kSweepsForBorrowed = 16;    // sweeps of the index in one call of give_back()
 constexpr std::uint64_t kForgetBuckets = 256;  // done with one hold of the lock
 
 std::uint64_t reserve_of(const CacheFrames& frames) { return frames.usable() / kReservePart; }

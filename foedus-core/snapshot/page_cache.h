@@ -107,7 +107,7 @@ struct PageCacheStatistics {
   std::uint64_t hits = 0;        // estimated: one of kHitsPerSample is counted
   std::uint64_t misses = 0;      // pages that took a frame to be read, or found none
   std::uint64_t returns = 0;     // pages that were leaving and were asked for
-  std::uint64_t duplicates = 0;  // pages read by two at once
+  std::uint64_t duplicates = 0;  // pages that two threads read at once
   std::uint64_t evictions = 0;   // pages that left; those that returned, too
   std::uint64_t pages = 0;       // cached now
   std::uint64_t bytes = 0;       // taken from the budget now, and borrowed
@@ -257,7 +257,7 @@ class PageCache final : public page::PageBorrower {
     std::vector<std::unique_ptr<Stripe>> stripes;  // constant after construction
     alignas(64) base::AtomicWord<std::uint64_t> hits;
     alignas(64) base::AtomicWord<std::uint32_t> next_giver;  // where give_back() begins
-    alignas(64) base::AtomicWord<std::uint32_t> is_full;     // is_full()
+    alignas(64) base::AtomicWord<std::uint32_t> is_full;     // the answer of is_full()
   };
   // A frame, and whether the next taker would have to wait.
   struct Taken {

@@ -134,7 +134,7 @@ class CacheIndex {
     base::prefetch_line(page);
     if (part.bytes == 0) return;
     base::prefetch_lines(page + part.offset, part.bytes);
-    base::prefetch_line(page + part.offset + part.bytes - 1);  // of parts that cross a line more
+    base::prefetch_line(page + part.offset + part.bytes - 1);  // for parts that cross one line more
   }
 
   // Constant after construction: which stripe a page or a bucket belongs to.
@@ -205,7 +205,7 @@ class CacheIndex {
   // Guarded by the stripe's lock.
   struct alignas(kLineBytes) Stripe {
     std::uint64_t hand = 0;              // bucket that is swept next
-    std::uint64_t hand_of_borrowed = 0;  // the same for sweep_borrowed()
+    std::uint64_t hand_of_borrowed = 0;  // bucket that sweep_borrowed() sweeps next
     std::uint64_t pages_cached = 0;
   };
 
@@ -334,7 +334,7 @@ class CacheIndex {
   const std::uint64_t bucket_count_;
   const std::uintptr_t frames_;       // frame 0, which does not exist
   const std::uint64_t own_frames_;    // the later ones are borrowed
-  const std::uintptr_t to_borrowed_;  // what is added to their addresses
+  const std::uintptr_t to_borrowed_;  // offset that is added to their addresses
   const std::uint64_t frames_in_all_;
   Link* const links_;
   const std::uint32_t stripe_count_;

@@ -37,11 +37,11 @@ class PageRunReader final : public PageReader {
   static constexpr std::uint64_t kGapPagesMax = 4;
 
   struct Run {
-    page::SnapshotPageId first;  // that the last read brought
-    std::uint32_t count = 0;     // so many
+    page::SnapshotPageId first;  // first page of the last read
+    std::uint32_t count = 0;     // pages that the last read brought
     std::uint32_t next = 1;      // pages of the next read
-    page::SnapshotPageId last;   // that was wanted
-    std::uint64_t wanted = 0;    // pages that were wanted until then, of all runs
+    page::SnapshotPageId last;   // the page that was wanted last
+    std::uint64_t wanted = 0;    // wanted_ at that time
   };
   Run* run_of(page::SnapshotPageId id);
 

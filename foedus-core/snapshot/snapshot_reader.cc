@@ -256,7 +256,7 @@ class SnapshotFiles::Reads final : public PageReads {
   };
   SnapshotFiles* const files_;
   Read reads_[kReadsMax] = {};
-  const std::unique_ptr<device::ReadQueue> queue_;  // goes first: it waits for what is in flight
+  const std::unique_ptr<device::ReadQueue> queue_;  // destroyed first: it waits for reads in flight
 };
 static_assert(PageReads::kReadsMax <= device::ReadQueue::kReadsMax);
 static_assert(PageReads::kPagesMax <= device::ReadQueue::kPartsMax);
