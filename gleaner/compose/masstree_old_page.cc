@@ -22,7 +22,7 @@ bool is_page_good(const Composition& composition, const Subtree& expected, std::
   const std::uint32_t level = expected.level == kAnyLevel ? header.level : expected.level;
   if (!storage::masstree::is_page_of(header, composition.meta->id, layer, level)) return false;
   if (page->low != expected.range.begin || page->last != expected.range.last) return false;
-  // Of the epochs it was asked by who read it.
+  // The reader has checked the epochs already.
   const page::BrokenRule broken =
       header.level == 0
           ? storage::masstree::broken_rule(*BorderPage::of(page), Epoch(Epoch::kMax))
