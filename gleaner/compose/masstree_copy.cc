@@ -57,7 +57,7 @@ void keep_keys(BorderPage* page, unsigned stay) {
   for (unsigned i = stay; i < version.keys(); ++i) {
     layers_gone += page->slot(i).is_layer() ? 1 : 0;
     page->group(i).slices[i % BorderPage::Group::kKeys] = 0;
-    page->slot_word(i).store_relaxed(0);  // order: as above
+    page->slot_word(i).store_relaxed(0);  // order: relaxed, not shared
   }
   std::memset(page->at(page->heap_begin), 0, heap_begin - page->heap_begin);
   page->heap_begin = heap_begin;

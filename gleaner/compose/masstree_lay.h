@@ -59,7 +59,7 @@ inline void lay(std::uint64_t slice, const MasstreeEntry& entry,
   page->slot_word(keys).store_relaxed(slot.word());  // order: relaxed, not shared
 
   const page::Tid tid = entry.record.tid;
-  // order: as above
+  // order: relaxed, not shared
   page->record(slot)->tid.store_relaxed(
       (entry.is_layer() ? tid.with(page::Tid::kNextLayer) : tid).word());
   if (slot.remainder_bytes() != 0) {

@@ -84,7 +84,7 @@ Result<char*> Inbox::try_reserve(std::uint64_t bytes) {
       }
       continue;
     }
-    // order: the exchange decides between mappers, acquire as above.
+    // order: the exchange decides between mappers, acquire pairs with take().
     if (!word_.compare_exchange_acq_rel(word, word + (units << kCountBits))) continue;
     const std::uint64_t middle = half_bytes_ / kUnitBytes / 2;
     if (begin < middle && begin + units >= middle) runtime_->notify(consumer_);

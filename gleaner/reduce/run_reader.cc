@@ -9,7 +9,7 @@
 
 namespace foedus::gleaner {
 
-// What is there of a record that is cut has all by which a merge compares.
+// The part of a cut record that is in memory has all by which a merge compares.
 static_assert(sizeof(RunChunkHeader) + sizeof(RecordEntry) +
                   log::LogRecord::size_of(kMaxKeyBytes, 0) <=
               device::kBlockBytes);
@@ -76,7 +76,7 @@ Status RunReader::check_rest(const char* chunk) const {
   return is_same ? Status() : corrupt(header_.offset, "the checksum of its rest differs");
 }
 
-// The first bytes of the chunk are in memory already.
+// Reads the rest of a large chunk, whose first bytes are in memory already.
 Result<const log::LogRecord*> RunReader::fetch_cut() {
   const std::uint64_t rest_bytes = header_.chunk_bytes - chunk_bytes_;
   std::memcpy(large_.memory, memory_ + half_ * chunk_bytes_, chunk_bytes_);
