@@ -51,7 +51,7 @@ class RunReader final : public SortedSource {
   RunChunkHeader header_{};   // of the current chunk
   std::uint64_t offset_ = 0;  // of the next chunk
   bool is_last_ = false;      // the current chunk is the last one
-  unsigned half_ = 0;         // of memory_, of the current chunk; the other one has the previous chunk
+  unsigned half_ = 0;         // of memory_, of the current chunk; the other has the previous
 };
 
 }  // namespace foedus::gleaner
