@@ -180,7 +180,7 @@ class Glean::Steps {
 
   Status check_given_up() const {
     if (!input_.is_given_up || !input_.is_given_up()) return {};
-    return Status::error(ErrorCode::kClosed, "the glean was given up");
+    return Status::error(ErrorCode::kClosed, "the glean was cancelled");
   }
 
   template <typename Ready, typename Tell>

@@ -120,7 +120,7 @@ Status check(const DirectoryGleanOptions& options) {
                            reclaim.total_percent_goal <= reclaim.total_percent_max;
   if (is_possible) return {};
   return Status::error(ErrorCode::kInvalidArgument,
-                       "at least one snapshot is kept, of at least two files, and 100 < "
+                       "snapshots_kept must be at least 1, files_max at least 2, and 100 < "
                        "total_percent_goal <= total_percent_max");
 }
 

@@ -2,8 +2,8 @@
 // SegmentSource gives a mapper the records of some log segments, one segment after another.
 //
 //   G40 Segments of a glean are numbered in the order in which their logger made them. A record's
-//       sequence is its segment's number and its place there, so the records of one session, which
-//       has one logger, keep their order whatever mapper reads them.
+//       sequence is its segment's number and its place there. A session has one logger, so its
+//       records keep their order whichever mapper reads them.
 
 #include <cstdint>
 #include <functional>

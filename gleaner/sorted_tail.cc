@@ -93,7 +93,8 @@ class SortedOrder final : public engine::SortedTail {
     if (mappers > kMaxSocs || reducers > kMaxSocs ||
         order_.reducer_bytes < ReducerOptions::kMemoryBytesMin) {
       return Status::error(ErrorCode::kInvalidArgument,
-                           "1 to 64 mappers, and 1 to 64 reducers of at least 131072 bytes");
+                           "a glean has 1 to 64 mappers, and 1 to 64 reducers "
+                           "of at least 131072 bytes");
     }
     sources_ = deal(order_, mappers);
     fill_in(reducers);

@@ -192,7 +192,7 @@ Status check(const storage_meta::StorageMeta& meta, std::uint64_t index,
     default:
       return contradiction(
           meta, index,
-          "arrays log nothing of type " + std::to_string(static_cast<unsigned>(log.type)));
+          "arrays log no record of type " + std::to_string(static_cast<unsigned>(log.type)));
   }
   if (log.payload_bytes() > meta.payload_bytes ||
       log.payload_offset > meta.payload_bytes - log.payload_bytes()) {

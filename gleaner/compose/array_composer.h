@@ -1,7 +1,7 @@
 #pragma once
 // Composer of arrays. Index arithmetic fixes the place of every record and page, so nothing is
-// merged or balanced. A touched border page is its old version with the records folded in; an
-// interior page is its old version with new ids of touched children. Pages equal the volatile ones
+// merged or balanced. A touched border page is its old version with the records folded in. A
+// touched interior page is its old version with new ids of children. Pages equal the volatile ones
 // to the byte, so that a volatile page is made by copying.
 //
 //   stream --> open border page --close--> its slot in the open page above --close--> … --> Subtree

@@ -218,7 +218,7 @@ Status HashMerge::fold_one(const log::LogRecord& log, bool is_first) {
       return {};
     case LogRecordType::kErase:
       // The erasure may have superseded the put that made the record.
-      if (!is_present_ && !is_first) return contradiction("an erasure of what is not there");
+      if (!is_present_ && !is_first) return contradiction("an erasure of an absent record");
       is_present_ = false;
       return {};
     case LogRecordType::kWriteAt:
@@ -231,7 +231,7 @@ Status HashMerge::write_part(const log::LogRecord& log) {
   const std::uint64_t end = std::uint64_t{log.payload_offset} + log.payload_bytes();
   const bool is_inline = !page::is_overflow(record_.length);
   if (!is_present_ || !is_inline || end > record_.length) {
-    return contradiction("a partial write to a payload that is not there");
+    return contradiction("a partial write to bytes that do not exist");
   }
   char* const at = record_.body.data() + log.payload_offset;
   if (log.type == LogRecordType::kWriteAt) {
@@ -239,7 +239,7 @@ Status HashMerge::write_part(const log::LogRecord& log) {
     return {};
   }
   if (log.payload_bytes() != sizeof(std::uint64_t)) {
-    return contradiction("an increment by no number");
+    return contradiction("an increment that has no 64-bit number");
   }
   base::increment(at, log.payload_data());
   return {};

@@ -22,8 +22,8 @@ using storage::hash::kHashBits;
 
 constexpr std::uint32_t kFanOutBitsMax = 21;  // as in create() of the storage
 
-// The level of an interior page that create() makes, or that a first touch makes below it, and the
-// number of digits that each of its null pointers owns.
+// The shape of an interior page that create() makes, or that a first touch makes below it: its
+// level, and how many digits each null pointer owns.
 struct FirstShape {
   std::uint8_t level;
   std::uint32_t span;
@@ -118,7 +118,7 @@ Result<HashChildren> children_of(const Composition& composition, const HashPrefi
     std::uint32_t span = 0;
     while (digit + span < kDigits && interior->owner_of(digit + span) == digit) ++span;
     if (!std::has_single_bit(span) || digit % span != 0 || span == kDigits) {
-      return corrupt_page(composition, id, "digits that are no bin's");
+      return corrupt_page(composition, id, "a group of digits that no bin can have");
     }
     const page::DualPageIds ids = interior->pointers[digit].load();
     if (!ids.volatile_page.is_null()) {

@@ -93,7 +93,7 @@ Status MasstreeInput::apply(const LogRecord& record, const MasstreeRecord* old) 
       payload_.assign(record.payload());
       return {};
     case LogRecordType::kErase:
-      if (!is_present_) return corrupt("a log record erases what is not there");
+      if (!is_present_) return corrupt("a log record erases a record that does not exist");
       is_present_ = false;
       return {};
     case LogRecordType::kWriteAt:
@@ -103,7 +103,7 @@ Status MasstreeInput::apply(const LogRecord& record, const MasstreeRecord* old) 
 }
 
 Status MasstreeInput::apply_part(const LogRecord& record, const MasstreeRecord* old) {
-  if (!is_present_) return corrupt("a log record changes bytes of what is not there");
+  if (!is_present_) return corrupt("a log record changes bytes of a record that does not exist");
   if (!is_loaded_) {
     // Volatile pages refuse partial writes to chains. Here a chain is no contradiction: the payload
     // may be in a chain for the sake of other keys of its slice that came after the record was
@@ -125,7 +125,7 @@ Status MasstreeInput::apply_part(const LogRecord& record, const MasstreeRecord* 
     return {};
   }
   if (part.size() != sizeof(std::uint64_t)) {
-    return corrupt("a log record adds what is no 64-bit number");
+    return corrupt("a log record adds no 64-bit number");
   }
   base::increment(at, part.data());
   return {};

@@ -63,13 +63,13 @@ class MasstreeLayer {
 
   // ---- pages of the previous snapshot
 
-  // Returns true if the page that begins there cannot be reused: no key was added since the last
-  // reused page, although the range between is not empty (G62).
+  // Returns true if the page that begins there cannot be reused, because no key was added between
+  // it and the last reused page (G62).
   Result<bool> owes(std::uint64_t begin);
   // Reuses the page. REQUIRES: !owes(), and all of the page is in the range.
   Status reuse(const Subtree& page);
-  // Returns true if the last reused page must be made anew, because no key was added after it up to
-  // the end of the range (G62).
+  // Returns true if the last reused page must be made anew, because no key was added after it
+  // (G62).
   Result<bool> owes_end();
   // Takes the last reused page back, and returns it. REQUIRES: owes_end().
   Subtree take_back();

@@ -98,7 +98,7 @@ Status MasstreeMerge::unfold(MasstreeLayer* layer, const Subtree& page) {
 }
 
 // Counts the page as superseded. A page that crosses an end of the range is read for the next
-// range, too, so only the range in which it begins counts it (G63).
+// range, too. Only the range in which it begins counts it (G63).
 void MasstreeMerge::supersede(const MasstreeLayer& layer, TreePage* page) const {
   if (layer.range().contains(page->low)) composition_.supersede(page->header);
 }

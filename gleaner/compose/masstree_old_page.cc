@@ -58,7 +58,7 @@ Status read_old_page(const Composition& composition, const Subtree& page, std::u
   if (is_page_good(composition, page, layer, to)) return {};
   return masstree_corruption(composition, {},
                              "snapshot page " + std::to_string(page.page.word()) +
-                                 " is not the page that the pointer to it is for");
+                                 " is not the page that its pointer is for");
 }
 
 }  // namespace foedus::gleaner

@@ -129,7 +129,7 @@ Status check(const storage_meta::StorageMeta& meta, const StreamRecord& record,
     what = "a payload of " + std::to_string(log.payload_bytes()) + " bytes; at most " +
            std::to_string(kMaxSequentialPayloadBytes);
   } else if (tid.epoch().number() <= last_epoch) {
-    what = "the snapshot before goes up to epoch " + std::to_string(last_epoch);
+    what = "the previous snapshot covers epochs up to " + std::to_string(last_epoch);
   } else {
     return {};
   }

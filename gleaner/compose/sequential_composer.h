@@ -1,6 +1,6 @@
 #pragma once
-// Composer of sequential storages. Nothing is merged with the previous snapshot: the records of a
-// glean come after all of its records, and become one run of full pages
+// Composer of sequential storages. Nothing is merged with the previous snapshot, because the
+// records of a glean come after its records. They become one run of full pages
 // (sequential_snapshot_page.h).
 //
 //   stream --> open record page --full--> appended, …, --end--> newest runs page with one run more

@@ -101,7 +101,7 @@ Status Mapper::map(const SourceRecord& record) {
       log.type == log::LogRecordType::kDropStorage) {
     return {};
   }
-  if (log.storage_id >= table_->id_end()) return corrupt(*source_, log, "never was");
+  if (log.storage_id >= table_->id_end()) return corrupt(*source_, log, "never existed");
   const std::uint32_t index = table_->index_of(log.storage_id);
   if (index == PartitionTable::kDropped) return {};
   const StoragePartitions& storage = table_->storages()[index];

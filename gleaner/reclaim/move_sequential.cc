@@ -77,7 +77,7 @@ class SequentialMove {
       const SnapshotPageId id = run->first_page.plus(i);
       FOEDUS_CHECK(relocation_.read(id, PageKind::kSequential, block.get()));
       if (!block->as<SequentialSnapshotPage>()->is_of(relocation_.storage().id, i)) {
-        return relocation_.corrupt(id, "not the page of a run that it should be");
+        return relocation_.corrupt(id, "not the expected page of a run");
       }
       FOEDUS_TRY(const SnapshotPageId written, relocation_.write(*block));
       FOEDUS_INVARIANT(written == moved.plus(i), written.word(), moved.word(), i);
