@@ -116,10 +116,10 @@ struct GleanOptions {
   std::uint64_t log_bytes = 64u << 20;
   // A glean also starts once the next snapshot is expected to write this many pages of 4 KiB. The
   // estimate uses the pages that the last glean wrote for a byte of log. The limit bounds the time
-  // of a recovery that cannot apply rows on first touch (touch_bytes), if changes are spread over a
-  // database that is much larger than memory_bytes. Fewer pages mean more writing. If the gleaner
-  // does not keep up, writing transactions are slowed: to its pace at about three times as many
-  // pages, to half of it from six times on. 0: not by pages. At least 1024.
+  // of a recovery that cannot apply rows on first touch (touch_bytes). It matters if changes are
+  // spread over a database that is much larger than memory_bytes. Fewer pages mean more writing. If
+  // the gleaner does not keep up, writing transactions are slowed. They run at its pace at about
+  // three times as many pages, and at half of it from six times on. 0: not by pages. At least 1024.
   std::uint64_t pages = 0;
   // A glean also starts when the newest snapshot is this old, in microseconds, and there is newer
   // log. 0: not by time.
@@ -134,10 +134,10 @@ struct GleanOptions {
   // The next open() then has nothing to recover. 0: never, and the log stays until that open().
   std::uint64_t close_us = 1'000'000;
   // After a crash with fewer bytes of log in no snapshot, open() makes a snapshot of them before it
-  // returns. Otherwise the log is only sorted: a transaction that first touches a row applies it,
-  // while a snapshot is made. That needs memory for the rows, and eight bytes for three of log to
-  // sort them: memory_bytes of the gleaner, and up to half of that of volatile pages. Without that
-  // memory open() makes the snapshot.
+  // returns. More log is only sorted. A transaction that first touches a row then applies the row's
+  // log, while a snapshot is made in the background. This needs memory for the rows, and eight
+  // bytes for three of log to sort them. It is taken from memory_bytes of the gleaner, and from up
+  // to half of that of volatile pages. Without that memory open() makes the snapshot.
   std::uint64_t touch_bytes = 8u << 20;
   // Above this percentage of the memory of volatile pages a glean starts by itself. It drops pages
   // that did not change since, until the percentage is met. If writers had to wait for memory, it
@@ -146,10 +146,9 @@ struct GleanOptions {
   // 0..90; 0: each glean drops all pages that did not change.
   std::uint32_t volatile_percent = 60;
   // Threads of a glean. Mappers read the log. Reducers sort, and write pages, a file each.
-  // Installers install a snapshot, and drop volatile pages. 0: for each SOC one mapper and one
-  // installer for every six of its processors, and one reducer for every three, rounded up, but at
-  // least two reducers. There are fewer installers if volatile pages have less than 32 MiB for
-  // each. 0..64.
+  // Installers install a snapshot, and drop volatile pages. 0: for every six processors of a SOC
+  // one mapper and one installer, and for every three one reducer, rounded up. There are at least
+  // two reducers, and fewer installers if volatile pages have less than 32 MiB for each. 0..64.
   std::uint32_t mappers = 0;
   std::uint32_t reducers = 0;
   std::uint32_t installers = 0;
