@@ -17,7 +17,7 @@
 // recognized: it must call exec() or _exit(), and no function of this library.
 //
 // Errors: every call that returns a Status or Result may return, beside the codes at the call,
-//     kClosed            the database was closed, or this object was moved from
+//   kClosed            the database was closed, or this object was moved from
 //   kForked            see above
 //   kOutOfMemory       the system gave the process no memory, thread or descriptor
 // A call that waits for recovery or writes to the log may also return
@@ -244,11 +244,11 @@ class Session {
   Session& operator=(Session&&) = delete;
   ~Session();
 
-  // Begins a transaction. It belongs to this session, and ends before the next one begins.
+  // Begins a transaction of this session.
   // kInvalidArgument: the previous transaction has not ended; isolation or durability is not an
-  // enumerator; as_of, at_least or newest_existing with another isolation than kSnapshot; two of
-  // these three; or at_least is above the current epoch. kOutOfMemory: also, a retry (is_retry)
-  // could not lock the records that its last try had locked.
+  // enumerator; as_of, at_least or newest_existing is set with another isolation than kSnapshot, or
+  // two of them are set; or at_least is above the current epoch. kOutOfMemory: also, a retry
+  // (is_retry) could not lock the records that its last try had locked.
   // With Isolation::kSnapshot also: kNotFound: no snapshot that is kept is as old as as_of, or
   // there is none (newest_existing). kTimeout: no snapshot covers the requested epoch yet.
   // kNotSupported: Logging::kNone. A begin that waits for a snapshot also returns the errors of

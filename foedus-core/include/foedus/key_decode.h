@@ -99,19 +99,19 @@ class KeyReader {
 template <typename T>
 concept DecodablePart = internal::kIsDecodable<T>;
 
-// Returns the parts of a key, as a tuple also if it is one part:
+// Returns the parts of a key as a tuple, even if it is one part:
 //     FOEDUS_TRY(const auto columns, foedus::decode<std::uint32_t, std::string>(row.key));
 //     const auto& [city, name] = columns;
-// An integer may be read in any type that holds its value; an enum holds what its underlying type
-// does. A float is returned if the number in the key is one. A BigEndian must have the width that
-// it has in the key. The result does not refer to `bytes`.
+// An integer may be read in any type that holds its value; an enum holds the values of its
+// underlying type. A float is returned if it holds the key's number exactly. A BigEndian must have
+// the same width as in the key. The result does not refer to `bytes`.
 //
-// kInvalidArgument if `bytes` are not exactly these parts; the message names the part (the first is
-// part 1, elements of tuples count) and the byte at which it begins (the first is byte 0):
-//   no such part is there, or the key ends within it, or its string does not end
+// kInvalidArgument if `bytes` are not exactly these parts. The message names the part (the first is
+// part 1, elements of tuples count) and the byte at which it begins (the first is byte 0). Cases:
+//   the next part is of another kind, or the key ends within it, or its string does not end
 //   the type does not hold the number
 //   bytes are left after the last part
-// What is returned makes the same key again. So types of another kind than the key's are often
+// key() of the result is the same key again. So types of another kind than the key's are often
 // refused, but not always: the bytes of a double may be those of an integer.
 // kOutOfMemory if the process has no memory for a string. Any thread.
 template <DecodablePart... T>

@@ -3,9 +3,9 @@
 // at a time. Reads see the transaction's own writes. Others see no write before commit.
 //
 // Common to all operations:
-//   kConflict          it conflicts with another transaction, and is doomed: every later operation
-//                      and commit() return the same. transact() runs it again. Never in a
-//                      transaction of Isolation::kSnapshot
+//   kConflict          the transaction conflicts with another one, and is doomed: every later
+//                      operation and commit() return the same. transact() runs it again. Never
+//                      in a transaction of Isolation::kSnapshot
 //   kInvalidArgument   a handle of no storage, or of another database; an index out of range; a
 //                      write in a read-only transaction; get_for_update() in a snapshot. The
 //                      transaction goes on
@@ -274,9 +274,9 @@ class Txn {
   Status write_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                   std::string_view part);
   // Adds `delta` to the 64-bit integer at `offset` (two's complement, wraps) without reading it. It
-  // does not conflict with others' increments. It may if memory is short, and the row was not
-  // written for so long that its page has left memory. kNotFound; kInvalidArgument beyond the
-  // payload's end.
+  // does not conflict with others' increments, unless memory is short and the row was not written
+  // for so long that its page has left memory. kNotFound; kInvalidArgument beyond the payload's
+  // end.
   Status increment(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                    std::int64_t delta);
   // Erases the record. kNotFound.
@@ -308,8 +308,8 @@ class Txn {
   Scan scan_prefix(const Masstree& storage, std::string_view prefix, ScanOptions options = {});
 
   // ---- array ---------------------------------------------------------------------------------
-  // All records exist from the start, with payloads of zero bytes. Operations are those of keyed
-  // storages, with an index instead of a key.
+  // All records exist from the start, with payloads of zero bytes. Operations work like those of
+  // keyed storages with the same name.
 
   Status get(const Array& storage, std::uint64_t index, std::span<std::byte> out);
   template <typename T>
