@@ -22,7 +22,7 @@
 
 namespace foedus::gleaner {
 
-// Both call the composer of the storage's kind.
+// Call the composer of the storage's kind.
 Result<std::vector<Subtree>> compose(const Composition& composition, const PositionRange& range,
                                      RecordStream* records);
 Result<page::SnapshotPageId> join(const Composition& composition,

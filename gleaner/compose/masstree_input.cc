@@ -25,7 +25,8 @@ Status MasstreeInput::advance() {
   return next_ == nullptr ? records_->status() : check_order();
 }
 
-// The next stages rely on G2, so this checks it at the price of a comparison.
+// Checks the order of records at the price of a comparison, because the next stages rely on it
+// (G2).
 Status MasstreeInput::check_order() const {
   const LogRecord& record = *next_->log;
   const auto refuse = [&](const char* what) {

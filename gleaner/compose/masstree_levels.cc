@@ -39,9 +39,9 @@ Status MasstreeLevels::cut() {
   return waiting_.empty() ? Status() : close(0, Rest::kWhatIsLeft);
 }
 
-// The last two pages get half of the children each if the last would get less than half of a page.
-// Without that, inserts that come one at a time would leave an almost empty page after each full
-// page that they split.
+// Makes pages of all children at a level. If the last page would get less than half of a page, it
+// shares with the one before. Otherwise inserts that come one at a time would leave an almost empty
+// page after each full page that they split.
 Status MasstreeLevels::close(std::uint32_t level, Rest rest) {
   while (!waiting_[level].empty()) {
     const std::size_t count = waiting_[level].size();
@@ -99,7 +99,8 @@ bool MasstreeLevels::is_edge(std::span<const Subtree> children) const {
   return is_first && (edge_.empty() || edge_.back().level < first.level);
 }
 
-// Children that wait at a level come before all that wait at lower levels.
+// Returns the children from the highest level down: those of a level come before all of lower
+// levels.
 std::vector<Subtree> MasstreeLevels::finish_row() {
   FOEDUS_INVARIANT(!is_empty());
   std::vector<Subtree> row = std::move(edge_);

@@ -6,9 +6,9 @@
 
 namespace foedus::gleaner {
 
-// If `page` is not half full, moves the last keys of `before`, the page before it, to `page` until
-// both are about equally full. The caller then sets the fences and all that depends on the counts.
-// Returns false if no key moved. REQUIRES: both are being made, with all keys in order.
+// Moves the last keys of `before`, the page before it, to `page` until both are about equally full.
+// Does so only if `page` is not half full. The caller then sets the fences and all that depends on
+// the counts. Returns false if no key moved. REQUIRES: both are being made, with all keys in order.
 bool share_keys(storage::masstree::BorderPage* before, storage::masstree::BorderPage* page);
 
 }  // namespace foedus::gleaner

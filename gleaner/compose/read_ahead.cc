@@ -109,7 +109,8 @@ class Descent {
     }
   }
 
-  // A page has to be read to find out that it is a bin, unless it has several digits.
+  // Looks for pages below an interior page. A page has to be read to find out that it is a bin,
+  // unless it has several digits.
   void look_below_hash(const Wanted& wanted) {
     if (wanted.bits % storage::hash::kDigitBits != 0) return;
     if (wanted.bits >= storage::hash::kPrefixBitsMax) return;  // no page can be below

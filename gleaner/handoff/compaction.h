@@ -72,7 +72,7 @@ class KeyHistory {
   // Makes the records. REQUIRES: no add() between this and clear().
   void finish();
   std::size_t record_count() const { return made_.size(); }
-  // Valid until clear().
+  // Returns one of them, valid until clear().
   const StreamRecord& record(std::size_t index) const { return made_[index]; }
 
   // Returns the number of parts that were compared so far, for all keys.

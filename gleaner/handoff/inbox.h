@@ -4,7 +4,7 @@
 //
 //   open ──reserve() finds no room──► sealed ──all announced──► complete ──take()──► the reducer's
 //    ▲                                                                                    │
-//    └────────── take() of the other half opens this one, which nobody reads any more ◄───┘
+//    └────────── take() of the other half opens this one, which was read by then ◄────────┘
 //
 //   G11  A mapper reserves, fills, announces; several mappers do so side by side. One word holds
 //        which half is open, how much of it is reserved and how much announced. A half is complete

@@ -238,11 +238,11 @@ class Txn {
   // payload ends before that.
   Status read_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                  std::span<std::byte> out);
-  // Like get(), and locks the record until the transaction ends. Others wait or conflict, and this
-  // transaction's read cannot be invalidated. Use it if contention is expected. To lock several
-  // records without a deadlock the engine may have to return a conflict once. A transaction that
-  // has waited for 10 s for a record's lock gets kConflict (kRecordLocked); the message says which
-  // session has the lock. transact() does not run it again.
+  // Reads like get(), and locks the record until the transaction ends. Others wait or conflict, and
+  // this transaction's read cannot be invalidated. Use it if contention is expected. To lock
+  // several records without a deadlock the engine may have to return a conflict once. A transaction
+  // that has waited for 10 s for a record's lock gets kConflict (kRecordLocked); the message says
+  // which session has the lock. transact() does not run it again.
   Result<std::size_t> get_for_update(const KeyedStorage& storage, std::string_view key,
                                      std::span<std::byte> out);
   template <typename T>
