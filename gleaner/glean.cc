@@ -28,7 +28,7 @@ constexpr std::uint64_t kGivenUpUs = 10'000;    // between two of is_given_up
 
 }  // namespace
 
-// Its members are what the stages hand over.
+// Holds what the stages hand over to one another.
 class Glean::Steps {
  public:
   explicit Steps(const GleanInput& input)
@@ -37,7 +37,7 @@ class Glean::Steps {
           return storage::broken_rule(page, input.previous->covered);
         }) {}
   ~Steps() {
-    // A task is not stepped any more before what it uses goes.
+    // All tasks stop before the members that they use are destroyed.
     for (const auto& mapper : mappers_) input_.runtime->stop(mapper.get());
     for (const auto& reducer : reducers_) input_.runtime->stop(reducer.get());
     for (const auto& ahead : ahead_) input_.runtime->stop(ahead.get());
@@ -77,13 +77,14 @@ class Glean::Steps {
     *counts = counts_;
     return manifest;
   }
-  // Removes what no manifest lists, but not the files of the snapshot before, whose manifest may be
-  // lost (E27).
+  // Removes the files that no manifest lists. The files of the previous snapshot stay, because its
+  // manifest may be lost (E27).
   Status remove_leftovers() const {
     return snapshot::remove_leftovers(input_.device, input_.previous);
   }
 
-  // After a failure: nothing writes any more, and what was written can go (G41).
+  // Stops the tasks after a failure, so that nothing writes any more and the written files can be
+  // removed (G41).
   void give_up_composing() {
     for (const auto& ahead : ahead_) input_.runtime->stop(ahead.get());
     for (const auto& composer : composers_) input_.runtime->stop(composer.get());
@@ -102,7 +103,7 @@ class Glean::Steps {
     for (std::size_t i = 0; i < input_.storages.size(); ++i) {
       StoragePartitions one{input_.storages[i].id, input_.storages[i].kind, {}};
       if (i < input_.boundaries.size()) one.boundaries = input_.boundaries[i];
-      // All positions in the first partition: the others are empty.
+      // The first partition has all positions; the others are empty.
       if (one.boundaries.empty()) {
         one.boundaries.assign(input_.reducers - 1, ~std::uint64_t{0});
       }
@@ -121,19 +122,21 @@ class Glean::Steps {
     return page::SnapshotNumber{before + 1};
   }
 
-  // Returns the SOC of a partition and of a mapper by number: they are dealt out to SOCs in turn.
+  // Returns the SOC of the partition or mapper with this number. Partitions, and mappers, are dealt
+  // out to the SOCs in turn.
   std::uint32_t soc_of(std::size_t number) const {
     return static_cast<std::uint32_t>(number % input_.topology->socs());
   }
 
-  // Starts the task of a partition, or a mapper, on processors of its SOC (G45): what it allocates
-  // lies there, and so does the memory that a reducer is given.
+  // Starts the task of a partition or a mapper on the processors of its SOC (G45). Memory that the
+  // task allocates lies there, and so does the memory that a reducer is given.
   void start_one(base::Task* task, std::size_t number) {
     input_.runtime->start_on(
         task, input_.topology->background_processors(soc_of(number), input_.numa_binding));
   }
 
-  // Always in the same order, so that kept pieces are what they were.
+  // Returns the next piece of memory. Every glean takes the pieces in one order, so that a kept
+  // piece goes to the reducer that had it before.
   Result<char*> take_memory(std::uint32_t number, std::uint64_t bytes) {
     std::vector<numa::SocMemory>& pieces = input_.memory == nullptr ? memory_ : *input_.memory;
     const std::size_t piece = pieces_taken_++;
@@ -177,7 +180,7 @@ class Glean::Steps {
 
   Status check_given_up() const {
     if (!input_.is_given_up || !input_.is_given_up()) return {};
-    return Status::error(ErrorCode::kClosed, "the glean was given up");
+    return Status::error(ErrorCode::kClosed, "the glean was cancelled");
   }
 
   template <typename Ready, typename Tell>
@@ -209,7 +212,8 @@ class Glean::Steps {
       for (const auto& mapper : mappers_) bytes += mapper->bytes_read();
       input_.mapping(bytes);
     }));
-    // A mapper that was refused by its reducer knows less than that does.
+    // Reducers first: a mapper whose reducer failed has only kClosed, and the reducer's status
+    // tells why.
     for (const auto& reducer : reducers_) {
       if (!reducer->status().is_ok()) return reducer->status();
       sorted_.runs_spilled += reducer->counts().runs;
@@ -272,7 +276,8 @@ class Glean::Steps {
     return {};
   }
 
-  // What is left to do for a storage once all partitions are composed.
+  // Joins what the partitions composed of a storage under its new root. REQUIRES: all composers are
+  // done.
   Status join_storage(std::size_t index) {
     const storage_meta::StorageMeta& meta = input_.storages[index];
     snapshot::ManifestStorage storage{.id = meta.id,
@@ -308,7 +313,7 @@ class Glean::Steps {
     return {};
   }
 
-  // G41.
+  // Finishes the files, then writes the manifest that makes them a snapshot (G41).
   Result<snapshot::Manifest> finish() {
     if (input_.previous != nullptr) manifest_.files = input_.previous->files;
     for (std::uint32_t i = 0; i < writers_.size(); ++i) {
@@ -327,11 +332,11 @@ class Glean::Steps {
   snapshot::SnapshotFiles old_pages_;
   std::optional<PartitionTable> table_;
   base::WaitPoint finished_;
-  std::vector<numa::SocMemory> memory_;  // if none was given
+  std::vector<numa::SocMemory> memory_;  // if the input gives none
   std::size_t pieces_taken_ = 0;
   std::vector<std::unique_ptr<Reducer>> reducers_;
   std::vector<std::unique_ptr<Mapper>> mappers_;
-  std::vector<page::SnapshotPageId> roots_;  // of the snapshot before, by storage
+  std::vector<page::SnapshotPageId> roots_;  // of the previous snapshot, by storage
   std::vector<std::unique_ptr<snapshot::SnapshotWriter>> writers_;  // by partition
   std::vector<std::unique_ptr<PartitionComposer>> composers_;       // by partition
   std::vector<std::unique_ptr<PartitionReadAhead>> ahead_;          // by partition, or none
@@ -362,7 +367,7 @@ Result<snapshot::Manifest> Glean::compose(GleanCounts* counts) {
   Result<snapshot::Manifest> made = base::catching([&] { return steps_->compose(counts); });
   if (made.is_ok()) return made;
   steps_->give_up_composing();
-  // G41. What cannot be removed now, the next glean removes; the first error is the one to report.
+  // The next glean removes what cannot be removed now (G41). The caller gets the first error.
   const Status ignored = base::catching([this] { return steps_->remove_leftovers(); });
   static_cast<void>(ignored.is_ok());
   return made;

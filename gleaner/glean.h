@@ -1,15 +1,16 @@
 #pragma once
-// glean(): the next snapshot, from the log and the snapshot before alone (paper §7): records are
-// mapped and reduced to sorted streams, composed to pages, and made a snapshot by its manifest.
+// glean() makes the next snapshot from the log and the previous snapshot alone (paper §7). Records
+// are mapped and reduced to sorted streams, composed to pages, and made a snapshot by its manifest.
 // Transactions may run meanwhile; nothing here knows of volatile pages.
 //
-//   G41 Before the manifest has its name, what was written is leftovers; afterwards the snapshot is
-//       complete and readable by itself. A glean that fails removes them, if it can: the log may
-//       need the room. One whose manifest has its name, if only for the system, has none.
-//   G42 The same records, snapshot before and partition table give the same files, whatever the
-//       number of mappers and their memory.
+//   G41 Until the manifest has its name, the files written so far are leftovers; afterwards the
+//       snapshot is complete and readable by itself. A glean that fails removes its leftovers if it
+//       can, because the log may need the room. Once the manifest has its name, even if that is not
+//       durable yet, no file of the glean is a leftover.
+//   G42 Equal records, an equal previous snapshot and an equal partition table give equal files,
+//       whatever the number of mappers and their memory.
 //   G44 Composing changes nothing of what was sorted in memory: records can be looked up meanwhile,
-//       and what has failed can be composed again.
+//       and a composition that failed can be repeated.
 //   G45 Mapper, reducer and composer number n run on SOC n modulo the number of SOCs, where threads
 //       are bound at all (N10). The memory of the reducer lies there.
 
@@ -37,31 +38,35 @@ struct GleanInput {
   const numa::Topology* topology = nullptr;
 
   std::vector<RecordSource*> sources;  // the log, once; one mapper for each
-  // Those that exist at the end of `covered`, ascending by id.
+  // The storages that exist at the end of `covered`, ascending by id.
   std::vector<storage_meta::StorageMeta> storages;
   page::StorageId next_storage_id{};
-  const snapshot::Manifest* previous = nullptr;  // null: there is none
-  Epoch covered;                                 // all of it and before is durable
+  const snapshot::Manifest* previous = nullptr;  // null: this is the first snapshot
+  Epoch covered;                                 // this epoch and all before it are durable
   Epoch newest_seen;                             // not below covered
 
-  // Boundaries of a storage's partitions, by its place in `storages`, one less than there are
-  // reducers and aligned as its composer asks. Empty: all of it in the first partition.
+  // The boundaries of each storage's partitions, by the storage's place in `storages`. A storage
+  // has one boundary less than there are reducers, aligned as its composer asks. Empty: the first
+  // partition has all of the storage.
   std::vector<std::vector<std::uint64_t>> boundaries;
-  std::uint32_t reducers = 1;           // and composers, and files: 1..kMaxSocs
-  std::uint64_t reducer_bytes = 64u << 20;  // memory of each; what is beside it: README.md, G20
-  Facility huge_pages = Facility::kTry;            // for it: records are read in no order
+  std::uint32_t reducers = 1;           // also composers and files; 1..kMaxSocs
+  // Memory of each reducer in bytes. README.md and G20 say what it takes beside it.
+  std::uint64_t reducer_bytes = 64u << 20;
+  Facility huge_pages = Facility::kTry;            // for that memory, which is read in random order
   Facility numa_binding = Facility::kTry;          // as in GleanOrder
   std::vector<numa::SocMemory>* memory = nullptr;  // as in GleanOrder
 
-  // The snapshot before is on a device and not in memory: read it ahead (G68).
+  // True: the previous snapshot is on a device and not in memory, so it is read ahead (G68).
   bool reads_ahead = false;
 
   std::function<void()> before_pages;  // as in GleanOrder
-  // Called by the thread that gleans, now and then: with the bytes of records that were mapped;
-  // with the records that were composed, and of how many. May be empty.
+  // The gleaning thread calls `mapping` from time to time with the bytes of records mapped so far.
+  // It calls `composing` with the number of records composed so far and the number of all. Both may
+  // be empty.
   std::function<void(std::uint64_t)> mapping;
   std::function<void(std::uint64_t, std::uint64_t)> composing;
-  // Asked more often, and before the manifest is written. True: glean() ends with kClosed.
+  // Called more often than these, and once before the manifest is written. If it returns true,
+  // glean() ends with kClosed.
   std::function<bool()> is_given_up;
 };
 
@@ -71,35 +76,36 @@ struct GleanCounts {
   std::uint64_t runs_spilled = 0;
   std::uint64_t pages_written = 0;
   std::uint64_t map_reduce_us = 0;
-  std::uint64_t compose_us = 0;  // and until it is durable
+  std::uint64_t compose_us = 0;  // includes the time until the snapshot is durable
   // Processor time, as in GleanReport.
   std::uint64_t map_cpu_us = 0;
   std::uint64_t sort_cpu_us = 0;
   std::uint64_t reduce_cpu_us = 0;
   std::uint64_t compose_cpu_us = 0;
-  std::uint64_t task_cpu_us = 0;  // of all tasks, not of the caller's thread
+  std::uint64_t task_cpu_us = 0;  // of all tasks, without the caller's thread
 };
 
 class Reducer;
 
-// The two steps of a glean, between which the sorted records are at hand.
+// Runs a glean in two steps; between them the sorted records can be read.
 // REQUIRES: one glean of a directory at a time.
 class Glean {
  public:
-  // `input`: outlives the glean, and so does all that it points to.
+  // REQUIRES: `input` and all that it points to outlive the glean.
   explicit Glean(const GleanInput& input);
   ~Glean();
   Glean(const Glean&) = delete;
   Glean& operator=(const Glean&) = delete;
 
-  // Maps and reduces. Errors of the log, and of the device if records had to be spilled. Once.
+  // Maps and reduces the log. Returns errors of the log, and of the device if records had to be
+  // spilled. Called once.
   Status sort();
-  // Writes the snapshot, and returns its manifest, which is durable. Errors of the snapshot before
-  // and the device: the newest snapshot is the one before (G41); it can be tried again (G44).
-  // REQUIRES: sort() was successful.
+  // Writes the snapshot, and returns its manifest, which is durable. Returns errors of the previous
+  // snapshot and of the device. The newest snapshot is then still the previous one (G41), and the
+  // call can be repeated (G44). REQUIRES: sort() was successful.
   Result<snapshot::Manifest> compose(GleanCounts* counts);
 
-  // By partition. REQUIRES: sort() was successful.
+  // Returns the reducers by partition. REQUIRES: sort() was successful.
   const std::vector<std::unique_ptr<Reducer>>& reducers() const;
 
  private:
@@ -108,8 +114,8 @@ class Glean {
   std::unique_ptr<Steps> steps_;
 };
 
-// Returns the manifest of the new snapshot, which is durable. Errors of the log, the snapshot
-// before and the device: the newest snapshot is the one before (G41).
+// Returns the manifest of the new snapshot, which is durable. Returns errors of the log, the
+// previous snapshot and the device; the newest snapshot is then still the previous one (G41).
 // REQUIRES: one glean of a directory at a time.
 Result<snapshot::Manifest> glean(const GleanInput& input, GleanCounts* counts);
 

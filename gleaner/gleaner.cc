@@ -15,7 +15,8 @@ namespace foedus::gleaner {
 
 namespace {
 
-// Nothing: there are no victims.
+// Moves the live pages of the victims to new files, and returns the manifest that lists them.
+// Returns nothing if there are no victims.
 Result<std::optional<snapshot::Manifest>> reclaim_by(device::Device* device,
                                                      const snapshot::Manifest& newest,
                                                      const ReclaimOptions& options,
@@ -45,7 +46,8 @@ Result<std::optional<snapshot::Manifest>> reclaim_pages(device::Device* device,
   return gleaner::reclaim_by(device, newest, options, report);
 }
 
-// What cannot be is refused by the mapper that meets it.
+// Returns 0 for a record that a storage of this kind cannot have; the mapper that reads the record
+// refuses it.
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record) {
   return gleaner::can_be_of(kind, record) ? gleaner::position_of(kind, record) : 0;
 }
@@ -61,12 +63,12 @@ namespace foedus::gleaner {
 
 namespace {
 
-// One round is enough but for options that say how much it may move, and for trees of next to no
-// fan-out: then the next glean goes on.
+// One round is enough, except for options that limit what a round moves and for trees with a small
+// fan-out. The next glean then continues.
 constexpr int kRoundsMax = 4;
 
-// Of the newest `count` epochs that there are snapshots of, the newest snapshot each: one that was
-// reclaimed has the place of the one that it was made of.
+// Returns the newest snapshot of each of the newest `count` epochs that have one. A snapshot that
+// reclaiming made has the epoch of the one that it replaces, and takes its place.
 Result<std::vector<page::SnapshotNumber>> snapshots_to_keep(device::Device* device,
                                                             std::uint32_t count) {
   FOEDUS_TRY(const auto numbers, snapshot::find_manifests(device));
@@ -74,7 +76,8 @@ Result<std::vector<page::SnapshotNumber>> snapshots_to_keep(device::Device* devi
   Epoch before;
   for (auto number = numbers.rbegin(); number != numbers.rend() && keep.size() < count; ++number) {
     const Result<snapshot::Manifest> manifest = snapshot::read_manifest(device, *number);
-    // It is lost, as when a database is opened.
+    // A damaged manifest means a lost snapshot, as when a database is opened. Only the newest has
+    // to be readable.
     if (snapshot::is_damage(manifest.code()) && number != numbers.rbegin()) continue;
     if (!manifest.is_ok()) return manifest.status();
     if (!keep.empty() && manifest->covered == before) continue;
@@ -89,7 +92,8 @@ Status remove_old(device::Device* device, std::uint32_t kept) {
   return snapshot::remove_unneeded(device, keep, nullptr, nullptr);
 }
 
-// What a glean left behind that is not needed goes first: it makes room.
+// Reclaims superseded pages in rounds. Old snapshots are removed before each round, which makes
+// room for what it writes.
 Status reclaim_directory(device::Device* device, const DirectoryGleanOptions& options,
                          snapshot::Manifest* manifest, GleanReport* report) {
   FOEDUS_CHECK(remove_old(device, options.snapshots_kept));
@@ -116,7 +120,7 @@ Status check(const DirectoryGleanOptions& options) {
                            reclaim.total_percent_goal <= reclaim.total_percent_max;
   if (is_possible) return {};
   return Status::error(ErrorCode::kInvalidArgument,
-                       "at least one snapshot is kept, of at least two files, and 100 < "
+                       "snapshots_kept must be at least 1, files_max at least 2, and 100 < "
                        "total_percent_goal <= total_percent_max");
 }
 
@@ -129,7 +133,7 @@ Result<GleanReport> glean_checked(const std::string& dir, const DirectoryGleanOp
              engine::ClosedDirectory::open({dir, options.dirs, options.ssd_dirs}, options.socs,
                                            options.sink));
   engine::GleanOrder order = directory->order();
-  if (!order.covered.is_valid()) {  // its process ended in the first epoch
+  if (!order.covered.is_valid()) {  // the process ended in the first epoch
     return Status::error(ErrorCode::kNotFound, dir + " holds no commit");
   }
   order.mappers = options.mappers;

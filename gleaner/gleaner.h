@@ -1,6 +1,7 @@
 #pragma once
-// The gleaner for a directory that is not open: what is durable in its log becomes its next
-// snapshot, superseded pages are reclaimed, and what nobody can ask for any more is removed.
+// The gleaner for a directory that no process has open. It makes the durable log of the directory
+// into the next snapshot, reclaims superseded pages, and removes files that no reader can ask for
+// any more.
 
 #include <cstdint>
 #include <string>
@@ -14,22 +15,26 @@
 namespace foedus::gleaner {
 
 struct DirectoryGleanOptions {
-  std::vector<std::string> dirs = {};      // as Options::dirs; every one that has files of it
-  std::vector<std::string> ssd_dirs = {};  // the same; the snapshot is written to the other tier
-  std::uint32_t socs = 0;                  // reducers' memory is spread over; 0: the machine's
+  std::vector<std::string> dirs = {};      // as Options::dirs; all that hold files of it
+  // As Options::ssd_dirs. The snapshot is written to the other tier.
+  std::vector<std::string> ssd_dirs = {};
+  std::uint32_t socs = 0;  // over which the reducers' memory is spread; 0: the machine's
   std::uint32_t mappers = 0;               // 1..64; 0: one for each SOC
-  std::uint32_t reducers = 0;              // and composers, and files; the same
-  // Memory of each reducer, at least 131072; what does not fit is spilled. Three eighths of it must
-  // hold any row. With less than 12 MiB a reducer may take room for one row beside it.
+  std::uint32_t reducers = 0;              // also of composers and files; as `mappers`
+  // Memory of each reducer in bytes, at least 131072; records that do not fit are spilled. Three
+  // eighths of it must hold any row. With less than 12 MiB a reducer may use memory for one row
+  // beside it.
   std::uint64_t reducer_bytes = 128u << 20;
-  std::uint32_t snapshots_kept = 1;          // the newest ones, of different epochs; at least 1
+  std::uint32_t snapshots_kept = 1;          // the newest of different epochs; at least 1
   ReclaimOptions reclaim = {};
-  LogSink sink;                            // what an operator should know; may be empty
+  LogSink sink;                            // receives lines for an operator; may be empty
 };
 
-// kBusy: the database is open. kNotFound: there is none, or it holds no commit. kInvalidArgument:
-// of `dirs`, as Database::open(). Failures as of
-// glean(): the directory then has what it had; or as of reclaim(), behind a glean that succeeded.
+// Makes a snapshot of the log in `dir`, then reclaims superseded pages and removes unneeded files.
+// Returns kBusy if the database is open, and kNotFound if there is none or it holds no commit.
+// Returns kInvalidArgument for wrong options, or for `dirs` as Database::open() does. If it fails
+// as glean() does, the directory keeps its previous snapshots. If it fails as reclaim() does, the
+// new snapshot exists.
 Result<GleanReport> glean_directory(const std::string& dir, const DirectoryGleanOptions& options);
 
 }  // namespace foedus::gleaner

@@ -1,9 +1,9 @@
 #pragma once
-// PartitionComposer: composes what one reducer offers, storage by storage, into one file. One task
-// for each partition; they share nothing but the pages of the snapshot before.
+// PartitionComposer composes the streams of one reducer, storage by storage, into one file. Each
+// partition has one such task; the tasks share only the pages of the previous snapshot.
 //
-//   G43 What a task writes depends on its reducer's stream alone: files do not tell how the tasks
-//       took turns.
+//   G43 A task writes what its reducer's stream says and nothing else, so that the files do not
+//       depend on how the tasks take turns.
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,7 @@
 
 namespace foedus::gleaner {
 
-// By the storage's kind.
+// Call the composer of the storage's kind.
 Result<std::vector<Subtree>> compose(const Composition& composition, const PositionRange& range,
                                      RecordStream* records);
 Result<page::SnapshotPageId> join(const Composition& composition,
@@ -35,7 +35,7 @@ class PartitionComposer final : public base::Task {
     base::WaitPoint* finished = nullptr;
     const PartitionTable* table = nullptr;
     const std::vector<storage_meta::StorageMeta>* storages = nullptr;  // those of the table
-    const std::vector<page::SnapshotPageId>* roots = nullptr;          // before, same places
+    const std::vector<page::SnapshotPageId>* roots = nullptr;  // previous ones, same places
     snapshot::SnapshotFiles* previous = nullptr;
     Reducer* reducer = nullptr;
     snapshot::SnapshotWriter* writer = nullptr;
@@ -49,26 +49,28 @@ class PartitionComposer final : public base::Task {
 
   const char* name() const override { return "foedus-composer"; }
   bool is_background() const override { return true; }
-  // A storage; the last one wakes who waits.
+  // Composes one storage. The step that finds no more storage wakes the threads that wait at
+  // `finished`.
   std::uint64_t step() override;
   std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
-  // order: acquire, pairs with the release in step(): what it made is seen.
+  // order: acquire, pairs with the release in end(): the subtrees and the status are complete.
   bool is_done() const { return done_.load_acquire() != 0; }
 
-  // ---- once it is done -----------------------------------------------------------------------
+  // ---- once is_done() ------------------------------------------------------------------------
 
   const Status& status() const { return status_; }
   std::uint64_t cpu_us() const { return cpu_us_; }  // processor time of all steps
-  // Of the storage in that place; nothing if the partition has no record of it.
+  // Returns the subtrees of the storage at that place; nothing if the partition has no record of
+  // it.
   const std::optional<std::vector<Subtree>>& subtrees(std::size_t index) const {
     return subtrees_[index];
   }
-  // Those of a storage of which the partition has no record, but others have.
+  // Composes the range of a storage of which this partition has no record but others have some.
   Result<std::vector<Subtree>> compose_nothing(std::size_t index);
   Composition composition(std::size_t index);
-  // For any thread that writes nothing with it.
+  // Returns a composition that only reads. Any thread.
   Composition composition_of(page::StorageId storage) const;
-  // Pages that the partition made and superseded of that storage.
+  // Returns the counts of pages of that storage that the partition appended and superseded.
   const snapshot::PageLedger& ledger(std::size_t index) const { return ledgers_[index]; }
 
  private:
@@ -77,7 +79,7 @@ class PartitionComposer final : public base::Task {
 
   const Parts parts_;
 
-  // Used by step(), then by who waits.
+  // Used by step(); once is_done(), by the thread that gleans.
   snapshot::PageRunReader old_pages_;
   Status status_;
   std::uint64_t cpu_us_ = 0;

@@ -9,7 +9,7 @@ namespace foedus::gleaner {
 
 namespace {
 
-// Enough pages to keep a device busy while those below them are looked for.
+// A window leads to enough pages to keep a device busy while the pages below them are looked up.
 constexpr std::size_t kWindowRecords = 1024;
 
 }  // namespace

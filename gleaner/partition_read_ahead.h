@@ -1,10 +1,12 @@
 #pragma once
-// PartitionReadAhead: goes through one partition's records ahead of its composer and reads ahead
-// what that will read (G67). A task of its own, so that composing goes on meanwhile.
+// PartitionReadAhead goes through the records of one partition before its composer does, and
+// announces the old pages that the composer will read (G67). It is a task of its own, so that
+// composing goes on meanwhile.
 //
-//   G68 It reads what lies in the reducer's memory, which nobody changes once that is done; runs
-//       that were spilled are left out. Several groups of one storage are gone through side by
-//       side, a window of each in turn, the lowest position first: about the order of the composer.
+//   G68 It reads the records in the reducer's memory, which does not change once the reducer is
+//       done. Spilled runs are left out. If a storage has several groups, they take turns by
+//       windows, the group with the lowest position first, which is about the order of the
+//       composer.
 
 #include <cstdint>
 #include <span>
@@ -19,14 +21,14 @@ namespace foedus::gleaner {
 
 class PartitionReadAhead final : public base::Task {
  public:
-  // Both outlive it. REQUIRES: the reducer is done.
+  // REQUIRES: both outlive this task, and the reducer is done.
   PartitionReadAhead(PartitionComposer* composer, const Reducer& reducer);
 
   const char* name() const override { return "foedus-ahead"; }
   bool is_background() const override { return true; }
-  // One window.
+  // Reads ahead for one window of records.
   std::uint64_t step() override;
-  // What it announces is a hint.
+  // Ends the task: announcements are hints, and the composer does not need them.
   std::uint64_t step_failed(const std::bad_alloc&) noexcept override { return kUntilNotified; }
 
  private:
@@ -40,7 +42,7 @@ class PartitionReadAhead final : public base::Task {
 
   PartitionComposer* const composer_;
   const char* const memory_;
-  std::vector<Cursor> cursors_;  // that are not at their ends; a heap, the earliest one first
+  std::vector<Cursor> cursors_;  // with records left; a heap, the earliest first
   std::vector<StreamRecord> window_;
 };
 

@@ -20,8 +20,8 @@ bool SegmentSource::next(SourceRecord* record) {
   return true;
 }
 
-// True: a record that was not to be had in the simple way. False: there may be one now, or there
-// are no more segments.
+// Leaves the fast path. Returns true if it found the next record by the slow one. False: the open
+// segment may have a record for try_next(), or no segment is left.
 Result<bool> SegmentSource::go_on(SourceRecord* record) {
   if (records_ != nullptr) {
     FOEDUS_TRY(record->log, records_->next(&record->session));

@@ -1,9 +1,9 @@
 #pragma once
-// SegmentSource: the records of some log segments, one behind the other: what a mapper reads.
+// SegmentSource gives a mapper the records of some log segments, one segment after another.
 //
 //   G40 Segments of a glean are numbered in the order in which their logger made them. A record's
-//       sequence is its segment's number and its place there, so the records of one session, which
-//       has one logger, keep their order whatever mapper reads them.
+//       sequence is its segment's number and its place there. A session has one logger, so its
+//       records keep their order whichever mapper reads them.
 
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace foedus::gleaner {
 
-// Opens a segment when its turn comes.
+// One segment, opened when the source comes to it.
 struct SegmentPart {
   std::uint32_t number = 0;  // G40
   std::function<Result<std::unique_ptr<log::SegmentRecords>>()> open;
@@ -34,9 +34,9 @@ class SegmentSource final : public RecordSource {
   Result<bool> go_on(SourceRecord* record);
 
   const std::vector<SegmentPart> parts_;
-  std::size_t part_ = 0;  // at hand
+  std::size_t part_ = 0;  // index of the current part
   std::unique_ptr<log::SegmentRecords> records_;
-  std::uint64_t next_sequence_ = 0;  // number of the segment, and place
+  std::uint64_t next_sequence_ = 0;  // segment number and place in it
 };
 
 }  // namespace foedus::gleaner

@@ -1,4 +1,5 @@
-// Carries out an order of the engine: make_snapshot() in its two halves.
+// sort_tail(): carries out a glean that the engine orders in two steps, sort and compose. The
+// engine reads the sorted records in between.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -34,9 +35,10 @@ std::vector<std::unique_ptr<SegmentSource>> deal(const engine::GleanOrder& order
   return sources;
 }
 
-// A boundary that the storage's composer accepts, at or before this one.
+// Returns the nearest boundary at or before this one that the storage's composer accepts.
 std::uint64_t align(const storage_meta::StorageMeta& meta, std::uint64_t boundary) {
-  // No position is behind it; but that of a hash has to be the begin of a bin of its root.
+  // No position comes after the largest, so it needs no alignment. A hash storage's boundary has to
+  // be the begin of a bin of its root all the same.
   if (boundary == ~std::uint64_t{0} && meta.kind != StorageKind::kHash) return boundary;
   switch (meta.kind) {
     case StorageKind::kArray: return align_array_boundary(meta, boundary);
@@ -64,7 +66,7 @@ std::vector<std::vector<std::uint64_t>> boundaries_of(const engine::GleanOrder& 
   return all;
 }
 
-// What one reducer has of one storage.
+// The records that one reducer has of one storage.
 struct SortedPart {
   const char* memory = nullptr;
   std::span<const SortItem> items;
@@ -91,7 +93,8 @@ class SortedOrder final : public engine::SortedTail {
     if (mappers > kMaxSocs || reducers > kMaxSocs ||
         order_.reducer_bytes < ReducerOptions::kMemoryBytesMin) {
       return Status::error(ErrorCode::kInvalidArgument,
-                           "1 to 64 mappers, and 1 to 64 reducers of at least 131072 bytes");
+                           "a glean has 1 to 64 mappers, and 1 to 64 reducers "
+                           "of at least 131072 bytes");
     }
     sources_ = deal(order_, mappers);
     fill_in(reducers);
@@ -130,7 +133,7 @@ class SortedOrder final : public engine::SortedTail {
     const std::uint64_t position = position_of(order_.storages[storage].kind, key);
     std::size_t before = 0;
     for (const SortedPart& part : parts_[storage]) {
-      // Keys are looked at only where positions are the same.
+      // The search compares keys only where positions are equal.
       const auto [first, last] = std::ranges::equal_range(part.items, position, {},
                                                           &SortItem::position);
       const auto key_of = [&](const SortItem& item) {
@@ -201,8 +204,8 @@ class SortedOrder final : public engine::SortedTail {
     input_.is_given_up = order_.is_given_up;
   }
 
-  // Partitions ascend with positions (G10), so that the parts of a storage one behind the other are
-  // in its order.
+  // Collects each storage's parts in the order of reducers. Partitions ascend with positions (G10),
+  // so the parts one after another are in the storage's order.
   void collect() {
     parts_.resize(order_.storages.size());
     for (const auto& reducer : glean_->reducers()) {
@@ -232,7 +235,7 @@ class SortedOrder final : public engine::SortedTail {
   GleanInput input_;
   std::unique_ptr<Glean> glean_;
   bool is_in_memory_ = true;
-  std::vector<std::vector<SortedPart>> parts_;  // by storage, those with records
+  std::vector<std::vector<SortedPart>> parts_;  // by storage; only parts with records
 };
 
 }  // namespace

@@ -25,8 +25,8 @@ using storage::array::ArrayShape;
 
 constexpr std::uint64_t kFanOut = ArrayInteriorPage::kPointers;
 
-// One open page of each level on the way from the root to where the composer is. Those above the
-// range's subtrees are open, too, but only to say where the old pages are.
+// Has one open page of each level on the path from the root to the composer's place. The pages
+// above the range's subtrees are open only to find the old pages.
 class OpenPages {
  public:
   OpenPages(const Composition& composition, const PositionRange& range)
@@ -49,7 +49,7 @@ class OpenPages {
     return blocks_[0].as<ArrayBorderPage>();
   }
 
-  // Points to a page that is written already. REQUIRES: level < levels().
+  // Makes the page above point to a page that is written already. REQUIRES: level < levels().
   Status place(std::uint32_t level, std::uint64_t number, SnapshotPageId id) {
     FOEDUS_INVARIANT(level < levels_, level, levels_);
     FOEDUS_INVARIANT(numbers_[level] != number, level, number);
@@ -58,13 +58,13 @@ class OpenPages {
     return {};
   }
 
-  // No page is open afterwards: what is left are the subtrees.
+  // Closes all pages, and returns the subtrees.
   Result<std::vector<Subtree>> finish() {
     FOEDUS_CHECK(close_up_to(levels_));
     return std::move(subtrees_);
   }
 
-  // Border pages, and positions, that one page of a level covers.
+  // Returns how many border pages one page of a level covers.
   static std::uint64_t span_of(std::uint32_t level) {
     std::uint64_t span = 1;
     while (level-- != 0) span *= kFanOut;
@@ -78,7 +78,7 @@ class OpenPages {
  private:
   static constexpr std::uint64_t kClosed = ~std::uint64_t{0};
 
-  // Whether all records of a page are of this range.
+  // Returns true if all records of a page are of this range.
   bool is_ours(std::uint32_t level, std::uint64_t number) const {
     const PositionRange covered = positions_of(level, number);
     return range_.begin <= covered.begin &&
@@ -91,14 +91,15 @@ class OpenPages {
         {page::VolatilePageId(), id});
   }
 
-  // Where the snapshot before has a page. REQUIRES: the page above is open; it still points there.
+  // Returns the page's id in the previous snapshot. REQUIRES: the page above is open and still
+  // points there.
   SnapshotPageId old_page_of(std::uint32_t level, std::uint64_t number) {
     if (level == levels_) return composition_.previous_root;
     const auto* const above = blocks_[level + 1].as<ArrayInteriorPage>();
     return above->pointers[number % kFanOut].load().snapshot_page;
   }
 
-  // Opens all of the path down to a page; what is on it already stays open.
+  // Opens the path down to a page; pages that are on it already stay open.
   Status open_path(std::uint32_t lowest, std::uint64_t number) {
     for (std::uint32_t level = levels_ + 1; level-- != lowest;) {
       const std::uint64_t at_level = number / span_of(level - lowest);
@@ -137,7 +138,7 @@ class OpenPages {
     for (std::uint32_t level = 0; level <= highest; ++level) {
       const std::uint64_t number = std::exchange(numbers_[level], kClosed);
       if (number == kClosed || !is_ours(level, number)) continue;
-      // Not initialized but read: it keeps its id until it is appended.
+      // A page that was read, not initialized, keeps its old id until it is appended.
       const page::PageHeader& header = *blocks_[level].header();
       if (header.page_id != 0) composition_.supersede(header);
       FOEDUS_TRY(const SnapshotPageId id, composition_.append(&header));
@@ -168,7 +169,7 @@ class OpenPages {
   return std::move(status.at_key(&index, sizeof(index)));
 }
 
-// Whether it is a record that a write to this array can have logged.
+// Checks that a write to this array can have logged the record.
 Status check(const storage_meta::StorageMeta& meta, std::uint64_t index,
              const log::LogRecord& log) {
   if (log.key_bytes != sizeof(index)) {
@@ -191,7 +192,7 @@ Status check(const storage_meta::StorageMeta& meta, std::uint64_t index,
     default:
       return contradiction(
           meta, index,
-          "arrays log nothing of type " + std::to_string(static_cast<unsigned>(log.type)));
+          "arrays log no record of type " + std::to_string(static_cast<unsigned>(log.type)));
   }
   if (log.payload_bytes() > meta.payload_bytes ||
       log.payload_offset > meta.payload_bytes - log.payload_bytes()) {
@@ -203,7 +204,7 @@ Status check(const storage_meta::StorageMeta& meta, std::uint64_t index,
   return {};
 }
 
-// Does to the record what commit did to the volatile one (array_storage.cc, change()). A TID below
+// Changes the record as commit changed the volatile one (array_storage.cc, change()). A TID below
 // the record's says that the log was gleaned before: an increment would count twice.
 Status fold(const storage_meta::StorageMeta& meta, const log::LogRecord& log,
             page::RecordHeader* record) {
@@ -220,7 +221,7 @@ Status fold(const storage_meta::StorageMeta& meta, const log::LogRecord& log,
   } else {
     std::memcpy(at, log.payload_data(), log.payload_bytes());
   }
-  record->tid.store_relaxed(tid.word());  // order: relaxed, nobody else sees the page
+  record->tid.store_relaxed(tid.word());  // order: relaxed, the page is not shared
   return {};
 }
 
@@ -235,7 +236,7 @@ std::uint64_t align_array_boundary(const storage_meta::StorageMeta& meta, std::u
 Result<std::vector<Subtree>> compose_array(const Composition& composition,
                                            const PositionRange& range, RecordStream* records) {
   const storage_meta::StorageMeta& meta = *composition.meta;
-  // Behind the last record no page is divided.
+  // After the last record no page is divided.
   FOEDUS_INVARIANT(range.begin >= meta.records ||
                        align_array_boundary(meta, range.begin) == range.begin,
                    range.begin, meta.records);

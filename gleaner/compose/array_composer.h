@@ -1,16 +1,16 @@
 #pragma once
 // Composer of arrays. Index arithmetic fixes the place of every record and page, so nothing is
-// merged or balanced: a touched border page is its old self with the records folded in, an interior
-// page is its old self with new ids of touched children. Pages are the volatile ones to the byte,
-// so that a volatile page is made by copying.
+// merged or balanced. A touched border page is its old version with the records folded in. A
+// touched interior page is its old version with new ids of children. Pages equal the volatile ones
+// to the byte, so that a volatile page is made by copying.
 //
 //   stream --> open border page --close--> its slot in the open page above --close--> … --> Subtree
 //
-//   A page is open from the first record in it to the first one beyond it; records come by index,
-//   so there is one open page of each level, it is written once, and after its children.
+//   A page is open from the first record in it to the first record after it. Records come by index,
+//   so one page of each level is open. It is written once, after its children.
 //
-//   Absence is a null pointer (A2): a subtree that no record ever touched has no page, and an array
-//   that none ever touched has a null root.
+//   A null pointer means that no record exists (A2). A subtree that no record ever touched has no
+//   page, and an array that no record ever touched has a null root.
 
 #include <cstdint>
 #include <vector>
@@ -20,22 +20,23 @@
 
 namespace foedus::gleaner {
 
-// Rounds down to a boundary between ranges: the first index of an interior page of level 1. Below
-// that, two composers would both have to write one page.
+// Rounds down to a boundary between ranges: the first index of an interior page of level 1. With a
+// lower boundary, two composers would both have to write one page.
 std::uint64_t align_array_boundary(const storage_meta::StorageMeta& meta, std::uint64_t position);
 
-// The pages that records of `range` touch: a subtree for each page whose parent is not of this
-// range alone, in their order; so the fewest that there can be, and just the root if the range is
-// all. Empty if there are no records. kCorruption: a record that no array can have logged (names
-// storage and index), or a page of the snapshot before that is not the one that its parent names;
-// else what stream, reader and writer report. What was appended then is of no use.
-// REQUIRES: begin of the range, and of the one behind it, are aligned or behind the last record.
+// Writes the pages that records of `range` touch. Returns a subtree for each page whose parent is
+// not of this range alone, in their order. So the subtrees are as few as possible, and only the
+// root if the range has all positions. Empty if there are no records.
+// kCorruption: a record that no array can have logged (names storage and index), or a page of the
+// previous snapshot that is not the one that its parent names. Returns errors of stream, reader and
+// writer. The pages that were appended before an error are of no use.
+// REQUIRES: begin of the range, and of the next one, are aligned or after the last record.
 Result<std::vector<Subtree>> compose_array(const Composition& composition,
                                            const PositionRange& range, RecordStream* records);
 
-// Writes the pages above, and gives the root, at the level that follows from the number of records.
-// The root before, which may be null, if there is no subtree. Reads the old pages above subtrees,
-// writes each anew, and copies no other. Failures as above.
+// Writes the pages above the subtrees, and returns the root, whose level follows from the number of
+// records. Without subtrees, returns the previous root, which may be null. Reads the old pages
+// above subtrees, writes each anew, and copies no others. Fails as compose_array() does.
 // REQUIRES: subtrees of compose_array(), of all ranges in their order.
 Result<page::SnapshotPageId> join_array(const Composition& composition,
                                         const std::vector<Subtree>& subtrees);

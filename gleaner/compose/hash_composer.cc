@@ -26,11 +26,11 @@ bool is_boundary(std::uint64_t position) {
   return (position & ((std::uint64_t{1} << kRootShift) - 1)) == 0;
 }
 
-// An interior page in the making, and the one that it replaces.
+// An interior page that is being made, and the old page that it replaces.
 struct Frame {
   HashPrefix prefix;
   HashChildren children{};
-  std::unique_ptr<page::PageBytes> old_page;  // null: it replaces none
+  std::unique_ptr<page::PageBytes> old_page;  // null: none
   HashChildren old{};
 
   void set(std::uint32_t digit, std::uint32_t span, SnapshotPageId page) {
@@ -48,8 +48,8 @@ struct Digits {
   Digits second_half() const { return {begin + span / 2, span / 2}; }
 };
 
-// What became of some digits: a bin, or no record at all, that may still become part of a larger
-// one; or pointers in the frame.
+// The result for some digits. Settled: the frame has their pointers. Else: the records of a bin,
+// perhaps none, that may still become part of a larger bin.
 struct Part {
   bool is_settled = true;
   HashBin bin;
@@ -90,7 +90,7 @@ Status open_root(const Composition& composition, Frame* root) {
   return {};
 }
 
-// The page that leads to the children, which is the old one if they are.
+// Returns the page that leads to the children: the old page if they are unchanged, else a new one.
 Result<SnapshotPageId> write_frame(const Composition& composition, const Frame& frame) {
   if (frame.old_page != nullptr) {
     if (frame.old == frame.children) return SnapshotPageId(frame.old_page->header()->page_id);
@@ -99,7 +99,7 @@ Result<SnapshotPageId> write_frame(const Composition& composition, const Frame& 
   return write_interior(composition, frame.prefix, frame.children);
 }
 
-// The old child whose digits are all or more of `digits`; null if there is none.
+// Returns the old child whose digits include `digits`; null if there is none.
 const HashChild* old_over(const Frame& frame, Digits digits) {
   for (std::uint32_t span = digits.span; span < kDigits; span *= 2) {
     const HashChild& child = frame.old[digits.begin & ~(span - 1)];
@@ -119,7 +119,8 @@ Result<std::vector<Subtree>> HashComposer::run() {
   Frame root;
   FOEDUS_CHECK(open_root(composition_, &root));
   FOEDUS_CHECK(log_.advance());
-  // Apart: the root is an interior page, however little there is.
+  // The root's halves are settled one by one, because the root is an interior page however few
+  // records there are.
   for (const Digits half : {Digits{0, kDigits / 2}, Digits{kDigits / 2, kDigits / 2}}) {
     FOEDUS_TRY(const Part part, build(&root, half));
     FOEDUS_CHECK(settle(&root, half, part));
@@ -155,7 +156,7 @@ Result<Part> HashComposer::build(Frame* frame, Digits digits) {
   return join_halves(frame, digits, std::move(first), std::move(second));
 }
 
-// Digits that have one old page or none.
+// Builds digits that have one old page or none.
 Result<Part> HashComposer::rebuild(Frame* frame, Digits digits, const HashChild& old) {
   const PositionRange range = range_of(*frame, digits);
   const bool is_touched = log_.is_in(range);
@@ -191,7 +192,7 @@ Result<Part> HashComposer::descend(Frame* frame, Digits digits, const HashChild&
   inner.old_page = std::move(block);
   FOEDUS_TRY(inner.old, children_of(composition_, inner.prefix, old.page, inner.old_page.get()));
   FOEDUS_TRY(Part part, build(&inner, {0, kDigits}));
-  if (!part.is_settled) {  // takes the page's place
+  if (!part.is_settled) {  // the bin takes the page's place
     composition_.supersede(*inner.old_page->header());
     return part;
   }
@@ -218,7 +219,7 @@ Result<Part> HashComposer::fresh(Frame* frame, Digits digits, HashMerge* merge) 
   return Part{};
 }
 
-// More records of one digit than fit a page.
+// Makes an interior page, or a chain, for more records of one digit than fit a page.
 Status HashComposer::deepen(Frame* frame, Digits digits, HashMerge* merge) {
   Frame inner;
   inner.prefix = frame->prefix.below(digits.begin, digits.span);

@@ -44,7 +44,8 @@ Status OldHashBin::check_page() {
   if (page->load_count() > HashBinPage::kRecordsMax) {
     return corrupt_page(composition_, id_, "more records than a page can have");
   }
-  // G63. A bin that is divided is read for each of its parts.
+  // A divided bin is read for each of its parts, so only the part in which it begins supersedes it
+  // (G63).
   if (range_.contains(prefix_.value)) composition_.supersede(page->header);
   return {};
 }
@@ -52,7 +53,7 @@ Status OldHashBin::check_page() {
 Status OldHashBin::next_page() {
   const HashBinPage* const page = block_->as<HashBinPage>();
   const std::uint64_t head = page->head;
-  // order: relaxed, the page is a copy of our own.
+  // order: relaxed, the page is this reader's copy.
   const page::SnapshotPageId next(page->next_page.load_relaxed());
   is_at_end_ = next.is_null();
   if (is_at_end_) return {};
@@ -66,7 +67,7 @@ Status OldHashBin::next_page() {
   return {};
 }
 
-// Stops at the first record of the range from place_ on.
+// Moves to the first record of the range from place_ on.
 Status OldHashBin::look() {
   for (;; ++place_) {
     auto* const page = block_->as<HashBinPage>();
@@ -139,7 +140,7 @@ Result<HashBin> HashMerge::take(const PositionRange& range) {
   }
 }
 
-// One record more is ahead, or is_at_end_.
+// Appends one record to ahead_, or sets is_at_end_.
 Status HashMerge::look_ahead() {
   const std::size_t before = ahead_.size();
   while (ahead_.size() == before) {
@@ -147,7 +148,7 @@ Status HashMerge::look_ahead() {
     const bool has_log = log_.is_in(range_);
     is_at_end_ = !has_old && !has_log;
     if (is_at_end_) return {};
-    int order = has_old ? -1 : 1;  // of the old record against the log record
+    int order = has_old ? -1 : 1;  // old record compared to log record
     if (has_old && has_log) {
       const StreamRecord& log = *log_.current();
       order = old_->key().compare(log.log->key());
@@ -174,7 +175,8 @@ Status HashMerge::look_ahead() {
   return {};
 }
 
-// What is folded into a record replaces a payload that is a chain, or erases it.
+// Supersedes the old payload's chain, if it has one: the records to fold replace or erase that
+// payload.
 Status HashMerge::supersede_old_chain() {
   if (!is_present_ || record_.length != page::kSnapshotOverflowLength) return {};
   std::uint64_t id;
@@ -182,7 +184,7 @@ Status HashMerge::supersede_old_chain() {
   return supersede_chain(composition_, page::SnapshotPageId(id));
 }
 
-// Folds all log records of the key of record_.
+// Folds all log records of record_'s key into it.
 Status HashMerge::fold() {
   const auto is_same = [this] {
     const StreamRecord* const log = log_.current();
@@ -192,7 +194,8 @@ Status HashMerge::fold() {
   for (bool is_first = true; is_same(); is_first = false) {
     const log::LogRecord& log = *log_.current()->log;
     const Tid tid = Tid(log.tid).without(Tid::kFlags);
-    // Writes of one transaction share a TID; the snapshot has all of an epoch or nothing.
+    // Writes of one transaction share a TID. A snapshot has all of an epoch or nothing, so a newer
+    // record has a TID above the snapshot's.
     if (tid.version() < record_.tid.version() || tid.version() <= base.version()) {
       return contradiction("a log record that is not newer than what it changes");
     }
@@ -214,8 +217,8 @@ Status HashMerge::fold_one(const log::LogRecord& log, bool is_first) {
       is_present_ = true;
       return {};
     case LogRecordType::kErase:
-      // It may have superseded the put of what it erases.
-      if (!is_present_ && !is_first) return contradiction("an erasure of what is not there");
+      // The erasure may have superseded the put that made the record.
+      if (!is_present_ && !is_first) return contradiction("an erasure of an absent record");
       is_present_ = false;
       return {};
     case LogRecordType::kWriteAt:
@@ -228,7 +231,7 @@ Status HashMerge::write_part(const log::LogRecord& log) {
   const std::uint64_t end = std::uint64_t{log.payload_offset} + log.payload_bytes();
   const bool is_inline = !page::is_overflow(record_.length);
   if (!is_present_ || !is_inline || end > record_.length) {
-    return contradiction("a partial write to a payload that is not there");
+    return contradiction("a partial write to bytes that do not exist");
   }
   char* const at = record_.body.data() + log.payload_offset;
   if (log.type == LogRecordType::kWriteAt) {
@@ -236,13 +239,13 @@ Status HashMerge::write_part(const log::LogRecord& log) {
     return {};
   }
   if (log.payload_bytes() != sizeof(std::uint64_t)) {
-    return contradiction("an increment by no number");
+    return contradiction("an increment that has no 64-bit number");
   }
   base::increment(at, log.payload_data());
   return {};
 }
 
-// A payload that the log brought and that is too large becomes a chain.
+// Writes a payload of the log that is too large to be inline as a chain.
 Status HashMerge::finish() {
   if (!is_present_ || !page::is_overflow(record_.body.size())) return {};
   FOEDUS_TRY(const page::SnapshotPageId chain, write_chain(composition_, record_.body));

@@ -1,10 +1,11 @@
 #pragma once
-// The records that a hash storage has after a glean, in their order: those of an old bin with the
-// log records of the same hashes folded in.
+// Merges the records of an old bin and the log records of the same hashes, in the order of a hash
+// storage's records.
 //
-// Folding is what a commit did to the live record (storage/hash/hash_commit.cc): a put is the whole
-// payload, an erasure leaves nothing behind, partial writes change bytes of an inline payload (to
-// one that is a chain, the log has a put of the whole). What cannot have been committed so is G8's.
+// Folding repeats what commit did to the live record (storage/hash/hash_commit.cc). A put is the
+// whole payload, and an erasure leaves no record. Partial writes change bytes of an inline payload;
+// for a payload in a chain, the log has a put of the whole. A record that no commit can have made
+// is kCorruption (G8).
 
 #include <cstdint>
 #include <deque>
@@ -17,13 +18,14 @@
 
 namespace foedus::gleaner {
 
-// The log records of a range, one at a time.
+// Reads the log records of a range one by one.
 class HashLogCursor {
  public:
   HashLogCursor(RecordStream* stream, const PositionRange& range)
       : stream_(stream), range_(range), position_(range.begin) {}
 
-  // Null at the end, and before the first advance(). Valid until the next one.
+  // Returns the current record, valid until the next advance(). Null at the end, and before the
+  // first advance().
   const StreamRecord* current() const { return current_; }
   bool is_in(const PositionRange& range) const {
     return current_ != nullptr && range.contains(current_->position);
@@ -37,10 +39,10 @@ class HashLogCursor {
   const StreamRecord* current_ = nullptr;
 };
 
-// The records of an old bin whose hashes are in a range. One page of it is in memory.
+// Reads the records of an old bin whose hashes are in a range. One page of the bin is in memory.
 class OldHashBin {
  public:
-  // `head`: the first page, read already.
+  // `head`: the first page, which was read already.
   OldHashBin(const Composition& composition, const HashPrefix& prefix, const PositionRange& range,
              page::SnapshotPageId id, std::unique_ptr<page::PageBytes> head)
       : composition_(composition),
@@ -68,7 +70,7 @@ class OldHashBin {
   page::SnapshotPageId id_;
   std::unique_ptr<page::PageBytes> block_;
   std::uint32_t place_ = 0;
-  bool is_first_ = true;  // no record before this one
+  bool is_first_ = true;  // no record was read yet
   bool is_at_end_ = false;
   std::uint64_t hash_ = 0;
   std::string key_;
@@ -76,13 +78,13 @@ class OldHashBin {
 
 class HashMerge {
  public:
-  // Of the hashes in `range`; `old` may be null.
+  // Merges the hashes in `range`. `old` may be null.
   HashMerge(const Composition& composition, HashLogCursor* log, const PositionRange& range,
             OldHashBin* old)
       : composition_(composition), log_(*log), range_(range), old_(old) {}
 
-  // Whether all records left in `range`, the first part of what is left, fit one page. Looks no
-  // further than one page's worth.
+  // Returns true if all records left in `range` fit one page. Looks ahead by one page's worth of
+  // records at most. REQUIRES: `range` is the first part of the hashes left.
   Result<bool> fits(const PositionRange& range);
   // Takes the records left in `range`, however many they are.
   Result<HashBin> take(const PositionRange& range);
@@ -101,8 +103,8 @@ class HashMerge {
   const PositionRange range_;
   OldHashBin* old_;
   std::deque<HashRecord> ahead_;
-  bool is_at_end_ = false;  // behind what is ahead
-  // The record that log records are folded into. A chain is written when the last one was.
+  bool is_at_end_ = false;  // no record comes after those in ahead_
+  // The record into which log records are folded. Its chain is written after the last of them.
   HashRecord record_;
   bool is_present_ = false;
 };

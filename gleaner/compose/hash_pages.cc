@@ -20,10 +20,10 @@ using storage::hash::kDigitBits;
 using storage::hash::kDigits;
 using storage::hash::kHashBits;
 
-constexpr std::uint32_t kFanOutBitsMax = 21;  // as create() of the storage has it
+constexpr std::uint32_t kFanOutBitsMax = 21;  // as in create() of the storage
 
-// How interior pages are that create() makes, or that a first touch makes below them: their level,
-// and the digits of each null pointer.
+// The shape of an interior page that create() makes, or that a first touch makes below it: its
+// level, and how many digits each null pointer owns.
 struct FirstShape {
   std::uint8_t level;
   std::uint32_t span;
@@ -37,7 +37,8 @@ FirstShape first_shape_of(const storage_meta::StorageMeta& meta, unsigned bits_a
   return {1, kDigits >> ((bits - 1) % kDigitBits + 1)};
 }
 
-// Digits from `digit` on that one null pointer owns; `end`: the next that has a page.
+// Returns how many digits from `digit` on one null pointer owns. `end`: the next digit that has a
+// page.
 std::uint32_t null_span(std::uint32_t digit, std::uint32_t end, std::uint32_t span_max) {
   std::uint32_t span = span_max;
   while (digit % span != 0 || digit + span > end) span /= 2;
@@ -49,7 +50,7 @@ void place_record(HashBinPage* page, const HashRecord& record) {
   FOEDUS_INVARIANT(page->has_room(key_bytes, record.room()), page->data_end, key_bytes);
   FOEDUS_INVARIANT((record.tid.word() & page::Tid::kFlags) == 0, record.tid.word());
   const HashSlot slot(page->data_end, key_bytes, record.room(), record.length);
-  // order: all relaxed, the page is nobody else's.
+  // order: all relaxed, the page is not shared.
   const std::uint32_t place = page->record_count.load_relaxed();
   page::RecordHeader* const header = page->record(slot);
   header->tid.store_relaxed(record.tid.word());
@@ -68,7 +69,7 @@ void place_record(HashBinPage* page, const HashRecord& record) {
   page->record_count.store_relaxed(place + 1);
 }
 
-// The records that the next page of a bin takes, from number `begin` on.
+// Returns the end of the records that the next page of a bin takes, from number `begin` on.
 std::size_t page_end(const HashBin& bin, std::size_t begin) {
   std::size_t end = begin;
   for (std::uint64_t bytes = 0; end < bin.records.size(); ++end) {
@@ -117,7 +118,7 @@ Result<HashChildren> children_of(const Composition& composition, const HashPrefi
     std::uint32_t span = 0;
     while (digit + span < kDigits && interior->owner_of(digit + span) == digit) ++span;
     if (!std::has_single_bit(span) || digit % span != 0 || span == kDigits) {
-      return corrupt_page(composition, id, "digits that are no bin's");
+      return corrupt_page(composition, id, "a group of digits that no bin can have");
     }
     const page::DualPageIds ids = interior->pointers[digit].load();
     if (!ids.volatile_page.is_null()) {
@@ -175,7 +176,7 @@ Result<SnapshotPageId> write_bin(const Composition& composition, const HashPrefi
       page->header.birth_version = version.word();
     }
     for (; begin < end; ++begin) place_record(page, bin.records[begin]);
-    // Nothing else is appended before the chain is complete: the next page has the next id.
+    // Nothing else is appended before the chain is complete, so the next page has the next id.
     if (end < bin.records.size()) {
       page->next_page.store_relaxed(writer.next_id().plus(1).word());  // order: not shared yet
     }

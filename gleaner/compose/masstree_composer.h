@@ -1,14 +1,15 @@
 #pragma once
-// The composer of Master-Trees: sorted log records and the tree of the snapshot before become a
-// tree of full pages. A page of the snapshot is to the byte what a volatile page of its records
-// would be, but that its pointers name pages of snapshots: one is made of the other by copying.
+// The composer of Master-Trees: sorted log records and the tree of the previous snapshot become a
+// tree of full pages. A snapshot page equals a volatile page of its records to the byte, except
+// that its pointers name snapshot pages. So each is made of the other by copying.
 //
 //   compose_masstree --MasstreeMerge: old pages, and log records of MasstreeInput, by key-->
 //     MasstreeLayer, one for each layer on the path: border pages --> MasstreeLevels: those above
 //
-//   The order of keys as strings is that of slices, then of length classes, in every layer: a slice
-//   is filled up with zeroes, so of two keys with one slice and up to 8 bytes the shorter is a
-//   prefix of the other, and both are prefixes of those with more bytes. So one pass is enough.
+//   The order of keys as strings is that of slices, then of length classes, in every layer. A slice
+//   is filled up with zeroes. So of two keys with one slice and up to 8 bytes the shorter is a
+//   prefix of the other, and both are prefixes of those with more bytes. One pass is therefore
+//   enough.
 
 #include <cstdint>
 #include <vector>
@@ -18,21 +19,23 @@
 
 namespace foedus::gleaner {
 
-// The pages of `range`, whose ends may be any slices, without gaps: of each level at most as many
-// as three interior pages have children (G69). Pages of the snapshot before that cross an end are
-// made anew.
+// Returns the pages of `range` without gaps, of each level at most as many as three interior pages
+// have children (G69). The ends of `range` may be any slices. Pages of the previous snapshot that
+// cross an end are made anew.
 //
-// `fences`: ascending slices of the first layer at which pages are to begin, and those of level 1
-// above them, where pages are written; what is reused stays as it is.
+// `fences`: ascending slices of the first layer. Where pages are written, border pages begin at
+// them, and so do the pages of level 1 above. Reused pages stay as they are.
 //
-// kCorruption: G8, names storage and key; or a page of the snapshot before is not what its
-// pointer is for. Failures of stream, reader and writer.
+// kCorruption: a record contradicts the snapshot (G8; names storage and key), or a page of the
+// previous snapshot is not the one that its pointer is for. Returns errors of stream, reader and
+// writer.
 Result<std::vector<Subtree>> compose_masstree(const Composition& composition,
                                               const PositionRange& range, RecordStream* records,
                                               const std::vector<std::uint64_t>& fences = {});
 
-// One root over all. Subtrees of less height than those around them get pages above them.
-// REQUIRES: in the order of their ranges, which are all positions. Failures of the writer.
+// Returns one root over all subtrees. Lower subtrees get pages above them, up to the height of
+// those beside them. REQUIRES: in the order of their ranges, which are all positions. Returns
+// errors of the writer.
 Result<page::SnapshotPageId> join_masstree(const Composition& composition,
                                            const std::vector<Subtree>& subtrees);
 

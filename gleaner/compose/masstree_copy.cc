@@ -9,7 +9,7 @@ using storage::masstree::Slot;
 
 namespace {
 
-// Where the records before that of the key begin.
+// Returns where the records of the keys before `index` begin.
 std::uint32_t heap_end_of(BorderPage* page, unsigned index) {
   return index == 0 ? page::kPageBytes : page->slot(index - 1).offset();
 }
@@ -44,7 +44,7 @@ void copy_keys(BorderPage* from, unsigned begin, unsigned end, BorderPage* to) {
     const Slot copied = slot.with_offset(slot.offset() - from_begin + to->heap_begin);
     const unsigned keys = version.keys();
     to->group(keys).slices[keys % BorderPage::Group::kKeys] = from->slice(i);
-    to->slot_word(keys).store_relaxed(copied.word());  // order: relaxed, nobody else sees the page
+    to->slot_word(keys).store_relaxed(copied.word());  // order: relaxed, not shared
     version = slot.is_layer() ? version.plus_key().plus_layer() : version.plus_key();
   }
   to->header.store_version(version);
@@ -57,7 +57,7 @@ void keep_keys(BorderPage* page, unsigned stay) {
   for (unsigned i = stay; i < version.keys(); ++i) {
     layers_gone += page->slot(i).is_layer() ? 1 : 0;
     page->group(i).slices[i % BorderPage::Group::kKeys] = 0;
-    page->slot_word(i).store_relaxed(0);  // order: as above
+    page->slot_word(i).store_relaxed(0);  // order: relaxed, not shared
   }
   std::memset(page->at(page->heap_begin), 0, heap_begin - page->heap_begin);
   page->heap_begin = heap_begin;

@@ -37,8 +37,9 @@ MasstreeGroup::Entry& MasstreeGroup::add(unsigned key_class) {
   return entry;
 }
 
-// Of the keys that could come: a slice that ends with zeroes is that of shorter keys, too; and what
-// the longer one could have more. A layer stays.
+// Returns how many bytes the keys that may still come into this slice can take at most. A slice
+// that ends with zeroes has shorter keys, too. A longer key may be replaced by the longest one; a
+// layer stays.
 std::uint32_t MasstreeGroup::heap_bytes_of_others() const {
   const auto zero_bytes = static_cast<unsigned>(std::countr_zero(slice_)) / 8;
   unsigned classes = 1u << kRemainderClass;

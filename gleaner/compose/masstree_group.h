@@ -1,6 +1,6 @@
 #pragma once
-// MasstreeGroup: all keys of one slice of a layer, which share a page (M5): at most one of each
-// length up to 8 bytes, and one record or next layer for those that are longer.
+// MasstreeGroup: all keys of one slice of a layer, which share a page (M5). It has at most one key
+// of each length up to 8 bytes, and one record or next layer for longer keys.
 
 #include <cstdint>
 #include <string>
@@ -27,7 +27,7 @@ class MasstreeGroup {
     MasstreeEntry view() const {
       return {key_class, remainder, {tid, payload, chain}, layer};
     }
-    // The record, all of whose bytes are here.
+    // Copies the record. All of its bytes are then in this entry.
     void set(const MasstreeEntry& entry);
   };
 
@@ -37,24 +37,25 @@ class MasstreeGroup {
   }
   bool is_empty() const { return count_ == 0; }
   std::uint64_t slice() const { return slice_; }
-  // REQUIRES: its class is above those of all that are here.
+  // Appends an entry. REQUIRES: its class is above those of all entries.
   Entry& add(unsigned key_class);
   // REQUIRES: !is_empty().
   Entry& last() { return entries_[count_ - 1]; }
   void drop_last() { --count_; }
 
-  // Payloads become chains, that of the last key first, until all fit into a page, and would still
-  // if every other key came that can have this slice: volatile copies of the page rely on it
-  // (crowded_capacity()).
+  // Moves payloads to chains, the last key's first, until all entries fit into a page. They must
+  // still fit if all other keys came that this slice can have: volatile copies of the page rely on
+  // it (crowded_capacity()).
   Status settle(const Composition& composition);
-  // Whether settle() has nothing to do. The room for others is of most groups, at its largest.
+  // Returns true if settle() has nothing to do. Assumes that other keys take the most that they
+  // can, for which most groups leave room.
   bool is_settled() {
     heap_bytes_ = heap_bytes();
     return count_ != 0 && heap_bytes_ <= kRoomAlways;
   }
   // REQUIRES: is_settled() or settle().
   bool fits(const storage::masstree::BorderPage& page) const;
-  // Lays them out behind the page's keys, and counts them. REQUIRES: fits().
+  // Appends all entries to the page, and counts them. REQUIRES: fits().
   void lay_all(storage::masstree::BorderPage* page) const;
 
  private:
@@ -62,18 +63,18 @@ class MasstreeGroup {
   static constexpr std::uint32_t kRoom =
       storage::masstree::BorderPage::kBodyBytes -
       storage::masstree::BorderPage::directory_bytes(kEntriesMax);
-  // A record of the longest key. One that is longer than a slice is taken for that, for it may be
-  // erased from a copy of the page, and the longest one come instead.
+  // Bytes of a record of the longest key. Any key longer than a slice counts as the longest: it may
+  // be erased from a copy of the page, and the longest one inserted instead.
   static constexpr std::uint32_t kLongest =
       storage::masstree::footprint(kMaxKeyBytes - 8, storage::masstree::kCapacityMin);
-  // Of heap_bytes_of_others() at most: one of each length, and one that is longer.
+  // The most that heap_bytes_of_others() returns: a key of each length, and one that is longer.
   static constexpr std::uint32_t kOthersMax =
       (kEntriesMax - 1) * storage::masstree::footprint(0, storage::masstree::kCapacityMin) +
       kLongest;
   static_assert(kOthersMax < kRoom);
   static constexpr std::uint32_t kRoomAlways = kRoom - kOthersMax;
-  // A single key whose payload is not in a chain is settled: a short one leaves the room for all
-  // others; beside the longest one, no longer one can come.
+  // A single key whose payload is inline is always settled. Beside a short key there is room for
+  // all others. Beside the longest key no longer one can come.
   static constexpr std::uint32_t kInlineMax =
       storage::masstree::capacity_for(page::kInlinePayloadBytesMax);
   static_assert(storage::masstree::footprint(0, kInlineMax) <= kRoomAlways);
@@ -89,7 +90,7 @@ class MasstreeGroup {
 
   std::uint64_t slice_ = 0;
   unsigned count_ = 0;
-  std::uint32_t heap_bytes_ = 0;  // of all entries, once it is settled
+  std::uint32_t heap_bytes_ = 0;  // of all entries, once settled
   Entry entries_[kEntriesMax];
 };
 

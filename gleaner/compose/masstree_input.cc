@@ -25,7 +25,8 @@ Status MasstreeInput::advance() {
   return next_ == nullptr ? records_->status() : check_order();
 }
 
-// Everything behind this relies on G2, so it is looked at, at the price of a comparison.
+// Checks the order of records at the price of a comparison, because the next stages rely on it
+// (G2).
 Status MasstreeInput::check_order() const {
   const LogRecord& record = *next_->log;
   const auto refuse = [&](const char* what) {
@@ -39,7 +40,7 @@ Status MasstreeInput::check_order() const {
     return refuse("a log record's payload is too long");
   }
   if (!range_.contains(next_->position)) return refuse("a log record is not of this range");
-  // Mostly the next slice says all.
+  // In most cases the slice decides.
   if (next_->position > position_) return {};
   const int order = record.key().compare(folded_key());
   if (order < 0 || (order == 0 && record.tid < tid_.word())) {
@@ -52,7 +53,7 @@ void MasstreeInput::leave(const StreamRecord& record) {
   position_ = record.position;
   tid_ = page::Tid(record.log->tid);
   key_bytes_ = record.log->key_bytes;
-  // Word by word: keys are mostly one or two, and a record has whole ones (log L1).
+  // Copies word by word: most keys have one or two, and a record has whole words (log L1).
   for (std::size_t at = 0; at < key_bytes_; at += 8) {
     std::memcpy(key_.data() + at, record.log->key_data() + at, 8);
   }
@@ -74,7 +75,7 @@ Status MasstreeInput::fold(const MasstreeRecord* old) {
   bool is_first = true;
   do {
     tid_ = page::Tid(next_->log->tid);
-    // An erasure may have superseded the put of what it erases.
+    // An erasure may have superseded the put that made the record.
     const bool is_erased = is_first && next_->log->type == LogRecordType::kErase;
     if (!is_erased) FOEDUS_CHECK(apply(*next_->log, old));
     if (is_erased) is_present_ = false;
@@ -93,7 +94,7 @@ Status MasstreeInput::apply(const LogRecord& record, const MasstreeRecord* old) 
       payload_.assign(record.payload());
       return {};
     case LogRecordType::kErase:
-      if (!is_present_) return corrupt("a log record erases what is not there");
+      if (!is_present_) return corrupt("a log record erases a record that does not exist");
       is_present_ = false;
       return {};
     case LogRecordType::kWriteAt:
@@ -103,11 +104,11 @@ Status MasstreeInput::apply(const LogRecord& record, const MasstreeRecord* old) 
 }
 
 Status MasstreeInput::apply_part(const LogRecord& record, const MasstreeRecord* old) {
-  if (!is_present_) return corrupt("a log record changes bytes of what is not there");
+  if (!is_present_) return corrupt("a log record changes bytes of a record that does not exist");
   if (!is_loaded_) {
-    // Volatile pages refuse parts of chains. Here a payload may be a chain for the sake of other
-    // keys of its slice that were not there when the record was logged, so a chain is no
-    // contradiction.
+    // Volatile pages refuse partial writes to chains. Here a chain is no contradiction: the payload
+    // may be in a chain for the sake of other keys of its slice that came after the record was
+    // logged.
     if (old->chain.is_null()) {
       payload_.assign(old->payload);
     } else {
@@ -125,7 +126,7 @@ Status MasstreeInput::apply_part(const LogRecord& record, const MasstreeRecord* 
     return {};
   }
   if (part.size() != sizeof(std::uint64_t)) {
-    return corrupt("a log record adds what is no 64-bit number");
+    return corrupt("a log record adds no 64-bit number");
   }
   base::increment(at, part.data());
   return {};

@@ -1,6 +1,6 @@
 #pragma once
-// MasstreeInput: the log records of a range, a key at a time: all records of one key become what
-// the key is afterwards.
+// MasstreeInput reads the log records of a range key by key, and folds all records of a key into
+// its new state.
 
 #include <array>
 #include <cstdint>
@@ -20,40 +20,40 @@ class MasstreeInput {
   MasstreeInput(const Composition& composition, const PositionRange& range, RecordStream* records)
       : composition_(composition), range_(range), records_(records) {}
 
-  // To the first key. To be called once, before anything else.
+  // Moves to the first key. REQUIRES: called once, before anything else.
   Status begin() { return advance(); }
 
   bool is_at_end() const { return next_ == nullptr; }
-  // Of the next records. REQUIRES: !is_at_end().
+  // Returns the key of the next records. REQUIRES: !is_at_end().
   std::string_view key() const { return next_->log->key(); }
 
-  // Whether the next key begins with `prefix`, goes on behind it, unless that is empty, and its
-  // next slice is not above `last`: whether it is of a page with that last slice, as all keys
-  // before that page were taken.
+  // Returns true if the next key is longer than `prefix`, begins with it, and has a next slice of
+  // at most `last`. An empty prefix fits any key. So the key is of the page whose last slice is
+  // `last`, once all keys before that page were taken.
   bool is_within(std::string_view prefix, std::uint64_t last) const;
 
-  // Takes all records of key(), and with them what the snapshot before has of it, null: nothing.
-  // kCorruption: they contradict it (G8), or are not in order.
+  // Folds all records of key() into `old`, the record in the previous snapshot; null: there is
+  // none. kCorruption: the records contradict it (G8), or are not in order.
   Status fold(const MasstreeRecord* old);
 
-  // What fold() has come to, until it is called again.
+  // Return the result of fold(), valid until it is called again.
   std::string_view folded_key() const { return {key_.data(), key_bytes_}; }
   bool is_present() const { return is_present_; }
-  // Of the newest log record; the payload if is_present().
+  // Returns the newest log record's TID, and the payload if is_present().
   MasstreeRecord folded() const { return {tid_, payload_, {}}; }
 
-  // Whether key() has one record, a put: fold() would make a copy of it, and nothing else.
-  // REQUIRES: !is_at_end().
+  // Returns true if key() has one record, a put, of which fold() would only make a copy. REQUIRES:
+  // !is_at_end().
   bool is_single_put() const {
     return next_->log->type == log::LogRecordType::kPut && records_->is_last_of_key();
   }
-  // REQUIRES: is_single_put(). Until the next key is asked for.
+  // Returns that put, valid until the next key is asked for. REQUIRES: is_single_put().
   MasstreeRecord single_put() const {
     return {page::Tid(next_->log->tid), next_->log->payload(), {}};
   }
-  // As fold() does.
+  // Checks that the next record is newer than `old`, as fold() does.
   Status check_newer_than(const MasstreeRecord& old) const;
-  // Instead of fold(). REQUIRES: is_single_put().
+  // Moves to the next key without fold(). REQUIRES: is_single_put().
   Status pass_single_put() {
     leave(*next_);
     return advance();
@@ -75,11 +75,11 @@ class MasstreeInput {
   RecordStream* const records_;
   const StreamRecord* next_ = nullptr;
 
-  std::array<char, kMaxKeyBytes> key_;  // the first key_bytes_, and what pads them to whole words
+  std::array<char, kMaxKeyBytes> key_;  // key_bytes_, then padding to a whole word
   std::size_t key_bytes_ = 0;
   std::uint64_t position_ = 0;  // of that key
   bool is_present_ = false;
-  bool is_loaded_ = false;  // the payload is here, not just in the snapshot before
+  bool is_loaded_ = false;  // the payload is here, not only in the snapshot
   page::Tid tid_;
   std::string payload_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// How one key comes to lie in a border page that is being made.
+// Appends one key to a border page that is being made.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,14 +12,15 @@
 
 namespace foedus::gleaner {
 
-// A key of a page without its slice, and its record or next layer. Points to bytes of others.
+// A key of a page without its slice, and its record or next layer. The entry points to bytes of
+// others.
 struct MasstreeEntry {
   unsigned key_class = 0;
-  std::string_view remainder;  // of the key, behind the slice
-  MasstreeRecord record;       // of a layer: the TID alone
+  std::string_view remainder;  // of the key, after the slice
+  MasstreeRecord record;       // for a layer only the TID
   page::SnapshotPageId layer;  // instead of a payload
 
-  // `rest`: of the key, in the layer.
+  // Returns the entry of a record. `rest`: the key from this layer on.
   static MasstreeEntry of(std::string_view rest, const MasstreeRecord& record) {
     return {storage::masstree::class_of(rest.size()),
             rest.substr(std::min<std::size_t>(rest.size(), 8)), record, {}};
@@ -44,8 +45,8 @@ struct MasstreeEntry {
   }
 };
 
-// Lays it out behind the page's keys, and counts it. REQUIRES: it has room there and is behind all
-// of them; nobody else sees the page.
+// Appends the entry to the page, and counts it. REQUIRES: the page has room, its keys are below
+// this one, and it is not shared.
 inline void lay(std::uint64_t slice, const MasstreeEntry& entry,
                 storage::masstree::BorderPage* page) {
   using Group = storage::masstree::BorderPage::Group;
@@ -55,10 +56,10 @@ inline void lay(std::uint64_t slice, const MasstreeEntry& entry,
   const storage::masstree::Slot slot = entry.slot(page->heap_begin);
   FOEDUS_INVARIANT(slot.key_class() == entry.key_class, slot.word(), entry.key_class);
   page->group(keys).slices[keys % Group::kKeys] = slice;
-  page->slot_word(keys).store_relaxed(slot.word());  // order: relaxed, nobody else sees the page
+  page->slot_word(keys).store_relaxed(slot.word());  // order: relaxed, not shared
 
   const page::Tid tid = entry.record.tid;
-  // order: as above
+  // order: relaxed, not shared
   page->record(slot)->tid.store_relaxed(
       (entry.is_layer() ? tid.with(page::Tid::kNextLayer) : tid).word());
   if (slot.remainder_bytes() != 0) {

@@ -193,7 +193,7 @@ void MasstreeLayer::finish_page(BorderPage* page, std::uint64_t low, std::uint64
   page->low = low;
   page->last = last;
   const page::PageVersion version = page->header.load_version();
-  page->sorted_keys.store_relaxed(version.keys());  // order: relaxed, nobody else sees the page
+  page->sorted_keys.store_relaxed(version.keys());  // order: relaxed, the page is not shared
   page->header.birth_version = version.word();
 }
 
@@ -241,7 +241,7 @@ Status MasstreeLayer::advance_fences(std::uint64_t slice) {
   while (is_fence_due(slice)) {
     const std::uint64_t fence = fences_[next_fence_++];
     if (fence > low_) FOEDUS_CHECK(close_page(fence - 1));
-    if (fence < low_) continue;  // a second time the same
+    if (fence < low_) continue;  // the same fence twice
     FOEDUS_CHECK(push_held());
     FOEDUS_CHECK(levels_.cut());
   }
@@ -266,7 +266,7 @@ Status MasstreeLayer::reuse(const Subtree& page) {
   held_ = page;
   is_ended_ = page.range.last == range_.last;
   low_ = page.range.last + 1;
-  // Fences inside are not ours to make: nothing there is written.
+  // Fences inside the page are skipped, because nothing is written there.
   while (next_fence_ < fences_.size() && fences_[next_fence_] <= page.range.last) ++next_fence_;
   return {};
 }
@@ -317,7 +317,8 @@ Result<bool> MasstreeLayer::finish_into(MasstreeGroup::Entry* entry) {
   return true;
 }
 
-// G61. A chain stays a chain, even if it was one for the sake of keys that are gone.
+// Turns the layer back into its only record (G61). A chain stays a chain, even if it was made for
+// the sake of keys that are gone.
 void MasstreeLayer::take_only_record(MasstreeGroup::Entry* entry) {
   const Slot slot = page()->slot(0);
   char bytes[8];

@@ -39,8 +39,9 @@ Status MasstreeLevels::cut() {
   return waiting_.empty() ? Status() : close(0, Rest::kWhatIsLeft);
 }
 
-// Half for each of the last two if the last one would have less: inserts that come one at a time
-// would leave a page of next to nothing behind each full one that they split.
+// Makes pages of all children at a level. If the last page would get less than half of a page, it
+// shares with the one before. Otherwise inserts that come one at a time would leave an almost empty
+// page after each full page that they split.
 Status MasstreeLevels::close(std::uint32_t level, Rest rest) {
   while (!waiting_[level].empty()) {
     const std::size_t count = waiting_[level].size();
@@ -62,7 +63,7 @@ Status MasstreeLevels::close_first(std::uint32_t level, std::size_t children) {
   }
   FOEDUS_TRY(const Subtree page, append(level + 1, std::span(waiting).first(children)));
   waiting.erase(waiting.begin(), end);
-  // Not push(): what waits here goes on behind this page.
+  // push() would close the levels below, but children that wait here come after this page.
   if (waiting_.size() <= page.level) waiting_.resize(page.level + 1);
   if (waiting_[page.level].size() == 2 * kChildrenMax) {
     FOEDUS_CHECK(close_first(page.level, kChildrenMax));
@@ -98,7 +99,8 @@ bool MasstreeLevels::is_edge(std::span<const Subtree> children) const {
   return is_first && (edge_.empty() || edge_.back().level < first.level);
 }
 
-// What waits at a level comes before all that waits below it.
+// Returns the children from the highest level down: those of a level come before all of lower
+// levels.
 std::vector<Subtree> MasstreeLevels::finish_row() {
   FOEDUS_INVARIANT(!is_empty());
   std::vector<Subtree> row = std::move(edge_);

@@ -21,7 +21,8 @@ bool is_in(const PositionRange& inner, const PositionRange& outer) {
   return outer.begin <= inner.begin && inner.last <= outer.last;
 }
 
-// How the slot's key compares to another one; equal if that is of the slot's layer.
+// Compares the slot's key to another key of the layer; 0 if they are equal, or if that is in the
+// slot's next layer.
 int compare(BorderPage* page, unsigned index, std::string_view rest) {
   const std::uint64_t slice = storage::masstree::slice_of(rest);
   if (page->slice(index) != slice) return page->slice(index) < slice ? -1 : 1;
@@ -96,7 +97,8 @@ Status MasstreeMerge::unfold(MasstreeLayer* layer, const Subtree& page) {
   return unfold(layer, child_of(interior, keys));
 }
 
-// G63: a page that crosses an end of the range is read for the range beside it, too.
+// Counts the page as superseded. A page that crosses an end of the range is read for the next
+// range, too. Only the range in which it begins counts it (G63).
 void MasstreeMerge::supersede(const MasstreeLayer& layer, TreePage* page) const {
   if (layer.range().contains(page->low)) composition_.supersede(page->header);
 }
@@ -174,7 +176,7 @@ Status MasstreeMerge::take_key(MasstreeLayer* layer, const MasstreeRecord* old) 
     return input_->pass_single_put();
   }
   FOEDUS_CHECK(input_->fold(old));
-  // What was folded in is the payload, or there is none.
+  // A folded payload replaces or erases the old chain.
   if (old != nullptr && !old->chain.is_null()) {
     FOEDUS_CHECK(supersede_chain(composition_, old->chain));
   }

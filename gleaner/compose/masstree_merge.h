@@ -1,10 +1,10 @@
 #pragma once
-// MasstreeMerge: the tree of the snapshot before and the log records, in the order of keys, become
-// what MasstreeLayer makes pages of.
+// MasstreeMerge merges the tree of the previous snapshot and the log records in the order of keys.
+// MasstreeLayer makes pages of the result.
 //
 //   A page is read if a log record falls into it, if it crosses an end of the range, or if it has
-//   to be made anew for its neighbour (G62). Every other one, with all that is below it, is passed
-//   on by its id (G6). The same goes for layers. Interior pages that are read are made anew.
+//   to be made anew for its neighbour (G62). Any other page, with all pages below it, is passed on
+//   by its id (G6). The same holds for layers. Interior pages that are read are made anew.
 
 #include <cstdint>
 #include <string>
@@ -22,39 +22,40 @@ class MasstreeMerge {
   MasstreeMerge(const Composition& composition, MasstreeInput* input)
       : composition_(composition), input_(input) {}
 
-  // All keys of the layer's range. `old_root`: of the layer in the snapshot before; null: none.
+  // Merges all keys of the layer's range. `old_root`: the layer's root in the previous snapshot;
+  // null: there is none.
   Status run(MasstreeLayer* layer, page::SnapshotPageId old_root);
 
  private:
-  // Whether a log record falls into the page, whose predecessors are done.
+  // Returns true if a log record falls into the page. REQUIRES: all pages before it are done.
   bool is_touched(const Subtree& page) const { return input_->is_within(prefix_, page.range.last); }
-  // The key of the next records, in the layer that is being made.
+  // Returns the key of the next records from the current layer on.
   std::string_view rest() const { return input_->key().substr(prefix_.size()); }
 
   Status visit(MasstreeLayer* layer, const Subtree& page);
   Status take_page(MasstreeLayer* layer, const Subtree& page, page::PageBytes* block);
   Status take_border(MasstreeLayer* layer, storage::masstree::BorderPage* page,
                      std::uint64_t last);
-  // The page and all that follows in it, although no record touches it.
+  // Makes the page and its last descendants anew, although no record touches them.
   Status unfold(MasstreeLayer* layer, const Subtree& page);
 
-  // What was read is made anew.
+  // Counts a page that was read as superseded, because it is made anew.
   void supersede(const MasstreeLayer& layer, storage::masstree::TreePage* page) const;
 
-  // Where the keys end that come before the next log record and share no slice with what came by
-  // itself: those can be copied as they are. `last`: of the keys to take.
+  // Returns the end of the keys that can be copied as they are. These come before the next log
+  // record, and share no slice with a key that was added alone. `last`: the last slice to take.
   unsigned untouched_end(const MasstreeLayer& layer, storage::masstree::BorderPage* page,
                          unsigned index, std::uint64_t last) const;
 
-  // One slot, as it is; and with log records, which are of its key or in its layer.
+  // Add one slot: without a change, or with log records of its key or in its next layer.
   Status copy_slot(MasstreeLayer* layer, storage::masstree::BorderPage* page, unsigned index);
   Status change_slot(MasstreeLayer* layer, storage::masstree::BorderPage* page, unsigned index);
-  // The records of the next key. `old`: null if there is none.
+  // Adds the next key of the log records. `old`: its record in the snapshot; null: none.
   Status take_key(MasstreeLayer* layer, const MasstreeRecord* old);
 
   const Composition& composition_;
   MasstreeInput* const input_;
-  std::string prefix_;  // what all keys of the layer begin with
+  std::string prefix_;  // with which all keys of the layer begin
 };
 
 }  // namespace foedus::gleaner

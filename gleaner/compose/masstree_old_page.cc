@@ -22,7 +22,7 @@ bool is_page_good(const Composition& composition, const Subtree& expected, std::
   const std::uint32_t level = expected.level == kAnyLevel ? header.level : expected.level;
   if (!storage::masstree::is_page_of(header, composition.meta->id, layer, level)) return false;
   if (page->low != expected.range.begin || page->last != expected.range.last) return false;
-  // Of the epochs it was asked by who read it.
+  // The reader has checked the epochs already.
   const page::BrokenRule broken =
       header.level == 0
           ? storage::masstree::broken_rule(*BorderPage::of(page), Epoch(Epoch::kMax))
@@ -58,7 +58,7 @@ Status read_old_page(const Composition& composition, const Subtree& page, std::u
   if (is_page_good(composition, page, layer, to)) return {};
   return masstree_corruption(composition, {},
                              "snapshot page " + std::to_string(page.page.word()) +
-                                 " is not the page that the pointer to it is for");
+                                 " is not the page that its pointer is for");
 }
 
 }  // namespace foedus::gleaner

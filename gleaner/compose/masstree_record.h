@@ -1,5 +1,5 @@
 #pragma once
-// What the parts of the Master-Trees' composer hand to each other.
+// Types that the parts of the Master-Trees' composer pass to each other.
 
 #include <string>
 #include <string_view>
@@ -12,14 +12,14 @@
 
 namespace foedus::gleaner {
 
-// A record, of a page of the snapshot before or on its way into one of the next.
+// A record, of a page of the previous snapshot or on its way into the next one.
 struct MasstreeRecord {
   page::Tid tid;               // without flags
   std::string_view payload;    // if there is no chain
   page::SnapshotPageId chain;  // the first page; null: none
 };
 
-// G8. kCorruption with the storage's name and, if it is not empty, the key.
+// Returns kCorruption (G8) with the storage's name and, if it is not empty, the key.
 Status masstree_corruption(const Composition& composition, std::string_view key, std::string what);
 
 }  // namespace foedus::gleaner

@@ -24,7 +24,7 @@ std::uint32_t heap_bytes_of(const BorderPage* page) {
 
 unsigned keys_of(const BorderPage* page) { return page->header.load_version().keys(); }
 
-// How many keys stay in `before`. All of one slice stay together (M5).
+// Returns how many keys stay in `before`. Keys of one slice stay together (M5).
 unsigned keys_to_stay(BorderPage* before, const BorderPage* page) {
   const unsigned before_keys = keys_of(before);
   const unsigned page_keys = keys_of(page);

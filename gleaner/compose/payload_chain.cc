@@ -24,7 +24,7 @@ Result<SnapshotPageId> write_chain(const Composition& composition, std::string_v
     const std::string_view part =
         payload.substr(std::size_t{i} * OverflowPage::kDataBytes, OverflowPage::kDataBytes);
     auto* const page = block->as<OverflowPage>();
-    // Nothing else is appended in between, so the next page's name is known before its place is.
+    // Nothing else is appended in between, so the next page's id is known in advance.
     page->next_page = i + 1 == pages ? 0 : first.plus(i + 1).word();
     page->payload_bytes = static_cast<std::uint32_t>(payload.size());
     page->bytes_here = static_cast<std::uint32_t>(part.size());

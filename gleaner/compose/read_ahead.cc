@@ -24,9 +24,9 @@ using storage::masstree::TreePage;
 
 // A page, and the records that fall into it.
 struct Wanted {
-  Subtree page;            // its positions; of a Master-Tree those of its layer
+  Subtree page;            // its positions; in a Master-Tree, its layer's
   std::uint8_t layer = 0;  // of a Master-Tree
-  unsigned bits = 0;       // of a hash storage: that the page's prefix has
+  unsigned bits = 0;       // length of the prefix, in a hash storage
   std::size_t begin = 0;
   std::size_t end = 0;
 };
@@ -50,7 +50,7 @@ class Descent {
     if (!wanted.page.page.is_null() && wanted.begin != wanted.end) next_.push_back(wanted);
   }
 
-  // The page of `child`, with those of its parent's records that are in its range.
+  // Adds a child with those of its parent's records that are in its range.
   void want_child(const Wanted& parent, std::size_t* at, Wanted child) {
     const auto position = [&](std::size_t i) { return position_of(records_[i], parent.layer); };
     while (*at < parent.end && position(*at) < child.page.range.begin) ++*at;
@@ -60,7 +60,8 @@ class Descent {
     want(child);
   }
 
-  // Where the record stands in the order of a layer of its Master-Tree; else its position.
+  // Returns the record's place in the order of a layer: its slice in a lower layer of a
+  // Master-Tree, else its position.
   static std::uint64_t position_of(const StreamRecord& record, std::uint8_t layer) {
     if (layer == 0) return record.position;
     return storage::masstree::slice_of(record.log->key().substr(layer * std::size_t{8}));
@@ -108,10 +109,11 @@ class Descent {
     }
   }
 
-  // Which pages are bins is not known before they are read, but where one has several digits.
+  // Looks for pages below an interior page. A page has to be read to find out that it is a bin,
+  // unless it has several digits.
   void look_below_hash(const Wanted& wanted) {
     if (wanted.bits % storage::hash::kDigitBits != 0) return;
-    if (wanted.bits >= storage::hash::kPrefixBitsMax) return;  // nothing is below, whatever it says
+    if (wanted.bits >= storage::hash::kPrefixBitsMax) return;  // no page can be below
     if (!read_hash_page(composition_, wanted.page.page, block_.get()).is_ok()) return;
     if (block_->header()->kind != page::PageKind::kHashInterior) return;
     const HashPrefix prefix{wanted.page.range.begin, wanted.bits};
@@ -143,7 +145,7 @@ class Descent {
     }
   }
 
-  // Those of its next layers that records are in.
+  // Adds the next layers into which records fall.
   void look_into_border(const Wanted& wanted, BorderPage* page) {
     const unsigned keys = page->header.load_version().keys();
     std::size_t at = wanted.begin;

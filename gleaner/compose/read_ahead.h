@@ -1,10 +1,10 @@
 #pragma once
-// Reading ahead: a composer wants the pages of the snapshot before one by one, each when the one
-// before it is done. A device that answers many questions at a time is told of them earlier.
+// Reading ahead. A composer reads the pages of the previous snapshot one by one, each when the one
+// before it is done. A device that serves many reads at a time is told of them earlier.
 //
-//   G67 It changes nothing but when pages are read: it announces those that records lead to, level
-//       by level, reads those of them itself that lead further, and is silent about what it cannot
-//       read or does not understand. The composer meets that, too, and says so.
+//   G67 Reading ahead changes only the time at which pages are read. It announces the pages to
+//       which records lead, level by level, and reads the inner ones to find those below. It
+//       reports no errors: the composer meets them, too, and reports them.
 
 #include <span>
 
@@ -12,8 +12,8 @@
 
 namespace foedus::gleaner {
 
-// The pages that a composer of these records, in the order G2, will read. Writer and ledger are not
-// used. Two pages of memory, and some words for each record.
+// Announces the pages that a composer of these records, in the order G2, will read. Does not use
+// writer and ledger. Takes two pages of memory, and some words for each record.
 void read_ahead(const Composition& composition, std::span<const StreamRecord> records);
 
 }  // namespace foedus::gleaner

@@ -21,7 +21,7 @@ using storage::sequential::SequentialRunsPage;
 using storage::sequential::SequentialSnapshotPage;
 using storage::sequential::SequentialSnapshotRecord;
 
-// The run in the making: its last page, and what the runs page will say of it.
+// The run that is being made: its last page, and its entry for the runs page.
 class OpenRun {
  public:
   explicit OpenRun(const Composition& composition)
@@ -37,7 +37,7 @@ class OpenRun {
     }
     SequentialSnapshotRecord* const to = page()->record_at(page()->data_end);
     const page::Tid tid = page::Tid(record.log->tid).without(page::Tid::kFlags);
-    to->header.tid.store_relaxed(tid.word());  // order: relaxed, nobody else sees the page
+    to->header.tid.store_relaxed(tid.word());  // order: relaxed, the page is not shared
     to->payload_bytes = payload_bytes;
     to->session = record.session;
     if (payload_bytes != 0) {
@@ -50,7 +50,7 @@ class OpenRun {
     return {};
   }
 
-  // REQUIRES: there was a record.
+  // Writes the last page, and returns the run. REQUIRES: a record was added.
   Result<SequentialRun> finish() {
     FOEDUS_INVARIANT(page()->record_count != 0, run_.record_count);
     FOEDUS_CHECK(append_page());
@@ -79,7 +79,7 @@ class OpenRun {
   SequentialRun run_{};
 };
 
-// The runs page of the snapshot before, or a new one of no runs.
+// Reads the newest runs page of the previous snapshot, or makes one without runs.
 Status load_runs(const Composition& composition, page::PageBytes* block) {
   const storage_meta::StorageMeta& meta = *composition.meta;
   const SnapshotPageId old = composition.previous_root;
@@ -96,7 +96,8 @@ Status load_runs(const Composition& composition, page::PageBytes* block) {
   return std::move(status.at_storage(meta.name));
 }
 
-// S6. REQUIRES: `block` is as load_runs() left it.
+// Appends the runs page with one more run (S6), and returns the page. REQUIRES: `block` is as
+// load_runs() left it.
 Result<SnapshotPageId> append_runs(const Composition& composition, page::PageBytes* block,
                                    const SequentialRun& run) {
   SequentialRunsPage* const page = block->as<SequentialRunsPage>();
@@ -113,7 +114,7 @@ Result<SnapshotPageId> append_runs(const Composition& composition, page::PageByt
   return composition.append(block->header());
 }
 
-// Whether it is a record that an append to this storage can have logged after `last_epoch`.
+// Checks that an append to this storage can have logged the record after `last_epoch`.
 Status check(const storage_meta::StorageMeta& meta, const StreamRecord& record,
              std::uint64_t last_epoch) {
   const log::LogRecord& log = *record.log;
@@ -128,7 +129,7 @@ Status check(const storage_meta::StorageMeta& meta, const StreamRecord& record,
     what = "a payload of " + std::to_string(log.payload_bytes()) + " bytes; at most " +
            std::to_string(kMaxSequentialPayloadBytes);
   } else if (tid.epoch().number() <= last_epoch) {
-    what = "the snapshot before goes up to epoch " + std::to_string(last_epoch);
+    what = "the previous snapshot covers epochs up to " + std::to_string(last_epoch);
   } else {
     return {};
   }

@@ -1,13 +1,14 @@
 #pragma once
-// Blocks: what mappers ship to reducers. A block holds records of one partition, of whatever
-// storages, as they came: each as an entry, where it came from and then the log record as it was
-// logged; and for each, from the block's end downwards, the item by which it is sorted.
+// Blocks are what mappers ship to reducers. A block holds records of one partition, of any
+// storages, in the order in which they came. Each record is an entry: its origin, then the log
+// record as it was logged. For each entry an item, by which it is sorted, is stored from the
+// block's end downwards.
 //
 //   header | entry | entry | entry ──►   unused   ◄── item | item | item |
 //
-//   G9   Entries begin at multiples of 8 and blocks at multiples of 64, so that a record is read
-//        where it lies. The same entries, without headers and items, fill the chunks of sorted runs
-//        (reduce/FORMAT.md); a log record names its storage itself.
+//   G9   Entries begin at multiples of 8 and blocks at multiples of 64, so that a record is read in
+//        place. The chunks of sorted runs are filled with the same entries, without headers and
+//        items (reduce/FORMAT.md). A log record names its storage itself.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,13 +38,14 @@ static_assert(sizeof(RecordEntry) == 24);
 static_assert(std::has_unique_object_representations_v<RecordEntry>);
 static_assert(sizeof(RecordEntry) % alignof(log::LogRecord) == 0);
 
-// Sixteen bytes are moved while records are sorted, never the record.
+// Sorting moves these 16 bytes, never the record.
 struct SortItem {
   static constexpr std::uint64_t kUnitBytes = 8;
-  static constexpr std::uint64_t kMemoryBytesMax = kUnitBytes << 32;  // that units can name
+  // The most that a unit number can address.
+  static constexpr std::uint64_t kMemoryBytesMax = kUnitBytes << 32;
 
   std::uint64_t position;
-  std::uint32_t unit;     // of the reducer's memory, where the entry begins
+  std::uint32_t unit;     // offset of the entry in the reducer's memory, in units
   std::uint32_t storage;  // index in the PartitionTable
 
   const RecordEntry* entry(const char* memory) const {
@@ -63,7 +65,7 @@ struct BlockHeader {
   }
   const SortItem* items_begin() const { return items_end() - record_count; }
 
-  // Returns how long a block is that holds one record.
+  // Returns the length of a block that holds one entry of that length.
   static constexpr std::uint64_t bytes_for(std::uint64_t entry_bytes) {
     return (sizeof(BlockHeader) + entry_bytes + sizeof(SortItem) + kAlignment - 1) &
            ~std::uint64_t{kAlignment - 1};

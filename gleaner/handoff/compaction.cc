@@ -33,7 +33,7 @@ void KeyHistory::Change::increment(const Part& newer) {
   base::increment(bytes.data() + (newer.begin - begin), newer.bytes.data());
 }
 
-// `before` is under it, and touches it.
+// Merges an older write under this one. REQUIRES: `before` touches it.
 void KeyHistory::Change::join(Change before) {
   const std::uint64_t joined_end = std::max(before.end(), end());
   if (begin < before.begin) {
@@ -91,7 +91,8 @@ void KeyHistory::add(const StreamRecord& record) {
   }
 }
 
-// Most records change bytes of the only one before them, a put or a write: they are never copied.
+// Folds the record into the only change, a put or a write, if that covers the record's bytes. Most
+// records are folded so, and are never copied.
 bool KeyHistory::fold_into_only(const StreamRecord& record) {
   if (count_ != 1) return false;
   Change& only = changes_[0];
@@ -107,7 +108,7 @@ bool KeyHistory::fold_into_only(const StreamRecord& record) {
   return true;
 }
 
-// True if no change behind `index` overlaps that one, which could then as well have come last.
+// Returns true if no change after `index` overlaps `change`, which could then as well be the last.
 bool KeyHistory::is_free_after(std::size_t index, const Change& change) {
   for (std::size_t i = index + 1; i < count_; ++i) {
     ++looks_;
@@ -132,7 +133,7 @@ void KeyHistory::add_write(Change write) {
       if (given.contains(before)) {
         erase_change(i);
       } else if (given.overlaps(before)) {
-        break;  // it carries from bytes that are overwritten into others that are not
+        break;  // its carry crosses from overwritten bytes into others
       }
       continue;
     }
@@ -161,7 +162,8 @@ void KeyHistory::add_increment(Change increment) {
   *push() = std::move(increment);
 }
 
-// True if the changes are many, and none of them overlaps another; from then on they have no order.
+// Builds the index if there are many changes and none overlaps another. The changes then have no
+// order. Returns whether there is an index.
 bool KeyHistory::try_index() {
   if (count_ < indexed_from_ || is_tangled_) return false;
   looks_ += count_;
@@ -183,7 +185,7 @@ bool KeyHistory::try_index() {
   return is_indexed_;
 }
 
-// Back to the order of TIDs.
+// Drops the index, and restores the order of TIDs.
 void KeyHistory::drop_index() {
   if (!is_indexed_) return;
   is_indexed_ = false;
@@ -193,7 +195,7 @@ void KeyHistory::drop_index() {
   });
 }
 
-// All before it end before `begin`.
+// Returns the first indexed change that ends at `begin` or later.
 KeyHistory::Index::iterator KeyHistory::first_touching(std::uint64_t begin) {
   const auto at = index_.lower_bound(begin);
   if (at == index_.begin()) return at;
@@ -202,7 +204,7 @@ KeyHistory::Index::iterator KeyHistory::first_touching(std::uint64_t begin) {
   return changes_[before->second].end() < begin ? at : before;
 }
 
-// The last one takes its place.
+// Erases a change and moves the last one to its place. Returns the next in the index.
 KeyHistory::Index::iterator KeyHistory::erase_indexed(Index::iterator at) {
   const std::size_t place = at->second;
   at = index_.erase(at);
@@ -218,7 +220,8 @@ void KeyHistory::push_indexed(Change change) {
   *push() = std::move(change);
 }
 
-// False: it overlaps one into which it cannot be folded.
+// Adds an increment by the index. Returns false if it overlaps a change into which it cannot be
+// folded.
 bool KeyHistory::try_increment(const StreamRecord& record) {
   const Part part{record.log->payload_offset, record.log->payload()};
   for (auto at = first_touching(part.begin); at != index_.end(); ++at) {
@@ -237,7 +240,7 @@ bool KeyHistory::try_increment(const StreamRecord& record) {
   return true;
 }
 
-// False: it overlaps an increment, but in part.
+// Adds a write by the index. Returns false if it is empty or covers only a part of an increment.
 bool KeyHistory::try_write(const StreamRecord& record) {
   const Part part{record.log->payload_offset, record.log->payload()};
   if (part.bytes.empty()) return false;

@@ -1,13 +1,13 @@
 #pragma once
-// Compaction: fewer records that say the same (paper §7.3, "batching and optimization").
+// Compaction: fewer records with the same effect (paper §7.3, "batching and optimization").
 //
-//   G14  What a mapper has, and a run, is a part of a key's history: others may hold records that
-//        belong in between. There, one thing only is sure: a put or an erasure makes everything
-//        before it superfluous, whatever that was. (Increments 1 and 5 may not be added up if a put
-//        with TID 3 is on its way from another mapper.)
-//   G15  So the rest is done once, in KeyHistory, where the whole history of a key passes. Its
-//        result depends on the newest put or erasure and on what follows it, and on nothing before:
-//        it is the same whatever was left out on the way.
+//   G14  A mapper, and a sorted run, has only a part of a key's history: others may hold records
+//        that belong in between. Only one reduction is safe there: a put or an erasure makes all
+//        records before it superfluous. (Increments of TIDs 1 and 5 may not be added up if another
+//        mapper still holds a put of TID 3.)
+//   G15  All other folding is done once, in KeyHistory, where the whole history of a key passes.
+//        Its result depends on the newest put or erasure and on the records after it, so it is the
+//        same whatever was left out before.
 //
 //   newest \ before it   put                 erase     write                increment
 //   put, erase           supersedes          supersedes  supersedes          supersedes
@@ -17,16 +17,16 @@
 //                                                      inside (2)             same offset (2)
 //   append               never the same key
 //
-//   (1) If it lies inside the payload and all between were folded too. Else it is kept, and is a
-//       contradiction for the composer to report, as is anything that follows an erasure.
-//   (2) If nothing that is kept in between overlaps what would move past it. An erasure stays after
-//       it superseded a put: the snapshot before may have the key.
+//   (1) If it lies inside the payload and all records between were folded too. Else it is kept, and
+//       the composer reports it as a contradiction, as it does any record after an erasure.
+//   (2) If no kept record in between overlaps the record that would move. An erasure stays after it
+//       superseded a put, because the previous snapshot may have the key.
 //
-// A folded record has TID, session and sequence of the newest that is in it.
+// A folded record has TID, session and sequence of the newest record in it.
 //
-// A row may have as many parts as counters fit into it. A few are looked at one after the other; of
-// more there is an index by offset, for as long as none of them overlaps another: then a record can
-// concern those only that it overlaps or touches itself, and order matters to none.
+// A row can have as many changed parts as it has counters. A few parts are searched one by one.
+// Many parts get an index by offset, for as long as no part overlaps another. A record then
+// concerns only the parts that it overlaps or touches, and their order does not matter.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,44 +40,46 @@
 
 namespace foedus::gleaner {
 
-// True if nothing before a record of that type matters to its key any more.
+// Returns true if records before one of that type no longer matter to its key.
 inline bool is_whole(log::LogRecordType type) {
   return type == log::LogRecordType::kPut || type == log::LogRecordType::kErase;
 }
 
-// True for records of one storage that are about the same thing; each append is its own.
+// Returns true for two records of one storage about the same key; each append is alone.
 inline bool have_same_key(const StreamRecord& a, const StreamRecord& b) {
   return a.position == b.position && have_equal_keys(*a.log, *b.log) &&
          a.log->type != log::LogRecordType::kAppend && b.log->type != log::LogRecordType::kAppend;
 }
 
-// The whole history of one key, from which it makes as few records as it can.
+// Takes the whole history of one key, and makes as few records of it as it can.
 class KeyHistory {
  public:
   static constexpr std::size_t kIndexedFrom = 16;
-  // `indexed_from`: so many parts have an index. What is made does not depend on it.
+  // `indexed_from`: number of parts from which on they are indexed; the result does not depend on
+  // it.
   explicit KeyHistory(std::size_t indexed_from = kIndexedFrom) : indexed_from_(indexed_from) {}
 
-  // Forgets the last one.
+  // Forgets the key and its records, and those that finish() made.
   void clear();
-  // Records of one key in their order (G2), copied. No appends.
+  // Adds a copy of the record. REQUIRES: records of one key come in their order (G2); none is an
+  // append.
   void add(const StreamRecord& record);
-  // True if the record is about the key of those that were added.
+  // Returns true if the record is about the key of those that were added.
   bool is_about_key_of(const StreamRecord& record) const {
     return record.position == position_ && record.log->key() == key_;
   }
 
-  // Makes records of what was added; add() is not called any more before clear().
+  // Makes the records. REQUIRES: no add() between this and clear().
   void finish();
   std::size_t record_count() const { return made_.size(); }
-  // Valid until clear().
+  // Returns one of them, valid until clear().
   const StreamRecord& record(std::size_t index) const { return made_[index]; }
 
-  // How many parts were looked at, of all keys, to find those that records concern.
+  // Returns the number of parts that were compared so far, for all keys.
   std::uint64_t looks() const { return looks_; }
 
  private:
-  // Bytes that a record changes: of a put the payload, of an increment the number.
+  // The bytes that a record changes: the payload of a put or write, the number of an increment.
   struct Part {
     std::uint64_t begin;
     std::string_view bytes;
@@ -114,10 +116,10 @@ class KeyHistory {
   };
   using Index = std::map<std::uint64_t, std::size_t>;  // begin -> place in changes_
 
-  // What is there, in the order of TIDs unless it is indexed.
+  // Returns the changes so far, in the order of TIDs unless they are indexed.
   std::span<Change> changes() { return {changes_.data(), count_}; }
   void forget();
-  // Room for one more, which has the memory of one that was there before.
+  // Appends a change, which reuses the memory of an earlier one.
   Change* push();
   bool fold_into_only(const StreamRecord& record);
   void add_write(Change write);
@@ -139,14 +141,15 @@ class KeyHistory {
   std::string key_;
   std::uint64_t position_ = 0;
   page::StorageId storage_id_{};
-  // The first `count_`; the first one may be whole, the others are not. What is behind, and
-  // memory_, is kept for the keys that follow.
+  // The first `count_` are in use; only the first of them may be whole. The rest, and memory_, is
+  // kept for the next keys.
   std::vector<Change> changes_;
   std::size_t count_ = 0;
-  // Of those that are not whole, if is_indexed_: none overlaps another, no write touches another.
+  // If is_indexed_: all changes that are not whole. No change overlaps another, no write touches
+  // another.
   Index index_;
   bool is_indexed_ = false;
-  bool is_tangled_ = false;  // there were such, and are for all that is known
+  bool is_tangled_ = false;  // an overlap was found, and may still be there
   std::uint64_t looks_ = 0;
   std::vector<std::uint64_t> memory_;  // of the records in made_
   std::vector<StreamRecord> made_;

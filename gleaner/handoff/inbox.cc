@@ -23,7 +23,7 @@ std::uint64_t units_of(std::uint64_t bytes) {
   return (bytes + Inbox::kUnitBytes - 1) / Inbox::kUnitBytes;
 }
 
-constexpr std::uint64_t kBlocksPerHalf = 16;  // of each mapper
+constexpr std::uint64_t kBlocksPerHalf = 16;  // for each mapper
 constexpr std::uint64_t kBlockBytesMin = 512;
 constexpr std::uint64_t kBlockBytesMax = 256u << 10;
 
@@ -84,7 +84,7 @@ Result<char*> Inbox::try_reserve(std::uint64_t bytes) {
       }
       continue;
     }
-    // order: the exchange decides between mappers, acquire as above.
+    // order: the exchange decides between mappers, acquire pairs with take().
     if (!word_.compare_exchange_acq_rel(word, word + (units << kCountBits))) continue;
     const std::uint64_t middle = half_bytes_ / kUnitBytes / 2;
     if (begin < middle && begin + units >= middle) runtime_->notify(consumer_);
@@ -92,7 +92,7 @@ Result<char*> Inbox::try_reserve(std::uint64_t bytes) {
   }
 }
 
-// order: relaxed, a hint that is asked for again; what follows from it goes through the word.
+// order: relaxed, a hint that callers ask for again; their next steps go through the word.
 bool Inbox::is_sealed() const { return (word_.load_relaxed() & kSealed) != 0; }
 
 void Inbox::announce(std::uint64_t bytes) { change(units_of(bytes), 0); }
@@ -102,8 +102,8 @@ void Inbox::end_writer() {
   std::uint64_t left = writers_left_.load_relaxed();
   do {
     FOEDUS_INVARIANT(left != 0);
-    // order: the exchange decides who is the last; the announcements are in the other word, and the
-    // last one's change() comes behind all of them in its order.
+    // order: the exchange decides which writer is the last. The announcements are in the other
+    // word, where the last writer's change() comes after all of them in the word's order.
   } while (!writers_left_.compare_exchange_acq_rel(left, left - 1));
   if (left == 1) change(0, kSealed | kLast);
 }
@@ -140,8 +140,8 @@ std::optional<Inbox::Half> Inbox::take() {
   }
 }
 
-// The consumer is told of each change for the better: of the middle by reserve(), and of the end by
-// who announces last.
+// The consumer is notified of each change to a fuller state: by try_reserve() at the middle, and by
+// the last announcement at the end.
 Inbox::Fill Inbox::fill() const {
   // order: acquire, as in take(), though only kLast says something of the bytes.
   const std::uint64_t word = word_.load_acquire();

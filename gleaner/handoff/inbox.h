@@ -1,19 +1,20 @@
 #pragma once
-// Inbox: where a reducer receives blocks (paper §7.3): two halves of its memory, of which one is
-// written by mappers while the reducer reads the other.
+// Inbox: where a reducer receives blocks (paper §7.3). Mappers write one half of its memory while
+// the reducer reads the other.
 //
 //   open ──reserve() finds no room──► sealed ──all announced──► complete ──take()──► the reducer's
 //    ▲                                                                                    │
-//    └────────── take() of the other half opens this one, which nobody reads any more ◄───┘
+//    └────────── take() of the other half opens this one, which was read by then ◄────────┘
 //
-//   G11  A mapper reserves, fills, announces; several mappers do so side by side. All of it is one
-//        word: which half is open, how much of it is reserved and how much announced. So a half is
-//        complete exactly if it is sealed and both numbers are equal, and one load says so. Who has
-//        a block that is not announced waits for no room, here or in another inbox, and looks now
-//        and then whether its half is sealed: then somebody waits for it.
-//   G12  Once all writers have ended, the half that is open is sealed for good: the last one. It
-//        stays in memory, and the other half is the reducer's for whatever it wants.
-//   G13  After fail() nobody waits: reserve() is kClosed. The reducer's own status says why.
+//   G11  A mapper reserves, fills, announces; several mappers do so side by side. One word holds
+//        which half is open, how much of it is reserved and how much announced. A half is complete
+//        exactly if it is sealed and both numbers are equal, and one load tells. A mapper with a
+//        block that is not announced waits for no room, here or in another inbox. It checks from
+//        time to time whether its half is sealed, because the reducer then waits for the block.
+//   G12  Once all writers have ended, the open half is sealed for good: it is the last. It stays in
+//        memory, and the reducer may use the other half for anything.
+//   G13  After fail() no mapper waits: reserve() returns kClosed. The reducer's own status says
+//        why.
 
 #include <cstdint>
 #include <optional>
@@ -30,59 +31,64 @@ class Inbox {
   static constexpr std::uint64_t kUnitBytes = BlockHeader::kAlignment;
   static constexpr std::uint64_t kHalfBytesMax = (std::uint64_t{1} << 30) * kUnitBytes - kUnitBytes;
 
-  // `memory`: at a multiple of 64, outlives the inbox. `writers`: mappers that will end_writer().
+  // `memory`: at a multiple of 64, outlives the inbox. `writers`: number of mappers; each calls
+  // end_writer().
   // REQUIRES: bytes within 2 * kUnitBytes .. 2 * kHalfBytesMax.
   Inbox(base::Runtime* runtime, char* memory, std::uint64_t bytes, std::uint32_t writers);
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
-  // The largest block that can be reserved.
+  // Returns the size in bytes of the largest block that can be reserved.
   std::uint64_t half_bytes() const { return half_bytes_; }
-  // How large a block is that a mapper fills: what is left of a half that is sealed, and of a block
-  // that is announced early, is wasted, so there are some of them in a half for each mapper.
+  // Returns the size in bytes of the blocks that a mapper fills. The rest of a sealed half is
+  // wasted, and so is the rest of a block that is announced early. So each mapper has several
+  // blocks in a half.
   std::uint64_t block_bytes() const { return block_bytes_; }
   const char* memory() const { return memory_; }
 
   // ---- mappers, any thread -------------------------------------------------------------------
 
-  // Room for a block of `bytes` bytes, at a multiple of 64; null: there is none yet. Whoever has it
-  // announces it (G11). kTooLarge: more than half_bytes(). kClosed: the reducer has failed.
+  // Reserves a block of `bytes` bytes, at a multiple of 64, which the caller announces later (G11).
+  // Null: there is no room yet. kTooLarge: `bytes` is more than half_bytes(). kClosed: the reducer
+  // has failed.
   Result<char*> try_reserve(std::uint64_t bytes);
-  // The same, but waits until there is some.
+  // Reserves a block like try_reserve(), but waits until there is room.
   Result<char*> reserve(std::uint64_t bytes);
-  // The half that is open, or was last, takes no more blocks: those that are not announced yet are
-  // waited for.
+  // Returns true if the current half takes no more blocks. The reducer then waits for the blocks in
+  // it that are not announced yet.
   bool is_sealed() const;
-  // The block of so many bytes, as they were reserved, is whole now.
+  // Announces that a block is whole. `bytes`: as they were reserved.
   void announce(std::uint64_t bytes);
-  // This mapper reserves nothing more. Once for each writer.
+  // Ends a writer, which reserves nothing more. Each mapper calls it once.
   void end_writer();
 
   // ---- the reducer ---------------------------------------------------------------------------
 
   struct Half {
     char* begin;
-    std::uint64_t bytes;  // blocks, one behind the other
-    char* other;          // of the last half: half_bytes() that nobody else uses any more
+    std::uint64_t bytes;  // length of the blocks, which lie one after another
+    char* other;          // of the last half: half_bytes() that no mapper uses any more
     bool is_last;
   };
-  // Told when a half is complete, and when half of one is reserved. Before the first reserve().
+  // Sets the task that is notified when a half is complete, and when the middle of one is reserved.
+  // REQUIRES: called before the first reserve().
   void set_consumer(base::Task* consumer) { consumer_ = consumer; }
-  // The half that is complete, if one is; opens the other one unless this is the last.
-  // REQUIRES: what take() returned before is not read any more; not called after the last.
+  // Returns the half that is complete, if one is, and opens the other one unless this is the last.
+  // REQUIRES: the reducer no longer reads the half that take() returned before; the last was not
+  // taken yet.
   std::optional<Half> take();
-  // What mappers have of the half that take() gives next.
+  // How full the half is that take() gives next.
   enum class Fill : std::uint8_t {
-    kLittle,  // less than half of it, or all but the last announcements of the last half
+    kLittle,  // less than half, or announcements of the last half are missing
     kMuch,    // mappers may have to wait soon
-    kLast,    // take() gives it now, and it is the last one
+    kLast,    // take() would give it now, and it is the last half
   };
   Fill fill() const;
   void fail();
 
  private:
   static bool is_complete(std::uint64_t word);
-  // Adds to the word, or sets bits of it, and tells the consumer if that completed the half.
+  // Adds to the word, or sets bits of it, and notifies the consumer if that completed the half.
   void change(std::uint64_t added, std::uint64_t set);
 
   // Constant after set_consumer().
@@ -92,7 +98,7 @@ class Inbox {
   const std::uint64_t block_bytes_;
   base::Task* consumer_ = nullptr;
 
-  // Own synchronization. Lines of their own: all mappers write them.
+  // Own synchronization, on cache lines of its own because all mappers write it.
   alignas(64) base::AtomicWord<std::uint64_t> word_;
   base::AtomicWord<std::uint64_t> writers_left_;
   base::WaitPoint room_;

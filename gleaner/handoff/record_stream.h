@@ -1,13 +1,14 @@
 #pragma once
-// RecordStream: log records of one storage and one range of positions, in the order in which a
-// composer wants them; what a reducer hands to a composer.
+// RecordStream: what a reducer hands to a composer, the log records of one storage and one range of
+// positions in the composer's order.
 //
-//   G1  A position is 64 bits by which a storage's records are partitioned and sorted first. In
-//       arrays it is the index, in hash storages the hash of the key, in Master-Trees the first
-//       slice of the key (big-endian, a shorter key filled up with zeroes), else 0.
-//   G2  They are in the order of position, key bytes (as strings, unsigned, a prefix first), TID,
-//       session, sequence. So all records of one key are together, the oldest first, and the order
-//       is the same whatever mapper or run they came through.
+//   G1  A position is 64 bits by which a storage's records are partitioned and sorted first. An
+//       array's position is the index, a hash storage's the hash of the key. A Master-Tree's is the
+//       first slice of the key (big-endian, a shorter key filled up with zeroes). A sequential
+//       storage's is 0.
+//   G2  Records are in the order of position, key bytes (as strings, unsigned, a prefix first),
+//       TID, session, sequence. So all records of one key are together, the oldest first. The order
+//       is the same whichever mappers and runs they came through.
 
 #include <cstdint>
 #include <cstring>
@@ -19,7 +20,7 @@
 
 namespace foedus::gleaner {
 
-// Positions begin..last, both inclusive, so that the last one needs no rule of its own.
+// Positions begin..last, both inclusive, so that the largest position needs no special case.
 struct PositionRange {
   std::uint64_t begin = 0;
   std::uint64_t last = ~std::uint64_t{0};
@@ -31,21 +32,21 @@ struct PositionRange {
 struct StreamRecord {
   std::uint64_t position;
   const log::LogRecord* log;
-  std::uint32_t session;   // sequential storages: ties of one epoch and ordinal
-  std::uint64_t sequence;  // of records of one session: the order in which it published them
+  std::uint32_t session;   // breaks ties of epoch and ordinal (sequential storages)
+  std::uint64_t sequence;  // the order in which the session published its records
 };
 
-// Whether a storage of that kind can have logged the record, as far as type and lengths say, and
-// the limits of keys and payloads.
+// Returns true if a storage of that kind can have logged the record. Checks the type, the lengths,
+// and the limits of keys and payloads.
 bool can_be_of(StorageKind kind, const log::LogRecord& record);
 
-// G1. REQUIRES: can_be_of(). Of a key: of a storage that has keys, or of an array's index in the
-// bytes of a log record's key.
+// Return the position of a key or of a record's key (G1). An array's key is the bytes of the index.
+// REQUIRES: can_be_of(); the storage has keys.
 std::uint64_t position_of(StorageKind kind, std::string_view key);
 std::uint64_t position_of(StorageKind kind, const log::LogRecord& record);
 
-// Word by word, as keys are mostly one or two and padding is zero (log L1); with anything else in
-// there, by bytes.
+// Compares word by word, because most keys have one or two words and padding is zero (log L1). If a
+// padding is not zero, compares bytes.
 inline bool have_equal_keys(const log::LogRecord& a, const log::LogRecord& b) {
   if (a.key_bytes != b.key_bytes) return false;
   const std::size_t bytes = log::LogRecord::aligned(a.key_bytes);
@@ -58,19 +59,19 @@ inline bool have_equal_keys(const log::LogRecord& a, const log::LogRecord& b) {
   return true;
 }
 
-// G2. REQUIRES: records of one storage.
+// Returns true if `a` comes before `b` in the order of G2. REQUIRES: records of one storage.
 bool is_before(const StreamRecord& a, const StreamRecord& b);
 
 class RecordStream {
  public:
   virtual ~RecordStream() = default;
 
-  // The next record, valid until the next call; null at the end, and on a failure, as status() then
-  // says.
+  // Returns the next record, valid until the next call. Null at the end and after a failure;
+  // status() says which.
   virtual const StreamRecord* next() = 0;
-  // True only if next() has returned the last record of its key. False: it may be, or may not.
+  // Returns true only if next() has returned the last record of its key. False: there may be more.
   bool is_last_of_key() const { return is_last_of_key_; }
-  // kCorruption, kIoError: of a sorted run.
+  // Returns why the stream ended: success, or kCorruption or kIoError of a sorted run.
   const Status& status() const { return status_; }
 
  protected:

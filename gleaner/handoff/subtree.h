@@ -1,5 +1,5 @@
 #pragma once
-// Subtree: what a composer made of one range of positions: the pages that the next stage puts under
+// Subtree: the page that a composer made of one range of positions. The join puts these pages under
 // one root (the root info of paper §7.5).
 
 #include <cstdint>

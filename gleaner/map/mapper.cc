@@ -49,7 +49,7 @@ std::uint64_t Mapper::step_failed(const std::bad_alloc& thrown) noexcept {
   return kUntilNotified;
 }
 
-// G18.
+// Ends the mapper, whatever its status, as G18 says.
 void Mapper::end(Status status) {
   status_ = std::move(status);
   for (OpenBlock& block : blocks_) {
@@ -68,7 +68,8 @@ void Mapper::announce(OpenBlock* block) {
   block->announce();
 }
 
-// G11: where few records come, others would wait until they fill a block.
+// Announces blocks of sealed halves (G11). With few records to come, the reducer would wait long
+// for these blocks to fill up.
 void Mapper::announce_sealed() {
   for (OpenBlock& block : blocks_) {
     if (block.is_open() && block.inbox()->is_sealed()) announce(&block);
@@ -100,7 +101,7 @@ Status Mapper::map(const SourceRecord& record) {
       log.type == log::LogRecordType::kDropStorage) {
     return {};
   }
-  if (log.storage_id >= table_->id_end()) return corrupt(*source_, log, "never was");
+  if (log.storage_id >= table_->id_end()) return corrupt(*source_, log, "never existed");
   const std::uint32_t index = table_->index_of(log.storage_id);
   if (index == PartitionTable::kDropped) return {};
   const StoragePartitions& storage = table_->storages()[index];
@@ -114,7 +115,8 @@ Status Mapper::map(const SourceRecord& record) {
   return {};
 }
 
-// G11: announces all before it waits.
+// Replaces the block of a partition by one with room. Announces all other blocks before it waits
+// (G11).
 Status Mapper::make_room(std::uint32_t partition, std::uint64_t entry_bytes) {
   OpenBlock& block = blocks_[partition];
   announce(&block);

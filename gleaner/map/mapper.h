@@ -1,15 +1,15 @@
 #pragma once
 // Mapper: the task that reads log records and deals them out to the reducers (paper §7.3).
 //
-//   a record --of an epoch, a storage and a shape that can be--> the block that is open for its
-//   partition --full--> announced, and another one; but a record larger than a block has its own
+//     a record --of an epoch, a storage and a shape that can be--> the open block of its partition
+//     --full--> announced, and another opened; a record larger than a block has its own
 //
-//   G16  A record is copied once, from where it was read to where its reducer will find it. It is
-//        not sorted here: the reducer, who has more of them, does that once (G23).
-//   G17  A record is shipped once, to the partition of its position, unless its epoch is outside of
-//        the glean, its storage was dropped, or it is about the catalog.
-//   G18  Whatever happens, a mapper announces what it reserved, and ends as a writer of every
-//        inbox: reducers wait for that.
+//   G16  A record is copied once, from where it was read to where its reducer will find it. The
+//        mapper does not sort: the reducer has more of the records, and sorts them once (G23).
+//   G17  A record is shipped once, to the partition of its position. Left out are records outside
+//        of the glean's epochs, of dropped storages, and about the catalog.
+//   G18  A mapper that ends, even after a failure, announces what it reserved and ends as a writer
+//        of every inbox. Else reducers would wait forever.
 
 #include <cstdint>
 #include <vector>
@@ -26,20 +26,21 @@
 namespace foedus::gleaner {
 
 struct MapperOptions {
-  Epoch covered;  // of the snapshot before: records up to it are in there
-  Epoch newest;   // of the glean: records above it are for the next one
+  Epoch covered;  // of the previous snapshot, which has records up to it
+  Epoch newest;   // of the glean; later records are for the next one
 };
 
 struct MapperCounts {
   std::uint64_t read = 0;  // records of the source
   std::uint64_t shipped = 0;
-  std::uint64_t shipped_bytes = 0;  // of blocks, what is unused left out
+  std::uint64_t shipped_bytes = 0;  // of blocks, without their unused bytes
   std::uint64_t cpu_us = 0;         // processor time of all steps
 };
 
 class Mapper : public base::Task {
  public:
-  // All outlive the mapper. `inboxes`: one for each partition. `finished`: woken when it is done.
+  // REQUIRES: all arguments outlive the mapper. `inboxes`: one for each partition. `finished`:
+  // woken when the mapper is done.
   Mapper(base::Runtime* runtime, base::WaitPoint* finished, const PartitionTable* table,
          RecordSource* source, const std::vector<Inbox*>& inboxes, const MapperOptions& options);
 
@@ -48,19 +49,18 @@ class Mapper : public base::Task {
   std::uint64_t step() override;
   std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
 
-  // Bytes of the records that were read so far. Any thread.
+  // Returns the bytes of the records read so far. Any thread.
   std::uint64_t bytes_read() const { return bytes_read_.load_relaxed(); }  // order: a statistic
   // order: acquire, pairs with the release in end(): status and counts are final.
   bool is_done() const { return is_done_.load_acquire() != 0; }
-  // What follows: once is_done().
-  // kCorruption: a record of a storage that never was, or that cannot have logged it. kTooLarge: a
-  // record that does not fit into an inbox. kClosed: a reducer failed, and says why. Else an error
-  // of the source.
+  // Both REQUIRE is_done(). kCorruption: a record of a storage that never existed, or that cannot
+  // have logged it. kTooLarge: a record that does not fit into an inbox. kClosed: a reducer failed;
+  // its own status says why. Other errors are the source's.
   const Status& status() const { return status_; }
   const MapperCounts& counts() const { return counts_; }
 
  private:
-  // False: the source is at its end.
+  // Maps some records. Returns false if the source is at its end.
   Result<bool> map_some();
   Status map(const SourceRecord& record);
   Status make_room(std::uint32_t partition, std::uint64_t entry_bytes);
@@ -74,7 +74,7 @@ class Mapper : public base::Task {
   RecordSource* const source_;
   const MapperOptions options_;
 
-  // Used by step() only, and after is_done().
+  // Used by step(); after is_done() by any thread.
   std::vector<OpenBlock> blocks_;  // by partition
   Status status_;
   MapperCounts counts_;

@@ -1,5 +1,5 @@
 #pragma once
-// OpenBlock: the block of one inbox that a mapper fills.
+// OpenBlock: the block of one inbox that a mapper is filling.
 
 #include <cstdint>
 #include <cstring>
@@ -21,11 +21,11 @@ class OpenBlock {
     return static_cast<std::uint64_t>(block_ + block_bytes_ - items_) / sizeof(SortItem);
   }
 
-  // False if none is open.
+  // Returns true if a block is open and has room for an entry of that length.
   bool has_room(std::uint64_t entry_bytes) const {
     return entry_bytes + sizeof(SortItem) <= static_cast<std::uint64_t>(items_ - at_);
   }
-  // `to`: of the inbox, `bytes` long. REQUIRES: !is_open().
+  // Opens a block. `to`: memory of the inbox, `bytes` long. REQUIRES: !is_open().
   void open(char* to, std::uint64_t bytes) {
     block_ = to;
     block_bytes_ = bytes;
@@ -37,8 +37,8 @@ class OpenBlock {
     const auto unit =
         static_cast<std::uint64_t>(at_ - inbox_->memory()) / SortItem::kUnitBytes;
     const SortItem item{position, static_cast<std::uint32_t>(unit), storage};
-    // In its place, field by field: a copy of an entry would read as one word what was written as
-    // two halves just now, and the processor lets that wait.
+    // Writes the entry in place, field by field. If an entry were copied, the processor would read
+    // as one word what it has just written as two halves, and stall.
     auto* const entry = reinterpret_cast<RecordEntry*>(at_);
     entry->position = position;
     entry->sequence = record.sequence;
@@ -53,7 +53,7 @@ class OpenBlock {
   std::uint64_t used_bytes() const {
     return block_bytes_ - static_cast<std::uint64_t>(items_ - at_);
   }
-  // The block is whole, and not this mapper's any more. REQUIRES: is_open().
+  // Announces the block, which no longer belongs to this mapper. REQUIRES: is_open().
   void announce() {
     const BlockHeader header{block_bytes_, record_count()};
     std::memcpy(block_, &header, sizeof(header));

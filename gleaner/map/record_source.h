@@ -1,5 +1,6 @@
 #pragma once
-// RecordSource: where a mapper's records come from; the gleaner puts log segments behind it.
+// RecordSource: the interface from which a mapper reads its records. The gleaner implements it with
+// log segments.
 
 #include <cstdint>
 #include <string>
@@ -19,13 +20,13 @@ class RecordSource {
  public:
   virtual ~RecordSource() = default;
 
-  // The next record, valid until the next call; false at the end, and on a failure, as status()
-  // then says. No fillers. Records of one session and sequence do not come twice, through whatever
-  // source of a glean.
+  // Reads the next record, valid until the next call. Returns false at the end and after a failure;
+  // status() says which. Fillers are left out. No two records of a glean have the same session and
+  // sequence, whatever their sources.
   virtual bool next(SourceRecord* record) = 0;
   const Status& status() const { return status_; }
 
-  // kCorruption: the record that came last is `what`; says where it stands.
+  // Returns kCorruption with the message `what` about the last record, and where it stands.
   virtual Status corrupt(const std::string& what) const {
     return Status::error(ErrorCode::kCorruption, what);
   }

@@ -7,7 +7,7 @@ namespace foedus::gleaner {
 
 namespace {
 
-// Samples are looked at in groups of neighbours, so that the choice takes bounded time.
+// Samples are grouped with their neighbours, so that the choice takes bounded time.
 constexpr std::size_t kGroupsPerPartition = 32;
 constexpr std::size_t kGroupsMax = 512;
 
@@ -23,7 +23,8 @@ std::vector<std::uint64_t> equal_ranges(const storage_meta::StorageMeta& meta,
   return boundaries;
 }
 
-// Positions before a boundary go to earlier partitions: this one gets position 0, and with it all.
+// Returns boundaries that give all positions to one partition. Positions before a boundary belong
+// to earlier partitions, so this one gets position 0 and all after it.
 std::vector<std::uint64_t> all_in_one(std::uint32_t partition, std::uint32_t partitions) {
   std::vector<std::uint64_t> boundaries(partitions - 1, kNone);
   std::fill_n(boundaries.begin(), partition, 0);
@@ -36,7 +37,8 @@ struct Group {
   std::vector<std::size_t> by_soc;
 };
 
-// Groups of equal size, but that all samples of one position are in one.
+// Divides samples into groups of equal size, except that all samples of one position are in one
+// group.
 std::vector<Group> group(const std::vector<PositionSample>& samples, std::size_t groups,
                          std::uint32_t socs) {
   const std::size_t size = std::max<std::size_t>(1, samples.size() / groups);
@@ -51,7 +53,8 @@ std::vector<Group> group(const std::vector<PositionSample>& samples, std::size_t
   return all;
 }
 
-// For each number of partitions and of groups that they take: the best sum (G70).
+// Finds the best boundaries (G70) by dynamic programming. best_[p][g] is the best sum of p
+// partitions that take the first g groups.
 class Choice {
  public:
   Choice(const std::vector<Group>& groups, std::uint32_t partitions, std::uint32_t socs,
@@ -61,7 +64,7 @@ class Choice {
         socs_(socs),
         even_(static_cast<double>(samples) / partitions) {}
 
-  // Index of the first group of each partition but the first.
+  // Returns the index of the first group of each partition but the first.
   std::vector<std::size_t> run() {
     const std::size_t ends = groups_.size() + 1;
     best_.assign(partitions_ + 1, std::vector<double>(ends, kImpossible));
@@ -84,7 +87,8 @@ class Choice {
  private:
   static constexpr double kImpossible = -1e300;
 
-  // Partition `p` begins at group `begin`: every end that leaves it within its share, or one group.
+  // Extends the sums by partition `p` from group `begin` on, for every end within its share, or
+  // after one group.
   void extend(std::uint32_t p, std::size_t begin) {
     double own = 0;
     double taken = 0;
@@ -125,7 +129,7 @@ std::vector<std::uint64_t> choose_boundaries(const storage_meta::StorageMeta& me
   });
   const std::vector<Group> groups =
       group(samples, std::min(kGroupsPerPartition * partitions, kGroupsMax), socs);
-  // A few positions may hold all samples; no share can be kept then.
+  // If few positions hold all samples, no division keeps the shares.
   if (groups.size() < 2 * partitions) return equal_ranges(meta, partitions);
   std::vector<std::uint64_t> boundaries;
   for (const std::size_t begin : Choice(groups, partitions, socs, samples.size()).run()) {

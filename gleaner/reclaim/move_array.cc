@@ -1,4 +1,5 @@
-// Arrays: a page of the lowest level leads to nothing, so those that are no victims are not read.
+// Arrays: a page of the lowest level leads to no other page, so the walk reads it only if it is a
+// victim.
 #include <memory>
 
 #include "foedus-core/storage/array/array_page.h"
@@ -12,12 +13,12 @@ using page::PageKind;
 using page::SnapshotPageId;
 using storage::array::ArrayInteriorPage;
 
-// Whether the walk reads this page.
+// Returns true if the walk reads this page.
 bool is_read(const Relocation& relocation, SnapshotPageId id, std::uint32_t level) {
   return relocation.is_wanted(id) && (level != 0 || relocation.is_victim(id));
 }
 
-// G72.
+// Announces the children that the walk reads (G72).
 void announce_children(Relocation* relocation, const ArrayInteriorPage& page,
                        std::uint32_t level) {
   for (const page::DualPagePointer& pointer : page.pointers) {

@@ -1,5 +1,5 @@
-// Hash storages. Bins do not say from above that they are bins, so all that is not older than the
-// victims is read.
+// Hash storages: a pointer does not say whether it leads to a bin, so the walk reads all pages that
+// are not older than the victims.
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -21,7 +21,7 @@ class HashMove {
  public:
   explicit HashMove(Relocation* relocation) : relocation_(*relocation) {}
 
-  // `bits` of the hash lead to it.
+  // Moves a page and those below it. `bits`: how many bits of the hash lead to the page.
   Result<SnapshotPageId> move(SnapshotPageId id, unsigned bits) {
     if (!relocation_.is_wanted(id)) return id;
     const auto block = std::make_unique<page::PageBytes>();
@@ -49,7 +49,7 @@ class HashMove {
     return relocation_.write(*block);
   }
 
-  // G72.
+  // Announces the children that the walk reads (G72).
   void announce_children(const HashInteriorPage& page) {
     for (std::uint32_t digit = 0; digit < HashInteriorPage::kPointers; ++digit) {
       const SnapshotPageId child = page.pointers[digit].load().snapshot_page;
@@ -59,10 +59,10 @@ class HashMove {
     }
   }
 
-  // A chain of pages is in one file, and each names the first one: all of them are moved, or none.
-  // Payloads go first, because nothing may come between the pages of a bin.
+  // Moves a bin. A chain of pages is in one file, and each page names the first, so all of them are
+  // moved or none. Payloads go first, because no other page may come between the pages of a bin.
   Result<SnapshotPageId> move_bin(SnapshotPageId id, page::PageBytes* block) {
-    std::deque<SnapshotPageId> payloads;  // by their order in the bin: where each is now
+    std::deque<SnapshotPageId> payloads;  // the new ids of the bin's payloads, in their order
     bool is_changed = relocation_.is_victim(id);
     for (SnapshotPageId at = id;;) {
       FOEDUS_TRY(const bool is_moved, move_payloads(at, block, &payloads));
@@ -82,7 +82,7 @@ class HashMove {
       page->head = head.word();
       put_payloads(page, &payloads);
       at = next_of(block);
-      // order: relaxed, the page is a copy of our own.
+      // order: relaxed, the page is this walk's copy.
       if (!at.is_null()) page->next_page.store_relaxed(to.plus(1).word());
       FOEDUS_CHECK(relocation_.write(*block).status());
     }
@@ -90,7 +90,7 @@ class HashMove {
   }
 
   static SnapshotPageId next_of(page::PageBytes* block) {
-    // order: relaxed, as above.
+    // order: relaxed, the page is this walk's copy.
     return SnapshotPageId(block->as<HashBinPage>()->next_page.load_relaxed());
   }
   static char* chain_of(HashBinPage* page, HashSlot slot) {

@@ -1,5 +1,4 @@
-// Master-Trees: interior pages say where border pages are; records, where next layers and payloads
-// are.
+// Master-Trees: interior pages lead to border pages, and records to next layers and payloads.
 #include <cstring>
 #include <memory>
 
@@ -40,13 +39,13 @@ class MasstreeMove {
   }
 
  private:
-  // Whether the walk reads this page.
+  // Returns true if the walk reads this page.
   bool is_read(SnapshotPageId id, std::uint32_t level) const {
     return relocation_.is_wanted(id) &&
            (level != 0 || relocation_.is_victim(id) || relocation_.wants_records());
   }
 
-  // G72.
+  // Announces the children that the walk reads (G72).
   void announce_children(InteriorPage* page, unsigned keys) {
     for (unsigned i = 0; i <= keys; ++i) {
       const SnapshotPageId child = page->child(i).load().snapshot_page;

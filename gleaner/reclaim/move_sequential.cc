@@ -1,5 +1,5 @@
-// Sequential storages: few runs pages, each of which leads to the one before it, and runs, each of
-// which lies in one file as a whole.
+// Sequential storages: a few runs pages, each of which leads to the one before it, and runs, each
+// of which lies in one file.
 #include <memory>
 #include <vector>
 
@@ -22,7 +22,7 @@ class SequentialMove {
   explicit SequentialMove(Relocation* relocation)
       : relocation_(*relocation), block_(std::make_unique<page::PageBytes>()) {}
 
-  // From the oldest runs page, because its new id goes into the next one.
+  // Moves the runs pages from the oldest on, because the new id of each goes into the next one.
   Result<SnapshotPageId> move() {
     FOEDUS_CHECK(find_runs_pages());
     SnapshotPageId before;
@@ -34,7 +34,7 @@ class SequentialMove {
   }
 
  private:
-  // Newest first.
+  // Puts the ids of all runs pages into ids_, the newest first.
   Status find_runs_pages() {
     std::uint64_t number = 0;
     for (SnapshotPageId id = relocation_.storage().root; !id.is_null();) {
@@ -77,7 +77,7 @@ class SequentialMove {
       const SnapshotPageId id = run->first_page.plus(i);
       FOEDUS_CHECK(relocation_.read(id, PageKind::kSequential, block.get()));
       if (!block->as<SequentialSnapshotPage>()->is_of(relocation_.storage().id, i)) {
-        return relocation_.corrupt(id, "not the page of a run that it should be");
+        return relocation_.corrupt(id, "not the expected page of a run");
       }
       FOEDUS_TRY(const SnapshotPageId written, relocation_.write(*block));
       FOEDUS_INVARIANT(written == moved.plus(i), written.word(), moved.word(), i);

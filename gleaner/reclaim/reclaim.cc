@@ -15,7 +15,7 @@ namespace foedus::gleaner {
 
 namespace {
 
-// All moved pages lie in one file, of SOC 0: they are read by any SOC.
+// All moved pages lie in one file, of SOC 0; every SOC may read it.
 constexpr std::uint32_t kSoc = 0;
 
 Result<page::SnapshotPageId> move(Relocation* relocation) {
@@ -78,7 +78,7 @@ Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manif
   Result<snapshot::Manifest> moved =
       base::catching([&] { return move_all(device, manifest, victims, counts); });
   if (moved.is_ok()) return moved;
-  // The first error is the one to report.
+  // The caller gets the first error; the next glean removes what cannot be removed now.
   const Status ignored =
       base::catching([&] { return snapshot::remove_leftovers(device, &manifest); });
   static_cast<void>(ignored.is_ok());

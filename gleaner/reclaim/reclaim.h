@@ -1,13 +1,13 @@
 #pragma once
-// reclaim(): the same snapshot in other files: what is live in victims is moved on, so that they
-// are of no use any more. A step of its own over finished files, because pages of a file that is
-// being written cannot be read back.
+// reclaim() puts the same snapshot into other files: live pages of victims move to a new file, so
+// that no page of the victims is needed any more. It is a step of its own over finished files,
+// because pages of a file that is being written cannot be read back.
 //
-//   G66 The new manifest covers the epochs that the old one does, has the same storages and
-//       partitions, and roots from which the same records are read. Old one and new one may be
-//       read at the same time; what the old one lists stays until it goes (snapshot, F4). Before
-//       the new manifest has its name, what was written is leftovers, which a call that fails
-//       removes, as far as it can.
+//   G66 The new manifest covers the same epochs as the old one, has the same storages and
+//       partitions, and has roots that lead to the same records. Both manifests may be read at the
+//       same time. Files that the old one lists stay until it is removed (snapshot, F4). Until the
+//       new manifest has its name, the files written so far are leftovers, which a call that fails
+//       removes as far as it can.
 
 #include <cstdint>
 #include <vector>
@@ -21,14 +21,14 @@ namespace foedus::gleaner {
 struct ReclaimCounts {
   std::uint64_t pages_read = 0;
   std::uint64_t pages_written = 0;
-  std::uint64_t files_emptied = 0;  // victims, and others that had no more than what lay above
+  std::uint64_t files_emptied = 0;  // victims, and files with only pages above theirs
 };
 
-// Returns the new manifest, which is durable; no victim is in it. Whoever follows page ids of the
-// old one, in volatile pages too, has to be given those of the new one before victims are removed.
-// kCorruption: a page, or a count, is not what it should be (names the storage). Failures of the
-// device: the newest snapshot is the one before.
-// REQUIRES: `manifest` is the newest one of the directory; no snapshot is being made meanwhile;
+// Returns the new manifest, which is durable; no victim is in it. All holders of page ids of the
+// old manifest, volatile pages too, have to get those of the new one before victims are removed.
+// kCorruption: a page or a count is not what the manifest says (names the storage). Returns errors
+// of the device. The newest snapshot is then still the previous one.
+// REQUIRES: `manifest` is the newest of the directory; no snapshot is being made meanwhile;
 // `victims` are files of its list, at least one.
 Result<snapshot::Manifest> reclaim(device::Device* device, const snapshot::Manifest& manifest,
                                    const std::vector<snapshot::ManifestFile>& victims,

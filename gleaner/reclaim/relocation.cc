@@ -42,7 +42,7 @@ Status Relocation::read(SnapshotPageId id, PageKind kind, PageKind or_kind, page
   if (header.storage_id != storage_.id) return corrupt(id, "of another storage");
   if (header.kind != kind && header.kind != or_kind) {
     return corrupt(id, "of kind " + std::to_string(static_cast<unsigned>(header.kind)) +
-                           ", which is not what leads to it");
+                           ", which its parent cannot lead to");
   }
   return {};
 }
@@ -62,7 +62,7 @@ Result<SnapshotPageId> Relocation::write(const page::PageBytes& page) {
 }
 
 Result<SnapshotPageId> Relocation::move_chain(SnapshotPageId first) {
-  if (first.is_null()) return corrupt(first, "no page of a payload");
+  if (first.is_null()) return corrupt(first, "not a page of a payload");
   if (!is_victim(first)) return first;
   const auto block = std::make_unique<page::PageBytes>();
   const SnapshotPageId moved = next_id();
@@ -75,7 +75,7 @@ Result<SnapshotPageId> Relocation::move_chain(SnapshotPageId first) {
     const bool is_part = page->payload_bytes <= kMaxPayloadBytes &&
                          pages == OverflowPage::pages_of(page->payload_bytes) &&
                          id.is_null() == (i + 1 == pages);
-    if (!is_part) return corrupt(first, "no whole payload");
+    if (!is_part) return corrupt(first, "not a whole payload");
     // Nothing else is appended in between.
     if (!id.is_null()) page->next_page = moved.plus(i + 1).word();
     FOEDUS_TRY(const SnapshotPageId written, write(*block));

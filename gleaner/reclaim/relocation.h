@@ -1,20 +1,21 @@
 #pragma once
-// Relocation: what the walks of all kinds share: which pages of one storage are looked for, and
-// where they are written to.
+// Relocation: the shared part of the walks of all kinds. It knows which pages of one storage are
+// searched, and where they are written.
 //
 //   walk: page --is_wanted()--> read() --pages below are walked; their new ids are put into the
 //     copy--> changed, or is_victim() --> write(): its new id, which the page above puts into its
 //     own copy
 //
-//   G64 A page of snapshot s leads to pages of snapshots up to s alone, for it was written when no
-//       later one was there. So what is older than all victims leads to none and is not read, and
-//       as counts are exact (F7), the walk of a storage ends with the last page that it has in
-//       victims. Pages of records are read if they are victims, or if the storage has pages in
-//       victims that only records lead to.
-//   G65 Written are the live pages of victims, and the pages above them, each once and after those
-//       below it, in the order of the walk: the same manifest and victims give the same bytes.
-//   G72 The children of a page are announced before the walk goes on to the first of them, so that
-//       a device that answers many reads at a time does so. It changes nothing else.
+//   G64 A page of snapshot s leads to pages of snapshots up to s only, because no later snapshot
+//       existed when it was written. So a page older than all victims leads to none, and is not
+//       read. Counts are exact (F7), so the walk of a storage ends with the last page that it has
+//       in victims. Pages of records are read if they are victims, or if the storage has pages in
+//       victims to which only records lead.
+//   G65 The walk writes the live pages of victims and the pages above them. Each is written once
+//       and after those below it, in the order of the walk. The same manifest and victims give the
+//       same bytes.
+//   G72 The children of a page are announced before the walk reads the first of them. A device that
+//       serves many reads at a time then does so. It changes nothing else.
 
 #include <cstdint>
 #include <set>
@@ -31,7 +32,7 @@
 
 namespace foedus::gleaner {
 
-// Files by snapshot and SOC. Not empty.
+// A set of files by snapshot and SOC, never empty.
 class Victims {
  public:
   explicit Victims(const std::vector<snapshot::ManifestFile>& files);
@@ -46,7 +47,7 @@ class Victims {
 
 class Relocation {
  public:
-  // All must outlive it.
+  // REQUIRES: all arguments outlive the relocation.
   Relocation(const snapshot::ManifestStorage& storage, const Victims& victims,
              snapshot::PageReader* reader, snapshot::PageWriter* writer);
 
@@ -54,29 +55,32 @@ class Relocation {
   bool is_victim(page::SnapshotPageId id) const {
     return victims_.contains(id.snapshot(), id.soc());
   }
-  // G64. False for null, too.
+  // Returns true if the page may be a victim or lead to one (G64); false for null.
   bool is_wanted(page::SnapshotPageId id) const {
     return pages_left_ > 0 && !id.is_null() && id.snapshot() >= victims_.oldest();
   }
-  // Whether to look at what the records of a page lead to.
+  // Returns true if the walk has to follow the pointers in records.
   bool wants_records() const { return below_records_left_ > 0; }
 
-  // Says that the page is read soon: the device begins while others are walked. A hint.
+  // Announces that the page is read soon, so that the device starts while other pages are walked. A
+  // hint.
   void announce(page::SnapshotPageId id) { reader_->will_read(id); }
-  // A page of the storage, of one of two kinds.
+  // Reads a page of the storage. kCorruption: it is of another storage, or of neither kind.
   Status read(page::SnapshotPageId id, page::PageKind kind, page::PageKind or_kind,
               page::PageBytes* to);
   Status read(page::SnapshotPageId id, page::PageKind kind, page::PageBytes* to) {
     return read(id, kind, kind, to);
   }
-  // The copy of a page that was read, changed or not, takes its place.
+  // Writes the copy of a page that was read, changed or not, in place of that page. Returns its new
+  // id.
   Result<page::SnapshotPageId> write(const page::PageBytes& page);
-  // The id that the next write() gives.
+  // Returns the id that the next write() will return.
   page::SnapshotPageId next_id() const { return writer_->next_id(); }
-  // A payload that is a chain: all of it, as it lies in one file. The same id if that is no victim.
+  // Moves a payload's chain, which lies in one file as a whole. Returns its new first page; the
+  // same id if it is no victim.
   Result<page::SnapshotPageId> move_chain(page::SnapshotPageId first);
 
-  // Counts of the storage as they have become. kCorruption: they are not what the walk found.
+  // Returns the new counts of the storage. kCorruption: the walk found other counts.
   Result<std::vector<snapshot::LivePages>> finish() const;
   std::uint64_t pages_read() const { return pages_read_; }
 
@@ -88,15 +92,15 @@ class Relocation {
   snapshot::PageReader* const reader_;
   snapshot::PageWriter* const writer_;
   snapshot::PageLedger ledger_;
-  // In victims, not found yet. Below zero: finish() finds that out.
+  // Pages in victims that are not found yet. If it falls below zero, finish() reports that.
   std::int64_t pages_left_ = 0;
   std::int64_t below_records_left_ = 0;
   std::uint64_t pages_read_ = 0;
 };
 
-// The walks. Each gives the root that the storage has afterwards; the same if it has no page in
-// victims. kCorruption: a page is not the one that its parent leads to; failures of reader and
-// writer.
+// The walks. Each returns the new root of the storage, or the same one if the storage has no page
+// in victims. kCorruption: a page is not the one that its parent leads to. Returns errors of reader
+// and writer.
 Result<page::SnapshotPageId> move_array(Relocation* relocation);
 Result<page::SnapshotPageId> move_hash(Relocation* relocation);
 Result<page::SnapshotPageId> move_masstree(Relocation* relocation);

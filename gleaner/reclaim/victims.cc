@@ -12,15 +12,15 @@ namespace {
 
 using snapshot::ManifestFile;
 
-// What is moved becomes one file, together with the pages above it: half of what an id can name in
-// a file leaves room for these. What is left to do is left to the next call.
+// Moved pages become one file, together with the pages above them. Half of the pages that ids can
+// name in a file leaves room for these. The next call continues with the rest.
 constexpr std::uint64_t kMovedPagesMax = snapshot::kFilePagesMax / 2;
 
-// The goal of a walk that reads all live pages, as one of hash storages does, is this at the most:
-// few walks that free much.
+// A walk over hash storages reads all live pages. The goal is then at most this, for fewer walks
+// that free more.
 constexpr std::uint32_t kGoalOfWholeWalk = 150;
 
-// Whether most live pages are of hash storages.
+// Returns true if most live pages are of hash storages.
 bool is_mostly_hash(const snapshot::Manifest& manifest) {
   std::uint64_t live = 0;
   std::uint64_t live_hash = 0;
@@ -33,7 +33,7 @@ bool is_mostly_hash(const snapshot::Manifest& manifest) {
   return live_hash * 2 > live;
 }
 
-// With page 0, which is nobody's.
+// Returns the file's pages, with page 0, which no storage owns.
 std::uint64_t total_of(const ManifestFile& file) { return std::uint64_t{file.pages} + 1; }
 
 bool is_older(const ManifestFile& left, const ManifestFile& right) {
@@ -67,7 +67,8 @@ class Choice {
     std::sort(left_.begin(), left_.end(), has_smaller_share);
     while (is_above(goal_) && take_first()) continue;
   }
-  // What is chosen becomes one file: of one alone that would be nothing gained.
+  // Chooses more files if there are too many. The chosen files become one, so a single file is not
+  // chosen alone.
   void choose_by_number() {
     const std::uint64_t files_max = this->files_max();
     if (left_.size() + (chosen_.empty() ? 0 : 1) <= files_max) return;
@@ -109,7 +110,7 @@ class Choice {
   std::uint32_t goal_;
   std::vector<ManifestFile> left_;
   std::vector<ManifestFile> chosen_;
-  std::uint64_t total_ = 0;  // as if what is chosen were moved
+  std::uint64_t total_ = 0;  // as if the chosen files were moved
   std::uint64_t live_ = 0;
   std::uint64_t moved_ = 0;
 };

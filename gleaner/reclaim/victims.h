@@ -1,5 +1,5 @@
 #pragma once
-// Which files of a snapshot are to be reclaimed: their live pages moved on, so that they go.
+// Chooses the files of a snapshot that are reclaimed: their live pages move on, and the files go.
 
 #include <vector>
 
@@ -8,8 +8,9 @@
 
 namespace foedus::gleaner {
 
-// Ascending as files of the manifest are; empty: nothing is to be done. Those with the smallest
-// share of live pages come first, then the oldest: a page that is freed costs least there.
+// Returns the victims in the order of the manifest's files; empty: there is nothing to reclaim.
+// Files with the smallest share of live pages are chosen first, then the oldest, because a page is
+// freed there at the least cost.
 std::vector<snapshot::ManifestFile> choose_victims(const snapshot::Manifest& manifest,
                                                    const ReclaimOptions& options);
 

@@ -2,7 +2,7 @@
 
 namespace foedus::gleaner {
 
-// False: it failed.
+// Makes the record of ahead_ whole. Returns false if that failed.
 bool CompactedStream::fetch() {
   Status status = merge_->fetch();
   if (status.is_ok()) return true;
@@ -18,7 +18,7 @@ const StreamRecord* CompactedStream::next() {
   const bool is_of_history = history_next_ != history_.record_count();
   const StreamRecord* const record =
       is_of_history ? &history_.record(history_next_++) : next_unsuperseded();
-  // A record that is not of a folded history is the only one of its key.
+  // A record that was not folded is the only one of its key.
   is_last_of_key_ = history_next_ == history_.record_count();
   if (record == nullptr) {
     if (status_.is_ok() && !merge_->status().is_ok()) status_ = merge_->status();
@@ -28,7 +28,8 @@ const StreamRecord* CompactedStream::next() {
   return record;
 }
 
-// What is superseded is left where it lies (G14), and most keys have one record that is not.
+// Returns the next record that is not superseded (G14), and leaves the others in place. Most keys
+// have a single such record; else their histories are folded.
 const StreamRecord* CompactedStream::next_unsuperseded() {
   do {
     if (ahead_ == nullptr || !fetch()) return nullptr;
@@ -45,7 +46,7 @@ const StreamRecord* CompactedStream::fold() {
   history_.clear();
   history_.add(*current_);
   do {
-    if (!fetch()) return nullptr;  // in the place of the one before, which was copied
+    if (!fetch()) return nullptr;  // it may lie where the previous one did, which was copied
     history_.add(*ahead_);
     ahead_ = merge_->next();
   } while (ahead_ != nullptr && history_.is_about_key_of(*ahead_));

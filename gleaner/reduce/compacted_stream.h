@@ -1,5 +1,6 @@
 #pragma once
-// CompactedStream: what a composer gets: a merge of one storage, with each key's history folded.
+// CompactedStream: the stream that a composer gets, the merged records of one storage with each
+// key's history folded.
 
 #include "gleaner/handoff/compaction.h"
 #include "gleaner/handoff/record_stream.h"
@@ -9,11 +10,11 @@ namespace foedus::gleaner {
 
 class CompactedStream : public RecordStream {
  public:
-  // `merge`: at the begin of a storage, of whose every key it has all there is (G15).
+  // `merge`: at the begin of a storage, with all records of each of its keys (G15).
   explicit CompactedStream(Merge* merge) : merge_(merge) {}
 
   const StreamRecord* next() override;
-  // How many records next() has returned.
+  // Returns the number of records that next() has returned.
   std::uint64_t returned() const { return returned_; }
 
  private:
@@ -23,8 +24,8 @@ class CompactedStream : public RecordStream {
 
   Merge* const merge_;
   bool has_begun_ = false;
-  const StreamRecord* ahead_ = nullptr;  // behind those that were returned or folded; not fetched
-  const StreamRecord* current_ = nullptr;  // the one before; returned as it is
+  const StreamRecord* ahead_ = nullptr;  // the next, neither returned nor folded; not fetched
+  const StreamRecord* current_ = nullptr;  // the record before it, returned without folding
   KeyHistory history_;
   std::size_t history_next_ = 0;
   std::uint64_t returned_ = 0;

@@ -13,19 +13,19 @@ namespace foedus::gleaner {
 
 namespace {
 
-// Counting more values of a digit costs more than a pass over few items.
+// For few items, counting more values of a digit costs more than another pass.
 constexpr unsigned kFirstDigitBits = 8;
 constexpr unsigned kDigitBitsOfFew = 8;
 constexpr unsigned kDigitBitsMax = 11;
 constexpr std::size_t kManyItems = 2048;
-// Below, counting digits costs more than comparing.
+// With fewer items, counting digits costs more than comparing.
 constexpr std::size_t kRadixMin = 256;
 constexpr std::size_t kItemsInCache = 16u << 10;  // and as many of scratch: half a MiB
 constexpr std::size_t kRunMin = 24;
 constexpr unsigned kSlicesMax = 8;  // longer common prefixes are compared
 constexpr std::size_t kPrefetchItems = 16;
 
-// Some bits of positions.
+// A digit: some bits of a position.
 struct Digit {
   unsigned shift;
   unsigned bits;
@@ -36,8 +36,8 @@ struct Digit {
 
 using Places = std::array<std::uint32_t, std::size_t{1} << kDigitBitsMax>;
 
-// Moves all by one digit of their positions, those with the same in their order. Where each value
-// ends is in the first places then.
+// Moves all items into the order of one digit of their positions. Items with equal digits keep
+// their order. Afterwards `places` has the end of each value.
 void deal_out(const SortItem* from, SortItem* to, std::size_t count, Digit digit, Places* places) {
   std::fill_n(places->begin(), digit.values(), 0);
   for (std::size_t i = 0; i < count; ++i) ++(*places)[digit.of(from[i].position)];
@@ -46,10 +46,10 @@ void deal_out(const SortItem* from, SortItem* to, std::size_t count, Digit digit
   for (std::size_t i = 0; i < count; ++i) to[(*places)[digit.of(from[i].position)]++] = from[i];
 }
 
-// Sorts `from` by position, whatever that holds at the time; the result is in `to` or in `from`.
-// Bits that are the same everywhere cost next to nothing: indexes and slices have many. From the
-// lowest bits that differ to the highest, if all fit into a cache; else by the highest, and then
-// what shares them.
+// Sorts `from` by the word in `position`; the result is in `to` or in `from`. Bits that are equal
+// in all items cost little: indexes and slices have many. If all items fit into a cache, sorts from
+// the lowest differing bits to the highest. Else sorts by the highest digit first, and then the
+// items that share its value.
 void radix_sort(SortItem* from, SortItem* to, std::size_t count, bool is_wanted_in_to) {
   std::uint64_t differing = 0;
   if (count < kRadixMin) {
@@ -97,7 +97,7 @@ struct Records {
     if (index + kPrefetchItems >= count) return;
     base::prefetch_lines(at(items[index + kPrefetchItems]), 2 * sizeof(RecordEntry));
   }
-  // What is looked at only if it shares its position with the one before it.
+  // Prefetches a record that is compared only if it shares its position with the one before it.
   void prefetch_tie(const SortItem* items, std::size_t index, std::size_t count) const {
     if (index + kPrefetchItems >= count) return;
     const SortItem* const two = items + index + kPrefetchItems - 1;
@@ -111,7 +111,7 @@ void compare_sort(const Records& records, SortItem* items, std::size_t count) {
   const auto less = [&records](const SortItem& a, const SortItem& b) {
     return is_before(records.at(a)->record(), records.at(b)->record());
   };
-  // Mostly they came in their order.
+  // In most cases the records came in their order.
   if (!std::is_sorted(items, items + count, less)) std::sort(items, items + count, less);
 }
 

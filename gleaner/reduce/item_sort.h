@@ -1,5 +1,5 @@
 #pragma once
-// Sorting of one storage's records: 16 bytes of each are moved, never the record.
+// Sorts the records of one storage by items of 16 bytes. The records do not move.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace foedus::gleaner {
 
-// Sorts the items of records of one storage into the order G2. `memory`: what their units count in.
-// `scratch`: room for as many items. A radix sort by position; records that share one are sorted by
-// what decides next: the following eight bytes of their keys, or TIDs where the keys are equal, and
-// comparisons where few are left. REQUIRES: fewer than 2^32 items.
+// Sorts the items of records of one storage into the order G2. `memory`: the reducer's memory, in
+// which items count units. `scratch`: room for as many items. It is a radix sort by position.
+// Records with one position are sorted by the next 8 bytes of their keys, by TIDs if their keys are
+// equal, or by comparisons if they are few. REQUIRES: fewer than 2^32 items.
 void sort_items(const char* memory, StorageKind kind, SortItem* items, SortItem* scratch,
                 std::size_t count);
 

@@ -11,7 +11,7 @@ Merge::Merge(std::vector<SortedSource*> sources) : sources_(std::move(sources)) 
   for (std::uint32_t i = 0; i < sources_.size(); ++i) wait(i);
 }
 
-// Those of one storage in the order of sources.
+// Orders the heap by storage, then by source.
 bool Merge::is_later(const Waiting& a, const Waiting& b) {
   ++storages_compared_;
   return a.storage != b.storage ? a.storage > b.storage : a.source > b.source;
@@ -65,7 +65,7 @@ bool Merge::beats(const Player& a, const Player& b) const {
   return is_before(*taking_part_[a.source]->head(), *taking_part_[b.source]->head());
 }
 
-// The winner below `node`; the leaf of source i is node size + i.
+// Returns the winner below `node`. The leaf of source i is node size + i.
 Merge::Player Merge::build(std::size_t node) {
   const std::size_t size = taking_part_.size();
   if (node >= size) return player_of(node - size);
@@ -76,7 +76,7 @@ Merge::Player Merge::build(std::size_t node) {
   return a;
 }
 
-// The winner has another head.
+// Plays the winner's matches again, because it has a new head.
 void Merge::replay() {
   const std::uint64_t source = tree_[0].source;
   Player player = player_of(source);
@@ -86,7 +86,8 @@ void Merge::replay() {
     if (beats(loser, player)) std::swap(loser, player);
     others_begin_ = std::min(others_begin_, loser.position);
   }
-  // Who lost against it lies on its own way up: what another winner met is not known.
+  // This path holds the losers to this source only. If another source wins now, the losers to that
+  // one are unknown.
   if (player.source != source) others_begin_ = 0;
   tree_[0] = player;
 }

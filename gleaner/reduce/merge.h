@@ -1,8 +1,8 @@
 #pragma once
-// Merge: several sorted sources as one, storage by storage, by a tree of losers: one comparison for
-// each level, most of them of two positions that stand in the tree. A source that wins again and
-// again, as those do whose keys ascend with time, is compared with one position only. Sources
-// without records of a storage take no part in it, and cost it nothing: they wait in a heap.
+// Merge: several sorted sources as one, storage by storage, by a tree of losers. It takes one
+// comparison for each level, mostly of two positions that are in the tree. A source that wins
+// repeatedly, as those do whose keys ascend with time, is compared with one position only. Sources
+// without records of a storage wait in a heap, and cost it nothing.
 
 #include <cstdint>
 #include <vector>
@@ -15,18 +15,19 @@ namespace foedus::gleaner {
 
 class Merge {
  public:
-  // The sources outlive the merge.
+  // REQUIRES: the sources outlive the merge.
   explicit Merge(std::vector<SortedSource*> sources);
 
-  // Begins the storage with the lowest id that has records; 0: none has. REQUIRES: next() has
-  // returned null since.
+  // Begins the storage with the lowest id that has records, and returns the id; 0: none has
+  // records. REQUIRES: next() has returned null since the last call.
   page::StorageId begin_storage();
-  // The next record of that storage; null at its end, and on a failure, as status() then says.
-  // Valid, with the log record that it points to, until the call after the next. A log record that
-  // is larger than a chunk of its run is there up to its key only, until fetch().
+  // Returns the next record of that storage; null at its end and after a failure, which status()
+  // tells. It stays valid, with the log record that it points to, during one more call of next().
+  // A log record larger than a chunk of its run has only its first bytes, up to its key, until
+  // fetch().
   const StreamRecord* next() {
     if (is_at_record_) {
-      // The record that was returned last is left only now, so that it outlives the call.
+      // The source leaves the record of the last call only now, so that it outlives that call.
       is_at_record_ = false;
       // order: relaxed both, a statistic that one thread counts.
       records_merged_.store_relaxed(records_merged_.load_relaxed() + 1);
@@ -36,7 +37,7 @@ class Merge {
         if (!status_.is_ok()) return nullptr;
       }
       const StreamRecord* const head = source->head();
-      // All others are behind it: mostly there is none.
+      // In most cases no other source has a record before this one.
       if (head != nullptr && head->position < others_begin_ && head->log->storage_id == storage_) {
         is_at_record_ = true;
         return head;
@@ -49,15 +50,15 @@ class Merge {
     return winner_->head();
   }
   const Status& status() const { return status_; }
-  // Makes the record that next() has returned whole, in its place. Of those that were not, one is
-  // whole at a time: the last one that was fetched. REQUIRES: next() was not null.
+  // Completes the record that next() has returned, in its place. Only one large record is complete
+  // at a time: the last one that was fetched. REQUIRES: next() did not return null.
   Status fetch() { return winner_->fetch(); }
 
-  // Records that next() has left behind, so far; any thread.
+  // Returns how many records next() has left so far. Any thread.
   std::uint64_t records_merged() const {
     return records_merged_.load_relaxed();  // order: relaxed, a statistic
   }
-  // How often the storages of two sources were compared, so far.
+  // Returns how often the storages of two sources were compared so far.
   std::uint64_t storages_compared() const { return storages_compared_; }
 
  private:
@@ -66,10 +67,10 @@ class Merge {
     page::StorageId storage;
     std::uint32_t source;  // in sources_
   };
-  // Two whole words, so that copies of a player that was just written do not wait for its parts.
+  // Both are whole words, so that a copy of a player just written does not stall on its parts.
   struct Player {
-    std::uint64_t position;  // of one that has ended: the last one
-    std::uint64_t source;    // in taking_part_; of one that has ended: kEnded and more
+    std::uint64_t position;  // of an ended source: the largest one
+    std::uint64_t source;    // in taking_part_; of an ended source: kEnded and more
 
     bool has_ended() const { return source >= kEnded; }
   };
@@ -83,14 +84,14 @@ class Merge {
   bool is_later(const Waiting& a, const Waiting& b);
 
   const std::vector<SortedSource*> sources_;
-  std::vector<Waiting> waiting_;  // a heap; the first one is that of the lowest storage
+  std::vector<Waiting> waiting_;  // a heap; the first has the lowest storage
   std::uint64_t storages_compared_ = 0;
   base::AtomicWord<std::uint64_t> records_merged_;
   page::StorageId storage_{};
-  std::vector<std::uint32_t> places_;       // of taking_part_, in sources_
+  std::vector<std::uint32_t> places_;       // of taking_part_ in sources_
   std::vector<SortedSource*> taking_part_;  // those with records of storage_
-  std::vector<Player> tree_;                // [0]: the winner, then who lost at each node
-  // All others are at this position or above it. Known when a source won twice; 0: not known.
+  std::vector<Player> tree_;                // [0]: the winner; then the loser at each node
+  // No other source has a lower position than this. Known once a source won twice; 0: unknown.
   std::uint64_t others_begin_ = 0;
   SortedSource* winner_ = nullptr;
   bool is_at_record_ = false;  // the winner's head was returned

@@ -14,8 +14,8 @@ namespace {
 constexpr unsigned kRecordsPerStep = 4096;
 constexpr std::uint64_t kChunkBytesMax = 1u << 20;
 
-// Large enough for sequential writes, small enough that half the memory has two of each of many
-// runs.
+// Returns the size of a chunk: large enough for sequential writes, and small enough that half the
+// memory has two chunks of each of many runs.
 std::uint64_t chunk_bytes_for(std::uint64_t half_bytes) {
   constexpr std::uint64_t kBlock = device::kBlockBytes;
   return std::clamp(half_bytes / 128 / kBlock * kBlock, kBlock, kChunkBytesMax);
@@ -56,7 +56,7 @@ std::uint64_t memory_bytes_of(const ReducerOptions& options) {
   return std::min(options.memory_bytes, SortItem::kMemoryBytesMax) / 64 * 64;
 }
 
-// The rest is the area for items.
+// Returns the inbox's share of the memory; the rest is the area for items.
 std::uint64_t inbox_bytes_of(const ReducerOptions& options) {
   return memory_bytes_of(options) / 4 * 3 / 64 * 64;
 }
@@ -71,11 +71,11 @@ struct Reducer::Spill {
   const std::vector<std::unique_ptr<SortedSource>> sources;
   Merge merge;
   const RunId run;
-  const bool of_memory;        // which stays as it is, so that a record may be held back
+  const bool of_memory;        // its records stay in place, so one may be held back
   std::size_t joined_runs = 0;
   std::unique_ptr<RunWriter> writer;
   bool has_held = false;
-  StreamRecord held{};         // until it is known that the next one does not supersede it
+  StreamRecord held{};         // until the next record is known not to supersede it
 };
 
 Reducer::Reducer(base::Runtime* runtime, base::WaitPoint* finished, device::Device* device,
@@ -100,7 +100,7 @@ Reducer::~Reducer() {
   give_up_runs();
 }
 
-// An error leaves files that the next glean removes.
+// Removes all runs. After an error the next glean removes the files that are left.
 void Reducer::give_up_runs() {
   const Status ignored = base::catching([this] { return remove_runs(); });
   static_cast<void>(ignored.is_ok());
@@ -119,7 +119,7 @@ std::uint64_t Reducer::step() {
   } else {
     state_ = *next;
   }
-  // hold() has looked in this step.
+  // In kHolding, hold() has already checked the inbox in this step.
   const bool is_idle = (before == State::kReceiving && state_ == State::kReceiving) ||
                        state_ == State::kHolding || state_ == State::kDone;
   return is_idle ? kUntilNotified : 0;
@@ -135,7 +135,7 @@ void Reducer::end(Status status) {
   status_ = std::move(status);
   if (!status_.is_ok()) {
     inbox_.fail();
-    give_up_runs();  // the first error is the one to report
+    give_up_runs();  // status_ keeps the first error
   }
   // order: release, pairs with is_done().
   is_done_.store_release(1);
@@ -179,7 +179,7 @@ Result<Reducer::State> Reducer::receive() {
   return hold();
 }
 
-// G19.
+// Decides, while a complete half is held, whether to spill it (G19).
 Result<Reducer::State> Reducer::hold() {
   const Inbox::Fill fill = inbox_.fill();
   if (fill == Inbox::Fill::kLittle) return State::kHolding;
@@ -225,7 +225,7 @@ Result<Reducer::State> Reducer::begin_join_or_sort() {
   return State::kJoining;
 }
 
-// What the largest record of all runs takes; 0: none is larger than a chunk.
+// Returns the bytes that the largest record of all runs takes; 0: none is larger than a chunk.
 std::uint64_t Reducer::large_bytes() const {
   std::uint64_t bytes = 0;
   for (const Run& run : runs_) bytes = std::max(bytes, run.large_bytes);
@@ -237,7 +237,7 @@ std::size_t Reducer::runs_that_fit(std::uint64_t bytes) const {
   return bytes < large ? 0 : (bytes - large) / (2 * chunk_bytes_);
 }
 
-// G20. Returns how many runs can be read at once.
+// Divides the memory for chunks (G20). Returns how many runs can be read at once.
 std::size_t Reducer::divide_chunks() {
   const std::size_t runs = runs_that_fit(chunks_bytes_);
   large_ = {chunks_, large_bytes()};
@@ -248,7 +248,7 @@ std::size_t Reducer::divide_chunks() {
   return chunks_bytes_ / (2 * chunk_bytes_);
 }
 
-// `place`: which two chunks it may use of those that divide_chunks() has found.
+// Opens a run. `place`: number of the two chunks that it uses of those of divide_chunks().
 Result<std::unique_ptr<RunReader>> Reducer::open_run(const Run& run, std::size_t place) {
   char* const begin = large_.memory == chunks_ ? chunks_ + large_.bytes : chunks_;
   return RunReader::open(device_, run.id, begin + place * 2 * chunk_bytes_, chunk_bytes_, large_);
@@ -291,7 +291,7 @@ Result<bool> Reducer::go_on_spilling() {
   return false;
 }
 
-// The run is complete. Those that it joins are not needed any more.
+// Completes a run, and removes the runs that it joins.
 Status Reducer::end_spill() {
   ++counts_.runs;
   counts_.run_bytes += spill_->writer->bytes_written();

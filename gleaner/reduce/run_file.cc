@@ -52,7 +52,7 @@ std::optional<RunId> parse_run_name(std::string_view name) {
     at = behind;
   }
   const RunId id{page::SnapshotNumber{numbers[0]}, numbers[1], numbers[2]};
-  // Whatever else reads as these numbers (signs, zeroes, a tail) is not a name that was made here.
+  // No other spelling of these numbers (signs, zeroes, a tail) is a name that run_name() made.
   if (run_name(id) != name) return std::nullopt;
   return id;
 }

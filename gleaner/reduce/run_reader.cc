@@ -9,7 +9,7 @@
 
 namespace foedus::gleaner {
 
-// What is there of a record that is cut has all by which a merge compares.
+// The part of a cut record that is in memory has all by which a merge compares.
 static_assert(sizeof(RunChunkHeader) + sizeof(RecordEntry) +
                   log::LogRecord::size_of(kMaxKeyBytes, 0) <=
               device::kBlockBytes);
@@ -35,9 +35,9 @@ Status RunReader::corrupt(std::uint64_t offset, const char* what) const {
 
 Status RunReader::check(const RunChunkHeader& header, std::uint64_t file_bytes) const {
   const bool is_chunk = header.magic == kRunMagic && header.version == kRunVersion;
-  if (!is_chunk) return corrupt(offset_, "no chunk");
+  if (!is_chunk) return corrupt(offset_, "not a chunk");
   const RunId id{page::SnapshotNumber{header.snapshot}, header.soc, header.run};
-  if (id != id_ || header.offset != offset_) return corrupt(offset_, "a chunk of another place");
+  if (id != id_ || header.offset != offset_) return corrupt(offset_, "of another run or offset");
   const bool is_inside = header.chunk_bytes <= file_bytes - offset_ &&
                          header.chunk_bytes >= device::kBlockBytes &&
                          header.chunk_bytes <= std::max(chunk_bytes_, large_.bytes) &&
@@ -50,7 +50,7 @@ Status RunReader::load_chunk() {
   char* const chunk = memory_ + half_ * chunk_bytes_;
   FOEDUS_TRY(const std::uint64_t file_bytes, file_->size());
   FOEDUS_TRY(const std::size_t bytes, file_->read_at(offset_, chunk, chunk_bytes_));
-  if (bytes < device::kBlockBytes) return corrupt(offset_, "the file ends before");
+  if (bytes < device::kBlockBytes) return corrupt(offset_, "the file ends before it");
   std::memcpy(&header_, chunk, sizeof(header_));
   FOEDUS_CHECK(check(header_, file_bytes));
   if (checksum_of_first_block(chunk) != header_.crc) {
@@ -61,7 +61,7 @@ Status RunReader::load_chunk() {
   if (is_large) {
     end_ = chunk + device::kBlockBytes;  // the rest is not checked yet
     const bool is_one = RecordEntry::at(at_)->bytes() == header_.entry_bytes;
-    if (!is_one) return corrupt(offset_, "it is larger than others, and not of one record");
+    if (!is_one) return corrupt(offset_, "it is larger than others, and has more than one record");
   } else {
     end_ = at_ + header_.entry_bytes;
     FOEDUS_CHECK(check_rest(chunk));
@@ -73,10 +73,10 @@ Status RunReader::load_chunk() {
 
 Status RunReader::check_rest(const char* chunk) const {
   const bool is_same = checksum_of_rest(chunk, header_.chunk_bytes) == header_.rest_crc;
-  return is_same ? Status() : corrupt(header_.offset, "the checksum of its rest differs");
+  return is_same ? Status() : corrupt(header_.offset, "the checksum of its later blocks differs");
 }
 
-// The first bytes of the chunk are in memory already.
+// Reads the rest of a large chunk, whose first bytes are in memory already.
 Result<const log::LogRecord*> RunReader::fetch_cut() {
   const std::uint64_t rest_bytes = header_.chunk_bytes - chunk_bytes_;
   std::memcpy(large_.memory, memory_ + half_ * chunk_bytes_, chunk_bytes_);

@@ -1,6 +1,6 @@
 #pragma once
-// RunReader: a sorted run as a source of a merge, two chunks of it in memory; but of a record that
-// is larger than a chunk only the first bytes, until the merge gives it out.
+// RunReader: a sorted run as a source of a merge. Two chunks of it are in memory. A record larger
+// than a chunk has only its first bytes there, until the merge gives it out.
 
 #include <cstdint>
 #include <memory>
@@ -12,17 +12,17 @@
 
 namespace foedus::gleaner {
 
-// Where records lie that are larger than a chunk, one at a time; of all readers of a merge.
+// Memory for records larger than a chunk, one at a time, shared by all readers of a merge.
 struct LargeRoom {
   char* memory = nullptr;   // at a multiple of 64
-  std::uint64_t bytes = 0;  // of the largest chunk of all runs that are read
+  std::uint64_t bytes = 0;  // of the largest chunk of all runs
 };
 
 class RunReader final : public SortedSource {
  public:
-  // Opens the run and reads its first chunk. `memory`: 2 * chunk_bytes, at a multiple of 64;
-  // `chunk_bytes`: as it was written with.
-  // kCorruption, here and later: file and offset of a chunk that is not what was written.
+  // Opens the run and reads its first chunk. `memory`: 2 * chunk_bytes, at a multiple of 64.
+  // `chunk_bytes`: as the run was written. kCorruption, here and later: a chunk is not as it was
+  // written; names the file and the chunk's offset.
   static Result<std::unique_ptr<RunReader>> open(device::Device* device, const RunId& id,
                                                  char* memory, std::uint64_t chunk_bytes,
                                                  const LargeRoom& large);
@@ -48,10 +48,10 @@ class RunReader final : public SortedSource {
   const std::uint64_t chunk_bytes_;
   const LargeRoom large_;
 
-  RunChunkHeader header_{};   // of the chunk at hand
+  RunChunkHeader header_{};   // of the current chunk
   std::uint64_t offset_ = 0;  // of the next chunk
-  bool is_last_ = false;      // the chunk at hand is the last one
-  unsigned half_ = 0;         // of memory_, where the chunk at hand is; the other one has the last
+  bool is_last_ = false;      // the current chunk is the last one
+  unsigned half_ = 0;         // of memory_, of the current chunk; the other has the previous
 };
 
 }  // namespace foedus::gleaner

@@ -24,7 +24,8 @@ void put_entry(const StreamRecord& record, char* to) {
   std::memcpy(to, &entry, sizeof(entry));
 }
 
-// The rest of the first block is there.
+// Writes the header, with the checksum of the first block. REQUIRES: the rest of that block is in
+// place.
 void put_header(RunChunkHeader header, char* to) {
   std::memcpy(to, &header, sizeof(header));
   header.crc = checksum_of_first_block(to);
@@ -41,7 +42,7 @@ Result<std::unique_ptr<RunWriter>> RunWriter::create(device::Device* device, con
                                                      std::uint64_t chunk_bytes) {
   FOEDUS_INVARIANT(chunk_bytes % device::kBlockBytes == 0, chunk_bytes);
   FOEDUS_INVARIANT(chunk_bytes != 0);
-  // All memory first: who gets none leaves no file behind.
+  // All memory first, so that a failed allocation leaves no file.
   std::unique_ptr<RunWriter> writer(new RunWriter(id, chunk_bytes));
   FOEDUS_TRY(writer->file_, device->open(run_name(id), device::Access::kCreateDirect));
   return writer;
@@ -69,7 +70,7 @@ RunChunkHeader RunWriter::header_of(std::uint64_t entry_bytes, std::uint32_t fla
           id_.soc,   id_.run, 0};
 }
 
-// The entries are in memory; header and the zeroes behind are made here.
+// Writes a chunk of the entries in memory, with its header and the zeroes after them.
 Status RunWriter::write_chunk(std::uint32_t flags) {
   char* const chunk = chunk_.get();
   RunChunkHeader header = header_of(std::exchange(entry_bytes_, 0), flags);
@@ -80,7 +81,7 @@ Status RunWriter::write_chunk(std::uint32_t flags) {
   return write_piece(header.chunk_bytes);
 }
 
-// A chunk of that record alone, in pieces as long as the memory is.
+// Writes a chunk of that record alone, in pieces as long as the writer's memory.
 Status RunWriter::write_large(const StreamRecord& record) {
   char* const piece = chunk_.get();
   const char* from = reinterpret_cast<const char*>(record.log);

@@ -1,6 +1,6 @@
 #pragma once
-// RunWriter: one sorted run, written from beginning to end in large direct writes. Nothing is
-// synced: a run that a crash finds is removed, not read.
+// RunWriter writes one sorted run from beginning to end in large direct writes. It syncs nothing,
+// because a run left by a crash is removed, not read.
 
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace foedus::gleaner {
 
-// Memory as direct I/O wants it.
+// Memory that is aligned for direct I/O.
 class IoMemory {
  public:
   IoMemory() = default;
@@ -29,20 +29,20 @@ class IoMemory {
 
 class RunWriter {
  public:
-  // `chunk_bytes`: of a chunk, and of the writer's memory; a multiple of the device's block.
-  // kAlreadyExists: a file of that name.
+  // Creates the file of a run. `chunk_bytes`: size of a chunk, and of the writer's memory; a
+  // multiple of the device's block. kAlreadyExists: there is a file of that name.
   static Result<std::unique_ptr<RunWriter>> create(device::Device* device, const RunId& id,
                                                    std::uint64_t chunk_bytes);
 
-  // In the order of storage and G2. A record that does not fit into a chunk gets a larger one of
-  // its own, which goes through the writer's memory in parts. On failure (kOutOfSpace, kIoError)
-  // the file is of no use any more.
+  // Appends a record; records come in the order of storage and G2. A record that does not fit into
+  // a chunk gets a larger chunk of its own, which is written in pieces as long as the writer's
+  // memory. After a failure (kOutOfSpace, kIoError) the file is of no use.
   Status append(const StreamRecord& record);
-  // Writes what is left. Nothing is appended afterwards.
+  // Writes the rest. REQUIRES: no append() afterwards.
   Status close();
 
   std::uint64_t bytes_written() const { return offset_; }
-  // Of the largest of those chunks that have one large record; 0: none.
+  // Returns the size of the largest chunk that has a single large record; 0: there is none.
   std::uint64_t large_bytes() const { return large_bytes_; }
 
  private:

@@ -10,8 +10,8 @@ namespace foedus::gleaner {
 
 namespace {
 
-// A record without key and payload, of which there may be nothing else: their items leave some of
-// the area to the scratch.
+// The least bytes of a record, without key and payload. Even if all records are such, their items
+// leave a part of the area to the scratch.
 constexpr std::uint64_t kRecordBytesMin =
     sizeof(RecordEntry) + log::LogRecord::size_of(0, 0) + sizeof(SortItem);
 constexpr std::uint64_t kAreaShare = 3;  // of area_bytes_for()
@@ -45,7 +45,8 @@ void SortedRecords::deal(const std::vector<const BlockHeader*>& blocks) {
   count_ = 0;
   for (std::size_t& end : ends_) count_ += std::exchange(end, count_);
   FOEDUS_INVARIANT(count_ < area_items_, count_, area_items_);
-  // In the order in which they came, though G2 does not need it: runs are in their order then.
+  // Items are dealt in the order in which they came. G2 does not need it, but runs of them are then
+  // in order already.
   for (const BlockHeader* const block : blocks) {
     for (const SortItem* item = block->items_end(); item-- != block->items_begin();) {
       area_[ends_[item->storage]++] = *item;

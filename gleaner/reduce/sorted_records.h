@@ -1,14 +1,14 @@
 #pragma once
-// SortedRecords: the records of some blocks in the order of storages and G2, by their items; the
-// records stay where they are.
+// SortedRecords sorts the items of the records of some blocks into the order of storages and G2.
+// The records do not move.
 //
 //   items of all blocks --deal()--> those of each storage together --sort_next()--> sorted groups
 //
 //        area: | items, storage by storage                  | scratch of the sort |
 //
-//   G23  A record is sorted once, by the reducer that holds it, when there is nothing to wait for:
-//        at the end of the log, or when memory has to be spilled. A group is what the scratch has
-//        room for; mostly that is all of a storage, and there is nothing to merge.
+//   G23  A record is sorted once, by the reducer that holds it: at the end of the log, or when
+//        memory has to be spilled. A group is as large as the scratch allows. In most cases that is
+//        all of a storage, and no merge is needed.
 
 #include <cstdint>
 #include <memory>
@@ -29,23 +29,24 @@ struct SortedGroup {
 
 class SortedRecords {
  public:
-  // `memory`: where blocks are. `area`: at a multiple of 16. All outlive this.
+  // `memory`: where the blocks are. `area`: at a multiple of 16. REQUIRES: all outlive this object.
   SortedRecords(const PartitionTable* table, const char* memory, char* area,
                 std::uint64_t area_bytes);
   SortedRecords(const SortedRecords&) = delete;
   SortedRecords& operator=(const SortedRecords&) = delete;
 
-  // An area for whatever records blocks of so many bytes hold, and for a scratch of at least a
-  // quarter of it.
+  // Returns the size of an area for the items of any records in blocks of so many bytes, and for a
+  // scratch of at least a quarter of it.
   static std::uint64_t area_bytes_for(std::uint64_t block_bytes);
 
   const char* memory() const { return memory_; }
 
-  // Forgets what was there. The blocks stay as they are from now on.
+  // Deals out the items of the blocks by storage, and forgets any before. The blocks stay unchanged
+  // from now on.
   void deal(const std::vector<const BlockHeader*>& blocks);
-  // Sorts one group; false: all are sorted.
+  // Sorts one group. Returns false if all are sorted.
   bool sort_next();
-  // REQUIRES: all are sorted. In the order of storages.
+  // Returns the groups in the order of storages. REQUIRES: all are sorted.
   const std::vector<SortedGroup>& groups() const { return groups_; }
 
  private:

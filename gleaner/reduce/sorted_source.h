@@ -1,8 +1,8 @@
 #pragma once
-// SortedSource: records in the order of storage and G2, one of several that are merged. They come
-// in pieces: of memory, entry behind entry, or of items that lead to entries. Only a new piece
-// takes a virtual call. The last record of a piece of memory may be cut: up to its key it is there,
-// the rest when it is asked for.
+// SortedSource: one of several sources that are merged; its records are in the order of storage and
+// G2. They come in pieces: of memory, with entries one after another, or of items that lead to
+// entries. Only a new piece takes a virtual call. The last record of a piece of memory may be cut.
+// Its first bytes, up to its key, are then in memory; fetch() reads the rest.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,10 +20,9 @@ class SortedSource {
  public:
   virtual ~SortedSource() = default;
 
-  // The record at hand; null at the end.
+  // Returns the current record; null at the end.
   const StreamRecord* head() const { return has_head_ ? &heads_[head_] : nullptr; }
-  // Goes to the next record. The one at hand stays valid, and where it is, until the advance()
-  // after this.
+  // Moves to the next record. The previous one stays valid and in place until the next advance().
   Status advance() {
     if (!try_advance()) {
       FOEDUS_CHECK(next_piece());
@@ -31,15 +30,16 @@ class SortedSource {
     }
     return {};
   }
-  // Makes the record at hand whole: head()->log is another one then, which may lie where the last
-  // one did that any source of the merge has fetched.
+  // Completes the current record. head()->log then points to other memory, which any source of the
+  // merge may use for its next fetch().
   Status fetch() {
     if (!is_cut_) return {};
     FOEDUS_TRY(heads_[head_].log, fetch_cut());
     is_cut_ = false;
     return {};
   }
-  // The same within a piece, which cannot fail. False: it ends, and advance() has to be called.
+  // Moves to the next record of the piece, which cannot fail. Returns false at the piece's end;
+  // then advance() has to be called.
   bool try_advance() {
     if (item_ != items_end_) {
       take_item();
@@ -52,17 +52,18 @@ class SortedSource {
   }
 
  protected:
-  // Entries [at_, end_), none at the end. The piece before stays as it is until the next call.
+  // Sets at_ and end_ to the next entries; to equal ones at the end. The previous piece stays
+  // valid until the next call.
   virtual Status next_piece() = 0;
-  // The record at hand, whole.
+  // Returns the complete current record.
   virtual Result<const log::LogRecord*> fetch_cut() = 0;
 
-  // The first record of a piece, or none.
+  // Takes the first record of a piece, if it has one.
   void take_first() { has_head_ = try_advance(); }
 
   const char* at_ = nullptr;
   const char* end_ = nullptr;
-  // If the piece is one of items: [item_, items_end_), whose units count in memory_.
+  // For a piece of items: [item_, items_end_), whose units count in memory_.
   const SortItem* item_ = nullptr;
   const SortItem* items_end_ = nullptr;
   const char* memory_ = nullptr;
@@ -76,22 +77,24 @@ class SortedSource {
     const auto left = static_cast<std::uint64_t>(end_ - at_);
     is_cut_ = bytes > left;
     const char* const next = at_ + (is_cut_ ? left : bytes);
-    // A merge comes back to each of its sources in no order that the processor could foresee: so
-    // the lines of a piece are asked for one by one, as far ahead as some records are long.
+    // A merge returns to its sources in an order that the processor cannot predict. So the lines of
+    // a piece are prefetched one by one, as far ahead as some records are long.
     constexpr std::size_t kAheadBytes = 512;
     for (const char* at = at_; at < next; at += 64) base::prefetch_line(at + kAheadBytes);
     at_ = next;
   }
 
-  // Items are in order, entries are not: each is some lines that the processor does not foresee.
-  // Most are as long as the one at hand. Lines more would take the place of others on their way.
+  // Takes the record of the next item. Items are in order and entries are not, so the processor
+  // cannot predict the lines of an entry. Most entries are as long as the current one. Prefetching
+  // more lines would evict others that are on their way.
   void take_item() {
     constexpr std::ptrdiff_t kAheadItems = 12;
-    // The items themselves are asked for some lines before that.
+    // The items are prefetched some lines earlier.
     constexpr std::uintptr_t kItemsAheadBytes = (kAheadItems + 64) * sizeof(SortItem);
-    constexpr std::uint64_t kAheadBytes = 192;  // of an entry: more of it follows by itself
+    constexpr std::uint64_t kAheadBytes = 192;  // of an entry; the processor prefetches its rest
     const RecordEntry* const entry = item_->entry(memory_);
-    // Beyond the last one, too, where there may be nothing: by its number, not as a pointer.
+    // This may lie after the last item, where no memory may be, so it is a number and not a
+    // pointer.
     const std::uintptr_t items_ahead = reinterpret_cast<std::uintptr_t>(item_) + kItemsAheadBytes;
     base::prefetch_line(reinterpret_cast<const void*>(items_ahead));
     if (items_end_ - item_ > kAheadItems) {
@@ -104,7 +107,7 @@ class SortedSource {
     ++item_;
   }
 
-  StreamRecord heads_[2] = {};  // the one at hand, and the one before
+  StreamRecord heads_[2] = {};  // the current one, and the previous one
   std::size_t head_ = 0;
   bool has_head_ = false;
   bool is_cut_ = false;

@@ -1,9 +1,9 @@
 #pragma once
-// Says in one line what these headers need of the compiler where it is missing. Included before
-// anything else.
+// Reports a compiler without C++20, which these headers need, in one line. Included before anything
+// else.
 
 #if defined(_MSVC_LANG)
-#define FOEDUS_HAS_CXX20 (_MSVC_LANG >= 202002L)  // where __cplusplus says 199711 by default
+#define FOEDUS_HAS_CXX20 (_MSVC_LANG >= 202002L)  // there, __cplusplus is 199711 by default
 #else
 #define FOEDUS_HAS_CXX20 (__cplusplus >= 202002L)
 #endif

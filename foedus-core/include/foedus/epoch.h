@@ -1,7 +1,7 @@
 #pragma once
 // Epoch: the coarse-grained time of the engine (paper §6.1). All commits of one epoch become
-// durable together. Epoch 0 is "no epoch"; a running database counts from 1 upwards and never comes
-// back to a number that any of its files has seen.
+// durable together. Epoch 0 is "no epoch". A running database counts from 1 upwards, and never
+// returns to a number that any of its files has seen.
 
 #include "foedus/cxx20.h"
 
@@ -12,10 +12,10 @@ namespace foedus {
 
 class Epoch {
  public:
-  // 36 bits: with epochs of 10 ms it takes 21 years to use them up. Durability::kSync takes one for
-  // a commit, as fast as the device is; once half of all are used the pace falls, and is that of
-  // Options::epoch_interval_us from 7/8 on. When nearly all are used, commits are refused with
-  // kNotSupported and reads go on: the rows have to be copied to a new directory.
+  // 36 bits: with epochs of 10 ms they last 21 years. Durability::kSync can use an epoch for each
+  // commit, as fast as the device is. Once half of all epochs are used the pace falls, and from 7/8
+  // on it is that of Options::epoch_interval_us. When nearly all are used, commits are refused with
+  // kNotSupported, and reads go on. The rows then have to be copied to a new directory.
   static constexpr unsigned kBits = 36;
   static constexpr std::uint64_t kMax = (std::uint64_t{1} << kBits) - 1;
 
@@ -25,7 +25,7 @@ class Epoch {
   constexpr std::uint64_t number() const { return number_; }
   constexpr bool is_valid() const { return number_ != 0; }
   constexpr Epoch next() const { return Epoch(number_ + 1); }
-  // The epoch before this one; of "no epoch" and of the first epoch it is "no epoch".
+  // Returns the epoch before this one; for "no epoch" and the first epoch, "no epoch".
   constexpr Epoch previous() const { return Epoch(number_ == 0 ? 0 : number_ - 1); }
 
   constexpr auto operator<=>(const Epoch&) const = default;

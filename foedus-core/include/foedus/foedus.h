@@ -1,5 +1,5 @@
 #pragma once
-// Everything that a program needs of the engine.
+// The whole public interface of the engine.
 
 #include "foedus/cxx20.h"
 

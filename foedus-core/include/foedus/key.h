@@ -1,5 +1,5 @@
 #pragma once
-// key(parts…): builds a key. Keys compare, byte by byte, as their parts do, one after the other.
+// key(parts…): builds a key. Keys compare, byte by byte, as their parts do, one after another.
 //
 //   integers, bool, enums   by value, whatever the type: key(1), key(1u), key(1ull), key(true) and
 //                           the key of an enumerator with value 1 are one key. From INT64_MIN to
@@ -12,16 +12,16 @@
 //   std::tuple              its elements
 //
 // Give one column one kind of part: integers, floating-point numbers, strings, or big_endian() of
-// one width. Parts of two kinds have no order, and a value has another key in each of them: key(1)
-// is not key(1.0), and not key(big_endian<std::uint32_t>(1u)). A look-up by the wrong one finds
+// one width. Parts of two kinds have no order, and a value has another key in each kind: key(1) is
+// not key(1.0), and not key(big_endian<std::uint32_t>(1u)). A look-up by the wrong kind finds
 // nothing.
 //
-// The compiler refuses parts whose key is not what it looks like: pointers, integers over 8 bytes,
-// long double, and a Key as a part of a key.
+// The compiler refuses parts whose keys would mislead: pointers, integers over 8 bytes, long
+// double, and a Key as a part of a key.
 //
 // key_prefix(parts…) builds the common beginning of a range of keys, for Txn::scan_prefix().
-// foedus/key_decode.h turns keys back into parts. Raw byte strings may be used as keys as they are
-// (std::string_view): key() is a convenience, not a requirement.
+// foedus/key_decode.h turns keys back into parts. Raw byte strings (std::string_view) may be keys,
+// too: key() is a convenience, not a requirement.
 //
 // The bytes are stored in databases, and do not change between versions:
 //   integer      one byte 0x80 + n, then the n significant bytes of the value, the most significant
@@ -47,7 +47,7 @@
 
 #include "foedus/options.h"
 
-// Lets clang warn where a view outlives the key that it is of.
+// Lets clang warn if a view outlives its key.
 #if defined(__clang__)
 #define FOEDUS_LIFETIMEBOUND [[clang::lifetimebound]]
 #else
@@ -59,16 +59,16 @@ namespace foedus {
 template <typename T>
 concept FixedWidth = std::unsigned_integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8;
 
-// A part of a key that takes sizeof(T) bytes, whatever its value. Made by big_endian().
+// A part of a key that takes sizeof(T) bytes for any value. Made by big_endian().
 template <FixedWidth T>
 struct BigEndian {
   T value = 0;
   friend auto operator<=>(const BigEndian&, const BigEndian&) = default;
 };
 
-// Makes a part that is as wide in all keys of a column: 1, 2, 4 or 8 bytes, raw and in order. Use
-// one width for one column: unlike other integers, equal values of two widths are two keys. The
-// width is written out, and the argument is unsigned and not wider:
+// Makes a part that has the same width in all keys of a column: 1, 2, 4 or 8 bytes, raw and in
+// order. Use one width for one column: unlike other integers, equal values of two widths are two
+// keys. Name the width; the argument is unsigned and not wider:
 //     key(big_endian<std::uint64_t>(id))     // 8 bytes: one slice of a Master-Tree
 //     key(BigEndian<std::uint16_t>{7})       // a constant
 template <FixedWidth Width, FixedWidth T>
@@ -88,7 +88,7 @@ class Key {
     return *this;
   }
 
-  // Returns the encoded bytes; valid while this object is, and until it changes. A key that grew
+  // Returns the encoded bytes, valid until this object changes or is destroyed. A key that grew
   // beyond kMaxKeyBytes keeps its first bytes and one more than is allowed, so that the engine
   // refuses it with kTooLarge.
   std::string_view view() const FOEDUS_LIFETIMEBOUND { return {data_, bytes_}; }
@@ -97,7 +97,7 @@ class Key {
   friend bool operator==(const Key& a, const Key& b) { return a.view() == b.view(); }
   friend auto operator<=>(const Key& a, const Key& b) { return a.view() <=> b.view(); }
 
-  // bool, too: a function for bool alone would take every pointer.
+  // Takes bool, too: an overload for bool alone would take every pointer.
   template <std::integral T>
   requires(sizeof(T) <= 8) Key& append(T part) {
     std::uint64_t sign = 0;  // all ones if negative
@@ -121,8 +121,8 @@ class Key {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     auto bits = std::bit_cast<std::uint64_t>(static_cast<double>(part));
-    // NaNs are not found by part != part, which a program compiled for finite numbers only may
-    // leave out.
+    // The test is on bits: with compiler options for finite numbers only, part != part may be left
+    // out.
     if ((bits & ~kSign) > std::bit_cast<std::uint64_t>(kInfinity)) {
       bits = std::bit_cast<std::uint64_t>(kNan);
     }
@@ -148,9 +148,9 @@ class Key {
     return *this;
   }
 
-  // Appends a last part without the end mark that a string has: the bytes with which all keys
-  // begin whose string begins with this one. A part of another kind is appended whole; of a tuple,
-  // the last element may be a string without end mark.
+  // Appends a last part without the end mark of a string. All keys whose string begins with this
+  // one begin with the resulting bytes. A part of another kind is appended whole. The last element
+  // of a tuple may be a string without end mark.
   template <typename T>
   Key& append_prefix(const T& part) {
     if constexpr (std::is_convertible_v<const T&, std::string_view>) {
@@ -169,8 +169,8 @@ class Key {
     return *this;
   }
 
-  // Appends bytes as they are, with no end mark: their order is right only as the last part of a
-  // key, or if all keys have as many of them.
+  // Appends raw bytes without an end mark. They sort correctly only as the last part of a key, or
+  // if all keys have equally many of them.
   Key& append_raw(const void* part, std::size_t part_bytes) {
     const std::size_t room = kBytesMax - bytes_;
     const std::size_t copied = part_bytes < room ? part_bytes : room;
@@ -181,7 +181,7 @@ class Key {
 
  private:
   static constexpr std::size_t kBytesMax = kMaxKeyBytes + 1;
-  static constexpr std::size_t kPartMax = 9;  // of those that are stored without a look at the room
+  static constexpr std::size_t kPartMax = 9;  // of a part that is stored without a check for space
 
   template <typename T>
   void store(std::size_t at, T value) {
@@ -225,7 +225,7 @@ template <typename... Parts>
 inline constexpr bool kIsKeyPart<std::tuple<Parts...>> = (kIsKeyPart<Parts> && ...);
 }  // namespace internal
 
-// KeyPart: a type that key() takes, see the beginning of this file.
+// KeyPart: a type that key() takes; see the beginning of this file.
 template <typename T>
 concept KeyPart = internal::kIsKeyPart<T>;
 
@@ -238,9 +238,9 @@ Key key(const Parts&... parts) {
 }
 
 // Builds the bytes with which a key begins if its columns begin with these parts. If the last part
-// is a string, the column may go on after it: key_prefix(7, "Par") is a prefix of key(7, "Par"),
-// key(7, "Paris") and key(7, "Paris", 3). key(7, "Par") is a prefix of the first one only, since
-// its string has ended. If the last part is of another kind, this is key(parts…).
+// is a string, the column may continue after it. So key_prefix(7, "Par") is a prefix of
+// key(7, "Par"), key(7, "Paris") and key(7, "Paris", 3). key(7, "Par") is a prefix of the first
+// one only, since its string has ended. If the last part is of another kind, this is key(parts…).
 template <KeyPart... Parts>
 Key key_prefix(const Parts&... parts) {
   Key result;
@@ -250,8 +250,8 @@ Key key_prefix(const Parts&... parts) {
 }
 
 // Returns the least byte string above all that begin with `prefix`: the upper bound of a scan over
-// them. Empty if there is none (`prefix` is empty, or has bytes 0xff only), which to Txn::scan() is
-// above every key. Takes any bytes; of a `prefix` over kMaxKeyBytes the end may be too large, too.
+// them. Empty if there is none (`prefix` is empty, or has only bytes 0xff), which Txn::scan() takes
+// as above every key. Takes any bytes. If `prefix` is over kMaxKeyBytes, the result may be, too.
 inline Key prefix_end(std::string_view prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) {
     prefix.remove_suffix(1);
@@ -263,19 +263,20 @@ inline Key prefix_end(std::string_view prefix) {
   return end;
 }
 
-// A type whose own bytes are the row: trivially copyable, and neither a pointer nor a view (a span,
-// say), of which a copy would keep an address.
+// A type whose bytes are the row. It is trivially copyable, and neither a pointer nor a view (such
+// as a span), of which a copy would keep an address.
 template <typename T>
 concept PlainRow =
     std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !std::ranges::view<T>;
 
-// The bytes of a value, as a payload. Valid while `value` is.
+// Returns the bytes of a value as a payload, valid while `value` is.
 template <PlainRow T>
 std::string_view as_payload(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof(T)};
 }
 
-// A payload as a value: a copy of its first sizeof(T) bytes. REQUIRES: payload.size() >= sizeof(T).
+// Returns a payload as a value: a copy of its first sizeof(T) bytes. REQUIRES: payload.size() >=
+// sizeof(T).
 template <PlainRow T>
 T view_as(std::string_view payload) {
   T value;

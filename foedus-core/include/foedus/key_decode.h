@@ -29,8 +29,8 @@ inline constexpr bool kIsDecodable<BigEndian<T>> = true;
 template <typename... T>
 inline constexpr bool kIsDecodable<std::tuple<T...>> = (kIsDecodable<T> && ...);
 
-// Reads the parts of a key, one after the other. Each read() returns false if the next part is not
-// what is asked for. After that only finish() may be called, which says why.
+// Reads the parts of a key one after another. Each read() returns false if the next part is not of
+// the given type. After that only finish() may be called, which returns the reason.
 class KeyReader {
  public:
   explicit KeyReader(std::string_view bytes) : bytes_(bytes) {}
@@ -69,16 +69,16 @@ class KeyReader {
     return std::apply([&](T&... part) { return (read(&part) && ...); }, *parts);
   }
 
-  // Returns what went wrong, or kInvalidArgument if bytes are left.
+  // Returns the error, or kInvalidArgument if bytes are left.
   Status finish() &&;
 
  private:
   // Reads an integer of low .. high, in two's complement.
   bool read_integer(std::int64_t low, std::uint64_t high, std::uint64_t* bits);
   bool read_fixed(std::size_t part_bytes, std::uint64_t* bits);
-  // Reads the IEEE 754 bits of a double without going past it.
+  // Reads the IEEE 754 bits of a double without moving past it.
   bool look_at_double(std::uint64_t* bits);
-  // Appends a string to *part without going past it. Returns what is wrong with it, or null; *end
+  // Appends a string to *part without moving past it. Returns what is wrong with it, or null; *end
   // is then the byte after its end mark.
   const char* look_at_string(std::string* part, std::size_t* end) const;
   std::uint64_t bits_at(std::size_t at, std::size_t count) const;
@@ -86,32 +86,32 @@ class KeyReader {
   bool fail(const char* problem);
 
   std::string_view bytes_;
-  std::size_t at_ = 0;     // where the next part begins
-  std::size_t parts_ = 0;  // parts that were read
+  std::size_t at_ = 0;     // begin of the next part
+  std::size_t parts_ = 0;  // number of parts that were read
   Status failure_;
 };
 
 }  // namespace internal
 
-// DecodablePart: a type that decode() can return. That is integers of any width, bool, enums,
-// double, float, std::string, BigEndian, and tuples of these. std::string_view is none: a string
-// with zero bytes does not lie in one piece in a key.
+// DecodablePart: a type that decode() can return. These are integers of any width, bool, enums,
+// double, float, std::string, BigEndian, and tuples of them. std::string_view is not: a string with
+// zero bytes does not lie in one piece in a key.
 template <typename T>
 concept DecodablePart = internal::kIsDecodable<T>;
 
-// Returns the parts of a key, as a tuple also if it is one part:
+// Returns the parts of a key as a tuple, even if it is one part:
 //     FOEDUS_TRY(const auto columns, foedus::decode<std::uint32_t, std::string>(row.key));
 //     const auto& [city, name] = columns;
-// An integer may be read in any type that holds its value; an enum holds what its underlying type
-// does. A float is returned if the number in the key is one. A BigEndian must have the width that
-// it has in the key. The result does not refer to `bytes`.
+// An integer may be read in any type that holds its value; an enum holds the values of its
+// underlying type. A float is returned if it holds the key's number exactly. A BigEndian must have
+// the same width as in the key. The result does not refer to `bytes`.
 //
-// kInvalidArgument if `bytes` are not exactly these parts; the message names the part (the first is
-// part 1, elements of tuples count) and the byte at which it begins (the first is byte 0):
-//   no such part is there, or the key ends within it, or its string does not end
+// kInvalidArgument if `bytes` are not exactly these parts. The message names the part (the first is
+// part 1, elements of tuples count) and the byte at which it begins (the first is byte 0). Cases:
+//   the next part is of another kind, or the key ends within it, or its string does not end
 //   the type does not hold the number
 //   bytes are left after the last part
-// What is returned makes the same key again. So types of another kind than the key's are often
+// key() of the result is the same key again. So types of another kind than the key's are often
 // refused, but not always: the bytes of a double may be those of an integer.
 // kOutOfMemory if the process has no memory for a string. Any thread.
 template <DecodablePart... T>

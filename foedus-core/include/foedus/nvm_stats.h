@@ -1,5 +1,6 @@
 #pragma once
-// NvmStats: reads and writes of emulated non-volatile memory (DeviceKind::kEmulated). TierStats.
+// NvmStats: reads and writes of emulated non-volatile memory (DeviceKind::kEmulated). TierStats:
+// bytes of each tier (Options::ssd_dirs).
 
 #include "foedus/cxx20.h"
 
@@ -9,8 +10,8 @@
 
 namespace foedus {
 
-// Counts since open, of all files of the database. Lines are of 64 bytes, pages of 4096; a line or
-// page of which a part is read or written counts as one.
+// Counts since open, of all files of the database. Lines have 64 bytes, pages 4096. A line or page
+// of which a part is read or written counts as one.
 struct NvmStats {
   static constexpr std::size_t kWritesMax = 255;
 
@@ -22,18 +23,18 @@ struct NvmStats {
   std::uint64_t bytes_written = 0;
   std::uint64_t lines_written = 0;
   std::uint64_t pages_written = 0;
-  // Wear: lines_by_writes[n] lines have been written n times; the last one also counts those that
-  // were written more often. [0] is not counted.
+  // Wear: lines_by_writes[n] lines have been written n times. The last element also counts lines
+  // that were written more often. [0] is not counted.
   std::array<std::uint64_t, kWritesMax + 1> lines_by_writes = {};
 };
 
-// Where snapshots lie that have two tiers (Options::ssd_dirs), in pieces of 256 KiB.
+// Where the snapshots of a database with two tiers lie (Options::ssd_dirs), in pieces of 256 KiB.
 struct TierStats {
   std::uint64_t nvm_bytes = 0;
   std::uint64_t ssd_bytes = 0;
-  std::uint64_t moved_bytes = 0;   // from the first to the second, since open
-  std::uint64_t cached_bytes = 0;  // pages of the SSD that are on memory, as far as they are known
-  std::uint64_t cached_reads = 0;  // of these, in place of reads of the SSD
+  std::uint64_t moved_bytes = 0;   // from non-volatile memory to the SSD, since open
+  std::uint64_t cached_bytes = 0;  // pages of the SSD with a copy on non-volatile memory, if known
+  std::uint64_t cached_reads = 0;  // reads of these copies instead of the SSD
 };
 
 }  // namespace foedus

@@ -1,10 +1,9 @@
 #pragma once
-// Status and Result<T>: the only way in which the engine reports that something did not happen. No
-// exception crosses the interface. Both are [[nodiscard]]; a success costs two stores and no
-// allocation, and neither does any error that a transaction meets (conflict, not_found, ...). An
-// error keeps what it needs to explain itself: storage name, key preview, errno, and for errors of
-// files a text, unless there is no memory for it. Copyable, movable, not tied to the lifetime of
-// a database.
+// Status and Result<T>: the only way in which the engine reports that a call failed. No exception
+// crosses the interface. Both are [[nodiscard]]. A success costs two stores and no allocation. The
+// errors that a transaction meets (conflict, not_found, ...) allocate nothing either. An error
+// keeps its explanation: storage name, key preview, errno, and for errors of files a text, unless
+// there is no memory for it. Copyable, movable, not tied to the lifetime of a database.
 
 #include "foedus/cxx20.h"
 
@@ -23,58 +22,60 @@ namespace foedus {
 // Stable numbers: they are part of the C interface and of log messages. Never reuse one.
 enum class ErrorCode : std::uint16_t {
   kOk = 0,
-  // The transaction met another one. Nothing was changed; run it again. Database::transact() does.
+  // The transaction conflicted with another one. Nothing was changed; run it again, as
+  // Database::transact() does.
   kConflict = 1,
-  // The key is not there. Not an error for many callers.
+  // The key does not exist. Not an error for many callers.
   kNotFound = 2,
-  // insert() of a key that is there.
+  // insert() of a key that exists.
   kAlreadyExists = 3,
-  // An argument or option is outside what its documentation allows. Nothing was changed.
+  // An argument or option is outside its documented range. Nothing was changed.
   kInvalidArgument = 4,
   // A key or value above its limit, or a transaction above the size of its log buffer.
   kTooLarge = 5,
-  // Options::memory_bytes is spent, or the system gave no memory, mapping, thread or descriptor to
-  // the process. Reads that need none go on; writers may try again after it came back.
+  // Options::memory_bytes is used up, or the system gave the process no memory, mapping, thread or
+  // descriptor. Reads that need none go on; writers may try again once there is memory.
   kOutOfMemory = 6,
-  // The file system is full, or a file would exceed the process's limit of its size (RLIMIT_FSIZE).
-  // Reads go on; commits work again once there is room.
+  // The file system is full, or a file would exceed the process's file size limit (RLIMIT_FSIZE).
+  // Reads go on; commits work again once there is space.
   kOutOfSpace = 7,
   // A file could not be read, written or synced. message() names the file and errno.
   kIoError = 8,
-  // Bytes in a file are not what was written. message() names the file and the offset.
+  // Bytes in a file are not as they were written. message() names the file and the offset.
   kCorruption = 9,
   // The directory was written by another format version. It was not touched.
   kWrongVersion = 10,
-  // The directory is in use by another process, or by another Database of this one.
+  // The directory is in use by another process, or by another Database of this process.
   kBusy = 11,
-  // This build or this moment does not offer what was asked for.
+  // This build does not support the request, or the engine does not in its current state.
   kNotSupported = 12,
   // The database was closed, or the transaction has ended.
   kClosed = 13,
-  // wait_durable() and its like: the time given has passed.
+  // The time limit of wait_durable() or a similar call has passed.
   kTimeout = 14,
   // The user's function ended the transaction by returning Status::rolled_back().
   kRolledBack = 15,
-  // A child of fork() uses what its parent has opened. Nothing was done.
+  // A child of fork() used an object that its parent has opened. Nothing was done.
   kForked = 16,
 };
 
-// Why a transaction conflicted. Each has its own counter per storage.
+// Why a transaction conflicted. Each reason has its own counter per storage.
 enum class ConflictReason : std::uint8_t {
   kNone = 0,
   kRecordChanged = 1,  // a record that was read has another TID now
-  kRecordLocked = 2,   // a record that was read is being written by another transaction, or one
-                       // that is to be written was locked by another for over 10 s
-  kPageGained = 3,     // a range or a miss: keys were added to a page that was searched
+  kRecordLocked = 2,   // another transaction is writing a record that was read, or has locked a
+                       // record to be written for over 10 s
+  kPageGained = 3,     // keys were added to a page that a scan or a miss has searched
   kPageInstalled = 4,  // a snapshot page that was read has a volatile page now
   kPageDropped = 5,    // a volatile page that was read or searched was dropped
-  // 6 and 7 are reserved: they meant a full log and a full pool, which are waited for or end in
-  // kOutOfSpace and kOutOfMemory.
+  // 6 and 7 are reserved. They meant a full log and a full pool, for which the engine now waits or
+  // returns kOutOfSpace or kOutOfMemory.
   kRetryBound = 8,  // an optimistic read did not settle within its bound
 };
 inline constexpr std::size_t kConflictReasonCount = 9;
 
-// The name of a code or reason in words, e.g. "not_found", "record_changed". Static lifetime.
+// Returns the name of a code or reason in words, e.g. "not_found", "record_changed". Static
+// lifetime.
 std::string_view to_string(ErrorCode code);
 std::string_view to_string(ConflictReason reason);
 
@@ -85,7 +86,7 @@ class [[nodiscard]] Status {
 
   Status() noexcept {}  // NOLINT: defaulted, it would clear all its bytes at each `return {}`
   Status(ErrorCode code) : code_(code) {}  // NOLINT: `return ErrorCode::kNotFound;` reads well
-  // In line is the look alone: most have no text, and there are some forty in a transaction.
+  // Only the check is inline: a transaction destroys about forty statuses, and most have no text.
   [[gnu::always_inline]] ~Status() {
     if (detail_ != nullptr) [[unlikely]] delete_detail();
   }
@@ -109,13 +110,13 @@ class [[nodiscard]] Status {
     return *this;
   }
 
-  // An error with a text that says what happened, to which file or option, and after a semicolon
-  // what to do.
+  // Returns an error with a text. The text says what happened, to which file or option, and after a
+  // semicolon what to do.
   static Status error(ErrorCode code, std::string detail) noexcept;
   static Status error(ErrorCode code, const char* detail) noexcept;
   // Returns the error of a failed system call. Its text gets errno's number and text, then `hint`,
-  // which says what to do; without `hint`, the cure of that error number, if there is one. ENOSPC,
-  // EDQUOT and EFBIG become kOutOfSpace, whatever `code` says.
+  // which says what to do. Without `hint` it gets the usual remedy for that error number, if there
+  // is one. ENOSPC, EDQUOT and EFBIG become kOutOfSpace, whatever `code` says.
   static Status system_error(ErrorCode code, std::string detail, int error_number,
                              std::string_view hint = {}) noexcept;
   static Status conflict(ConflictReason reason) {
@@ -125,31 +126,33 @@ class [[nodiscard]] Status {
   }
   // Adds a text, like that of error(), to an error that has none.
   Status& with_detail(std::string detail) noexcept;
-  // Returned by a function given to transact() to undo all it did and not be run again.
+  // Returns kRolledBack. A function of transact() returns it to undo its changes without a retry.
   static Status rolled_back() { return Status(ErrorCode::kRolledBack); }
 
   bool is_ok() const { return code_ == ErrorCode::kOk; }
   explicit operator bool() const { return is_ok(); }
   ErrorCode code() const { return code_; }
   ConflictReason conflict_reason() const { return is_ok() ? ConflictReason::kNone : reason_; }
-  // errno of the system call behind this error, 0 if there is none.
+  // Returns errno of the system call that failed; 0 if there is none.
   int error_number() const { return is_ok() ? 0 : error_number_; }
-  // Name of the storage that it is about, cut to kStorageBytes; empty if there is none.
+  // Returns the name of the storage that the error is about, cut to kStorageBytes; empty if there
+  // is none.
   std::string_view storage() const {
     return is_ok() ? std::string_view() : std::string_view(storage_, storage_bytes_);
   }
-  // The first kPreviewBytes bytes of the key that it is about; empty if there is none.
+  // Returns the first kPreviewBytes bytes of the key that the error is about; empty if there is
+  // none.
   std::string_view key_preview() const {
     return is_ok() ? std::string_view() : std::string_view(preview_, preview_bytes_);
   }
-  // One line for a log or a person: code, reason, storage, key, text, hint.
+  // Returns one line for a log or a person: code, reason, storage, key, text, hint.
   std::string message() const;
 
-  // Adds where it happened. Keeps what an inner call has already said. Does nothing on success.
+  // Add where the error happened. Keep what an inner call has already added. Do nothing on success.
   Status& at_storage(std::string_view name);
   Status& at_key(const void* key, std::size_t key_bytes);
-  // Adds what to do about it, in half a sentence that begins with a verb, behind what the text
-  // already says. Does nothing on success.
+  // Adds what to do, as half a sentence that begins with a verb, after the text. Does nothing on
+  // success.
   Status& with_hint(std::string_view what_to_do) noexcept;
 
  private:
@@ -158,7 +161,7 @@ class [[nodiscard]] Status {
   [[gnu::cold]] void delete_detail() noexcept;
 
   ErrorCode code_ = ErrorCode::kOk;
-  // All below are meaningful only if code_ is not kOk, detail_ excepted.
+  // All members below have a meaning only if code_ is not kOk, except detail_.
   ConflictReason reason_ = ConflictReason::kNone;
   std::uint8_t storage_bytes_ = 0;
   std::uint8_t preview_bytes_ = 0;
@@ -181,7 +184,7 @@ class [[nodiscard]] Result {
   Result(ErrorCode code) : status_(code) {}              // NOLINT: implicit on purpose
 
   bool is_ok() const { return value_.has_value(); }
-  // Returns is_ok(). It does not compile for a Result<bool>, where it would be taken for the value.
+  // Returns is_ok(). Does not compile for a Result<bool>, where it could be mistaken for the value.
   explicit operator bool() const {
     static_assert(
         !std::is_same_v<T, bool>,
@@ -208,7 +211,7 @@ class [[nodiscard]] Result {
   std::optional<T> value_;
 };
 
-// Nothing, or the Status that says why it was not done. `return {};` is success.
+// Success, or the Status that says why the call failed. `return {};` is success.
 template <>
 class [[nodiscard]] Result<void> {
  public:
@@ -246,7 +249,7 @@ const Status& take_status(const Result<T>& result) {
 
 #define FOEDUS_CONCAT_INNER(a, b) a##b
 #define FOEDUS_CONCAT(a, b) FOEDUS_CONCAT_INNER(a, b)
-// Names of their own for each use, also for several in one line.
+// Makes a name that is unique to each use, also of several in one line.
 #define FOEDUS_UNIQUE(name) FOEDUS_CONCAT(name, __COUNTER__)
 
 // FOEDUS_TRY(auto x, expression): x becomes the value of a Result, or the enclosing function

@@ -1,11 +1,12 @@
 #pragma once
-// Handles of storages: small values to copy around, made by Database::open_…(). A table is one or
-// more storages (a primary index and secondary indexes, say).
+// Handles of storages: small values to copy, returned by Database::open_…(). A table is one or more
+// storages, for example a primary index and secondary indexes.
 //
-// A handle knows its database. In a transaction of another one, every operation through it does
-// nothing and returns kInvalidArgument; once its database was closed, kClosed, also if the same
-// directory is open again. Operations through the handle of a dropped storage return kNotFound.
-// What a handle tells of itself is in the handle: it can be asked at any time, from any thread.
+// A handle knows its database. In a transaction of another database, every operation through it
+// returns kInvalidArgument and does nothing. Once its database was closed, operations return
+// kClosed, even if the same directory is open again. Operations through the handle of a dropped
+// storage return kNotFound. kind(), name(), id() and the like only read the handle: they work at
+// any time, from any thread.
 
 #include "foedus/cxx20.h"
 
@@ -24,17 +25,17 @@ struct StorageAccess;
 enum class StorageKind : std::uint8_t {
   kArray = 1,       // fixed number of fixed-size payloads, addressed by index
   kHash = 2,        // unordered keys: point operations only
-  kMasstree = 3,    // ordered keys: points and ranges (the Master-Tree, paper §8)
+  kMasstree = 3,    // ordered keys: point and range operations (the Master-Tree, paper §8)
   kSequential = 4,  // append only; scanned in serial order
 };
 
 class Storage {
  public:
-  Storage() = default;  // of no storage; every operation through it returns kInvalidArgument
-  StorageKind kind() const { return kind_; }  // of no storage: StorageKind()
-  // Valid while this handle is. Of no storage: empty.
+  Storage() = default;  // no storage; every operation through it returns kInvalidArgument
+  StorageKind kind() const { return kind_; }  // StorageKind() for a handle of no storage
+  // Returns the name, valid while this handle is; empty for a handle of no storage.
   std::string_view name() const { return {name_, name_bytes_}; }
-  std::uint32_t id() const { return id_; }  // of no storage: 0
+  std::uint32_t id() const { return id_; }  // 0 for a handle of no storage
   bool operator==(const Storage& other) const {
     return control_ == other.control_ && database_ == other.database_;
   }
@@ -43,8 +44,8 @@ class Storage {
   friend struct internal::StorageAccess;
   static constexpr std::size_t kNameBytes = 64;  // kMaxStorageNameBytes
 
-  internal::StorageControl* control_ = nullptr;  // followed only where database_ is open
-  std::uint64_t database_ = 0;                   // number of the database; 0: of no storage
+  internal::StorageControl* control_ = nullptr;  // used only while database_ is open
+  std::uint64_t database_ = 0;                   // number of the database; 0: no storage
   std::uint64_t records_ = 0;                    // arrays
   std::uint32_t payload_bytes_ = 0;              // arrays
   std::uint32_t id_ = 0;
@@ -53,7 +54,7 @@ class Storage {
   char name_[kNameBytes] = {};
 };
 
-// A storage whose records have byte-string keys: what Masstree and Hash have in common.
+// A storage whose records have byte-string keys, the base of Masstree and Hash.
 class KeyedStorage : public Storage {
  public:
   using Storage::Storage;

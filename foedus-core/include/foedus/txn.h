@@ -1,36 +1,38 @@
 #pragma once
-// Txn: one transaction. Database::transact() and Session::begin() make it; it belongs to one thread
-// at a time. Reads see the transaction's own writes. Nothing is visible to others before commit.
+// Txn: one transaction, made by Database::transact() or Session::begin(). It belongs to one thread
+// at a time. Reads see the transaction's own writes. Others see no write before commit.
 //
 // Common to all operations:
-//   kConflict          another transaction got in the way. This one is doomed: every later
-//                      operation and commit() return the same. transact() runs it again. Never in
-//                      a transaction of Isolation::kSnapshot
+//   kConflict          the transaction conflicts with another one, and is doomed: every later
+//                      operation and commit() return the same. transact() runs it again. Never
+//                      in a transaction of Isolation::kSnapshot
 //   kInvalidArgument   a handle of no storage, or of another database; an index out of range; a
 //                      write in a read-only transaction; get_for_update() in a snapshot. The
 //                      transaction goes on
 //   kNotFound          also: the storage was dropped
 //   kTooLarge          a key or payload over its limit, or a transaction over half of the log
 //                      buffer
-//   kOutOfMemory       Options::memory_bytes is spent; nothing was changed by this operation. Or
-//                      the system gave the process no memory: the transaction can only end, and
-//                      all of its calls return this
+//   kOutOfMemory       Options::memory_bytes is used up; this operation changed nothing. Or the
+//                      system gave the process no memory: the transaction can only end, and all
+//                      of its calls return this
 //   kIoError, kCorruption   a page of a snapshot cannot be read, or is damaged
-//   kIoError, kOutOfSpace   also, of writes: the log buffer is full, and the log has failed or its
-//                      device no room
-//   kForked            the transaction is of the process's parent
-// A transaction of Isolation::kSnapshot reads what was committed up to the end of one epoch: a
-// storage that was made later is empty (an array: zeroes), one that was dropped since is kNotFound.
+//   kIoError, kOutOfSpace   also, for writes: the log buffer is full, and the log has failed or its
+//                      device is full
+//   kForked            the transaction belongs to the process's parent
 //   kClosed            the transaction has ended, or the handle's database was closed
 //
-// Doomed transactions. Reads are not protected while a transaction runs: they are verified at its
-// end. Until then a transaction that will conflict may see two records of different times, a sum
-// that never was, or miss a key that was always there. So act on nothing outside the transaction
-// before its commit; let transact() hand out errors, which verifies first; and where a loop depends
-// on what was read, or an invariant of yours seems to be broken, ask Txn::verify(). A transaction
-// of Isolation::kSnapshot never sees such a state.
+// A transaction of Isolation::kSnapshot reads all commits up to the end of one epoch. A storage
+// that was made later is empty (an array: zeroes). One that was dropped since is kNotFound.
 //
-// Keys and payloads passed in are copied; what is handed out by reference is valid as stated.
+// Doomed transactions. Reads are not protected while a transaction runs: they are verified at its
+// end. Until then a transaction that will conflict may see two records of different times, or a sum
+// that never existed, or miss a key that always existed. So have no effect outside the transaction
+// before its commit. Let transact() return errors, because it verifies first. If a loop depends on
+// values that were read, or an invariant of the program seems broken, call Txn::verify(). A
+// transaction of Isolation::kSnapshot never sees such a state.
+//
+// Keys and payloads that are passed in are copied. References that are returned are valid as
+// documented.
 
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +57,7 @@ struct TxnOptions;
 
 namespace internal {
 
-// Says in one line what is wrong with a type that is no PlainRow.
+// Says in one line why a type is not a PlainRow.
 template <typename T>
 constexpr void check_row() {
   static_assert(std::is_trivially_copyable_v<T>,
@@ -85,68 +87,67 @@ Result<Txn> begin_txn(EngineSession* session, const TxnOptions& options);
 }  // namespace engine
 
 enum class Isolation : std::uint8_t {
-  kSerializable,  // as if transactions ran one after the other
-  kSnapshot,      // read-only, of one stratified snapshot: the state at the end of its epoch.
-                  // Nothing is remembered, nothing conflicts
-  kDirtyRead,     // read-only, each record as it is now, nothing verified; for statistics
+  kSerializable,  // as if transactions ran one after another
+  kSnapshot,      // read-only, on one stratified snapshot: the state at the end of its epoch.
+                  // There is no read set, and no conflict
+  kDirtyRead,     // read-only; each record as it is now, without verification; for statistics
 };
 
 struct TxnOptions {
   Isolation isolation = Isolation::kSerializable;
-  // Empty: Options::durability, kAsync by default, of which a crash of the process may undo the
-  // commits of the last moments.
+  // Empty: Options::durability. Its default is kAsync, with which a crash of the process may undo
+  // the last commits.
   std::optional<Durability> durability = {};
   // Refuse writes with kInvalidArgument.
   bool read_only = false;
-  // transact(): how often a conflict is retried before it is handed out. The second half of the
-  // tries locks what it reads. 1 .. 1,000,000.
+  // transact(): how many tries may conflict before it returns kConflict. The second half of the
+  // tries locks the records that it reads. 1 .. 1,000,000.
   std::uint32_t tries_max = 1000;
   // Session::begin(): this is a retry of the session's last transaction, which conflicted. The
-  // locks that it held for update are taken first, in an order that cannot deadlock, unless it
-  // ended over 0.1 s ago. transact() does so by itself.
+  // locks that the last one held for update are taken first, in an order that cannot deadlock,
+  // unless it ended over 0.1 s ago. transact() does so by itself.
   bool is_retry = false;
   // transact(): receives the ticket of the commit. May be null.
   Ticket* ticket = nullptr;
 
-  // Which snapshot a transaction of Isolation::kSnapshot reads; one of these at most. With none it
-  // is one that holds all that was committed when the transaction began: where the newest snapshot
-  // does not, the call asks for another one and waits for it.
+  // These choose the snapshot of a transaction of Isolation::kSnapshot; at most one may be set. If
+  // none is, the snapshot has all commits up to the begin of the transaction. If the newest
+  // snapshot does not, the call requests another one and waits for it.
   //
-  // The snapshot that covers the newest epoch not above this one. "No epoch": not asked for.
+  // Reads the snapshot that covers the newest epoch not above this one. "No epoch": not set.
   Epoch as_of = {};
-  // Waits for a snapshot that covers this epoch, and asks for it to be made: at_least =
-  // ticket.epoch() reads what that commit wrote. Not above the current epoch. "No epoch": not asked
-  // for.
+  // Requests a snapshot that covers this epoch, and waits for it: at_least = ticket.epoch() reads
+  // the writes of that commit. Not above the current epoch. "No epoch": not set.
   Epoch at_least = {};
-  // The newest snapshot that there is, without waiting: it lacks the commits since, of minutes if
-  // little is written. kNotFound: there is none yet.
+  // Reads the newest existing snapshot without waiting. It lacks later commits, perhaps of minutes
+  // if little is written. kNotFound: there is none yet.
   bool newest_existing = false;
 
   // How long the transaction may wait before it begins, in microseconds: for a snapshot, or for a
-  // session where there are more threads than sessions.
+  // session if there are more threads than sessions.
   std::uint64_t timeout_us = 60'000'000;
 };
 
 // Key and payload of a record in a scan; valid until the scan is advanced or destroyed.
 struct Row {
-  std::string_view key;  // of a sequential storage: empty
+  std::string_view key;  // empty for a sequential storage
   std::string_view payload;
 };
 
 struct ScanOptions {
-  std::uint64_t limit = ~std::uint64_t{0};  // rows, at most
+  std::uint64_t limit = ~std::uint64_t{0};  // maximum number of rows
   bool reverse = false;                     // from high to low
 };
 
 // SequentialScanOptions: for a sequential storage, which is read in one direction only.
 struct SequentialScanOptions {
-  std::uint64_t limit = ~std::uint64_t{0};  // records, at most
+  std::uint64_t limit = ~std::uint64_t{0};  // maximum number of records
 };
 
-// The rows of a range, an input range for range-for. Ends early if the transaction meets a
-// conflict: look at failure() after the loop; it is kClosed once the transaction has ended. While
-// the scan is open the transaction may do anything else, also to the records of the range: a scan
-// sees its transaction's writes ahead of its position.
+// The rows of a range, an input range for range-for. It ends early if the transaction meets a
+// conflict: check failure() after the loop. failure() is kClosed once the transaction has ended.
+// While the scan is open the transaction may call any operation, also on records of the range. A
+// scan sees its transaction's writes ahead of its position.
 class Scan {
  public:
   class iterator {
@@ -174,11 +175,11 @@ class Scan {
   Scan& operator=(Scan&&) = delete;
   ~Scan();
 
-  // The first call positions the scan; there is one pass.
+  // Positions the scan at its first call. A scan has a single pass.
   iterator begin();
   std::default_sentinel_t end() const { return {}; }
 
-  // Why the rows ended before the range did; empty if they did not.
+  // Returns why the rows ended before the range did; empty if they did not.
   std::optional<Status> failure() const {
     return failure_.is_ok() ? std::nullopt : std::optional<Status>(failure_);
   }
@@ -200,19 +201,19 @@ class Scan {
   Status failure_;
 };
 
-// One of the reads of Txn::get_many().
+// One read of Txn::get_many() of a keyed storage.
 struct ReadRequest {
   std::string_view key;           // in
-  std::span<std::byte> out;       // in: where the payload goes, cut to its size
+  std::span<std::byte> out;       // in: memory for the payload, which is cut to its size
   std::size_t payload_bytes = 0;  // out: the whole payload's size
   bool found = false;             // out
 };
 
-// One read of get_many() of an array, all of whose records exist.
+// One read of Txn::get_many() of an array, all of whose records exist.
 struct ArrayReadRequest {
   std::uint64_t index = 0;   // in
   std::uint32_t offset = 0;  // in: first byte of the payload that is wanted
-  std::span<std::byte> out;  // in: where so many bytes of it go
+  std::span<std::byte> out;  // in: memory for so many bytes of it
 };
 
 class Txn {
@@ -226,9 +227,9 @@ class Txn {
   // Copies the payload to `out`, cut to its size, and returns the payload's whole size. kNotFound.
   Result<std::size_t> get(const KeyedStorage& storage, std::string_view key,
                           std::span<std::byte> out);
-  // The payload as a string. Allocates if it is long. kNotFound.
+  // Returns the payload as a string. Allocates if it is long. kNotFound.
   Result<std::string> get(const KeyedStorage& storage, std::string_view key);
-  // The payload as a T. kNotFound; kInvalidArgument if its size is not sizeof(T).
+  // Returns the payload as a T. kNotFound; kInvalidArgument if its size is not sizeof(T).
   template <typename T>
   Result<T> get_as(const KeyedStorage& storage, std::string_view key) {
     return read_as<T>(storage, [&](std::span<std::byte> out) { return get(storage, key, out); });
@@ -237,11 +238,11 @@ class Txn {
   // payload ends before that.
   Status read_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                  std::span<std::byte> out);
-  // Like get(), and holds the record's lock until the transaction ends: others wait or conflict,
-  // and this one's read cannot be invalidated. Use where contention is known. To lock several
-  // records without a deadlock the engine may have to conflict once. A transaction that has waited
-  // for a record's lock for 10 s gets kConflict (kRecordLocked); the message says which session has
-  // the lock. transact() does not run it again.
+  // Reads like get(), and locks the record until the transaction ends. Others wait or conflict, and
+  // this transaction's read cannot be invalidated. Use it if contention is expected. To lock
+  // several records without a deadlock the engine may have to return a conflict once. A transaction
+  // that has waited for 10 s for a record's lock gets kConflict (kRecordLocked); the message says
+  // which session has the lock. transact() does not run it again.
   Result<std::size_t> get_for_update(const KeyedStorage& storage, std::string_view key,
                                      std::span<std::byte> out);
   template <typename T>
@@ -249,36 +250,36 @@ class Txn {
     return read_as<T>(storage,
                       [&](std::span<std::byte> out) { return get_for_update(storage, key, out); });
   }
-  // True if the key is there, false if not. kNotFound only if the storage was dropped. Success is
-  // asked for by is_ok(), the answer by value(): a Result<bool> is no condition.
+  // Returns true if the key exists, false if not. kNotFound only if the storage was dropped. Use
+  // is_ok() for success and value() for the answer: a Result<bool> cannot be a condition.
   Result<bool> contains(const KeyedStorage& storage, std::string_view key);
 
-  // Reads many known keys; their cache misses overlap, and so do the reads of the device for pages
-  // that are not in memory, up to 32. A missing key is not an error here.
+  // Reads many known keys. Their cache misses overlap, and so do up to 32 reads of the device for
+  // pages that are not in memory. A missing key is not an error here.
   Status get_many(const KeyedStorage& storage, std::span<ReadRequest> requests);
-  // Starts to load what an operation on `key` will need, from memory or from the device, and
-  // returns without waiting. Changes nothing that others or a commit can see. In memory, of a long
-  // key the first eight bytes are looked for; a second call a little later goes a step further, to
-  // its layer. On the device, each call goes to the first page that is not in memory: the last one
-  // as a rule, as pages above the rows stay there.
+  // Starts to load the pages that an operation on `key` will need, from memory or from the device,
+  // and returns without waiting. Has no effect that others or a commit can see. In memory, the
+  // first call searches the first eight bytes of a long key. A second call a little later goes on
+  // to the key's layer. On the device, each call loads the first page on the path that is not in
+  // memory. As a rule that is the last page, because pages above the rows stay in memory.
   void prefetch(const KeyedStorage& storage, std::string_view key);
 
   // Inserts the record or overwrites its payload as a whole.
   Status put(const KeyedStorage& storage, std::string_view key, std::string_view payload);
-  // kAlreadyExists if the key is there.
+  // Inserts a record. kAlreadyExists if the key exists.
   Status insert(const KeyedStorage& storage, std::string_view key, std::string_view payload);
-  // Overwrites the payload as a whole. kNotFound.
+  // Overwrites the payload of an existing record as a whole. kNotFound.
   Status update(const KeyedStorage& storage, std::string_view key, std::string_view payload);
   // Overwrites part of the payload; its size stays. kNotFound; kInvalidArgument beyond its end.
   Status write_at(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                   std::string_view part);
-  // Adds `delta` to the 64-bit integer at `offset` (two's complement, wraps) without reading it:
-  // does not conflict with others' increments; but it may where memory is short and the row has
-  // not been written for so long that its page has left it. kNotFound; kInvalidArgument beyond its
+  // Adds `delta` to the 64-bit integer at `offset` (two's complement, wraps) without reading it. It
+  // does not conflict with others' increments, unless memory is short and the row was not written
+  // for so long that its page has left memory. kNotFound; kInvalidArgument beyond the payload's
   // end.
   Status increment(const KeyedStorage& storage, std::string_view key, std::uint32_t offset,
                    std::int64_t delta);
-  // kNotFound.
+  // Erases the record. kNotFound.
   Status erase(const KeyedStorage& storage, std::string_view key);
 
   template <typename T>
@@ -297,17 +298,18 @@ class Txn {
     return update(storage, key, internal::row_bytes(value));
   }
 
-  // Rows with low <= key < high. An empty `high` is above every key.
+  // Returns the rows with low <= key < high. An empty `high` is above every key.
   Scan scan(const Masstree& storage, std::string_view low, std::string_view high,
             ScanOptions options = {});
-  // Rows whose keys begin with `prefix`; all rows if it is empty. For keys of key(): the bytes of
-  // key(parts…), for rows whose first columns are these, or of key_prefix(parts…), for rows whose
-  // last of these columns begins with a string. Other codes as scan(): a prefix over kMaxKeyBytes
-  // is kTooLarge, in failure().
+  // Returns the rows whose keys begin with `prefix`; all rows if it is empty. For keys of key(),
+  // `prefix` is key(parts…) for rows whose first columns are these. It is key_prefix(parts…) if the
+  // last of these columns only has to begin with a string. Other codes as scan(): failure() is
+  // kTooLarge for a prefix over kMaxKeyBytes.
   Scan scan_prefix(const Masstree& storage, std::string_view prefix, ScanOptions options = {});
 
   // ---- array ---------------------------------------------------------------------------------
-  // All records exist from the start, with payloads of zero bytes.
+  // All records exist from the start, with payloads of zero bytes. Operations work like those of
+  // keyed storages with the same name.
 
   Status get(const Array& storage, std::uint64_t index, std::span<std::byte> out);
   template <typename T>
@@ -327,10 +329,10 @@ class Txn {
   Status read_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                  std::span<std::byte> out);
   Status get_for_update(const Array& storage, std::uint64_t index, std::span<std::byte> out);
-  // Reads many records; as get_many() of keyed storages.
+  // Reads many records, like get_many() of keyed storages.
   Status get_many(const Array& storage, std::span<ArrayReadRequest> requests);
   void prefetch(const Array& storage, std::uint64_t index);
-  // The payload as a whole; its size must be the storage's.
+  // Overwrites the payload as a whole; its size must be the storage's.
   Status put(const Array& storage, std::uint64_t index, std::string_view payload);
   template <typename T>
   requires(!std::is_convertible_v<const T&, std::string_view>) Status
@@ -344,30 +346,33 @@ class Txn {
 
   // ---- sequential ----------------------------------------------------------------------------
 
-  // Two appends never conflict with each other. commit() can still return kConflict: where the
-  // storage is being dropped, or what else the transaction read has changed.
+  // Appends a record. Two appends never conflict with each other. commit() can still return
+  // kConflict, if the storage is being dropped, or if other reads of the transaction do not hold
+  // any more.
   Status append(const Sequential& storage, std::string_view payload);
-  // All records by epoch and ordinal, ties broken by session: a serial order for records of which
-  // one transaction saw the other. Registers every session's end: a later append by another
-  // transaction is a conflict, this transaction's own are seen. A conflict is also a snapshot that
-  // is installed and has records of the storage. Under steady appends scan in a snapshot.
+  // Returns all records by epoch and ordinal, ties broken by session. That is a serial order for
+  // records of which one transaction saw the other. The scan registers the end of every session's
+  // records: a later append by another transaction is a conflict. The transaction's own appends are
+  // seen. It is also a conflict if a snapshot with records of the storage is installed. Under
+  // steady appends, scan in a snapshot.
   Scan scan(const Sequential& storage, SequentialScanOptions options = {});
 
   // ---- end -----------------------------------------------------------------------------------
 
-  // Ends the transaction, whatever it returns but kInvalidArgument: transact() made it, and commits
-  // by itself. kConflict: nothing was done. Nor was it with kOutOfMemory, kNotSupported (all epochs
-  // are used up), kClosed and kForked, nor with kIoError and kCorruption of a page or of a log that
-  // has failed before. With Durability::kSync kIoError, kOutOfSpace and kOutOfMemory may come from
-  // the wait for the device: the transaction is committed, and others see it, but a crash may undo
-  // it; Ticket::wait_durable() of a later one tells.
+  // Commits and ends the transaction. It ends with any result except kInvalidArgument, which says
+  // that transact() made it, and commits by itself. The transaction was not committed with
+  // kConflict, kOutOfMemory, kNotSupported (all epochs are used up), kClosed and kForked. Nor was
+  // it with kIoError and kCorruption of a page, or of a log that had failed before. With
+  // Durability::kSync, kIoError, kOutOfSpace and kOutOfMemory may come from the wait for the
+  // device. Then the transaction is committed and others see it, but a crash may undo it;
+  // Ticket::wait_durable() of a later commit tells.
   Result<Ticket> commit();
-  // Undoes everything. Does nothing if the transaction has ended. In the function that transact()
-  // runs: transact() undoes everything when the function returns, whatever that returns, and
-  // reports kRolledBack instead of a success.
+  // Undoes all changes and ends the transaction. Does nothing if it has ended. Within transact(),
+  // the changes are undone when the function returns, whatever it returns, and transact() reports
+  // kRolledBack instead of a success.
   void rollback();
-  // True if all that was read so far is still as it was read: for loops that depend on read values.
-  // kConflict if not.
+  // Returns success if all values read so far still hold, for loops that depend on them. kConflict
+  // if not.
   Status verify();
 
  private:
@@ -375,14 +380,14 @@ class Txn {
   friend class Scan;
   friend Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& options);
   static constexpr std::uint64_t kNoTurn = ~std::uint64_t{0};
-  // Refers to the transaction that is open in the session.
+  // Refers to the open transaction of the session.
   explicit Txn(engine::EngineSession* session);
 
   template <PlainRow T>
   static std::span<std::byte> bytes_of(T& value) {
     return std::as_writable_bytes(std::span<T, 1>(&value, 1));
   }
-  // The row that `read` copies, which returns its whole size.
+  // Returns the row that `read` copies. `read` returns the row's whole size.
   template <typename T, typename Read>
   Result<T> read_as(const Storage& storage, const Read& read) const {
     internal::check_row<T>();
