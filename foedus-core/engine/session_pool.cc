@@ -188,7 +188,7 @@ Result<EngineSession*> SessionPool::take() {
 void SessionPool::give(EngineSession* session) {
   session->rollback();
   session->forget_retry();
-  // Of a database that was closed it stays what it is.
+  // The slot stays kClosed if the database was closed.
   if (session->slot().try_change(SessionState::kHeld, SessionState::kBusy) ||
       session->slot().state.load_relaxed() == SessionState::kBusy) {  // order: own claim
     release(session);
