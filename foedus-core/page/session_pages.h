@@ -76,7 +76,7 @@ class SessionPages {
   void fill_stock();
 
   std::uint64_t retired_count() const { return retired_.count(); }
-  // Pages that it took from the pool: of its SOC, and of others. Any thread.
+  // Returns the pages that it took from the pool: of its SOC, and of others. Any thread.
   // order: relaxed, statistics.
   std::uint64_t taken_local() const { return taken_local_.load_relaxed(); }
   std::uint64_t taken_remote() const { return taken_remote_.load_relaxed(); }
