@@ -208,7 +208,7 @@ Status Database::drop_storage(std::string_view name) {
   });
 }
 
-// One try: begins the transaction, calls the function, and commits or rolls back.
+// Runs one try: begins the transaction, calls the function, and commits or rolls back.
 Status Database::try_once(engine::EngineSession* session, TxnFunction function, void* argument,
                           const TxnOptions& options, std::uint32_t tries, Epoch covered) {
   Status begun = base::catching([&] { return session->begin(options, covered); });

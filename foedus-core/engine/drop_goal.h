@@ -5,8 +5,8 @@
 //       writers would soon fill the memory again: gleans would be small, and each has fixed costs.
 //       So while writers have to wait for room, each glean drops more than the last one, down to a
 //       third of volatile_percent. While they do not wait, it drops less again: pages in memory
-//       spare reads. The next glean begins halfway between the two, so that the gleaner does not
-//       rest while writers wait.
+//       spare reads. The next glean begins halfway between that goal and volatile_percent, so that
+//       the gleaner does not rest while writers wait.
 
 #include <algorithm>
 #include <cstdint>

@@ -64,8 +64,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // kBusy: transactions are open, which the text names, or a callback calls this; nothing has
-  // changed.
+  // Closes the database. kBusy: transactions are open, which the text names, or a callback of the
+  // database calls this; nothing has changed.
   Status close();
   Status check_open() const {
     // order: acquire, pairs with start(): all that it made is there.
@@ -73,7 +73,7 @@ class Engine {
       return {};
     return why_not_open();
   }
-  // E8: waits for the end of recovery. Returns what check_open() reports, or how recovery failed.
+  // Waits for the end of recovery (E8). Returns what check_open() reports, or how recovery failed.
   Status check_recovered() {
     // order: acquire, pairs with set_recovered(): all that recovery made is there.
     if (recovered_in_.load_acquire() == base::process_generation()) [[likely]]
@@ -118,7 +118,7 @@ class Engine {
   internal::DurabilityWaits& durability() { return *durability_; }
   const EffectiveOptions& effective_options() const { return effective_; }
   const Options& options() const { return options_; }  // zeroes replaced
-  // E29: the cache of snapshot pages may borrow pages of the pool.
+  // Returns whether the cache of snapshot pages may borrow pages of the pool (E29).
   bool cache_borrows() const { return cache_borrows_; }
   log::Log* log() { return log_.get(); }  // null: Logging::kNone
   // Null: Logging::kNone.
@@ -221,7 +221,7 @@ class Engine {
   // One cache line, written at open, at the end of recovery and at close, read by every
   // transaction.
   alignas(64) base::AtomicWord<std::uint64_t> opened_in_;  // generation of the process; 0: closed
-  base::AtomicWord<std::uint64_t> recovered_in_;           // the same; 0: not yet
+  base::AtomicWord<std::uint64_t> recovered_in_;           // generation of the process; 0: not yet
 };
 
 }  // namespace foedus::engine

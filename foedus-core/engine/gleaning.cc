@@ -21,7 +21,7 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kDueLookUs = 20'000;          // between two looks whether a glean is due
-constexpr std::uint64_t kEarlyLookUs = 5'000;         // the same where one begins early (E44)
+constexpr std::uint64_t kEarlyLookUs = 5'000;         // instead, if a glean begins early (E44)
 constexpr std::uint64_t kKeepMemoryUs = 5'000'000;    // from the begin of the last glean
 constexpr std::uint64_t kNextGleanUs = 2'000'000;     // after a glean that failed
 // Bytes of its segment that a mapper has in memory.

@@ -233,11 +233,11 @@ class Gleaning final : public base::Task {
   std::unique_ptr<Unapplied> unapplied_;
 
   // Used by recovery and step().
-  bool has_recovered_ = false;  // and its leftover work is not done
+  bool has_recovered_ = false;  // and its leftover work is still to be done
   bool is_tail_gleaned_ = false;
   bool tail_is_troubled_ = false;   // its end failed the last time
-  std::uint64_t tail_next_us_ = 0;  // of its next try, or, once it has ended, of its removal
-  page::SnapshotNumber unapplied_number_{};  // then of the tail's snapshot
+  std::uint64_t tail_next_us_ = 0;  // time of the next try; after its end: until when gleans wait
+  page::SnapshotNumber unapplied_number_{};  // number of the tail's snapshot, once that is gleaned
   // Kept from one glean to the next: taking it anew, a page at a time, is a third of a mapper's
   // time. Given back once no glean was due for a while.
   std::vector<numa::SocMemory> glean_memory_;
@@ -254,7 +254,7 @@ class Gleaning final : public base::Task {
     bool ends = false;
   };
   std::vector<AnnouncedDelta> announced_deltas_;
-  std::map<page::StorageId, std::uint64_t> empty_deltas_;  // and since when
+  std::map<page::StorageId, std::uint64_t> empty_deltas_;  // with the time since when
   std::uint64_t settled_us_ = 0;  // when settle_while_idle() last looked
   // Old manifests that were found damaged and reported to the operator.
   std::set<page::SnapshotNumber> damaged_;

@@ -13,7 +13,7 @@ namespace foedus::engine {
 
 namespace {
 
-// Least volatile pages for each installer; its stock is a sixty-fourth of them.
+// Least memory of volatile pages for each installer; its stock is a sixty-fourth of that.
 constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
 // At most one part in this many of memory holds the directory of NvmPages.
 constexpr std::uint64_t kKeptPagesShare = 16;

@@ -91,7 +91,7 @@ class Recovery {
   base::AtomicWord<std::uint32_t> over_;
   base::WaitPoint ended_;
   Status status_;       // written before over_, constant after
-  Epoch found_up_to_;   // likewise
+  Epoch found_up_to_;   // written before over_, constant after
 };
 
 }  // namespace foedus::engine

@@ -167,7 +167,7 @@ Result<Ticket> EngineSession::commit() {
     return revoked();
   }
   Result<Ticket> ticket = commit_open();
-  // The watch revoked the transaction after its commit.
+  // The watch revoked the transaction too late to stop its commit.
   if (is_revoked()) [[unlikely]]
     engine_->watch()->end_revoked(this);
   return ticket;

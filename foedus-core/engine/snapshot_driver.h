@@ -60,7 +60,7 @@ struct GleanOrder {
   Epoch newest_seen;  // not below covered
 
   std::uint32_t mappers = 0;                // 1..kMaxSocs; 0: one for each SOC
-  std::uint32_t reducers = 0;               // and composers and files; the same
+  std::uint32_t reducers = 0;               // and composers and files; as for mappers
   std::uint64_t reducer_bytes = 64u << 20;  // memory of each
   Facility huge_pages = Facility::kTry;     // for that memory; never kRequire
   // Binding of that memory, and of the threads that use it, to SOCs in turn; never kRequire.

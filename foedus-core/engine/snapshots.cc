@@ -54,8 +54,9 @@ Snapshots::~Snapshots() = default;
 
 // ---- sessions --------------------------------------------------------------------------------
 
-// The session's half of E52. The store of kChoosing is a release, too. expire() may see it without
-// the kNothing before, and the reads of the last transaction have to come before it.
+// Announces that the session chooses, and returns the list: the session's half of E52. The store of
+// kChoosing is a release, too. expire() may see it without the kNothing before, and the reads of
+// the last transaction have to come before it.
 const Snapshots::List* Snapshots::choose(std::uint32_t session) {
   FOEDUS_INVARIANT(session < sessions_max_, session, sessions_max_);
   base::AtomicWord<std::uint64_t>& reading = slots_[session].reading;
@@ -192,7 +193,8 @@ bool Snapshots::Readers::read(page::SnapshotNumber number) const {
   return std::find(numbers.begin(), numbers.end(), word_of(number)) != numbers.end();
 }
 
-// The other half of E52. REQUIRES: no list has the snapshots in question any more.
+// Reads the words of all sessions: the other half of E52. REQUIRES: no list has the snapshots in
+// question any more.
 Snapshots::Readers Snapshots::look_at_readers() const {
   Readers readers;
   base::fence_seq_cst();  // order: E52

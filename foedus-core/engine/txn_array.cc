@@ -67,7 +67,7 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
                         out);
 }
 
-// try_read() as a whole operation of a transaction. False also if the session announces its
+// Does try_read() as a whole operation of a transaction. False also if the session announces its
 // operations (E36): read_slowly() does that.
 [[gnu::always_inline]] inline bool try_read(engine::SessionSlot* slot, std::uint64_t turn,
                                             const Array& storage, std::uint64_t index,

@@ -80,10 +80,10 @@ class Unapplied {
    public:
     Range() = default;
     bool is_applied() const { return next_ == end_; }
-    // The key of the next row that waits. REQUIRES: !is_applied().
+    // Returns the key of the next row that waits. REQUIRES: !is_applied().
     std::string_view waiting_key() const;
-    // Applies some rows from there on. kConflict: a user has locked what it needs, perhaps the
-    // caller.
+    // Applies some rows from there on. kConflict: a user, perhaps the caller, has locked what it
+    // needs.
     Status apply_some();
 
    private:
@@ -122,7 +122,7 @@ class Unapplied {
 
   // ---- the gleaner's task ----------------------------------------------------------------------
 
-  // The epoch that the tail's snapshot covers.
+  // Returns the epoch that the tail's snapshot covers.
   Epoch covered() const { return covered_; }
   SortedTail& tail() { return *tail_; }
   std::uint64_t bytes_held() const { return bytes_held(*tail_); }

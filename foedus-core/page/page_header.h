@@ -101,7 +101,7 @@ struct PageHeader {
     level = page_level;
   }
 
-  // P8. REQUIRES: the page is volatile.
+  // Marks the page as used (P8). REQUIRES: the page is volatile.
   void mark_used() {
     if (is_used.load_relaxed() == 0) is_used.store_relaxed(1);  // order: relaxed, a hint
   }

@@ -205,10 +205,10 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
                                .cold_page = id};
 }
 
-// The pointer was reachable in this transaction, so its page is still there. If it is as it was, it
-// leads where it did, for snapshot pages do not change. A drop or an install in between shows in
-// verify, as for every pointer that was followed (A6). Own writes would have changed its volatile
-// half.
+// Reads by the pointer and the id that a prefetch has left. The pointer was reachable in this
+// transaction, so its page is still there. If it is as it was, it leads where it did, for snapshot
+// pages do not change. A drop or an install in between shows in verify, as for every pointer that
+// was followed (A6). Own writes would have changed its volatile half.
 Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                       const occ::BegunSearch& begun, occ::ReadRange* range) {
   auto* const pointer = static_cast<page::DualPagePointer*>(begun.parent);

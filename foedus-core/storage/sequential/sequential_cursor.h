@@ -38,7 +38,7 @@ class Cursor {
   // Moves to the next record. Fails as open() does. REQUIRES: open and !at_end().
   Status next();
   bool at_end() const { return at_end_; }
-  // Valid until the next call of another method. REQUIRES: open and !at_end().
+  // Returns the record, valid until the next call of another method. REQUIRES: open and !at_end().
   std::string_view payload() const { return payload_; }
   // Ends the scan, also after a failure; may be called twice.
   void close();

@@ -6,7 +6,7 @@
 
 namespace foedus::storage::sequential {
 
-// `newest`: the highest epoch that a record may have.
+// Returns the rule that is broken, or null. `newest`: the highest epoch that a record may have.
 page::BrokenRule broken_rule(const SequentialSnapshotPage& page, Epoch newest);
 page::BrokenRule broken_rule(const SequentialRunsPage& page, Epoch newest);
 
