@@ -138,7 +138,7 @@ Status Engine::open_log() {
     if (first > kFirstEpochMax) {
       return Status::error(ErrorCode::kCorruption,
                            device_->path() + " has epoch " + std::to_string(first.number() - 1) +
-                               " in its log or manifest, and there are few beyond it");
+                               " in its log or manifest, and too few are left after it");
     }
   } else {
     FOEDUS_CHECK(refuse_files(device_));

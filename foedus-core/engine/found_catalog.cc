@@ -145,7 +145,7 @@ class CatalogReader {
   Status create(const log::LogRecord& record, const log::SegmentRecords& records) {
     Result<storage_meta::StorageMeta> meta =
         storage_meta::parse(record.storage_id, record.key(), record.payload());
-    if (!meta.is_ok()) return records.corrupt("a creation of what cannot be a storage");
+    if (!meta.is_ok()) return records.corrupt("a create record of an impossible storage");
     if (storages_.contains(record.storage_id)) return created_twice(meta->name);
     storages_[record.storage_id] = std::move(meta).value();
     created_.push_back(record.storage_id);

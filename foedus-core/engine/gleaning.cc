@@ -431,7 +431,7 @@ void Gleaning::publish_known(const snapshot::Manifest& manifest) {
   if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
 }
 
-// Takes over a snapshot to which all volatile pages lead: nothing in memory needs earlier ones.
+// Takes over a snapshot while nothing in memory could lead to earlier ones.
 void Gleaning::take_recovered(const snapshot::Manifest& manifest, bool is_newest) {
   set_manifest(manifest);
   if (is_newest) adopt_nvm_pages(manifest);

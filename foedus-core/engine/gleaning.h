@@ -88,7 +88,7 @@ class Gleaning final : public base::Task {
   // ---- any thread ----------------------------------------------------------------------------
 
   // Makes a snapshot that covers all commits so far, installs it and drops all volatile pages that
-  // did not change since. Errors: those of the gleaner; the database is unchanged.
+  // did not change since. On an error, the gleaner's, the database is what it was.
   Result<GleanReport> glean(const GleanProgressSink& progress);
 
   // Makes room when memory for volatile pages is spent: calls in the pages that the cache has

@@ -86,7 +86,7 @@ Status Gleaning::make_nvm_pages() {
   if (!engine_->budget().try_take(memory)) {
     report_trouble(LogLevel::kWarning,
                    Status::error(ErrorCode::kOutOfMemory,
-                                 "no page of the SSD is kept on memory: that takes " +
+                                 "no page of the SSD is kept on NVM: that takes " +
                                      std::to_string(memory) + " bytes of memory_bytes"));
     return {};
   }

@@ -20,8 +20,8 @@ constexpr int kSettleRounds = 4;
 constexpr std::uint64_t kLentWaitUs = 100'000;  // for pages that the cache has borrowed
 constexpr std::uint64_t kLentLookUs = 200;
 constexpr std::uint64_t kSettleUs = 1'000'000;  // between two looks of an idle gleaner
-// Waits for dropped pages: the first where an older transaction keeps them, the second where only
-// threads without a processor do.
+// Longest waits for dropped pages: the first where an older transaction keeps them, the second
+// where only threads without a processor do.
 constexpr std::uint64_t kRoomWaitUs = 200'000;
 constexpr std::uint64_t kRoomWaitMaxUs = 5'000'000;
 constexpr std::uint64_t kRoomLookUs = 500;

@@ -28,8 +28,8 @@ constexpr std::uint64_t kMovedShare = 4;  // of the live pages: a move writes le
 // ---- the newest manifest
 
 // Writes a lost manifest again (E27), before any file may be taken for an orphaned one. Gleans and
-// moves, which take long, call it again, and remove nothing if it was lost meanwhile. A manifest
-// that is lost after the look of remove_superseded() stays lost.
+// moves take long: they look again themselves, and remove nothing if it was lost meanwhile. A
+// manifest that is lost after the look of remove_superseded() stays lost.
 Status Gleaning::restore_lost() {
   const std::optional<snapshot::Manifest> known = manifest();
   if (!known.has_value()) return {};
@@ -38,7 +38,7 @@ Status Gleaning::restore_lost() {
   report_trouble(LogLevel::kWarning,
                  Status::error(ErrorCode::kCorruption,
                                snapshot::manifest_name(known->number) +
-                                   " is damaged or gone; what it said is written again"));
+                                   " is damaged or gone; its contents are written again"));
   FOEDUS_TRY(snapshot::Manifest again, snapshot::restore_manifest(engine_->device(), *known));
   publish(again);
   set_manifest(std::move(again));

@@ -87,7 +87,8 @@ std::optional<Hierarchy> parse_mount(std::string_view line) {
   return Hierarchy{is_v2, unescaped(before[3]), unescaped(before[4])};
 }
 
-// Returns the path in a line of /proc/self/cgroup: 4:memory:/path, of version 2 0::/path
+// Returns the process's own cgroup. Lines of /proc/self/cgroup: 4:memory:/path, of version 2
+// 0::/path
 std::optional<std::string> own_cgroup(std::string_view text, bool is_v2) {
   for (const std::string_view line : split(text, '\n')) {
     const std::size_t first = line.find(':');

@@ -136,8 +136,8 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   // Without news no snapshot is made: otherwise a database that is opened often would keep only
   // copies of one.
   if (previous != nullptr && !found->has_news) return {};
-  // An empty database has no snapshot, unless an earlier one has storages that were all dropped:
-  // only a new one lets go of their files.
+  // Without storages no first snapshot is made. After an earlier one, whose storages were all
+  // dropped, one is: it alone lets go of their files.
   if (previous == nullptr && found->storages.empty()) return {};
   BorrowedMemory borrowed(&engine_->session_memory(), bytes_to_borrow());
   GleanOrder order = engine_->gleaning()->base_order(kTasksMin, borrowed.bytes());
@@ -197,8 +197,9 @@ Status Recovery::glean_tail_in_room(FoundCatalog* found) {
 }
 
 // Removes files that the newest snapshot does not need and no transaction reads. Moves live pages
-// only if every earlier run was too short for it: the running database does so without a caller
-// that waits. Moves none if a tail waits, which follows the snapshot that was found.
+// only if far too many are superseded, because earlier runs were too short for it: the running
+// database moves them while no caller waits. Moves none if a tail waits, which follows the snapshot
+// that was found.
 Status Recovery::tidy() {
   if (unapplied_ == nullptr) {
     GleanReport report;

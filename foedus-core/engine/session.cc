@@ -111,9 +111,9 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
   return {};
 }
 
-// Begins a transaction, and applies the row that its last try needed (E39). That is an operation,
-// which the watch may have seen open before. A snapshot has no waiting rows, and does not hold back
-// the tail.
+// Begins a transaction, and applies the row that its last try needed (E39). Announces that as an
+// operation: the watch may have revoked the transaction before. A snapshot has no waiting rows, and
+// does not hold back the tail.
 Status EngineSession::begin_with_touch(const TxnOptions& options) {
   TxnOptions without_locks = options;
   without_locks.is_retry = false;
