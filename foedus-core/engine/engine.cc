@@ -116,9 +116,9 @@ Status Engine::make_memory() {
 }
 
 Status Engine::open_log() {
-  // Slots of the clock: for users' sessions, the engine's own, and the gleaner's; for those that
-  // apply rows of the log's tail, and one that looks for them. All installers but the gleaner
-  // itself have one, too.
+  // Slots of the clock: for users' sessions, the engine's own, and the gleaner's. The sessions that
+  // apply rows of the log's tail, the one that looks for such rows, and all installers but the
+  // gleaner itself have one each.
   const std::uint32_t install_sessions = options_.sessions_max + 3 + Unapplied::kSessions;
   const std::uint32_t slots = install_sessions + std::max(options_.glean.installers, 1u) - 1;
   Epoch first(1);

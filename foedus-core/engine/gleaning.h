@@ -19,8 +19,9 @@
 //   E50 Names of files are removed at once. A task frees their blocks (file_closer.h) while the
 //       next glean sorts. That is done before a glean or a move writes its first page, so E37
 //       holds.
-//   E17 Installing pins the reclamation of pages for one storage at a time, before it looks whether
-//       the storage was dropped: a drop that comes later waits for the pin before it frees pages.
+//   E17 Installing pins the reclamation of pages for one storage at a time. It does so before it
+//       looks whether the storage was dropped: a later drop waits for the pin before it frees
+//       pages.
 //   E27 Before a glean the newest manifest on the device is the one that is known here. A later one
 //       was left by a glean that failed, and is made durable. A lost one is written again before
 //       any file may be taken for an orphaned one: its files are in no other manifest.

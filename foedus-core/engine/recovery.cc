@@ -197,9 +197,9 @@ Status Recovery::glean_tail_in_room(FoundCatalog* found) {
 }
 
 // Removes files that the newest snapshot does not need and no transaction reads. Moves live pages
-// only if far too many are superseded, because earlier runs were too short for it: the running
-// database moves them while no caller waits. Moves none if a tail waits, which follows the snapshot
-// that was found.
+// only if far too many are superseded, because earlier runs were too short for it. Otherwise the
+// running database moves them while no caller waits. Moves none if a tail waits, which follows the
+// snapshot that was found.
 Status Recovery::tidy() {
   if (unapplied_ == nullptr) {
     GleanReport report;

@@ -6,8 +6,8 @@
 //   E13 A glean reads only what is durable. It reads a running log up to an epoch that was
 //       announced, and a found log after its cut was made durable (log L11). What a glean writes
 //       must not outlive what it was made of.
-//   E14 The storages of a snapshot are those of the one before and those that the log creates, less
-//       those that it drops, up to the covered epoch.
+//   E14 The storages of a snapshot are those of the one before, and those that the log creates up
+//       to the covered epoch. Storages that the log drops up to then are left out.
 
 #include <cstddef>
 #include <cstdint>

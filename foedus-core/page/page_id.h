@@ -1,6 +1,7 @@
 #pragma once
-// Names of pages. A volatile page is named by its SOC and its place in that SOC's pool; a snapshot
-// page by snapshot, SOC and place in that SOC's file. Both are 64 bits, and 0 is "no page".
+// Names of pages. A volatile page is named by its SOC and its place in that SOC's pool. A snapshot
+// page is named by snapshot, SOC and place in that SOC's file. Both are 64 bits, and 0 is "no
+// page".
 
 #include <cstdint>
 

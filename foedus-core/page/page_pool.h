@@ -20,9 +20,9 @@
 //        the pop may read the link when the page already has another owner, so link words are never
 //        anything else.
 //   P12  The head of a stack is {tag, number}; each push and pop counts the tag up. A pop is wrong
-//        only if all of this happens between a thread's load of the head and its exchange: exactly
-//        a multiple of 2^28 batches go in and out, and the same page is on top again. A batch moves
-//        some 64 pages, so that takes minutes in which all sessions only exchange pages.
+//        only if, between a thread's load of the head and its exchange, exactly a multiple of 2^28
+//        batches go in and out. The same page also has to be on top again. A batch moves some 64
+//        pages, so that takes minutes in which all sessions only exchange pages.
 //   P13  A page returns to the SOC in whose memory it lies, whichever session gives it.
 //   P19  Pages that volatile pages do not use are lent to the page cache. A lent page has one owner
 //        (P9), the borrower, which gives it back when none of its readers can look at it any more.

@@ -240,12 +240,12 @@ page::RecordHeader* look_for(occ::TxnContext& ctx, const occ::WriteEntry& entry)
 }  // namespace
 
 // Moves own writes to where their records are now (A9). A record may be found where it was, marked,
-// while its page still has its pointer: the installer may be without a processor, and is not waited
+// while its page still has its pointer. The installer may be without a processor, and is not waited
 // for. The write stays there, and no search of the transaction can have missed it. From when it was
-// added until this look, the pointer has led to that page and to no other: a page is not used again
-// while a transaction may have its address. So a search for this index found this record, with the
-// write. Or it found what a prefetch left of an older page, which is marked, too (A8). A later
-// search sees the drop again, for the write does not count as settled.
+// added until this look, the pointer has led to that page and to no other, since a page is not used
+// again while a transaction may have its address. So a search for this index found this record,
+// with the write. Or it found what a prefetch left of an older page, which is marked, too (A8). A
+// later search sees the drop again, for the write does not count as settled.
 Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped) {
   Settled result = Settled::kNone;
   bool is_left = false;

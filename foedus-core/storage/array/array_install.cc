@@ -174,7 +174,7 @@ class Installer {
   // records are marked; the page's lock (O1: before the holder's).
   void take(const Link& link, page::PageHeader* page) {
     page->store_version(page->load_version().with(page::PageVersion::kDropped));
-    // order: a transaction that saw a record unmarked fenced (EpochClock::pin()) before this, so
+    // order: a transaction that saw a record unmarked fenced (EpochClock::pin()) before this. So
     // the epoch in which it began is not above the one that is read now.
     base::fence_seq_cst();
     installation_.control->announce_drop(installation_.clock->current());

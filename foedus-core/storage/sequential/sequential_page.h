@@ -12,9 +12,9 @@
 //       store after all that it says is there (a record before the count, a page before the link).
 //       The installer changes flags and tail only of a page that the owner cannot come to any more
 //       (S9, S10).
-//   S2  The version of a page counts: records of a record page, chains that were begun in a heads
-//       page, heads pages that were made in the root. A record page is marked moved when the next
-//       one is linked; its count is final then.
+//   S2  The version of a page counts the records of a record page, the chains begun in a heads
+//       page, or the heads pages made in the root. A record page is marked moved when the next one
+//       is linked; its count is final then.
 //   S3  A record is appended as deleted, of TID 0, with its payload. Its transaction's commit makes
 //       it present, and nothing changes it afterwards. If there is no commit it stays deleted.
 //   S4  The present records of one chain are in the order of their TIDs, because a session commits

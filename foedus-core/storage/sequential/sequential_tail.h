@@ -1,7 +1,7 @@
 #pragma once
 // The way of an append: from the root of the storage to the last page of the session's own chain.
-// Pages that are missing on it are made: the root of a storage that is in snapshots only, the
-// session's heads page, its chain, the next page of the chain.
+// Missing pages are made: the root of a storage that is in snapshots only, the heads page, the
+// chain's first page or its next one.
 
 #include <cstdint>
 
