@@ -10,7 +10,7 @@
 //   database    engine, at lease, return   all               number of the database; 0: none
 //   generation  engine, at lease           all               process that opened the database
 //   session     engine, at lease, return   all               the session; null: none
-//   state       see below                  all               who may use the session
+//   state       see below                  all               use of the session
 //   thread      thread that has claimed    all, for people   system's number of that thread
 //   since_us    thread that has claimed    all, for people   when the transaction began, by the
 //                                                            clock's last step

@@ -1,11 +1,10 @@
 #pragma once
 // Pages of sequential storages: bytes, and functions of one page alone.
 //
-//   root (kSequentialHeads, level 1)      heads (level 0)                 record page (kSequential)
-//   | header | heads page × 252 |  ---->  | header | {head, tail} × 63 |  --> | header | next |
-//   records … |
-//                                                                               \--> next page of
-//                                                                               the chain
+//   root (kSequentialHeads, level 1) heads (level 0)                record page (kSequential)
+//   | header | heads page × 252 | --> | header | {head, tail} × 63 | --> | header | next | record |
+//                                                                                   |
+//                                                         next page of the chain <--+
 //
 //   S1  Each session has one chain, and only that session appends to it: an append needs no lock.
 //       The owner alone stores record bytes, count, next and tail. It publishes each by one release
