@@ -13,8 +13,8 @@ namespace foedus::engine {
 
 namespace {
 
-// How long drop() waits for transactions that may be inside the storage before it leaves its pages
-// to the next call.
+// Longest wait of drop() for transactions that may be inside the storage. Afterwards a later call
+// frees its pages.
 constexpr std::uint64_t kFreeWaitUs = 100'000;
 constexpr std::uint64_t kFreeLookUs = 1'000;
 
@@ -76,8 +76,8 @@ Result<occ::StorageControl*> Catalog::open(const storage_meta::StorageMeta& want
   return other_shape(meta, wanted);
 }
 
-// What recovery drops is found until then: as if the drop came after the call. One of another shape
-// may be another one when recovery is over.
+// Returns the storage of `wanted`, or null. One that recovery will drop is returned too, as if the
+// drop came after the call. One of another shape is not: recovery may put another in its place.
 occ::StorageControl* Catalog::find_early(const storage_meta::StorageMeta& wanted) const {
   const std::lock_guard lock(mutex_);
   const auto found = by_name_.find(wanted.name);
@@ -93,7 +93,7 @@ Status Catalog::create(const storage_meta::StorageMeta& wanted) {
   }
   auto control = std::make_unique<occ::StorageControl>(meta, engine_->number());
   occ::StorageControl* const made = control.get();
-  // Once its record is published it has to be known: all memory for that first.
+  // Allocates all memory first: once its record is published, the storage must be known.
   std::map<std::string, Unannounced> unannounced;
   unannounced.emplace(meta.name, Unannounced{std::move(control), Epoch()});
   std::map<std::uint32_t, Life> life;
@@ -176,7 +176,7 @@ bool Catalog::is_drop_logged(const occ::StorageControl& control) const {
   return lives_.at(static_cast<std::uint32_t>(control.id())).dropped.is_valid();
 }
 
-// The epoch of the drop. `record`: null: it was logged before.
+// Logs the drop, unless `record` is null: then it was logged before. Returns its epoch.
 Epoch Catalog::publish_drop(const occ::StorageControl& control, log::LogRecord* record) {
   const std::lock_guard lock(ids_mutex_);  // E19
   const auto id = static_cast<std::uint32_t>(control.id());
@@ -191,7 +191,7 @@ Epoch Catalog::publish_drop(const occ::StorageControl& control, log::LogRecord* 
 void Catalog::free_dropped() {
   std::erase_if(dropped_, [this](const Dropped& dropped) {
     if (engine_->clock().reclaimable() < dropped.epoch) return false;
-    // Without memory to find them all, its pages are lost until the database is closed.
+    // If memory runs out while they are collected, its pages are lost until the database is closed.
     base::trying([&] {
       storage::drop(&engine_->pool(), &engine_->own_session().pages(), dropped.control);
     });
@@ -236,8 +236,8 @@ void Catalog::announce_found(const storage_meta::StorageMeta& meta) {
   by_name_.emplace(meta.name, controls_.back().get());
 }
 
-// What can fail comes first. E23: nobody follows the roots that are set here, nobody commits to
-// what is dropped here.
+// Does first what can fail. E23: no session follows the roots that are set here yet, and none
+// commits to a storage that is dropped here.
 Status Catalog::recover(const FoundCatalog& found, const snapshot::Manifest* newest) {
   const std::lock_guard lock(mutex_);
   std::map<page::StorageId, occ::StorageControl*> known;
@@ -274,8 +274,8 @@ Status Catalog::set_root(occ::StorageControl* control, page::SnapshotPageId root
   }
   const bool is_first = control->root.compare_exchange({}, {page::VolatilePageId(), root});
   FOEDUS_INVARIANT(is_first, root.word());
-  // As if its pages had been dropped.
-  control->drop_epoch.store_release(1);  // order: relaxed would do, nobody looks at it yet
+  // A storage that starts as snapshot pages counts as one whose pages were dropped.
+  control->drop_epoch.store_release(1);  // order: relaxed would do, no thread uses it yet
   return {};
 }
 

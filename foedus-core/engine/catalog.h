@@ -1,21 +1,21 @@
 #pragma once
-// Catalog: which storages there are. Kept in memory; what is durable of it are the create and drop
+// Catalog: the storages of a database. It is kept in memory. Durable are the create and drop
 // records in the log, ordered with data by their epochs.
 //
 //   E51  A storage is announced to users only after its create record is durable: every record of
-//       its data has a later epoch. One whose create ran into a full device is in the log already:
-//       it is kept unannounced, and the next open() of its name goes on with it.
-//   E5  A drop first refuses new commits (dropped flag, looked at by verify after its fence), then
-//       waits until every commit that did not see the flag is published, then logs the drop: no
-//       record of the storage is newer than its drop. It is logged once: a call that comes after
-//       one which ran into a full device waits for the record of that one, for a snapshot may have
-//       left the storage out by then, and must not have it again. So does open() of its name, and
-//       then makes a new one. The log has room for the record before commits are refused: a drop
-//       that finds none leaves the storage as it was.
+//       its data has a later epoch. If the create ran into a full device, its record is in the log
+//       already. The storage is kept unannounced, and the next open() of its name goes on with it.
+//   E5  A drop sets the dropped flag, which verify reads after its fence: new commits are refused.
+//       It waits until every commit that did not see the flag is published, then logs the drop. No
+//       record of the storage is newer than its drop. A drop is logged once. A call that follows
+//       one which ran into a full device waits for the record of that one. A snapshot may leave the
+//       storage out by then, and must not have it again. An open() of its name waits too, and then
+//       makes a new storage. Space in the log is reserved before commits are refused: a drop that
+//       finds none leaves the storage as it was.
 //   E6  Ids count upwards and are never used again.
-//   E19 Life and death of a storage are noted under the lock under which their record is published:
-//       who asks later which storages a durable epoch has knows all of them. Nobody waits for the
-//       log while holding that lock: it is the gleaner that makes room for the log.
+//   E19 Creation and drop of a storage are noted under the lock under which their record is
+//       published. So list_at() knows all storages of a durable epoch. No thread waits for the log
+//       while it holds that lock: the gleaner takes it too, and the gleaner makes space in the log.
 
 #include <cstdint>
 #include <map>
@@ -42,9 +42,10 @@ class Catalog {
  public:
   explicit Catalog(Engine* engine) : engine_(engine) {}
 
-  // The storage `wanted` describes, made if there is none of its name. `wanted.id` is ignored. One
-  // that the newest snapshot found has is there at once; else it waits for the end of recovery, as
-  // drop() does, and reports how that failed.
+  // Returns the storage that `wanted` describes; creates it if there is none of its name.
+  // `wanted.id` is ignored. A storage of the newest snapshot that was found is returned at once.
+  // Otherwise it waits for the end of recovery, as drop() does, and returns the error of a recovery
+  // that failed.
   Result<occ::StorageControl*> open(const storage_meta::StorageMeta& wanted);
   Status drop(std::string_view name);
   std::vector<StorageInfo> list() const;
@@ -52,20 +53,22 @@ class Catalog {
 
   // ---- recovery ------------------------------------------------------------------------------
 
-  // A storage of the newest snapshot that was found: it can be read in snapshots. Before anybody
-  // else.
+  // Enters a storage of the newest snapshot that was found, for transactions that read snapshots.
+  // Called before any user has a session.
   void announce_found(const storage_meta::StorageMeta& meta);
-  // What there is, all of it in `newest`; null: there is no snapshot. Of what was announced before,
-  // the rest is dropped: its handles are those of a dropped storage from now on.
+  // Enters the storages of `found`, whose roots are in `newest` (null: there is no snapshot). Drops
+  // storages that were announced before and are not in `found`: their handles become those of a
+  // dropped storage.
   Status recover(const FoundCatalog& found, const snapshot::Manifest* newest);
 
-  // ---- gleaner: any thread, never behind a call that waits for the log -------------------------
+  // ---- gleaner: any thread, waits for no call that waits for the log ---------------------------
 
-  // The storages that exist at the end of `covered`, ascending by id, and an id above all that were
-  // ever given. REQUIRES: `covered` is durable.
+  // Lists the storages that exist at the end of `covered`, ascending by id. `next_id` gets an id
+  // above all that were ever given. REQUIRES: `covered` is durable.
   void list_at(Epoch covered, std::vector<storage_meta::StorageMeta>* storages,
                page::StorageId* next_id) const;
-  // Null: never announced, or dropped. It stays where it is until the database is closed.
+  // Returns null if it was never announced, or was dropped. The control stays until the database
+  // closes.
   occ::StorageControl* find(page::StorageId id) const;
 
  private:
@@ -76,25 +79,26 @@ class Catalog {
     Epoch epoch;  // transactions that began up to here may still be inside
   };
 
-  // A storage whose create record is published.
+  // A storage whose create record is published, but not known to be durable (E51).
   struct Unannounced {
     std::unique_ptr<occ::StorageControl> control;
     Epoch epoch;
   };
 
-  // From when to when a storage is there, in epochs of its DDL records.
+  // The epochs of a storage's DDL records, from `created` to `dropped`.
   struct Life {
     storage_meta::StorageMeta meta;
     Epoch created;  // none: it came with a snapshot
     Epoch dropped;  // none: it was not
   };
 
-  // Null: it is not there, or not yet.
+  // Returns null if the storage is not there, or not yet.
   occ::StorageControl* find_early(const storage_meta::StorageMeta& wanted) const;
   Status create(const storage_meta::StorageMeta& wanted);
-  // Its snapshot pages are below `root`; null: it has none.
+  // Makes `root` the storage's root of snapshot pages; if it is null, makes an empty storage.
   Status set_root(occ::StorageControl* control, page::SnapshotPageId root);
-  // E51. REQUIRES: unannounced_ has the name.
+  // Waits for the create record, then announces the storage (E51). REQUIRES: unannounced_ has the
+  // name.
   Result<occ::StorageControl*> announce(const std::string& name);
   Status drop_found(StorageMap::iterator found);
   bool is_drop_logged(const occ::StorageControl& control) const;
@@ -108,7 +112,7 @@ class Catalog {
   std::vector<std::unique_ptr<occ::StorageControl>> controls_;  // all, dropped ones too
   StorageMap by_name_;
   std::map<std::string, Unannounced> unannounced_;
-  std::vector<Dropped> dropped_;  // whose pages were not retired yet
+  std::vector<Dropped> dropped_;  // their pages are not retired yet
 
   // Taken last; held while a DDL record is published (E19).
   mutable std::mutex ids_mutex_;

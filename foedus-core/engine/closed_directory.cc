@@ -12,7 +12,7 @@ namespace foedus::engine {
 
 namespace {
 
-// A directory without a log is new, and has nothing else.
+// Refuses a device that has files of a database but no log: without a log it has to be new.
 Status check_new(device::Device* device, const log::Log& log) {
   if (!log.was_missing()) return {};
   FOEDUS_TRY(const auto names, device->list());
@@ -22,7 +22,7 @@ Status check_new(device::Device* device, const log::Log& log) {
     if (!is_of_database) continue;
     return Status::error(ErrorCode::kCorruption,
                          device->path() + ": " + name + " is there, but the log is missing, and " +
-                             "with it what was committed behind the newest snapshot");
+                             "with it what was committed after the newest snapshot");
   }
   return {};
 }

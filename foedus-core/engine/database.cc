@@ -15,14 +15,15 @@ namespace foedus {
 
 namespace {
 
-// Tries of a transaction for which there is no memory, each after a glean that made some.
+// Number of further tries for a transaction that found no memory, each after a glean that made
+// some.
 constexpr std::uint32_t kTriesForRoom = 3;
 
 [[gnu::cold]] Status moved_from() {
   return Status::error(ErrorCode::kClosed, "the database was moved from");
 }
 
-// What open_…() have in common.
+// Opens or creates a storage: the common part of the open_…() calls.
 template <typename Handle>
 Result<Handle> open_storage(engine::Engine* engine, StorageKind kind, std::string_view name,
                             storage_meta::StorageMeta shape = {}) {
@@ -36,7 +37,7 @@ Result<Handle> open_storage(engine::Engine* engine, StorageKind kind, std::strin
   });
 }
 
-// What `function` returns, a list; empty if there is no memory for it. `engine`: null: moved from.
+// Returns the list that `function` returns; an empty one without memory or if `engine` is null.
 template <typename Function>
 auto list_of(const engine::Engine* engine, Function&& function) {
   std::invoke_result_t<Function&> list;
@@ -155,7 +156,7 @@ Stats Database::stats() const {
   return list_of(engine_.get(), [this] { return engine_->stats(); });
 }
 
-// The calls of transact() that the thread is in, the innermost first.
+// A call of transact() that the thread is in. The frames of a thread are a list, innermost first.
 struct Database::TransactFrame {
   explicit TransactFrame(engine::EngineSession* session);
   // Ends the transaction also when the function throws.
@@ -207,15 +208,15 @@ Status Database::drop_storage(std::string_view name) {
   });
 }
 
-// One try: begins the transaction, calls the function, and commits or rolls back.
+// Runs one try: begins the transaction, calls the function, and commits or rolls back.
 Status Database::try_once(engine::EngineSession* session, TxnFunction function, void* argument,
                           const TxnOptions& options, std::uint32_t tries, Epoch covered) {
   Status begun = base::catching([&] { return session->begin(options, covered); });
   if (!begun.is_ok()) {
-    session->rollback();  // it may have begun, and not held again all that the last try held
+    session->rollback();  // it may have begun, but not taken again all locks of the last try
     return begun;
   }
-  // Optimism has failed often enough: lock what is read, so that this transaction gets through.
+  // In the second half of its tries a transaction locks what it reads, so that it gets through.
   session->context().set_locks_reads(tries > 1 && tries * std::uint64_t{2} > options.tries_max);
   Status status;
   bool is_moved_out = false;
@@ -237,13 +238,13 @@ Status Database::try_once(engine::EngineSession* session, TxnFunction function, 
     if (ticket.is_ok() && options.ticket != nullptr) *options.ticket = *ticket;
     return ticket.status();
   }
-  // An error that rests on reads which no longer hold is none: the reads are the conflict.
+  // An error that rests on reads which no longer hold is not reported: the conflict is.
   Status reads = base::catching([session] { return session->verify(); });
   session->rollback();
   return reads.is_ok() ? status : reads;
 }
 
-// The loop of transact().
+// Runs tries until one succeeds, or none can: the loop of transact().
 Status Database::run(TxnFunction function, void* argument, const TxnOptions& options) {
   if (engine_ == nullptr) return moved_from();
   FOEDUS_CHECK(engine_->check_open());
@@ -259,7 +260,7 @@ Status Database::run(TxnFunction function, void* argument, const TxnOptions& opt
   const TransactFrame frame(session);
 
   TxnOptions try_options = options;
-  // Others take no volatile page: there is nothing that a glean could do for them.
+  // Transactions of other isolation take no volatile page: a glean cannot help them.
   const bool may_take_pages = options.isolation == Isolation::kSerializable;
   std::uint32_t tries_for_room =
       may_take_pages && engine_->gleaning() != nullptr ? kTriesForRoom : 0;
@@ -311,7 +312,7 @@ Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& 
   SessionSlot& slot = session->slot();
   const auto not_ended = [] {
     return Status::error(ErrorCode::kInvalidArgument,
-                         "the session's transaction before has not ended");
+                         "the session's last transaction has not ended");
   };
   // order: relaxed, a look ahead of the claim.
   if (slot.state.load_relaxed() == SessionState::kBusy) return not_ended();
@@ -322,7 +323,7 @@ Result<Txn> engine::begin_txn(engine::EngineSession* session, const TxnOptions& 
   }
   Status begun = base::catching([&] { return session->begin(options, covered); });
   if (begun.is_ok()) return Txn(session);
-  session->rollback();  // it may have begun, and not held again all that its first try held
+  session->rollback();  // it may have begun, but not taken again all locks of its first try
   if (begun.code() == ErrorCode::kOutOfMemory) session->forget_retry();
   slot.release(SessionState::kHeld);
   return begun;

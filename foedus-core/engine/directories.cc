@@ -107,7 +107,7 @@ Result<std::unique_ptr<device::Device>> make_device(Devices devices, std::size_t
   return std::unique_ptr<device::Device>(std::move(spread));
 }
 
-// Whether there are two tiers, or were when the device was open before.
+// Returns whether there are two tiers, or were when the device was last open.
 Result<bool> has_tiers(const device::Device& device, std::size_t ssd_count) {
   FOEDUS_TRY(const auto names, device.list());
   const bool has_moved = std::any_of(names.begin(), names.end(), [](const std::string& name) {
@@ -121,15 +121,16 @@ void set_tiers(std::unique_ptr<device::TieredDevice> tiers, OpenedDirectories* o
   opened->device = std::move(tiers);
 }
 
-// The part on the SSD of a snapshot file that has one, and is not there; empty: there is none.
+// Returns the name of the SSD part of file `name` if it is missing; empty: it is there, or not
+// needed.
 std::string find_missing_part(const std::set<std::string>& names, const std::string& name) {
   std::string ssd = device::ssd_name(name);
   const bool has_part = names.contains(device::tiers_name(name));
   return has_part && !names.contains(ssd) ? ssd : std::string();
 }
 
-// Returns the name of a file that is counted and not there; empty: there is none, or what counts
-// them cannot be read, which is the business of others.
+// Returns the name of a missing file that the savepoint or a manifest lists; empty: there is none.
+// Ignores a savepoint or manifest that cannot be read: other code reports it.
 Result<std::string> find_missing(device::Device* device) {
   FOEDUS_TRY(const auto list, device->list());
   const std::set<std::string> names(list.begin(), list.end());
@@ -201,7 +202,7 @@ KeptPagesBytes kept_pages_bytes(const Options& options) {
 Result<OpenedDirectories> open_directories(const Options& options, base::Runtime* runtime) {
   device::FileAccess access = device::FileAccess::kCalls;
   if (options.device == DeviceKind::kMapped) access = device::FileAccess::kMapped;
-  // A call for each line would take longer than the memory that is emulated.
+  // Maps files for reads: a system call for each line takes longer than the emulated memory.
   if (options.device == DeviceKind::kEmulated) access = device::FileAccess::kMappedToRead;
   const DirectoryNames names{options.dir, options.dirs, options.ssd_dirs};
   FOEDUS_TRY(Files files, open_each(names, [&](const std::string& path, bool is_ssd) {

@@ -18,27 +18,27 @@
 
 namespace foedus::engine {
 
-// kInvalidArgument: names the option: a path is empty or has a zero byte, or there are too many.
+// Returns kInvalidArgument, naming the option, for an empty path, a zero byte, or too many paths.
 Status check_directories(const DirectoryNames& names);
 
-// Parts of Options::nvm_bytes for pages of the SSD (snapshot/nvm_pages.h): what they have from the
-// begin, and what extents of snapshots may come to leave to them.
+// Parts of Options::nvm_bytes for pages of the SSD (snapshot/nvm_pages.h). `least` is theirs from
+// the start; up to `most`, they take what extents of snapshots leave.
 struct KeptPagesBytes {
   std::uint64_t least;
   std::uint64_t most;
 };
 KeptPagesBytes kept_pages_bytes(const Options& options);
-// Part of Options::nvm_bytes for pages on their way to the SSD (device/staging_buffer.h), and the
-// DRAM that is taken to write them.
+// Returns the part of Options::nvm_bytes for pages on their way to the SSD
+// (device/staging_buffer.h). As much DRAM is taken to write them.
 std::uint64_t staged_bytes(const Options& options);
 
 struct OpenedDirectories {
   std::unique_ptr<device::Device> device;
   bool has_direct_io = false;  // all of them
-  bool maps_files = false;     // the same
+  bool maps_files = false;     // all of them
   device::TieredDevice* tiers = nullptr;  // `device`, if snapshots lie on two tiers; else null
   std::shared_ptr<device::NvmCounters> nvm;  // DeviceKind::kEmulated; else null
-  std::shared_ptr<device::NvmCounters> ssd;  // the same, of the SSD tier
+  std::shared_ptr<device::NvmCounters> ssd;  // the SSD tier's; else null
 
   void close() {
     device.reset();
@@ -46,25 +46,25 @@ struct OpenedDirectories {
   }
 };
 
-// Opens, and locks, each directory; makes those that are missing. Nothing else is changed before
-// the device is told to change something (device V13).
-// kInvalidArgument: the same directory twice, one of another database, or one is left out that has
-// files which the savepoint or a manifest names. Else as of device::FileDevice::open() and
-// device::SpreadDevice::make().
+// Opens and locks each directory; makes those that are missing. Nothing else is changed before the
+// device is told to change something (device V13).
+// kInvalidArgument: a directory is named twice or belongs to another database, or one is left out
+// that has files which the savepoint or a manifest names. Other errors: those of
+// device::FileDevice::open() and device::SpreadDevice::make().
 // Uses of `options` the directories, direct_io, the device, the speed of emulated memory, and the
-// limits of the tiers. Tasks of the device are started on `runtime`, which outlives it. Pages that
-// an earlier process has left staged are written to the SSD: kOutOfSpace, kIoError, kCorruption.
+// limits of the tiers. Starts tasks of the device on `runtime`, which outlives the device. Writes
+// pages that an earlier process has left staged to the SSD: kOutOfSpace, kIoError, kCorruption.
 Result<OpenedDirectories> open_directories(const Options& options, base::Runtime* runtime);
-// Opens directories that exist, to read their files only: nothing is changed, now or later (device
-// V8). kNotFound: one is missing. kNotSupported: pages are staged, as a database leaves them that
-// was not closed. Other errors: those of open_directories().
+// Opens existing directories to read their files only: nothing is changed, now or later (device
+// V8). kNotFound: one is missing. kNotSupported: pages are staged, since the database was not
+// closed. Other errors: those of open_directories().
 Result<OpenedDirectories> open_directories_to_read(const DirectoryNames& names);
 
 // Fills in the counters of emulated devices, and how full the tiers are.
 void add_stats(const OpenedDirectories& opened, Stats* stats);
 
-// kInvalidArgument: a file that the savepoint or a manifest names is missing, and a directory is
-// left out that may have it.
+// Returns kInvalidArgument if a file that the savepoint or a manifest names is missing, and a
+// directory that may have it is left out.
 Status check_left_out(device::SpreadDevice* device);
 
 }  // namespace foedus::engine

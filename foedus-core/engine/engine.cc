@@ -20,15 +20,15 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kPublishLookUs = 50;
-// From then on a transaction is named where memory is spent.
+// Age from which a transaction is named as a holder of memory, in messages about a lack of it.
 constexpr std::uint64_t kOldTxnUs = 1'000'000;
-// Beyond kCommitEpochMax: one who only reads uses up epochs, too.
+// Lies above kCommitEpochMax: a database that can only be read uses up epochs, too.
 constexpr Epoch kFirstEpochMax(Epoch::kMax - (std::uint64_t{1} << 20));
 
-// Engines of the parent in a child of fork(): kept in sight, so that they are no leaks.
+// Engines of the parent, in a child of fork(). The list keeps them reachable for leak checkers.
 base::AtomicWord<Engine*> abandoned{nullptr};
 
-// What an operator's sink throws has nowhere to go.
+// Drops exceptions of the operator's sink: no caller could handle them.
 LogSink without_exceptions(LogSink sink) {
   if (!sink) return sink;
   return [sink = std::move(sink)](LogLevel level, std::string_view line) {
@@ -116,8 +116,9 @@ Status Engine::make_memory() {
 }
 
 Status Engine::open_log() {
-  // Slots of the clock: of users' sessions, the engine's own, the gleaner's, of those that apply
-  // rows of the log's tail and one that looks, and of all installers but the gleaner itself.
+  // Slots of the clock: for users' sessions, the engine's own, and the gleaner's. The sessions that
+  // apply rows of the log's tail, the one that looks for such rows, and all installers but the
+  // gleaner itself have one each.
   const std::uint32_t install_sessions = options_.sessions_max + 3 + Unapplied::kSessions;
   const std::uint32_t slots = install_sessions + std::max(options_.glean.installers, 1u) - 1;
   Epoch first(1);
@@ -137,7 +138,7 @@ Status Engine::open_log() {
     if (first > kFirstEpochMax) {
       return Status::error(ErrorCode::kCorruption,
                            device_->path() + " has epoch " + std::to_string(first.number() - 1) +
-                               " in its log or manifest, and there are few beyond it");
+                               " in its log or manifest, and too few are left after it");
     }
   } else {
     FOEDUS_CHECK(refuse_files(device_));
@@ -175,7 +176,7 @@ Engine::~Engine() {
   if (closed.code() == ErrorCode::kBusy) {
     base::end_program("a Database is destroyed while it is in use; " + closed.message());
   }
-  // Of an open that failed; else they were stopped.
+  // Tasks still run here only if open() failed: close() stops them.
   if (!base::check_process(generation_).is_ok()) return;
   if (gleaning_ != nullptr) recovery_.give_up();
   stop_tasks();
@@ -192,7 +193,7 @@ void Engine::stop_tasks() {
 void Engine::abandon(std::unique_ptr<Engine> engine) {
   engine->directories_.close();  // the child's descriptors go, the parent's lock stays
   Engine* const left = engine.release();
-  // order: relaxed and acq_rel, nobody reads the list.
+  // order: relaxed and acq_rel, no thread reads the list.
   left->next_abandoned_ = abandoned.load_relaxed();
   while (!abandoned.compare_exchange_acq_rel(left->next_abandoned_, left)) {
   }
@@ -225,20 +226,20 @@ Status Engine::close() {
     gleaning_->end();
   }
   const bool may_have_commits = is_recovered();
-  recovered_in_.store_release(0);  // order: release, as above; recovery sets it no more
+  recovered_in_.store_release(0);  // order: release, as above; recovery does not set it again
   Status status;
   if (log_ != nullptr) {
     status = base::catching([this] { return log_->close(snapshots_->covered()); });
   }
   if (!may_have_commits) status = {};
   stop_tasks();
-  // Who opens the directory next need not wait until this object goes.
+  // Unlocks the directory now: it can be opened before this object is destroyed.
   directories_.close();
   device_ = nullptr;
   return status;
 }
 
-// From here on no transaction begins.
+// Closes all sessions: from here on no transaction begins. kBusy: the text names open ones.
 Status Engine::close_sessions() {
   const Status closed = session_pool_->close();
   if (closed.code() != ErrorCode::kBusy) return closed;
@@ -255,7 +256,7 @@ Status Engine::close_sessions() {
 
 // ---- sessions
 
-// Memory that gleans do not give back is spent for another reason than that of the writer.
+// Names other causes than this writer for memory that gleans do not give back.
 Status Engine::why_no_memory(Status status, std::uint32_t session) const {
   base::trying([&] {
     if (const Status failed = snapshots_->trouble(); !failed.is_ok()) {
@@ -315,14 +316,14 @@ Result<std::unique_ptr<EngineSession>> Engine::make_applier(std::uint32_t index)
   if (!session_memory_->try_take(ring_bytes)) {
     return Status::error(ErrorCode::kOutOfMemory, "no memory for sessions that apply the log");
   }
-  // Rows may be larger than those that users of this life can write.
+  // Rows of the tail may be larger than those that this run's options let users write.
   const std::uint64_t bytes_max =
       std::max<std::uint64_t>(options_.log_buffer_bytes, 4 * kMaxPayloadBytes);
   const std::uint32_t number = options_.sessions_max + 2 + index;
   auto session = base::catching([&] {
     return make_session_with({.is_logged = false,
                               .number = number,
-                              // Any thread comes to any of them: they are dealt out in turn.
+                              // Any thread uses any of them: they are spread over the SOCs in turn.
                               .soc = index % topology_->socs(),
                               .log_buffer_bytes = ring_bytes,
                               .log_buffer_bytes_max = bytes_max,
@@ -379,7 +380,7 @@ Result<Epoch> Engine::wait_for_snapshot(const TxnOptions& options) {
   const std::uint64_t begin_us = runtime_->now_us();
   Epoch wanted = options.at_least;
   if (!wanted.is_valid()) {
-    FOEDUS_CHECK(wait_recovered(options.timeout_us));  // what recovery finds is of it
+    FOEDUS_CHECK(wait_recovered(options.timeout_us));  // which may find newer commits
     wanted = newest_commit();
   }
   if (!wanted.is_valid()) return wanted;

@@ -10,10 +10,10 @@
 //       holds as it was.
 //   E8  Users get sessions only after the cut is durable. Transactions that are not of snapshot
 //       isolation, DDL and requests for a glean go on only after recovery has succeeded (E23).
-//   E12 A child of fork() touches nothing behind an engine of its parent: threads are not there,
-//       locks may be held for ever, pools and rings are not mapped, and their addresses may be in
-//       use for something else. So every call looks at the generation of the process first, and the
-//       child leaves the engine as it is instead of destroying it.
+//   E12 A child of fork() touches nothing of an engine of its parent. Threads are not there, locks
+//       may be held for ever, pools and rings are not mapped, and their addresses may be in use for
+//       something else. So every call looks at the generation of the process first, and the child
+//       leaves the engine as it is instead of destroying it.
 
 #include <cstdint>
 #include <memory>
@@ -48,7 +48,8 @@
 
 namespace foedus::engine {
 
-// What a test puts in place of the machine; null: the real thing. Both outlive the engine.
+// Runtime and device that a test puts in place of the real ones; null: the real one. Both outlive
+// the engine.
 struct Environment {
   base::Runtime* runtime = nullptr;
   device::Device* device = nullptr;
@@ -57,12 +58,14 @@ struct Environment {
 class Engine {
  public:
   static Result<std::unique_ptr<Engine>> open(Options options, const Environment& environment = {});
-  // Closes if close() was not called, its error ignored.
+  // Closes the database if close() was not called; ignores the error, but ends the program on
+  // kBusy.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // kBusy: transactions are open, which the text names; nothing has changed.
+  // Closes the database. kBusy: transactions are open, which the text names, or a callback of the
+  // database calls this; nothing has changed.
   Status close();
   Status check_open() const {
     // order: acquire, pairs with start(): all that it made is there.
@@ -70,21 +73,21 @@ class Engine {
       return {};
     return why_not_open();
   }
-  // E8: waits for the end of recovery. What check_open() reports, and how recovery failed.
+  // Waits for the end of recovery (E8). Returns what check_open() reports, or how recovery failed.
   Status check_recovered() {
     // order: acquire, pairs with set_recovered(): all that recovery made is there.
     if (recovered_in_.load_acquire() == base::process_generation()) [[likely]]
       return {};
     return wait_recovered(base::Runtime::kForever);
   }
-  // kTimeout: it goes on.
+  // Waits for the end of recovery. kTimeout: it goes on.
   Status wait_recovered(std::uint64_t timeout_us);
   bool is_recovered() const {
     return recovered_in_.load_acquire() == generation_;  // order: as check_recovered()
   }
-  // kForked in a child of the process that opened it (E12).
+  // Returns kForked in a child of the process that opened the database (E12).
   Status check_process() const { return base::check_process(generation_); }
-  // What a child does instead of destroying it.
+  // Leaves the engine as it is: a child of fork() calls this instead of destroying it (E12).
   static void abandon(std::unique_ptr<Engine> engine);
 
   // ---- sessions ------------------------------------------------------------------------------
@@ -96,13 +99,13 @@ class Engine {
   void give_session(EngineSession* session) {
     if (check_process().is_ok()) session_pool_->give(session);  // E12
   }
-  // All that a transaction waits for before it begins: it has no session, or none that others wait
-  // for. Returns the epoch that its snapshot has to cover; none: any will do. What
-  // foedus::Session::begin() reports.
+  // Waits for all that a transaction needs before it begins, while it has no session that others
+  // wait for. Returns the epoch that its snapshot has to cover; none: any will do. Errors: those of
+  // foedus::Session::begin().
   Result<Epoch> wait_to_begin(const TxnOptions& options);
 
   // ---- parts ---------------------------------------------------------------------------------
-  // E32
+  // The number of the database in this process (E32).
   std::uint64_t number() const { return number_; }
   base::Runtime& runtime() { return *runtime_; }
   device::Device* device() { return device_; }
@@ -115,56 +118,58 @@ class Engine {
   internal::DurabilityWaits& durability() { return *durability_; }
   const EffectiveOptions& effective_options() const { return effective_; }
   const Options& options() const { return options_; }  // zeroes replaced
-  // E29: the cache of snapshot pages may borrow pages of the pool.
+  // Returns whether the cache of snapshot pages may borrow pages of the pool (E29).
   bool cache_borrows() const { return cache_borrows_; }
   log::Log* log() { return log_.get(); }  // null: Logging::kNone
   // Null: Logging::kNone.
   Gleaning* gleaning() { return gleaning_.get(); }
   Recovery& recovery() { return recovery_; }
-  // By recovery, once: nobody waits any more.
+  // Lets the calls go on that wait for recovery. Recovery calls it, once.
   void set_recovered() {
     recovered_in_.store_release(generation_);  // order: release, pairs with check_recovered()
   }
-  // REQUIRES: a StorageControl says so, within a transaction that saw that.
+  // REQUIRES: a StorageControl says that rows wait, and the caller's transaction saw that.
   Unapplied& unapplied() { return *gleaning_->unapplied(); }
   snapshot::PageCache* cache() { return gleaning_ == nullptr ? nullptr : gleaning_->cache(); }
   // Null: Logging::kNone.
   WriteThrottle* throttle() { return throttle_.get(); }
   bool is_throttled() const { return throttle_ != nullptr && throttle_->is_on(); }
-  // One of the sessions that apply rows of a log's tail, below Unapplied::kSessions + 1: it logs
-  // nothing.
+  // Makes one of the sessions that apply rows of a log's tail, which log nothing. `index` is below
+  // Unapplied::kSessions + 1.
   Result<std::unique_ptr<EngineSession>> make_applier(std::uint32_t index);
-  // Of DDL and recovery; guarded by the catalog's mutex.
+  // The session of DDL and recovery; guarded by the catalog's mutex.
   EngineSession& own_session() { return *own_session_; }
   Snapshots& snapshots() { return *snapshots_; }
   // Null: transactions are not revoked.
   TxnWatch* watch() { return watch_.get(); }
   Stats stats() const;
-  // Adds to kOutOfMemory of that session what else holds memory: a glean that failed, a transaction
-  // of another session that is open for long.
+  // Adds to a kOutOfMemory of that session what else holds memory: a glean that failed, or an old
+  // transaction of another session.
   [[gnu::cold]] Status why_no_memory(Status status, std::uint32_t session) const;
 
   // ---- log -----------------------------------------------------------------------------------
   bool log_has_failed() const { return log_ != nullptr && log_->has_failed(); }
   Status log_failure() const { return log_->failure(); }
-  // A DDL record in the own session's log, before the next one; it is nothing yet. Waits for room
-  // there, and is all that can fail.
+  // Prepares a DDL record in the own session's log; it has no effect until it is published. Waits
+  // for space there; publish_ddl() cannot fail.
   Result<log::LogRecord*> prepare_ddl(log::LogRecordType type, page::StorageId id,
                                       std::string_view name, std::string_view parameters);
-  // Commits it: it will be durable with its epoch, which is returned.
+  // Commits the record. Returns its epoch, with which it will be durable.
   Epoch publish_ddl(log::LogRecord* record);
-  // Returns once a snapshot covers `epoch`. kInvalidArgument: it has not begun. kNotSupported:
-  // nothing is logged. kTimeout; what durability() and the gleaner report.
+  // Returns once a snapshot covers `epoch`. kInvalidArgument: the epoch has not begun.
+  // kNotSupported: nothing is logged. kTimeout. Other errors: those of durability() and of the
+  // gleaner.
   Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
-  // The newest epoch of all commits that have returned, DDL included, and of all whose records the
-  // calling thread has seen (C7), those that recovery found among them; none: there was none.
+  // Returns the newest epoch of all commits that have returned, DDL included, and of those whose
+  // records the calling thread has seen (C7). Commits that recovery found count. None: there was
+  // none.
   Epoch newest_commit() const;
   // Returns when every commit of `epoch` and before is published.
   void wait_published(Epoch epoch);
 
-  // Whether there is one who listens; text for none is not made.
+  // Returns whether an operator listens; without a sink callers make no text.
   bool has_sink() const { return static_cast<bool>(options_.log_sink); }
-  // Says a line to the operator.
+  // Passes a line to the operator's sink.
   void say(LogLevel level, std::string_view line) const;
 
  private:
@@ -182,7 +187,7 @@ class Engine {
   Result<std::unique_ptr<EngineSession>> make_own_session();
   Result<std::unique_ptr<EngineSession>> make_session_with(EngineSession::Parts parts);
 
-  // Constant after open(). Later ones use earlier ones.
+  // Constant after open(). Later members use earlier ones.
   Options options_;
   const bool cache_borrows_ = options_.glean.cache_bytes == 0;  // before zeroes are replaced
   EffectiveOptions effective_;
@@ -213,9 +218,10 @@ class Engine {
   Engine* next_abandoned_ = nullptr;
 
   // Own synchronization.
-  // One line, written at open, at the end of recovery and at close, read by every transaction.
+  // One cache line, written at open, at the end of recovery and at close, read by every
+  // transaction.
   alignas(64) base::AtomicWord<std::uint64_t> opened_in_;  // generation of the process; 0: closed
-  base::AtomicWord<std::uint64_t> recovered_in_;           // the same; 0: not yet
+  base::AtomicWord<std::uint64_t> recovered_in_;           // generation of the process; 0: not yet
 };
 
 }  // namespace foedus::engine

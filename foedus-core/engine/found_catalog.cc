@@ -1,4 +1,4 @@
-// What a log that was found says about storages: which there are, and where records are.
+// Reads a found log for its storages: which there are, and where in them the records lie.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -18,9 +18,8 @@ namespace foedus::engine {
 
 namespace {
 
-// Segments are read side by side, but not so many that reads of snapshots wait behind them for the
-// device. The number does not depend on the machine: where partitions begin is the same
-// everywhere.
+// Segments are read in parallel, but only a few: reads of snapshots would wait for the device. The
+// number does not depend on the machine, so that partitions begin at the same positions everywhere.
 constexpr std::size_t kReadersMax = 2;
 constexpr unsigned kRecordsPerStep = 16'384;
 
@@ -39,7 +38,7 @@ class CatalogReader {
     }
   }
 
-  // The record came last out of `records`.
+  // Takes in `record`, the one that came last out of `records`.
   Status read(const log::LogRecord& record, std::uint32_t soc, const log::SegmentRecords& records) {
     const auto id = static_cast<std::uint32_t>(record.storage_id);
     const bool is_covered = page::Tid(record.tid).epoch() <= covered_;
@@ -62,7 +61,7 @@ class CatalogReader {
     return {};
   }
 
-  // Adds what another reader has found that began with the same snapshot.
+  // Adds what another reader found that began with the same snapshot.
   Status add(CatalogReader other) {
     next_id_ = std::max(next_id_, other.next_id_);
     has_news_ = has_news_ || other.has_news_;
@@ -78,7 +77,8 @@ class CatalogReader {
     return {};
   }
 
-  // Ids are never used again, and a name only after its storage was dropped.
+  // Returns the catalog. kCorruption: an id was used twice, or a name before its storage was
+  // dropped.
   Result<FoundCatalog> finish() {
     FoundCatalog found;
     found.next_storage_id = page::StorageId{next_id_};
@@ -112,7 +112,8 @@ class CatalogReader {
     return samples_.try_emplace(id, kRecordSamplesMax).first->second;
   }
 
-  // Null: nothing has created it so far. Every record asks, and few storages have most of them.
+  // Returns null if nothing has created it so far. Keeps the last answers: every record asks, and
+  // few storages have most records.
   const Known* find(page::StorageId id) {
     Known& lately = lately_[static_cast<std::uint32_t>(id) % lately_.size()];
     if (lately.samples != nullptr && lately.id == id) return &lately;
@@ -127,7 +128,7 @@ class CatalogReader {
     return std::move(status.at_storage(name));
   }
 
-  // A record of something else that became a drop would take a whole storage with it.
+  // Compares names: a record that was damaged into a drop would remove a whole storage.
   Status check_drops() const {
     for (const auto& [id, name] : drops_) {
       const auto found = storages_.find(id);
@@ -144,7 +145,7 @@ class CatalogReader {
   Status create(const log::LogRecord& record, const log::SegmentRecords& records) {
     Result<storage_meta::StorageMeta> meta =
         storage_meta::parse(record.storage_id, record.key(), record.payload());
-    if (!meta.is_ok()) return records.corrupt("a creation of what cannot be a storage");
+    if (!meta.is_ok()) return records.corrupt("a create record of an impossible storage");
     if (storages_.contains(record.storage_id)) return created_twice(meta->name);
     storages_[record.storage_id] = std::move(meta).value();
     created_.push_back(record.storage_id);
@@ -152,15 +153,15 @@ class CatalogReader {
   }
 
   Epoch covered_;                   // by the snapshot before
-  std::uint32_t known_before_ = 1;  // what it does not have of ids below was dropped
+  std::uint32_t known_before_ = 1;  // ids below that it lacks were dropped
   std::uint32_t next_id_ = 1;
   bool has_news_ = false;
   std::map<page::StorageId, storage_meta::StorageMeta> storages_;
   std::vector<page::StorageId> created_;  // those that the snapshot before does not have
   std::map<page::StorageId, occ::PageSamples> samples_;
-  std::array<Known, 64> lately_;  // that were found, by id
+  std::array<Known, 64> lately_;  // found last, by id
   std::set<page::StorageId> dropped_;
-  std::vector<std::pair<page::StorageId, std::string>> drops_;  // behind the snapshot before
+  std::vector<std::pair<page::StorageId, std::string>> drops_;  // after the snapshot before
   std::set<page::StorageId> unknown_;
 };
 
@@ -190,7 +191,7 @@ class CatalogTask final : public base::Task {
   // order: acquire, pairs with the release in end(): what was read is there.
   bool is_done() const { return is_done_.load_acquire() != 0; }
 
-  // Once it is done. The segment at which it failed, if it did.
+  // Valid once the task is done. segment() is where it failed, if it did.
   const Status& status() const { return status_; }
   std::size_t segment() const { return segment_; }
   CatalogReader take() { return std::move(reader_); }
@@ -228,7 +229,7 @@ class CatalogTask final : public base::Task {
   base::WaitPoint* const finished_;
   const std::size_t step_;
 
-  // Used by step() only, and once it is done.
+  // Used by step() only until it is done, then by the task's owner.
   std::size_t segment_;
   std::unique_ptr<log::SegmentRecords> records_;
   CatalogReader reader_;
@@ -237,7 +238,7 @@ class CatalogTask final : public base::Task {
   base::AtomicWord<std::uint32_t> is_done_;
 };
 
-// Tasks that are stopped before what they use goes.
+// Owns the tasks. Stops them before the objects that they use are destroyed.
 struct CatalogTasks {
   explicit CatalogTasks(base::Runtime* of) : runtime(of) {}
   ~CatalogTasks() {
@@ -265,7 +266,7 @@ Result<FoundCatalog> read_found_catalog(const log::Log& log, const snapshot::Man
   runtime->wait(&all.finished, base::Runtime::kForever, [&all] {
     return std::ranges::all_of(all.tasks, [](const auto& task) { return task->is_done(); });
   });
-  // The error of the first segment that failed is the one to report, as if they were read in turn.
+  // Reports the error of the first segment that failed, as if segments were read in turn.
   const CatalogTask* failed = nullptr;
   for (const auto& task : all.tasks) {
     if (task->status().is_ok()) continue;

@@ -10,11 +10,11 @@ namespace {
 
 constexpr auto kInstall = static_cast<std::uint64_t>(GleanStage::kInstall);
 
-// What less of it takes says little: bytes of log, pages, volatile pages.
+// Least amounts of log bytes, pages and volatile pages whose time says enough.
 constexpr std::array<double, 3> kAmountMin = {1u << 20, 256, 256};
-// From so much of a stage's time on, what it took so far is all that counts.
+// Share of a stage's time from which on only its own time so far counts.
 constexpr double kPassedTold = 0.25;
-// A stage that is shorter was told of too seldom to say how it went.
+// A shorter stage reports progress too seldom to show its course.
 constexpr double kCourseUsMin = 200'000;
 // A stage whose end is not known is taken to need this share of its time so far, or more.
 constexpr double kLeast = 1.0 / 16;
@@ -30,7 +30,7 @@ std::array<double, 3> amounts_of(const GleanSize& size) {
 GleanPace::GleanPace() {
   for (auto& course : courses_) {
     for (std::size_t i = 0; i < kCoursePoints; ++i) {
-      // order: relaxed, nobody else knows it yet.
+      // order: relaxed, no other thread knows it yet.
       course[i].store_relaxed(static_cast<double>(i + 1) / kCoursePoints);
     }
   }
@@ -70,7 +70,7 @@ void GleanPace::at(const GleanProgress& progress, std::uint64_t now_us) {
   pass(std::min(done, 1.0), static_cast<double>(now_us - stage_since_us_.load_relaxed()));
 }
 
-// Points between this and what was told before were passed evenly.
+// Takes in a report of progress. Points since the report before count as passed evenly.
 void GleanPace::pass(double done, double elapsed_us) {
   // order: relaxed all, see left().
   const double done_before = done_.load_relaxed();
@@ -101,7 +101,7 @@ void GleanPace::learn_course(double all_us) {
   points_passed_ = 0;
 }
 
-// Evenly between two points.
+// Interpolates between two points of the course.
 double GleanPace::course_at(std::uint64_t stage, double done) const {
   const double at = done * kCoursePoints;
   const auto index = std::min(static_cast<std::size_t>(at), kCoursePoints - 1);
@@ -113,7 +113,7 @@ double GleanPace::course_at(std::uint64_t stage, double done) const {
 
 void GleanPace::end() { since_us_.store_relaxed(0); }  // order: relaxed, see left()
 
-// The mean of the last one and of those before: the pace depends on how busy the machine is.
+// Takes the mean of the last glean and those before: the pace depends on the machine's load.
 void GleanPace::learn(const GleanSize& size, const GleanReport& report) {
   const Times amounts = amounts_of(size);
   const std::array<std::uint64_t, kStages> took = {report.map_reduce_us, report.compose_us,
@@ -151,7 +151,7 @@ GleanPace::Left GleanPace::left(std::uint64_t now_us) const {
     const double weight = told_us == 0 ? 0 : std::min(1.0, passed / kPassedTold);
     const double by_done = passed == 0 ? 0 : told_us / passed;
     const double all = (1 - weight) * expected + weight * by_done;
-    // One that is late is taken to need as much again.
+    // A late stage is taken to need as much again as it is late.
     left.us_to_room = std::abs(all - elapsed_stage);
     for (std::uint64_t later = stage + 1; later < kInstall; ++later) {
       left.us_to_room += expected_us_[later].load_relaxed();

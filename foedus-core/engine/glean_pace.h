@@ -1,17 +1,18 @@
 #pragma once
-// GleanPace: how long a glean takes, stage by stage, as those before tell; and how long the running
-// one still takes, by what it has done. It knows figures only, and nothing of the engine.
+// GleanPace: how long a glean takes, stage by stage, as earlier gleans tell. It also tells how long
+// the running one still takes, by what it has done. It knows figures only, and nothing of the
+// engine.
 //
 //   stage     takes as long as it has      of which it is known how many are done
 //   map       bytes of log                 bytes
 //   compose   pages to write               records, of all that were mapped
 //   install   volatile pages to look at    none until its end
 //
-// A stage is expected to take what as much took before. The more of it is done, the more counts
-// what it took so far: the work may be of another kind than the last glean's, or the machine be
-// busier. What is done first is not like what is done last, and where all is done that is counted,
-// something is left: records that are mapped are sorted, pages that are composed are synced. So a
-// stage has a course: how much of its time had passed when so much of it was done, the last times.
+// A stage is expected to take as long as the same amount took before. The more of it is done, the
+// more its own time so far counts: the work may be of another kind, or the machine busier. The pace
+// within a stage is uneven. Some work follows when all that is counted is done: mapped records are
+// sorted, composed pages are synced. So a stage has a course, learned from earlier gleans: the
+// share of its time that has passed at each share of its work.
 
 #include <array>
 #include <cstdint>
@@ -45,12 +46,13 @@ class GleanPace {
   void begin(const GleanSize& size, std::uint64_t now_us);
   void at(const GleanProgress& progress, std::uint64_t now_us);
   void end();
-  // Takes in how long a glean took, which was successful. `size`: what it had to do. Before end().
+  // Learns from a successful glean how long it took. `size`: what it had to do. Called before
+  // end().
   void learn(const GleanSize& size, const GleanReport& report);
 
   // ---- any thread ----------------------------------------------------------------------------
 
-  // Microseconds that such a glean is expected to take.
+  // Returns the microseconds that such a glean is expected to take.
   double us_of(const GleanSize& size, std::uint64_t now_us) const;
   bool is_running() const { return since_us_.load_relaxed() != 0; }  // order: a hint
   Left left(std::uint64_t now_us) const;
@@ -74,11 +76,11 @@ class GleanPace {
   // courses_[stage][i]: the share of the stage's time after which (i + 1)/16 of its work is done.
   std::array<std::array<base::AtomicWord<double>, kCoursePoints>, kStages> courses_;
 
-  // The stage that runs; used by the task that gleans.
-  std::array<double, kCoursePoints> passed_us_{};  // since its begin, when so much was done
+  // State of the running stage; used by the task that gleans.
+  std::array<double, kCoursePoints> passed_us_{};  // since its begin, at each point of the course
   std::size_t points_passed_ = 0;
 
-  // State of the running glean. Words are stored one by one: a look between two is off for once.
+  // State of the running glean. Each word is stored alone: a reader between two stores is off once.
   base::AtomicWord<std::uint64_t> since_us_;  // 0: none runs
   base::AtomicWord<std::uint64_t> stage_;
   base::AtomicWord<std::uint64_t> stage_since_us_;

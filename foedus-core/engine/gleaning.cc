@@ -21,18 +21,19 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kDueLookUs = 20'000;          // between two looks whether a glean is due
-constexpr std::uint64_t kEarlyLookUs = 5'000;         // the same where one begins early (E44)
+constexpr std::uint64_t kEarlyLookUs = 5'000;         // instead, if a glean begins early (E44)
 constexpr std::uint64_t kKeepMemoryUs = 5'000'000;    // from the begin of the last glean
 constexpr std::uint64_t kNextGleanUs = 2'000'000;     // after a glean that failed
-// What a mapper has of its segment in memory.
+// Bytes of its segment that a mapper has in memory.
 constexpr std::uint64_t kMapperBytes = 4u << 20;
-// The least memory of a reducer: half of its inbox, which is three eighths of it, has room for the
+// Least memory of a reducer. Half of its inbox, which is three eighths of it, has room for the
 // largest row and for chunks of two runs (G20).
 constexpr std::uint64_t kReducerBytesMin = 12u << 20;
 constexpr std::uint64_t kGleanBytesMin = kReducerBytesMin + kMapperBytes;
 
-// Pages that a glean looks at to divide storages among reducers: of one storage, where some of each
-// of the 512 groups that it is divided by are enough, and of all, 16 bytes each.
+// Limits for the pages that a glean samples to divide storages among reducers, 16 bytes each. One
+// storage is divided by 512 groups, of each of which some samples are enough. The last limit is for
+// all storages together.
 constexpr std::size_t kPageSamplesMax = 64u << 10;
 constexpr std::size_t kPageSamplesMin = 1u << 10;
 constexpr std::size_t kAllPageSamplesMax = 1u << 20;
@@ -57,7 +58,7 @@ GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_bes
   order.runtime = &engine_->runtime();
   order.topology = &engine_->topology();
   order.before_pages = [this] { closer_->wait(); };  // E50
-  // What a tail holds is part of it; what is kept for the next glean has another size then.
+  // Memory that a tail holds is part of it. Memory kept for the next glean then has another size.
   std::uint64_t memory_bytes = options.memory_bytes + bytes_beside;
   if (unapplied_ != nullptr) {
     memory_bytes += unapplied_->bytes_borrowed();
@@ -73,7 +74,7 @@ GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_bes
   const std::uint32_t reducers = std::max(options.reducers, tasks_min);
   order.reducers = as_many_as_fit(reducers, rest, kReducerBytesMin);
   order.reducer_bytes = rest / order.reducers;
-  // What is required was looked for when the database was opened; here it is tried.
+  // Required facilities were checked when the database was opened; here they are tried.
   if (engine_->options().huge_pages == Facility::kOff) order.huge_pages = Facility::kOff;
   if (engine_->options().numa_binding == Facility::kOff) order.numa_binding = Facility::kOff;
   order.memory = unapplied_ == nullptr ? &glean_memory_ : nullptr;
@@ -83,7 +84,7 @@ GleanOrder Gleaning::base_order(std::uint32_t tasks_min, std::uint64_t bytes_bes
 // ---- requests
 
 Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
-  // What was committed so far is covered by a glean that begins when it is durable.
+  // A glean covers all that is committed now if it begins once that is durable.
   FOEDUS_CHECK(engine_->durability().wait(engine_->clock().current(), base::Runtime::kForever));
   std::uint64_t request;
   {
@@ -101,12 +102,12 @@ Result<GleanReport> Gleaning::glean(const GleanProgressSink& progress) {
   });
   const std::lock_guard lock(mutex_);
   if (answered_ < request) return Status::error(ErrorCode::kClosed, "the database was closed");
-  // A later one may have failed since.
+  // A later glean may have failed since.
   if (fulfilled_ < request) return answer_;
   return report_;
 }
 
-// Twice the time that is expected is where it ends, for no estimate is worth a close() that hangs.
+// Ends a last glean at twice `most_us`: no estimate is worth a close() that hangs.
 void Gleaning::make_last(std::uint64_t most_us) {
   {
     const std::lock_guard lock(mutex_);
@@ -119,7 +120,7 @@ void Gleaning::make_last(std::uint64_t most_us) {
     const std::lock_guard lock(mutex_);
     last_until_us_ = engine_->runtime().now_us() + 2 * most_us;
   }
-  // The step says what went wrong.
+  // The task has reported what went wrong.
   base::trying([this] { (void)glean({}).is_ok(); });
 }
 
@@ -156,9 +157,9 @@ void Gleaning::add_stats(Stats* stats) const {
 
 // ---- the task
 
-// The percentage of the memory of volatile pages above which a glean begins. It is lower (E44) only
-// if the glean will write hardly more than was logged, as it does of rows in the order of their
-// keys: of random rows, fewer and larger gleans write less.
+// Returns the percentage of their memory above which volatile pages cause a glean. It is lowered
+// (E44) only if the glean will write little more than was logged, as for rows in key order. For
+// random rows, fewer and larger gleans write less.
 std::uint32_t Gleaning::begin_percent(std::uint64_t log_bytes) const {
   const std::uint32_t percent = engine_->options().glean.volatile_percent;
   const bool is_cheap = expected_pages(log_bytes) * page::kPageBytes <= 2 * log_bytes;
@@ -178,7 +179,7 @@ bool Gleaning::is_due(Drop* drop) {
   if (has_failed() && now_us - last_us_ < kNextGleanUs) return false;
   if (engine_->snapshots().is_awaited()) return true;
   const std::uint64_t behind = log_behind();
-  // What is written may take long to become durable; a snapshot covers an epoch.
+  // A snapshot covers whole epochs, and log may take long to become durable.
   if (behind == 0 || !has_more_durable()) return false;
   const GleanOptions& options = engine_->options().glean;
   return (options.log_bytes != 0 && behind >= options.log_bytes) ||
@@ -188,7 +189,8 @@ bool Gleaning::is_due(Drop* drop) {
          (options.volatile_percent != 0 && pages_above(begin_percent(behind)) != 0);
 }
 
-// Than the newest snapshot covers: else a glean would make none.
+// True if the durable epoch is past what the newest snapshot covers; otherwise a glean has nothing
+// to do.
 bool Gleaning::has_more_durable() const {
   return engine_->durability().durable() > engine_->snapshots().covered();
 }
@@ -205,12 +207,14 @@ void Gleaning::answer(std::uint64_t request, Status status) noexcept {
     answered_ = request;
     if (status.is_ok()) fulfilled_ = request;
     answer_ = std::move(status);
-    if (progress_request_ <= request) progress_ = nullptr;  // who is answered goes
+    // The requester returns now, and its callback with it.
+    if (progress_request_ <= request) progress_ = nullptr;
   }
   engine_->runtime().wake(&finished_);
 }
 
-// Before a glean, in what is done between two. The memory that the last one has kept may help.
+// Handles a lack of memory outside a glean. Frees the memory kept from the last one, which may
+// help.
 std::uint64_t Gleaning::step_failed(const std::bad_alloc& thrown) noexcept {
   glean_memory_.clear();
   const Status status = base::out_of_memory(thrown);
@@ -236,8 +240,8 @@ std::uint64_t Gleaning::step() {
   step_deltas();
   if (unapplied_ != nullptr && !step_unapplied()) return kDueLookUs;
   if (std::exchange(has_recovered_, false)) reclaim_recovered();
-  // A failure is no answer for those that wait for a snapshot: the next glean, which may begin only
-  // after they asked, looks again.
+  // A failure here is no answer for those that wait for a snapshot. The next glean, which may begin
+  // only after they asked, looks again.
   const Status removed = base::catching([this]() -> Status {
     if (!engine_->snapshots().expire().empty()) stamp_removal();
     return remove_if_unread();
@@ -248,7 +252,7 @@ std::uint64_t Gleaning::step() {
     has_failed_.store_relaxed(1);  // order: relaxed, a hint
   }
   Drop drop;
-  // Once close() has begun there is but the last one: who waits for another hears of it from end().
+  // Once close() has begun, only the last glean is made: other requesters get kClosed from end().
   const bool is_allowed = last_until_us() != 0 || engine_->check_open().is_ok();
   if (!is_due(&drop) || !is_allowed) {
     const bool is_idle = engine_->runtime().now_us() - last_us_ >= kKeepMemoryUs;
@@ -274,7 +278,7 @@ std::uint64_t Gleaning::step() {
   return 0;
 }
 
-// Pages that were dropped return to the pool, for any session to take.
+// Returns dropped pages to the pool, for any session to take.
 void Gleaning::reclaim() {
   if (install_threads_ != nullptr) install_threads_->reclaim();
   reclaim_all(pages_.get());
@@ -283,7 +287,8 @@ void Gleaning::reclaim() {
 Status Gleaning::run(Drop drop) {
   GleanReport report;
   const std::uint64_t begin_us = engine_->runtime().now_us();
-  // Read before what is covered, so that it is too much only by what is not durable yet.
+  // Read before the durable epoch: the estimate exceeds the truth only by log that is not durable
+  // yet.
   const std::uint64_t log_bytes = engine_->log()->bytes_written();
   const std::uint64_t log_covered = log_covered_.load_relaxed();  // order: as log_behind()
   const Running running(this, begin_us, log_bytes);
@@ -312,7 +317,7 @@ Status Gleaning::run(Drop drop) {
   FOEDUS_CHECK(reclaim_files(std::move(manifest), &report));
   report.reclaim_us = engine_->runtime().now_us() - installed_us;
   report.total_cpu_us += base::thread_cpu_us() - install_cpu_us + take_install_cpu_us();
-  report.total_cpu_us += closer_->take_cpu_us();  // what was removed last may come with the next
+  report.total_cpu_us += closer_->take_cpu_us();  // a removal's end may count for the next
   report.total_us = engine_->runtime().now_us() - begin_us;
   if (is_news) pace_.learn(size, report);
   count(report);
@@ -335,7 +340,7 @@ std::uint64_t Gleaning::last_until_us() const {
   return last_until_us_;
 }
 
-// Nothing is installed: nobody will read volatile pages any more, so that they need no file either.
+// Installs nothing: no transaction will read volatile pages any more, so they need no files.
 Status Gleaning::run_last() {
   GleanReport report;
   FOEDUS_TRY(const snapshot::Manifest manifest, make(&report));
@@ -343,7 +348,7 @@ Status Gleaning::run_last() {
   return remove_superseded();
 }
 
-// The next snapshot; the newest one if nothing has become durable since.
+// Makes the next snapshot. Returns the newest one if nothing has become durable since.
 Result<snapshot::Manifest> Gleaning::make(GleanReport* report) {
   FOEDUS_CHECK(look_again());
   FOEDUS_CHECK(make_disk_room(most_pages(log_behind())));
@@ -392,7 +397,8 @@ void Gleaning::sample_pages(GleanOrder* order) {
   }
 }
 
-// Whoever is told may ask for figures, so not under the mutex; and stays until this task answers.
+// Calls the sink without the mutex, since it may ask for figures. The sink stays valid until this
+// task answers.
 void Gleaning::tell(const GleanProgress& progress) {
   const GleanProgressSink* sink;
   {
@@ -409,7 +415,7 @@ void Gleaning::tell(const GleanProgress& progress) {
 
 // ---- the newest manifest
 
-// All of it or nothing.
+// Replaces the manifest wholly, or not at all.
 void Gleaning::set_manifest(snapshot::Manifest manifest) {
   const std::lock_guard lock(mutex_);
   manifest_ = std::move(manifest);
@@ -425,7 +431,7 @@ void Gleaning::publish_known(const snapshot::Manifest& manifest) {
   if (snapshots.newest() < manifest.number) snapshots.publish(manifest);
 }
 
-// Nothing is in memory that could lead to earlier ones.
+// Takes over a snapshot while nothing in memory could lead to earlier ones.
 void Gleaning::take_recovered(const snapshot::Manifest& manifest, bool is_newest) {
   set_manifest(manifest);
   if (is_newest) adopt_nvm_pages(manifest);

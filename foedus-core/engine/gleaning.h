@@ -1,5 +1,5 @@
 #pragma once
-// Gleaning: when an open database makes its next snapshot, and what follows from it (paper §7): a
+// Gleaning: when an open database makes its next snapshot, and what follows (paper §7). It is a
 // task that orders snapshots from the gleaner, installs them, and removes the log that they cover.
 // Before the first it ends the recovery that open() began (recovery.h).
 //
@@ -7,23 +7,24 @@
 //                                                                                     │
 //        log cut, files removed ◄── volatile pages dropped ◄── pointers installed ◄───┘
 //
-//   E15 `covered` is read from the durable epoch before the segments are listed: all records up to
-//       it are on the device, in segments that the list has (log.h).
-//   E16 The log is cut only up to what a durable manifest covers. Of each storage it is known which
-//       snapshot was the last to be installed so that nothing volatile leads to an earlier one
-//       (O16). Manifests before the oldest of these, and files that only they list, go once the
-//       transactions that began before that are over, but for those that are read or kept.
-//   E37 The files of snapshots take no more than three pages for each live one and 4 MiB, those
-//       that a glean or a move writes included. Where it would be more, snapshots before the newest
-//       are kept no longer. What a transaction reads stays: it is waited for, but not for long.
-//   E50 Names of files are removed at once. A task gives their room back (file_closer.h), while the
-//       next glean sorts. Before a glean or a move writes its first page that is done, so E37
+//   E15 `covered` is read from the durable epoch before the segments are listed. So all records up
+//       to it are on the device, in segments that the list has (log.h).
+//   E16 The log is cut only up to what a durable manifest covers. For each storage it is known
+//       since which snapshot nothing volatile leads to an earlier one (O16). Manifests before the
+//       oldest of these, and files that only they list, are removed. That waits for transactions
+//       that began before, and spares manifests that are read or kept.
+//   E37 The files of snapshots take at most three pages for each live one and 4 MiB. What a glean
+//       or a move writes counts. Where it would be more, snapshots before the newest are kept no
+//       longer. What a transaction reads stays: it is waited for, but not for long.
+//   E50 Names of files are removed at once. A task frees their blocks (file_closer.h) while the
+//       next glean sorts. That is done before a glean or a move writes its first page, so E37
 //       holds.
-//   E17 Installing pins the reclamation of pages for one storage at a time, before it looks whether
-//       the storage was dropped: a drop that comes later waits for the pin before it frees pages.
+//   E17 Installing pins the reclamation of pages for one storage at a time. It does so before it
+//       looks whether the storage was dropped: a later drop waits for the pin before it frees
+//       pages.
 //   E27 Before a glean the newest manifest on the device is the one that is known here. A later one
-//       was left by a glean that failed, and is made durable. One that is lost is written again,
-//       whenever something may be taken for a leftover: its files are in no other manifest.
+//       was left by a glean that failed, and is made durable. A lost one is written again before
+//       any file may be taken for an orphaned one: its files are in no other manifest.
 
 #include <cstdint>
 #include <map>
@@ -64,67 +65,70 @@ class Gleaning final : public base::Task {
   Gleaning(Engine* engine, std::uint32_t session, std::uint32_t install_sessions);
   ~Gleaning() override;
 
-  // Memory of the cache; after the clock is made.
+  // Makes the cache. Called after the clock is made.
   Status make_cache();
 
   // ---- recovery, which runs before the first glean -------------------------------------------
 
-  // What all orders have in common; with so many mappers and reducers or more, if they fit into the
-  // gleaner's memory and so much beside it.
+  // Returns the common part of all orders. It has at least `tasks_min` mappers and reducers if they
+  // fit into the gleaner's memory and `bytes_beside`.
   GleanOrder base_order(std::uint32_t tasks_min = 1, std::uint64_t bytes_beside = 0);
-  // It is the newest one, durable and readable from now on; without `is_newest` the newest so far.
+  // Makes the manifest the newest one, durable and readable; without `is_newest`, the newest so
+  // far.
   void take_recovered(const snapshot::Manifest& manifest, bool is_newest = true);
-  // E16, E53. What could not be removed is found again the next time. REQUIRES: no volatile page
-  // leads to what only earlier snapshots have, and no transaction that began before may have seen
-  // one that did.
+  // Removes manifests and files that nothing needs (E16, E53). A later call finds those that could
+  // not be removed. REQUIRES: no volatile page leads to pages that only earlier snapshots have, and
+  // no transaction is open that may have seen one that did.
   Status remove_superseded();
-  // E40. Its snapshot is the next one.
+  // Takes over the unapplied tail, whose snapshot will be the next one (E40).
   void take_unapplied(std::unique_ptr<Unapplied> unapplied);
-  // E27. For a glean that failed for want of room: the newest manifest is durable afterwards, and
-  // known here; snapshots before it are kept no longer, and go.
+  // Makes room after a glean that failed for want of it (E27). Makes the newest manifest durable
+  // and known here. Earlier snapshots are kept no longer, and are removed.
   Status give_up_older();
 
   // ---- any thread ----------------------------------------------------------------------------
 
   // Makes a snapshot that covers all commits so far, installs it and drops all volatile pages that
-  // did not change since. Failures as of the gleaner; the database is what it was.
+  // did not change since. On an error, the gleaner's, the database is what it was.
   Result<GleanReport> glean(const GleanProgressSink& progress);
 
-  // Memory for volatile pages is spent: what the cache has borrowed of it comes back. If that is
-  // nothing, the same as glean(), and waits until the dropped pages may be used again. True: there
-  // is more room than before, or a sixteenth of it all.
+  // Makes room when memory for volatile pages is spent: calls in the pages that the cache has
+  // borrowed. If there are none, gleans as glean() does, and waits until the dropped pages may be
+  // used again. Returns true if there is more room than before, or a sixteenth of all memory for
+  // pages.
   bool make_room();
-  // A last snapshot, of all commits, if it is expected to take no longer than `most_us`; it is the
-  // newest one then. Whether there is one or not, all commits will be durable: failures are told
-  // to the log sink only. REQUIRES: all transactions are over, and none begins any more.
+  // Makes a last snapshot, of all commits, if it is expected to take no longer than `most_us`. All
+  // commits will be durable with or without it, so failures are told to the log sink only.
+  // REQUIRES: all transactions are over, and none begins any more.
   void make_last(std::uint64_t most_us);
-  // No step follows: who waits for a glean that was not made gets kClosed, as who asks from now on.
-  // After the task was stopped.
+  // Ends all requests: pending and future glean() calls return kClosed. Called after the task was
+  // stopped.
   void end();
-  // Bytes of log that no snapshot covers; what was found at open not counted.
+  // Returns the bytes of log that no snapshot covers, without those that were found at open.
   std::uint64_t log_behind() const;
-  // The part of log_behind() that is still to be done: the running glean's log counts by as large a
-  // share as is left of its work.
+  // Returns the part of log_behind() that is still to be done. The running glean's log counts by
+  // the share of its work that is left.
   std::uint64_t backlog() const;
-  // Bytes of log a second that a glean of so much log is expected to take, installation included.
+  // Returns the bytes of log a second that a glean of `log_bytes` should take, installation
+  // included.
   double bytes_per_s(std::uint64_t log_bytes) const;
-  // Microseconds until volatile pages that change now can be dropped: until the glean that runs,
-  // and the next one, are expected to have ended.
+  // Returns the microseconds until volatile pages that change now can be dropped: until the running
+  // glean and the next one should have ended.
   double us_to_room() const;
-  // Microseconds until log can be cut: until the running glean is expected to have its snapshot.
-  // 0: none runs, or it has.
+  // Returns the microseconds until log can be cut: until the running glean should have its
+  // snapshot. 0: none runs, or its snapshot is made.
   double us_to_log_room() const;
-  // That a glean of so much log is expected to write.
+  // Returns the number of pages that a glean of `log_bytes` should write.
   std::uint64_t expected_pages(std::uint64_t log_bytes) const;
-  // The last glean failed: waiting for the next one may be in vain.
+  // Returns whether the last glean failed: waiting for the next one may be in vain.
   bool has_failed() const { return has_failed_.load_relaxed() != 0; }  // order: relaxed, a hint
-  // Makes the task look whether a glean is due.
+  // Makes the task check whether a glean is due.
   void nudge();
 
   // Null: no row of the log's tail waits.
   Unapplied* unapplied() { return unapplied_.get(); }
   snapshot::PageCache* cache() { return cache_.get(); }
-  // Fills in how a session reads pages of snapshots.
+  // Fills in how a session reads snapshot pages.
   void lend_cache(EngineSession::Parts* parts) const;
   std::optional<snapshot::Manifest> manifest() const;
   void add_stats(Stats* stats) const;
@@ -134,10 +138,10 @@ class Gleaning final : public base::Task {
   std::uint64_t step_failed(const std::bad_alloc& thrown) noexcept override;
 
  private:
-  // Whether volatile pages are dropped as far as memory asks for it, without those that are hot or
-  // with them; or wherever they can be.
+  // Which volatile pages are dropped: none, as many as memory asks for without or with used ones,
+  // or all that can be.
   enum class Drop : std::uint8_t { kNone, kUnused, kAsNeeded, kAll };
-  // For pace_ and backlog(): a glean runs.
+  // Marks, for pace_ and backlog(), that a glean runs.
   class Running {
    public:
     Running(Gleaning* gleaning, std::uint64_t since_us, std::uint64_t log_bytes);
@@ -149,9 +153,9 @@ class Gleaning final : public base::Task {
     Gleaning* const gleaning_;
   };
 
-  // Tells all who wait for a glean how it ended.
+  // Tells all waiting requesters how a glean ended.
   void answer(std::uint64_t request, Status status) noexcept;
-  // A line for the operator, if there is memory for it.
+  // Says a line to the operator, if there is memory for it.
   void report_trouble(LogLevel level, const Status& status) const noexcept;
   bool call_in_lent();
   bool is_kept_waiting(std::uint64_t waited_us) const;
@@ -226,37 +230,37 @@ class Gleaning final : public base::Task {
   std::vector<std::unique_ptr<snapshot::LineCache>> lines_;  // by SOC; empty: pages are whole
   std::unique_ptr<page::SessionPages> pages_;
   std::unique_ptr<InstallThreads> install_threads_;  // null: there is one installer
-  // Made by recovery, gone when no transaction can ask for it any more.
+  // Made by recovery; null once no transaction can ask for it any more.
   std::unique_ptr<Unapplied> unapplied_;
 
   // Used by recovery and step().
-  bool has_recovered_ = false;  // and what that left to do is not done
+  bool has_recovered_ = false;  // and its leftover work is still to be done
   bool is_tail_gleaned_ = false;
-  bool tail_is_troubled_ = false;   // its end has failed the last time
-  std::uint64_t tail_next_us_ = 0;  // when it is tried again; once it has ended: waited for
-  page::SnapshotNumber unapplied_number_{};  // then of the tail's snapshot
-  // Kept from one glean to the next: to take it anew, a page at a time, is every third second of a
-  // mapper. Given back once no glean was due for a while.
+  bool tail_is_troubled_ = false;   // its end failed the last time
+  std::uint64_t tail_next_us_ = 0;  // time of the next try; after its end: until when gleans wait
+  page::SnapshotNumber unapplied_number_{};  // number of the tail's snapshot, once that is gleaned
+  // Kept from one glean to the next: taking it anew, a page at a time, is a third of a mapper's
+  // time. Given back once no glean was due for a while.
   std::vector<numa::SocMemory> glean_memory_;
   std::uint64_t last_us_ = 0;   // when the last glean began
   DropGoal drop_goal_;                  // of the last installation
-  std::uint64_t waits_for_memory_ = 0;  // what the throttle had counted by then
+  std::uint64_t waits_for_memory_ = 0;  // the throttle's count at the last installation
   std::uint64_t step_request_ = 0;  // the last request when the step began
-  // Files wait for the end of transactions that began up to here; none: no files wait.
+  // Files wait for transactions that began up to this epoch; none: no files wait.
   Epoch removal_stamp_;
-  // Storages whose delta takes no puts yet, or no more, when all transactions know that.
+  // Storages whose delta will take puts, or end, once all transactions know it.
   struct AnnouncedDelta {
     page::StorageId storage{};
     Epoch since;
     bool ends = false;
   };
   std::vector<AnnouncedDelta> announced_deltas_;
-  std::map<page::StorageId, std::uint64_t> empty_deltas_;  // and since when
+  std::map<page::StorageId, std::uint64_t> empty_deltas_;  // with the time since when
   std::uint64_t settled_us_ = 0;  // when settle_while_idle() last looked
-  // Old manifests that were found damaged, of which the operator was told.
+  // Old manifests that were found damaged and reported to the operator.
   std::set<page::SnapshotNumber> damaged_;
-  // E16. By storage: what is volatile leads to pages of no snapshot before this one. Storages that
-  // were never installed, or are gone, have none.
+  // By storage: nothing volatile leads to pages of snapshots before this one (E16). Storages that
+  // were never installed, or are gone, have no entry.
   std::map<page::StorageId, page::SnapshotNumber> needed_from_;
 
   // Own synchronization.
@@ -264,13 +268,14 @@ class Gleaning final : public base::Task {
   // Bytes that the log had written when the newest snapshot was begun.
   base::AtomicWord<std::uint64_t> log_covered_;
   base::AtomicWord<std::uint32_t> has_failed_;
-  // That the last snapshot wrote, of its log; a small update of a page each before there is one.
+  // Pages of the last snapshot for a byte of its log. The first value: a page for each small
+  // update.
   base::AtomicWord<double> pages_per_byte_{1.0 / 200};
-  // What the gleaner wrote for the newest snapshot: pages, and records for each byte of log.
+  // Pages that the gleaner wrote for the newest snapshot, and its records for a byte of log.
   std::uint64_t pages_last_ = 0;
   double records_per_byte_ = 1.0 / 32;
   GleanPace pace_;
-  // Where the log of the running glean begins and ends, in bytes that the log had written.
+  // Begin and end of the running glean's log, in bytes that the log had written.
   base::AtomicWord<std::uint64_t> running_from_;
   base::AtomicWord<std::uint64_t> running_to_;
 
@@ -278,11 +283,11 @@ class Gleaning final : public base::Task {
   // Guarded by mutex_.
   std::optional<snapshot::Manifest> manifest_;  // the newest one
   std::uint64_t requested_ = 0;                 // number of the last request
-  std::uint64_t answered_ = 0;                  // requests up to this one are
+  std::uint64_t answered_ = 0;                  // requests up to this one are answered
   std::uint64_t fulfilled_ = 0;                 // gleans were made for requests up to this one
-  bool has_ended_ = false;                      // the others will not be
-  bool has_tail_ = false;            // that is in no snapshot (E40)
-  std::uint64_t last_until_us_ = 0;  // of make_last(): what runs is given up then; 0: not called
+  bool has_ended_ = false;                      // later requests are not answered
+  bool has_tail_ = false;            // a log's tail in no snapshot (E40)
+  std::uint64_t last_until_us_ = 0;  // when make_last() gives up its glean; 0: not called
   Status answer_;
   GleanReport report_;  // of the last glean
   const GleanProgressSink* progress_ = nullptr;  // of a request that is not answered

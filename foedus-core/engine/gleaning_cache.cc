@@ -1,4 +1,4 @@
-// The caches of snapshot pages, and what reads files for them.
+// Gleaning: the caches of snapshot pages, and the tasks that read files for them.
 #include <algorithm>
 #include <utility>
 
@@ -13,9 +13,9 @@ namespace foedus::engine {
 
 namespace {
 
-// Volatile pages for each installer at least; its stock is a sixty-fourth of them.
+// Least memory of volatile pages for each installer; its stock is a sixty-fourth of that.
 constexpr std::uint64_t kPageBytesPerInstaller = 32u << 20;
-// One of so many parts of memory at most says what lies in the slots of NvmPages.
+// At most one part in this many of memory holds the directory of NvmPages.
 constexpr std::uint64_t kKeptPagesShare = 16;
 
 bool reads_lines(const Options& options) {
@@ -32,7 +32,7 @@ bool reads_in_place(const Options& options) {
 
 Status Gleaning::make_cache() {
   const Options& options = engine_->options();
-  // Its epoch is above all that a snapshot covers, before the first one is read.
+  // SnapshotFiles checks pages against the clock, whose epoch is above all that a snapshot covers.
   files_ = std::make_unique<snapshot::SnapshotFiles>(
       engine_->device(), [clock = &engine_->clock()](const page::PageHeader& page) {
         return storage::broken_rule(page, clock->current());
@@ -61,7 +61,7 @@ Status Gleaning::make_cache() {
   return {};
 }
 
-// Tasks read where the system refuses io_uring, as many containers do.
+// Makes tasks that read where the system refuses io_uring, as many containers do.
 Status Gleaning::make_device_tasks() {
   return base::catching([&]() -> Status {
     closer_ = std::make_unique<device::FileCloser>(&engine_->runtime());
@@ -72,12 +72,12 @@ Status Gleaning::make_device_tasks() {
   });
 }
 
-// Without memory for it pages are read from the SSD.
+// Opens the cache of SSD pages on NVM. Without memory for it, pages are read from the SSD.
 Status Gleaning::make_nvm_pages() {
   const Options& options = engine_->options();
   if (options.ssd_dirs.empty()) return {};
   KeptPagesBytes bytes = kept_pages_bytes(options);
-  // Where DRAM is very small beside them, they are fewer.
+  // Halves the cache until its directory fits into DRAM.
   while (snapshot::NvmPages::memory_bytes(bytes.most) > options.memory_bytes / kKeptPagesShare &&
          bytes.most / 2 >= bytes.least) {
     bytes.most /= 2;
@@ -86,7 +86,7 @@ Status Gleaning::make_nvm_pages() {
   if (!engine_->budget().try_take(memory)) {
     report_trouble(LogLevel::kWarning,
                    Status::error(ErrorCode::kOutOfMemory,
-                                 "no page of the SSD is kept on memory: that takes " +
+                                 "no page of the SSD is kept on NVM: that takes " +
                                      std::to_string(memory) + " bytes of memory_bytes"));
     return {};
   }
@@ -97,7 +97,7 @@ Status Gleaning::make_nvm_pages() {
   });
 }
 
-// K27. After a failure pages are read from the SSD.
+// Adopts the pages that an earlier run kept (K27). After a failure, pages are read from the SSD.
 void Gleaning::adopt_nvm_pages(const snapshot::Manifest& manifest) {
   if (nvm_pages_ == nullptr) return;
   const Status adopted = base::catching([&]() -> Status {

@@ -7,15 +7,16 @@ namespace foedus::engine {
 
 namespace {
 
-// How long a delta stays without rows before it ends. A storage that has none makes a thousand
-// pages volatile until its delta begins again: more than a pause between two loads should cost.
+// Time that a delta stays without rows before it ends. A storage without a delta makes a thousand
+// pages volatile until its delta begins again. That is more than a pause between two loads should
+// cost.
 constexpr std::uint64_t kEmptyUs = 10'000'000;
 
 }  // namespace
 
-// Once a flag was set or cleared.
+// Notes the epoch since which a flag is set or cleared. Called after the change.
 void Gleaning::announce_delta(page::StorageId storage, bool ends) {
-  base::fence_seq_cst();  // order: the flag before the clock: who begins later sees it
+  base::fence_seq_cst();  // order: the flag before the clock: later transactions see it
   announced_deltas_.push_back({storage, engine_->clock().current(), ends});
 }
 
@@ -58,8 +59,8 @@ void Gleaning::step_deltas() {
   });
 }
 
-// M53. The caller is pinned. If it has gained rows, puts may go there again, as everybody looks
-// there.
+// Ends the delta (M53), unless it has gained rows: then puts may go there again, since all
+// operations still look there. REQUIRES: the caller is pinned.
 void Gleaning::end_delta(occ::StorageControl* control) {
   if (storage::masstree::delta::is_empty(engine_->pool(), *control)) {
     control->clear_has_delta();

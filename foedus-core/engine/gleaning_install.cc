@@ -1,4 +1,4 @@
-// Gleaning: installing a snapshot everywhere, and dropping what it takes the place of.
+// Gleaning: installing a snapshot everywhere, and dropping the volatile pages that it replaces.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -13,24 +13,24 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kUnusedPagesLookUs = 500;  // whether dropped pages may be used again
+constexpr std::uint64_t kUnusedPagesLookUs = 500;  // between two looks at retired pages
 constexpr std::uint64_t kPagesWaitUs = 20'000;  // for the same, between two rounds
 constexpr int kInstallRounds = 32;
 constexpr int kSettleRounds = 4;
 constexpr std::uint64_t kLentWaitUs = 100'000;  // for pages that the cache has borrowed
 constexpr std::uint64_t kLentLookUs = 200;
 constexpr std::uint64_t kSettleUs = 1'000'000;  // between two looks of an idle gleaner
-// For pages that were dropped: where a transaction that was open before keeps them, and where
-// nothing does but threads without a processor.
+// Longest waits for dropped pages: the first where an older transaction keeps them, the second
+// where only threads without a processor do.
 constexpr std::uint64_t kRoomWaitUs = 200'000;
 constexpr std::uint64_t kRoomWaitMaxUs = 5'000'000;
 constexpr std::uint64_t kRoomLookUs = 500;
-constexpr std::uint64_t kRoomPart = 16;  // of all pages: so many free ones are room
+constexpr std::uint64_t kRoomPart = 16;  // one part of all pages, free, is room
 
 }  // namespace
 
-// Pages that the cache has borrowed come back within an epoch or two (K14), all of them, so that a
-// large transaction finds more than its last try did. Returns whether any came.
+// Calls in all pages that the cache has borrowed, which takes an epoch or two (K14). A large
+// transaction then finds more than its last try did. Returns whether any came.
 bool Gleaning::call_in_lent() {
   page::PagePool& pool = engine_->pool();
   const std::uint64_t begin_us = engine_->runtime().now_us();
@@ -67,8 +67,8 @@ bool Gleaning::make_room() {
   return true;
 }
 
-// Whether a transaction that may look at dropped pages has been open for longer than that. A call
-// of transact() that waits for room is at work, but has none open.
+// Returns whether a transaction that may look at dropped pages has been open for longer than
+// `waited_us`. A call of transact() that waits for room is at work, but has none open.
 bool Gleaning::is_kept_waiting(std::uint64_t waited_us) const {
   const std::uint64_t now_us = engine_->runtime().now_us();
   bool is_kept = false;
@@ -81,7 +81,7 @@ bool Gleaning::is_kept_waiting(std::uint64_t waited_us) const {
   return is_kept;
 }
 
-// Pages that were dropped and wait for their epochs.
+// Returns the number of dropped pages that wait for their epochs.
 std::uint64_t Gleaning::retired_count() const {
   const std::uint64_t others = install_threads_ == nullptr ? 0 : install_threads_->retired_count();
   return pages_->retired_count() + others;
@@ -91,7 +91,7 @@ std::uint64_t Gleaning::take_install_cpu_us() {
   return install_threads_ == nullptr ? 0 : install_threads_->take_cpu_us();
 }
 
-// Pages in use above that percentage of all that there can be.
+// Returns the number of pages in use above `percent` of all that there can be.
 std::uint64_t Gleaning::pages_above(std::uint32_t percent) const {
   const std::uint64_t target = engine_->pool().bytes_max() / page::kPageBytes / 100 * percent;
   const std::uint64_t waiting = retired_count();
@@ -106,7 +106,7 @@ std::uint64_t Gleaning::pages_to_drop(Drop drop) const {
   return drop == Drop::kAll || drops_all ? kAll : pages_above(drop_goal_.percent());
 }
 
-// E44
+// Chooses the goal of the next installation (E44).
 void Gleaning::choose_drop_goal() {
   const std::uint32_t percent = engine_->options().glean.volatile_percent;
   const WriteThrottle* const throttle = engine_->throttle();
@@ -115,12 +115,12 @@ void Gleaning::choose_drop_goal() {
   drop_goal_.next(percent, pages_above(percent) != 0, have_waited);
 }
 
-// Where memory asks for room, what was used since the last time is spared: if the target is not met
-// without it, the next glean begins at once, and takes what is not used again until then (CLOCK's
-// second chance). To exchange pages takes pages: where there are next to none, a round frees what
-// the next needs, and hot pages go as well.
+// Spares used pages where memory asks for room (CLOCK's second chance). If the target is not met
+// without them, the next glean begins at once, and drops those that were not used again until then.
+// An exchange of pages takes free pages. Where there are next to none, a round frees what the next
+// one needs, and used pages are dropped as well.
 Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanReport* report) {
-  removal_stamp_ = {};  // a stamp from before says nothing of what is superseded now
+  removal_stamp_ = {};  // an older stamp says nothing of what is superseded now
   if (drop != Drop::kNone) choose_drop_goal();
   const InstallThreads::Running running(install_threads_.get());
   for (int round = 1;; ++round) {
@@ -139,7 +139,7 @@ Status Gleaning::install(const snapshot::Manifest& manifest, Drop drop, GleanRep
   }
 }
 
-// Until what was dropped so far may be used again, but not for long.
+// Waits until the pages dropped so far may be used again, but not for long.
 void Gleaning::wait_for_pages() {
   epoch::EpochClock& clock = engine_->clock();
   const Epoch stamp = clock.current();
@@ -171,7 +171,7 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
   const auto known = needed_from_.find(storage.id);
   const page::SnapshotNumber installed =
       known == needed_from_.end() ? page::SnapshotNumber{} : known->second;
-  // Before its pointers lead there, if it is the first.
+  // If it is the first snapshot, the entry has to be there before pointers lead to it.
   needed_from_.try_emplace(storage.id, of.number);
   epoch::EpochClock& clock = engine_->clock();
   std::vector<std::uint64_t> files;
@@ -207,8 +207,8 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
   return {};
 }
 
-// O16. Looks again at storages of which something led to snapshots older than `before`, because a
-// session was at it: that it is at just the same place again is not likely.
+// Looks again at storages in which something led to snapshots older than `before` (O16), since a
+// session was there. The session is hardly at the same place again.
 Status Gleaning::settle(const snapshot::Manifest& manifest, page::SnapshotNumber before) {
   for (int round = 0; round < kSettleRounds; ++round) {
     bool is_settled = true;
@@ -226,8 +226,8 @@ Status Gleaning::settle(const snapshot::Manifest& manifest, page::SnapshotNumber
   return {};
 }
 
-// The next glean would do the same, but while nothing is written there is none. A lack of memory is
-// no trouble of a glean that somebody waits for: the next look may go well.
+// Does what the next glean would, since there is none while nothing is written. A lack of memory is
+// reported, but fails no request for a glean: the next look may go well.
 void Gleaning::settle_while_idle() {
   const std::uint64_t now_us = engine_->runtime().now_us();
   const page::SnapshotNumber newest = engine_->snapshots().newest();

@@ -1,4 +1,4 @@
-// Gleaning: how fast gleans are, from which the throttle knows what writers may write meanwhile.
+// Gleaning: how fast gleans are, by which the throttle knows what writers may write meanwhile.
 #include <algorithm>
 
 #include "foedus-core/engine/engine.h"
@@ -8,8 +8,8 @@ namespace foedus::engine {
 
 namespace {
 
-constexpr std::uint64_t kPaceBytesMin = 1u << 20;  // of log: what less of it takes says little
-constexpr std::uint64_t kPagesAbove = 4;  // of the pages with records, one above so many
+constexpr std::uint64_t kPaceBytesMin = 1u << 20;  // of log: a glean of less says little
+constexpr std::uint64_t kPagesAbove = 4;  // most_pages() adds one page for each so many
 
 }  // namespace
 
@@ -44,7 +44,7 @@ double Gleaning::bytes_per_s(std::uint64_t log_bytes) const {
   return static_cast<double>(bytes) * 1e6 / std::max(us_of(bytes), 1.0);
 }
 
-// Bytes of log that the running glean has not done.
+// Returns the bytes of log that the running glean has not done.
 std::uint64_t Gleaning::left_of_running() const {
   // order: relaxed both, an estimate.
   const std::uint64_t to = running_to_.load_relaxed();
@@ -70,7 +70,7 @@ double Gleaning::us_to_room() const {
   return pace_.left(engine_->runtime().now_us()).us + us_of(next);
 }
 
-// Less log says little, and would let one glean follow the other.
+// Ignores a glean of less log: it says little, and would make gleans follow each other.
 void Gleaning::learn_pages(const GleanReport& report, std::uint64_t log_bytes) {
   if (log_bytes < kPaceBytesMin) return;
   const auto bytes = static_cast<double>(log_bytes);
@@ -80,8 +80,8 @@ void Gleaning::learn_pages(const GleanReport& report, std::uint64_t log_bytes) {
   records_per_byte_ = static_cast<double>(report.records_read) / bytes;
 }
 
-// The more log, the more of its records meet on a page: less log than the last time may take as
-// many pages as that did, but hardly more than one for each record.
+// Returns an upper bound. The more log, the more of its records share a page. So less log than the
+// last time may change as many pages, but hardly more than one for each record.
 std::uint64_t Gleaning::most_pages(std::uint64_t log_bytes) const {
   const auto records =
       static_cast<std::uint64_t>(records_per_byte_ * static_cast<double>(log_bytes));
@@ -89,7 +89,8 @@ std::uint64_t Gleaning::most_pages(std::uint64_t log_bytes) const {
   return std::max(by_bytes, std::min(pages_last_, records + records / kPagesAbove));
 }
 
-// Not many more than there are, and what is new.
+// Caps the estimate: a glean writes hardly more pages than are live, and one for each 4 KiB of new
+// log.
 std::uint64_t Gleaning::expected_pages(std::uint64_t log_bytes) const {
   std::uint64_t pages_max = log_bytes / page::kPageBytes;
   {

@@ -1,4 +1,4 @@
-// Gleaning: removing what is not needed any more, and the look at the newest manifest before that.
+// Gleaning: removing files that are not needed any more, after a check of the newest manifest.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -20,15 +20,16 @@ namespace {
 constexpr std::uint64_t kReadersWaitUs = 500'000;  // for transactions that may read old pages
 constexpr std::uint64_t kReadersLookUs = 500;
 constexpr std::uint64_t kDiskFactor = 3;
-constexpr std::uint64_t kDiskPagesFree = 1024;  // below which nothing is worth a removal
-constexpr std::uint64_t kMovedShare = 4;  // what a move writes is less of the live pages
+constexpr std::uint64_t kDiskPagesFree = 1024;  // beside kDiskFactor for each live page
+constexpr std::uint64_t kMovedShare = 4;  // of the live pages: a move writes less than this part
 
 }  // namespace
 
 // ---- the newest manifest
 
-// E27. Before anything is taken for a leftover. Gleans and moves, which last, look again and remove
-// nothing where it was lost meanwhile; behind remove_superseded()'s look it is lost.
+// Writes a lost manifest again (E27), before any file may be taken for an orphaned one. Gleans and
+// moves take long: they look again themselves, and remove nothing if it was lost meanwhile. A
+// manifest that is lost after the look of remove_superseded() stays lost.
 Status Gleaning::restore_lost() {
   const std::optional<snapshot::Manifest> known = manifest();
   if (!known.has_value()) return {};
@@ -37,14 +38,15 @@ Status Gleaning::restore_lost() {
   report_trouble(LogLevel::kWarning,
                  Status::error(ErrorCode::kCorruption,
                                snapshot::manifest_name(known->number) +
-                                   " is damaged or gone; what it said is written again"));
+                                   " is damaged or gone; its contents are written again"));
   FOEDUS_TRY(snapshot::Manifest again, snapshot::restore_manifest(engine_->device(), *known));
   publish(again);
   set_manifest(std::move(again));
   return {};
 }
 
-// E27. A glean that failed may have given its manifest the name.
+// Takes over the newest manifest of the device after a failed glean (E27), which may have given its
+// manifest the name.
 Status Gleaning::look_again() {
   FOEDUS_CHECK(restore_lost());
   if (!has_failed()) return {};
@@ -59,7 +61,8 @@ Status Gleaning::look_again() {
 
 // ---- what is not needed any more
 
-// E16. A failure leaves files that a later glean, or open(), removes.
+// Moves live pages and removes files (E16). A later glean, or open(), removes what a failure
+// leaves.
 Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report) {
   FOEDUS_CHECK(move_pages(&manifest, report));
   for (const snapshot::ManifestFile& file : manifest.files) {
@@ -71,19 +74,19 @@ Status Gleaning::reclaim_files(snapshot::Manifest manifest, GleanReport* report)
   return {};
 }
 
-// A tier that fails or is full stops no glean that finds room.
+// Makes room in the NVM tier. A tier that fails or is full stops no glean that finds room.
 void Gleaning::make_tier_room() {
   const Status moved = engine_->device()->make_room();
   if (!moved.is_ok()) report_trouble(LogLevel::kWarning, moved);
 }
 
-// A file is there for as long as a manifest lists it.
+// Returns the pages of all snapshot files. A file is there for as long as a manifest lists it.
 Result<std::uint64_t> Gleaning::pages_of_files() const {
   FOEDUS_TRY(const auto numbers, snapshot::find_manifests(engine_->device()));
   std::map<std::pair<page::SnapshotNumber, std::uint32_t>, std::uint64_t> files;
   for (const page::SnapshotNumber number : numbers) {
     const auto manifest = snapshot::read_manifest(engine_->device(), number);
-    if (snapshot::is_damage(manifest.code())) continue;  // name_damaged() is about it
+    if (snapshot::is_damage(manifest.code())) continue;  // name_damaged() reports it
     FOEDUS_CHECK(manifest.status());
     for (const snapshot::ManifestFile& file : manifest->files) {
       files[{file.snapshot, file.soc}] = file.pages;
@@ -94,14 +97,14 @@ Result<std::uint64_t> Gleaning::pages_of_files() const {
   return pages;
 }
 
-// E37. `pages` more are to be written. Where that is too much, nothing volatile is to lead to
-// snapshots before the newest one, and these go.
+// Makes room for `pages` more within the bound of disk (E37). If there is too little, makes sure
+// that nothing volatile leads to snapshots before the newest one, and removes these.
 Status Gleaning::make_disk_room(std::uint64_t pages) {
   const std::optional<snapshot::Manifest> newest = manifest();
   if (!newest.has_value()) return {};
   std::uint64_t live = 0;
   for (const snapshot::ManifestFile& file : newest->files) live += file.live_pages;
-  // How far it will have grown is not known yet.
+  // The bound is that of the live pages now: how many there will be is not known yet.
   const std::uint64_t bound = kDiskFactor * live + kDiskPagesFree;
   FOEDUS_TRY(const std::uint64_t there, pages_of_files());
   if (there + pages <= bound) return {};
@@ -111,7 +114,7 @@ Status Gleaning::make_disk_room(std::uint64_t pages) {
 }
 
 Status Gleaning::give_up_older() {
-  has_failed_.store_relaxed(1);  // order: relaxed, a hint; in recovery nothing has said so yet
+  has_failed_.store_relaxed(1);  // order: relaxed, a hint; recovery has not set it
   FOEDUS_CHECK(look_again());
   engine_->snapshots().expire_all_but_newest();
   FOEDUS_CHECK(wait_and_remove());
@@ -120,7 +123,8 @@ Status Gleaning::give_up_older() {
   return {};
 }
 
-// The manifest becomes that of the same snapshot in other files, if these are mostly superseded.
+// Moves live pages of mostly superseded files. `manifest` becomes that of the same snapshot in new
+// files.
 Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
   FOEDUS_CHECK(restore_lost());
   *manifest = *this->manifest();
@@ -134,11 +138,11 @@ Status Gleaning::move_pages(snapshot::Manifest* manifest, GleanReport* report) {
   set_manifest(*manifest);
   publish(*manifest);
   FOEDUS_SYNC_POINT("gleaning:moved");
-  GleanReport second;  // nothing is dropped: what was kept and spared is what the first one says
+  GleanReport second;  // nothing is dropped: `report` keeps its counts
   return install(*manifest, Drop::kNone, &second);
 }
 
-// What recovery, whose end others wait for, has left to the running database.
+// Does what recovery, for whose end callers waited, has left to the running database.
 void Gleaning::reclaim_recovered() {
   const std::optional<snapshot::Manifest> found = manifest();
   if (!found.has_value()) return;
@@ -154,13 +158,13 @@ void Gleaning::reclaim_recovered() {
   has_failed_.store_relaxed(1);  // order: relaxed, a hint; the next glean looks again
 }
 
-// Transactions that began before now may have seen pointers as they were.
+// Stamps files for removal: transactions that began before now may have seen older pointers.
 void Gleaning::stamp_removal() {
   base::fence_seq_cst();  // order: E3, as for pages: pointers were changed before the stamp
   removal_stamp_ = engine_->clock().current();
 }
 
-// If they are not over soon, a later step sees to it.
+// Removes files once their readers are over. If they are not over soon, a later step does it.
 Status Gleaning::wait_and_remove() {
   epoch::EpochClock& clock = engine_->clock();
   stamp_removal();
@@ -172,7 +176,7 @@ Status Gleaning::wait_and_remove() {
   return remove_if_unread();
 }
 
-// What could not be removed is found again the next time.
+// Removes files if no transaction reads them. A later call finds what could not be removed.
 Status Gleaning::remove_if_unread() {
   if (!removal_stamp_.is_valid() || engine_->clock().reclaimable() < removal_stamp_) return {};
   removal_stamp_ = {};
@@ -180,8 +184,8 @@ Status Gleaning::remove_if_unread() {
   return remove_superseded();
 }
 
-// One that is not the newest stands in nobody's way: who reads it has it in memory, and its files
-// stay until it is not kept any more. The operator may copy it while that is so.
+// Reports an old manifest that is damaged, once. It is not in the way: its readers have it in
+// memory, and its files stay until it is not kept any more. Until then the operator may copy it.
 Status Gleaning::name_damaged(page::SnapshotNumber number) {
   if (damaged_.contains(number)) return {};
   Status status = snapshot::read_manifest(engine_->device(), number).status();

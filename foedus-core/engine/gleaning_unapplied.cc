@@ -1,4 +1,4 @@
-// Gleaning: the snapshot of a tail that recovery has sorted, and the end of its rows that wait.
+// Gleaning: the snapshot of a tail that recovery has sorted, and the end of its waiting rows.
 #include <utility>
 
 #include "foedus-core/base/clock.h"
@@ -24,7 +24,7 @@ void Gleaning::take_unapplied(std::unique_ptr<Unapplied> unapplied) {
   has_tail_ = true;
 }
 
-// False: no other snapshot is made yet (E40).
+// Makes the tail's snapshot, then ends its rows. Returns false while no other is made (E40).
 bool Gleaning::step_unapplied() {
   const std::uint64_t now_us = engine_->runtime().now_us();
   if (unapplied_->has_ended()) return forget_unapplied(now_us);
@@ -54,7 +54,8 @@ bool Gleaning::step_unapplied() {
   return true;
 }
 
-// The tail has the memory of a glean: another one waits a little.
+// Frees the tail once no operation uses it. It has the memory of a glean: the next one waits a
+// little.
 bool Gleaning::forget_unapplied(std::uint64_t now_us) {
   if (!unapplied_->is_unused()) {
     engine_->clock().hurry(engine_->clock().current());
@@ -76,7 +77,7 @@ void Gleaning::tail_has_failed(Status status, std::uint64_t now_us) {
   if (!freed.is_ok()) report_trouble(LogLevel::kWarning, freed);
 }
 
-// E41: nothing volatile leads to pages that lack the tail's rows.
+// Ends the waiting rows, once nothing volatile leads to pages that lack them (E41).
 Status Gleaning::end_unapplied() {
   const std::optional<snapshot::Manifest> newest = manifest();
   FOEDUS_CHECK(settle(*newest, unapplied_number_));
@@ -92,7 +93,7 @@ Status Gleaning::glean_unapplied() {
   FOEDUS_CHECK(make_disk_room(0));
   std::optional<snapshot::Manifest> made = manifest();
   GleanReport report;
-  // Else an attempt before was successful, without knowing.
+  // If it covers the tail, an earlier attempt has made the snapshot and failed afterwards.
   if (!made.has_value() || made->covered < unapplied_->covered()) {
     if (made.has_value()) unapplied_->tail().follow(*made);
     FOEDUS_SYNC_POINT("gleaning:before_tail");

@@ -36,7 +36,7 @@ std::uint64_t number_in(std::string_view text) {
   return error == std::errc{} ? number : kUnlimited;
 }
 
-// Returns the number behind the word that a line begins with.
+// Returns the number after `word`, on the line that begins with it.
 std::uint64_t number_of_line(std::string_view text, std::string_view word) {
   for (const std::string_view line : split(text, '\n')) {
     if (line.starts_with(word)) return number_in(line.substr(word.size()));
@@ -51,7 +51,7 @@ bool has_word(std::string_view list, std::string_view word) {
 
 // ---- cgroups ---------------------------------------------------------------------------------
 
-// Blanks are written as \040 there, and so on.
+// Returns the text without escapes: mountinfo writes a blank as \040, for example.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -74,7 +74,8 @@ struct Hierarchy {
   std::string mount;  // the directory that shows it
 };
 
-// A line of mountinfo: 36 35 98:0 /root /mount options [fields]... - type source super_options
+// Parses a line of mountinfo: 36 35 98:0 /root /mount options [fields]... - type source
+// super_options
 std::optional<Hierarchy> parse_mount(std::string_view line) {
   const std::size_t dash = line.find(" - ");
   if (dash == line.npos) return std::nullopt;
@@ -86,7 +87,8 @@ std::optional<Hierarchy> parse_mount(std::string_view line) {
   return Hierarchy{is_v2, unescaped(before[3]), unescaped(before[4])};
 }
 
-// Lines of /proc/self/cgroup: 4:memory:/path, of version 2 0::/path
+// Returns the process's own cgroup. Lines of /proc/self/cgroup: 4:memory:/path, of version 2
+// 0::/path
 std::optional<std::string> own_cgroup(std::string_view text, bool is_v2) {
   for (const std::string_view line : split(text, '\n')) {
     const std::size_t first = line.find(':');
@@ -99,8 +101,8 @@ std::optional<std::string> own_cgroup(std::string_view text, bool is_v2) {
   return std::nullopt;
 }
 
-// Returns where the cgroup is below the mounted one; the latter itself if the mount does not show
-// it, as in a container that sees its own cgroup as the root but is told another path.
+// Returns the path of the cgroup below the mounted one. Empty if the mount does not show it, as in
+// a container that sees its own cgroup as the root but is told another path.
 std::string path_below(std::string_view cgroup, std::string_view root) {
   if (root == "/") root = "";
   const bool is_below =
@@ -120,7 +122,7 @@ std::uint64_t limit_at(const std::string& directory, bool is_v2) {
                   number_of_line(text("memory.stat"), "hierarchical_memory_limit "));
 }
 
-// Also where the path is hidden: each ancestor is looked at, down to what the mount shows.
+// Returns the least limit of the cgroup at `path` and its ancestors, up to what the mount shows.
 std::uint64_t limit_of(const std::string& root, const Hierarchy& hierarchy, std::string path) {
   std::uint64_t least = kUnlimited;
   for (;;) {
@@ -147,7 +149,8 @@ std::uint64_t cgroup_limit(const std::string& root) {
 
 // ---- addresses -------------------------------------------------------------------------------
 
-// The soft limit stands first: "Max address space  4294967296  unlimited  bytes".
+// Returns the soft limit less what is in use. The soft limit stands first: "Max address space
+// 4294967296 unlimited bytes".
 std::uint64_t addresses_left(const std::string& root) {
   const auto limits = device::read_text(root + "/proc/self/limits");
   if (!limits.has_value()) return kUnlimited;

@@ -1,11 +1,11 @@
 #pragma once
-// What the system grants a process of memory, and the default of Options::memory_bytes: half of the
-// memory of the machine or of what the process's cgroup grants, or a quarter of the addresses that
-// RLIMIT_AS leaves, whichever is least; but no less than kMemoryBytesMin.
+// The memory that the system grants a process, and the default of Options::memory_bytes. The
+// default is the least of half the machine's memory, half of what the process's cgroup grants, and
+// a quarter of the addresses that RLIMIT_AS leaves. It is no less than kMemoryBytesMin.
 //
-// The other half is for the program, the page cache of the system, and what the engine has beside
+// The other half is for the program, the page cache of the system, and memory of the engine beside
 // memory_bytes. Of addresses it is a quarter: a page pool reserves up to twice its size, and each
-// thread has a stack and a heap of its own.
+// thread has a stack and a heap.
 
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ struct MemoryGrants {
 };
 
 // Reads cgroup_bytes and address_bytes from the files of the system, which begin at `root`: ""
-// stands for those of this machine. What cannot be read is no limit.
+// stands for those of this machine. A file that cannot be read sets no limit.
 MemoryGrants read_memory_grants(const std::string& root);
 
 struct MemoryDefault {
@@ -35,7 +35,7 @@ struct MemoryDefault {
 
 MemoryDefault choose_memory(const MemoryGrants& grants);
 
-// "119 MiB", "1.5 GiB": rounded down to a tenth.
+// Returns a size for people, rounded down to a tenth: "119 MiB", "1.5 GiB".
 std::string size_in_words(std::uint64_t bytes);
 
 }  // namespace foedus::engine

@@ -43,13 +43,14 @@ InstallThreads::InstallThreads(Engine* engine, std::uint32_t count, const Worker
   for (std::uint32_t i = 1; i < count; ++i) {
     const std::uint32_t soc = i % engine->topology().socs();
     threads_.push_back(std::make_unique<Thread>(this, i, soc));
-    threads_.back()->pages.fill_stock();  // to exchange pages takes pages
+    threads_.back()->pages.fill_stock();  // an exchange of pages takes pages
     workers_.push_back({&threads_.back()->pages, first_slot + i - 1, soc});
   }
 }
 InstallThreads::~InstallThreads() = default;
 
-// A thread that cannot be started, for want of memory, leaves its share to the others.
+// Starts the threads. Those that cannot be started, for want of memory, leave their share to
+// others.
 void InstallThreads::start() {
   if (std::exchange(has_tried_, true)) return;
   for (const auto& thread : threads_) thread->pages.fill_stock();
@@ -68,8 +69,8 @@ void InstallThreads::stop() {
   has_tried_ = false;
 }
 
-// A thread that has not begun when the caller has done what there was is not waited for: it may
-// have no processor for long.
+// Does the work in all threads and in the caller's. Does not wait for a thread that has not begun
+// when the caller has done what there was: it may get no processor for long.
 void InstallThreads::run(const std::function<void(std::size_t)>& work) {
   start();
   {

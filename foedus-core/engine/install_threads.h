@@ -1,6 +1,6 @@
 #pragma once
-// InstallThreads: the threads that install a snapshot together with the gleaner's own, each of a
-// SOC and with a stock of pages and a cache pin of its own (occ/install_workers.h).
+// InstallThreads: the threads that install a snapshot together with the gleaner's own. Each belongs
+// to a SOC, and has a stock of pages and a cache pin of its own (occ/install_workers.h).
 //
 //   E49 A thread runs for as long as one installation, and works only while run() is called. So the
 //       caller's pin (E17) holds the pages that the thread looks at, from before its work begins
@@ -21,18 +21,18 @@ namespace foedus::engine {
 
 class Engine;
 
-// Makes all pages free that are due; one call of SessionPages::reclaim() moves some of many (P15).
+// Frees all retired pages that are due: SessionPages::reclaim() moves only some of many (P15).
 void reclaim_all(page::SessionPages* pages);
 
 class InstallThreads final : public occ::InstallWorkers {
  public:
-  // `count`: with the caller's thread, more than one. `first`: what that one uses. The others use
-  // the clock's slots from `first_slot` on, which are theirs alone.
+  // `count`: all installers, the caller's thread included; more than one. `first`: the caller's
+  // worker. The others use the clock's slots from `first_slot` on, which are theirs alone.
   InstallThreads(Engine* engine, std::uint32_t count, const Worker& first,
                  std::uint32_t first_slot);
   ~InstallThreads() override;
 
-  // Threads are started when there is work for them, and run until the object goes.
+  // Stops the threads when it goes. They are started when there is work for them.
   class Running {
    public:
     explicit Running(InstallThreads* threads) : threads_(threads) {}
@@ -49,12 +49,12 @@ class InstallThreads final : public occ::InstallWorkers {
   std::span<const Worker> workers() const override { return workers_; }
   void run(const std::function<void(std::size_t)>& work) override;
 
-  // Pages that the threads have dropped return to the pool, if they are due. REQUIRES, as all that
+  // Returns pages that the threads have dropped to the pool, if they are due. REQUIRES, as all that
   // follows: run() is not called.
   void reclaim();
-  // Pages that were dropped and wait for their epochs.
+  // Returns the number of dropped pages that wait for their epochs.
   std::uint64_t retired_count() const;
-  // Processor time of the threads that were started, since the last call.
+  // Returns the processor time of the threads that were started, since the last call.
   std::uint64_t take_cpu_us();
 
  private:

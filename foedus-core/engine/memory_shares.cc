@@ -9,7 +9,7 @@ namespace foedus::engine {
 
 namespace {
 
-// What a session takes for its sets from the start.
+// Bytes that a session takes for its sets from the start.
 constexpr std::uint64_t kSetsBytes = 256u << 10;
 constexpr std::uint64_t kStockBytes = page::SessionPages::kStockPages * page::kPageBytes;
 constexpr std::uint64_t kSessionsOnDemandMin = 4;
@@ -36,7 +36,7 @@ Result<MemoryShares> share_memory(const Options& options) {
   const std::uint64_t most = options.sessions_max * (ring_bytes + kSetsBytes);
   shares.session_bytes = std::max(std::min(rest / 4, most), least);
   shares.page_bytes = rest - kOwnRingBytes - shares.session_bytes;
-  // Idle sessions keep a stock of free pages: together a sixteenth at most.
+  // Idle sessions keep a stock of free pages: all of them together at most a sixteenth.
   const std::uint64_t stocks = std::max(shares.page_bytes / 16 / kStockBytes, kSessionsOnDemandMin);
   shares.sessions_on_demand =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(stocks, options.sessions_max));

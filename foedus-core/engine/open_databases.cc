@@ -21,7 +21,8 @@ struct OpenDatabases {
   std::vector<SessionSlot*> free_slots;  // has room for all of `slots`
 };
 
-// Never destroyed: objects of static duration may close databases.
+// Returns the process's list. It is never destroyed: objects of static duration may close
+// databases.
 OpenDatabases& all() {
   static OpenDatabases& databases = *new OpenDatabases;
   [[maybe_unused]] static const bool registered = [] {
@@ -66,7 +67,7 @@ SessionSlot* lease_slot(std::uint64_t database, EngineSession* session) {
   SessionSlot* const slot = databases.free_slots.back();
   databases.free_slots.pop_back();
   slot->release(SessionState::kHeld);
-  // order: relaxed: whoever uses the session gets it from its engine, after this.
+  // order: relaxed: each user of the session gets it from its engine, after this.
   slot->session.store_relaxed(session);
   slot->generation.store_relaxed(base::process_generation());
   slot->inside.store_relaxed(0);

@@ -1,7 +1,7 @@
 #pragma once
-// OperationMark: an operation of a transaction announces itself while it is at work (E36), where
-// the session is tracked: transactions may be revoked, or the build looks for a Txn that two
-// threads use (FOEDUS_CHECKED).
+// OperationMark: announces an operation of a transaction while it is at work (E36), where the
+// session is tracked. It is tracked if transactions may be revoked, or if the build looks for a Txn
+// that two threads use (FOEDUS_CHECKED).
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@ namespace foedus::engine {
 
 class OperationMark {
  public:
-  // Of the transaction of that turn; of one that is over nothing is announced.
+  // Announces an operation of the transaction of that turn; if it is over, announces nothing.
   OperationMark(SessionSlot* slot, std::uint64_t turn) {
     // order: relaxed, constant while the session is leased.
     if (slot->is_tracked.load_relaxed() != 0 && slot->is_in(turn)) [[unlikely]]

@@ -35,7 +35,7 @@ Status in_range(const char* name, std::uint64_t value, std::uint64_t low, std::u
   return refused(name, value, std::to_string(low) + " .. " + std::to_string(high));
 }
 
-// "64 MiB", in the largest unit of which it is a whole number.
+// Returns "64 MiB": the bytes in the largest unit of which they are a whole number.
 std::string in_words(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {" bytes", " KiB", " MiB", " GiB", " TiB"};
   std::size_t unit = 0;
@@ -43,7 +43,7 @@ std::string in_words(std::uint64_t bytes) {
   return std::to_string(bytes) + kUnits[unit];
 }
 
-// Of a number of bytes, whose bounds are given in the unit that a person would use.
+// Checks a number of bytes. The error has the bound in the unit that a person would use.
 Status bytes_in_range(const char* name, std::uint64_t value, std::uint64_t low,
                       std::uint64_t high) {
   if (value >= low && value <= high) return {};
@@ -52,20 +52,21 @@ Status bytes_in_range(const char* name, std::uint64_t value, std::uint64_t low,
                  (is_below ? "at least " : "at most ") + in_words(is_below ? low : high));
 }
 
-// Of an enumerator, which a cast may have made of anything.
+// Checks an enumerator, which a cast may have made of any number.
 template <typename Enum>
 Status is_enumerator(const char* name, Enum value, Enum last) {
   return in_range(name, static_cast<std::uint64_t>(value), 0, static_cast<std::uint64_t>(last));
 }
 
-// A processor that is busy with TPC-C logs 2 million records a second; a mapper reads 9 million,
+// A processor that is busy with TPC-C logs 2 million records a second. A mapper reads 9 million,
 // and a reducer with its composer makes pages of 5 million. An installer takes a thirtieth of a
-// processor for each that is busy, while the glean waits for it: so it gets as many as a mapper.
+// processor for each that is busy, but the glean waits for it: there are as many as mappers.
 constexpr std::uint32_t kProcessorsPerMapper = 6;
 constexpr std::uint32_t kProcessorsPerReducer = 3;
 constexpr std::uint32_t kProcessorsPerInstaller = 6;
 
-// As many for each SOC as for any other, one at least, and all of them within kMaxSocs.
+// Returns how many tasks there are: equally many for each SOC, at least one, at most kMaxSocs in
+// all.
 std::uint32_t tasks_for(std::uint32_t processors, std::uint32_t processors_each,
                         std::uint32_t socs) {
   const std::uint32_t of_soc = (processors + socs - 1) / socs;

@@ -15,11 +15,11 @@ namespace foedus::engine {
 
 namespace {
 
-// Mappers, and reducers: nobody else is at work, and composers wait for old pages, one each: a
-// device has them sooner if it is asked for several.
+// Least number of mappers, and of reducers. Nothing else is at work, and each composer waits for
+// old pages: a device reads several sooner if it is asked for them together.
 constexpr std::uint32_t kTasksMin = 8;
 
-// Records of new storages that may wait for a first touch.
+// Most records of new storages that may wait for a first touch.
 constexpr std::uint64_t kNewRecordsMax = 1u << 16;
 
 }  // namespace
@@ -28,13 +28,13 @@ Recovery::Recovery(Engine* engine) : engine_(engine) {}
 Recovery::~Recovery() = default;
 
 Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
-  // What is found may be visible only; this makes it durable, too (L21), before others are removed
-  // on its account.
+  // The files that were found may be visible only. They become durable (L21) before others are
+  // removed on their account.
   FOEDUS_CHECK(engine_->log()->make_cut_durable());
   manifest_ = std::move(newest);
   if (!manifest_.has_value()) return {};
   FOEDUS_CHECK(publish_found());
-  // The log's cut may be before that: of epochs without a record it has no mark (L18).
+  // The log's cut may be before that epoch: it has no mark of epochs without a record (L18).
   engine_->durability().announce(manifest_->covered);
   for (const snapshot::ManifestStorage& one : manifest_->storages) {
     engine_->catalog().announce_found(
@@ -43,8 +43,8 @@ Status Recovery::begin(std::optional<snapshot::Manifest> newest) {
   return {};
 }
 
-// Those that could be read before the database was closed can be again. One that is not the newest
-// is no part of the database: if it is damaged, it is not kept.
+// Publishes the snapshots that could be read before the database was closed. Only the newest is
+// part of the database: an older one that is damaged is not kept.
 Status Recovery::publish_found() {
   FOEDUS_TRY(const std::vector<page::SnapshotNumber> numbers,
              snapshot::find_manifests(engine_->device()));
@@ -52,7 +52,7 @@ Status Recovery::publish_found() {
     Result<snapshot::Manifest> manifest = snapshot::read_manifest(engine_->device(), number);
     if (snapshot::is_damage(manifest.code()) && number != numbers.back()) {
       engine_->say(LogLevel::kWarning, "an old snapshot is lost: " + manifest.status().message());
-      // Beside it no glean would tell which older files may go.
+      // With it, no glean could tell which older files may be removed.
       FOEDUS_CHECK(device::unless_gone(snapshot::remove_manifest(engine_->device(), number)));
       continue;
     }
@@ -93,8 +93,8 @@ Status Recovery::check_given_up() const {
 }
 
 // Returns whether the snapshot of a tail is made while the database is open. That of a short tail
-// is made at once: then there is nothing to touch. Rows of storages without a page in any snapshot
-// all become volatile, as these storages are (E41): so there may be few of them.
+// is made at once, so that no row waits. Rows of storages without a page in any snapshot all become
+// volatile, as these storages are (E41): there may be few of them.
 bool Recovery::can_wait(const SortedTail& tail) const {
   const std::uint64_t touch_bytes = engine_->options().glean.touch_bytes;
   if (!tail.is_in_memory() || tail.bytes() < touch_bytes) return false;
@@ -126,17 +126,18 @@ Status Recovery::compose(SortedTail* tail) {
   return {};
 }
 
-// What there is, and a snapshot of it, or its tail.
+// Reads the found catalog, and makes a snapshot of what was found, or holds its tail.
 Status Recovery::glean_tail(FoundCatalog* found) {
   const log::Log& log = *engine_->log();
   const snapshot::Manifest* const previous = manifest_.has_value() ? &*manifest_ : nullptr;
   FOEDUS_TRY(*found, read_found_catalog(log, previous, &engine_->runtime()));
   FOEDUS_CHECK(check_given_up());
   GleanOrder tail = order_of_found(log, previous);
-  // Else those who open the database again and again would have nothing but copies of one snapshot.
+  // Without news no snapshot is made: otherwise a database that is opened often would keep only
+  // copies of one.
   if (previous != nullptr && !found->has_news) return {};
-  // Of nothing there is a snapshot where one stands for storages that were all dropped: it alone
-  // lets go of their files.
+  // Without storages no first snapshot is made. After an earlier one, whose storages were all
+  // dropped, one is: it alone lets go of their files.
   if (previous == nullptr && found->storages.empty()) return {};
   BorrowedMemory borrowed(&engine_->session_memory(), bytes_to_borrow());
   GleanOrder order = engine_->gleaning()->base_order(kTasksMin, borrowed.bytes());
@@ -155,8 +156,8 @@ Status Recovery::glean_tail(FoundCatalog* found) {
   return can_wait(*sorted) ? hold(std::move(sorted), &borrowed, covered) : compose(sorted.get());
 }
 
-// There are no volatile pages yet: a tail that the gleaner's memory does not hold takes up to half
-// of theirs.
+// Returns the bytes to borrow off the bound of volatile pages. There are none yet: a tail that the
+// gleaner's memory does not hold takes up to half of theirs.
 std::uint64_t Recovery::bytes_to_borrow() const {
   const log::Log& log = *engine_->log();
   std::uint64_t log_bytes = 0;
@@ -168,7 +169,7 @@ std::uint64_t Recovery::bytes_to_borrow() const {
   return std::min(wanted - std::min(wanted, own), engine_->pool().bytes_max() / 2);
 }
 
-// Keeps the tail for later. Without memory for the sessions that apply its rows it is composed.
+// Keeps the tail for later. Without memory for the sessions that apply its rows, composes it.
 Status Recovery::hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed, Epoch covered) {
   const std::uint64_t bytes = tail->bytes();
   auto unapplied = Unapplied::make(engine_, &tail, borrowed, covered);
@@ -181,7 +182,8 @@ Status Recovery::hold(std::unique_ptr<SortedTail> tail, BorrowedMemory* borrowed
   return {};
 }
 
-// On a full device: older snapshots, and log that the newest one covers, give way to the next one.
+// Gleans the tail. On a full device it removes older snapshots, and log that the newest one covers,
+// and tries again.
 Status Recovery::glean_tail_in_room(FoundCatalog* found) {
   Status status = glean_tail(found);
   if (status.code() != ErrorCode::kOutOfSpace || !manifest_.has_value()) return status;
@@ -194,9 +196,10 @@ Status Recovery::glean_tail_in_room(FoundCatalog* found) {
   return glean_tail(found);
 }
 
-// What the newest snapshot does not need, and nobody reads, may go. To move pages is left to the
-// running database, which nobody waits for, unless each run before was too short for it; a tail
-// that waits is made to follow the snapshot that was found.
+// Removes files that the newest snapshot does not need and no transaction reads. Moves live pages
+// only if far too many are superseded, because earlier runs were too short for it. Otherwise the
+// running database moves them while no caller waits. Moves none if a tail waits, which follows the
+// snapshot that was found.
 Status Recovery::tidy() {
   if (unapplied_ == nullptr) {
     GleanReport report;
@@ -210,7 +213,7 @@ Status Recovery::tidy() {
   }
   FOEDUS_SYNC_POINT("recovery:before_removal");
   FOEDUS_CHECK(engine_->gleaning()->remove_superseded());
-  // E16. The log begins a segment, for which there may be no room without.
+  // The log begins a segment, for which there may be no space without this (E16).
   return engine_->log()->remove_found_segments_up_to(manifest_->covered);
 }
 

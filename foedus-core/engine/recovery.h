@@ -1,7 +1,7 @@
 #pragma once
-// Recovery: what a log has behind the newest snapshot becomes the next one, by a glean (paper §6.3,
-// appendix B.3), while snapshot transactions read those that were found. If that is much, recovery
-// only sorts it: the database opens, and rows wait for their first touch (unapplied.h).
+// Recovery: makes the next snapshot of the log that the newest one does not cover, by a glean
+// (paper §6.3, appendix B.3). Meanwhile snapshot transactions read those that were found. A long
+// log is only sorted: the database opens, and rows wait for their first touch (unapplied.h).
 //
 //   begin(): cut of the log durable ──► found snapshots readable, their storages known ──► users
 //   run():   tail sorted ──┬─► composed ──► published ──┬─► catalog ──► log begins ──► log cut
@@ -10,16 +10,17 @@
 //   word     written by   read by              meaning
 //   over_    run()        all, while it is 0   how it ended: status_ and recovered_in_ (engine.h)
 //
-//   E23 Until recovery is over there is no volatile page, no root pointer that anybody follows, and
-//       no commit: only transactions of snapshot isolation begin, and they follow the roots of the
-//       snapshot that they entered. So it may set roots and drop storages without the precautions
-//       of a running database, and files go by the rule for snapshot readers alone (E52, E53).
-//   E24 Whoever waits for its end holds no mutex that run() takes: the catalog's is taken after the
-//       wait.
+//   E23 Until recovery is over there is no volatile page, no root pointer that a reader follows,
+//       and no commit. Only transactions of snapshot isolation begin, and they follow the roots of
+//       the snapshot that they entered. So recovery may set roots and drop storages without the
+//       precautions of a running database. Files go by the rule for snapshot readers alone (E52,
+//       E53).
+//   E24 A thread that waits for its end holds no mutex that run() takes: the catalog's is taken
+//       after the wait.
 //   E25 Recovery that fails, or is given up because the database is closed, leaves a directory from
-//       which the next open recovers the same: until the log begins nothing was added but a
-//       snapshot of what the log holds, and nothing removed but what that does not need; the log
-//       is cut after that.
+//       which the next open recovers the same. Until the log begins, nothing was added but a
+//       snapshot of what the log holds, and nothing removed but files that it does not need. The
+//       log is cut after that.
 
 #include <cstdint>
 #include <memory>
@@ -42,25 +43,26 @@ class Recovery {
   explicit Recovery(Engine* engine);
   ~Recovery();
 
-  // Before anybody else: makes the snapshots that were found readable. `newest`: of them, if any.
+  // Makes the snapshots that were found readable, before any user has a session. `newest`: the
+  // newest one, if any.
   Status begin(std::optional<snapshot::Manifest> newest);
-  // Does the rest; once. By the gleaner's task.
+  // Does the rest. Called once, by the gleaner's task.
   void run();
 
   // ---- any thread ----------------------------------------------------------------------------
 
-  // The newest epoch of what was found that no snapshot had when recovery ended; none: there was
-  // nothing. REQUIRES: is_over().
+  // Returns the newest epoch of what was found that no snapshot had when recovery ended; none:
+  // there was nothing. REQUIRES: is_over().
   Epoch found_up_to() const { return found_up_to_; }
   bool is_over() const {
     // order: acquire, pairs with run(): status_, and all that was recovered.
     return over_.load_acquire() != 0;
   }
-  // How it ended. REQUIRES: is_over().
+  // Returns how recovery ended. REQUIRES: is_over().
   const Status& status() const { return status_; }
-  // The same, once it has. kTimeout.
+  // Waits for the end, and returns status(). kTimeout.
   Status wait(std::uint64_t timeout_us);
-  // run() ends soon, with kClosed if it has not got far.
+  // Makes run() end soon, with kClosed if it has not got far.
   void give_up() {
     given_up_.store_relaxed(1);  // order: relaxed, a wish; it guards nothing
   }
@@ -89,7 +91,7 @@ class Recovery {
   base::AtomicWord<std::uint32_t> over_;
   base::WaitPoint ended_;
   Status status_;       // written before over_, constant after
-  Epoch found_up_to_;   // the same
+  Epoch found_up_to_;   // written before over_, constant after
 };
 
 }  // namespace foedus::engine

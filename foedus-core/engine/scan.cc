@@ -6,7 +6,7 @@ namespace foedus {
 
 namespace {
 
-// As every operation: the transaction goes on, and is not doomed.
+// Returns the error of every operation whose transaction is not open, or is doomed.
 Status check_open(engine::SessionSlot* slot, std::uint64_t turn) {
   FOEDUS_CHECK(engine::check_txn(slot, turn));
   occ::TxnContext& txn = slot->session.load_relaxed()->context();  // order: relaxed: E30
@@ -37,9 +37,9 @@ Status engine::ScanCursor::open_tree(std::string_view low, std::string_view high
   return open_applied();
 }
 
-// E38. The cursor looks at more than the row that it gives: so it gets a range without rows that
-// wait. The scan goes on so until its end, also if by then no row of the storage waits: a page that
-// the cursor saw before may be one of a snapshot without them.
+// Opens the cursor on a range without waiting rows (E38), since it looks at more than the row that
+// it gives. The scan does so until its end, even if no row of the storage waits by then. A page
+// that the cursor saw before may be one of a snapshot without the rows.
 Status engine::ScanCursor::open_applied() {
   const Status applied = unapplied_->apply_some();
   if (applied.code() == ErrorCode::kConflict) {
@@ -63,7 +63,7 @@ Status engine::ScanCursor::next_of_tree(std::uint64_t rows_left) {
   for (;;) {
     FOEDUS_CHECK(masstree_.next(rows_left));
     if (!masstree_.at_end() || unapplied_->is_applied()) return {};
-    // Up to the key that waits, nothing is left.
+    // No row is left before the key that waits.
     (reverse_ ? high_ : low_) = unapplied_->waiting_key();
     if (reverse_) high_.push_back('\0');
     masstree_.close();
@@ -89,7 +89,7 @@ Scan::Scan(Scan&& other) noexcept
 
 Scan::~Scan() {
   if (cursor_ == nullptr) return;
-  // The session is another transaction's by now, or is gone.
+  // The session belongs to another transaction by now, or is gone.
   if (!engine::is_txn_open(slot_, turn_)) {
     delete cursor_;
     return;
@@ -111,8 +111,8 @@ Scan::iterator Scan::begin() {
   return iterator(this);
 }
 
-// A row that was taken ahead is handed out without a look at the storage. Where operations announce
-// themselves (E36), it has to be one of them.
+// Gives out a row that was read ahead, without a look at the storage. Returns false where
+// operations announce themselves (E36): then next_slowly() has to be one.
 inline bool Scan::try_next() {
   engine::ScanCursor& cursor = *cursor_;
   // order: relaxed, constant while the session is leased.

@@ -111,8 +111,9 @@ Status EngineSession::begin(const TxnOptions& options, Epoch covered) {
   return {};
 }
 
-// It is an operation for the watch, which may have seen the transaction before that began. In a
-// snapshot there is nothing to touch, and nothing that holds the tail back either.
+// Begins a transaction, and applies the row that its last try needed (E39). Announces that as an
+// operation: the watch may have revoked the transaction before. A snapshot has no waiting rows, and
+// does not hold back the tail.
 Status EngineSession::begin_with_touch(const TxnOptions& options) {
   TxnOptions without_locks = options;
   without_locks.is_retry = false;
@@ -120,7 +121,7 @@ Status EngineSession::begin_with_touch(const TxnOptions& options) {
   occ::StorageControl* const control = std::exchange(to_touch_, nullptr);
   if (options.isolation != Isolation::kSerializable) return {};
   const OperationMark mark(slot_, context_.turn());
-  // If it cannot be applied now, the operation that asks for it says so.
+  // If it cannot be applied now, the operation that asks for it reports that.
   base::trying([&] {
     if (is_revoked() || !control->has_unapplied()) return;
     static_cast<void>(engine_->unapplied().touch(control, key_to_touch_).is_ok());
@@ -166,14 +167,14 @@ Result<Ticket> EngineSession::commit() {
     return revoked();
   }
   Result<Ticket> ticket = commit_open();
-  // The watch came too late.
+  // The watch revoked the transaction too late to stop its commit.
   if (is_revoked()) [[unlikely]]
     engine_->watch()->end_revoked(this);
   return ticket;
 }
 
 Result<Ticket> EngineSession::commit_open() {
-  // Reads go on after the log has failed; a commit that could never become durable does not.
+  // Reads go on after the log has failed. A commit that could never become durable is refused.
   const bool writes = !context_.write_set().is_empty();
   if (writes && engine_->log_has_failed()) [[unlikely]] {
     txn::rollback(&context_);
@@ -244,7 +245,7 @@ void EngineSession::give_cursor(ScanCursor* cursor) {
 }
 
 void EngineSession::back_off(std::uint32_t try_number) {
-  // The first few conflicts are with a commit that takes microseconds: pause without the system.
+  // The first conflicts are with commits that take microseconds: it pauses without the system.
   if (try_number <= 4) {
     const std::uint64_t pauses = random_.below(kBackOffPauses << try_number);
     for (std::uint64_t i = 0; i < pauses; ++i) base::cpu_pause();

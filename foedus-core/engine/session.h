@@ -1,7 +1,7 @@
 #pragma once
-// EngineSession: what one thread at a time runs transactions with: context, ring, stock of pages,
-// scans. Made once, used by one thread after the other (E31); its ring stays attached to its SOC's
-// logger.
+// EngineSession: context, ring, stock of pages and scans with which one thread at a time runs
+// transactions. Made once, and used by one thread after the other (E31). Its ring stays attached to
+// its SOC's logger.
 
 #include <cstdint>
 #include <memory>
@@ -32,18 +32,18 @@ class EngineSession;
 class ReadableSnapshot;
 class SessionMemory;
 
-// What a transaction reports that was open for too long (E36).
+// Returns the error of a transaction that was open for too long (E36).
 [[gnu::cold]] Status revoked();
 
-// A scan at work; kept by its session for the next one, on lines of its own.
+// The state of a scan. Its session keeps it for the next one, on cache lines of its own.
 class alignas(64) ScanCursor {
  public:
   explicit ScanCursor(EngineSession* session) : session_(session) {}
-  // sequential_, at its first record.
+  // Opens sequential_ at its first record.
   Status open_sequential();
-  // masstree_, from `low` on to `high`.
+  // Opens masstree_ on the keys from `low` on to `high`.
   Status open_tree(std::string_view low, std::string_view high, bool reverse);
-  // Goes on in masstree_.
+  // Moves masstree_ to the next row.
   Status next_of_tree(std::uint64_t rows_left);
   Status open_applied();
 
@@ -53,9 +53,9 @@ class alignas(64) ScanCursor {
   bool is_positioned_ = false;  // sequential_: open() came first
   bool is_of_snapshot_ = false;
   bool may_have_rows_ = false;  // masstree_ is in use
-  page::SnapshotPageId root_;  // is_of_snapshot_: of the storage
+  page::SnapshotPageId root_;  // is_of_snapshot_: root of the storage
   occ::StorageControl* control_ = nullptr;
-  // E38: of the tree's range, if rows of it waited when the scan began.
+  // The tree's range, if rows of it waited when the scan began (E38).
   std::optional<Unapplied::Range> unapplied_;
   std::string low_;   // with unapplied_: what is left of the range
   std::string high_;
@@ -96,44 +96,46 @@ class EngineSession final : private log::RingSource {
   log::LogBuffer& log() { return log_; }
   page::SessionPages& pages() { return pages_; }
   std::uint32_t soc() const { return context_.soc(); }
-  // Adds what is counted of where its pages are. Any thread.
+  // Adds the counts of where the pages of its transactions are. Any thread.
   void add_stats(SocStats* stats) const;
-  // Of the log buffer as it is now. Any thread.
+  // Returns the size of the log buffer as it is now. Any thread.
   std::uint64_t ring_bytes() const { return ring_bytes_.load_relaxed(); }  // order: a statistic
 
   // ---- transactions --------------------------------------------------------------------------
-  // Begins one. What foedus::Session::begin() reports of snapshots: nothing has begun. REQUIRES:
-  // the calling thread has claimed the session; Engine::wait_to_begin() has succeeded, and
-  // `covered` is what it returned.
+  // Begins a transaction. On errors of snapshots, which foedus::Session::begin() reports, nothing
+  // has begun. REQUIRES: the calling thread has claimed the session; Engine::wait_to_begin() has
+  // succeeded, and returned `covered`.
   Status begin(const TxnOptions& options, Epoch covered);
-  // What the transaction of Isolation::kSnapshot reads; null: the empty database.
+  // Returns the snapshot that a transaction of Isolation::kSnapshot reads; null: the empty
+  // database.
   const ReadableSnapshot* snapshot() const { return snapshot_; }
   // Ends the transaction. Waits for durability if it was begun with Durability::kSync.
   Result<Ticket> commit();
-  // Whether the last commit() took effect, also if it reported that this is not durable.
+  // Returns whether the last commit() took effect, also if it reported that this is not durable.
   bool has_committed() const { return has_committed_; }
   void clear_has_committed() { has_committed_ = false; }
   void rollback();
-  // E36, by the watch or in the owner's thread, under the mutex of the watch.
+  // Rolls back a revoked transaction (E36). Called by the watch or the owner's thread, under the
+  // mutex of the watch.
   void roll_back_revoked();
-  // The open transaction conflicts over a row of the log's tail that could not be applied: its
+  // Makes the open transaction conflict over a row of the log's tail that could not be applied. Its
   // retry locks nothing before it has applied the row (E39).
   Status touch_later(occ::StorageControl* control, std::string_view key);
-  // The last transaction will not be retried.
+  // Forgets what a retry of the last transaction would need.
   void forget_retry();
-  // Bytes for which the session's user has to wait at the throttle, once the session is free for
-  // others (E18); 0: too few to wait for.
+  // Returns the bytes for which the session's user has to wait at the throttle, once the session is
+  // free (E18); 0: too few to wait for.
   std::uint64_t take_owed_bytes() {
     if (owed_bytes_ < WriteThrottle::kClaimBytesMin) [[likely]] return 0;
     return std::exchange(owed_bytes_, 0);
   }
-  // What was read still holds; else the transaction is doomed.
+  // Returns ok if what was read still holds; otherwise the transaction is doomed.
   Status verify();
 
-  // Database::transact() is at work in this session: it alone ends the transaction.
+  // Returns whether Database::transact() is at work in this session: it alone ends the transaction.
   bool is_in_transact() const { return in_transact_; }
   void set_in_transact(bool in_transact) { in_transact_ = in_transact; }
-  // The function that transact() runs has called Txn::rollback() in this try.
+  // Returns whether the function that transact() runs has called Txn::rollback() in this try.
   bool wants_rollback() const { return wants_rollback_; }
   void set_wants_rollback() { wants_rollback_ = true; }
   // Waits a little, longer with each try.
@@ -152,7 +154,7 @@ class EngineSession final : private log::RingSource {
   // REQUIRES: no transaction is open.
   void leave_snapshot();
 
-  // The slot, leased for as long as the session is there.
+  // The lease of the slot, for as long as the session is there.
   struct SlotLease {
     SlotLease(std::uint64_t database, EngineSession* session);
     ~SlotLease();

@@ -8,7 +8,7 @@ namespace foedus::engine {
 
 namespace {
 
-// What comes off the bound of volatile pages at a time, at least.
+// Least number of bytes that comes off the bound of volatile pages at a time.
 constexpr std::uint64_t kPieceBytes = 1u << 20;
 
 }  // namespace
@@ -31,7 +31,7 @@ bool SessionMemory::try_take_left(std::uint64_t bytes) {
   return true;
 }
 
-// The next two: under more_mutex_.
+// REQUIRES: more_mutex_ is held, here and in give_to_pages().
 bool SessionMemory::try_take_off_pages(std::uint64_t bytes) {
   if (!pool_->try_give_up(bytes, page_bytes_left_)) return false;
   const bool is_room = budget_->try_take(bytes);
@@ -79,7 +79,7 @@ void SessionMemory::give_back(std::uint64_t bytes) noexcept {
   if (bytes >= kPieceBytes) return_to_pages();
 }
 
-// After a large transaction.
+// Returns memory to volatile pages after a large transaction.
 void SessionMemory::return_to_pages() {
   const std::lock_guard lock(more_mutex_);
   while (more_ >= kPieceBytes && try_take_left(kPieceBytes)) {

@@ -1,11 +1,11 @@
 #pragma once
-// SessionMemory: what log buffers of sessions and the sets of their transactions may take of
-// Options::memory_bytes.
+// SessionMemory: the part of Options::memory_bytes that log buffers of sessions and the sets of
+// their transactions may take.
 //
 //     set aside at open ──► sessions ◄── bound of volatile pages, while they have not grown into it
 //
 //   E35 A log buffer begins with kFirstRingBytes and grows as it is used. It grows for speed alone
-//       while the sessions together have taken less than half of what is set aside, so that a
+//       only while the sessions together have taken less than half of what is set aside. So a
 //       transaction that needs a large one finds the other half.
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class SessionMemory final : public base::MemorySource {
 
   bool try_take(std::uint64_t bytes) override;
   void give_back(std::uint64_t bytes) noexcept override;
-  // E35: for what the session can do without.
+  // Takes `bytes` for something that the session can do without (E35).
   bool try_take_spare(std::uint64_t bytes);
 
   // Takes `bytes` off the bound of volatile pages for something else, until they are given back.

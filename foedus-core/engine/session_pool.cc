@@ -66,7 +66,7 @@ Result<EngineSession*> SessionPool::make_locked(numa::SocRange here) {
   for (std::uint32_t other = here.begin; other < here.end; ++other) {
     if (sessions_of_soc_[other].size() < sessions_of_soc_[soc].size()) soc = other;
   }
-  base::reserve_more(&sessions_, 1);  // what is attached to the log stays: all memory first
+  base::reserve_more(&sessions_, 1);  // attaching to the log is final: all memory first
   base::reserve_more(&sessions_of_soc_[soc], 1);
   FOEDUS_TRY(auto session, maker_(engine_, static_cast<std::uint32_t>(sessions_.size()), soc,
                                   static_cast<std::uint32_t>(sessions_of_soc_[soc].size())));
@@ -188,7 +188,7 @@ Result<EngineSession*> SessionPool::take() {
 void SessionPool::give(EngineSession* session) {
   session->rollback();
   session->forget_retry();
-  // Of a database that was closed it stays what it is.
+  // The slot stays kClosed if the database was closed.
   if (session->slot().try_change(SessionState::kHeld, SessionState::kBusy) ||
       session->slot().state.load_relaxed() == SessionState::kBusy) {  // order: own claim
     release(session);

@@ -5,25 +5,25 @@
 //                    └──► a free one of its SOC ──► a new one there
 //                         └──► limit reached: any free one ──► the next one that becomes free
 //
-// Sessions cost memory (a log buffer, a stock of pages), threads cost nothing: one that is not
+// Sessions cost memory (a log buffer, a stock of pages), threads cost nothing: a thread that is not
 // inside transact() leaves its session to others. A thread remembers which session it used last, so
-// that it finds that session's memory in its caches; the memory of a thread is a hint, and needs no
-// end.
+// that it finds that session's memory in its caches. This is a hint, and is never cleaned up.
 //
 //   E9  A hint is followed only while the database of its number is open: sessions live as long.
-//   E33 Where threads wait, release() hands the session to the one that has waited longest. One
-//       that came between a look at waiting_ and the release finds the session by its own look,
+//   E33 Where threads wait, release() hands the session to the one that has waited longest. A
+//       thread that begins to wait after the look at waiting_ finds the session by its own look,
 //       kLookAgainUs later at the latest. So each waits no longer than those before it work.
-//   E34 A session that was made stays until the database is closed, and so do its memory and its
-//       SOC: that of the processor which the thread that asked for it ran on. Where a processor has
-//       several SOCs (N8) it is the one of these with the fewest sessions.
+//   E34 A session that was made stays until the database is closed, with its memory and its SOC.
+//       The SOC is that of the processor on which the asking thread ran. Where a processor has
+//       several SOCs (N8), it is the one with the fewest sessions.
 //   E45 A thread gets a session of another SOC only where none of its own is free and none can be
-//       made, and keeps it until it moves to a processor of another SOC or finds it in use. The
+//       made. It keeps that until it moves to a processor of another SOC or finds it in use. The
 //       system may move the thread at any time, so where it runs is a hint: a wrong one costs
 //       remote memory, and nothing else. With one SOC nothing is asked.
-//   E48 What a thread commits by transact() is in the order of its commits, also in sequential
-//       storages, whose records are in that of TIDs: a thread that comes to another session takes
-//       the last TID of the one before along, as long as it remembers that (kHints databases).
+//   E48 The TIDs of a thread's commits by transact() are in the order of these commits. That
+//       matters in sequential storages, whose records are in the order of TIDs. A thread that comes
+//       to another session takes the last TID of the one before along, as long as it remembers that
+//       one (kHints databases).
 
 #include <cstdint>
 #include <deque>
@@ -50,13 +50,12 @@ struct OpenTransaction {
 
 class SessionPool {
  public:
-  // Makes the session of that number, which belongs to `soc`, where `turn` others were made before.
-  // Throws std::bad_alloc.
+  // Makes session `number` of `soc`, where `turn` others were made before. Throws std::bad_alloc.
   using Maker = Result<std::unique_ptr<EngineSession>> (*)(Engine* engine, std::uint32_t number,
                                                            std::uint32_t soc, std::uint32_t turn);
 
-  // `sessions_max`: all of them. `on_demand`: so many are made for transact() at most. The engine
-  // has its runtime and its topology by now.
+  // `sessions_max`: bound of all sessions. `on_demand`: bound of those that transact() makes. The
+  // engine has its runtime and its topology by now.
   SessionPool(Engine* engine, Maker maker, std::uint32_t sessions_max, std::uint32_t on_demand,
               std::uint64_t database);
   SessionPool(const SessionPool&) = delete;
@@ -64,9 +63,9 @@ class SessionPool {
 
   // ---- transact() ----------------------------------------------------------------------------
 
-  // The caller uses the session until release(). Waits while all are in use and there is no room
-  // for another one. kTimeout: for longer than `timeout_us`; the text says why. kClosed.
-  // Throws std::bad_alloc.
+  // Claims a session, which the caller uses until release(). Waits while all are in use and there
+  // is no room for another one. kTimeout: that took longer than `timeout_us`; the text says why.
+  // kClosed. Throws std::bad_alloc.
   Result<EngineSession*> claim(std::uint64_t timeout_us) {
     EngineSession* const last = last_of_thread();
     if (last != nullptr && has_stayed() &&
@@ -75,7 +74,7 @@ class SessionPool {
     }
     return claim_another(timeout_us);
   }
-  // REQUIRES: claim() returned it to this thread, and no transaction is open in it.
+  // Ends the claim. REQUIRES: claim() returned it to this thread, and no transaction is open in it.
   void release(EngineSession* session) {
     // order: relaxed: E33.
     if (waiting_.load_relaxed() != 0) [[unlikely]]
@@ -85,20 +84,21 @@ class SessionPool {
 
   // ---- explicit sessions ---------------------------------------------------------------------
 
-  // It is kHeld from now on. kTooLarge: sessions_max are in use. kOutOfMemory: there is no room for
-  // another one. kClosed. Throws std::bad_alloc.
+  // Takes a session, which is kHeld from now on. kTooLarge: sessions_max are in use. kOutOfMemory:
+  // there is no room for another one. kClosed. Throws std::bad_alloc.
   Result<EngineSession*> take();
-  // Rolls back what is open there.
+  // Gives a session back. Rolls back its open transaction.
   void give(EngineSession* session);
 
   // ---- the database --------------------------------------------------------------------------
 
-  // No session begins a transaction any more. kBusy: some are at work, which the text names;
-  // nothing has changed.
+  // Ends all use: no session begins a transaction any more. kBusy: some are at work, and nothing
+  // has changed.
   Status close();
-  // Those at work, the oldest first. An age may be too high by the length of an epoch.
+  // Returns the transactions at work, the oldest first. An age may be too high by the length of an
+  // epoch.
   std::vector<OpenTransaction> open_transactions() const;
-  // "session 3, thread 4711, for 12 s"
+  // Returns text for people: "session 3, thread 4711, for 12 s".
   static std::string describe(const OpenTransaction& transaction);
 
   // Calls `function` for each session, which may be at work.
@@ -113,14 +113,14 @@ class SessionPool {
     base::WaitPoint point;
     base::AtomicWord<EngineSession*> given;  // null: not yet
   };
-  // What a thread remembers of the databases that it uses, by number.
+  // The session that a thread used last in a database of that number.
   struct Hint {
     std::uint64_t database = 0;
     EngineSession* session = nullptr;
     std::uint32_t first_soc = 0;  // of the SOCs of its processor when it got the session
   };
   static constexpr std::size_t kHints = 16;
-  // How long a waiter that was overlooked sleeps (E33).
+  // Longest sleep of a waiter that was overlooked (E33).
   static constexpr std::uint64_t kLookAgainUs = 20'000;
 
   static Hint* hints_of_thread();
@@ -129,7 +129,8 @@ class SessionPool {
     return hint.database == database_ ? hint.session : nullptr;  // E9
   }
   void remember(EngineSession* session, numa::SocRange here) const;
-  // E45: whether the calling thread runs on its SOC of last time. REQUIRES: last_of_thread().
+  // Returns whether the calling thread runs on its SOC of last time (E45). REQUIRES:
+  // last_of_thread().
   bool has_stayed() const {
     if (socs_ == 1) [[likely]] return true;
     return hints_of_thread()[database_ % kHints].first_soc == socs_here().begin;

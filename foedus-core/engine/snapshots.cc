@@ -47,15 +47,16 @@ Snapshots::Snapshots(base::Runtime* runtime, std::uint32_t sessions_max, std::ui
       slots_(std::make_unique<Slot[]>(sessions_max)),
       newest_list_(std::make_unique<const List>()) {
   FOEDUS_INVARIANT(kept >= 1, kept);
-  list_.store_relaxed(newest_list_.get());  // order: relaxed, nobody else knows it yet
+  list_.store_relaxed(newest_list_.get());  // order: relaxed, no other thread knows it yet
 }
 
 Snapshots::~Snapshots() = default;
 
 // ---- sessions --------------------------------------------------------------------------------
 
-// E52, the session's half. Release also when it is set: expire() may see it without the kNothing
-// before, and then, too, the reads of the last transaction came before.
+// Announces that the session chooses, and returns the list: the session's half of E52. The store of
+// kChoosing is a release, too. expire() may see it without the kNothing before, and the reads of
+// the last transaction have to come before it.
 const Snapshots::List* Snapshots::choose(std::uint32_t session) {
   FOEDUS_INVARIANT(session < sessions_max_, session, sessions_max_);
   base::AtomicWord<std::uint64_t>& reading = slots_[session].reading;
@@ -89,7 +90,7 @@ Result<const ReadableSnapshot*> Snapshots::enter_as_of(std::uint32_t session, Ep
   return found;
 }
 
-// Before the notification: the gleaner that is woken sees it.
+// Raises requested_ before the notification: the gleaner that is woken sees it.
 void Snapshots::request(Epoch epoch) {
   // order: relaxed, the exchange decides; acq_rel pairs with requested().
   std::uint64_t seen = requested_.load_relaxed();
@@ -168,13 +169,13 @@ void Snapshots::publish(snapshot::Manifest manifest) {
     set_list_locked(std::move(list));
     has_more_ = true;
     trouble_ = {};
-    // order: release: whoever sees it finds the snapshot in the list.
+    // order: release: a thread that sees it finds the snapshot in the list.
     covered_.store_release(covered.number());
   }
   runtime_->wake(&published_);
 }
 
-// Room for so many, and for the list that it will take the place of.
+// Returns a list with room for `count`. Also reserves room for the list that it replaces.
 std::unique_ptr<Snapshots::List> Snapshots::new_list_locked(std::size_t count) {
   auto list = std::make_unique<List>();
   list->kept.reserve(count);
@@ -192,7 +193,8 @@ bool Snapshots::Readers::read(page::SnapshotNumber number) const {
   return std::find(numbers.begin(), numbers.end(), word_of(number)) != numbers.end();
 }
 
-// E52, the other half. REQUIRES: what is asked about is in no list any more.
+// Reads the words of all sessions: the other half of E52. REQUIRES: no list has the snapshots in
+// question any more.
 Snapshots::Readers Snapshots::look_at_readers() const {
   Readers readers;
   base::fence_seq_cst();  // order: E52
@@ -209,7 +211,8 @@ Snapshots::Readers Snapshots::look_at_readers() const {
   return readers;
 }
 
-// Of several of one epoch the newest is enough: they are equal but for the files that they need.
+// Keeps `kept_max` snapshots. Of several of one epoch the newest is enough: the others differ only
+// in the files that they need.
 void Snapshots::pass_over_locked(std::uint32_t kept_max) {
   std::unique_ptr<List> list = new_list_locked(kept_.size());
   std::vector<std::unique_ptr<const ReadableSnapshot>> kept;

@@ -1,29 +1,30 @@
 #pragma once
-// Snapshots: which stratified snapshots can be read, who reads which, and who waits for one.
+// Snapshots: the stratified snapshots that can be read, the sessions that read them, and the calls
+// that wait for one.
 //
-//   publish()            expire()                   expire(), once nobody reads it
+//   publish()            expire()                   expire(), after its last reader
 //   ---------> kept  -------------> passed over  -----------------------------> its number returned
 //
 //   word        written by                  read by    meaning
 //   list_       publish(), expire()         sessions   the kept ones, oldest first; immutable
 //   reading[i]  session i                   expire()   0; kChoosing; or the number of a snapshot
 //   covered_    publish()                   waiters    newest epoch that a snapshot covers
-//   requested_  request()                   gleaner    newest epoch that somebody waits for
+//   requested_  request()                   gleaner    newest epoch that a call waits for
 //   troubles_   set_trouble()               waiters    how often a glean has failed
 //
-//   E52 What a session reads stays: its snapshot object here, and its manifest, of which expire()
-//       says that it may go. A session stores kChoosing in its word, fences, loads the list, and
+//   E52 What a session reads stays: its snapshot object here, and its manifest, until expire() says
+//       that it may be removed. A session stores kChoosing in its word, fences, loads the list, and
 //       replaces kChoosing by the number that it picked. expire() stores a list without what it
-//       passes over, fences, then looks at the words: a snapshot goes if no word is kChoosing or
-//       its number. All fences have one order. If the session's is first, expire() sees kChoosing,
-//       or the number, or what came later, when the reads are over. If expire()'s is first, the
-//       session loads the new list, in which the snapshot is not. The same holds for the list
-//       before: it is freed when no word is kChoosing.
-//   E53 Each number that expire() has returned is returned once, and no session reads it or will.
-//       What other snapshots share with it is the business of their manifests.
-//   E22 A snapshot is published after its manifest is durable. Numbers grow. Epochs do not fall:
-//       one that covers the same epoch as the one before it has the same records in other files,
-//       and takes its place.
+//       passes over, fences, then reads the words: a snapshot goes if no word is kChoosing or its
+//       number. All fences have one order. If the session's is first, expire() sees kChoosing, the
+//       number, or a later value, when the reads are over. If expire()'s is first, the session
+//       loads the new list, in which the snapshot is not. The same holds for the list before: it is
+//       freed when no word is kChoosing.
+//   E53 Each number is returned by expire() once, and no session reads that snapshot then or later.
+//       Files that other snapshots share with it are left to their manifests.
+//   E22 A snapshot is published after its manifest is durable. Numbers grow. Epochs do not fall: a
+//       snapshot of the same epoch as the one before it has the same records in other files, and
+//       replaces it.
 
 #include <cstdint>
 #include <memory>
@@ -40,7 +41,7 @@
 
 namespace foedus::engine {
 
-// One that can be read. Never changes.
+// A snapshot that can be read. Never changes.
 class ReadableSnapshot {
  public:
   explicit ReadableSnapshot(snapshot::Manifest manifest);
@@ -48,7 +49,7 @@ class ReadableSnapshot {
   const snapshot::Manifest& manifest() const { return manifest_; }
   page::SnapshotNumber number() const { return manifest_.number; }
   Epoch covered() const { return manifest_.covered; }
-  // Null: the storage has no pages in it, or was made later.
+  // Returns null if the storage has no pages in it, or was made later.
   page::SnapshotPageId root_of(page::StorageId storage) const;
 
  private:
@@ -70,58 +71,59 @@ class Snapshots {
 
   // ---- sessions ------------------------------------------------------------------------------
 
-  // The newest one; null: there is none yet, and the database is empty. Stays readable until
-  // leave(). REQUIRES: the session has left the one before.
+  // Enters the newest snapshot, which stays readable until leave(). Returns null if there is none
+  // yet, and the database is empty. REQUIRES: the session has left the one before.
   const ReadableSnapshot* enter(std::uint32_t session);
-  // The one that covers the newest epoch not above `as_of`. kNotFound: none that is kept is so old;
-  // nothing was entered.
+  // Enters the snapshot that covers the newest epoch not above `as_of`. kNotFound: none that is
+  // kept is so old; nothing was entered.
   Result<const ReadableSnapshot*> enter_as_of(std::uint32_t session, Epoch as_of);
-  // What it has entered, if anything, is not read any more.
+  // Ends the session's reads of what it has entered, if anything.
   void leave(std::uint32_t session) {
     // order: release: the reads come before expire() sees the session gone (E52).
     slots_[session].reading.store_release(kNothing);
   }
 
-  // Returns once a snapshot covers `epoch`, for which it asks the gleaner. kTimeout; the error of
-  // set_trouble(), if that is called meanwhile: what failed before the call is tried again on its
-  // account. kClosed. Any thread. REQUIRES: `epoch` is durable, or the clock was asked for it.
+  // Asks the gleaner for a snapshot that covers `epoch`, and returns once there is one. kTimeout.
+  // kClosed. The error of set_trouble(), if that is called meanwhile; after an earlier failure the
+  // request makes the gleaner try again. Any thread. REQUIRES: `epoch` is durable, or the clock was
+  // asked for it.
   Status wait_covered(Epoch epoch, std::uint64_t timeout_us);
   Epoch covered() const {
-    // order: acquire, pairs with publish(): who sees it finds the snapshot in the list.
+    // order: acquire, pairs with publish(): a thread that sees it finds the snapshot in the list.
     return Epoch(covered_.load_acquire());
   }
-  // Kept ones, oldest first.
+  // Returns the kept ones, oldest first.
   std::vector<SnapshotInfo> list() const;
 
   // ---- gleaner -------------------------------------------------------------------------------
 
-  // E22. Wakes who waits for it. The trouble is over.
+  // Makes a snapshot readable (E22), wakes its waiters, and clears the trouble.
   void publish(snapshot::Manifest manifest);
-  // Passes over what is not kept any more. Returns the numbers that nobody reads by any more, and
-  // nobody will, ascending: their manifests may be removed (snapshot/README.md, rule 4). To be
-  // called after publish(), and now and then.
+  // Passes over what is not kept any more. Returns, ascending, the numbers by which no session
+  // reads or will read: their manifests may be removed (snapshot/README.md, rule 4). To be called
+  // after publish(), and now and then.
   std::vector<page::SnapshotNumber> expire();
-  // The same, where all but the newest one are passed over: disk is short.
+  // Does as expire() does, but passes over all but the newest one: disk is short.
   std::vector<page::SnapshotNumber> expire_all_but_newest();
-  // All that expire() has not returned, ascending.
+  // Returns all that expire() has not returned, ascending.
   std::vector<page::SnapshotNumber> in_use() const;
-  // Number of the newest one; 0: there is none.
+  // Returns the number of the newest one; 0: there is none.
   page::SnapshotNumber newest() const;
 
-  // Notified when somebody waits for a snapshot of requested(), which is above covered() then.
-  // Before the first wait; null again before it goes.
+  // Sets the task that is notified when a call waits for a snapshot of requested(), which is above
+  // covered() then. To be set before the first wait; null before the task goes.
   void set_gleaner(base::Task* gleaner);
   Epoch requested() const {
     // order: acquire, pairs with the exchange in request().
     return Epoch(requested_.load_acquire());
   }
-  // Whether somebody waited for a snapshot that there is not yet.
+  // Returns whether a call waited for a snapshot that there is not yet.
   bool is_awaited() const { return requested() > covered(); }
-  // Why there will be no next snapshot for now, told to all who wait; or ok.
+  // Tells all waiters why there will be no next snapshot for now; ok: there may be.
   void set_trouble(const Status& trouble);
-  // The same, as it was set last.
+  // Returns the trouble that was set last.
   Status trouble() const;
-  // There will be none any more: nobody waits from now on.
+  // Ends all waits: no snapshot will be published any more.
   void end();
 
  private:
@@ -168,7 +170,7 @@ class Snapshots {
   std::vector<std::unique_ptr<const ReadableSnapshot>> kept_;         // oldest first
   std::vector<std::unique_ptr<const ReadableSnapshot>> passed_over_;  // oldest first
   std::unique_ptr<const List> newest_list_;
-  std::vector<std::unique_ptr<const List>> old_lists_;  // that somebody may be looking at
+  std::vector<std::unique_ptr<const List>> old_lists_;  // that sessions may be looking at
   bool has_more_ = false;                               // than expire() has seen
   base::Task* gleaner_ = nullptr;
   Status trouble_;

@@ -1,5 +1,5 @@
 #pragma once
-// The way between the handles that users have and the controls behind them.
+// StorageAccess: leads from the handles that users have to the controls, and back.
 
 #include <cstring>
 
@@ -15,7 +15,7 @@ struct StorageAccess {
 
   // REQUIRES: the database of that number is open.
   static StorageControl* control_of(const Storage& storage) { return storage.control_; }
-  // Number of the database that made the handle; 0: none did.
+  // Returns the number of the database that made the handle; 0: none did.
   static std::uint64_t database_of(const Storage& storage) { return storage.database_; }
 
   template <typename Handle>

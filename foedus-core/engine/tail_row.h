@@ -1,6 +1,6 @@
 #pragma once
-// TailRow: what the log records of one row make of it, so that a row of many changes is written
-// once.
+// TailRow: collects the changes that log records make to one row, so that a row of many changes is
+// written once.
 
 #include <cstdint>
 #include <string>
@@ -14,20 +14,20 @@ namespace foedus::engine {
 
 class TailRow {
  public:
-  // `root`: where the storage begins in the snapshot before; null: it has no page there.
+  // `root`: the storage's root in the snapshot before; null: it has no page there.
   TailRow(occ::StorageControl* control, page::SnapshotPageId root)
       : control_(control), root_(root) {}
 
-  // Whether nothing that was there before such a record matters.
+  // Returns whether the record sets the whole row, so that nothing before it matters.
   bool is_whole(const log::LogRecord& record) const;
 
-  // Begins with what the snapshot before has of the row, in an open transaction. Not with what is
-  // there: that may be a page of the tail's snapshot, and have been changed already.
+  // Begins with the row of the snapshot before, in an open transaction. The row as it is now will
+  // not do: it may lie in a page of the tail's snapshot, and have the changes already.
   Status read(occ::TxnContext& txn, std::string_view key);
-  // The records of the row in their order, from read() or a whole one on. kCorruption: the log does
-  // not belong to what is there.
+  // Applies a record of the row. They come in their order, after read() or from a whole one on.
+  // kCorruption: the log does not fit the row.
   Status change(const log::LogRecord& record);
-  // Writes it, in an open transaction.
+  // Writes the row, in an open transaction.
   Status write(occ::TxnContext& txn, std::string_view key) const;
 
  private:
@@ -42,10 +42,10 @@ class TailRow {
   std::string payload_;
 };
 
-// The bytes of a log record's key as the index of an array.
+// Returns the array index that the bytes of a log record's key are.
 std::uint64_t index_of_key(std::string_view key);
 
-// Looks for the row of that key, in an open transaction. Failures as of the storages' get().
+// Looks for the row of that key, in an open transaction. Errors: those of the storages' get().
 Status look_for(occ::TxnContext& txn, occ::StorageControl* control, std::string_view key);
 
 }  // namespace foedus::engine

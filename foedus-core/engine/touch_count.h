@@ -1,12 +1,13 @@
 #pragma once
-// TouchCount: how many volatile pages the transactions of a session touch in memory of the SOC that
-// their thread runs on, and how many in memory of others.
+// TouchCount: counts the volatile pages that a session's transactions touch, in memory of their
+// thread's SOC and in memory of others.
 //
-//   E46 One in kInterval of the transactions that come to commit is looked at: the pages of the
-//       records that it read or wrote, each run of records of one page once. With one SOC none is.
-//       The words are the session's own: a transaction that is not looked at decrements one.
+//   E46 One in kInterval of the transactions that come to commit is looked at. The pages of its
+//       reads and writes are counted, each run of records of one page once. With one SOC none is
+//       looked at. The words are the session's own: a transaction that is not looked at decrements
+//       one.
 //   E47 The thread is on the session's SOC if its processor is (N8), else on the first SOC of its
-//       processor: a session that is used from elsewhere finds its own pages remote.
+//       processor. So a session that is used from elsewhere finds its own pages remote.
 
 #include <cstdint>
 
@@ -24,7 +25,7 @@ class TouchCount {
   // `engine` outlives it, and has its topology by now.
   explicit TouchCount(Engine* engine);
 
-  // Looks at the transaction if it is its turn. By the session's thread, before the commit.
+  // Looks at the transaction if it is its turn. Called by the session's thread, before the commit.
   void note_commit(occ::TxnContext* txn) {
     if (--left_ == 0) [[unlikely]]
       look_at(txn);

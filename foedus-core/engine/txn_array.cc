@@ -20,7 +20,7 @@ std::string_view index_bytes(const std::uint64_t& index) {
   return {reinterpret_cast<const char*>(&index), sizeof(index)};
 }
 
-// With a lock, or from a snapshot.
+// Reads with a lock, or from a snapshot.
 [[gnu::noinline]] Status read_otherwise(const Call& call, std::uint64_t index, bool for_update,
                                         occ::ReadRange* range) {
   if (call.context().read_mode() != occ::ReadMode::kSnapshot) {
@@ -57,7 +57,7 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
   });
 }
 
-// What a read of an array is nearly always. False: nothing was done, read() sees to it.
+// Reads as nearly every read of an array does. False: nothing was done, and read() has to do it.
 [[gnu::always_inline]] inline bool try_read(const Call& call, std::uint64_t index,
                                             std::uint32_t offset, std::span<std::byte> out) {
   return call.is_ready_for(index, offset, out.size()) &&
@@ -67,7 +67,7 @@ Status read(const Call& call, std::uint64_t index, bool for_update, std::uint32_
                         out);
 }
 
-// try_read() as a whole operation of a transaction. False also if the session announces its
+// Does try_read() as a whole operation of a transaction. False also if the session announces its
 // operations (E36): read_slowly() does that.
 [[gnu::always_inline]] inline bool try_read(engine::SessionSlot* slot, std::uint64_t turn,
                                             const Array& storage, std::uint64_t index,
@@ -98,7 +98,7 @@ bool prefetch_one(const Call& call, std::uint64_t index) {
   base::trying([&] { call.context().cold_pages().send(); });
 }
 
-// The write of a record of find_to_write(). A function of its own, so that its Status is made where
+// Writes to a record of find_to_write(). A function of its own, so that its Status is made where
 // the caller wants it.
 [[gnu::always_inline]] inline Status write_found(const Call& call, page::RecordHeader* record,
                                                  std::uint64_t index, std::uint32_t offset,
@@ -169,7 +169,7 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check(false));
-    // Once for all: a row that waits (E38) does so from before the first use of the storage, and
+    // Asked once for all: rows that wait (E38) do so from before the first use of the storage, and
     // what dooms the transaction ends this call.
     const bool is_ready = call.is_ready_to_read();
     const bool is_of_snapshot = call.is_of_snapshot();
@@ -186,7 +186,7 @@ Status Txn::get_many(const Array& storage, std::span<ArrayReadRequest> requests)
     for (std::size_t i = 0; i < std::min(kAhead, count); ++i) begin(i);
     for (std::size_t i = 0; i < count; ++i) {
       const ArrayReadRequest& due = requests[i];
-      // What has become of the record since it was found, its TID says.
+      // The record's TID says what has become of it since it was found.
       const bool is_read = is_optimistic &&
                            array::try_get(call.context(), call.control(), begun[i % kAhead],
                                           due.offset, due.out, has_written);
@@ -219,7 +219,7 @@ Status Txn::put(const Array& storage, std::uint64_t index, std::string_view payl
 
 Status Txn::write_at(const Array& storage, std::uint64_t index, std::uint32_t offset,
                      std::string_view part) {
-  // It could not announce itself.
+  // This path announces no operation (E36).
   if (slot_->is_tracked.load_relaxed() == 0) [[likely]] {  // order: constant
     const Call call(slot_, turn_, storage);
     page::RecordHeader* const record = call.is_ready_to_write(index, offset, part.size())

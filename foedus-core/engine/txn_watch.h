@@ -1,8 +1,8 @@
 #pragma once
-// TxnWatch: revokes transactions that are open for longer than Options::transaction_timeout_us, so
-// that one which was forgotten holds no lock, no page and no snapshot for ever.
+// TxnWatch: revokes transactions that are open for longer than Options::transaction_timeout_us. So
+// a forgotten one does not hold locks, pages and a snapshot for ever.
 //
-// A transaction in the midst of an operation is rolled back when that returns (E36).
+// A transaction in the midst of an operation is rolled back when the operation returns (E36).
 
 #include <cstdint>
 #include <mutex>

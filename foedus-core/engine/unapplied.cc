@@ -16,20 +16,20 @@ namespace {
 
 constexpr std::uint64_t kClaimLookUs = 20;   // whether a row that another thread has is applied
 constexpr std::uint64_t kOverLookUs = 1000;  // whether all rows of a storage are
-// Rows that a scan applies at a time: a few pages' worth, so that a short scan is not long.
+// Rows that a scan applies at a time: a few pages' worth, so that a short scan stays short.
 constexpr std::size_t kRowsOfScan = 64;
-// A transaction of one row conflicts with changes of its page. More tries than these it has none:
-// the page may be full of records that a user has locked.
+// Tries of a transaction that applies one row, which conflicts with changes of its page. There are
+// no more: the page may be full of records that a user has locked.
 constexpr int kTries = 4;
 constexpr std::uint64_t kAppliersLockWaitUs = 10'000;
 constexpr std::uint64_t kOverWaitUs = 1'000'000;
 
 }  // namespace
 
-// One of the sessions, for as long as a row is claimed (E42).
+// Holds one of the sessions for as long as a row is claimed (E42).
 class Unapplied::Claim {
  public:
-  // `first`: where it begins to look for one that is free: the same for the same row.
+  // `first`: where it begins to look for a free session; the same for the same row.
   Claim(Unapplied* all, std::size_t first) : lock_(lock(all, first, &session_)) {}
   EngineSession* session() const { return session_; }
 
@@ -57,7 +57,7 @@ Unapplied::Unapplied(Engine* engine, Epoch covered) : engine_(engine), covered_(
 
 Unapplied::~Unapplied() { leave_found(); }
 
-// Once.
+// Leaves the snapshot that was found, once.
 void Unapplied::leave_found() {
   if (found_ != nullptr) engine_->snapshots().leave(looker_->context().session());
   found_ = nullptr;
@@ -70,7 +70,7 @@ Result<std::unique_ptr<Unapplied>> Unapplied::make(Engine* engine,
     std::unique_ptr<Unapplied> made(new Unapplied(engine, covered));
     FOEDUS_CHECK(made->make_parts(**tail));
     made->tail_ = std::move(*tail);
-    // Half of the gleaner's own is left to other gleans.
+    // Half of the gleaner's own memory is left to other gleans.
     const std::uint64_t held = made->bytes_held();
     borrowed->keep(held - std::min(held, engine->options().glean.memory_bytes / 2));
     made->borrowed_.take(borrowed);
@@ -136,7 +136,7 @@ Status Unapplied::touch(occ::StorageControl* control, std::string_view key) {
   return apply_row(rows, begin);
 }
 
-// E39, E42.
+// Applies the row, or waits until another thread has applied it (E39, E42).
 Status Unapplied::apply_row(Rows* rows, std::size_t begin) {
   base::AtomicWord<std::uint8_t>& state = rows->states[begin];
   // order: acquire, pairs with the release below: what was applied is seen.
@@ -201,7 +201,8 @@ Status Unapplied::try_apply(EngineSession* session, const Rows& rows, std::size_
   return status;
 }
 
-// An open transaction holds back pages that the gleaner may need: so it conflicts after a while.
+// Waits until the rows have ended. An open transaction holds back pages that the gleaner may need,
+// so it conflicts after a while.
 Status Unapplied::wait_over(occ::TxnContext* txn, occ::StorageControl* control) {
   for (std::uint64_t waited_us = 0; control->has_unapplied(); waited_us += kOverLookUs) {
     FOEDUS_CHECK(engine_->snapshots().trouble());
@@ -244,8 +245,8 @@ Status Unapplied::Range::apply_some() {
 
 // ---- the gleaner's task
 
-// Searches without pages of snapshots. A search that fails for another reason tells nothing: the
-// row is taken to be in memory.
+// Returns whether the row is in memory, by a search without snapshot pages. If that fails for
+// another reason, the row is taken to be in memory.
 bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
   occ::TxnContext& txn = looker_->context();
   txn.begin({});
@@ -257,19 +258,19 @@ bool Unapplied::is_in_memory(const Rows& rows, std::size_t begin) {
   return status.code() != occ::ColdPages::kNotInMemory;
 }
 
-// Sees to one row, or to all that are left of the storage.
+// Ends one row, or all that are left of the storage.
 Status Unapplied::end_row(Rows* rows, std::uint32_t slot) {
   const epoch::Pinned pinned(&engine_->clock(), slot);  // E17
-  // Where nothing is in memory E41 holds for all that is left.
+  // If nothing is in memory, E41 holds for all rows that are left.
   if (rows->control->is_dropped() || rows->control->root.load().volatile_page.is_null()) {
     end_record_ = rows->count;
     return {};
   }
   const std::size_t begin = end_record_;
-  // order: relaxed, a row that is seen to wait is looked at again by who claims it.
+  // order: relaxed, a thread that claims a row looks again whether it waits.
   const std::uint8_t state = rows->states[begin].load_relaxed();
-  // The session that has claimed it may be waiting for a user, or belong to this very thread, in a
-  // runtime of one.
+  // The session that has claimed it may be waiting for a user. In a runtime of one thread, it may
+  // belong to this very thread.
   if (state == kClaimed) return ErrorCode::kConflict;
   if (state == kWaiting && is_in_memory(*rows, begin)) {
     const Status applied = apply_row(rows, begin);
@@ -285,7 +286,7 @@ void Unapplied::end_sequential() {
   }
 }
 
-// E41.
+// Ends all rows that are left (E41).
 Status Unapplied::end_rows(std::uint32_t slot) {
   for (; end_storage_ != rows_.size(); ++end_storage_, end_record_ = 0) {
     Rows& rows = rows_[end_storage_];
@@ -300,7 +301,7 @@ Status Unapplied::end_rows(std::uint32_t slot) {
   return {};
 }
 
-// E42.
+// Ends all rows, then tells operations not to ask any more (E42).
 Status Unapplied::end(std::uint32_t slot) {
   FOEDUS_CHECK(end_rows(slot));
   FOEDUS_SYNC_POINT("unapplied:ending");

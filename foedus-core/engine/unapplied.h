@@ -7,33 +7,33 @@
 //      └──────fails───────┘       and all at once: over, after the tail's snapshot is installed
 //
 //   word      written by             read by             meaning
-//   states[]  who claims the row     who touches it      see above
-//   is_over   end()                  who claims a row    nothing is applied any more (E42)
+//   states[]  thread that claims     sessions            see above
+//   is_over   end()                  threads that claim  nothing is applied any more (E42)
 //
-//   E38 No operation looks at a row that waits, or at a range of keys that has one: the row is
-//       applied before. Until then nobody can have changed it, or locked it, so that what is
-//       applied is what the row was when the log ended: the tail belongs to the state in which the
-//       database was opened. StorageControl says which storages have rows that wait.
-//   E39 A row is applied by one transaction of a session that serves nothing else, all its records
-//       at once. It is not logged: the tail stays in the log until a snapshot covers it. Its page
-//       may be one that cannot be split because a user has locked records of it, who may be the
-//       one that waits for the row. So it does not wait for long: the user's transaction conflicts,
-//       and when it is run again, applies the row before it locks anything
-//       (EngineSession::touch_later()). Who waits for it holds no cache pin (O15).
+//   E38 No operation looks at a waiting row, or at a range of keys that has one: the row is applied
+//       before. Until then no transaction can have changed it, or locked it, so that the row
+//       becomes what it was when the log ended. The tail belongs to the state in which the database
+//       was opened. StorageControl says which storages have rows that wait.
+//   E39 A row is applied, with all its records, by one transaction of a session that serves nothing
+//       else. It is not logged: the tail stays in the log until a snapshot covers it. Its page may
+//       be one that cannot be split because a user has locked records of it. That user may be the
+//       one that waits for the row. So applying it does not wait for long: the user's transaction
+//       conflicts. Its retry applies the row before it locks anything
+//       (EngineSession::touch_later()). A thread that waits for the row holds no cache pin (O15).
 //   E40 No other snapshot is made before that of the tail: one that covers a later epoch would
 //       lack it.
-//   E41 Once the snapshot is installed, and nothing volatile leads to pages of earlier ones (O16),
-//       a search that comes to a page of snapshots finds rows of the tail there. A row that waits
-//       and whose page is volatile is in neither: end() applies those. Pages that become volatile
-//       later are copies of pages that have the row.
-//   E42 Rows are claimed by who holds the mutex of one of the sessions, and not once is_over. Who
-//       finds that set ends the row instead, or waits for who has claimed it. end() sets it, and
-//       then takes each mutex once, not waiting for any: a row that was claimed is applied, and
-//       none will be, before StorageControl tells operations not to ask any more. Else a touch that
-//       is late would undo what was written since.
-//   E43 What records that change a part of a row begin with is read in the snapshot that was found,
-//       which is kept until the end: what is there may be of the tail's own snapshot, and have the
-//       change. So to apply a row again would make it what it is.
+//   E41 The rows end once the snapshot is installed, and nothing volatile leads to pages of earlier
+//       ones (O16). A search that comes to a snapshot page then finds rows of the tail there. A
+//       waiting row whose page is volatile is in neither: end() applies those. Pages that become
+//       volatile later are copies of pages that have the row.
+//   E42 A thread claims a row while it holds the mutex of one of the sessions, and not once is_over
+//       is set. If it finds that set, it ends the row instead, or waits for the thread that has
+//       claimed it. end() sets it, and then takes each mutex once, not waiting for any. So all
+//       claimed rows are applied, and no other will be, when StorageControl tells operations not to
+//       ask any more. Otherwise a late touch would undo what was written since.
+//   E43 A record that changes part of a row is applied to the row in the snapshot that was found.
+//       That snapshot is kept until the end. The row as it is now may be of the tail's own
+//       snapshot, and have the change. So a row that is applied again would become what it is.
 
 #include <cstddef>
 #include <cstdint>
@@ -61,7 +61,7 @@ class ReadableSnapshot;
 
 class Unapplied {
  public:
-  // Sessions that apply rows, and so how many rows at a time.
+  // Number of sessions that apply rows, and so of rows at a time.
   static constexpr std::uint32_t kSessions = 4;
 
   // Rows of a storage, of which some wait.
@@ -71,7 +71,7 @@ class Unapplied {
     std::size_t place = 0;  // of the storage in the tail
     std::size_t count = 0;  // of records
     page::SnapshotPageId root{};  // in the snapshot that was found
-    // By the first record of each row.
+    // The state of a row is that of its first record.
     std::unique_ptr<base::AtomicWord<std::uint8_t>[]> states;
   };
 
@@ -80,9 +80,10 @@ class Unapplied {
    public:
     Range() = default;
     bool is_applied() const { return next_ == end_; }
-    // The key of the next row that waits. REQUIRES: !is_applied().
+    // Returns the key of the next row that waits. REQUIRES: !is_applied().
     std::string_view waiting_key() const;
-    // Applies some rows from there on. kConflict: with a user's lock, perhaps the caller's.
+    // Applies some rows from there on. kConflict: a user, perhaps the caller, has locked what it
+    // needs.
     Status apply_some();
 
    private:
@@ -95,11 +96,12 @@ class Unapplied {
     std::size_t end_ = 0;
   };
 
-  // `tail`: in memory, of which `borrowed` is beside the gleaner's. kOutOfMemory: both stay where
-  // they are.
+  // Takes `tail`, which is in memory, and `borrowed`, the part of its memory that is not the
+  // gleaner's. kOutOfMemory: both stay where they are.
   static Result<std::unique_ptr<Unapplied>> make(Engine* engine, std::unique_ptr<SortedTail>* tail,
                                                  BorrowedMemory* borrowed, Epoch covered);
-  // Before anybody uses a storage. REQUIRES: those of the tail are in the catalog.
+  // Marks the storages with waiting rows, before a session uses any. REQUIRES: the storages of the
+  // tail are in the catalog.
   void attach();
   ~Unapplied();
   Unapplied(const Unapplied&) = delete;
@@ -107,32 +109,32 @@ class Unapplied {
 
   // ---- users, within a transaction that saw StorageControl::has_unapplied() ---------------------
 
-  // Applies the row of that key if it waits. Failures as of the storages: it goes on waiting.
-  // kConflict: with a user's lock, perhaps the caller's. REQUIRES: no page is looked at, no cache
-  // pin is held.
+  // Applies the row of that key if it waits. On an error, which is the storage's, it goes on
+  // waiting. kConflict: a user has locked what it needs, perhaps the caller. REQUIRES: the caller
+  // looks at no page, and holds no cache pin.
   Status touch(occ::StorageControl* control, std::string_view key);
-  // An empty `high`: no upper bound.
+  // Returns the rows that wait in a range. `high` empty: no upper bound.
   Range range(occ::StorageControl* control, std::string_view low, std::string_view high,
               bool reverse);
-  // Returns once no record of that sequential storage waits. kConflict: it took too long. Else what
-  // keeps the gleaner from its end.
+  // Returns once no record of that sequential storage waits. kConflict: it took too long. Other
+  // errors: those that keep the gleaner from ending the rows.
   Status wait_over(occ::TxnContext* txn, occ::StorageControl* control);
 
   // ---- the gleaner's task ----------------------------------------------------------------------
 
-  // The epoch that the tail's snapshot covers.
+  // Returns the epoch that the tail's snapshot covers.
   Epoch covered() const { return covered_; }
   SortedTail& tail() { return *tail_; }
   std::uint64_t bytes_held() const { return bytes_held(*tail_); }
-  // Part of them.
+  // Returns the part of bytes_held() that is borrowed.
   std::uint64_t bytes_borrowed() const { return borrowed_.bytes(); }
-  // Once the snapshot is installed (E41).
+  // Ends the waiting of sequential storages. Called once the snapshot is installed (E41).
   void end_sequential();
   // Ends all rows; to be called again until has_ended(). kConflict: a user has locked what it
-  // needs. kClosed: it was given up. `slot`: of the task in the clock.
+  // needs. kClosed: it was given up. `slot`: the slot of the task in the clock.
   Status end(std::uint32_t slot);
   bool has_ended() const { return over_since_.is_valid(); }
-  // Whether no transaction can ask any more.
+  // Returns whether no transaction can ask any more.
   bool is_unused() const;
 
  private:
@@ -144,7 +146,7 @@ class Unapplied {
   class Claim;
 
   Unapplied(Engine* engine, Epoch covered);
-  // What is not used of the memory of those that sorted it included.
+  // Returns the memory that the tail holds, with what its sort has left unused.
   static std::uint64_t bytes_held(const SortedTail& tail) { return tail.bytes() / 4 * 5; }
   Status make_parts(const SortedTail& tail);
   void leave_found();
@@ -165,9 +167,9 @@ class Unapplied {
   BorrowedMemory borrowed_;  // of tail_
   std::unique_ptr<SortedTail> tail_;
   const Epoch covered_;
-  std::vector<Rows> rows_;  // ascending by the storage's id; the same as long as this is
-  std::unique_ptr<EngineSession> looker_;  // of end()
-  const ReadableSnapshot* found_ = nullptr;  // the newest one; its readers are this; null: none
+  std::vector<Rows> rows_;  // ascending by the storage's id; none is added or removed after make()
+  std::unique_ptr<EngineSession> looker_;  // searches for end()
+  const ReadableSnapshot* found_ = nullptr;  // the newest one, entered by looker_; null: none
   Applier appliers_[kSessions];
   base::AtomicWord<std::uint32_t> is_over_;
 

@@ -20,26 +20,26 @@ constexpr std::uint64_t kWaitUsMax = 5'000;    // until the next look whether th
 constexpr std::uint64_t kReportUs = 10'000'000;
 constexpr std::uint64_t kFreeUs = 2'000'000;   // without a wait before the last line is said
 
-// Backlog is measured in shares of the bound of the log. Writers are not limited below the first
-// share, and have the pace of the gleaner at that much above it: then each glean takes what the sum
-// of both is of the bound, and as much is written while it runs, so that twice the sum has to stay
-// below the bound, with room for gleans that last longer than expected.
+// Shares of the bound of the log. Up to the first one of backlog writers are not limited; at the
+// second one above it they have the pace of the gleaner. There each glean takes the sum of both,
+// and as much is written while it runs. So twice the sum has to stay below the bound, with room for
+// gleans that last longer than expected.
 constexpr double kBacklogFree = 0.125;
 constexpr double kBacklogBalance = 0.325;
-// The least multiple of the gleaner's pace, where the backlog is twice as far above. The backlog
-// then shrinks by as much as writers add, and there is no need to stop.
+// Least multiple of the gleaner's pace, where the backlog is twice as far above the first share.
+// The backlog then shrinks by as much as writers add, and there is no need to stop.
 constexpr double kLeastOfPace = 0.5;
-// The backlog is also measured in expected pages: the whole is so many times the pages at which a
-// glean begins. It is an estimate, which may jump when a glean has written more than the one
-// before: so pages slow writers, and only bytes stop them.
+// Bound of the backlog in expected pages, as a multiple of the pages at which a glean begins. The
+// estimate may jump when a glean has written more than the one before: so pages slow writers, and
+// only bytes stop them.
 constexpr double kPagesFactor = 8;
 constexpr double kPagesReserve = 0.05;   // of all, for exchanges of pages and sessions' stocks
 constexpr double kReleaseUsMin = 20'000;
 constexpr double kLeastOfLog = 1e6;        // bytes a second short of the bound of the log
 constexpr double kLeastOfMemory = 64 << 10;
-constexpr double kMostBytesPerS = 100e9;  // beyond any machine: not to be waited for
-// Of the memory of volatile pages, up to which writers are not limited: volatile_percent, at which
-// a glean begins to drop some, but no less than the one; the other one where none begins for that.
+constexpr double kMostBytesPerS = 100e9;  // beyond any machine: no limit
+// Percentages of the memory of volatile pages up to which writers are not limited. Where a glean
+// begins at volatile_percent it is that, but at least the first; elsewhere it is the second.
 constexpr std::uint32_t kPercentFreeMin = 50;
 constexpr std::uint32_t kPercentFreeUndropped = 80;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -115,7 +115,8 @@ double WriteThrottle::limit_of_memory() {
   return write_limit_of(pressure);
 }
 
-// Pages that are given back between two looks hide some that were taken: such a look says nothing.
+// Learns how many pages a byte of log takes. If more pages were given back than taken since the
+// last look, that look counts as none taken.
 void WriteThrottle::learn_pages_per_byte(std::uint64_t in_use) {
   const std::uint64_t log_bytes = engine_->log()->bytes_written();
   if (in_use > pages_in_use_) pages_taken_ += in_use - pages_in_use_;
@@ -151,13 +152,14 @@ std::uint64_t WriteThrottle::step() {
     waits_for_memory_.fetch_add_relaxed(1);  // order: relaxed, a hint
   }
   if (limit != kUnlimited) grant(limit, elapsed_us);
-  // order: relaxed, a hint. Stored when it changes only: all who write read it.
+  // order: relaxed, a hint. Stored only when it changes: all writers read it.
   if (limit != limit_.load_relaxed()) limit_.store_relaxed(limit);
   report(do_wait, limit, shortage, now_us);
   return limit == kUnlimited ? kLookUs : kGrantUs;
 }
 
-// No more than a burst ahead of what was claimed: a pause is no reason to write faster later.
+// Grants bytes, at most a burst ahead of what was claimed: a pause is no reason to write faster
+// later.
 void WriteThrottle::grant(std::uint64_t limit, std::uint64_t elapsed_us) {
   const auto in = [limit](std::uint64_t us) {
     return static_cast<std::uint64_t>(static_cast<double>(limit) / 1e6 * static_cast<double>(us));
@@ -172,7 +174,7 @@ void WriteThrottle::grant(std::uint64_t limit, std::uint64_t elapsed_us) {
 
 void WriteThrottle::wait(std::uint64_t bytes) {
   base::Runtime& runtime = engine_->runtime();
-  // order: relaxed, a count: what is written is ordered elsewhere.
+  // order: relaxed, a count: the writes themselves are ordered elsewhere.
   const std::uint64_t claim = claimed_.fetch_add_relaxed(bytes) + bytes;
   const std::uint64_t begin_us = runtime.now_us();
   for (;;) {
@@ -212,7 +214,7 @@ std::string WriteThrottle::describe(std::uint64_t limit, Shortage shortage) cons
          " pages; a glean begins at " + std::to_string(options.pages);
 }
 
-// A line when writers come to wait, one every ten seconds while they do, and one when it is over.
+// Says a line when writers come to wait, one every ten seconds while they do, one when it is over.
 void WriteThrottle::report(bool do_wait, std::uint64_t limit, Shortage shortage,
                            std::uint64_t now_us) {
   if (!engine_->has_sink()) return;

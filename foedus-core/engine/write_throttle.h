@@ -1,6 +1,7 @@
 #pragma once
 // WriteThrottle: back-pressure. Writing transactions are slowed to the pace of the gleaner when log
-// or volatile pages grow faster than it makes room, early and evenly, so that they need not stop.
+// or volatile pages grow faster than it makes room. That begins early and evenly, so that they need
+// not stop.
 //
 //   step() ──► limit, bytes of log a second ──► granted grows by limit x time
 //   a commit ──► claimed grows by its bytes ──► the writer waits until granted has reached that
@@ -10,10 +11,10 @@
 //   granted   step()           step(), writers  bytes that writers may have written
 //   claimed   writers, added   step()           bytes that they have written, in pieces
 //
-//   E18 A writer waits after its commit, where it has neither a lock, a pin nor a claimed session:
-//       what the gleaner waits for cannot be waiting for it. It does not wait for a gleaner or a
-//       log that has failed, nor once close() has begun, nor for a glean that nothing begins: one
-//       is due before the limit can be kStopped.
+//   E18 A writer waits after its commit, where it has no lock, no pin and no claimed session: the
+//       gleaner cannot be waiting for it. It does not wait for a gleaner or a log that has failed,
+//       nor once close() has begun. Nor does it wait for a glean that nothing begins: one is due
+//       before the limit can be kStopped.
 //
 // While the limit is 0, a writing transaction pays one load of a line that is rarely written.
 
@@ -27,7 +28,7 @@ namespace foedus::engine {
 
 class Engine;
 
-// Log that waits for the gleaner.
+// Pressure of the log that waits for the gleaner.
 struct LogPressure {
   double backlog_share = 0;  // what the gleaner has not done yet, of a bound of bytes or pages
   double free_share = 0;     // up to which writers are not limited
@@ -35,13 +36,13 @@ struct LogPressure {
   double bytes_left = 0;     // of log on the device, up to the bound at which writers stop
   double glean_s = 0;        // until the running glean makes room; 0: none does
 };
-// Bytes of log a second that writers may write: infinite up to the free share of backlog, then
-// less with each byte of it, the pace of the gleaner at kBacklogBalance above it, and half of that
-// at twice as much and beyond; and no more than lasts until the glean ends. No less than 1 MB, but
-// 0 where nothing is left.
+// Returns the bytes of log a second that writers may write. Infinite up to the free share of
+// backlog, then less with each byte of it. It is the pace of the gleaner at kBacklogBalance above
+// it, and half of that at twice as much and beyond. No more than lasts until the glean ends. No
+// less than 1 MB, but 0 where nothing is left.
 double write_limit_of(const LogPressure& pressure);
 
-// Volatile pages, of which a glean makes some free.
+// Pressure of volatile pages, of which a glean makes some free.
 struct MemoryPressure {
   double share_in_use = 0;
   double share_in_use_free = 0;  // up to which writers are not limited
@@ -49,15 +50,15 @@ struct MemoryPressure {
   double pages_per_byte = 0;     // that writers take, a byte of log
   double release_us = 0;         // until a glean is expected to have ended
 };
-// Bytes of log a second that writers may write: what is left of the pages, but for a reserve,
-// lasts until the glean ends.
+// Returns the bytes of log a second that writers may write: the free pages, but for a reserve, last
+// until the glean ends.
 double write_limit_of(const MemoryPressure& pressure);
 
 class WriteThrottle final : public base::Task {
  public:
   static constexpr std::uint64_t kUnlimited = 0;
   static constexpr std::uint64_t kStopped = 1;
-  // A session's commits are claimed in pieces of so many bytes or more.
+  // Least number of bytes that a session claims at a time for its commits.
   static constexpr std::uint64_t kClaimBytesMin = 16u << 10;
 
   explicit WriteThrottle(Engine* engine) : engine_(engine) {}
@@ -68,20 +69,20 @@ class WriteThrottle final : public base::Task {
   }
   // Waits as E18 says for `bytes` that the caller has written. Any thread.
   [[gnu::cold]] void wait(std::uint64_t bytes);
-  // Microseconds that writers have waited, all together.
+  // Returns the microseconds that all writers together have waited.
   std::uint64_t waited_us() const { return waited_us_.load_relaxed(); }  // order: a statistic
-  // How often writers were seen to wait because volatile pages run short.
+  // Returns how often writers were seen to wait because volatile pages ran short.
   std::uint64_t waits_for_memory() const {
     return waits_for_memory_.load_relaxed();  // order: a hint
   }
-  // Bytes of log a second; kUnlimited, kStopped.
+  // Returns the limit, in bytes of log a second; kUnlimited, kStopped.
   std::uint64_t limit() const { return limit_.load_relaxed(); }  // order: a statistic
 
   const char* name() const override { return "foedus-throttle"; }
   std::uint64_t step() override;
 
  private:
-  // What runs short, for the operator.
+  // The resource that runs short, for the operator.
   enum class Shortage : std::uint8_t { kLogBytes, kLogPages, kMemory };
 
   double limit_of_log(Shortage* shortage) const;
@@ -102,7 +103,7 @@ class WriteThrottle final : public base::Task {
   std::uint64_t wait_seen_us_ = 0;      // when writers were last seen to wait
   std::uint64_t reported_us_ = 0;       // when the operator was last told that they do
   std::uint64_t unreported_waited_us_ = 0;  // waited_us() before the first of these lines
-  bool is_reported_ = false;            // and not yet told that they do no more
+  bool is_reported_ = false;            // the operator knows that they wait, not that it is over
 
   // Own synchronization.
   alignas(64) base::AtomicWord<std::uint64_t> limit_;

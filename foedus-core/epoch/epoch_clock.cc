@@ -146,7 +146,7 @@ std::uint64_t EpochClock::rest_us(std::uint64_t us) const {
   return is_awaited ? std::min(us, kLookAgainUs) : us;
 }
 
-// E28. Returns how long an epoch lasts at least whose end a waiter has asked for.
+// Returns the least length of an epoch whose end a waiter has asked for (E28).
 std::uint64_t EpochClock::epoch_us_min(std::uint64_t current) const {
   constexpr std::uint64_t kHalf = (Epoch::kMax + 1) / 2;
   constexpr std::uint64_t kSteady = kHalf / 4 * 3;  // reached at 7/8 of all epochs

@@ -104,7 +104,7 @@ class EpochClock : public base::Task {
     // order: acquire, pairs with the release in step(): the sessions' last accesses came before.
     return Epoch(reclaimable_.load_acquire());
   }
-  // Returns up to which stamp frames of the page cache may be used again (E20).
+  // Returns the stamp up to which frames of the page cache may be used again (E20).
   Epoch cache_reclaimable() const {
     // order: acquire, as reclaimable().
     return Epoch(cache_reclaimable_.load_acquire());
@@ -204,7 +204,7 @@ class EpochClock : public base::Task {
     return stuck_session_.load_relaxed();  // order: relaxed, a hint for a person
   }
 
-  // How long a pin stays lent, in microseconds.
+  // Time that a pin stays lent, in microseconds.
   static constexpr std::uint64_t kLentUsMax = 100'000;
 
  private:

@@ -14,9 +14,8 @@
 //   P4  Both halves change together, by one 16-byte compare-and-swap that expects both as they were
 //       seen: a builder that worked from a stale half fails. The exceptions are pointers that no
 //       other thread can reach yet, and shifts inside an interior page under that page's lock.
-//   P5  A pointer inside a page that can itself be split, grown or retired is changed only under
-//       that page's lock, after a look at its moved flag. Roots of storages are changed by P4
-//       alone.
+//   P5  A pointer inside a page that can be split, grown or retired is changed only under that
+//       page's lock, after a look at its moved flag. Roots of storages are changed by P4 alone.
 //   P18 Pages of the page cache are shared and stay as they were read, with one exception. The
 //       volatile half of a pointer in them, which is null on the device, may be a hint: the cache
 //       frame that last held the child. A hint may be wrong at any time, and is followed only if
@@ -56,7 +55,7 @@ class alignas(16) DualPagePointer {
     // snapshot half is seen, or a newer one. So a second load that finds both halves as before, the
     // volatile one null, found them so at one moment, for snapshot halves never go back. In the
     // other order a page that was installed, changed, gleaned and dropped in between could be
-    // missed: the snapshot half would be from before the glean, the null from after the drop.
+    // missed. The snapshot half would be from before the glean, the null from after the drop.
     const std::uint64_t word = volatile_.load_acquire();
     const VolatilePageId volatile_page((word & kHintFlag) != 0 ? 0 : word);
     return {volatile_page, SnapshotPageId(snapshot_.load_acquire())};

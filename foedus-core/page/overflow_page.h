@@ -1,7 +1,7 @@
 #pragma once
 // OverflowPage: part of a payload that is larger than a page gives room for. The pages of one
-// payload form a chain; they are written before anyone can reach them and never change afterwards
-// (occ/overflow.h). A chain is volatile or in a snapshot as a whole.
+// payload form a chain. They are written before any other thread can reach them, and never change
+// afterwards (occ/overflow.h). A chain is volatile or in a snapshot as a whole.
 
 #include <algorithm>
 #include <cstddef>
@@ -42,7 +42,7 @@ struct OverflowPage {
   std::uint32_t bytes_here;     // +4 -> 80    kDataBytes in all pages but the last
   char data[kDataBytes];        // +4016 -> 4096
 
-  // Pages of a payload of that size.
+  // Returns the number of pages of a payload of that size.
   static constexpr std::uint32_t pages_of(std::uint64_t payload_bytes) {
     return static_cast<std::uint32_t>(
         std::max<std::uint64_t>(1, (payload_bytes + kDataBytes - 1) / kDataBytes));

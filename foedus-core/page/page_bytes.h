@@ -18,7 +18,7 @@ struct alignas(kPageBytes) PageBytes {
     static_assert(sizeof(Page) == kPageBytes);
     return reinterpret_cast<Page*>(bytes);
   }
-  // All zero but the identity, its place in a file excepted: that is the writer's to give.
+  // Clears all but the identity. The page id stays null: the writer of a file sets it.
   void initialize(StorageId storage, PageKind kind, std::uint8_t level) {
     std::memset(bytes, 0, sizeof(bytes));
     header()->initialize(VolatilePageId(), storage, kind, level);

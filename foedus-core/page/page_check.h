@@ -54,8 +54,8 @@ inline bool may_go_on_at(const PageHeader& from, SnapshotPageId next) {
   return next.is_null() || next == SnapshotPageId(from.page_id).plus(1);
 }
 
-// Returns whether a record may look so in a snapshot: it is not locked, has just `flags`, and its
-// TID is of an epoch up to `newest`.
+// Returns whether a record may look so in a snapshot: unlocked, with just `flags`, and with a TID
+// of an epoch up to `newest`.
 inline bool is_quiet(const RecordHeader& record, std::uint64_t flags, Epoch newest) {
   const Tid tid = record.load_tid();
   const Epoch epoch = tid.epoch();

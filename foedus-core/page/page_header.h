@@ -64,7 +64,7 @@ class PageVersion {
   constexpr bool is_dropped() const { return (word_ & kDropped) != 0; }
   // Returns whether the page's pointers and records are no longer those of the storage.
   constexpr bool is_gone() const { return (word_ & (kMoved | kRetired | kDropped)) != 0; }
-  // Keys and layers alone: what a page-version set remembers.
+  // Returns keys and layers alone, which is what a page-version set remembers.
   constexpr PageVersion counts() const { return PageVersion(word_ & 0xffffffff); }
   constexpr PageVersion with(std::uint64_t flags) const { return PageVersion(word_ | flags); }
   constexpr PageVersion plus_key() const { return PageVersion(word_ + 1); }
@@ -101,11 +101,11 @@ struct PageHeader {
     level = page_level;
   }
 
-  // P8. REQUIRES: the page is volatile.
+  // Marks the page as used (P8). REQUIRES: the page is volatile.
   void mark_used() {
     if (is_used.load_relaxed() == 0) is_used.store_relaxed(1);  // order: relaxed, a hint
   }
-  // Whether it was marked since the last call. One thread at a time.
+  // Returns whether it was marked since the last call. One thread at a time.
   bool take_used() {
     if (is_used.load_relaxed() == 0) return false;
     is_used.store_relaxed(0);  // order: relaxed, a hint; a mark that comes in between is lost
@@ -120,7 +120,7 @@ struct PageHeader {
   // REQUIRES: the caller holds the page's lock, or the page is not reachable yet.
   void store_version(PageVersion next) { version.store_release(next.word()); }
 
-  // The page of a record or of any other address within a page.
+  // Returns the page of a record, or of any other address within a page.
   static PageHeader* of(void* inside) {
     return reinterpret_cast<PageHeader*>(reinterpret_cast<std::uintptr_t>(inside) &
                                          ~static_cast<std::uintptr_t>(kPageBytes - 1));

@@ -1,6 +1,7 @@
 #pragma once
-// Names of pages. A volatile page is named by its SOC and its place in that SOC's pool; a snapshot
-// page by snapshot, SOC and place in that SOC's file. Both are 64 bits, and 0 is "no page".
+// Names of pages. A volatile page is named by its SOC and its place in that SOC's pool. A snapshot
+// page is named by snapshot, SOC and place in that SOC's file. Both are 64 bits, and 0 is "no
+// page".
 
 #include <cstdint>
 
@@ -70,7 +71,7 @@ class SnapshotPageId {
     return static_cast<std::uint32_t>(word_ >> kPageBits) & kSocMax;
   }
   constexpr std::uint32_t page() const { return static_cast<std::uint32_t>(word_) & kPageMax; }
-  // The page that lies `pages` behind in the same file.
+  // Returns the id of the page `pages` further on in the same file.
   constexpr SnapshotPageId plus(std::uint32_t pages) const { return SnapshotPageId(word_ + pages); }
   constexpr bool is_null() const { return word_ == 0; }
   constexpr bool operator==(const SnapshotPageId&) const = default;

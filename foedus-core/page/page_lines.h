@@ -1,6 +1,7 @@
 #pragma once
-// LineMask: which cache lines of a page. A page of a snapshot on non-volatile memory is read line
-// by line (Van Renen et al., "Managing Non-Volatile Memory in Database Systems", SIGMOD'18, §3.1).
+// LineMask: a set of cache lines of a page. A page of a snapshot on non-volatile memory is read
+// line by line (Van Renen et al., "Managing Non-Volatile Memory in Database Systems", SIGMOD'18,
+// §3.1).
 
 #include <bit>
 #include <cstdint>

@@ -20,9 +20,9 @@ constexpr std::uint64_t next_head(std::uint64_t head, std::uint64_t number) {
   return (((head >> kNumberBits) + 1) << kNumberBits) | number;
 }
 
-// P19. lend() leaves this part of the bound free: one in so many pages.
+// lend() leaves one in this many pages of the bound free (P19).
 constexpr std::uint64_t kReservePart = 8;
-// P19. lend() commits none of this part of the bound: its last one in so many pages.
+// lend() commits none of the last one in this many pages of the bound (P19).
 constexpr std::uint64_t kUncommittedPart = 4;
 
 constexpr std::uint64_t extent_begin(std::uint64_t number) {
@@ -100,7 +100,7 @@ PagePool::Batch* PagePool::batch_at(std::uint64_t number) const {
 
 // ---- the stack of free batches ---------------------------------------------------------------
 
-// The number of the first page of a batch that is the caller's now; 0 if there is none.
+// Returns the number of the first page of a batch that is the caller's now; 0 if there is none.
 std::uint64_t PagePool::pop_batch(Soc* soc) {
   // order: acquire, pairs with the release of the push's exchange, also through the exchanges in
   // between: link and ids of every batch in the stack are seen.
@@ -171,7 +171,8 @@ std::uint32_t PagePool::take_new(Soc* soc, VolatilePageId* ids, std::uint32_t co
   }
 }
 
-// Commits more of the slice, unless another has since `committed_seen` was read. False: no budget.
+// Commits more of the slice, unless another thread has since `committed_seen` was read. Returns
+// false if there is no budget.
 bool PagePool::grow(Soc* soc, std::uint64_t committed_seen) {
   const std::lock_guard lock(soc->growth);
   // order: relaxed, written under this lock only.
@@ -190,7 +191,7 @@ bool PagePool::grow(Soc* soc, std::uint64_t committed_seen) {
   return true;
 }
 
-// Takes up to that many bytes from both budgets; returns how many, whole pages.
+// Takes up to `bytes_wanted` from both budgets. Returns how many it took, in whole pages.
 std::uint64_t PagePool::charge(std::uint64_t bytes_wanted) {
   for (;;) {
     const std::uint64_t bytes_left = std::min(own_budget_.remaining(), budget_->remaining());

@@ -20,9 +20,9 @@
 //        the pop may read the link when the page already has another owner, so link words are never
 //        anything else.
 //   P12  The head of a stack is {tag, number}; each push and pop counts the tag up. A pop is wrong
-//        only if all of this happens between a thread's load of the head and its exchange: exactly
-//        a multiple of 2^28 batches go in and out, and the same page is on top again. A batch moves
-//        some 64 pages, so that takes minutes in which all sessions only exchange pages.
+//        only if, between a thread's load of the head and its exchange, exactly a multiple of 2^28
+//        batches go in and out. The same page also has to be on top again. A batch moves some 64
+//        pages, so that takes minutes in which all sessions only exchange pages.
 //   P13  A page returns to the SOC in whose memory it lies, whichever session gives it.
 //   P19  Pages that volatile pages do not use are lent to the page cache. A lent page has one owner
 //        (P9), the borrower, which gives it back when none of its readers can look at it any more.
@@ -50,7 +50,7 @@
 
 namespace foedus::page {
 
-// kOutOfMemory: the pool has no page for a storage.
+// Returns kOutOfMemory: the pool has no page for a storage.
 Status no_free_page();
 
 // PageBorrower: the owner of pages on loan from the pool (P19), which is the page cache.
@@ -131,10 +131,10 @@ class PagePool {
   void set_borrower(PageBorrower* borrower) { borrower_ = borrower; }
   // Lets lend() give pages from now on. Any thread.
   void allow_lending() { lends_.store_relaxed(1); }  // order: relaxed, a switch
-  // Up to `count` ids of pages of `soc` with numbers below `offset_end` from the begin of its
-  // slice. 0: volatile pages may want them soon. Any thread. Calls at the same time do not see one
-  // another, and together may leave fewer pages free, by `count` for each. REQUIRES: 0 < count <=
-  // kBatchPages.
+  // Lends up to `count` pages of `soc` with numbers below `offset_end` from the begin of its slice.
+  // Returns how many; 0: volatile pages may want them soon. Any thread. Calls at the same time do
+  // not see one another, and together may leave fewer pages free, by `count` for each. REQUIRES: 0
+  // < count <= kBatchPages.
   std::uint32_t lend(std::uint32_t soc, std::uint64_t offset_end, VolatilePageId* ids,
                      std::uint32_t count);
   // Takes back lent pages of one SOC. Reorders `ids`.
@@ -148,23 +148,25 @@ class PagePool {
 
   // ---- for PoolWarmer ------------------------------------------------------------------------
 
-  // `task` is notified when the first use of pages enters another extent. Before the first take().
+  // Notifies `task` when the first use of pages enters another extent. Called before the first
+  // take().
   void notify_on_growth(base::Runtime* runtime, base::Task* task);
-  // Commits and backs the next extent ahead of use, unless enough are or the budget is short. True
-  // if it did. Enough: a few extents, or what covers `pages` that were never handed out.
+  // Commits and backs the next extent ahead of use, unless enough are or the budget is short.
+  // Returns whether it did. Enough are a few extents, or those with `pages` that were never handed
+  // out.
   bool warm(std::uint32_t soc, std::uint64_t pages = 0);
 
   // Backs memory for `bytes` of pages that were never handed out, spread over the SOCs, as far as
   // warm() goes. Returns how many are backed now. Any thread.
   std::uint64_t reserve(std::uint64_t bytes);
 
-  // ---- for everybody -------------------------------------------------------------------------
+  // ---- for all -------------------------------------------------------------------------------
 
   std::uint32_t socs() const { return soc_count_; }
-  // Sums over moments that differ. Pages in sessions' caches and retired pages are in use, lent
-  // ones are not.
+  // Returns a sum over moments that differ. Pages in sessions' caches and retired pages are in use,
+  // lent ones are not.
   std::uint64_t pages_in_use() const;
-  // Pages of committed memory that take() could hand out.
+  // Returns the pages of committed memory that take() could hand out.
   std::uint64_t pages_free() const;
   std::uint64_t bytes_taken() const {
     // order: relaxed, a sum over two moments: what is given up is counted there first.
@@ -175,9 +177,9 @@ class PagePool {
   std::uint64_t bytes_max() const {
     return own_budget_.limit() - given_up_.load_relaxed();  // order: relaxed, an estimate
   }
-  // Lowers the bound: the bytes are the caller's, in the budget that all share. False changes
-  // nothing: they were taken, or less than `bytes_left` would be left of the bound. One thread at a
-  // time, as the next one.
+  // Lowers the bound: the bytes are the caller's, in the budget that all share. Returns false and
+  // changes nothing if they were taken, or less than `bytes_left` would be left of the bound. One
+  // thread at a time calls this or take_back().
   bool try_give_up(std::uint64_t bytes, std::uint64_t bytes_left);
   // Raises the bound by what was given up, once the budget that all share has it back.
   void take_back(std::uint64_t bytes);
@@ -206,7 +208,7 @@ class PagePool {
     alignas(64) base::AtomicWord<std::uint64_t> orphan_stamp{RetiredPages::kNever};
     std::uint64_t begin = 0;   // constant: first page number of the slice
     std::uint64_t end = 0;     // constant: one behind its last
-    // On another line than what every transaction reads.
+    // On another line than the words that every transaction reads.
     alignas(64) std::mutex warming;
     std::uint64_t warmed = 0;  // guarded by warming: pages below are backed
     std::mutex orphan_lock;

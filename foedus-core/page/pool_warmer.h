@@ -10,7 +10,7 @@ namespace foedus::page {
 
 class PoolWarmer : public base::Task {
  public:
-  // Before the pool is used. The pool and the runtime must outlive it.
+  // Called before the pool is used. The pool and the runtime must outlive it.
   PoolWarmer(base::Runtime* runtime, PagePool* pool);
 
   const char* name() const override { return "foedus-pool"; }

@@ -27,7 +27,7 @@ class RetiredPages {
   RetiredPages(const RetiredPages&) = delete;
   RetiredPages& operator=(const RetiredPages&) = delete;
 
-  // Any thread.
+  // Returns the number of pages in it. Any thread.
   std::uint64_t count() const { return count_.load_relaxed(); }  // order: a statistic for others
   // Returns the stamp of the page that pop() gives; kNever if there is none.
   std::uint64_t oldest_stamp() const;
@@ -43,7 +43,7 @@ class RetiredPages {
   // any more, or null. REQUIRES: count() != 0.
   VolatilePageId pop(PageHeader** emptied);
 
-  // Moves all of `other` behind what is here.
+  // Moves all of `other` to the end of this FIFO.
   void append(RetiredPages* other);
 
  private:

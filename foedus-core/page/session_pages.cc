@@ -79,7 +79,7 @@ void SessionPages::spill() {
 void SessionPages::push_retired(VolatilePageId id, std::uint64_t stamp) {
   if (!retired_.has_room()) {
     PageHeader* const chunk = allocate();  // null: from the heap
-    // Without either the page is lost until the pool goes: what retires pages cannot stop halfway.
+    // Without either the page is lost until the pool goes: its caller cannot stop halfway.
     if (!retired_.try_add_chunk(chunk)) return;
   }
   retired_.push(id, stamp);

@@ -10,9 +10,9 @@
 //   P14  A retired page is used again only when EpochClock::reclaimable() has reached its stamp.
 //        The stamp is the current epoch, read after a fence that follows the unlinking (argument:
 //        E3 of epoch/epoch_clock.h).
-//   P15  One reclaim() moves at most 64 pages, plus a sixteenth of those that wait, plus twice as
-//        many as the session retired between its last two calls, at most 4,096 of these. So no
-//        transaction pays for all that piled up behind a long one. At any steady rate below that
+//   P15  One reclaim() moves at most 64 pages, plus a sixteenth of those that wait. It moves twice
+//        as many more as the session retired between its last two calls, at most 4,096 of these. So
+//        no transaction pays for all that piled up behind a long one. At any steady rate below that
 //        only pages wait that the epochs hold back.
 //   P16  Pages of other SOCs never enter the stock by release() or reclaim(): they are collected
 //        and returned home.
@@ -76,7 +76,7 @@ class SessionPages {
   void fill_stock();
 
   std::uint64_t retired_count() const { return retired_.count(); }
-  // Pages that it took from the pool: of its SOC, and of others. Any thread.
+  // Returns the pages that it took from the pool: of its SOC, and of others. Any thread.
   // order: relaxed, statistics.
   std::uint64_t taken_local() const { return taken_local_.load_relaxed(); }
   std::uint64_t taken_remote() const { return taken_remote_.load_relaxed(); }

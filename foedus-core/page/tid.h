@@ -9,7 +9,7 @@
 //       +---------------+------------+------+------+-------+-------+
 //
 //   being-written  a committing transaction is between its serialization point and its publish: the
-//                  payload may be half old; who reads waits, who verifies conflicts
+//                  payload may be half old; a reader waits, a verify conflicts
 //   deleted        the record is not there for users: erased, or inserted physically and not yet
 //                  committed
 //   moved          the record lives on in another page (foster twin): this one never changes again
@@ -50,7 +50,7 @@ class Tid {
   constexpr std::uint32_t ordinal() const {
     return static_cast<std::uint32_t>(word_ >> kFlagBits) & kOrdinalMax;
   }
-  // The serial order of versions, flags aside.
+  // Returns the place in the serial order of versions, flags aside.
   constexpr std::uint64_t version() const { return word_ >> kFlagBits; }
 
   constexpr bool is_being_written() const { return (word_ & kBeingWritten) != 0; }

@@ -1,6 +1,6 @@
 #pragma once
-// What most calls of arrays come to, to be compiled into their callers: the record is volatile, and
-// nothing is in the way.
+// Fast paths of arrays, to be compiled into their callers: the record is volatile, and nothing is
+// in the way.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,13 +20,13 @@ inline page::VolatilePageId volatile_child(const page::PagePool& pool, page::Vol
   return reinterpret_cast<ArrayInteriorPage*>(pool.resolve(id))->pointers[slot].load_volatile();
 }
 
-// find_volatile() of an array of more than two levels above its records.
+// Does find_volatile() for an array of more than two levels above its records.
 [[gnu::noinline]] page::RecordHeader* find_volatile_deep(page::PagePool& pool,
                                                          const occ::StorageControl* control,
                                                          std::uint64_t index);
 
-// The record, in volatile pages. Null: they end before. `shape`: the storage's. REQUIRES: index <
-// records.
+// Returns the record, found in volatile pages. Null: they end before. `shape`: the storage's.
+// REQUIRES: index < records.
 [[gnu::always_inline]] inline page::RecordHeader* find_volatile(page::PagePool& pool,
                                                                 const occ::StorageControl* control,
                                                                 const ArrayShape& shape,
@@ -57,14 +57,15 @@ inline page::VolatilePageId volatile_child(const page::PagePool& pool, page::Vol
   return find_volatile(pool, control, shape_of(control->meta.payload_bytes), index);
 }
 
-// Whether own writes may have stayed in a page that was dropped (A9).
+// Returns whether own writes may have stayed in a page that was dropped (A9).
 inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* control) {
   // order: relaxed, after the acquire of the pointer that led here.
   return Epoch(control->drop_epoch.load_relaxed()) >= ctx.begin_epoch();
 }
 
-// get() of a record of find_volatile(), throwing nothing. False: nothing was done, ask get().
-// `may_have_written`: false if the transaction has not. REQUIRES: the part is in range.
+// Does get() for a record of find_volatile(), and throws nothing. False: nothing was done, get()
+// has to do it. `may_have_written`: false if the transaction has not. REQUIRES: the part is in
+// range.
 [[gnu::always_inline]] inline bool try_get(occ::TxnContext& ctx, occ::StorageControl* control,
                                            page::RecordHeader* record, std::uint32_t offset,
                                            std::span<std::byte> out,
@@ -82,7 +83,7 @@ inline bool may_hide_own(const occ::TxnContext& ctx, const occ::StorageControl* 
   return true;
 }
 
-// The record that a write is to be of, where nothing is in its way. Null: write_at() looks further.
+// Returns the record for a write, where nothing is in its way. Null: write_at() searches further.
 // REQUIRES: index < records.
 [[gnu::always_inline]] inline page::RecordHeader* find_to_write(occ::TxnContext& ctx,
                                                                 const occ::StorageControl* control,
@@ -110,7 +111,7 @@ inline void prefetch_part(page::RecordHeader* record, std::uint32_t offset, std:
   if (bytes == 0) return;
   const char* const begin = payload_of(record) + offset;
   base::prefetch_lines(begin, bytes);
-  base::prefetch_line(begin + bytes - 1);  // of parts that cross a line more
+  base::prefetch_line(begin + bytes - 1);  // for a part that crosses into one line more
 }
 
 // Starts to load the record's lines. False: nothing was done, prefetch() looks in the snapshot.
@@ -123,7 +124,7 @@ inline void prefetch_part(page::RecordHeader* record, std::uint32_t offset, std:
   const char* const bytes = reinterpret_cast<const char*>(record);
   const std::uint32_t record_bytes = shape_of(control->meta.payload_bytes).record_bytes;
   base::prefetch_lines(bytes, record_bytes);
-  base::prefetch_line(bytes + record_bytes - 1);  // of records that cross a line more
+  base::prefetch_line(bytes + record_bytes - 1);  // for a record that crosses into one line more
   return true;
 }
 

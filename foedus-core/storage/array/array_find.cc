@@ -64,7 +64,8 @@ class ColdSearch {
     return {nullptr, true};
   }
 
-  // A7. One of several sessions wins; kAgain: this one did not, or `holder` has gone.
+  // Makes the page below `pointer` volatile (A7). kAgain: another session did, or `holder` has
+  // gone.
   Made make_volatile(page::DualPagePointer* pointer, page::PageHeader* holder,
                      const page::DualPageIds& ids, std::uint32_t level, page::PageHeader** page) {
     const std::uint64_t first = first_index_of(number_, level, shape_);
@@ -100,7 +101,7 @@ class ColdSearch {
     return Made::kDone;
   }
 
-  // `made` as the snapshot has it. False: no_page() says why.
+  // Fills `made` with the page of the snapshot. False: no_page() says why.
   bool copy(page::SnapshotPageId from, std::uint32_t level, std::uint64_t first,
             page::PageHeader* made) {
     const page::PageHeader* const cold = ctx_.cold_page(from);
@@ -121,12 +122,12 @@ class ColdSearch {
   bool may_be_volatile(const page::PageHeader& cold, std::uint32_t level,
                        std::uint64_t first) const {
     if (!is_page_of(cold, control_->id(), level, first)) return false;
-    // What a snapshot covers is over, though perhaps newer than this transaction.
+    // The epochs that a snapshot covers are over, but may be newer than this transaction.
     return level != 0 || has_quiet_records(reinterpret_cast<const ArrayBorderPage&>(cold), shape_,
                                            ctx_.clock().current());
   }
 
-  // A7. REQUIRES: nobody else can reach `page`, so that it still is what was read.
+  // Takes over a whole page (A7). REQUIRES: no other thread can reach it, so it is what was read.
   void take_over(page::PageHeader* page) {
     if (page->level != 0) {
       auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
@@ -148,7 +149,7 @@ class ColdSearch {
 
   occ::TxnContext& ctx_;
   const occ::ColdReads reads_;
-  occ::ReadRange* const range_;  // what a read wants
+  occ::ReadRange* const range_;  // null: nothing is copied
   occ::StorageControl* const control_;
   const ArrayShape& shape_;
   const std::uint64_t number_;  // of the border page
@@ -204,10 +205,10 @@ void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint
                                .cold_page = id};
 }
 
-// The pointer was reachable in this transaction, so its page is still there. If it is as it was, it
-// leads where it did, for snapshot pages do not change; and that a drop or an install comes in
-// between shows in verify, as for every pointer that was followed (A6). Own writes made its
-// volatile half another one.
+// Reads by the pointer and the id that a prefetch has left. The pointer was reachable in this
+// transaction, so its page is still there. If it is as it was, it leads where it did, for snapshot
+// pages do not change. A drop or an install in between shows in verify, as for every pointer that
+// was followed (A6). Own writes would have changed its volatile half.
 Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                       const occ::BegunSearch& begun, occ::ReadRange* range) {
   auto* const pointer = static_cast<page::DualPagePointer*>(begun.parent);
@@ -219,7 +220,7 @@ Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
   if (page == nullptr) return {};
   const ArrayShape& shape = shape_of(control->meta.payload_bytes);
   const std::uint64_t first = shape.page_of(begun.number) * shape.records_per_page;
-  if (!is_page_of(*page, control->id(), 0, first)) return {};  // who does not guess says so
+  if (!is_page_of(*page, control->id(), 0, first)) return {};  // locate_cold() reports it
   ctx.remember_pointer(pointer, begun.page, ids, control);
   const std::uint64_t place = begun.number - first;
   auto* const border = reinterpret_cast<ArrayBorderPage*>(const_cast<page::PageHeader*>(page));
@@ -231,20 +232,20 @@ Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
 
 namespace {
 
-// Where the write's record is now. Null: no_record() says why, once.
+// Returns the record of the write as it lies now. Null: no_record() says why, once.
 page::RecordHeader* look_for(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
   return locate_cold(ctx, entry.storage, entry.log->index(), Intent::kWrite, nullptr).record;
 }
 
 }  // namespace
 
-// A record that is found where it was is marked, but its page has not lost its pointer yet: the
-// installer may be without a processor, and nobody waits for it here. The write stays there, for
-// no search of the transaction can have missed it: from when the write was added until this look
-// the pointer has led to that page and to no other, since a page is not used again while a
-// transaction may have its address. So who came for this index found this record, with the write,
-// or in what a prefetch left behind an older one, which is marked, too (A8); and who comes later
-// sees the drop again, for the write does not count as settled.
+// Moves own writes to where their records are now (A9). A record may be found where it was, marked,
+// while its page still has its pointer. The installer may be without a processor, and is not waited
+// for. The write stays there, and no search of the transaction can have missed it. From when it was
+// added until this look, the pointer has led to that page and to no other, since a page is not used
+// again while a transaction may have its address. So a search for this index found this record,
+// with the write. Or it found what a prefetch left of an older page, which is marked, too (A8). A
+// later search sees the drop again, for the write does not count as settled.
 Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped) {
   Settled result = Settled::kNone;
   bool is_left = false;

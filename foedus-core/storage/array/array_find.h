@@ -1,24 +1,24 @@
 #pragma once
-// The way from an index to its record: in volatile pages, and where one is missing in the snapshot
-// pages that dual page pointers lead to.
+// The way from an index to its record, in volatile pages. Where one is missing, it goes on in the
+// snapshot pages that dual page pointers lead to.
 //
 //   A6  A reader follows a pointer whose volatile half is null to the snapshot page, and remembers
-//       the pointer; all below it never changes. Null in both halves of a pointer in a snapshot
-//       page is a subtree of zero records, as in a volatile one (A2).
+//       the pointer: nothing below it changes. In a snapshot page, as in a volatile one (A2), a
+//       pointer that is null in both halves stands for a subtree of zero records.
 //   A7  A writer makes each page on its way volatile. So does a reader where both halves are null,
 //       so that it has a TID to verify. If the transaction had followed the pointer before, it
-//       takes over the whole page: all pointers, or all records, of an instant at which they were
-//       what it read; from its copy, before others can change that. For later changes of others its
-//       pointer entry is blind.
-//   A8  A record that is marked moved lies in a page that was dropped. Who comes to it looks again
-//       from the root, as long as the pointer leads there for a bounded time; a write that waits
-//       for its commit finds its record by the index in its log record; what was read there
-//       conflicts.
-//   A9  Before a transaction uses what it found after a drop, its own writes follow to where their
-//       records are now: else it would not see them. A drop says so in the control
-//       (StorageControl::drop_epoch) after it has marked all records, so that who began later has
-//       none of them, for no write is added to a record that is marked; and before the pointer
-//       loses the page, so before the place where the record is next can be found.
+//       takes over the whole page: all pointers, or all records, as it read them. It takes them
+//       from its copy, before other sessions can change that. Later changes there do not show in
+//       its pointer entry.
+//   A8  A record that is marked moved lies in a page that was dropped. A search that comes to it
+//       begins again from the root, for a bounded time as long as the pointer leads there. A write
+//       that waits for its commit finds its record by the index in its log record. A read of that
+//       record conflicts.
+//   A9  Before a transaction uses what it found after a drop, its own writes move to where their
+//       records are now. Otherwise it would not see them. A drop is announced in the control
+//       (StorageControl::drop_epoch) after all records are marked. So a transaction that begins
+//       later has no write there: none is added to a marked record. It is announced before the
+//       pointer loses the page, so before the record's next place can be found.
 
 #include <cstdint>
 
@@ -36,22 +36,23 @@ struct Place {
   bool is_cold = false;                  // it is in a snapshot page: what was wanted is copied
 };
 
-// From the root, through pages of both kinds. Writes come to volatile records only. What a read
-// comes to in a snapshot page never changes: it copies to `range`, if there is one, at once, for
-// the page is not kept (O14). No record and not cold: out of pages, a page of the snapshot cannot
-// be read, or the storage was dropped; no_record() says which. REQUIRES: index < records.
+// Searches from the root, through pages of both kinds. A write ends at a volatile record only. A
+// read that ends in a snapshot page, which never changes, copies to `range` at once, if there is
+// one: the page is not kept (O14). Neither a record nor cold: out of pages, a page of the snapshot
+// cannot be read, or the storage was dropped; no_record() says which. REQUIRES: index < records.
 [[gnu::noinline]] Place locate_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                                     std::uint64_t index, Intent intent, occ::ReadRange* range);
 
 // Loads ahead what locate_cold() will need to read this record, if all of it is cached, and leaves
-// in ctx.begun() how to get there. REQUIRES: index < records.
+// the way to it in ctx.begun(). Otherwise asks the device for the first page that is not. REQUIRES:
+// index < records.
 void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index);
 // Goes on with what prefetch_cold() began. Neither a record nor cold: the pointer has changed
-// since, or the page cannot be read; locate_cold() knows.
+// since, or the page cannot be read; locate_cold() tells which.
 Place read_begun_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                       const occ::BegunSearch& begun, occ::ReadRange* range);
 
-// Copies what is wanted of a payload.
+// Copies the wanted part of a payload.
 inline void copy_wanted(page::RecordHeader* record, std::uint32_t payload_bytes,
                         occ::ReadRange* wanted) {
   wanted->payload_bytes = payload_bytes;
@@ -59,14 +60,16 @@ inline void copy_wanted(page::RecordHeader* record, std::uint32_t payload_bytes,
   if (bytes != 0) base::racy_read(wanted->out, payload_of(record) + wanted->offset, bytes);
 }
 
-// A9, O17. `dropped`: the control's drop_epoch. kNone: the transaction may use what it found before
-// the call; kSome: it looks again; kFailed: no_record() says why.
+// Result of settle_own(), which moves own writes after a drop (A9, O17). `dropped`: the control's
+// drop_epoch. kNone: the transaction may use what it found before the call. kSome: it searches
+// again. kFailed: no_record() says why.
 enum class Settled : std::uint8_t { kNone, kSome, kFailed };
 [[gnu::cold]] Settled settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch dropped);
 
+// Returns why a search has found no record.
 [[gnu::cold]] Status no_record(occ::TxnContext& ctx, occ::StorageControl* control);
 
-// A8: the write's own record is found again. Failures as those of no_record().
+// Finds the write's own record again (A8). Errors: those of no_record().
 Status find_again(occ::TxnContext& ctx, occ::WriteEntry* entry);
 
 }  // namespace foedus::storage::array

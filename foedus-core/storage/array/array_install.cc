@@ -15,7 +15,7 @@ namespace foedus::storage::array {
 
 namespace {
 
-// What was seen of a volatile page before it was locked.
+// A pointer to a volatile page, as it was seen before the page was locked.
 struct Link {
   page::DualPagePointer* pointer;
   page::PageHeader* holder;  // the page that the pointer lies in; null: the root
@@ -38,7 +38,7 @@ class Installer {
 
  private:
   bool drops() { return counts_.wants_more(installation_); }
-  // For pages to drop, or to take their marks of use away.
+  // Returns whether all pages are looked at: to drop some, or to clear their marks of use.
   bool looks_at_all() { return installation_.spares_used || drops(); }
 
   Status below(page::DualPagePointer* pointer, page::PageHeader* holder,
@@ -50,7 +50,7 @@ class Installer {
       FOEDUS_SYNC_POINT("array:install_looked");
       link.ids = {before.volatile_page, snapshot};
       is_new = before != link.ids;
-      // A session may make the page volatile meanwhile; nobody else changes the pointer.
+      // Only a session that makes the page volatile changes the pointer meanwhile.
       if (!is_new || occ::change_pointer(pointer, holder, before, link.ids)) break;
     }
     if (link.ids.volatile_page.is_null()) return {};
@@ -81,8 +81,8 @@ class Installer {
     return {};
   }
 
-  // Whether threads share the children of this page: each has pages below it, and there are enough
-  // of them, or they have none that would be shared.
+  // Returns whether threads share the children of this page. Each has pages below it, and there are
+  // enough of them, or no pages below them would be shared.
   bool is_divided(const ArrayInteriorPage& page) const {
     if (page.header.level < 2 || !installation_.is_shared()) return false;
     if (page.header.level == 2) return true;
@@ -94,7 +94,7 @@ class Installer {
     return static_cast<std::size_t>(children) >= 2 * installation_.workers->workers().size();
   }
 
-  // O19
+  // Installs below the children by several threads (O19).
   Status children_together(ArrayInteriorPage* page, const page::SnapshotPageId* snapshots) {
     occ::InstallTeam<Installer> team(installation_, counts_);
     return team.run(
@@ -106,7 +106,7 @@ class Installer {
         &counts_);
   }
 
-  // The ids in a snapshot page, all null if there is none: the page itself is not kept (O14).
+  // Reads the ids in a snapshot page, all null if there is none: the page itself is not kept (O14).
   Status load_children(page::SnapshotPageId snapshot, const page::PageHeader& page,
                        page::SnapshotPageId* children) {
     if (snapshot.is_null()) return {};
@@ -125,7 +125,8 @@ class Installer {
     return {};
   }
 
-  // O11. The records between are all zero if the snapshot has no page for them.
+  // Drops a border page if it is quiet (O11). Where the snapshot has no page, all records are zero
+  // then.
   bool drop_border(const Link& link, page::PageHeader* page) {
     auto* const border = reinterpret_cast<ArrayBorderPage*>(page);
     const occ::LockGuard guard(&page->lock);
@@ -154,7 +155,8 @@ class Installer {
     return quiet;
   }
 
-  // An interior page goes when all below it have. Under its lock no session makes a child volatile.
+  // Drops an interior page if all pages below it have gone. Under its lock no session makes a child
+  // volatile.
   bool drop_interior(const Link& link, page::PageHeader* page) {
     auto* const interior = reinterpret_cast<ArrayInteriorPage*>(page);
     {
@@ -172,7 +174,7 @@ class Installer {
   // records are marked; the page's lock (O1: before the holder's).
   void take(const Link& link, page::PageHeader* page) {
     page->store_version(page->load_version().with(page::PageVersion::kDropped));
-    // order: a transaction that saw a record unmarked fenced (EpochClock::pin()) before this, so
+    // order: a transaction that saw a record unmarked fenced (EpochClock::pin()) before this. So
     // the epoch in which it began is not above the one that is read now.
     base::fence_seq_cst();
     installation_.control->announce_drop(installation_.clock->current());

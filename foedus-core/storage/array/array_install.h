@@ -1,6 +1,6 @@
 #pragma once
-// Installs a new snapshot of an array: every pointer of a volatile page below which the snapshot
-// has changed something (O18) gets the id of the new snapshot page, and loses its volatile half if
+// Installs a new snapshot of an array. Every pointer of a volatile page below which the snapshot
+// has changed something (O18) gets the id of the new snapshot page. It loses its volatile half if
 // that did not change since (O11). All shapes are equal (A1), so every volatile page has its
 // snapshot page.
 
@@ -10,9 +10,9 @@
 namespace foedus::storage::array {
 
 // `root`: of the new snapshot; null: no record was ever written. kIoError, kCorruption,
-// kOutOfMemory: a snapshot page could not be read; what was installed stays, the rest is as before
-// and can be installed later. REQUIRES: one installation of a storage at a time; the caller is
-// pinned; all pages of the snapshot are durable.
+// kOutOfMemory: a snapshot page could not be read. What was installed stays, and the rest can be
+// installed later. REQUIRES: one installation of a storage at a time; the caller is pinned; all
+// pages of the snapshot are durable.
 Result<occ::InstallCounts> install(const occ::Installation& installation,
                                    page::SnapshotPageId root);
 

@@ -5,10 +5,10 @@
 //   | header | record | record | … | unused |      | header | dual page pointer × 252 |
 //   record: | RecordHeader (16) | payload, rounded up to 8 |
 //
-//   A1  The shape (records per page, levels) follows from records and payload_bytes alone: nothing
-//       is stored of it. The root is at level levels(); level 0 holds records.
-//   A2  Pages come when they are touched first, by whoever does it, reader or writer. A pointer
-//       that is null in both halves stands for a subtree of zero records of TID 0.
+//   A1  The shape (records per page, levels) follows from records and payload_bytes alone, and is
+//       not stored. The root is at level levels(); level 0 holds records.
+//   A2  Pages are made when they are touched first, by a reader or a writer. A pointer that is null
+//       in both halves stands for a subtree of zero records of TID 0.
 //   A3  Pages are never split, and records move only out of pages that are dropped for their
 //       snapshot pages. A pointer in a page is changed as O10 says (occ/install.h).
 
@@ -41,7 +41,7 @@ static_assert(sizeof(ArrayInteriorPage) == page::kPageBytes);
 inline constexpr std::uint32_t kLevelsMax = 6;
 inline constexpr std::uint64_t kRecordsMax = std::uint64_t{1} << 48;
 
-// What an array of one payload size looks like.
+// The layout of an array of one payload size.
 struct ArrayShape {
   std::uint32_t record_bytes;      // header and payload, rounded up to 8
   std::uint32_t records_per_page;
@@ -49,7 +49,7 @@ struct ArrayShape {
   std::uint64_t records_of_level;  // how many fit below one interior page
   std::uint64_t records_of_two_levels;
 
-  // n / records_per_page. Exact below 2^56: the reciprocal is too large by less than
+  // Returns n / records_per_page. Exact below 2^56: the reciprocal is too large by less than
   // records_per_page / 2^64, and records_per_page is below 2^8.
   std::uint64_t page_of(std::uint64_t n) const {
     __extension__ using Wide = unsigned __int128;
@@ -86,14 +86,15 @@ inline const ArrayShape& shape_of(std::uint32_t payload_bytes) {
   return internal::kShapes.shapes[(payload_bytes + 7) / 8];
 }
 
-// Levels above the border pages. REQUIRES: pages >= 1.
+// Returns the levels above the border pages. REQUIRES: pages >= 1.
 constexpr std::uint32_t levels_of(std::uint64_t pages) {
   std::uint32_t levels = 0;
   for (std::uint64_t room = 1; room < pages; room *= ArrayInteriorPage::kPointers) ++levels;
   return levels;
 }
 
-// The index of the first record below the page of that level that leads to border page `number`.
+// Returns the index of the first record below the page of that level that leads to border page
+// `number`.
 inline std::uint64_t first_index_of(std::uint64_t number, std::uint32_t level,
                                     const ArrayShape& shape) {
   std::uint64_t span = 1;

@@ -5,7 +5,7 @@ namespace foedus::storage::array {
 namespace {
 
 page::BrokenRule broken_identity(const page::PageHeader& header) {
-  // order: relaxed, who looks at a page first has it alone.
+  // order: relaxed, the first reader of a page has it alone.
   if (header.version.load_relaxed() != 0) return "it counts keys, an array has none";
   if (header.flags != 0 || header.layer != 0) return "it has flags or a layer";
   if (header.kind_word >= kRecordsMax) return "it begins behind every array";
@@ -31,7 +31,7 @@ bool has_quiet_records(const ArrayBorderPage& page, const ArrayShape& shape, Epo
   for (std::uint32_t i = 0; i < shape.records_per_page; ++i) {
     const auto& record =
         *reinterpret_cast<const page::RecordHeader*>(page.data + i * shape.record_bytes);
-    // order: relaxed, the page is nobody else's, or never changes.
+    // order: relaxed, no other thread has the page, or it never changes.
     const bool is_untouched = record.lock.load_relaxed() == 0 && record.load_tid() == page::Tid();
     if (!is_untouched && !page::is_quiet(record, 0, newest)) return false;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// What can be said against a page of an array in a snapshot (P17). What its records are depends on
-// the array, not on the page: has_quiet_records() asks when somebody relies on them.
+// Checks of an array's page in a snapshot (P17). Which records are possible depends on the array,
+// not on the page: has_quiet_records() checks them where they are relied on.
 
 #include <cstdint>
 
@@ -12,14 +12,14 @@ namespace foedus::storage::array {
 page::BrokenRule broken_rule(const ArrayBorderPage& page);
 page::BrokenRule broken_rule(const ArrayInteriorPage& page);
 
-// Whether this is the page of that level whose records begin at index `first`.
+// Returns whether this is the page of that level whose records begin at index `first`.
 inline bool is_page_of(const page::PageHeader& page, page::StorageId storage, std::uint32_t level,
                        std::uint64_t first) {
   const auto kind = level == 0 ? page::PageKind::kArrayBorder : page::PageKind::kArrayInterior;
   return page.kind == kind && page.level == level && page.storage_id == storage &&
          page.kind_word == first;
 }
-// Whether all records may be made volatile, or be folded into.
+// Returns whether all records may be made volatile, or have changes of the log folded in.
 bool has_quiet_records(const ArrayBorderPage& page, const ArrayShape& shape, Epoch newest);
 
 }  // namespace foedus::storage::array

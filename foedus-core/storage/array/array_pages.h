@@ -1,5 +1,5 @@
 #pragma once
-// The way from an index to its record, and the making of pages on it (A2).
+// Makes the pages on the way from an index to its record (A2).
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 
 namespace foedus::storage::array {
 
-// Where pages come from, and for whom.
+// Where pages come from, and the storage that they are for.
 struct PageSource {
   page::PagePool* pool;
   page::SessionPages* pages;
@@ -18,7 +18,7 @@ struct PageSource {
   std::uint32_t soc;
 };
 
-// A page that nobody else can reach, its records or pointers zero. Null: out of pages.
+// Returns a page that no other thread can reach, its records or pointers zero. Null: out of pages.
 page::PageHeader* make_page(const PageSource& source, std::uint32_t level,
                             std::uint64_t first_index);
 

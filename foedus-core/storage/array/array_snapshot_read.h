@@ -1,5 +1,5 @@
 #pragma once
-// Reading the pages of a snapshot, from its root or from where volatile pages end: nothing is
+// Reads the pages of a snapshot, from its root or from where volatile pages end. Nothing is
 // remembered, because nothing there changes (A6).
 
 #include <cstddef>
@@ -14,18 +14,18 @@
 
 namespace foedus::storage::array {
 
-// Stands for every page of zero records that nobody has made.
+// Returns a page that stands for every page of zero records that was never made.
 const page::PageHeader* zero_page();
 
-// Border page `number`, at the end of `path`, from page `id` at `level` of it; a null id is a
-// subtree of zeroes. `wanted`: the caller looks at no more of it, so no more need be there. Null:
-// TxnContext::no_page() says why.
+// Returns border page `number`, at the end of `path`, searched from page `id` at `level` of it. A
+// null id is a subtree of zeroes. `wanted`: the caller looks at this part only, so the rest need
+// not be loaded. Null: TxnContext::no_page() says why.
 const page::PageHeader* find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
                                          std::uint64_t number, const Path& path,
                                          page::SnapshotPageId id, std::uint32_t level,
                                          page::PagePart wanted);
 
-// Where record `place` lies in a border page.
+// Returns where record `place` lies in a border page.
 inline page::PagePart part_of_record(std::uint64_t place, const ArrayShape& shape) {
   page::PagePart part{.offset = static_cast<std::uint32_t>(offsetof(ArrayBorderPage, data) +
                                                            place * shape.record_bytes),
@@ -40,8 +40,8 @@ inline page::PagePart part_of_record(std::uint64_t place, const ArrayShape& shap
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::uint64_t index, occ::ReadRange* range);
 
-// Begins what that will wait for: up to the first page that is not cached. REQUIRES: index <
-// records.
+// Begins the reads that get_in_snapshot() will wait for, up to the first page that is not cached.
+// REQUIRES: index < records.
 void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                           page::SnapshotPageId root, std::uint64_t index);
 

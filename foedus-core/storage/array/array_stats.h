@@ -1,5 +1,6 @@
 #pragma once
-// Where the volatile pages of an array lie, and who changed them last; see occ/page_sample.h.
+// Samples where the volatile pages of an array lie, and which SOC changed them last; see
+// occ/page_sample.h.
 
 #include "foedus-core/occ/page_sample.h"
 #include "foedus-core/occ/storage_control.h"

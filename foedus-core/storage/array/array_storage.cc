@@ -35,7 +35,7 @@ std::string_view key_of(const std::uint64_t& index) {
                                    std::to_string(control->meta.payload_bytes));
 }
 
-// The record may be marked moved, see A8.
+// Returns where the record is. It may be marked moved (A8).
 Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index, Intent intent,
              occ::ReadRange* range = nullptr) {
   for (;;) {
@@ -55,7 +55,7 @@ Place locate(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t i
   }
 }
 
-// kMoved: look for the record again.
+// Reads the record. kMoved: it has to be searched again.
 occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader* record,
                 occ::ReadRange* range) {
   const std::uint32_t payload_bytes = control->meta.payload_bytes;
@@ -64,11 +64,11 @@ occ::Found read(occ::TxnContext& ctx, occ::StorageControl* control, RecordHeader
   });
 }
 
-// A page that is being dropped is found as long as its pointer leads there: for an instant, or
-// until the gleaner has a processor again. So a search is bounded.
+// Bounds the searches for a record. A page that is being dropped is found as long as its pointer
+// leads there: for an instant, or until the gleaner has a processor again.
 class Searches {
  public:
-  // Whether there is to be another one.
+  // Returns whether there is to be another one.
   bool next() {
     if (count_ != 0) [[unlikely]]
       spin_.once();
@@ -80,7 +80,7 @@ class Searches {
   base::SpinWait spin_;
 };
 
-// What the user hears.
+// Returns the status for the user.
 Status answer(occ::TxnContext& ctx, occ::StorageControl* control, occ::Found found,
               std::uint64_t index) {
   if (found == occ::Found::kPresent) [[likely]]
@@ -89,7 +89,7 @@ Status answer(occ::TxnContext& ctx, occ::StorageControl* control, occ::Found fou
   return ctx.conflict(ConflictReason::kRetryBound, control, key_of(index));
 }
 
-// Changes the payload. REQUIRES: nobody else writes to the record.
+// Changes the payload. REQUIRES: no other thread writes to the record.
 void change(RecordHeader* record, const log::LogRecord& log) {
   char* const at = payload_of(record) + log.payload_offset;
   if (log.type == LogRecordType::kIncrement) {

@@ -1,7 +1,7 @@
 #pragma once
-// Arrays: a fixed number of records of one payload size, addressed by index; all are there from the
-// start, as zero bytes of TID 0. What transactions call, and what the commit protocol asks. The
-// rules of its pages stand in array_page.h, those of the folder in README.md.
+// Arrays: a fixed number of records of one payload size, addressed by index. All are there from the
+// start, as zero bytes of TID 0. Here are the operations of transactions, and the calls of the
+// commit protocol. The rules of the pages stand in array_page.h, those of the folder in README.md.
 //
 // Common to the calls of transactions: the session's thread; kConflict dooms the transaction;
 // kInvalidArgument: the index or a part of the payload is out of range; kOutOfMemory changes
@@ -23,7 +23,7 @@ namespace foedus::storage::array {
 
 // ---- life of a storage --------------------------------------------------------------------------
 
-// Makes the root page. REQUIRES: nobody else knows the storage yet; records is not 0 and
+// Makes the root page. REQUIRES: no other thread knows the storage yet; records is not 0 and
 // payload_bytes within 1 .. kMaxArrayPayloadBytes.
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 // Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
@@ -34,11 +34,11 @@ void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* 
 // Copies the part of the payload that `range` asks for.
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
            occ::ReadRange* range);
-// The same, holding the record's lock until the transaction ends.
+// Does as get() does, and holds the record's lock until the transaction ends.
 Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
                       occ::ReadRange* range);
 
-// Payload bytes [offset, offset + part.size()); all of them are a put.
+// Writes payload bytes [offset, offset + part.size()); a write of all of them is a put.
 Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t index,
                 std::uint32_t offset, std::string_view part);
 // Adds to the 64-bit number at payload byte `offset`.
@@ -50,11 +50,11 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t 
 
 // ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
 
-// A record that has moved is in a page that was dropped (A8): false, and found again by its index.
+// Returns false: a record that has moved is in a dropped page (A8), and is found by its index.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
-// Always true: the calls have checked the range.
+// Returns true: the calls have checked the range.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
 // Changes the payload as the log record says, and leaves the TID alone. REQUIRES: the record is
 // locked and marked being-written.

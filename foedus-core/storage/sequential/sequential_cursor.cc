@@ -15,7 +15,7 @@ void Cursor::prepare(occ::TxnContext& ctx, occ::StorageControl* control) {
   buffer_.resize(kMaxSequentialPayloadBytes);
 }
 
-// Without lanes, and without own appends: the transaction only reads.
+// Opens a scan without lanes, and without own appends: the transaction only reads.
 Status Cursor::open_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                                 page::SnapshotPageId root) {
   prepare(ctx, control);
@@ -34,8 +34,8 @@ Status Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control) {
     FOEDUS_SYNC_POINT("sequential:snapshot_open");
     FOEDUS_CHECK(open_lanes(ids.volatile_page));
     // A snapshot that was installed meanwhile may have taken records away from the chains that the
-    // one at hand does not have. It changed the root before any chain, so that the second look,
-    // behind the acquire loads of the chains, finds it.
+    // one at hand does not have. It changed the root before any chain. So the second look at the
+    // root, after the acquire loads of the chains, finds it.
   } while (control->root.load() != ids);
   ctx.remember_pointer(&control->root, nullptr, ids, control);
   at_end_ = false;
@@ -45,7 +45,8 @@ Status Cursor::open(occ::TxnContext& ctx, occ::StorageControl* control) {
 Status Cursor::open_lanes(page::VolatilePageId root_id) {
   if (root_id.is_null()) return {};
   auto* const root = page_of<SequentialRootPage>(ctx_->pool(), root_id.word());
-  // Versions before what they count: what comes in between is a conflict, not a miss.
+  // Remembers versions before what they count is read: a change in between is a conflict, not a
+  // miss.
   ctx_->remember_page(&root->header, root->header.load_version(), control_);
   for (page::DualPagePointer& pointer : root->pointers) {
     const page::VolatilePageId id = pointer.load_volatile();
@@ -62,7 +63,8 @@ Status Cursor::add_lanes(HeadsPage* heads) {
     if (head.is_null()) continue;
     // order: acquire, pairs with start_chain() and link_page().
     const std::uint64_t tail = chain.tail.load_acquire();
-    // Null: somebody tries to drop the chain's last page (S10). From the head it is found as well.
+    // Null: the installer tries to drop the chain's last page (S10). The head leads to that as
+    // well.
     auto* end = page_of<SequentialPage>(ctx_->pool(), tail != 0 ? tail : head.word());
     page::PageVersion version = end->header.load_version();
     while (version.is_moved()) {
@@ -149,7 +151,8 @@ Status Cursor::read_volatile() {
   return push_next(lane);
 }
 
-// This transaction's next append, straight from its log record; at_end() if there is none.
+// Moves to this transaction's next append, straight from its log record; to at_end() if there is
+// none.
 void Cursor::take_own() {
   for (const auto entries = ctx_->write_set().entries(); next_own_ < entries.size(); ++next_own_) {
     const occ::WriteEntry& entry = entries[next_own_];

@@ -1,8 +1,8 @@
 #pragma once
-// Cursor over a sequential storage: the records of the snapshot, which are older than all that is
-// volatile alone (S8); then all sessions' chains merged by TID, ties broken by session, records of
-// one TID and session in the order of their appends; this transaction's own appends last, as it
-// will commit after all that it sees.
+// Cursor over a sequential storage. The records of the snapshot come first: they are older than all
+// that is volatile alone (S8). All sessions' chains follow, merged by TID, ties broken by session.
+// Records of one TID and session are in the order of their appends. This transaction's own appends
+// are last, as it will commit after all that it sees.
 
 #include <cstdint>
 #include <string_view>
@@ -26,20 +26,21 @@ class Cursor {
   Cursor(const Cursor&) = delete;
   Cursor& operator=(const Cursor&) = delete;
 
-  // At the first record, or at_end(). kConflict. What SnapshotScan::open() reports. A serializable
-  // transaction remembers the root, the end of every chain, and which sessions have none: what
-  // others append from now on is a conflict, and so is the next snapshot.
+  // Moves to the first record, or to at_end(). kConflict. Other errors: those of
+  // SnapshotScan::open(). A serializable transaction remembers the root, the end of every chain,
+  // and which sessions have none. Later appends of other sessions are a conflict, and so is the
+  // next snapshot.
   Status open(occ::TxnContext& ctx, occ::StorageControl* control);
-  // The same for the records of the snapshot in which the storage has `root`, and no others;
-  // nothing is remembered, and no conflict.
+  // Does the same for the records of the snapshot in which the storage has `root`, and no others.
+  // Nothing is remembered, and nothing conflicts.
   Status open_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                           page::SnapshotPageId root);
-  // Fails as open() does. REQUIRES: open and !at_end().
+  // Moves to the next record. Fails as open() does. REQUIRES: open and !at_end().
   Status next();
   bool at_end() const { return at_end_; }
-  // Valid until the next call of another method. REQUIRES: open and !at_end().
+  // Returns the record, valid until the next call of another method. REQUIRES: open and !at_end().
   std::string_view payload() const { return payload_; }
-  // Also after a failure; may be called twice.
+  // Ends the scan, also after a failure; may be called twice.
   void close();
 
  private:

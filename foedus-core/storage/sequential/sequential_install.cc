@@ -38,7 +38,7 @@ class Installer {
  private:
   page::PagePool& pool() { return *installation_.pool; }
 
-  // A session may make the volatile root meanwhile; nobody else changes the pointer.
+  // Installs the root. Only a session that makes the volatile root changes the pointer meanwhile.
   void install_root(page::SnapshotPageId root) {
     for (;;) {
       const page::DualPageIds before = control_->root.load();
@@ -60,8 +60,8 @@ class Installer {
     drop_heads(root, pointer, heads);
   }
 
-  // S9. The pages before the last one, as far as they are quiet. Nobody else changes the head of a
-  // chain that has one, so the pages are looked at without a lock.
+  // Drops the pages before the last one, as far as they are quiet (S9). No other thread changes the
+  // head of a chain that has one, so the pages are looked at without a lock.
   void drop_moved(HeadsPage* heads, Chain* chain) {
     for (;;) {
       const page::VolatilePageId id = chain->head.load_volatile();
@@ -81,7 +81,8 @@ class Installer {
     }
   }
 
-  // S10. REQUIRES of the argument: the exchange before the fence, the look behind it.
+  // Drops the last page (S10). The exchange has to be before the fence, and the look at the pin
+  // after it.
   void drop_last(HeadsPage* heads, Chain* chain) {
     const page::VolatilePageId id = chain->head.load_volatile();
     auto* const page = page_of<SequentialPage>(pool(), id.word());
@@ -95,8 +96,8 @@ class Installer {
       FOEDUS_SYNC_POINT("sequential:tail_taken");
       base::fence_seq_cst();  // order: S10, pairs with the fence of EpochClock::pin()
       const bool idle = pin_of(page) == 0;
-      // The owner may have been at work since the first look: then others follow, and it has put
-      // its tail before the exchange, or behind it and marked this page before.
+      // The owner may have been at work since the first look, and have linked other pages. It has
+      // stored its tail before the exchange; or after it, and then it has marked this page before.
       const bool is_last = tail == id.word() && !page->header.load_version().is_moved();
       const bool drops = idle && is_last && is_quiet(page, Appenders::kOver);
       if (!drops) {
@@ -112,7 +113,7 @@ class Installer {
     retire(&page->header);
   }
 
-  // S11.
+  // Drops a heads page without a chain (S11).
   void drop_heads(SequentialRootPage* root, page::DualPagePointer* pointer, HeadsPage* heads) {
     {
       const occ::LockGuard guard(&heads->header.lock);
@@ -142,12 +143,13 @@ class Installer {
   }
 
   std::uint64_t pin_of(const SequentialPage* page) {
-    // order: acquire, pairs with the release of pin() and unpin() (E4): of the transactions that
-    // were over by then, all is seen.
+    // order: acquire, pairs with the release of pin() and unpin() (E4): all is seen of the
+    // transactions that were over by then.
     const std::uint64_t pin = installation_.clock->slot(page->session).pin.load_acquire();
-    return epoch::EpochClock::epoch_of_pin(pin);  // one that is lent is one
+    return epoch::EpochClock::epoch_of_pin(pin);  // a lent pin is a pin
   }
-  // S9. REQUIRES: the page has moved.
+  // Returns whether transactions that appended to the page may be open (S9). REQUIRES: it has
+  // moved.
   Appenders appenders_of(const SequentialPage* page) {
     const std::uint64_t pin = pin_of(page);
     const bool over = pin == 0 || pin > page->header.kind_word;
@@ -170,7 +172,8 @@ class Installer {
     return true;
   }
 
-  // Before the page loses the pointer to it: who finds it without can tell that it has gone.
+  // Marks a page before it loses the pointer to it: a thread that finds it later can tell that it
+  // has gone.
   void mark(page::PageHeader* page) {
     control_->announce_drop(installation_.clock->current());
     page->store_version(page->load_version().with(page::PageVersion::kDropped));

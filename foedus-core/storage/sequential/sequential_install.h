@@ -1,18 +1,19 @@
 #pragma once
-// Installs a new snapshot of a sequential storage: the root pointer gets the new snapshot root, and
-// what is volatile of it and was not needed any more by then goes (S8 to S11 of sequential_page.h).
-// No page of the snapshot is read.
+// Installs a new snapshot of a sequential storage: the root pointer gets the new snapshot root.
+// Volatile pages that are not needed any more are dropped (S8 to S11 of sequential_page.h). No page
+// of the snapshot is read.
 
 #include "foedus-core/occ/installation.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::sequential {
 
-// `root`: of the new snapshot; null: no record was ever committed. pages_kept is what is volatile
-// when it returns. The last page of a chain stays while its session is in a transaction, pages of
-// records that were given up stay while it is in the transaction that linked the next page; the
-// next installation looks again. Never fails. REQUIRES: one installation of a storage at a time;
-// the caller is pinned, not by a session that appends; all pages of the snapshot are durable.
+// `root`: of the new snapshot; null: no record was ever committed. pages_kept counts the volatile
+// pages when it returns. The last page of a chain stays while its session is in a transaction.
+// Pages with records that were given up stay while it is in the transaction that linked the next
+// page. The next installation looks again. Never fails. REQUIRES: one installation of a storage at
+// a time; the caller is pinned, not by a session that appends; all pages of the snapshot are
+// durable.
 Result<occ::InstallCounts> install(const occ::Installation& installation,
                                    page::SnapshotPageId root);
 

@@ -1,61 +1,61 @@
 #pragma once
-// Pages of sequential storages: bytes, and what can be said of one page alone.
+// Pages of sequential storages: bytes, and functions of one page alone.
 //
-//   root (kSequentialHeads, level 1)      heads (level 0)                 record page (kSequential)
-//   | header | heads page × 252 |  ---->  | header | {head, tail} × 63 |  --> | header | next |
-//   records … |
-//                                                                               \--> next page of
-//                                                                               the chain
+//   root (kSequentialHeads, level 1) heads (level 0)                record page (kSequential)
+//   | header | heads page × 252 | --> | header | {head, tail} × 63 | --> | header | next | record |
+//                                                                                   |
+//                                                         next page of the chain <--+
 //
-//   S1  Each session has one chain, and only that session appends to it: to append needs no lock.
-//       The owner alone stores record bytes, count, next and tail; it publishes each by one release
+//   S1  Each session has one chain, and only that session appends to it: an append needs no lock.
+//       The owner alone stores record bytes, count, next and tail. It publishes each by one release
 //       store after all that it says is there (a record before the count, a page before the link).
-//       (Of a page that the owner cannot come to any more, others change flags and tail: S9, S10.)
-//   S2  The version of a page counts: records of a record page, chains that were begun in a heads
-//       page, heads pages that were made in the root. A record page is marked moved when the next
-//       one is linked; its count is final then.
-//   S3  A record is appended as deleted, of TID 0, with its payload; its transaction's commit makes
+//       The installer changes flags and tail only of a page that the owner cannot come to any more
+//       (S9, S10).
+//   S2  The version of a page counts the records of a record page, the chains begun in a heads
+//       page, or the heads pages made in the root. A record page is marked moved when the next one
+//       is linked; its count is final then.
+//   S3  A record is appended as deleted, of TID 0, with its payload. Its transaction's commit makes
 //       it present, and nothing changes it afterwards. If there is no commit it stays deleted.
 //   S4  The present records of one chain are in the order of their TIDs, because a session commits
 //       one transaction after the other.
 //
-// With snapshots (S5 to S7 in sequential_snapshot_page.h). The root pointer is an exception to P3:
-// both halves together are the storage.
+// Rules with snapshots follow; S5 to S7 are in sequential_snapshot_page.h. The root pointer is an
+// exception to P3: both halves together are the storage.
 //
-//   S8  With e the newest epoch in the runs of the snapshot half, the storage is all records of the
-//       snapshot, then the volatile ones of epochs above e. Volatile records up to e are in the
-//       snapshot, too (O12), and are passed over. So an install needs no page to fit another: it
-//       changes the snapshot half, by which records up to the new e change sides at one instant,
-//       and then drops pages that nobody counts on any more. Nothing is ever made volatile again,
-//       because no record changes (S3); what is missing in memory is made empty. A scan takes both
-//       halves as they were at one instant, and remembers them.
-//   S9  A page that has moved is dropped, from the head of the chain on, when each record is of an
-//       epoch that the snapshot covers, or was given up: deleted, and its transaction is over. For
-//       this the owner leaves its pin in kind_word when it marks the page moved: all appends there
-//       were made under that pin or older ones, so that a pin of 0 or a newer one in its place says
-//       that they are over (E4). Nobody writes to such records again, so O11's locks on them and
-//       marks in them are not needed. The page that the tail names stays: the tail may be behind,
-//       and others come by it.
+//   S8  Let e be the newest epoch in the runs of the snapshot half. The storage is all records of
+//       the snapshot, then the volatile ones of epochs above e. Volatile records up to e are in the
+//       snapshot, too (O12), and are passed over. So an install needs no page to fit another. It
+//       changes the snapshot half, by which records up to the new e change sides at one instant.
+//       Then it drops pages that no scan needs any more. Nothing is ever made volatile again,
+//       because no record changes (S3); pages that are missing in memory are made empty. A scan
+//       takes both halves as they were at one instant, and remembers them.
+//   S9  Pages that have moved are dropped, from the head of the chain on. Each record has to be of
+//       an epoch that the snapshot covers, or given up: deleted, and its transaction is over. To
+//       show that, the owner leaves its pin in kind_word when it marks the page moved. All appends
+//       there were made under that pin or older ones. So a pin of 0 or a newer one in its place
+//       says that they are over (E4). No thread writes to such records again, so O11's locks on
+//       them and marks in them are not needed. The page that the tail names stays: the tail may be
+//       behind, and others come by it.
 //   S10 The last page is dropped if, besides, its owner is in no transaction, by store-then-look.
-//       Who drops takes the lock of the heads page, exchanges the tail for null, fences, and looks
-//       at the owner's pin. The owner pins, fences (EpochClock::pin()), and only then loads the
-//       tail. If the drop's fence comes first, the owner finds no tail and waits for the lock,
-//       under which it looks again. If the owner's comes first, the pin is seen and the tail put
-//       back; or a later 0 is, and that transaction is over, its appends in sight. Meanwhile an
-//       owner that had loaded the tail may append, which changes no word of ours, or store another
-//       tail: if before the exchange, that one is what we put back; if after it, the
-//       compare-and-swap that puts back fails. That one may also be over by the second look, and
-//       all be quiet: then the page has moved, and is not the last. The owner pays nothing: no word
-//       of its own, no fence that it does not have anyway.
+//       The installer takes the lock of the heads page, exchanges the tail for null, fences, and
+//       looks at the owner's pin. The owner pins, fences (EpochClock::pin()), and only then loads
+//       the tail. If the installer's fence comes first, the owner finds no tail and waits for the
+//       lock, under which it looks again. If the owner's comes first, the installer sees the pin
+//       and puts the tail back. Or it sees a later 0: that transaction is over, its appends in
+//       sight. Meanwhile an owner that had loaded the tail may append, which changes no word of the
+//       installer's, or store another tail. If it did so before the exchange, that tail is put
+//       back; if after it, the compare-and-swap that puts back fails. That transaction may also be
+//       over by the second look, and all be quiet: then the page has moved, and is not the last.
+//       The owner pays nothing: no word of its own, no fence that it does not have anyway.
 //   S11 Heads pages are dropped when they have no chain, under their lock; the root when it has no
-//       heads pages, under its own. Who makes a chain or heads page does so under that lock after a
+//       heads pages, under its own. A session makes a chain or heads page under that lock, after a
 //       look at the version. The counts of S2 do not go down: a chain that was dropped and begun
 //       again is a change.
-//   S12 Who makes a heads page holds its lock from before the root leads to it until the root
-//       counts it: no other session of this page begins a chain, and commits what it appends, while
-//       a scan that found no heads page still sees the old count. Nobody can have that lock before,
-//       and its holder waits for nothing. (A chain needs no such lock: until it is counted only its
-//       own session can append to it.)
+//   S12 A session that makes a heads page holds its lock from before the root leads to it until the
+//       root counts it. Otherwise another session of this page could begin a chain and commit
+//       appends, while a scan that found no heads page still sees the old count. No thread can have
+//       that lock before, and its holder waits for nothing. A chain needs no such lock: until it is
+//       counted only its own session can append to it.
 
 #include <cstdint>
 
@@ -85,8 +85,8 @@ struct SequentialPage {
 
   page::PageHeader header;                    // +64 -> 64   kind_word: S9
   base::AtomicWord<std::uint64_t> next_page;  // +8 -> 72   VolatilePageId, 0: the last page
-  std::uint32_t data_end;                     // +4 -> 76   owner's: bytes of records
-  std::uint32_t session;                      // +4 -> 80   whose chain it is; constant
+  std::uint32_t data_end;                     // bytes of records; used by the owner
+  std::uint32_t session;                      // owner of the chain; constant
   char data[kDataBytes];                      // +4016 -> 4096
 
   SequentialRecord* record_at(std::uint32_t offset) {
@@ -99,7 +99,7 @@ struct SequentialPage {
 static_assert(sizeof(SequentialPage) == page::kPageBytes);
 static_assert(SequentialRecord::size_of(kMaxSequentialPayloadBytes) <= SequentialPage::kDataBytes);
 
-// One session's chain, on a line of its own: the owner reads it for each append, and writes to it
+// One session's chain, on a line of its own. The owner reads it for each append, and writes to it
 // for each page. The tail may be behind by the page that was linked last, and is null for a moment
 // of S10.
 struct Chain {

@@ -1,5 +1,5 @@
 #pragma once
-// Making and giving back the volatile pages of sequential storages.
+// Makes and gives back the volatile pages of sequential storages.
 
 #include <cstdint>
 #include <cstring>
@@ -17,7 +17,7 @@ Page* page_of(page::PagePool& pool, std::uint64_t id) {
   return reinterpret_cast<Page*>(pool.resolve(page::VolatilePageId(id)));
 }
 
-// A page that nobody else can reach, all zero but its identity. Null: out of pages.
+// Returns a page that no other thread can reach, all zero but its identity. Null: out of pages.
 inline page::PageHeader* make_page(page::PagePool* pool, page::SessionPages* pages,
                                    occ::StorageControl* control, page::PageKind kind,
                                    std::uint8_t level) {

@@ -1,6 +1,5 @@
 #pragma once
-// How to read the pages of sequential_snapshot_page.h in the order of S5. Where pages come from is
-// the caller's.
+// Reads the pages of sequential_snapshot_page.h in the order of S5. The caller provides the pages.
 
 #include <cstdint>
 #include <string>
@@ -19,8 +18,9 @@ namespace foedus::storage::sequential {
                            " is not the page of a sequential storage that others name");
 }
 
-// The runs pages of a storage, the oldest first; none if the root is null. `read` gives a page as a
-// Result<const SequentialRunsPage*>, valid until its next call. kCorruption; what `read` reports.
+// Returns the runs pages of a storage, the oldest first; none if the root is null. `read` returns a
+// page as a Result<const SequentialRunsPage*>, valid until its next call. kCorruption; the errors
+// of `read`.
 template <typename Read>
 Result<std::vector<page::SnapshotPageId>> runs_pages_of(page::SnapshotPageId root,
                                                         page::StorageId storage, Read&& read) {
@@ -31,7 +31,7 @@ Result<std::vector<page::SnapshotPageId>> runs_pages_of(page::SnapshotPageId roo
     if (!page->is_of(storage)) return not_that_page(id);
     if (ids.empty()) {
       number = page->header.kind_word;
-      // One run a snapshot.
+      // A snapshot has at most one run of a storage.
       if (number > page::SnapshotPageId::kSnapshotMax / SequentialRunsPage::kRuns) {
         return not_that_page(id);
       }
@@ -45,7 +45,8 @@ Result<std::vector<page::SnapshotPageId>> runs_pages_of(page::SnapshotPageId roo
   return ids;
 }
 
-// for (const SequentialSnapshotRecord& record : records_of(*page)). REQUIRES: has_whole_records().
+// Iterates: for (const SequentialSnapshotRecord& record : records_of(*page)). REQUIRES:
+// has_whole_records().
 class SnapshotRecords {
  public:
   class Iterator {
@@ -75,7 +76,8 @@ inline SnapshotRecords records_of(const SequentialSnapshotPage& page) {
   return SnapshotRecords(&page);
 }
 
-// Whether record_count records fill the bytes up to data_end: the lengths may be trusted then.
+// Returns whether record_count records fill the bytes up to data_end: their lengths may be trusted
+// then.
 inline bool has_whole_records(const SequentialSnapshotPage& page) {
   if (page.data_end > SequentialSnapshotPage::kDataBytes) return false;
   std::uint32_t count = 0;

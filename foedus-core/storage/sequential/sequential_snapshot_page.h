@@ -1,5 +1,5 @@
 #pragma once
-// Pages of sequential storages in snapshots: bytes, and what can be said of one page alone.
+// Pages of sequential storages in snapshots: bytes, and functions of one page alone.
 //
 //   root: newest runs page (level 1)       full runs page
 //   | header | full | run × 1..100 |  -->  | header | full | run × 100 |  --> … --> the oldest one
@@ -11,8 +11,9 @@
 //       memory (S4, and the cursor's). Its epochs are above those of all runs before it. So the
 //       order of all records is: runs pages from the oldest, their runs, their pages, their
 //       records.
-//   S6  What was written stays: a glean writes its record pages and the newest runs page anew, with
-//       one run more, or one behind it if that is full. So a glean costs one page beyond its data.
+//   S6  Pages that were written stay. A glean writes its record pages, and the newest runs page
+//       anew with one run more, or one after it if that is full. So a glean costs one page beyond
+//       its data.
 //   S7  Only the last page of a run may have room for the record that comes next.
 
 #include <cstdint>
@@ -31,7 +32,7 @@ inline constexpr std::uint8_t kSnapshotLayout = 1;
 struct SequentialSnapshotRecord {
   page::RecordHeader header;    // +16 -> 16  present; lock 0
   std::uint32_t payload_bytes;  // +4 -> 20
-  std::uint32_t session;        // +4 -> 24   that appended it: ties of TIDs
+  std::uint32_t session;        // that appended it: breaks ties of TIDs
   // then the payload, zeroes up to a multiple of 8
 
   static constexpr std::uint32_t size_of(std::uint32_t payload_bytes) {
@@ -68,7 +69,7 @@ static_assert(sizeof(SequentialSnapshotPage) == page::kPageBytes);
 static_assert(SequentialSnapshotRecord::size_of(kMaxSequentialPayloadBytes) <=
               SequentialSnapshotPage::kDataBytes);
 
-// page_count pages of one file from first_page on.
+// The page_count pages of one file from first_page on.
 struct SequentialRun {
   page::SnapshotPageId first_page;  // +8 -> 8
   std::uint64_t record_count;       // +8 -> 16

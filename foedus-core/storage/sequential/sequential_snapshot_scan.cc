@@ -80,7 +80,7 @@ Status SnapshotScan::load_runs() {
   return {};
 }
 
-// The next page of the run at hand.
+// Loads the next page of the run at hand.
 Status SnapshotScan::next_page() {
   const SequentialRun& run = pages_->runs.runs[run_];
   const page::SnapshotPageId id = run.first_page.plus(run_page_);
@@ -97,7 +97,7 @@ Status SnapshotScan::next_page() {
   return {};
 }
 
-// What cannot be read ahead is read, or fails, in its turn.
+// Asks for pages ahead. One that is refused is read, or fails, in its turn.
 void SnapshotScan::read_ahead(const SequentialRun& run) {
   occ::ColdPages& pages = ctx_->cold_pages();
   const std::uint32_t end = run_page_ + std::min(ahead_, run.page_count - run_page_);

@@ -1,7 +1,8 @@
 #pragma once
-// SnapshotScan: the records of a sequential storage's snapshot in their order (S5), through the
-// page cache. It keeps no cached page: the one at hand is copied, once for all its records, which
-// is less than a look into the cache for each. So a scan of any length needs one frame (O14).
+// SnapshotScan: reads the records of a sequential storage's snapshot in their order (S5), through
+// the page cache. It keeps no cached page. It copies the one at hand, once for all its records,
+// which costs less than a look into the cache for each. So a scan of any length needs one frame
+// (O14).
 
 #include <cstddef>
 #include <cstdint>
@@ -23,16 +24,16 @@ class SnapshotScan {
   SnapshotScan(const SnapshotScan&) = delete;
   SnapshotScan& operator=(const SnapshotScan&) = delete;
 
-  // Before the first record of the snapshot; a null root has none. kIoError, kCorruption: a page
-  // cannot be read, or is not what others say. kOutOfMemory: no room in the cache.
+  // Opens it before the first record of the snapshot; a null root has none. kIoError, kCorruption:
+  // a page cannot be read, or is not what other pages say. kOutOfMemory: no room in the cache.
   Status open(occ::TxnContext& ctx, occ::StorageControl* control, page::SnapshotPageId root);
   void close();
 
-  // The newest epoch of the snapshot's records; 0: there are none.
+  // Returns the newest epoch of the snapshot's records; 0: there are none.
   Epoch last_epoch() const { return last_epoch_; }
 
-  // The next record, valid until the next call; null: there is none. Fails as open() does, and may
-  // be called again then.
+  // Returns the next record, valid until the next call; null: there is none. Fails as open() does,
+  // and may be called again then.
   Result<const SequentialSnapshotRecord*> next();
 
  private:

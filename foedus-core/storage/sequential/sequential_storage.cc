@@ -115,7 +115,7 @@ bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry) {
     const page::PageVersion now = page->load_version();
     if (now.counts() != expected || now.is_dropped()) return false;
     if (!now.is_moved()) return true;
-    // order: acquire, pairs with link_page(). What came behind must be empty.
+    // order: acquire, pairs with link_page(). The pages that follow must be empty.
     page = pool.resolve(page::VolatilePageId(
         reinterpret_cast<SequentialPage*>(page)->next_page.load_acquire()));
     expected = page::PageVersion();

@@ -1,10 +1,10 @@
 #pragma once
 // Sequential storages: append only, read as a whole in serial order. Each session appends to a
-// chain of pages of its own. What transactions call, and what the commit protocol asks. The rules
-// of its pages stand in sequential_page.h, those of the folder in README.md.
+// chain of pages of its own. Here are the operations of transactions, and the calls of the commit
+// protocol. The rules of the pages stand in sequential_page.h, those of the folder in README.md.
 //
 // Common to the calls of transactions: the session's thread; kConflict dooms the transaction;
-// kOutOfMemory changes nothing that anybody can see. Payloads have at most
+// kOutOfMemory changes nothing that another thread can see. Payloads have at most
 // kMaxSequentialPayloadBytes bytes and are copied.
 
 #include <cstdint>
@@ -23,30 +23,30 @@ namespace foedus::storage::sequential {
 
 // ---- life of a storage --------------------------------------------------------------------------
 
-// Makes the root page. REQUIRES: nobody else knows the storage yet.
+// Makes the root page. REQUIRES: no other thread knows the storage yet.
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 // Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 
 // ---- operations of transactions -----------------------------------------------------------------
 
-// Adds a record behind all of this session. kTooLarge, kOutOfMemory.
+// Adds a record after all of this session. kTooLarge, kOutOfMemory.
 Status append(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view payload);
 
 // The scan is sequential_cursor.h.
 
 // ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
 
-// Records of sequential storages do not move: the first two are never called.
+// The next two are never called: records of sequential storages do not move.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
-// Always true: room was reserved at the call.
+// Returns true: room was reserved at the call.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
-// Fills in the payload, and leaves the TID alone. REQUIRES: the record is locked and marked
-// being-written.
+// Notes the SOC in the page, and leaves payload and TID alone (S3). REQUIRES: the record is locked
+// and marked being-written.
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
-// Verify of a page-version: true if nothing was appended to what the entry saw.
+// Verifies a page-version: returns whether nothing was appended to what the entry saw.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
 }  // namespace foedus::storage::sequential

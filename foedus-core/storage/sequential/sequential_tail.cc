@@ -8,11 +8,12 @@ namespace foedus::storage::sequential {
 
 namespace {
 
-// The makers below return false if they are out of pages. True: made, by this session or another,
-// or a page on the way has gone. The caller looks again from the root; it turns back once for each
-// page that it lacks, and once for each drop.
+// The makers below return false if they are out of pages. Otherwise the page was made, by this
+// session or another, or a page on the way has gone. The caller looks again from the root: once for
+// each page that it lacks, and once for each drop.
 
-// The root of a storage that has none in memory. False also: the storage was dropped.
+// Makes the root of a storage that has none in memory. Returns false also if the storage was
+// dropped.
 [[gnu::cold]] bool make_root(occ::TxnContext& ctx, occ::StorageControl* control) {
   const page::DualPageIds before = control->root.load();
   if (!before.volatile_page.is_null()) return true;
@@ -26,14 +27,14 @@ namespace {
     release_page(&ctx.pages(), control, made);
     return true;
   }
-  // Who has seen that there is no root has seen that no session has a chain.
+  // A transaction that has seen no root has seen that no session has a chain.
   if (ctx.own_install(&control->root, before, after)) {
     ctx.remember_page(made, page::PageVersion(), control);
   }
   return true;
 }
 
-// The heads page of the session.
+// Makes the heads page of the session.
 [[gnu::cold]] bool make_heads(occ::TxnContext& ctx, occ::StorageControl* control,
                               SequentialRootPage* root, page::DualPagePointer* pointer) {
   FOEDUS_SYNC_POINT("sequential:before_heads");
@@ -51,7 +52,7 @@ namespace {
     FOEDUS_SYNC_POINT("sequential:heads_installed");
     count_one(ctx, &root->header);
   }
-  // Who has seen that there is no heads page has seen that no session of this one has a chain.
+  // A transaction that has seen no heads page has seen that no session of this one has a chain.
   if (ctx.page_set().find(&root->header) != nullptr) {
     ctx.remember_page(made, page::PageVersion(), control);
   }
@@ -68,8 +69,8 @@ SequentialPage* make_record_page(occ::TxnContext& ctx, occ::StorageControl* cont
   return page;
 }
 
-// The first page of this session's chain; *page stays null if the caller has to look again. Under
-// the lock that drops take (S10): the tail may have been null for the moment of a look only.
+// Makes the first page of this session's chain; *page stays null if the caller has to look again.
+// Holds the lock that drops take (S10): the tail may have been null for the moment of a look only.
 [[gnu::cold]] bool start_chain(occ::TxnContext& ctx, occ::StorageControl* control,
                                HeadsPage* heads, Chain* chain, SequentialPage** page) {
   FOEDUS_SYNC_POINT("sequential:before_chain");
@@ -80,8 +81,8 @@ SequentialPage* make_record_page(occ::TxnContext& ctx, occ::StorageControl* cont
   SequentialPage* const made = make_record_page(ctx, control);
   if (made == nullptr) return false;
   const page::VolatilePageId id = made->header.volatile_id();
-  // order: release, pairs with the cursor's acquire: the page is there. Before the head, so that
-  // who sees a head sees a tail, unless the chain is being dropped.
+  // order: release, pairs with the cursor's acquire: the page is there. It comes before the head,
+  // so that a thread that sees a head sees a tail, unless the chain is being dropped.
   chain->tail.store_release(id.word());
   const bool installed = chain->head.compare_exchange({}, {id, page::SnapshotPageId()});
   FOEDUS_INVARIANT(installed, control->id(), ctx.session());
@@ -90,7 +91,7 @@ SequentialPage* make_record_page(occ::TxnContext& ctx, occ::StorageControl* cont
   return true;
 }
 
-// The page behind the last one of this session's chain.
+// Links a page after the last one of this session's chain, and returns it. Null: out of pages.
 SequentialPage* link_page(occ::TxnContext& ctx, occ::StorageControl* control, Chain* chain,
                           SequentialPage* last) {
   if (!ctx.page_set().is_empty()) ctx.page_set().reserve(1);

@@ -1,7 +1,7 @@
 #pragma once
 // The way of an append: from the root of the storage to the last page of the session's own chain.
-// What is missing on it is made: the root of a storage that is in snapshots only, the session's
-// heads page, its chain, the next page of the chain.
+// Missing pages are made: the root of a storage that is in snapshots only, the heads page, the
+// chain's first page or its next one.
 
 #include <cstdint>
 
@@ -12,13 +12,13 @@
 
 namespace foedus::storage::sequential {
 
-// The last page of this session's chain, with room for the payload. Null: out of pages, or the
-// storage was dropped. REQUIRES: the session is pinned (S10), or nobody installs snapshots yet.
+// Returns the last page of this session's chain, with room for the payload. Null: out of pages, or
+// the storage was dropped. REQUIRES: the session is pinned (S10), or no snapshot is installed yet.
 SequentialPage* tail_with_room(occ::TxnContext& ctx, occ::StorageControl* control,
                                std::uint32_t payload_bytes);
 
-// The transaction itself adds one to what `page` counts. REQUIRES: the page's lock is held, or this
-// session alone changes its version (S1).
+// Adds one to what `page` counts, as the transaction's own change. REQUIRES: the page's lock is
+// held, or this session alone changes its version (S1).
 inline void count_one(occ::TxnContext& ctx, page::PageHeader* page) {
   const page::PageVersion before = page->load_version();
   page->store_version(before.plus_key());
