@@ -189,7 +189,7 @@ TEST(SequentialComposerTest, WhatNoAppendCanHaveLoggedIsCorruption) {
   expect_corruption(glean_with(LogRecordType::kWriteAt, tid, "", 8, 0), "of type 3");
   expect_corruption(glean_with(LogRecordType::kIncrement, tid, "", 8, 0), "of type 4");
   expect_corruption(glean_with(LogRecordType::kAppend, page::Tid(Epoch(5), 9), "", 8, 0),
-                    "up to epoch 5");
+                    "up to 5");
 }
 
 TEST(SequentialComposerTest, ARootThatIsNotOfTheStorageIsCorruption) {
