@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "foedus-core/base/user_call.h"
 #include "foedus-core/log/durability.h"
 
 namespace foedus {
@@ -16,7 +17,8 @@ Status Ticket::wait_durable(std::uint64_t timeout_us) const {
 
 void Ticket::on_durable(std::function<void(const Status&)> callback) const {
   if (waits_ == nullptr) {
-    callback(Status());
+    if (!callback) return;
+    base::call_user(this, [&] { callback(Status()); }, [](const std::string&) {});
   } else {
     waits_->on_durable(epoch_, std::move(callback));
   }

@@ -103,6 +103,18 @@ TEST_F(CallbackMisuse, a_progress_sink_may_throw_and_may_not_close) {
   EXPECT_NE(said().find("from the progress sink"), std::string::npos) << said();
 }
 
+// Goal: a ticket of no transaction is as one of a transaction that is durable.
+TEST(TicketMisuse, callbacks_of_a_ticket_of_nothing_may_be_empty_and_may_throw) {
+  const Ticket ticket;
+  ticket.on_durable({});
+  bool is_called = false;
+  ticket.on_durable([&is_called](const Status& status) {
+    is_called = status.is_ok();
+    throw std::runtime_error("of the user");
+  });
+  EXPECT_TRUE(is_called);
+}
+
 TEST(LogSinkMisuse, a_log_sink_that_throws_is_survived) {
   Options options = testing::small_options("");
   options.log_sink = [](LogLevel, std::string_view) { throw std::runtime_error("from the sink"); };
