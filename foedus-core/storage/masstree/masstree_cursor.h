@@ -13,8 +13,9 @@
 //   M45  Rows of a volatile page are taken ahead of the caller: one, then twice as many each time,
 //        so that who stops early has read few that he did not want. They lie in one page, and each
 //        is read and remembered as if it had been asked for. If the transaction has written since,
-//        those that are left are forgotten, and read again where they stand: nothing but its own
-//        writes can make them look otherwise to it. What needs more than a copy (a layer, a chain,
+//        those that are left are forgotten, and read again where they stand, as are deleted records
+//        that were passed over after the last one handed out: nothing but its own writes can make
+//        them look otherwise to it. What needs more than a copy (a layer, a chain,
 //        a record that is being written or has an own write) ends the taking, and is visited.
 
 #include <array>

@@ -17,10 +17,12 @@ constexpr std::uint32_t kNoPayload = Slot::kLayer;
 
 }  // namespace
 
+// Goes back to behind the row that was handed out last, if the transaction has written since the
+// rows were taken: it may also have written to a deleted record that was passed over after that row.
 void Cursor::forget_rows() {
-  if (row_ != row_end_) {
-    top().position = row_positions_[row_];
-    rows_wanted_ = 1;  // who writes as he goes has none taken in vain
+  if (row_ != 0 && writes_ != ctx_->write_set().size()) {
+    top().position = static_cast<std::uint8_t>(row_positions_[row_ - 1] + 1);
+    rows_wanted_ = 1;  // a scan that writes as it goes has none taken in vain
   }
   row_ = row_end_ = 0;
 }

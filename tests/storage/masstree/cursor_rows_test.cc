@@ -63,6 +63,33 @@ TEST_F(CursorRows, own_writes_ahead_are_seen_wherever_the_cursor_is) {
   }
 }
 
+// Goal: a deleted record is passed over as long as the transaction has not written to it, also one
+// behind the last row that was taken, or between two of them. Method: a row is put in place of each
+// deleted record right before the cursor comes there, wherever the rows that were taken end.
+TEST_F(CursorRows, own_rows_in_place_of_deleted_records_are_seen) {
+  fill(0, 0, kKeys * 10, 10, "old");
+  for (unsigned i = 0; i < kKeys; ++i) {
+    if (i % 3 == 0) continue;
+    begin(0);
+    erase(0, key_of(10 * i));
+    expect_commit(0);
+  }
+  for (const bool reverse : {false, true}) {
+    for (unsigned rows = 1; rows < kKeys / 3; ++rows) {
+      scan_to(rows, reverse);
+      const std::string last(cursor_.key());
+      const unsigned at = 3 * (reverse ? kKeys / 3 + 1 - rows : rows - 1);
+      ASSERT_EQ(last, key_of(10 * at));
+      const std::string own = key_of(10 * (reverse ? at - 1 : at + 2));
+      put(0, own, "own");
+      next();
+      EXPECT_EQ(cursor_.key(), own) << rows << reverse;
+      EXPECT_EQ(cursor_.payload(), "own");
+      rig_.session(0).rollback();
+    }
+  }
+}
+
 TEST_F(CursorRows, a_writer_of_each_row_sees_all_rows) {
   fill(0, 0, kKeys * 10, 10, "old");
   begin(0);
