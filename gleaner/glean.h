@@ -49,7 +49,7 @@ struct GleanInput {
   // has one boundary less than there are reducers, aligned as its composer asks. Empty: the first
   // partition has all of the storage.
   std::vector<std::vector<std::uint64_t>> boundaries;
-  std::uint32_t reducers = 1;           // also composers and files; 1..kMaxSocs
+  std::uint32_t reducers = 1;  // also composers and files; 1..kMaxSocs
   // Memory of each reducer in bytes. README.md and G20 say what it takes beside it.
   std::uint64_t reducer_bytes = 64u << 20;
   Facility huge_pages = Facility::kTry;            // for that memory, which is read in random order

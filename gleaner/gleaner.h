@@ -15,7 +15,7 @@
 namespace foedus::gleaner {
 
 struct DirectoryGleanOptions {
-  std::vector<std::string> dirs = {};      // as Options::dirs; all that hold files of it
+  std::vector<std::string> dirs = {};  // as Options::dirs; all that hold files of it
   // As Options::ssd_dirs. The snapshot is written to the other tier.
   std::vector<std::string> ssd_dirs = {};
   std::uint32_t socs = 0;  // over which the reducers' memory is spread; 0: the machine's
@@ -25,9 +25,9 @@ struct DirectoryGleanOptions {
   // eighths of it must hold any row. With less than 12 MiB a reducer may use memory for one row
   // beside it.
   std::uint64_t reducer_bytes = 128u << 20;
-  std::uint32_t snapshots_kept = 1;          // the newest of different epochs; at least 1
+  std::uint32_t snapshots_kept = 1;  // the newest of different epochs; at least 1
   ReclaimOptions reclaim = {};
-  LogSink sink;                            // receives lines for an operator; may be empty
+  LogSink sink;  // receives lines for an operator; may be empty
 };
 
 // Makes a snapshot of the log in `dir`, then reclaims superseded pages and removes unneeded files.

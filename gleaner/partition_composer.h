@@ -35,7 +35,7 @@ class PartitionComposer final : public base::Task {
     base::WaitPoint* finished = nullptr;
     const PartitionTable* table = nullptr;
     const std::vector<storage_meta::StorageMeta>* storages = nullptr;  // those of the table
-    const std::vector<page::SnapshotPageId>* roots = nullptr;  // previous ones, same places
+    const std::vector<page::SnapshotPageId>* roots = nullptr;          // previous ones, same places
     snapshot::SnapshotFiles* previous = nullptr;
     Reducer* reducer = nullptr;
     snapshot::SnapshotWriter* writer = nullptr;

@@ -55,7 +55,7 @@ std::vector<std::vector<std::uint64_t>> boundaries_of(const engine::GleanOrder& 
   for (std::size_t i = 0; i < order.storages.size(); ++i) {
     std::vector<PositionSample> samples;
     if (i < order.samples.size()) {
-      for (const occ::PageSample& one : order.samples[i]) {
+      for (const storage::PageSample& one : order.samples[i]) {
         samples.push_back({one.position, one.soc});
       }
     }

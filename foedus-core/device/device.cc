@@ -29,8 +29,8 @@ Result<std::size_t> File::read_parts_at(std::uint64_t offset, const Bytes* parts
 Status Device::discard(std::string_view name, const Range* ranges, std::size_t count) {
   static_cast<void>(ranges);
   static_cast<void>(count);
-  return Status::error(ErrorCode::kNotSupported, path() + " cannot give back space of " +
-                                                     std::string(name));
+  return Status::error(ErrorCode::kNotSupported,
+                       path() + " cannot give back space of " + std::string(name));
 }
 
 std::unique_ptr<ReadQueue> Device::make_read_queue() { return std::make_unique<DeferredReads>(); }

@@ -276,10 +276,10 @@ Status SpreadDevice::rename(std::string_view from, std::string_view to) {
   const bool is_hidden = found != 0 && !number_in_name(to).has_value();
   const Status only = is_hidden ? Status() : check_only_in(found, to);
   if (is_hidden || only.code() == ErrorCode::kAlreadyExists) {
-    return Status::error(ErrorCode::kIoError,
-                         "cannot rename " + std::string(from) + " in " +
-                             parts_[found]->device->path() + " to " + std::string(to) +
-                             ", which belongs in another directory");
+    return Status::error(ErrorCode::kIoError, "cannot rename " + std::string(from) + " in " +
+                                                  parts_[found]->device->path() + " to " +
+                                                  std::string(to) +
+                                                  ", which belongs in another directory");
   }
   FOEDUS_CHECK(only);
   const Status renamed = parts_[found]->device->rename(from, to);

@@ -120,7 +120,7 @@ class StagingBuffer {
     std::mutex writer;  // one at a time, while it stores
     std::uint32_t next_slot = 0;  // of the open bucket; guarded by writer
 
-    mutable std::mutex mutex;  // locked after `writer`
+    mutable std::mutex mutex;    // locked after `writer`
     std::uint32_t open = kNone;  // a bucket; changed under both, read under either
     // Guarded by mutex.
     std::vector<Slot> slots;            // of all buckets

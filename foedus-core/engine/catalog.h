@@ -27,8 +27,8 @@
 
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/log/log_record.h"
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/database.h"
 #include "foedus/status.h"

@@ -9,7 +9,7 @@
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/options_check.h"
 #include "foedus-core/engine/storage_access.h"
-#include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/storage/hash/storage.h"
 
 namespace foedus {
 
@@ -80,14 +80,14 @@ Result<Hash> Database::open_hash(std::string_view name, const HashOptions& optio
 
 Result<Array> Database::open_array(std::string_view name, std::uint64_t records,
                                    std::uint32_t payload_bytes) {
-  constexpr std::uint64_t kRecordsMax = std::uint64_t{1} << 40;
-  if (records == 0 || records > kRecordsMax || payload_bytes == 0 ||
+  if (records == 0 || records > kMaxArrayRecords || payload_bytes == 0 ||
       payload_bytes > kMaxArrayPayloadBytes) {
     return base::catching([&]() -> Result<Array> {
       Status status = Status::error(
           ErrorCode::kInvalidArgument,
-          "an array has 1 .. 2^40 records of 1 .. " + std::to_string(kMaxArrayPayloadBytes) +
-              " bytes, not " + std::to_string(records) + " of " + std::to_string(payload_bytes));
+          "an array has 1 .. " + std::to_string(kMaxArrayRecords) + " records of 1 .. " +
+              std::to_string(kMaxArrayPayloadBytes) + " bytes, not " + std::to_string(records) +
+              " of " + std::to_string(payload_bytes));
       return std::move(status.at_storage(name));
     });
   }

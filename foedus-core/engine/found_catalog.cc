@@ -53,7 +53,7 @@ class CatalogReader {
       if (!is_covered) return create(record, records);
     } else if (const Known* const known = find(record.storage_id)) {
       if (is_covered) return {};
-      occ::PageSamples& samples = *known->samples;
+      storage::PageSamples& samples = *known->samples;
       if (samples.is_next_taken()) samples.add(position_of(known->kind, record), soc);
     } else if (id >= known_before_) {
       unknown_.insert(record.storage_id);  // its creation may be in another segment
@@ -105,10 +105,10 @@ class CatalogReader {
   struct Known {
     page::StorageId id{};
     StorageKind kind{};
-    occ::PageSamples* samples = nullptr;
+    storage::PageSamples* samples = nullptr;
   };
 
-  occ::PageSamples& samples_of(page::StorageId id) {
+  storage::PageSamples& samples_of(page::StorageId id) {
     return samples_.try_emplace(id, kRecordSamplesMax).first->second;
   }
 
@@ -158,7 +158,7 @@ class CatalogReader {
   bool has_news_ = false;
   std::map<page::StorageId, storage_meta::StorageMeta> storages_;
   std::vector<page::StorageId> created_;  // those that the snapshot before does not have
-  std::map<page::StorageId, occ::PageSamples> samples_;
+  std::map<page::StorageId, storage::PageSamples> samples_;
   std::array<Known, 64> lately_;  // found last, by id
   std::set<page::StorageId> dropped_;
   std::vector<std::pair<page::StorageId, std::string>> drops_;  // after the snapshot before

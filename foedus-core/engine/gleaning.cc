@@ -10,9 +10,9 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/base/user_call.h"
 #include "foedus-core/engine/engine.h"
-#include "foedus-core/occ/installation.h"
 #include "foedus-core/snapshot/snapshot_format.h"
 #include "foedus-core/snapshot/unneeded.h"
+#include "foedus-core/storage/base/installation.h"
 #include "foedus-core/storage/dispatch.h"
 #include "foedus-core/storage/page_check.h"
 
@@ -391,7 +391,7 @@ void Gleaning::sample_pages(GleanOrder* order) {
     const epoch::Pinned pinned(&engine_->clock(), session_);  // E17
     const occ::StorageControl* const control = engine_->catalog().find(order->storages[i].id);
     if (control == nullptr || control->is_dropped()) continue;
-    occ::PageSamples samples(samples_max);
+    storage::PageSamples samples(samples_max);
     storage::sample_pages(engine_->pool(), *control, &samples);
     order->samples[i] = samples.take();
   }

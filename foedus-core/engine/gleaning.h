@@ -43,13 +43,13 @@
 #include "foedus-core/engine/session.h"
 #include "foedus-core/engine/snapshot_driver.h"
 #include "foedus-core/numa/soc_memory.h"
-#include "foedus-core/occ/installation.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/snapshot/line_cache.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/nvm_pages.h"
 #include "foedus-core/snapshot/page_cache.h"
 #include "foedus-core/snapshot/snapshot_reader.h"
+#include "foedus-core/storage/base/installation.h"
 #include "foedus/database.h"
 #include "foedus/status.h"
 
@@ -192,7 +192,7 @@ class Gleaning final : public base::Task {
   page::SnapshotNumber oldest_needed() const;
   Status settle(const snapshot::Manifest& manifest, page::SnapshotNumber before);
   void settle_while_idle();
-  void watch_delta(page::StorageId storage, const occ::InstallCounts& counts);
+  void watch_delta(page::StorageId storage, const storage::InstallCounts& counts);
   void announce_delta(page::StorageId storage, bool ends);
   void step_deltas();
   void end_delta(occ::StorageControl* control);
@@ -286,7 +286,7 @@ class Gleaning final : public base::Task {
   std::uint64_t answered_ = 0;                  // requests up to this one are answered
   std::uint64_t fulfilled_ = 0;                 // gleans were made for requests up to this one
   bool has_ended_ = false;                      // later requests are not answered
-  bool has_tail_ = false;            // a log's tail in no snapshot (E40)
+  bool has_tail_ = false;                       // a log's tail in no snapshot (E40)
   std::uint64_t last_until_us_ = 0;  // when make_last() gives up its glean; 0: not called
   Status answer_;
   GleanReport report_;  // of the last glean

@@ -54,7 +54,7 @@ Status Gleaning::make_cache() {
       static_cast<std::uint32_t>(std::min<std::uint64_t>(options.glean.installers, most));
   if (installers > 1) {
     install_threads_ = std::make_unique<InstallThreads>(
-        engine_, installers, occ::InstallWorkers::Worker{pages_.get(), session_, 0},
+        engine_, installers, storage::InstallWorkers::Worker{pages_.get(), session_, 0},
         install_sessions_);
   }
   last_us_ = engine_->runtime().now_us();

@@ -1,7 +1,7 @@
 // Gleaning: when operations begin to look into a storage's delta, and when they end (M47, M53).
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/gleaning.h"
-#include "foedus-core/storage/masstree/masstree_delta.h"
+#include "foedus-core/storage/masstree/operations/delta.h"
 
 namespace foedus::engine {
 
@@ -20,7 +20,7 @@ void Gleaning::announce_delta(page::StorageId storage, bool ends) {
   announced_deltas_.push_back({storage, engine_->clock().current(), ends});
 }
 
-void Gleaning::watch_delta(page::StorageId storage, const occ::InstallCounts& counts) {
+void Gleaning::watch_delta(page::StorageId storage, const storage::InstallCounts& counts) {
   if (counts.has_new_delta) announce_delta(storage, false);
   if (counts.is_delta_empty) {
     empty_deltas_.try_emplace(storage, engine_->runtime().now_us());

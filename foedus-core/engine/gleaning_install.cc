@@ -6,7 +6,7 @@
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/gleaning.h"
-#include "foedus-core/occ/installation.h"
+#include "foedus-core/storage/base/installation.h"
 #include "foedus-core/storage/dispatch.h"
 
 namespace foedus::engine {
@@ -179,23 +179,23 @@ Status Gleaning::install_storage(const snapshot::ManifestStorage& storage,
     files.push_back(page::SnapshotPageId(file.snapshot, file.soc, 0).word());
   }
   const epoch::Pinned pinned(&clock, session_);  // E17
-  Result<occ::InstallCounts> counts = occ::InstallCounts();
+  Result<storage::InstallCounts> counts = storage::InstallCounts();
   occ::StorageControl* const control = engine_->catalog().find(storage.id);
   if (control != nullptr && !control->is_dropped()) {
     const std::uint64_t to_drop = pages_to_drop(drop);
-    const occ::Installation installation{.pool = &engine_->pool(),
-                                         .pages = pages_.get(),
-                                         .cache = cache_.get(),
-                                         .clock = &clock,
-                                         .control = control,
-                                         .covered = of.covered,
-                                         .soc = 0,
-                                         .session = session_,
-                                         .pages_to_drop = to_drop,
-                                         .spares_used = drop == Drop::kUnused && to_drop != 0,
-                                         .files = files,
-                                         .installed = installed,
-                                         .workers = threads};
+    const storage::Installation installation{.pool = &engine_->pool(),
+                                             .pages = pages_.get(),
+                                             .cache = cache_.get(),
+                                             .clock = &clock,
+                                             .control = control,
+                                             .covered = of.covered,
+                                             .soc = 0,
+                                             .session = session_,
+                                             .pages_to_drop = to_drop,
+                                             .spares_used = drop == Drop::kUnused && to_drop != 0,
+                                             .files = files,
+                                             .installed = installed,
+                                             .workers = threads};
     counts = storage::install(installation, storage.root);
   }
   if (!counts.is_ok()) return std::move(Status(counts.status()).at_storage(storage.name));

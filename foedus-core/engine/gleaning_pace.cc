@@ -9,7 +9,7 @@ namespace foedus::engine {
 namespace {
 
 constexpr std::uint64_t kPaceBytesMin = 1u << 20;  // of log: a glean of less says little
-constexpr std::uint64_t kPagesAbove = 4;  // most_pages() adds one page for each so many
+constexpr std::uint64_t kPagesAbove = 4;           // most_pages() adds one page for each so many
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #pragma once
 // InstallThreads: the threads that install a snapshot together with the gleaner's own. Each belongs
-// to a SOC, and has a stock of pages and a cache pin of its own (occ/install_workers.h).
+// to a SOC, and has a stock of pages and a cache pin of its own (storage/base/install_workers.h).
 //
 //   E49 A thread runs for as long as one installation, and works only while run() is called. So the
 //       caller's pin (E17) holds the pages that the thread looks at, from before its work begins
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "foedus-core/base/task.h"
-#include "foedus-core/occ/install_workers.h"
 #include "foedus-core/page/session_pages.h"
+#include "foedus-core/storage/base/install_workers.h"
 
 namespace foedus::engine {
 
@@ -24,7 +24,7 @@ class Engine;
 // Frees all retired pages that are due: SessionPages::reclaim() moves only some of many (P15).
 void reclaim_all(page::SessionPages* pages);
 
-class InstallThreads final : public occ::InstallWorkers {
+class InstallThreads final : public storage::InstallWorkers {
  public:
   // `count`: all installers, the caller's thread included; more than one. `first`: the caller's
   // worker. The others use the clock's slots from `first_slot` on, which are theirs alone.

@@ -19,8 +19,8 @@
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/session_pages.h"
-#include "foedus-core/storage/masstree/masstree_merged_cursor.h"
-#include "foedus-core/storage/masstree/masstree_snapshot_cursor.h"
+#include "foedus-core/storage/masstree/scan/merged_cursor.h"
+#include "foedus-core/storage/masstree/scan/snapshot_cursor.h"
 #include "foedus-core/storage/sequential/sequential_cursor.h"
 #include "foedus/database.h"
 #include "foedus/txn.h"
@@ -53,7 +53,7 @@ class alignas(64) ScanCursor {
   bool is_positioned_ = false;  // sequential_: open() came first
   bool is_of_snapshot_ = false;
   bool may_have_rows_ = false;  // masstree_ is in use
-  page::SnapshotPageId root_;  // is_of_snapshot_: root of the storage
+  page::SnapshotPageId root_;   // is_of_snapshot_: root of the storage
   occ::StorageControl* control_ = nullptr;
   // The tree's range, if rows of it waited when the scan began (E38).
   std::optional<Unapplied::Range> unapplied_;

@@ -24,8 +24,8 @@
 #include "foedus-core/log/segment_records.h"
 #include "foedus-core/numa/soc_memory.h"
 #include "foedus-core/numa/topology.h"
-#include "foedus-core/occ/page_sample.h"
 #include "foedus-core/snapshot/manifest.h"
+#include "foedus-core/storage/base/page_sample.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "foedus/database.h"
 #include "foedus/epoch.h"
@@ -54,7 +54,7 @@ struct GleanOrder {
   std::vector<storage_meta::StorageMeta> storages;
   page::StorageId next_storage_id{};  // above all that were ever given
   // Samples of what changed where, for each of `storages`, as far as is known; may be empty.
-  std::vector<std::vector<occ::PageSample>> samples;
+  std::vector<std::vector<storage::PageSample>> samples;
   const snapshot::Manifest* previous = nullptr;  // null: there is none
   Epoch covered;
   Epoch newest_seen;  // not below covered
@@ -138,7 +138,7 @@ struct FoundCatalog {
   std::vector<storage_meta::StorageMeta> storages;    // E14, ascending by id
   page::StorageId next_storage_id{};                  // above all that were ever given
   bool has_news = false;                              // records after the snapshot before
-  std::vector<std::vector<occ::PageSample>> samples;  // of the log's records, by storage
+  std::vector<std::vector<storage::PageSample>> samples;  // of the log's records, by storage
 };
 
 // Reads the found log for its storages, several segments in parallel, by tasks of `runtime`.

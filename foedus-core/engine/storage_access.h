@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/options.h"
 #include "foedus/storage.h"
 

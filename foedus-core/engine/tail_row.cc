@@ -4,20 +4,13 @@
 
 #include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/storage/array/array_snapshot_read.h"
-#include "foedus-core/storage/array/array_storage.h"
-#include "foedus-core/storage/hash/hash_snapshot_read.h"
-#include "foedus-core/storage/hash/hash_storage.h"
-#include "foedus-core/storage/masstree/masstree_snapshot_read.h"
-#include "foedus-core/storage/masstree/masstree_storage.h"
+#include "foedus-core/storage/kinds.h"
 
 namespace foedus::engine {
 
 namespace {
 
 namespace array = storage::array;
-namespace hash = storage::hash;
-namespace masstree = storage::masstree;
 using log::LogRecordType;
 
 constexpr std::size_t kFirstGuess = 512;
@@ -33,13 +26,11 @@ std::uint64_t index_of_key(std::string_view key) {
 
 Status look_for(occ::TxnContext& txn, occ::StorageControl* control, std::string_view key) {
   occ::ReadRange nothing;
-  switch (control->meta.kind) {
-    case StorageKind::kMasstree: return masstree::get(txn, control, key, &nothing);
-    case StorageKind::kHash: return hash::get(txn, control, key, &nothing);
-    case StorageKind::kArray: return array::get(txn, control, index_of_key(key), &nothing);
-    case StorageKind::kSequential: break;
+  if (control->meta.kind == StorageKind::kArray) {
+    return array::get(txn, control, index_of_key(key), &nothing);
   }
-  FOEDUS_INVARIANT(false, control->meta.kind);
+  return storage::visit_keyed(control->meta.kind,
+                              [&](auto kind) { return kind.get(txn, control, key, &nothing); });
 }
 
 bool TailRow::is_whole(const log::LogRecord& record) const {
@@ -50,15 +41,10 @@ bool TailRow::is_whole(const log::LogRecord& record) const {
 
 Status TailRow::read_before(occ::TxnContext& txn, std::string_view key,
                             occ::ReadRange* range) const {
-  switch (control_->meta.kind) {
-    case StorageKind::kMasstree:
-      return masstree::get_in_snapshot(txn, control_, root_, key, range);
-    case StorageKind::kHash: return hash::get_in_snapshot(txn, control_, root_, key, range);
-    case StorageKind::kArray:
-      return array::get_in_snapshot(txn, control_, root_, index_of_key(key), range);
-    case StorageKind::kSequential: break;
-  }
-  FOEDUS_INVARIANT(false, control_->meta.kind);
+  if (is_array()) return array::get_in_snapshot(txn, control_, root_, index_of_key(key), range);
+  return storage::visit_keyed(control_->meta.kind, [&](auto kind) {
+    return kind.get_in_snapshot(txn, control_, root_, key, range);
+  });
 }
 
 Status TailRow::read(occ::TxnContext& txn, std::string_view key) {
@@ -122,15 +108,13 @@ Status TailRow::change(const log::LogRecord& record) {
 
 Status TailRow::write(occ::TxnContext& txn, std::string_view key) const {
   if (is_array()) return array::write_at(txn, control_, index_of_key(key), 0, payload_);
-  const bool is_masstree = control_->meta.kind == StorageKind::kMasstree;
-  if (is_there_) {
-    return is_masstree
-               ? masstree::write_whole(txn, control_, masstree::WriteMode::kPut, key, payload_)
-               : hash::write_whole(txn, control_, hash::WriteMode::kPut, key, payload_);
-  }
-  Status erased =
-      is_masstree ? masstree::erase(txn, control_, key) : hash::erase(txn, control_, key);
-  return erased.code() == ErrorCode::kNotFound ? Status() : erased;
+  return storage::visit_keyed(control_->meta.kind, [&](auto kind) {
+    if (is_there_) {
+      return kind.write_whole(txn, control_, storage::WriteMode::kPut, key, payload_);
+    }
+    Status erased = kind.erase(txn, control_, key);
+    return erased.code() == ErrorCode::kNotFound ? Status() : std::move(erased);
+  });
 }
 
 }  // namespace foedus::engine

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "foedus-core/log/log_record.h"
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/status.h"
 
 namespace foedus::engine {

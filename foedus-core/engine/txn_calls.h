@@ -214,7 +214,6 @@ class Call {
     Status status = Status::error(ErrorCode::kInvalidArgument, "get_for_update() in a snapshot");
     return std::move(status.at_storage(control_->meta.name));
   }
-  bool is_masstree() const { return control_->meta.kind == StorageKind::kMasstree; }
 
  private:
   SessionSlot* const slot_;

@@ -4,32 +4,35 @@
 
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/engine/txn_calls.h"
-#include "foedus-core/storage/hash/hash_snapshot_read.h"
-#include "foedus-core/storage/hash/hash_storage.h"
-#include "foedus-core/storage/masstree/masstree_snapshot_read.h"
-#include "foedus-core/storage/masstree/masstree_storage.h"
+#include "foedus-core/storage/kinds.h"
 #include "foedus/txn.h"
 
 namespace foedus {
 
 namespace {
 
-namespace masstree = storage::masstree;
-namespace hash = storage::hash;
 using engine::Call;
+using storage::WriteMode;
 
-// With a lock, or from a snapshot.
+// Calls `function` with the operations of the storage's kind (storage/kinds.h).
+template <typename Function>
+[[gnu::always_inline]] inline decltype(auto) visit(const Call& call, Function&& function) {
+  return storage::visit_keyed(call.control()->meta.kind, function);
+}
+
+// Reads with a lock, or from a snapshot.
 [[gnu::noinline]] Status read_otherwise(const Call& call, std::string_view key, bool for_update,
                                         occ::ReadRange* range) {
   occ::TxnContext& context = call.context();
   if (context.read_mode() != occ::ReadMode::kSnapshot) {
-    return call.is_masstree() ? masstree::get_for_update(context, call.control(), key, range)
-                              : hash::get_for_update(context, call.control(), key, range);
+    return visit(
+        call, [&](auto kind) { return kind.get_for_update(context, call.control(), key, range); });
   }
   if (for_update) return call.no_lock_in_snapshot();
   const page::SnapshotPageId root = call.root_in_snapshot();
-  return call.is_masstree() ? masstree::get_in_snapshot(context, call.control(), root, key, range)
-                            : hash::get_in_snapshot(context, call.control(), root, key, range);
+  return visit(call, [&](auto kind) {
+    return kind.get_in_snapshot(context, call.control(), root, key, range);
+  });
 }
 
 Status read(const Call& call, std::string_view key, bool for_update, occ::ReadRange* range) {
@@ -39,14 +42,11 @@ Status read(const Call& call, std::string_view key, bool for_update, occ::ReadRa
     call.explain(&status, key);
     return status;
   }
-  if (call.is_masstree()) {
-    Status status = masstree::get(context, call.control(), key, range);
+  return visit(call, [&](auto kind) FOEDUS_IN_LINE {
+    Status status = kind.get(context, call.control(), key, range);
     call.explain(&status, key);
     return status;
-  }
-  Status status = hash::get(context, call.control(), key, range);
-  call.explain(&status, key);
-  return status;
+  });
 }
 
 occ::ReadRange range_of(std::span<std::byte> out) {
@@ -61,19 +61,16 @@ bool prefetch_one(const Call& call, std::string_view key) {
   if (!call.check_bound(key).is_ok()) return false;
   occ::TxnContext& context = call.context();
   base::trying([&] {
-    if (call.is_of_snapshot()) [[unlikely]] {
-      const page::SnapshotPageId root = call.root_in_snapshot();
-      return call.is_masstree()
-                 ? masstree::prefetch_in_snapshot(context, call.control(), root, key)
-                 : hash::prefetch_in_snapshot(context, call.control(), root, key);
-    }
-    return call.is_masstree() ? masstree::prefetch(context, call.control(), key)
-                              : hash::prefetch(context, call.control(), key);
+    visit(call, [&](auto kind) {
+      if (call.is_of_snapshot()) [[unlikely]] {
+        kind.prefetch_in_snapshot(context, call.control(), call.root_in_snapshot(), key);
+      } else {
+        kind.prefetch(context, call.control(), key);
+      }
+    });
   });
   return true;
 }
-
-enum class Mode { kPut, kInsert, kUpdate };
 
 // Why a write is refused; nothing: it is not, now.
 [[gnu::cold, gnu::noinline]] Status refuse_write(const Call& call, std::string_view key,
@@ -82,25 +79,28 @@ enum class Mode { kPut, kInsert, kUpdate };
   return call.check_payload(payload, kMaxPayloadBytes);
 }
 
-[[gnu::always_inline]] inline Status write_whole(const Call& call, Mode mode, std::string_view key,
+[[gnu::always_inline]] inline Status write_whole(const Call& call, WriteMode mode,
+                                                 std::string_view key,
                                                  const std::string_view& payload) {
   if (!call.is_ready_to_write(key, payload)) [[unlikely]] {
     FOEDUS_CHECK(refuse_write(call, key, payload));
   }
-  Status status =
-      call.is_masstree()
-          ? masstree::write_whole(call.context(), call.control(),
-                                  static_cast<masstree::WriteMode>(mode), key, payload)
-          : hash::write_whole(call.context(), call.control(), static_cast<hash::WriteMode>(mode),
-                              key, payload);
-  call.explain(&status, key);
-  return status;
+  return visit(call, [&](auto kind) FOEDUS_IN_LINE {
+    Status status = kind.write_whole(call.context(), call.control(), mode, key, payload);
+    call.explain(&status, key);
+    return status;
+  });
 }
 
-static_assert(static_cast<int>(Mode::kInsert) == static_cast<int>(masstree::WriteMode::kInsert) &&
-              static_cast<int>(Mode::kUpdate) == static_cast<int>(masstree::WriteMode::kUpdate));
-static_assert(static_cast<int>(Mode::kInsert) == static_cast<int>(hash::WriteMode::kInsert) &&
-              static_cast<int>(Mode::kUpdate) == static_cast<int>(hash::WriteMode::kUpdate));
+[[gnu::always_inline]] inline Status write_part(const Call& call, log::LogRecordType type,
+                                                std::string_view key, std::uint32_t offset,
+                                                const std::string_view& part) {
+  return visit(call, [&](auto kind) FOEDUS_IN_LINE {
+    Status status = kind.write_part(call.context(), call.control(), type, key, offset, part);
+    call.explain(&status, key);
+    return status;
+  });
+}
 
 }  // namespace
 
@@ -201,19 +201,19 @@ void Txn::prefetch(const KeyedStorage& storage, std::string_view key) {
 
 Status Txn::put(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
-    return write_whole(Call(slot_, turn_, storage), Mode::kPut, key, payload);
+    return write_whole(Call(slot_, turn_, storage), WriteMode::kPut, key, payload);
   });
 }
 
 Status Txn::insert(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
-    return write_whole(Call(slot_, turn_, storage), Mode::kInsert, key, payload);
+    return write_whole(Call(slot_, turn_, storage), WriteMode::kInsert, key, payload);
   });
 }
 
 Status Txn::update(const KeyedStorage& storage, std::string_view key, std::string_view payload) {
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
-    return write_whole(Call(slot_, turn_, storage), Mode::kUpdate, key, payload);
+    return write_whole(Call(slot_, turn_, storage), WriteMode::kUpdate, key, payload);
   });
 }
 
@@ -224,11 +224,7 @@ Status Txn::write_at(const KeyedStorage& storage, std::string_view key, std::uin
     if (!call.is_ready_to_write(key, part)) [[unlikely]] {
       FOEDUS_CHECK(refuse_write(call, key, part));
     }
-    Status status = call.is_masstree()
-                        ? masstree::write_at(call.context(), call.control(), key, offset, part)
-                        : hash::write_at(call.context(), call.control(), key, offset, part);
-    call.explain(&status, key);
-    return status;
+    return write_part(call, log::LogRecordType::kWriteAt, key, offset, part);
   });
 }
 
@@ -237,11 +233,8 @@ Status Txn::increment(const KeyedStorage& storage, std::string_view key, std::ui
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, true));
-    Status status = call.is_masstree()
-                        ? masstree::increment(call.context(), call.control(), key, offset, delta)
-                        : hash::increment(call.context(), call.control(), key, offset, delta);
-    call.explain(&status, key);
-    return status;
+    const std::string_view part(reinterpret_cast<const char*>(&delta), sizeof(delta));
+    return write_part(call, log::LogRecordType::kIncrement, key, offset, part);
   });
 }
 
@@ -249,8 +242,8 @@ Status Txn::erase(const KeyedStorage& storage, std::string_view key) {
   return engine::operation(slot_, turn_, [&]() FOEDUS_IN_LINE -> Status {
     const Call call(slot_, turn_, storage);
     FOEDUS_CHECK(call.check_key(key, true));
-    Status status = call.is_masstree() ? masstree::erase(call.context(), call.control(), key)
-                                       : hash::erase(call.context(), call.control(), key);
+    Status status =
+        visit(call, [&](auto kind) { return kind.erase(call.context(), call.control(), key); });
     call.explain(&status, key);
     return status;
   });

@@ -45,7 +45,7 @@
 #include "foedus-core/base/atomic_word.h"
 #include "foedus-core/engine/borrowed_memory.h"
 #include "foedus-core/engine/snapshot_driver.h"
-#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"
 
@@ -168,7 +168,7 @@ class Unapplied {
   std::unique_ptr<SortedTail> tail_;
   const Epoch covered_;
   std::vector<Rows> rows_;  // ascending by the storage's id; none is added or removed after make()
-  std::unique_ptr<EngineSession> looker_;  // searches for end()
+  std::unique_ptr<EngineSession> looker_;    // searches for end()
   const ReadableSnapshot* found_ = nullptr;  // the newest one, entered by looker_; null: none
   Applier appliers_[kSessions];
   base::AtomicWord<std::uint32_t> is_over_;

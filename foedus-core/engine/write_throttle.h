@@ -103,7 +103,7 @@ class WriteThrottle final : public base::Task {
   std::uint64_t wait_seen_us_ = 0;      // when writers were last seen to wait
   std::uint64_t reported_us_ = 0;       // when the operator was last told that they do
   std::uint64_t unreported_waited_us_ = 0;  // waited_us() before the first of these lines
-  bool is_reported_ = false;            // the operator knows that they wait, not that it is over
+  bool is_reported_ = false;  // the operator knows that they wait, not that it is over
 
   // Own synchronization.
   alignas(64) base::AtomicWord<std::uint64_t> limit_;

@@ -38,7 +38,7 @@ struct LogOptions {
   std::uint64_t segment_bytes = 32u << 20;     // size at which a segment is full; at least 64 KiB
   // Logger l belongs to SOC l % socs of it; null: threads run anywhere.
   const numa::Topology* topology = nullptr;
-  Facility numa_binding = Facility::kTry;      // binds loggers' threads to processors of their SOC
+  Facility numa_binding = Facility::kTry;  // binds loggers' threads to processors of their SOC
 };
 
 // A session number means something only within its incarnation: (incarnation, session) names a

@@ -173,7 +173,7 @@ class LogBuffer {
 
   // Written by the session.
   alignas(64) std::uint64_t tail_ = 0;
-  std::uint64_t limit_ = 0;  // reserve() up to here need not read durable_
+  std::uint64_t limit_ = 0;     // reserve() up to here need not read durable_
   std::uint64_t ring_end_ = 0;  // offset of the last end of the ring that a record reached
   std::uint64_t filler_ = 0;    // filler of that record's transaction up to ring_end_
   base::AtomicWord<std::uint64_t> committed_;

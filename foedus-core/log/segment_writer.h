@@ -159,8 +159,8 @@ class SegmentWriter {
   std::uint32_t last_crc_ = 0;
   std::uint32_t synced_crc_ = 0;
   bool is_poisoned_ = false;
-  bool lacks_space_ = false;   // the reason why it is poisoned
-  bool is_size_lost_ = false;  // by a failed sync: from then on each growth needs a write
+  bool lacks_space_ = false;       // the reason why it is poisoned
+  bool is_size_lost_ = false;      // by a failed sync: from then on each growth needs a write
   std::uint64_t written_end_ = 0;  // of frames and zeroes (L31)
   bool is_sync_small_ = false;     // the last one, as L31 means it
   bool writes_ahead_ = true;       // false once there was no space for it

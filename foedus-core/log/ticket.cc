@@ -18,7 +18,8 @@ Status Ticket::wait_durable(std::uint64_t timeout_us) const {
 void Ticket::on_durable(std::function<void(const Status&)> callback) const {
   if (waits_ == nullptr) {
     if (!callback) return;
-    base::call_user(this, [&] { callback(Status()); }, [](const std::string&) {});
+    base::call_user(
+        this, [&] { callback(Status()); }, [](const std::string&) {});
   } else {
     waits_->on_durable(epoch_, std::move(callback));
   }

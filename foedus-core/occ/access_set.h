@@ -17,10 +17,10 @@
 #include "foedus-core/base/line_allocator.h"
 #include "foedus-core/log/log_record.h"
 #include "foedus-core/occ/record_lock.h"
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/page/dual_page_pointer.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/tid.h"
+#include "foedus-core/storage_meta/storage_control.h"
 
 namespace foedus::occ {
 
@@ -358,7 +358,8 @@ class PageSet {
   }
   // The transaction itself changed `page` from `before` to `after`, under the page's lock: its own
   // change is no phantom, if what it remembers was still true before.
-  void own_change(const page::PageHeader* page, page::PageVersion before, page::PageVersion after) {
+  void advance_page_version(const page::PageHeader* page, page::PageVersion before,
+                            page::PageVersion after) {
     PageEntry* const entry = find(page);
     if (entry != nullptr && entry->observed == before.counts()) entry->observed = after.counts();
   }

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/page/dual_page_pointer.h"
 #include "foedus-core/page/page_header.h"
+#include "foedus-core/storage_meta/storage_control.h"
 
 namespace foedus::occ {
 

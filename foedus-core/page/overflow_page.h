@@ -1,7 +1,7 @@
 #pragma once
 // OverflowPage: part of a payload that is larger than a page gives room for. The pages of one
 // payload form a chain. They are written before any other thread can reach them, and never change
-// afterwards (occ/overflow.h). A chain is volatile or in a snapshot as a whole.
+// afterwards (storage/base/overflow.h). A chain is volatile or in a snapshot as a whole.
 
 #include <algorithm>
 #include <cstddef>

@@ -13,8 +13,6 @@ namespace foedus::snapshot {
 
 namespace {
 
-constexpr std::uint64_t kArrayRecordsMax = std::uint64_t{1} << 48;  // of storage/array/array_page.h
-
 constexpr std::size_t round_up_8(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
 
 template <typename T>
@@ -119,7 +117,7 @@ std::string problem_of_storage(const Manifest& manifest, const ManifestStorage& 
     return " has a name of impossible length";
   }
   if (storage.fan_out_bits > 0xff) return " has an impossible fan-out";
-  const bool can_be_array = storage.records != 0 && storage.records <= kArrayRecordsMax &&
+  const bool can_be_array = storage.records != 0 && storage.records <= kMaxArrayRecords &&
                             storage.payload_bytes != 0 &&
                             storage.payload_bytes <= kMaxArrayPayloadBytes;
   if (storage.kind == StorageKind::kArray && !can_be_array) return " has an impossible shape";

@@ -1,40 +1,20 @@
 #include "foedus-core/storage/dispatch.h"
 
-#include "foedus-core/storage/array/array_install.h"
-#include "foedus-core/storage/array/array_stats.h"
-#include "foedus-core/storage/hash/hash_install.h"
-#include "foedus-core/storage/hash/hash_stats.h"
-#include "foedus-core/storage/masstree/masstree_install.h"
-#include "foedus-core/storage/masstree/masstree_stats.h"
-#include "foedus-core/storage/sequential/sequential_install.h"
-
 namespace foedus::storage {
 
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
-  switch (control->meta.kind) {
-    case StorageKind::kMasstree: return masstree::create(pool, pages, control);
-    case StorageKind::kArray: return array::create(pool, pages, control);
-    case StorageKind::kHash: return hash::create(pool, pages, control);
-    case StorageKind::kSequential: return sequential::create(pool, pages, control);
-  }
-  FOEDUS_INVARIANT(false, control->meta.kind);
+  return visit(control->meta.kind, [&](auto kind) { return kind.create(pool, pages, control); });
 }
 
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
-  switch (control->meta.kind) {
-    case StorageKind::kMasstree: return masstree::drop(pool, pages, control);
-    case StorageKind::kArray: return array::drop(pool, pages, control);
-    case StorageKind::kHash: return hash::drop(pool, pages, control);
-    case StorageKind::kSequential: return sequential::drop(pool, pages, control);
-  }
-  FOEDUS_INVARIANT(false, control->meta.kind);
+  visit(control->meta.kind, [&](auto kind) { kind.drop(pool, pages, control); });
 }
 
 namespace {
 
 // Nothing is to go, and all that the storage has is in volatile pages: no pointer and no record
 // leads to a snapshot, so none has to lead to the new one (O16). Pages need not be looked at.
-bool is_nothing_to_install(const occ::Installation& installation) {
+bool is_nothing_to_install(const Installation& installation) {
   const occ::StorageControl& control = *installation.control;
   const bool drops = installation.pages_to_drop != 0 ||
                      control.meta.kind == StorageKind::kSequential;
@@ -44,63 +24,35 @@ bool is_nothing_to_install(const occ::Installation& installation) {
 
 }  // namespace
 
-Result<occ::InstallCounts> install(const occ::Installation& installation,
-                                   page::SnapshotPageId root) {
+Result<InstallCounts> install(const Installation& installation, page::SnapshotPageId root) {
   if (is_nothing_to_install(installation)) {
-    occ::InstallCounts counts;
+    InstallCounts counts;
     // order: relaxed, a statistic.
     counts.pages_kept = installation.control->volatile_pages.load_relaxed();
     return counts;
   }
-  switch (installation.control->meta.kind) {
-    case StorageKind::kMasstree: return masstree::install(installation, root);
-    case StorageKind::kArray: return array::install(installation, root);
-    case StorageKind::kHash: return hash::install(installation, root);
-    case StorageKind::kSequential: return sequential::install(installation, root);
-  }
-  FOEDUS_INVARIANT(false, installation.control->meta.kind);
+  return visit(installation.control->meta.kind,
+               [&](auto kind) { return kind.install(installation, root); });
 }
 
 void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
-                  occ::PageSamples* samples) {
-  switch (control.meta.kind) {
-    case StorageKind::kMasstree: return masstree::sample_pages(pool, control, samples);
-    case StorageKind::kArray: return array::sample_pages(pool, control, samples);
-    case StorageKind::kHash: return hash::sample_pages(pool, control, samples);
-    case StorageKind::kSequential: return;
-  }
-  FOEDUS_INVARIANT(false, control.meta.kind);
+                  PageSamples* samples) {
+  visit(control.meta.kind, [&](auto kind) { kind.sample_pages(pool, control, samples); });
 }
 
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place) {
-  switch (control->meta.kind) {
-    case StorageKind::kMasstree: return masstree::track_moved(pool, control, record, to, place);
-    case StorageKind::kArray: return array::track_moved(pool, control, record, to, place);
-    case StorageKind::kHash: return hash::track_moved(pool, control, record, to, place);
-    case StorageKind::kSequential: return sequential::track_moved(pool, control, record, to, place);
-  }
-  FOEDUS_INVARIANT(false, control->meta.kind);
+  return visit(control->meta.kind,
+               [&](auto kind) { return kind.track_moved(pool, control, record, to, place); });
 }
 
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
-  switch (entry->storage->meta.kind) {
-    case StorageKind::kMasstree: return masstree::relocate(ctx, entry);
-    case StorageKind::kArray: return array::relocate(ctx, entry);
-    case StorageKind::kHash: return hash::relocate(ctx, entry);
-    case StorageKind::kSequential: return sequential::relocate(ctx, entry);
-  }
-  FOEDUS_INVARIANT(false, entry->storage->meta.kind);
+  return visit(entry->storage->meta.kind, [&](auto kind) { return kind.relocate(ctx, entry); });
 }
 
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry) {
-  switch (entry.storage->meta.kind) {
-    case StorageKind::kMasstree: return masstree::page_still_holds(pool, entry);
-    case StorageKind::kArray: return array::page_still_holds(pool, entry);
-    case StorageKind::kHash: return hash::page_still_holds(pool, entry);
-    case StorageKind::kSequential: return sequential::page_still_holds(pool, entry);
-  }
-  FOEDUS_INVARIANT(false, entry.storage->meta.kind);
+  return visit(entry.storage->meta.kind,
+               [&](auto kind) { return kind.page_still_holds(pool, entry); });
 }
 
 }  // namespace foedus::storage

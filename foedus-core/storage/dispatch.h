@@ -5,16 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "foedus-core/base/invariant.h"
 #include "foedus-core/occ/access_set.h"
-#include "foedus-core/occ/installation.h"
-#include "foedus-core/occ/page_sample.h"
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
-#include "foedus-core/storage/array/array_storage.h"
-#include "foedus-core/storage/hash/hash_storage.h"
-#include "foedus-core/storage/masstree/masstree_storage.h"
-#include "foedus-core/storage/sequential/sequential_storage.h"
+#include "foedus-core/storage/base/installation.h"
+#include "foedus-core/storage/base/page_sample.h"
+#include "foedus-core/storage/kinds.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/status.h"
 #include "foedus/storage.h"
 
@@ -31,12 +27,11 @@ void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* 
 // volatile pages. Without a look at a storage that leads to no snapshot, if nothing is to be
 // dropped. Failures of the page cache: what was installed stays, the rest is as before.
 // REQUIRES: one installation of a storage at a time; the caller is pinned; the snapshot is durable.
-Result<occ::InstallCounts> install(const occ::Installation& installation,
-                                   page::SnapshotPageId root);
+Result<InstallCounts> install(const Installation& installation, page::SnapshotPageId root);
 
-// Where the volatile pages with records are (occ/page_sample.h); nothing for sequential storages.
+// Samples volatile pages with records (storage/base/page_sample.h); none of sequential storages.
 void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
-                  occ::PageSamples* samples);
+                  PageSamples* samples);
 
 // Where a moved record is now, without locks. False: it is in no page any more; relocate() a write,
 // and a read of it conflicts, unless it was of an absent key. *to is what was left behind, with the
@@ -56,28 +51,17 @@ inline occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry
 }
 
 // ---- for every write of every commit ------------------------------------------------------------
-// The kinds in the order of how often they are asked for.
 
 // Whether apply() can. REQUIRES: the caller holds the record's lock and saw that it has not moved.
 // False: relocate() once the locks are released.
 inline bool accepts(page::PagePool& pool, const occ::WriteEntry& entry) {
-  const StorageKind kind = entry.storage->meta.kind;
-  if (kind == StorageKind::kMasstree) return masstree::accepts(pool, entry);
-  if (kind == StorageKind::kArray) return array::accepts(pool, entry);
-  if (kind == StorageKind::kHash) return hash::accepts(pool, entry);
-  FOEDUS_INVARIANT(kind == StorageKind::kSequential, kind);
-  return sequential::accepts(pool, entry);
+  return visit(entry.storage->meta.kind, [&](auto kind) { return kind.accepts(pool, entry); });
 }
 
 // Changes the payload, not the TID. REQUIRES: accepts(); the record is locked and marked
 // being-written. Called for every entry, those of one record in the order of the user's calls.
 inline void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
-  const StorageKind kind = entry.storage->meta.kind;
-  if (kind == StorageKind::kMasstree) return masstree::apply(ctx, entry);
-  if (kind == StorageKind::kArray) return array::apply(ctx, entry);
-  if (kind == StorageKind::kHash) return hash::apply(ctx, entry);
-  FOEDUS_INVARIANT(kind == StorageKind::kSequential, kind);
-  sequential::apply(ctx, entry);
+  visit(entry.storage->meta.kind, [&](auto kind) { kind.apply(ctx, entry); });
 }
 
 }  // namespace foedus::storage

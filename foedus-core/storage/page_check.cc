@@ -2,8 +2,8 @@
 
 #include "foedus-core/page/overflow_page.h"
 #include "foedus-core/storage/array/array_page_check.h"
-#include "foedus-core/storage/hash/hash_page_check.h"
-#include "foedus-core/storage/masstree/masstree_page_check.h"
+#include "foedus-core/storage/hash/layout/page_check.h"
+#include "foedus-core/storage/masstree/layout/page_check.h"
 #include "foedus-core/storage/sequential/sequential_page_check.h"
 #include "foedus/options.h"
 

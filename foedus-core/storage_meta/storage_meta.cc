@@ -6,12 +6,6 @@
 
 namespace foedus::storage_meta {
 
-namespace {
-
-constexpr std::uint64_t kArrayRecordsMax = std::uint64_t{1} << 48;  // of storage/array/array_page.h
-
-}  // namespace
-
 std::string_view name_of(StorageKind kind) {
   switch (kind) {
     case StorageKind::kArray:
@@ -46,7 +40,7 @@ Result<StorageMeta> parse(page::StorageId id, std::string_view name, std::string
     return Status::error(ErrorCode::kCorruption, "a create-storage record of an unknown kind");
   }
   const bool is_array = read.kind == static_cast<std::uint8_t>(StorageKind::kArray);
-  const bool can_be_array = read.records != 0 && read.records <= kArrayRecordsMax &&
+  const bool can_be_array = read.records != 0 && read.records <= kMaxArrayRecords &&
                             read.payload_bytes != 0 && read.payload_bytes <= kMaxArrayPayloadBytes;
   if (is_array && !can_be_array) {
     return Status::error(ErrorCode::kCorruption, "a create-storage record of an impossible array");

@@ -4,7 +4,7 @@
 
 #include "foedus-core/base/out_of_memory.h"
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/occ/overflow.h"
+#include "foedus-core/storage/base/overflow.h"
 #include "foedus-core/txn/commit_phases.h"
 
 namespace foedus::txn {
@@ -15,7 +15,7 @@ namespace {
 void release_prepared(occ::TxnContext* txn) {
   for (occ::WriteEntry& entry : txn->write_set().entries()) {
     if (entry.overflow == 0) continue;
-    occ::release_overflow(*txn, entry.storage, entry.overflow);
+    storage::release_overflow(*txn, entry.storage, entry.overflow);
     entry.overflow = 0;
   }
   txn->log().rollback();

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/storage/hash/hash_page.h"
+#include "foedus-core/storage/hash/layout/page.h"
 #include "gleaner/compose/hash_merge.h"
 #include "gleaner/compose/hash_pages.h"
 

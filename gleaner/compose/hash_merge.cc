@@ -6,7 +6,7 @@
 #include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/overflow_page.h"
-#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/layout/function.h"
 #include "foedus/options.h"
 #include "gleaner/compose/payload_chain.h"
 

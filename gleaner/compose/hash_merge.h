@@ -2,7 +2,7 @@
 // Merges the records of an old bin and the log records of the same hashes, in the order of a hash
 // storage's records.
 //
-// Folding repeats what commit did to the live record (storage/hash/hash_commit.cc). A put is the
+// Folding repeats what commit did to the live record (storage/hash/commit.cc). A put is the
 // whole payload, and an erasure leaves no record. Partial writes change bytes of an inline payload;
 // for a payload in a chain, the log has a put of the whole. A record that no commit can have made
 // is kCorruption (G8).

@@ -1,7 +1,7 @@
 #pragma once
 // Pages of hash storages in snapshots: makes new ones, and reads those of the previous snapshot.
-// They equal the volatile pages to the byte (storage/hash/hash_page.h), except that next_page, head
-// and the ids of chains are SnapshotPageIds. Pointers have no volatile half, and no record is
+// They equal the volatile pages to the byte (storage/hash/layout/page.h), except that next_page,
+// head and the ids of chains are SnapshotPageIds. Pointers have no volatile half, and no record is
 // deleted or moved.
 //
 //   G50  Records of a bin lie in the order of hash and key, over all pages of its chain.
@@ -20,7 +20,7 @@
 #include "foedus-core/page/page_bytes.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/tid.h"
-#include "foedus-core/storage/hash/hash_page.h"
+#include "foedus-core/storage/hash/layout/page.h"
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"
 

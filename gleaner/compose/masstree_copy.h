@@ -3,7 +3,7 @@
 // Records of both lie one after another in the order of keys (M42), so those of a run of keys are
 // one piece of bytes. Nothing in a record depends on its place.
 
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 
 namespace foedus::gleaner {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "foedus-core/page/overflow_page.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus/options.h"
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"

@@ -4,7 +4,7 @@
 
 #include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus/options.h"
 
 namespace foedus::gleaner {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "gleaner/compose/masstree_record.h"
 
 namespace foedus::gleaner {

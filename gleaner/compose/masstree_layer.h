@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "foedus-core/page/page_bytes.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus/status.h"
 #include "gleaner/compose/composition.h"
 #include "gleaner/compose/masstree_group.h"

@@ -5,7 +5,7 @@
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/page/page_bytes.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 
 namespace foedus::gleaner {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "foedus-core/storage/masstree/masstree_page_check.h"
+#include "foedus-core/storage/masstree/layout/page_check.h"
 
 namespace foedus::gleaner {
 

@@ -2,7 +2,7 @@
 // Shares the keys of two border pages in the making, so that the second one is not almost empty
 // (G60).
 
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 
 namespace foedus::gleaner {
 

@@ -1,8 +1,8 @@
 #include "gleaner/handoff/record_stream.h"
 
 #include "foedus-core/base/invariant.h"
-#include "foedus-core/storage/hash/hash_function.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/hash/layout/function.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus/options.h"
 
 namespace foedus::gleaner {

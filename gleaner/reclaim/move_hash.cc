@@ -4,7 +4,7 @@
 #include <deque>
 #include <memory>
 
-#include "foedus-core/storage/hash/hash_page_check.h"
+#include "foedus-core/storage/hash/layout/page_check.h"
 #include "gleaner/reclaim/relocation.h"
 
 namespace foedus::gleaner {

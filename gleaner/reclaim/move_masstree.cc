@@ -2,7 +2,7 @@
 #include <cstring>
 #include <memory>
 
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "gleaner/reclaim/relocation.h"
 
 namespace foedus::gleaner {

@@ -24,7 +24,7 @@ class CompactedStream : public RecordStream {
 
   Merge* const merge_;
   bool has_begun_ = false;
-  const StreamRecord* ahead_ = nullptr;  // the next, neither returned nor folded; not fetched
+  const StreamRecord* ahead_ = nullptr;    // the next, neither returned nor folded; not fetched
   const StreamRecord* current_ = nullptr;  // the record before it, returned without folding
   KeyHistory history_;
   std::size_t history_next_ = 0;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "foedus-core/base/atomic_word.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 
 namespace foedus::gleaner {
 

@@ -71,11 +71,11 @@ struct Reducer::Spill {
   const std::vector<std::unique_ptr<SortedSource>> sources;
   Merge merge;
   const RunId run;
-  const bool of_memory;        // its records stay in place, so one may be held back
+  const bool of_memory;  // its records stay in place, so one may be held back
   std::size_t joined_runs = 0;
   std::unique_ptr<RunWriter> writer;
   bool has_held = false;
-  StreamRecord held{};         // until the next record is known not to supersede it
+  StreamRecord held{};  // until the next record is known not to supersede it
 };
 
 Reducer::Reducer(base::Runtime* runtime, base::WaitPoint* finished, device::Device* device,

@@ -160,10 +160,10 @@ class Reducer : public base::Task {
   State state_ = State::kReceiving;
   std::optional<Inbox::Half> held_;  // complete, and neither spilled nor merged yet
   std::optional<Inbox::Half> last_half_;
-  char* chunks_ = nullptr;           // memory for reading runs, beside the last half
+  char* chunks_ = nullptr;  // memory for reading runs, beside the last half
   std::uint64_t chunks_bytes_ = 0;
-  SortedRecords sorted_;             // of held_, or finally of all in memory
-  LargeRoom large_;                  // at the begin of chunks_, or in large_memory_
+  SortedRecords sorted_;  // of held_, or finally of all in memory
+  LargeRoom large_;       // at the begin of chunks_, or in large_memory_
   IoMemory large_memory_;
   std::unique_ptr<Spill> spill_;
   std::vector<Run> runs_;  // complete ones

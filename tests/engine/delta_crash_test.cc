@@ -1,8 +1,8 @@
 // ctest-labels: crash memory
 // ctest-timeout: 300
 // Power failures while the rows of a tree are in its delta and in its main tree
-// (foedus-core/storage/masstree/masstree_delta.h), over a simulated device and one thread: the next
-// open finds the rows of the durable transactions, the newest of each key, and none that was
+// (foedus-core/storage/masstree/operations/delta.h), over a simulated device and one thread: the
+// next open finds the rows of the durable transactions, the newest of each key, and none that was
 // erased.
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 // A database with little memory and one tree, into which rows are put in random order until the
-// tree has a delta (foedus-core/storage/masstree/masstree_delta.h), and what its rows have to be.
+// tree has a delta (foedus-core/storage/masstree/operations/delta.h), and what its rows have to be.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // ctest-timeout: 600
 // A database into which more rows are put in random order than memory holds: they go to the tree's
-// delta (foedus-core/storage/masstree/masstree_delta.h), and all of them are there, by every call.
+// delta (foedus-core/storage/masstree/operations/delta.h), and all of them are there, by every
+// call.
 #include <gtest/gtest.h>
 
 #include <atomic>

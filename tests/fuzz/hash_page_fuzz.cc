@@ -1,7 +1,7 @@
 // Pages of hash storages: every record is found by its key, every digit leads to a pointer.
-#include "foedus-core/storage/hash/hash_bin.h"
-#include "foedus-core/storage/hash/hash_function.h"
-#include "foedus-core/storage/hash/hash_page_check.h"
+#include "foedus-core/storage/hash/bin.h"
+#include "foedus-core/storage/hash/layout/function.h"
+#include "foedus-core/storage/hash/layout/page_check.h"
 #include "tests/fuzz/page_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

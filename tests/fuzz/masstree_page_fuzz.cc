@@ -1,6 +1,6 @@
 // Pages of Master-Trees: every key is found, every slice leads to one child.
-#include "foedus-core/storage/masstree/masstree_find.h"
-#include "foedus-core/storage/masstree/masstree_page_check.h"
+#include "foedus-core/storage/masstree/layout/page_check.h"
+#include "foedus-core/storage/masstree/search/find.h"
 #include "tests/fuzz/page_fuzz.h"
 
 namespace foedus::fuzz {

@@ -15,7 +15,7 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/snapshot/manifest.h"
 #include "foedus-core/snapshot/snapshot_format.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus-core/storage/page_check.h"
 #include "gleaner/reclaim/reclaim.h"
 #include "tests/hostile/isolated_run.h"

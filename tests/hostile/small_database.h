@@ -15,7 +15,7 @@
 #include "foedus-core/engine/engine.h"
 #include "foedus-core/engine/gleaning.h"
 #include "foedus-core/engine/storage_access.h"
-#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/layout/function.h"
 #include "tests/testing/failing_device.h"
 #include "tests/testing/manual_runtime.h"
 #include "tests/testing/test_database.h"

@@ -1,6 +1,6 @@
 // A storage is dropped while a transaction commits a write to it (E5): words of engine/catalog.cc
-// and occ/storage_control.h, quoted, over the clock itself. What comes behind the drop in the log
-// would be lost by recovery.
+// and storage_meta/storage_control.h, quoted, over the clock itself. What comes behind the drop in
+// the log would be lost by recovery.
 #include "foedus-core/epoch/epoch_clock.cc"
 #include "tests/models/runtime.h"
 
@@ -21,7 +21,7 @@ struct Dropping : model::Suite<Dropping, 3> {
 
   void commit() {
     static_cast<void>(clock.enter_commit(0));
-    // from foedus-core/occ/storage_control.h:
+    // from foedus-core/storage_meta/storage_control.h:
     //     return (state.load_acquire() & kDropped) != 0;
     const bool is_dropped = dropped.load_acquire() != 0;
     if (!is_dropped) {
@@ -31,7 +31,7 @@ struct Dropping : model::Suite<Dropping, 3> {
     clock.leave_commit(0);
   }
   void drop() {
-    // from foedus-core/occ/storage_control.h:
+    // from foedus-core/storage_meta/storage_control.h:
     //     state.fetch_or_release(kDropped);
     // from foedus-core/engine/catalog.cc:
     //     control->set_dropped();

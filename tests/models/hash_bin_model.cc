@@ -1,7 +1,6 @@
 // A record is inserted into a bin of a hash storage, or goes to a larger place there, while others
-// search (storage/hash, H3 to H5): storage/hash/hash_page.h and hash_bin.cc themselves. What
-// hash_insert.cc, hash_find.cc and hash_rebuild.cc do around them is quoted; the bytes of a key are
-// a plain variable.
+// search (storage/hash, H3 to H5): layout/page.h and bin.cc themselves. What insert.cc, find.cc and
+// moves/after_marks.h do around them is quoted; the bytes of a key are a plain variable.
 #include "tests/models/threads.h"
 
 #include "foedus-core/epoch/epoch_clock.cc"
@@ -9,8 +8,9 @@
 #include "foedus-core/page/retired_pages.cc"
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wreturn-type"  // a failed invariant returns here
-#include "foedus-core/storage/hash/hash_bin.cc"
+#include "foedus-core/storage/hash/bin.cc"
 #pragma GCC diagnostic pop
+#include "foedus-core/storage/moves/birth.h"
 #include "tests/models/runtime.h"
 
 namespace {
@@ -18,10 +18,10 @@ namespace {
 using namespace foedus;
 using page::PageVersion;
 using page::Tid;
-using storage::hash::BinBirth;
 using storage::hash::HashBinPage;
 using storage::hash::Lookup;
 using storage::hash::Search;
+using storage::moves::Birth;
 
 constexpr std::uint64_t kHash = 0x9000'0000'0000'1234;
 constexpr std::string_view kKey = "key";
@@ -98,14 +98,14 @@ struct Inserting : Bin<Inserting<kIsChained>> {
         const model::Indivisible indivisible;
         page = this->make_page(last);
       }
-      // from foedus-core/storage/hash/hash_insert.cc:
+      // from foedus-core/storage/hash/insert.cc:
       //     last->next_page.store_release(page->header.page_id);
       last->next_page.store_release(page->header.page_id);
     }
-    // from foedus-core/storage/hash/hash_insert.cc:
+    // from foedus-core/storage/hash/insert.cc:
     //     found->record = place_record(page, hash, key, room, 0, first_tid_of(ctx, bin));
-    // and, under a lock of the record that keeps writers of it away (H15),
-    // from foedus-core/storage/hash/hash_insert.cc:
+    // and, under a lock of the record that keeps writers of it away (Q5),
+    // from foedus-core/storage/hash/insert.cc:
     //     publish_record(page);
     //     FOEDUS_SYNC_POINT("hash:inserted");
     //     bin->header.store_version(found->version);
@@ -115,7 +115,7 @@ struct Inserting : Bin<Inserting<kIsChained>> {
     committed_insert.store(1, rl::mo_release, MODEL_HERE);
   }
   void read() {
-    // from foedus-core/storage/hash/hash_find.cc:
+    // from foedus-core/storage/hash/find.cc:
     //     found->version = bin->header.load_version();
     //     if (!found->version.is_gone() &&
     //     search_bin(ctx.pool(), bin, hash, key, found) != Search::kUnsettled) [[likely]] {
@@ -131,7 +131,7 @@ struct Inserting : Bin<Inserting<kIsChained>> {
     }
     model::require(found.version.keys() == 0, "a key that is counted is found");
     const bool is_behind = committed_insert.load(rl::mo_acquire, MODEL_HERE) != 0;
-    // from foedus-core/storage/hash/hash_commit.cc:
+    // from foedus-core/storage/hash/commit.cc:
     //     const page::PageVersion now = bin->header.load_version();
     //     if (now.counts() != entry.observed || now.is_dropped()) return false;
     const PageVersion now = this->bin->header.load_version();
@@ -152,13 +152,11 @@ struct Moving : Bin<Moving> {
     record = place(bin, 0, kFirstTid);
     storage::hash::publish_record(bin);
   }
-  BinBirth birth_now() {
-    // from foedus-core/storage/hash/hash_rebuild.cc:
-    //     base::fence_seq_cst();
-    base::fence_seq_cst();
-    // from foedus-core/storage/hash/hash_rebuild.cc:
-    //     return {ctx.clock().current(), others ? BinBirth::kSeveral : ctx.session()};
-    return {clock.current(), 1};
+  Birth birth_now() {
+    // from foedus-core/storage/moves/after_marks.h:
+    //     const Birth birth(epoch_behind_marks(ctx.clock()),
+    //     others ? Birth::kSeveral : ctx.session());
+    return Birth(storage::moves::epoch_behind_marks(clock), 1);
   }
   void move_within() {
     const Tid tid = record->load_tid();
@@ -166,19 +164,19 @@ struct Moving : Bin<Moving> {
       const model::Indivisible indivisible;  // Inserting looks between these
       place(bin, 1, tid);
     }
-    // from foedus-core/storage/hash/hash_insert.cc:
+    // from foedus-core/storage/hash/insert.cc:
     //     found.record->tid.store_release(tid.with(page::Tid::kMoved).word());
     record->tid.store_release(tid.with(Tid::kMoved).word());
-    // from foedus-core/storage/hash/hash_insert.cc:
+    // from foedus-core/storage/hash/insert.cc:
     //     found.bin->birth.store_release(birth_now(ctx, found.bin).word());
     //     publish_record(page);
     bin->birth.store_release(birth_now().word());
     storage::hash::publish_record(bin);
   }
   bool needs_catch_up(Epoch begin_epoch) {
-    // from foedus-core/storage/hash/hash_find.cc:
-    //     *birth = BinBirth(found.bin->birth.load_acquire());
-    const BinBirth birth(bin->birth.load_acquire());
+    // from foedus-core/storage/hash/find.cc:
+    //     *birth = moves::Birth(found.bin->birth.load_acquire());
+    const Birth birth(bin->birth.load_acquire());
     return birth.concerns(begin_epoch, 0);
   }
   void write_twice() {
@@ -212,7 +210,7 @@ int main(int argc, char** argv) {
       {model::scenario<Inserting<false>>("an insert", model::kExhaustive),
        model::scenario<Inserting<true>>("an insert into a chained page", model::kExhaustive),
        model::scenario<Moving>("a larger place", model::kExhaustive)},
-      {{"hash_page.h slot load_acquire", rl::mo_relaxed,
+      {{"page.h slot load_acquire", rl::mo_relaxed,
         "the count hands over the slot, and the record's TID guards the length: where there are "
         "fences, which the sanitizer's build does without"},
        {"hash_bin_model.cc move_within store_release #1", rl::mo_relaxed,

@@ -1,6 +1,6 @@
 // A record becomes the root of a next layer while others read it (storage/masstree, M7):
-// occ/optimistic_read.h and page/dual_page_pointer.h themselves, masstree_layer.cc and
-// masstree_find.cc quoted. The pointer takes the place of the payload.
+// occ/optimistic_read.h and page/dual_page_pointer.h themselves, storage/masstree/change/layer.cc
+// and storage/masstree/search/find.cc quoted. The pointer takes the place of the payload.
 #include "foedus-core/occ/optimistic_read.h"
 #include "foedus-core/page/dual_page_pointer.h"
 #include "tests/models/model.h"
@@ -30,15 +30,15 @@ struct Founding : model::Suite<Founding, 2> {
     const page::Tid tid = record.load_tid();
     // As found_layer(): the record is in the new root, which nobody can reach.
     root.set(1);
-    // from foedus-core/storage/masstree/masstree_layer.cc:
+    // from foedus-core/storage/masstree/change/layer.cc:
     //     record->tid.store_release(tid.with(page::Tid::kNextLayer).word());
     //     base::fence_writer();
     record.tid.store_release(tid.with(page::Tid::kNextLayer).word());
     base::fence_writer();
-    // from foedus-core/storage/masstree/masstree_layer.cc:
+    // from foedus-core/storage/masstree/change/layer.cc:
     //     page->layer_pointer(slot)->store({root->header.volatile_id(), page::SnapshotPageId()});
     body.store({VolatilePageId(kRoot), SnapshotPageId()});
-    // from foedus-core/storage/masstree/masstree_layer.cc:
+    // from foedus-core/storage/masstree/change/layer.cc:
     //     page->slot_word(index).store_release(slot.with_payload(Slot::kLayer | ordinal).word());
     slot.store_release(kLayer);
   }
@@ -53,7 +53,7 @@ struct Founding : model::Suite<Founding, 2> {
       model::require(words[0] == kValue && words[1] == kValue, "no pointer is read as payload");
       return;
     }
-    // from foedus-core/storage/masstree/masstree_find.cc:
+    // from foedus-core/storage/masstree/search/find.cc:
     //     const Slot slot = page->slot(index);
     //     if (slot.is_layer()) return slot;
     //     spin.once();

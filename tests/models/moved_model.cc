@@ -1,7 +1,8 @@
 // A page that moves: its records are copied to a twin and marked moved (storage/masstree, M2 to
 // M4), while transactions lock, read and verify them with txn/commit*.cc themselves. What
-// masstree_move.cc, masstree_find.h and masstree_track.cc do with pages is quoted.
-#include "foedus-core/storage/masstree/masstree_page.h"
+// storage/masstree/change/move.cc, storage/masstree/search/find.h and
+// storage/masstree/change/track.cc do with pages is quoted.
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "tests/models/commit.h"
 
 namespace {
@@ -43,7 +44,7 @@ class PagePool {
 namespace {
 
 Page* twin_of(page::PagePool& pool, const TreePage* moved) {
-  // from foedus-core/storage/masstree/masstree_find.h:
+  // from foedus-core/storage/masstree/search/find.h:
   //     const page::VolatilePageId minor_id(moved->foster_minor.load_acquire());
   //     const page::VolatilePageId major_id(moved->foster_major.load_acquire());
   const page::VolatilePageId minor_id(moved->foster_minor.load_acquire());
@@ -59,7 +60,7 @@ namespace foedus::storage {
 
 bool track_moved(page::PagePool& pool, occ::StorageControl*, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t*) {
-  // from foedus-core/storage/masstree/masstree_track.cc:
+  // from foedus-core/storage/masstree/change/track.cc:
   //     const page::Tid tid = record->load_tid();
   //     if (!tid.is_moved() && !tid.is_next_layer()) break;
   const page::Tid tid = record->load_tid();
@@ -96,7 +97,7 @@ struct Moving : model::Suite<Scenario, 2> {
     page::RecordHeader* const record = &old_page.record.header;
     page::RecordHeader* const copied = &new_page.record.header;
     occ::LockWaiter waiter;
-    // from foedus-core/storage/masstree/masstree_move.cc:
+    // from foedus-core/storage/masstree/change/move.cc:
     //     if (!occ::try_lock_for(&record->lock, waiter, spins)) {
     if (!occ::try_lock_for(&record->lock, &waiter, 1)) return;
     const page::PageVersion version = old_page.tree.header.load_version();
@@ -105,22 +106,22 @@ struct Moving : model::Suite<Scenario, 2> {
     base::racy_read(&new_page.record.payload, &old_page.record.payload, sizeof(model::Payload));
     new_page.is_complete.set(1);
     new_page.tree.header.store_version(version);
-    // from foedus-core/storage/masstree/masstree_move.cc:
+    // from foedus-core/storage/masstree/change/move.cc:
     //     page_->foster_major.store_release(major == nullptr ? 0 : major->header.page_id);
     //     page_->foster_minor.store_release(minor->header.page_id);
     old_page.tree.foster_major.store_release(0);
     old_page.tree.foster_minor.store_release(2);
-    // from foedus-core/storage/masstree/masstree_move.cc:
+    // from foedus-core/storage/masstree/change/move.cc:
     //     record->tid.store_release(record->load_tid().with(page::Tid::kMoved).word());
     record->tid.store_release(record->load_tid().with(page::Tid::kMoved).word());
-    // from foedus-core/storage/masstree/masstree_move.cc:
+    // from foedus-core/storage/masstree/change/move.cc:
     //     page_->header.store_version(version_.with(page::PageVersion::kMoved));
     old_page.tree.header.store_version(version.with(page::PageVersion::kMoved));
     occ::unlock(&record->lock, &waiter);
   }
   // The record that a search finds.
   model::Record* find() {
-    // from foedus-core/storage/masstree/masstree_find.cc:
+    // from foedus-core/storage/masstree/search/find.cc:
     //     const page::PageVersion version = page->header.load_version();
     //     if (version.is_gone()) [[unlikely]] {
     const page::PageVersion version = old_page.tree.header.load_version();

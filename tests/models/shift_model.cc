@@ -1,7 +1,8 @@
 // Second looks at pointers in an interior page of a Master-Tree while the holder of its lock shifts
-// them: storage/masstree/masstree_page.h itself, with the few lines of masstree_adopt.cc that shift
-// and those of masstree_track.cc that look.
-#include "foedus-core/storage/masstree/masstree_page.h"
+// them: storage/masstree/layout/page.h itself, with the few lines of
+// storage/masstree/change/adopt.cc that shift and those of storage/masstree/change/track.cc that
+// look.
+#include "foedus-core/storage/masstree/layout/page.h"
 
 #include "foedus-core/occ/record_lock.cc"
 #include "tests/models/model.h"
@@ -50,7 +51,7 @@ struct Shifting : model::Suite<Scenario, 2> {
     const page::PageVersion version = page->header.load_version();
     const unsigned keys = version.keys();
     InteriorPage* const parent = page;
-    // from foedus-core/storage/masstree/masstree_adopt.cc:
+    // from foedus-core/storage/masstree/change/adopt.cc:
     //     for (unsigned i = keys; i > at; --i) {
     //       parent->child(i + 1).store(parent->child(i).load());
     //       parent->set_separator(i, parent->separator(i - 1));
@@ -72,7 +73,7 @@ struct Shifting : model::Suite<Scenario, 2> {
     constexpr unsigned at_ = 0;
     const unsigned keys_ = page->header.load_version().keys();
     parent_->child(at_).store(kMoved);
-    // from foedus-core/storage/masstree/masstree_pair.cc:
+    // from foedus-core/storage/masstree/change/pair.cc:
     //     for (unsigned i = at_; i + 1 < keys_; ++i) {
     //       parent_->set_separator(i, parent_->separator(i + 1));
     //       FOEDUS_SYNC_POINT("masstree:pair_shifting");
@@ -82,11 +83,11 @@ struct Shifting : model::Suite<Scenario, 2> {
       parent_->set_separator(i, parent_->separator(i + 1));
       parent_->child(i + 1).store(parent_->child(i + 2).load());
     }
-    // from foedus-core/storage/masstree/masstree_pair.cc:
-    //     const std::uint32_t joins = (parent_->header.load_version().layers() + 1) & 0xffff;
-    //     parent_->header.store_version(page::PageVersion(keys_ - 1, joins));
-    const std::uint32_t joins = (parent_->header.load_version().layers() + 1) & 0xffff;
-    parent_->header.store_version(page::PageVersion(keys_ - 1, joins));
+    // from foedus-core/storage/masstree/change/pair.cc:
+    //     const std::uint32_t merges = (parent_->header.load_version().layers() + 1) & 0xffff;
+    //     parent_->header.store_version(page::PageVersion(keys_ - 1, merges));
+    const std::uint32_t merges = (parent_->header.load_version().layers() + 1) & 0xffff;
+    parent_->header.store_version(page::PageVersion(keys_ - 1, merges));
   }
 
   // True: what was observed is believed to be there still.
@@ -94,7 +95,7 @@ struct Shifting : model::Suite<Scenario, 2> {
     for (unsigned tries = 0;;) {
       const page::PageVersion version = page->header.load_version();
       const bool is_same = look_in(version.keys());
-      // from foedus-core/storage/masstree/masstree_track.cc:
+      // from foedus-core/storage/masstree/change/track.cc:
       //     const bool is_quiet = !occ::is_held(page->header.lock.load_acquire()) &&
       //                           page->header.load_version() == version;
       //     if (is_quiet) return look;
@@ -109,7 +110,7 @@ struct Shifting : model::Suite<Scenario, 2> {
   }
   bool look_in(unsigned keys) {
     InteriorPage* const interior = page;
-    // from foedus-core/storage/masstree/masstree_track.cc:
+    // from foedus-core/storage/masstree/change/track.cc:
     //     for (const unsigned i : {at, at + 1, at - 1}) {
     //       if (i <= keys && is_same(&interior->child(i))) return occ::PointerLook::kSame;
     //     }

@@ -202,13 +202,13 @@ TEST(PageSetTest, OwnChangesAreFollowedOnlyFromWhatWasTrue) {
   const auto twin = std::make_unique<page::PageHeader>();
   PageSet set;
   const auto keys = [](std::uint32_t count) { return page::PageVersion(count, 0); };
-  set.own_change(page.get(), keys(1), keys(2));  // not remembered: nothing happens
+  set.advance_page_version(page.get(), keys(1), keys(2));  // not remembered: nothing happens
   set.add(page.get(), keys(3), nullptr);
   set.add(page.get(), keys(8), nullptr);  // the first look counts
   EXPECT_EQ(set.entries().size(), 1u);
-  set.own_change(page.get(), keys(3), keys(4));
+  set.advance_page_version(page.get(), keys(3), keys(4));
   EXPECT_EQ(set.find(page.get())->observed, keys(4));
-  set.own_change(page.get(), keys(5), keys(6));  // somebody else's came in between
+  set.advance_page_version(page.get(), keys(5), keys(6));  // somebody else's came in between
   EXPECT_EQ(set.find(page.get())->observed, keys(4));
   set.repoint(set.find(page.get()), twin.get(), keys(2));
   EXPECT_EQ(set.find(twin.get())->page, twin.get());

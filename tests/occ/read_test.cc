@@ -9,8 +9,8 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/occ/optimistic_read.h"
-#include "foedus-core/occ/overflow.h"
 #include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/base/overflow.h"
 #include "tests/storage/storages.h"
 
 namespace foedus::occ {
@@ -197,7 +197,7 @@ TEST_F(OverlayTest, ChainsHoldPayloadsOfAnySize) {
                                   std::size_t{4017}, std::size_t{8032}, std::size_t{1'000'000}}) {
     std::string payload(bytes, '\0');
     for (char& byte : payload) byte = static_cast<char>(random.next());
-    const Result<std::uint64_t> id = write_overflow(ctx(), &control_, payload);
+    const Result<std::uint64_t> id = storage::write_overflow(ctx(), &control_, payload);
     ASSERT_TRUE(id.is_ok()) << id.status().message();
     EXPECT_EQ(control_.volatile_pages.load_relaxed(), page::OverflowPage::pages_of(bytes));
     for (int i = 0; i < 20; ++i) {
@@ -206,13 +206,13 @@ TEST_F(OverlayTest, ChainsHoldPayloadsOfAnySize) {
       range.out = out.data();
       range.out_bytes = static_cast<std::uint32_t>(out.size());
       range.offset = static_cast<std::uint32_t>(random.below(bytes + 5));
-      read_overflow(all_.pool(), *id, &range);
+      storage::read_overflow(all_.pool(), *id, &range);
       ASSERT_EQ(range.payload_bytes, bytes);
       out.resize(range.wanted_of(range.payload_bytes));
       const std::size_t begin = std::min<std::size_t>(range.offset, bytes);
       ASSERT_EQ(out, payload.substr(begin, out.size()));
     }
-    release_overflow(ctx(), &control_, *id);
+    storage::release_overflow(ctx(), &control_, *id);
     EXPECT_EQ(control_.volatile_pages.load_relaxed(), 0u);
   }
 }
@@ -229,18 +229,20 @@ TEST_F(OverlayTest, APageThatFailedOfAReplacedVersionIsNoFailure) {
   };
   const page::Tid before(Epoch(3), 1);
   const page::Tid behind(Epoch(3), 2);
-  for (const Case& one : {Case{0, 4, Found::kPresent, false},
-                          Case{page::Tid::kDeleted, kSnapshotOverflowLength, Found::kAbsent, false},
-                          Case{page::Tid::kMoved, kSnapshotOverflowLength, Found::kMoved, false},
-                          Case{0, kSnapshotOverflowLength, Found::kConflict, true}}) {
+  for (const Case& one :
+       {Case{0, 4, Found::kPresent, false},
+        Case{page::Tid::kDeleted, storage::kSnapshotOverflowLength, Found::kAbsent, false},
+        Case{page::Tid::kMoved, storage::kSnapshotOverflowLength, Found::kMoved, false},
+        Case{0, storage::kSnapshotOverflowLength, Found::kConflict, true}}) {
     record_.header.tid.store_relaxed(before.word());
     unsigned looks = 0;
     const auto load_length = [&] {
       if (++looks == 1) record_.header.tid.store_relaxed(behind.word() | one.flags);
-      return looks <= 2 ? kSnapshotOverflowLength : one.length;
+      return looks <= 2 ? storage::kSnapshotOverflowLength : one.length;
     };
     ReadRange range;
-    EXPECT_EQ(read_payload(ctx(), &control_, &record_.header, record_.payload, &range, load_length),
+    EXPECT_EQ(storage::read_payload(ctx(), &control_, &record_.header, record_.payload, &range,
+                                    load_length),
               one.expected);
     EXPECT_EQ(ctx().has_page_failure(), one.fails);
   }
@@ -251,13 +253,14 @@ TEST(OverflowTest, AChainThatDoesNotFitIsGivenBack) {
   storage::Storages all({.sessions = 1, .pool_bytes = 2u << 20});
   StorageControl control{storage_meta::StorageMeta{.id = page::StorageId{7}, .name = "none"}};
   all.session(0).begin();
-  const Result<std::uint64_t> id = write_overflow(all.ctx(), &control, std::string(3u << 20, 'x'));
+  const Result<std::uint64_t> id =
+      storage::write_overflow(all.ctx(), &control, std::string(3u << 20, 'x'));
   EXPECT_EQ(id.code(), ErrorCode::kOutOfMemory);
   EXPECT_EQ(control.volatile_pages.load_relaxed(), 0u);
   const std::string small(1u << 20, 'x');
-  const Result<std::uint64_t> fits = write_overflow(all.ctx(), &control, small);
+  const Result<std::uint64_t> fits = storage::write_overflow(all.ctx(), &control, small);
   EXPECT_TRUE(fits.is_ok());
-  release_overflow(all.ctx(), &control, *fits);
+  storage::release_overflow(all.ctx(), &control, *fits);
   all.session(0).rollback();
 }
 

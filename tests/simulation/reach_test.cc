@@ -38,7 +38,7 @@ TEST(ReachTest, runs_pass_the_places_of_all_protocols) {
                                   "masstree:exchanged",
                                   "masstree:grown",
                                   "masstree:installed",
-                                  "masstree:joined",
+                                  "masstree:merged",
                                   "masstree:layer_locked",
                                   "masstree:split_done",
                                   "recovery:manifest_durable",

@@ -217,7 +217,7 @@ TEST(Manifest, what_no_snapshot_can_be_is_a_problem) {
       [](Manifest* m) { m->storages[0].name = m->storages[1].name; },
       [](Manifest* m) { m->storages[1].fan_out_bits = 256; },
       [](Manifest* m) { m->storages[0].records = 0; },  // of an array
-      [](Manifest* m) { m->storages[0].records = (std::uint64_t{1} << 48) + 1; },
+      [](Manifest* m) { m->storages[0].records = kMaxArrayRecords + 1; },
       [](Manifest* m) { m->storages[0].payload_bytes = 0; },
       [](Manifest* m) { m->storages[0].payload_bytes = 2'001; },
       [](Manifest* m) { std::swap(m->storages[0], m->storages[1]); },

@@ -12,8 +12,8 @@
 #include "foedus-core/page/overflow_page.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/storage/array/array_page.h"
-#include "foedus-core/storage/hash/hash_page.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/hash/layout/page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "tests/gleaner/compose/memory_pages.h"
 
 namespace foedus::storage {
@@ -125,7 +125,7 @@ class ColdLeads {
   }
 
   // Payloads may have any name: a record that a delta supersedes keeps the name of its old payload
-  // while the file is there (masstree_delta.h).
+  // while the file is there (storage/masstree/operations/delta.h).
   void allow_all_chains() { allows_all_chains_ = true; }
 
   // What is volatile below a pointer names nothing else. Counts the names.

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/occ/installation.h"
+#include "foedus-core/storage/base/installation.h"
 #include "gleaner/compose/composition.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/memory_pages.h"
@@ -27,8 +27,7 @@ class Gleaned {
   // Composes all positions and joins them; installs a snapshot's root.
   using Compose = std::function<Result<page::SnapshotPageId>(const gleaner::Composition&,
                                                              gleaner::RecordStream*)>;
-  using Install =
-      std::function<Result<occ::InstallCounts>(const occ::Installation&, page::SnapshotPageId)>;
+  using Install = std::function<Result<InstallCounts>(const Installation&, page::SnapshotPageId)>;
 
   // A part of the options of Storages.
   struct Memory {
@@ -79,14 +78,13 @@ class Gleaned {
     root_ = *composed;
   }
   // Its pages take the place of volatile ones, of so many or a few more, by the last session.
-  occ::InstallCounts install(std::uint64_t pages_to_drop = ~std::uint64_t{0},
-                             bool spares_used = false) {
-    const Result<occ::InstallCounts> counts = try_install(pages_to_drop, spares_used);
+  InstallCounts install(std::uint64_t pages_to_drop = ~std::uint64_t{0}, bool spares_used = false) {
+    const Result<InstallCounts> counts = try_install(pages_to_drop, spares_used);
     EXPECT_TRUE(counts.is_ok()) << counts.status().message();
-    return counts.is_ok() ? *counts : occ::InstallCounts();
+    return counts.is_ok() ? *counts : InstallCounts();
   }
   // The same, which may fail.
-  Result<occ::InstallCounts> try_install(std::uint64_t pages_to_drop, bool spares_used) {
+  Result<InstallCounts> try_install(std::uint64_t pages_to_drop, bool spares_used) {
     const std::uint32_t number = static_cast<std::uint32_t>(taken_.size()) - 1;
     Storages::Session& session = all_.session(number);
     session.begin();
@@ -94,19 +92,19 @@ class Gleaned {
     for (std::uint32_t i = oldest_file_; i <= snapshot_; ++i) {
       files.push_back(page::SnapshotPageId(page::SnapshotNumber{i}, 0, 0).word());
     }
-    const Result<occ::InstallCounts> counts = install_({.pool = &all_.pool(),
-                                                        .pages = &session.pages(),
-                                                        .cache = all_.cache(),
-                                                        .clock = &all_.clock(),
-                                                        .control = control_,
-                                                        .covered = covered_,
-                                                        .session = number,
-                                                        .pages_to_drop = pages_to_drop,
-                                                        .spares_used = spares_used,
-                                                        .files = files,
-                                                        .installed = installed_,
-                                                        .workers = workers()},
-                                                       root_);
+    const Result<InstallCounts> counts = install_({.pool = &all_.pool(),
+                                                   .pages = &session.pages(),
+                                                   .cache = all_.cache(),
+                                                   .clock = &all_.clock(),
+                                                   .control = control_,
+                                                   .covered = covered_,
+                                                   .session = number,
+                                                   .pages_to_drop = pages_to_drop,
+                                                   .spares_used = spares_used,
+                                                   .files = files,
+                                                   .installed = installed_,
+                                                   .workers = workers()},
+                                                  root_);
     session.rollback();
     const bool is_clean = counts.is_ok() && !counts->may_need_earlier;
     if (is_clean) {
@@ -148,7 +146,7 @@ class Gleaned {
       } else {
         pages_.forge_read_after(failures);
       }
-      const Result<occ::InstallCounts> counts = try_install(~std::uint64_t{0}, false);
+      const Result<InstallCounts> counts = try_install(~std::uint64_t{0}, false);
       pages_.read_well();
       if (counts.is_ok()) return failures;
       EXPECT_EQ(counts.code(), code) << counts.status().message();
@@ -156,7 +154,7 @@ class Gleaned {
     }
   }
   // As an engine that is short of memory does it, which forgets what was used before this.
-  occ::InstallCounts spare_and_install() { return install(~std::uint64_t{0}, true); }
+  InstallCounts spare_and_install() { return install(~std::uint64_t{0}, true); }
   void forget_uses() { install(1, true); }
   // O16. What is volatile leads to pages of the snapshot that was the last to be installed without
   // anything left, or of later ones. REQUIRES: no session is in a call.
@@ -170,13 +168,13 @@ class Gleaned {
   void let_names_change() { oldest_file_ = ~std::uint32_t{0}; }
   unsigned installs() const { return installs_; }
   unsigned clean_installs() const { return clean_installs_; }
-  occ::InstallCounts glean() {
+  InstallCounts glean() {
     compose();
     return install();
   }
 
  private:
-  occ::InstallWorkers* workers() { return crew_.workers().size() > 1 ? &crew_ : nullptr; }
+  InstallWorkers* workers() { return crew_.workers().size() > 1 ? &crew_ : nullptr; }
   // The rings never overflow in a test, so what was committed is still there.
   void take_log(std::uint32_t number, gleaner::ListStream* stream) {
     const log::LogBuffer& log = all_.session(number).log();

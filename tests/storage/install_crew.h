@@ -7,12 +7,12 @@
 #include <thread>
 #include <vector>
 
-#include "foedus-core/occ/install_workers.h"
+#include "foedus-core/storage/base/install_workers.h"
 #include "tests/storage/storages.h"
 
 namespace foedus::storage {
 
-class InstallCrew final : public occ::InstallWorkers {
+class InstallCrew final : public InstallWorkers {
  public:
   enum class Mode : std::uint8_t {
     kThreads,

@@ -55,7 +55,7 @@ TEST_P(InstallTogether, all_that_can_be_dropped_is) {
 TEST_P(InstallTogether, each_thread_may_do_all_of_it) {
   all_.crew().set_mode(InstallCrew::Mode::kLastFirst);
   put(0, kRows);
-  const occ::InstallCounts counts = all_.glean();
+  const InstallCounts counts = all_.glean();
   EXPECT_EQ(counts.pages_kept, 0u);
   EXPECT_GT(retired_by(kInstallers - 1), counts.pages_dropped / 10 * 9);
   check(kRows);
@@ -75,7 +75,7 @@ TEST_P(InstallTogether, not_many_more_pages_are_dropped_than_are_to_be) {
   all_.compose();
   all_.crew().set_mode(InstallCrew::Mode::kLastFirst);
   for (const std::uint64_t limit : {1u, 400u, 300u}) {
-    const occ::InstallCounts counts = all_.install(limit);
+    const InstallCounts counts = all_.install(limit);
     EXPECT_GE(counts.pages_dropped, limit);
     EXPECT_LE(counts.pages_dropped, limit + kPageMost);
     all_.check_leads();
@@ -87,11 +87,11 @@ TEST_P(InstallTogether, not_many_more_pages_are_dropped_than_are_to_be) {
 // Each thread has counts of its own.
 TEST(InstallCounts, all_that_threads_have_dropped_counts) {
   base::AtomicWord<std::uint64_t> dropped;
-  occ::Installation part;
+  Installation part;
   part.pages_to_drop = 10;
   part.dropped_by_all = &dropped;
-  occ::InstallCounts one;
-  occ::InstallCounts other;
+  InstallCounts one;
+  InstallCounts other;
   one.pages_dropped = 6;
   EXPECT_TRUE(one.wants_more(part));
   EXPECT_TRUE(one.wants_more(part));
@@ -191,7 +191,7 @@ class InstallTogetherStress : public InstallTogether {
   // tries again, too.
   void install(std::uint64_t pages_to_drop) {
     for (;;) {
-      const Result<occ::InstallCounts> counts = all_.try_install(pages_to_drop, false);
+      const Result<InstallCounts> counts = all_.try_install(pages_to_drop, false);
       if (counts.is_ok()) return;
       ASSERT_EQ(counts.code(), ErrorCode::kOutOfMemory) << counts.status().message();
       all_.all().pass_epochs();

@@ -25,7 +25,7 @@ TEST_P(NothingToInstall, what_is_volatile_alone_is_not_looked_at) {
     put(glean, kRows);
     all_.compose();
     const std::uint64_t reads = all_.pages().reads();
-    const occ::InstallCounts counts = all_.install(0);
+    const InstallCounts counts = all_.install(0);
     EXPECT_EQ(all_.pages().reads(), reads);
     EXPECT_EQ(counts.pages_kept, volatile_pages());
     EXPECT_EQ(counts.pages_dropped, 0u);

@@ -11,8 +11,8 @@
 
 #include "foedus-core/storage/array/array_storage.h"
 #include "foedus-core/storage/dispatch.h"
-#include "foedus-core/storage/hash/hash_storage.h"
-#include "foedus-core/storage/masstree/masstree_storage.h"
+#include "foedus-core/storage/hash/storage.h"
+#include "foedus-core/storage/masstree/storage.h"
 #include "gleaner/partition_composer.h"
 #include "tests/storage/gleaned.h"
 
@@ -49,10 +49,9 @@ class NumberedRows : public ::testing::TestWithParam<StorageKind> {
     switch (GetParam()) {
       case StorageKind::kArray: return array::write_at(ctx, all_.control(), row, 0, payload);
       case StorageKind::kHash:
-        return hash::write_whole(ctx, all_.control(), hash::WriteMode::kPut, key_of(row), payload);
+        return hash::write_whole(ctx, all_.control(), WriteMode::kPut, key_of(row), payload);
       default:
-        return masstree::write_whole(ctx, all_.control(), masstree::WriteMode::kPut, key_of(row),
-                                     payload);
+        return masstree::write_whole(ctx, all_.control(), WriteMode::kPut, key_of(row), payload);
     }
   }
   // 0 where there is no row.

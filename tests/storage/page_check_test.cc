@@ -126,8 +126,7 @@ TEST(PageCheck, a_page_of_an_array_is_one) {
   both("it counts keys, an array has none", [](PageHeader& page) { count(&page, 1); });
   both("it has flags or a layer", [](PageHeader& page) { page.flags = 1; });
   both("it has flags or a layer", [](PageHeader& page) { page.layer = 1; });
-  both("it begins behind every array",
-       [](PageHeader& page) { page.kind_word = array::kRecordsMax; });
+  both("it begins behind every array", [](PageHeader& page) { page.kind_word = kMaxArrayRecords; });
   interior("a pointer that leads nowhere", [](ArrayInteriorPage& page) {
     page.pointers[ArrayInteriorPage::kPointers - 1].store({{}, id_of(page.header)});
   });

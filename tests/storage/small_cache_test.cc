@@ -12,8 +12,8 @@
 #include "foedus-core/base/clock.h"
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"
-#include "foedus-core/storage/hash/hash_install.h"
-#include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/storage/hash/install/install.h"
+#include "foedus-core/storage/hash/storage.h"
 #include "gleaner/compose/array_composer.h"
 #include "gleaner/compose/hash_composer.h"
 #include "tests/base/test_seed.h"
@@ -201,7 +201,7 @@ class SmallHash : public Gleaned {
   static std::string key_of(std::uint64_t i) { return "key" + std::to_string(i); }
 
   Status put(std::uint32_t who, std::uint64_t i, std::string_view payload) {
-    return hash::write_whole(session(who).ctx(), control(), hash::WriteMode::kPut, key_of(i),
+    return hash::write_whole(session(who).ctx(), control(), storage::WriteMode::kPut, key_of(i),
                              payload);
   }
   void expect(std::uint32_t who, std::uint64_t i, std::string_view payload) {

@@ -16,12 +16,12 @@
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/numa/topology.h"
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/snapshot/page_cache.h"
 #include "foedus-core/storage/dispatch.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus-core/txn/commit.h"
 #include "tests/testing/manual_runtime.h"
 

@@ -14,10 +14,10 @@
 #include "foedus-core/base/sync_point.h"
 #include "foedus-core/storage/array/array_install.h"
 #include "foedus-core/storage/array/array_storage.h"
-#include "foedus-core/storage/hash/hash_install.h"
-#include "foedus-core/storage/hash/hash_storage.h"
-#include "foedus-core/storage/masstree/masstree_install.h"
-#include "foedus-core/storage/masstree/masstree_storage.h"
+#include "foedus-core/storage/hash/install/install.h"
+#include "foedus-core/storage/hash/storage.h"
+#include "foedus-core/storage/masstree/install/install.h"
+#include "foedus-core/storage/masstree/storage.h"
 #include "gleaner/compose/array_composer.h"
 #include "gleaner/compose/hash_composer.h"
 #include "gleaner/compose/masstree_composer.h"
@@ -59,9 +59,9 @@ class Numbers {
       case StorageKind::kArray:
         return array::write_at(ctx, all.control(), i, 0, payload);
       case StorageKind::kHash:
-        return hash::write_whole(ctx, all.control(), hash::WriteMode::kPut, key_of(i), payload);
+        return hash::write_whole(ctx, all.control(), storage::WriteMode::kPut, key_of(i), payload);
       default:
-        return masstree::write_whole(ctx, all.control(), masstree::WriteMode::kPut, key_of(i),
+        return masstree::write_whole(ctx, all.control(), storage::WriteMode::kPut, key_of(i),
                                      payload);
     }
   }

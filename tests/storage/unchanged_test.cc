@@ -31,7 +31,7 @@ class Unchanged : public NumberedRows {
   // How many volatile pages an installation looks at that drops none.
   unsigned looked_at() {
     const testing::AtSyncPoint looks(place(), [] {}, true);
-    const occ::InstallCounts counts = all_.install(0);
+    const InstallCounts counts = all_.install(0);
     EXPECT_FALSE(counts.may_need_earlier);
     EXPECT_EQ(counts.pages_dropped, 0u);
     EXPECT_EQ(counts.pages_kept, volatile_pages());
@@ -129,7 +129,7 @@ TEST_P(Unchanged, what_has_changed_is_looked_at_behind_the_last_page_to_drop) {
     put(kRows / 2, kRows, 33);
     put(kRows - 3, kRows);
     all_.compose();
-    const occ::InstallCounts counts = all_.install(20);
+    const InstallCounts counts = all_.install(20);
     EXPECT_FALSE(counts.may_need_earlier);
     EXPECT_GE(counts.pages_dropped, 20u);
     all_.check_leads();

@@ -23,8 +23,8 @@ class CheckLayersTest(CheckTest):
     def test_an_include_that_points_up_is_found(self):
         self.assert_found({
             "foedus-core/txn/commit.h": "#pragma once\n",
-            "foedus-core/storage/hash/hash_storage.cc": '\n#include "foedus-core/txn/commit.h"\n',
-        }, "foedus-core/storage/hash/hash_storage.cc:2: may not include foedus-core/txn/commit.h")
+            "foedus-core/storage/hash/storage.cc": '\n#include "foedus-core/txn/commit.h"\n',
+        }, "foedus-core/storage/hash/storage.cc:2: may not include foedus-core/txn/commit.h")
 
     def test_a_header_of_a_lower_layer_that_is_not_named_is_found(self):
         self.assert_found({
@@ -35,7 +35,7 @@ class CheckLayersTest(CheckTest):
     def test_a_sibling_storage_is_found(self):
         self.assert_found({
             "foedus-core/storage/array/array_page.h": "#pragma once\n",
-            "foedus-core/storage/hash/hash_page.h":
+            "foedus-core/storage/hash/layout/page.h":
                 '#include "foedus-core/storage/array/array_page.h"\n',
         }, "may not include foedus-core/storage/array/array_page.h")
 

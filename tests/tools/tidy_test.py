@@ -107,7 +107,7 @@ class TidyTest(unittest.TestCase):
         for words in ("lent", "Run file", "run (sorted), lent (to a task)"):
             status, output = run_on_row(f"| {words} | bytes | `{FOLDER}/run_file.h` |")
             self.assertEqual(status, 0, output)
-        for words in ("ent", "unfile", "run file, heir"):
+        for words in ("ent", "unfile", "run file, replacement"):
             status, output = run_on_row(f"| {words} | bytes | `{FOLDER}/run_file.h` |")
             self.assertEqual(status, 1, output)
             self.assertIn(f"GLOSSARY.md:4: {FOLDER}/run_file.h does not have the word", output)

@@ -111,7 +111,7 @@ TEST_F(PhantomWindowTest, a_joined_page_gains_keys_when_both_pages_have_moved) {
     must(db_->transact([&](Txn& txn) -> Status { return txn.erase(tree, key_in(0, i * 10)); }));
   }
   expect_no_skew(
-      "masstree:join_half_moved",
+      "masstree:merge_half_moved",
       [&](Txn& txn) {
         EXPECT_EQ(txn.get(tree, key_in(2, 205)).status().code(), ErrorCode::kNotFound);
       },

@@ -232,8 +232,8 @@ TEST_F(SerializabilityTest, put_after_a_miss_is_a_conflict_if_another_one_took_i
     EXPECT_EQ(get(storage, key), 2u);
   };
   for (const bool inserts : {false, true}) {
-    missed_then(tree_, "masstree:write_placed", inserts);
-    missed_then(hash_, "hash:write_placed", inserts);
+    missed_then(tree_, "keyed:write_found", inserts);
+    missed_then(hash_, "keyed:write_found", inserts);
   }
 }
 

@@ -3,18 +3,23 @@
 
 set_property(GLOBAL PROPERTY FOEDUS_LAYERS "")
 
-# foedus_layer(<name> [FOLDER <subfolder>] [DEPENDS <layer>...])
+# foedus_layer(<name> [FOLDER <subfolder>] [ROOMS <subfolder>...] [DEPENDS <layer>...])
 #
-# Defines the target foedus_<name> from all *.cc of the folder (default: the current one). A folder
-# without *.cc is a layer of headers. DEPENDS names the layers that this one may include.
+# Defines the target foedus_<name> from all *.cc of the folder (default: the current one) and of its
+# ROOMS. A folder without *.cc is a layer of headers. DEPENDS names the layers that this one may
+# include.
 function(foedus_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "ROOMS;DEPENDS")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
   if(arg_FOLDER)
     string(APPEND folder "/${arg_FOLDER}")
   endif()
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cc")
   file(GLOB headers CONFIGURE_DEPENDS "${folder}/*.h")
+  foreach(room IN LISTS arg_ROOMS)
+    file(GLOB in_room CONFIGURE_DEPENDS "${folder}/${room}/*.cc" "${folder}/${room}/*.h")
+    list(APPEND sources ${in_room})
+  endforeach()
 
   set(target foedus_${name})
   if(sources)

@@ -93,7 +93,7 @@ void ArrayWalk::border(SnapshotPageId id, ArrayBorderPage& page, std::uint64_t f
 
 void verify_array(PageWalk* walk) {
   const snapshot::ManifestStorage& storage = walk->storage();
-  const bool is_possible = storage.records >= 1 && storage.records <= storage::array::kRecordsMax &&
+  const bool is_possible = storage.records >= 1 && storage.records <= kMaxArrayRecords &&
                            storage.payload_bytes <= kMaxArrayPayloadBytes;
   if (!walk->expect(is_possible, SnapshotPageId(), "an array of impossible shape")) return;
   ArrayWalk(walk).run();

@@ -1,13 +1,14 @@
-// Pages of hash storages, against hash_page.h (H1, H7): the trie spreads by seven bits of the hash
-// after another, each bin has the keys of its prefix, in the order of hash and key.
+// Pages of hash storages, against storage/hash/layout/page.h (H1, H7): the trie spreads by seven
+// bits of the hash after another. Each bin has the keys of its prefix, in the order of hash and
+// key.
 #include <bit>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "foedus-core/storage/hash/hash_function.h"
-#include "foedus-core/storage/hash/hash_page.h"
+#include "foedus-core/storage/hash/layout/function.h"
+#include "foedus-core/storage/hash/layout/page.h"
 #include "foedus/options.h"
 #include "tools/foedus_cli/page_walk.h"
 

@@ -1,5 +1,5 @@
-// Pages of Master-Trees, against masstree_page.h: in each layer the ranges of slices chain exactly,
-// within that of the page above; keys ascend by slice and length.
+// Pages of Master-Trees, against storage/masstree/layout/page.h: in each layer the ranges of slices
+// chain exactly, within that of the page above; keys ascend by slice and length.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus/options.h"
 #include "tools/foedus_cli/page_walk.h"
 

@@ -19,6 +19,7 @@ namespace foedus {
 inline constexpr std::size_t kMaxKeyBytes = 1024;                // Master-Tree, hash
 inline constexpr std::size_t kMaxPayloadBytes = 4u << 20;        // Master-Tree, hash
 inline constexpr std::size_t kMaxArrayPayloadBytes = 2000;       // array: fixed-size payloads
+inline constexpr std::uint64_t kMaxArrayRecords = std::uint64_t{1} << 40;
 inline constexpr std::size_t kMaxSequentialPayloadBytes = 3072;  // sequential
 inline constexpr std::size_t kMaxStorageNameBytes = 64;
 inline constexpr std::uint32_t kMaxSocs = 64;
@@ -301,7 +302,7 @@ struct Options {
 
 // EffectiveOptions: the values in force on this machine.
 struct EffectiveOptions {
-  Options options;  // with each 0 replaced by the value in force
+  Options options;            // with each 0 replaced by the value in force
   std::uint32_t loggers = 0;  // of all SOCs together; 0: Logging::kNone
   bool huge_pages = false;
   bool numa_binding = false;  // every binding of Options::numa_binding works

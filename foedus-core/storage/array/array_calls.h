@@ -7,11 +7,11 @@
 #include <span>
 #include <string_view>
 
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/tid.h"
 #include "foedus-core/storage/array/array_page.h"
+#include "foedus-core/storage_meta/storage_control.h"
 
 namespace foedus::storage::array {
 

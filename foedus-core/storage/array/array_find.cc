@@ -4,10 +4,10 @@
 #include <new>
 
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/occ/install.h"
 #include "foedus-core/storage/array/array_page_check.h"
 #include "foedus-core/storage/array/array_pages.h"
 #include "foedus-core/storage/array/array_snapshot_read.h"
+#include "foedus-core/storage/base/install.h"
 
 namespace foedus::storage::array {
 
@@ -92,7 +92,7 @@ class ColdSearch {
     }
     FOEDUS_SYNC_POINT("array:before_install");
     const page::DualPageIds after{made->volatile_id(), ids.snapshot_page};
-    if (!occ::change_pointer(pointer, holder, ids, after)) {
+    if (!change_pointer(pointer, holder, ids, after)) {
       give_back();
       return Made::kAgain;
     }
@@ -110,7 +110,7 @@ class ColdSearch {
       ctx_.not_that_page(from);
       return false;
     }
-    occ::copy_snapshot_page(cold, made->volatile_id(), ctx_.soc(), made);
+    copy_snapshot_page(cold, made->volatile_id(), ctx_.soc(), made);
     if (level != 0) clear_hints(made);
     return true;
   }

@@ -22,10 +22,10 @@
 
 #include <cstdint>
 
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/tid.h"
 #include "foedus-core/storage/array/array_page.h"
+#include "foedus-core/storage_meta/storage_control.h"
 
 namespace foedus::storage::array {
 

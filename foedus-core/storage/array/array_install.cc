@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/occ/install.h"
-#include "foedus-core/occ/install_team.h"
 #include "foedus-core/occ/record_lock.h"
 #include "foedus-core/storage/array/array_page.h"
 #include "foedus-core/storage/array/array_page_check.h"
+#include "foedus-core/storage/base/install.h"
+#include "foedus-core/storage/base/install_team.h"
+#include "foedus-core/storage/moves/after_marks.h"
+#include "foedus-core/storage/moves/birth.h"
 
 namespace foedus::storage::array {
 
@@ -24,17 +26,17 @@ struct Link {
 
 class Installer {
  public:
-  explicit Installer(const occ::Installation& installation)
+  explicit Installer(const Installation& installation)
       : installation_(installation),
-        cold_pages_(occ::cold_pages_of(installation)),
+        cold_pages_(cold_pages_of(installation)),
         shape_(shape_of(installation.control->meta.payload_bytes)),
         waiters_(shape_.records_per_page) {}
 
   Status run(page::SnapshotPageId root) {
     return below(&installation_.control->root, nullptr, root);
   }
-  const occ::InstallCounts& own_counts() const { return counts_; }
-  occ::InstallCounts counts() const { return occ::whole_counts(installation_, counts_); }
+  const InstallCounts& own_counts() const { return counts_; }
+  InstallCounts counts() const { return whole_counts(installation_, counts_); }
 
  private:
   bool drops() { return counts_.wants_more(installation_); }
@@ -51,7 +53,7 @@ class Installer {
       link.ids = {before.volatile_page, snapshot};
       is_new = before != link.ids;
       // Only a session that makes the page volatile changes the pointer meanwhile.
-      if (!is_new || occ::change_pointer(pointer, holder, before, link.ids)) break;
+      if (!is_new || change_pointer(pointer, holder, before, link.ids)) break;
     }
     if (link.ids.volatile_page.is_null()) return {};
     if (!is_new && !looks_at_all() && installation_.is_unchanged(snapshot)) {
@@ -96,7 +98,7 @@ class Installer {
 
   // Installs below the children by several threads (O19).
   Status children_together(ArrayInteriorPage* page, const page::SnapshotPageId* snapshots) {
-    occ::InstallTeam<Installer> team(installation_, counts_);
+    InstallTeam<Installer> team(installation_, counts_);
     return team.run(
         ArrayInteriorPage::kPointers,
         [&](std::size_t child) { return page->pointers[child].load_volatile().soc(); },
@@ -174,13 +176,10 @@ class Installer {
   // records are marked; the page's lock (O1: before the holder's).
   void take(const Link& link, page::PageHeader* page) {
     page->store_version(page->load_version().with(page::PageVersion::kDropped));
-    // order: a transaction that saw a record unmarked fenced (EpochClock::pin()) before this. So
-    // the epoch in which it began is not above the one that is read now.
-    base::fence_seq_cst();
-    installation_.control->announce_drop(installation_.clock->current());
+    moves::announce_drop(installation_);
     FOEDUS_SYNC_POINT("array:dropped");
-    const bool taken = occ::change_pointer(link.pointer, link.holder, link.ids,
-                                           {page::VolatilePageId(), link.ids.snapshot_page});
+    const bool taken = change_pointer(link.pointer, link.holder, link.ids,
+                                      {page::VolatilePageId(), link.ids.snapshot_page});
     FOEDUS_INVARIANT(taken, link.ids.volatile_page.word(), link.ids.snapshot_page.word());
   }
   void retire(page::PageHeader* page) {
@@ -189,17 +188,16 @@ class Installer {
     installation_.control->volatile_pages.fetch_add_relaxed(~std::uint64_t{0});
   }
 
-  const occ::Installation& installation_;
+  const Installation& installation_;
   occ::ColdPages cold_pages_;
   const ArrayShape& shape_;
   std::vector<occ::LockWaiter> waiters_;  // one for each record of a page
-  occ::InstallCounts counts_;
+  InstallCounts counts_;
 };
 
 }  // namespace
 
-Result<occ::InstallCounts> install(const occ::Installation& installation,
-                                   page::SnapshotPageId root) {
+Result<InstallCounts> install(const Installation& installation, page::SnapshotPageId root) {
   Installer installer(installation);
   FOEDUS_CHECK(installer.run(root));
   return installer.counts();

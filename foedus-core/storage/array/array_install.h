@@ -4,7 +4,7 @@
 // that did not change since (O11). All shapes are equal (A1), so every volatile page has its
 // snapshot page.
 
-#include "foedus-core/occ/installation.h"
+#include "foedus-core/storage/base/installation.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::array {
@@ -13,7 +13,6 @@ namespace foedus::storage::array {
 // kOutOfMemory: a snapshot page could not be read. What was installed stays, and the rest can be
 // installed later. REQUIRES: one installation of a storage at a time; the caller is pinned; all
 // pages of the snapshot are durable.
-Result<occ::InstallCounts> install(const occ::Installation& installation,
-                                   page::SnapshotPageId root);
+Result<InstallCounts> install(const Installation& installation, page::SnapshotPageId root);
 
 }  // namespace foedus::storage::array

@@ -10,7 +10,7 @@
 //   A2  Pages are made when they are touched first, by a reader or a writer. A pointer that is null
 //       in both halves stands for a subtree of zero records of TID 0.
 //   A3  Pages are never split, and records move only out of pages that are dropped for their
-//       snapshot pages. A pointer in a page is changed as O10 says (occ/install.h).
+//       snapshot pages. A pointer in a page is changed as O10 says (storage/base/install.h).
 
 #include <cstdint>
 
@@ -39,7 +39,6 @@ struct ArrayInteriorPage {
 static_assert(sizeof(ArrayInteriorPage) == page::kPageBytes);
 
 inline constexpr std::uint32_t kLevelsMax = 6;
-inline constexpr std::uint64_t kRecordsMax = std::uint64_t{1} << 48;
 
 // The layout of an array of one payload size.
 struct ArrayShape {

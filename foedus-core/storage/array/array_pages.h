@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/storage/array/array_page.h"
+#include "foedus-core/storage_meta/storage_control.h"
 
 namespace foedus::storage::array {
 

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/page_lines.h"
 #include "foedus-core/storage/array/array_pages.h"
+#include "foedus-core/storage_meta/storage_control.h"
 
 namespace foedus::storage::array {
 

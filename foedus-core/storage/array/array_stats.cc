@@ -7,7 +7,7 @@ namespace foedus::storage::array {
 namespace {
 
 void sample_below(const page::PagePool& pool, const page::DualPagePointer& pointer,
-                  occ::PageSamples* samples) {
+                  PageSamples* samples) {
   const page::VolatilePageId id = pointer.load_volatile();
   if (id.is_null()) return;
   const page::PageHeader* const page = pool.resolve(id);
@@ -25,7 +25,7 @@ void sample_below(const page::PagePool& pool, const page::DualPagePointer& point
 }  // namespace
 
 void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
-                  occ::PageSamples* samples) {
+                  PageSamples* samples) {
   sample_below(pool, control.root, samples);
 }
 

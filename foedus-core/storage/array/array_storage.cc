@@ -4,10 +4,10 @@
 #include <string>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/base/increment.h"
+#include "foedus-core/storage/array/array_calls.h"
 #include "foedus-core/storage/array/array_find.h"
 #include "foedus-core/storage/array/array_pages.h"
-#include "foedus-core/storage/array/array_calls.h"
+#include "foedus-core/storage/moves/payload.h"
 
 namespace foedus::storage::array {
 
@@ -89,24 +89,6 @@ Status answer(occ::TxnContext& ctx, occ::StorageControl* control, occ::Found fou
   return ctx.conflict(ConflictReason::kRetryBound, control, key_of(index));
 }
 
-// Changes the payload. REQUIRES: no other thread writes to the record.
-void change(RecordHeader* record, const log::LogRecord& log) {
-  char* const at = payload_of(record) + log.payload_offset;
-  if (log.type == LogRecordType::kIncrement) {
-    const std::uint64_t value = base::incremented(at, log.payload_data());
-    base::racy_write(at, &value, sizeof(value));
-  } else {
-    FOEDUS_INVARIANT(log.type == LogRecordType::kPut || log.type == LogRecordType::kWriteAt,
-                     log.type);
-    base::racy_write(at, log.payload_data(), log.payload_bytes());
-  }
-}
-
-void note_soc(page::PageHeader* page, std::uint32_t soc) {
-  // order: relaxed, statistics; written only when it differs, so that the line stays shared.
-  if (page->last_soc.load_relaxed() != soc) page->last_soc.store_relaxed(soc);
-}
-
 Status write(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
              std::uint64_t index, std::uint32_t offset, std::string_view payload) {
   if (index >= control->meta.records) return index_out_of_range(control, index);
@@ -130,10 +112,11 @@ Status write(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType t
 
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control) {
   const storage_meta::StorageMeta& meta = control->meta;
-  if (meta.records == 0 || meta.records > kRecordsMax || meta.payload_bytes == 0 ||
+  if (meta.records == 0 || meta.records > kMaxArrayRecords || meta.payload_bytes == 0 ||
       meta.payload_bytes > kMaxArrayPayloadBytes) {
-    return out_of_range(control, "an array has 1 to 2^48 records of 1 to " +
-                                     std::to_string(kMaxArrayPayloadBytes) + " bytes");
+    return out_of_range(control, "an array has 1 to " + std::to_string(kMaxArrayRecords) +
+                                     " records of 1 to " + std::to_string(kMaxArrayPayloadBytes) +
+                                     " bytes");
   }
   const std::uint32_t levels = levels_of(shape_of(meta.payload_bytes).pages_of(meta.records));
   FOEDUS_INVARIANT(levels <= kLevelsMax, levels, meta.records);
@@ -228,8 +211,12 @@ Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) { return find_agai
 bool accepts(page::PagePool&, const occ::WriteEntry&) { return true; }
 
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
-  change(entry.record, *entry.log);
-  note_soc(page::PageHeader::of(entry.record), ctx.soc());
+  const LogRecordType type = entry.log->type;
+  FOEDUS_INVARIANT(type == LogRecordType::kPut || type == LogRecordType::kWriteAt ||
+                       type == LogRecordType::kIncrement,
+                   type);
+  moves::change_part(payload_of(entry.record), *entry.log);
+  moves::note_soc(page::PageHeader::of(entry.record), ctx.soc());
 }
 
 bool page_still_holds(page::PagePool&, const occ::PageEntry& entry) {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/storage/sequential/sequential_page.h"
 #include "foedus-core/storage/sequential/sequential_snapshot_scan.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::sequential {

@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/occ/install.h"
 #include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/base/install.h"
 #include "foedus-core/storage/sequential/sequential_page.h"
 #include "foedus-core/storage/sequential/sequential_pages.h"
 
@@ -19,10 +19,10 @@ enum class Appenders : std::uint8_t { kMayBeOpen, kOver };
 
 class Installer {
  public:
-  explicit Installer(const occ::Installation& installation)
+  explicit Installer(const Installation& installation)
       : installation_(installation), control_(installation.control) {}
 
-  occ::InstallCounts run(page::SnapshotPageId root) {
+  InstallCounts run(page::SnapshotPageId root) {
     install_root(root);
     FOEDUS_SYNC_POINT("sequential:installed");
     const page::DualPageIds ids = control_->root.load();
@@ -180,7 +180,7 @@ class Installer {
   }
   void change(page::DualPagePointer* pointer, page::PageHeader* holder, page::VolatilePageId from,
               page::VolatilePageId to) {
-    const bool changed = occ::change_pointer(pointer, holder, {from, {}}, {to, {}});
+    const bool changed = change_pointer(pointer, holder, {from, {}}, {to, {}});
     FOEDUS_INVARIANT(changed, from.word(), to.word());
   }
   void retire(page::PageHeader* page) {
@@ -188,15 +188,14 @@ class Installer {
     ++counts_.pages_dropped;
   }
 
-  const occ::Installation& installation_;
+  const Installation& installation_;
   occ::StorageControl* const control_;
-  occ::InstallCounts counts_;
+  InstallCounts counts_;
 };
 
 }  // namespace
 
-Result<occ::InstallCounts> install(const occ::Installation& installation,
-                                   page::SnapshotPageId root) {
+Result<InstallCounts> install(const Installation& installation, page::SnapshotPageId root) {
   return Installer(installation).run(root);
 }
 

@@ -3,7 +3,7 @@
 // Volatile pages that are not needed any more are dropped (S8 to S11 of sequential_page.h). No page
 // of the snapshot is read.
 
-#include "foedus-core/occ/installation.h"
+#include "foedus-core/storage/base/installation.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::sequential {
@@ -14,7 +14,6 @@ namespace foedus::storage::sequential {
 // page. The next installation looks again. Never fails. REQUIRES: one installation of a storage at
 // a time; the caller is pinned, not by a session that appends; all pages of the snapshot are
 // durable.
-Result<occ::InstallCounts> install(const occ::Installation& installation,
-                                   page::SnapshotPageId root);
+Result<InstallCounts> install(const Installation& installation, page::SnapshotPageId root);
 
 }  // namespace foedus::storage::sequential

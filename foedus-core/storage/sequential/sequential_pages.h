@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <cstring>
 
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
+#include "foedus-core/storage_meta/storage_control.h"
 
 namespace foedus::storage::sequential {
 

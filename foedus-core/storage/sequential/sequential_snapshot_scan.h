@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_id.h"
 #include "foedus-core/storage/sequential/sequential_snapshot_page.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/epoch.h"
 #include "foedus/status.h"
 

@@ -6,6 +6,7 @@
 
 #include "foedus-core/base/copy_bytes.h"
 #include "foedus-core/base/sync_point.h"
+#include "foedus-core/storage/moves/payload.h"
 #include "foedus-core/storage/sequential/sequential_page.h"
 #include "foedus-core/storage/sequential/sequential_pages.h"
 #include "foedus-core/storage/sequential/sequential_tail.h"
@@ -103,9 +104,7 @@ bool accepts(page::PagePool&, const occ::WriteEntry&) { return true; }
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry) {
   // The payload has been there since the call (S3).
   FOEDUS_INVARIANT(entry.log->type == log::LogRecordType::kAppend, entry.log->type);
-  page::PageHeader* const page = page::PageHeader::of(entry.record);
-  // order: relaxed, statistics; written only when it differs, so that the line stays shared.
-  if (page->last_soc.load_relaxed() != ctx.soc()) page->last_soc.store_relaxed(ctx.soc());
+  moves::note_soc(page::PageHeader::of(entry.record), ctx.soc());
 }
 
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry) {

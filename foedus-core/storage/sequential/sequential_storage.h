@@ -12,11 +12,11 @@
 
 #include "foedus-core/log/log_record.h"
 #include "foedus-core/occ/access_set.h"
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_pool.h"
 #include "foedus-core/page/session_pages.h"
 #include "foedus-core/page/tid.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::sequential {

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/storage/sequential/sequential_page.h"
+#include "foedus-core/storage_meta/storage_control.h"
 
 namespace foedus::storage::sequential {
 
@@ -22,7 +22,7 @@ SequentialPage* tail_with_room(occ::TxnContext& ctx, occ::StorageControl* contro
 inline void count_one(occ::TxnContext& ctx, page::PageHeader* page) {
   const page::PageVersion before = page->load_version();
   page->store_version(before.plus_key());
-  ctx.page_set().own_change(page, before, before.plus_key());
+  ctx.page_set().advance_page_version(page, before, before.plus_key());
 }
 
 }  // namespace foedus::storage::sequential

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string>
 
-#include "foedus-core/storage/hash/hash_bin.h"
-#include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/storage/hash/bin.h"
+#include "foedus-core/storage/hash/storage.h"
 #include "tests/gleaner/compose/hash_gleans.h"
 #include "tests/storage/storages.h"
 
@@ -43,9 +43,9 @@ class VolatileCopy {
   }
   void put(const std::string& key, const std::string& payload) {
     all_.session(0).begin();
-    EXPECT_TRUE(storage::hash::write_whole(all_.ctx(), control_, storage::hash::WriteMode::kPut,
-                                           key, payload)
-                    .is_ok());
+    EXPECT_TRUE(
+        storage::hash::write_whole(all_.ctx(), control_, storage::WriteMode::kPut, key, payload)
+            .is_ok());
     EXPECT_TRUE(all_.session(0).commit().is_ok());
   }
   storage::hash::Statistics statistics() {

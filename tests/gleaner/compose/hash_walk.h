@@ -15,9 +15,9 @@
 
 #include "foedus-core/page/overflow_page.h"
 #include "foedus-core/page/page_bytes.h"
-#include "foedus-core/storage/hash/hash_function.h"
-#include "foedus-core/storage/hash/hash_page.h"
-#include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/storage/hash/layout/function.h"
+#include "foedus-core/storage/hash/layout/page.h"
+#include "foedus-core/storage/hash/storage.h"
 #include "foedus-core/storage_meta/storage_meta.h"
 #include "tests/gleaner/compose/memory_pages.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "foedus-core/page/page_bytes.h"
-#include "foedus-core/storage/masstree/masstree_change.h"
-#include "foedus-core/storage/masstree/masstree_find.h"
+#include "foedus-core/storage/masstree/change/make.h"
+#include "foedus-core/storage/masstree/search/find.h"
 #include "tests/gleaner/compose/masstree_table.h"
 
 namespace foedus::gleaner {

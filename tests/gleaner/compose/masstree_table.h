@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "gleaner/compose/masstree_composer.h"
 #include "tests/gleaner/compose/list_stream.h"
 #include "tests/gleaner/compose/masstree_walk.h"

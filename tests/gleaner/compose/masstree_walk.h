@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "foedus-core/page/overflow_page.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "tests/gleaner/compose/memory_pages.h"
 
 namespace foedus::gleaner {
@@ -41,7 +41,7 @@ class MasstreeWalk {
     visit(root, 0, ~std::uint64_t{0}, page->header.level, 0, "");
   }
 
-  // As masstree_find.cc does, without a look at what is beside the path.
+  // As storage/masstree/search/find.cc does, without a look at what is beside the path.
   std::optional<std::string> find(page::SnapshotPageId root, std::string_view key) const {
     std::string_view rest = key;
     page::SnapshotPageId id = root;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/layout/function.h"
 
 namespace foedus::gleaner {
 namespace {

@@ -90,7 +90,7 @@ class ArrayColdTest : public ::testing::Test {
 TEST_F(ArrayColdTest, AtRestNoVolatilePageIsLeft) {
   load();
   ASSERT_GT(volatile_pages(), 300u);
-  const occ::InstallCounts counts = all_.glean();
+  const InstallCounts counts = all_.glean();
   EXPECT_EQ(counts.pages_kept, 0u);
   EXPECT_EQ(volatile_pages(), 0u);
   EXPECT_EQ(get_alone(1, 7 * 1000), 7 * 1000 + 1u);
@@ -125,7 +125,7 @@ TEST_F(ArrayColdTest, APageInUseIsSparedOnce) {
 }
 
 TEST_F(ArrayColdTest, AnArrayNeverWrittenHasNoPages) {
-  const occ::InstallCounts counts = all_.glean();
+  const InstallCounts counts = all_.glean();
   EXPECT_EQ(counts.pages_dropped, 1u);
   EXPECT_TRUE(all_.root().is_null());
   EXPECT_EQ(volatile_pages(), 0u);
@@ -359,7 +359,7 @@ TEST_F(ArrayColdTest, ALockedOrNewerRecordKeepsItsPage) {
   all_.session(0).begin();
   occ::ReadRange range;
   ASSERT_TRUE(get_for_update(all_.session(0).ctx(), all_.control(), 50'001, &range).is_ok());
-  const occ::InstallCounts counts = all_.install();
+  const InstallCounts counts = all_.install();
   EXPECT_EQ(counts.pages_kept, 2u + 2u + 1u);  // two border pages, their parents, the root
   EXPECT_EQ(volatile_pages(), 5u);
   all_.session(0).rollback();

@@ -58,13 +58,12 @@ TEST(ArrayShapeTest, LevelsGrowWithPages) {
   EXPECT_EQ(levels_of(253), 2u);
   EXPECT_EQ(levels_of(252 * 252), 2u);
   EXPECT_EQ(levels_of(252 * 252 + 1), 3u);
-  EXPECT_LE(levels_of(shape_of(kMaxArrayPayloadBytes).pages_of(kRecordsMax)), kLevelsMax);
+  EXPECT_LE(levels_of(shape_of(kMaxArrayPayloadBytes).pages_of(kMaxArrayRecords)), kLevelsMax);
 }
 
 TEST_F(ArrayTest, ShapesOutOfRangeAreRefused) {
-  for (const auto& [records, bytes] :
-       std::vector<std::pair<std::uint64_t, std::uint32_t>>{
-           {0, 8}, {8, 0}, {8, kMaxArrayPayloadBytes + 1}, {kRecordsMax + 1, 8}}) {
+  for (const auto& [records, bytes] : std::vector<std::pair<std::uint64_t, std::uint32_t>>{
+           {0, 8}, {8, 0}, {8, kMaxArrayPayloadBytes + 1}, {kMaxArrayRecords + 1, 8}}) {
     storage_meta::StorageMeta meta;
     meta.kind = StorageKind::kArray;
     meta.records = records;

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/occ/overflow.h"
-#include "foedus-core/storage/hash/hash_function.h"
-#include "foedus-core/storage/hash/hash_trie.h"
+#include "foedus-core/storage/base/overflow.h"
+#include "foedus-core/storage/hash/layout/function.h"
+#include "foedus-core/storage/hash/trie.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 #include "tests/storage/hash/hash_fixture.h"
 #include "tests/testing/at_sync_point.h"
@@ -55,7 +55,7 @@ class KeysOf {
 };
 
 bool is_full(const HashBinPage* bin) {
-  return !bin->has_room(kKeyBytes, occ::payload_room_of(kPayloadBytes));
+  return !bin->has_room(kKeyBytes, payload_room_of(kPayloadBytes));
 }
 
 // Another session's work in a thread, begun while this one holds the lock of a bin that the work

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/storage/hash/hash_install.h"
-#include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/storage/hash/install/install.h"
+#include "foedus-core/storage/hash/storage.h"
 #include "gleaner/compose/hash_composer.h"
 #include "tests/storage/gleaned.h"
 

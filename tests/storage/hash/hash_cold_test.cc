@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/layout/function.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 
 namespace foedus::storage::hash {
@@ -45,7 +45,7 @@ TEST_F(HashColdTest, OwnWritesAreSeenInACopyThatIsOlderThanThem) {
 TEST_F(HashColdTest, AtRestNoVolatilePageIsLeft) {
   load();
   ASSERT_GT(volatile_pages(), 100u);
-  const occ::InstallCounts counts = all_.glean();
+  const InstallCounts counts = all_.glean();
   EXPECT_EQ(counts.pages_kept, 0u);
   EXPECT_EQ(volatile_pages(), 0u);
   check(1);
@@ -61,7 +61,7 @@ TEST_F(HashColdTest, ABinInUseIsSparedOnce) {
   all_.compose();
   all_.forget_uses();
   for (int i = 0; i < 40; ++i) EXPECT_EQ(get_alone(1, key_of(5)), payload_of(5));
-  const occ::InstallCounts counts = all_.spare_and_install();
+  const InstallCounts counts = all_.spare_and_install();
   EXPECT_EQ(counts.pages_spared, 1u);
   EXPECT_GT(counts.pages_dropped, 100u);
   EXPECT_GE(volatile_pages(), 2u);
@@ -80,7 +80,7 @@ TEST_F(HashColdTest, AtRestNoVolatilePageIsLeftAfterManyGleans) {
       const unsigned at = (i * 37 + round * 911) % (2 * kRows);
       put_alone(round % 3, key_of(at), payload_of(at));
     }
-    const occ::InstallCounts counts = all_.glean();
+    const InstallCounts counts = all_.glean();
     EXPECT_EQ(counts.pages_kept, 0u);
     EXPECT_EQ(volatile_pages(), 0u);
     check(1);
@@ -349,7 +349,7 @@ TEST_F(HashColdTest, AnOldBinThatTheNewSnapshotHasDividedIsMadeVolatile) {
   set_boundary(std::uint64_t{1} << 61);
   all_.compose();
   put_alone(0, key_of(upper), payload_of(upper));  // is not in the snapshot
-  const occ::InstallCounts counts = all_.install();
+  const InstallCounts counts = all_.install();
   EXPECT_FALSE(counts.may_need_earlier);
   EXPECT_EQ(volatile_pages(), 3u);
   EXPECT_EQ(counts.pages_kept, 3u);

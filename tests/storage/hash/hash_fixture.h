@@ -8,7 +8,7 @@
 #include <string>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/storage/hash/storage.h"
 #include "tests/storage/storages.h"
 
 namespace foedus::storage::hash {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/layout/function.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 #include "tests/testing/at_sync_point.h"
 

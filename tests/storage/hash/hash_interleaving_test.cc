@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "foedus-core/storage/hash/hash_function.h"
-#include "foedus-core/storage/hash/hash_trie.h"
+#include "foedus-core/storage/hash/layout/function.h"
+#include "foedus-core/storage/hash/trie.h"
 #include "tests/storage/hash/hash_fixture.h"
 #include "tests/testing/at_sync_point.h"
 

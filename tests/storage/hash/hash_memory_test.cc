@@ -2,9 +2,9 @@
 // Memory that is spent in the midst of a change: no page is lost.
 #include <cstring>
 
-#include "foedus-core/storage/hash/hash_cold.h"
-#include "foedus-core/storage/hash/hash_copy.h"
-#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/cold.h"
+#include "foedus-core/storage/hash/copy.h"
+#include "foedus-core/storage/hash/layout/function.h"
 #include "tests/faults/memory_faults.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 

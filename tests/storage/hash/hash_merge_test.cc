@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/storage/hash/hash_function.h"
-#include "foedus-core/storage/hash/hash_trie.h"
+#include "foedus-core/storage/hash/layout/function.h"
+#include "foedus-core/storage/hash/trie.h"
 #include "tests/storage/hash/hash_fixture.h"
 #include "tests/testing/at_sync_point.h"
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "foedus-core/storage/hash/hash_function.h"
-#include "foedus-core/storage/hash/hash_trie.h"
+#include "foedus-core/storage/hash/layout/function.h"
+#include "foedus-core/storage/hash/trie.h"
 #include "tests/storage/hash/hash_cold_fixture.h"
 
 namespace foedus::storage::hash {

@@ -35,7 +35,7 @@ TEST_F(HashOwnMovesTest, OwnWritesAreFoundAfterAnOwnMoveBehindOneOfOthers) {
   begin(1);
   ASSERT_TRUE(put(1, mine_, "mine").is_ok());
   {
-    const AtSyncPoint placed("hash:write_placed", [&] {
+    const AtSyncPoint placed("keyed:write_found", [&] {
       begin(2);
       ASSERT_TRUE(put(2, mine_, std::string(100, 'x')).is_ok());
       all_.session(2).rollback();
@@ -111,8 +111,7 @@ TEST_F(HashOwnMovesTest, AnOwnInsertBehindAMissInABinThatIsAboutToMoveIsNoPhanto
       for (int i = 0; i < 3; ++i) all_.all().pass_epochs();
       begin(1);
       EXPECT_EQ(get(1, missed_), std::nullopt);
-      merged.emplace("hash:write_placed",
-                     [&] { EXPECT_TRUE(put(1, missed_, "mine").is_ok()); });
+      merged.emplace("keyed:write_found", [&] { EXPECT_TRUE(put(1, missed_, "mine").is_ok()); });
     });
     rebuild_bin_of(row_of_buddy_);
     EXPECT_EQ(window.runs(), 1u);

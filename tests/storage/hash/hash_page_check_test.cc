@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "foedus-core/storage/hash/hash_page_check.h"
+#include "foedus-core/storage/hash/layout/page_check.h"
 #include "tests/storage/sound_pages.h"
 
 namespace foedus::storage::hash {

@@ -10,15 +10,6 @@ namespace {
 
 // ---- phantoms -----------------------------------------------------------------------------------
 
-TEST_F(HashTest, AKeyThatWasMissedAndThenInsertedConflicts) {
-  all_.session(0).begin();
-  EXPECT_EQ(get(0, "missed"), std::nullopt);
-  EXPECT_TRUE(put(0, "mine", "x").is_ok());
-  put_now(1, "missed", "here");
-  const Status status = all_.session(0).commit();
-  EXPECT_EQ(status.conflict_reason(), ConflictReason::kPageGained) << status.message();
-}
-
 // Goal: no phantom slips in through a spread, and no spread alone is a conflict. Method: between
 // miss and commit another session inserts until the bin is spread several times; before that, all
 // keys but one are put there and taken away again, so that the trie is spread before the
@@ -62,55 +53,6 @@ TEST_F(HashTest, AKeyAddedToWhatTookABinsPlaceConflicts) {
   EXPECT_GT(statistics().bins, bins_before);
   put_now(1, "missed", "boo");
   EXPECT_EQ(all_.session(0).commit().conflict_reason(), ConflictReason::kPageGained);
-}
-
-// Goal: hard part 4. Method: the transaction misses keys, then inserts so many that the bins in
-// which it missed them spread.
-TEST_F(HashTest, OwnInsertsAreNoPhantoms) {
-  all_.session(0).begin();
-  for (int i = 0; i < 300; ++i) {
-    EXPECT_EQ(get(0, key_number(i)), std::nullopt);
-    EXPECT_EQ(get(0, "never" + std::to_string(i)), std::nullopt);
-    EXPECT_TRUE(put(0, key_number(i), std::string(150, 'v'), WriteMode::kInsert).is_ok());
-  }
-  for (int i = 0; i < 300; ++i) EXPECT_EQ(get(0, key_number(i)), std::string(150, 'v'));
-  const Status status = all_.session(0).commit();
-  EXPECT_TRUE(status.is_ok()) << status.message();
-  EXPECT_EQ(statistics().records, 300u);
-}
-
-// Goal: own writes and page-versions follow when another session spreads the bins. Method: two
-// transactions write by turns; the other one's are rolled back, so that nothing conflicts.
-TEST_F(HashTest, OwnWritesAreFoundAfterOthersMovedThem) {
-  all_.session(0).begin();
-  all_.session(1).begin();
-  for (int i = 0; i < 300; ++i) {
-    const std::string key = key_number(i);
-    EXPECT_TRUE(put(0, key, "first").is_ok());
-    EXPECT_TRUE(put(1, "other" + key, std::string(150, 'o')).is_ok());
-    EXPECT_TRUE(put(0, key, "second").is_ok());
-    for (int k = 0; k <= i; k += 7) ASSERT_EQ(get(0, key_number(k)), "second") << k << " " << i;
-  }
-  all_.session(1).rollback();
-  const Status status = all_.session(0).commit();
-  EXPECT_TRUE(status.is_ok()) << status.message();
-  for (int i = 0; i < 300; ++i) EXPECT_EQ(get_now(key_number(i)), "second");
-}
-
-// Goal: the same for a record that another session gave more room. Method: its rolled back put of a
-// longer payload.
-TEST_F(HashTest, OwnWritesAreFoundAfterOthersExpandedTheirRecords) {
-  put_now(0, "a", "old");
-  all_.session(0).begin();
-  EXPECT_TRUE(put(0, "a", "mine").is_ok());
-  all_.session(1).begin();
-  EXPECT_TRUE(put(1, "a", std::string(500, 'o')).is_ok());
-  EXPECT_EQ(get(0, "a"), "mine");
-  EXPECT_TRUE(erase(all_.ctx(), control_, "a").is_ok());
-  EXPECT_EQ(get(0, "a"), std::nullopt);
-  all_.session(1).rollback();
-  ASSERT_TRUE(all_.session(0).commit().is_ok());
-  EXPECT_EQ(get_now("a"), std::nullopt);
 }
 
 // ---- locks held by transactions -----------------------------------------------------------------

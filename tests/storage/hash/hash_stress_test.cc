@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/storage/hash/hash_storage.h"
+#include "foedus-core/storage/hash/storage.h"
 #include "foedus-core/txn/commit.h"
 #include "tests/storage/storages.h"
 

@@ -13,7 +13,7 @@ namespace foedus::storage::hash {
 class HashTurns : public Turns<HashColdTest, WriteMode> {
  protected:
   explicit HashTurns(std::uint32_t fan_out_bits = 2)
-      : Turns({"hash:write_placed", "hash:cold_read", "hash:before_install", "hash:installed",
+      : Turns({"keyed:write_found", "hash:cold_read", "hash:before_install", "hash:installed",
                "hash:install_copied", "occ:read_own", "commit:before_lock"},
               fan_out_bits) {}
 

@@ -55,7 +55,7 @@ class DeltaPartConflictTest : public MasstreeDeltaTest {
   }
   // Adds to the number at `offset` of the row in the model.
   void add_to_row(const std::string& key, std::uint32_t offset, std::int64_t number) {
-    add_number(rows_.at(key).data() + offset, number);
+    add_to(rows_.at(key).data() + offset, number);
   }
 
   unsigned cases_ = 0;

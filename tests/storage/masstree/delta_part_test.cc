@@ -18,7 +18,7 @@ class DeltaPartTest : public MasstreeDeltaTest {
   // finds the row where the first one has put it.
   void change_twice(std::uint32_t session, const std::string& key, std::string* row) {
     ASSERT_TRUE(add(session, key, -3, 4).is_ok());
-    add_number(row->data() + 4, -3);
+    add_to(row->data() + 4, -3);
     ASSERT_EQ(get(session, key), *row);
     ASSERT_TRUE(write_part(session, key, "part", 6).is_ok());
     row->replace(6, 4, "part");
@@ -102,7 +102,10 @@ TEST_F(DeltaPartTest, a_part_outside_of_the_row_changes_nothing) {
     begin(0);
     const Status status = write_part(0, key, "xy", offset);
     EXPECT_EQ(status.code(), ErrorCode::kInvalidArgument);
-    EXPECT_EQ(status.message(), one_tree::write_at(ctx(0), control(), key, offset, "xy").message());
+    EXPECT_EQ(
+        status.message(),
+        one_tree::write_part(ctx(0), control(), log::LogRecordType::kWriteAt, key, offset, "xy")
+            .message());
     EXPECT_EQ(add(0, key, 1, offset).code(), ErrorCode::kInvalidArgument);
     EXPECT_EQ(get(0, key), rows_.at(key));
     expect_commit(0);
@@ -134,7 +137,7 @@ TEST_F(DeltaPartTest, a_page_that_cannot_be_read_leaves_the_row_as_it_was) {
 // no chain, the shortest chain, and a chain of several pages, each changed at its end.
 TEST_F(DeltaPartTest, a_row_with_a_chain_is_changed_in_the_main_tree) {
   load_and_open();
-  const std::size_t sizes[] = {occ::kInlinePayloadBytesMax, occ::kInlinePayloadBytesMax + 1, 9'000};
+  const std::size_t sizes[] = {kInlinePayloadBytesMax, kInlinePayloadBytesMax + 1, 9'000};
   const auto key = [](unsigned i) { return key_of(500 * i + 7); };
   for (unsigned i = 0; i < 3; ++i) put_row(key(i), std::string(sizes[i], 'z'));
   for (int round = 0; round < 2; ++round) {
@@ -145,7 +148,7 @@ TEST_F(DeltaPartTest, a_row_with_a_chain_is_changed_in_the_main_tree) {
       begin(0);
       ASSERT_TRUE(add(0, key(i), 1, end - 8).is_ok());
       ASSERT_TRUE(write_part(0, key(i), "part", end - 4).is_ok());
-      add_number(row.data() + end - 8, 1);
+      add_to(row.data() + end - 8, 1);
       row.replace(end - 4, 4, "part");
       ASSERT_EQ(get(0, key(i)), row);
       expect_commit(0);

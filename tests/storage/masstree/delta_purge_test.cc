@@ -29,7 +29,7 @@ TEST_F(DeltaPurgeTest, rows_of_a_snapshot_leave_the_delta) {
   put_some(3, "put ");
   const std::uint64_t before = delta_pages();
   EXPECT_GT(before, 5u);
-  const occ::InstallCounts counts = all_.glean();
+  const InstallCounts counts = all_.glean();
   EXPECT_EQ(counts.pages_kept, 0u);
   EXPECT_EQ(rows_in_delta(), 0u);
   EXPECT_EQ(delta_pages(), 1u);

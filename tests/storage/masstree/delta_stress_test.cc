@@ -250,8 +250,9 @@ class DeltaStressTest : public DeltaTreeTest {
       }
       delta_pages_max = std::max(delta_pages_max, delta_pages());
       // All may go, or a part of it, or nothing.
-      const occ::InstallCounts counts =
-          all_.install(gleans % 4 == 3 ? 0 : gleans % 4 == 2 ? 30 : ~std::uint64_t{0});
+      const InstallCounts counts = all_.install(gleans % 4 == 3   ? 0
+                                                : gleans % 4 == 2 ? 30
+                                                                  : ~std::uint64_t{0});
       take_turns(counts.has_new_delta);
       // A snapshot's pages are new to the cache, whose frames are free two epochs later.
       all_.all().pass_epochs();

@@ -199,9 +199,9 @@ TEST_F(DeltaTest, erased_put_and_erased_again_in_one_transaction) {
   expect_all_goes();
 }
 
-// Goal: an erasure that fails has erased nothing (masstree_storage.h: a failed operation changes
-// nothing that anybody can see). Method: the row is in both trees; the page of the main tree, which
-// is to be made volatile, cannot be read; the user goes on and commits.
+// Goal: an erasure that fails has erased nothing (storage/masstree/storage.h: a failed operation
+// changes nothing that anybody can see). Method: the row is in both trees; the page of the main
+// tree, which is to be made volatile, cannot be read; the user goes on and commits.
 TEST_F(DeltaTest, an_erasure_that_cannot_read_its_page_erases_nothing) {
   load_and_open();
   const std::string key = key_of(100);

@@ -1,6 +1,6 @@
 #pragma once
 // A Master-Tree that gleans when a test asks for it, and that has a delta as soon as a test wants
-// one (masstree_delta.h).
+// one (storage/masstree/operations/delta.h).
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/storage/masstree/masstree_delta.h"
-#include "foedus-core/storage/masstree/masstree_find.h"
-#include "foedus-core/storage/masstree/masstree_install.h"
-#include "foedus-core/storage/masstree/masstree_merged_cursor.h"
+#include "foedus-core/storage/masstree/install/install.h"
+#include "foedus-core/storage/masstree/operations/delta.h"
+#include "foedus-core/storage/masstree/scan/merged_cursor.h"
+#include "foedus-core/storage/masstree/search/find.h"
 #include "tests/storage/masstree/masstree_cold_fixture.h"
 
 namespace foedus::storage::masstree {

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/storage/masstree/masstree_change.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 #include "tests/testing/hold.h"

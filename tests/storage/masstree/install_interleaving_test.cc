@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "foedus-core/base/sync_point.h"
-#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/masstree/change/adopt.h"
+#include "foedus-core/storage/masstree/change/change.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 

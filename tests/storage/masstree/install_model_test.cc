@@ -87,7 +87,7 @@ TEST_P(InstallModelTest, RowsAreThoseOfTheModel) {
     }
     // All may go, or nothing, or some.
     const std::uint64_t limit = random_.below(3);
-    const occ::InstallCounts counts = limit == 0 ? all_.install() : all_.install(50 * (limit - 1));
+    const InstallCounts counts = limit == 0 ? all_.install() : all_.install(50 * (limit - 1));
     const MasstreeContents contents(&all_);
     ASSERT_TRUE(contents.rows == rows_) << round;
     const std::uint64_t trees = contents.borders + contents.interiors;

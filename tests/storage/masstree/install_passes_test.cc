@@ -37,7 +37,7 @@ TEST_F(InstallPassesTest, all_pages_of_its_keys_are_unchanged) {
   for (std::uint64_t i = 250; i < kRows; i += 1'000) {
     all_.put_beside(key_of(i), "beside");
     all_.compose();
-    const occ::InstallCounts counts = all_.install(0);
+    const InstallCounts counts = all_.install(0);
     EXPECT_TRUE(counts.has_passed_over);
     EXPECT_FALSE(counts.may_need_earlier);
     ASSERT_NO_FATAL_FAILURE(all_.check_leads()) << i;
@@ -105,7 +105,7 @@ TEST_F(InstallDividedTest, pages_of_two_children_are_left_to_the_caller) {
     EXPECT_EQ(end_of(0), second);
   };
   base::set_sync_point_hook(&hook);
-  const occ::InstallCounts counts = all_.install();
+  const InstallCounts counts = all_.install();
   base::set_sync_point_hook(nullptr);
   EXPECT_FALSE(counts.may_need_earlier);
   EXPECT_EQ(all_.crew().runs(), 1u);

@@ -51,7 +51,7 @@ class InstallShapesTest : public MasstreeInstallTest {
 TEST_F(InstallShapesTest, BeforeTheFirstSnapshotNothingIsInstalled) {
   load(0, 200);
   const std::uint64_t before = volatile_pages();
-  const occ::InstallCounts counts = all_.install();
+  const InstallCounts counts = all_.install();
   EXPECT_EQ(counts.pages_dropped, 0u);
   EXPECT_FALSE(counts.may_need_earlier);
   EXPECT_EQ(volatile_pages(), before);

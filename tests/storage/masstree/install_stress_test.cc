@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/storage/masstree/masstree_install.h"
+#include "foedus-core/storage/masstree/change/adopt.h"
+#include "foedus-core/storage/masstree/install/install.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_cold_fixture.h"
 #include "tests/storage/masstree/masstree_contents.h"
@@ -170,7 +171,7 @@ class InstallStressTest : public MasstreeColdTest {
       });
     }
     unsigned gleans = 0;
-    occ::InstallCounts sum;
+    InstallCounts sum;
     for (; finished_ < kThreads && !HasFailure(); ++gleans) {
       {
         gleaner_waits_ = true;  // the lock prefers readers
@@ -178,7 +179,7 @@ class InstallStressTest : public MasstreeColdTest {
         gleaner_waits_ = false;
         all_.compose();
       }
-      const occ::InstallCounts counts = all_.install();
+      const InstallCounts counts = all_.install();
       sum.pages_dropped += counts.pages_dropped;
       sum.pages_kept += counts.pages_kept;
       // A snapshot's pages are new to the cache, whose frames are free two epochs later.

@@ -13,7 +13,7 @@ namespace {
 
 TEST_F(MasstreeInstallTest, AtRestNothingVolatileIsLeft) {
   load(0, 100'000);
-  const occ::InstallCounts counts = glean_and_check();
+  const InstallCounts counts = glean_and_check();
   EXPECT_EQ(counts.pages_kept, 0u);
   EXPECT_EQ(volatile_pages(), 0u);
 }
@@ -114,7 +114,7 @@ TEST_F(MasstreeInstallTest, OneHotPageKeepsFewOthers) {
   const std::uint64_t before = volatile_pages();
   all_.compose();
   put(key_of(50'003), "hot");
-  const occ::InstallCounts counts = all_.install();
+  const InstallCounts counts = all_.install();
   check();
   std::printf("%llu of %llu pages left\n", static_cast<unsigned long long>(volatile_pages()),
               static_cast<unsigned long long>(before));

@@ -422,32 +422,5 @@ TEST_F(MasstreeInterleaving, a_twin_that_is_not_adopted_is_not_joined) {
   expect_commit(0);
 }
 
-// Goal: a part of a record that goes is missing, not outside of what is left of it. Method: the
-// record is erased, or becomes long enough, between the look at its length and the one that counts.
-TEST_F(MasstreeInterleaving, a_part_of_a_record_that_changes_is_looked_for_again) {
-  const std::pair<std::string, ErrorCode> cases[] = {{"", ErrorCode::kNotFound},
-                                                     {"payload.", ErrorCode::kInvalidArgument},
-                                                     {"payload.........", ErrorCode::kOk}};
-  for (const auto& [payload, expected] : cases) {
-    begin(0);
-    put(0, "key", "........");
-    expect_commit(0);
-    begin(0);
-    const AtSyncPoint outside("masstree:part_outside", [&, &now = payload] {
-      begin(1);
-      if (now.empty()) {
-        erase(1, "key");
-      } else {
-        put(1, "key", now);
-      }
-      expect_commit(1);
-    });
-    const Status status = masstree::write_at(ctx(0), rig_.control(), "key", 8, "own");
-    EXPECT_EQ(status.code(), expected) << status.message();
-    EXPECT_EQ(outside.runs(), 1u);
-    rig_.session(0).rollback();
-  }
-}
-
 }  // namespace
 }  // namespace foedus::testing

@@ -316,9 +316,9 @@ class Churn {
 // what they read there verifies.
 TEST_F(MasstreeJoin, readers_find_all_keys_at_every_step) {
   for (const char* const place :
-       {"masstree:join_successors_set", "masstree:join_half_marked", "masstree:join_records_moved",
-        "masstree:join_half_moved", "masstree:join_moved", "masstree:pair_shifting",
-        "masstree:joined"}) {
+       {"masstree:merge_successors_set", "masstree:merge_half_marked",
+        "masstree:merge_records_moved", "masstree:merge_half_moved", "masstree:merge_moved",
+        "masstree:pair_shifting", "masstree:merged"}) {
     Rig fresh(StorageKind::kMasstree, 6);
     Churn churn(&fresh, 0, 1);
     unsigned calls = 0;
@@ -421,8 +421,9 @@ TEST_F(MasstreeJoin, a_long_queue_leaves_no_pages_behind) {
 
 // Goal: interior pages go, readers at every step included, and the tree can grow again.
 TEST_F(MasstreeJoin, a_tree_that_is_emptied_in_order_shrinks) {
-  for (const char* const place : {"masstree:thin_half_moved", "masstree:thin_moved",
-                                  "masstree:thinned", "masstree:shrunk", "masstree:joined"}) {
+  for (const char* const place :
+       {"masstree:merge_interior_half_moved", "masstree:merge_interior_moved",
+        "masstree:interior_merged", "masstree:shrunk", "masstree:merged"}) {
     Rig fresh(StorageKind::kMasstree, 6);
     RigSession& session = fresh.session(0);
     constexpr unsigned kKeys = 12'000;

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include "foedus-core/storage/masstree/change/change.h"
+#include "foedus-core/storage/masstree/change/split.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 
 namespace foedus::testing {
@@ -50,7 +52,7 @@ TEST_F(MasstreeJoinWindow, a_neighbour_that_moves_behind_the_look_is_not_joined)
   thin_page(0);
   thin_page(1);
   begin(0);
-  const AtSyncPoint searched("masstree:join_searched", [&] {
+  const AtSyncPoint searched("masstree:merge_searched", [&] {
     masstree::BorderPage* const neighbour = find(row(1, 8)).at.page;
     masstree::Need need;
     need.slice = masstree::slice_of(behind_row(1, 0));
@@ -81,7 +83,7 @@ TEST_F(MasstreeJoinWindow, a_neighbour_that_fills_behind_the_look_is_not_joined)
   thin_page(0);
   thin_page(1);
   begin(0);
-  const AtSyncPoint searched("masstree:join_searched", [&] {
+  const AtSyncPoint searched("masstree:merge_searched", [&] {
     begin(1);
     for (unsigned i = 0; i < kKeysPerPage; ++i) put(1, row(1, i), kPayload);
     expect_commit(1);
@@ -164,7 +166,7 @@ TEST_F(MasstreeJoinWindow, the_second_page_of_a_moved_boundary_gains_keys_when_b
   std::atomic<bool> is_done = false;
   Status of_1;
   std::thread session_1;
-  const AtSyncPoint half_moved("masstree:join_half_moved", [&] {
+  const AtSyncPoint half_moved("masstree:merge_half_moved", [&] {
     occ::LockWord& lock = find(way).at.page->header.lock;
     const std::uint64_t before = lock.load_acquire();
     begin(1);
@@ -208,7 +210,7 @@ TEST_F(MasstreeJoinWindow, pages_whose_parent_splits_behind_the_look_are_not_joi
   }
   ASSERT_EQ(verify().border_pages, kPages);
   begin(0);
-  const AtSyncPoint searched("masstree:join_searched", [&] {
+  const AtSyncPoint searched("masstree:merge_searched", [&] {
     const masstree::InteriorPage* const parent = root();
     begin(1);
     insert(1, key_of(100 * kRows * kStep + 5), payload);

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "foedus-core/storage/masstree/masstree_cold.h"
-#include "foedus-core/storage/masstree/masstree_cursor.h"
-#include "foedus-core/storage/masstree/masstree_storage.h"
+#include "foedus-core/storage/masstree/scan/cursor.h"
+#include "foedus-core/storage/masstree/search/cold.h"
+#include "foedus-core/storage/masstree/storage.h"
 #include "gleaner/compose/masstree_composer.h"
 #include "tests/storage/gleaned.h"
 #include "tests/storage/masstree/masstree_fixture.h"

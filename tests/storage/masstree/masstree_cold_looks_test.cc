@@ -1,7 +1,7 @@
 // Pointers of a Master-Tree that lead to snapshot pages, and change while they are looked at.
 // ctest-labels: concurrency
 
-#include "foedus-core/storage/masstree/masstree_install.h"
+#include "foedus-core/storage/masstree/install/install.h"
 #include "tests/storage/masstree/masstree_cold_fixture.h"
 
 namespace foedus::storage::masstree {

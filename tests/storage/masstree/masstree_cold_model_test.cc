@@ -1,7 +1,7 @@
 // Master-Trees of which parts are cold, after any mix of transactions, gleans and drops.
 // ctest-labels: concurrency
 
-#include "foedus-core/storage/masstree/masstree_install.h"
+#include "foedus-core/storage/masstree/install/install.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_turns.h"
 

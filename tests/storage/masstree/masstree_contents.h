@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "foedus-core/page/overflow_page.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "tests/storage/gleaned.h"
 
 namespace foedus::storage::masstree {

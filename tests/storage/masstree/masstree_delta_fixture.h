@@ -12,10 +12,16 @@
 #include <string_view>
 #include <vector>
 
+#include "foedus-core/base/increment.h"
 #include "foedus-core/base/sync_point.h"
 #include "tests/storage/masstree/delta_tree_fixture.h"
 
 namespace foedus::storage::masstree {
+
+// Adds to the number at `number`, as increment() does.
+inline void add_to(char* number, std::int64_t delta) {
+  base::increment(number, reinterpret_cast<const char*>(&delta));
+}
 
 class MasstreeDeltaTest : public DeltaTreeTest {
  protected:

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/storage/masstree/masstree_change.h"
-#include "foedus-core/storage/masstree/masstree_cursor.h"
+#include "foedus-core/storage/masstree/change/change.h"
+#include "foedus-core/storage/masstree/scan/cursor.h"
 #include "tests/storage/rig.h"
 #include "tests/testing/at_sync_point.h"
 
 namespace foedus::testing {
 
 namespace masstree = storage::masstree;
-using masstree::WriteMode;
+using storage::WriteMode;
 
 // "key-000042": two slices, the number in the second one.
 inline std::string key_of(unsigned number) {

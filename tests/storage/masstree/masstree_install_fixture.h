@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "foedus-core/storage/masstree/masstree_find.h"
-#include "foedus-core/storage/masstree/masstree_install.h"
-#include "foedus-core/storage/masstree/masstree_storage.h"
+#include "foedus-core/storage/masstree/install/install.h"
+#include "foedus-core/storage/masstree/search/find.h"
+#include "foedus-core/storage/masstree/storage.h"
 #include "gleaner/compose/masstree_composer.h"
 #include "tests/storage/gleaned.h"
 #include "tests/storage/masstree/masstree_contents.h"
@@ -78,9 +78,9 @@ class MasstreeInstallTest : public ::testing::Test {
     ASSERT_EQ(contents.rows.size(), rows_.size());
     ASSERT_TRUE(contents.rows == rows_);
   }
-  occ::InstallCounts glean_and_check() {
+  InstallCounts glean_and_check() {
     const std::uint64_t before = MasstreeContents(&all_).volatile_pages();
-    const occ::InstallCounts counts = all_.glean();
+    const InstallCounts counts = all_.glean();
     const MasstreeContents contents(&all_);
     EXPECT_TRUE(contents.rows == rows_);
     EXPECT_EQ(counts.pages_kept, contents.borders + contents.interiors);

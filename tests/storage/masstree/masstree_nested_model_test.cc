@@ -1,6 +1,6 @@
 // Master-Trees of which parts are cold, while other sessions take turns in the middle of calls.
 
-#include "foedus-core/storage/masstree/masstree_install.h"
+#include "foedus-core/storage/masstree/install/install.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/masstree/masstree_turns.h"
 

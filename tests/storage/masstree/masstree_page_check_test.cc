@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "foedus-core/page/overflow_page.h"
-#include "foedus-core/storage/masstree/masstree_page_check.h"
+#include "foedus-core/storage/masstree/layout/page_check.h"
 #include "tests/storage/sound_pages.h"
 
 namespace foedus::storage::masstree {

@@ -20,7 +20,7 @@ class MasstreeTurns : public Turns<MasstreeColdTest, WriteMode> {
       : Turns({"masstree:place_searched", "masstree:room_searched", "masstree:adopt_searched",
                "masstree:adopted", "masstree:grow_searched", "masstree:grown",
                "masstree:split_done", "masstree:cold_read", "masstree:before_install",
-               "masstree:write_placed", "masstree:shrunk", "masstree:part_outside",
+               "keyed:write_found", "masstree:shrunk", "keyed:part_outside",
                "masstree:install_searched", "masstree:installed", "masstree:exchanged",
                "masstree:install_copied", "occ:read_own", "commit:before_lock"},
               std::move(install)) {}

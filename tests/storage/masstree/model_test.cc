@@ -4,15 +4,15 @@
 #include <optional>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/occ/overflow.h"
-#include "foedus-core/storage/masstree/masstree_cursor.h"
+#include "foedus-core/storage/base/overflow.h"
+#include "foedus-core/storage/masstree/scan/cursor.h"
 #include "tests/storage/rig.h"
 
 namespace foedus::testing {
 namespace {
 
 namespace masstree = storage::masstree;
-using masstree::WriteMode;
+using storage::WriteMode;
 using Model = std::map<std::string, std::string, std::less<>>;
 
 std::uint64_t seed() {
@@ -61,7 +61,7 @@ class MasstreeModel : public ::testing::Test {
 
   std::optional<std::string> read(std::string_view key) {
     std::string whole;
-    const occ::Found found = occ::read_whole(
+    const occ::Found found = storage::read_whole(
         [&](occ::ReadRange* range) {
           const Status status = masstree::get(session_.ctx(), rig_.control(), key, range);
           EXPECT_TRUE(status.is_ok() || status.code() == ErrorCode::kNotFound) << status.message();

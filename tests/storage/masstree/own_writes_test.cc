@@ -266,35 +266,6 @@ TEST_F(MasstreeOwn, a_purged_key_comes_back_above_its_erasure) {
   EXPECT_GT(tid_now().version(), erased.version());
 }
 
-TEST_F(MasstreeOwn, partial_writes_and_increments_add_up) {
-  begin(0);
-  std::string payload(64, '\0');
-  insert(0, "counter", payload);
-  for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 8, 5).is_ok());
-  }
-  ASSERT_TRUE(masstree::write_at(ctx(0), rig_.control(), "counter", 30, "part").is_ok());
-  expect_commit(0);
-  begin(0);
-  ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 8, -1).is_ok());
-  const std::string seen = get(0, "counter");
-  EXPECT_EQ(seen[8], 14);
-  EXPECT_EQ(seen.substr(30, 4), "part");
-  begin(1);
-  ASSERT_TRUE(masstree::increment(ctx(1), rig_.control(), "counter", 8, 100).is_ok());
-  expect_commit(1);
-  expect_conflict(0, ConflictReason::kRecordChanged);  // it has read the number
-  begin(0);
-  ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 8, -1).is_ok());
-  begin(1);
-  ASSERT_TRUE(masstree::increment(ctx(1), rig_.control(), "counter", 8, 1).is_ok());
-  expect_commit(1);
-  expect_commit(0);  // blind
-  begin(0);
-  EXPECT_EQ(get(0, "counter")[8], 115);
-  expect_commit(0);
-}
-
 // Session 3 has written before others move its record, and reads that in the midst of it. Session 1
 // begins then, some epochs after they have marked their records or read the clock for the birth of
 // the page where these will be, and writes to one.
@@ -333,8 +304,7 @@ TEST_F(MasstreeOwnWindow, a_write_to_a_page_that_is_split_is_seen) {
   fill(0, 0, 40, 1, "before");
   write_before(key_of(7));
   begin(0);
-  const AtSyncPoint window("masstree:birth_read",
-                           [&] { write_in_window(key_of(5), key_of(7)); });
+  const AtSyncPoint window("moves:birth_read", [&] { write_in_window(key_of(5), key_of(7)); });
   put(0, key_of(6), std::string(900, 'o'));
   EXPECT_EQ(window.runs(), 1u);
   expect_commit(0);
@@ -347,7 +317,7 @@ TEST_F(MasstreeOwnWindow, a_write_to_a_record_that_becomes_a_layer_is_seen) {
   expect_commit(0);
   write_before("samesliceM");
   begin(0);
-  const AtSyncPoint window("masstree:birth_read",
+  const AtSyncPoint window("moves:birth_read",
                            [&] { write_in_window("samesliceM", "samesliceM"); });
   insert(0, "samesliceN", "new");
   EXPECT_EQ(window.runs(), 1u);
@@ -368,59 +338,12 @@ TEST_F(MasstreeOwnWindow, a_write_to_a_page_that_is_joined_is_seen) {
   }
   write_before(key_of(8 * 10));
   begin(0);
-  const AtSyncPoint window("masstree:join_half_moved",
+  const AtSyncPoint window("masstree:merge_half_moved",
                            [&] { write_in_window(key_of(35 * 10), key_of(8 * 10)); });
   insert(0, key_of(5), payload);
   EXPECT_EQ(window.runs(), 1u);
   expect_commit(0);
   check(key_of(35 * 10), payload);
-}
-
-// Bytes [offset, offset + count) of the payload, as it is read in part.
-std::string part_of(occ::TxnContext& ctx, internal::StorageControl* control, std::string_view key,
-                    std::uint32_t offset, std::uint32_t count, Status* status) {
-  std::string part(count, '?');
-  occ::ReadRange range{part.data(), count, offset, 0};
-  *status = masstree::get(ctx, control, key, &range);
-  part.resize(status->is_ok() ? range.wanted_of(range.payload_bytes) : 0);
-  return part;
-}
-
-// Goal: a read that begins within a number which was incremented, of a record that the same
-// transaction then made shorter than the number: the increment is no part of what is there.
-TEST_F(MasstreeOwn, an_increment_is_gone_when_its_record_becomes_shorter) {
-  begin(0);
-  put(0, "counter", std::string(64, 'c'));
-  expect_commit(0);
-  begin(0);
-  ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 20, 5).is_ok());
-  put(0, "counter", std::string(23, 's'));
-  Status status;
-  EXPECT_EQ(part_of(ctx(0), rig_.control(), "counter", 21, 4, &status), "ss");
-  EXPECT_TRUE(status.is_ok()) << status.message();
-  erase(0, "counter");
-  part_of(ctx(0), rig_.control(), "counter", 21, 4, &status);
-  EXPECT_EQ(status.code(), ErrorCode::kNotFound);
-  insert(0, "counter", std::string(24, 't'));
-  ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 16, 1).is_ok());
-  EXPECT_EQ(part_of(ctx(0), rig_.control(), "counter", 15, 3, &status), "tut");
-  expect_commit(0);
-}
-
-// The same of a record that another transaction made shorter, before the first read of it.
-TEST_F(MasstreeOwn, an_increment_of_a_record_that_others_made_shorter_conflicts) {
-  begin(0);
-  put(0, "counter", std::string(64, 'c'));
-  expect_commit(0);
-  begin(0);
-  ASSERT_TRUE(masstree::increment(ctx(0), rig_.control(), "counter", 20, 5).is_ok());
-  begin(1);
-  put(1, "counter", std::string(23, 's'));
-  expect_commit(1);
-  Status status;
-  part_of(ctx(0), rig_.control(), "counter", 21, 4, &status);
-  EXPECT_TRUE(status.is_ok() || status.code() == ErrorCode::kConflict) << status.message();
-  expect_conflict(0, ConflictReason::kRetryBound);
 }
 
 // Goal: a transaction sees its own put, though it began when the records of the page that it finds

@@ -7,26 +7,6 @@ namespace {
 
 using MasstreePhantom = MasstreeTest;
 
-TEST_F(MasstreePhantom, an_insert_into_a_missed_key_conflicts) {
-  begin(0);
-  EXPECT_EQ(get(0, "absent"), "not_found");
-  put(0, "other", "x");
-  begin(1);
-  insert(1, "absent", "y");
-  expect_commit(1);
-  expect_conflict(0, ConflictReason::kPageGained);
-}
-
-TEST_F(MasstreePhantom, a_commit_of_a_record_seen_as_deleted_conflicts) {
-  begin(1);
-  insert(1, "absent", "y");  // physically there, not yet committed
-  begin(0);
-  EXPECT_EQ(get(0, "absent"), "not_found");
-  put(0, "other", "x");
-  expect_commit(1);
-  expect_conflict(0, ConflictReason::kRecordChanged);
-}
-
 TEST_F(MasstreePhantom, an_insert_through_a_split_conflicts) {
   fill(0, 0, 640, 10);
   begin(0);

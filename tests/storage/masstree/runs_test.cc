@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/storage/masstree/masstree_runs.h"
+#include "foedus-core/storage/masstree/install/runs.h"
 #include "tests/base/test_seed.h"
 
 namespace foedus::storage::masstree {
@@ -35,7 +35,7 @@ class RunsTest : public ::testing::Test {
     for (const std::uint64_t low : fences(pages)) {
       if (!children_.empty()) children_.back().last = low - 1;
       children_.push_back(volatile_child(low, kSlices - 1));
-      children_.back().remains.is_quiet = random_.below(100) >= hot_percent;
+      children_.back().contents.is_quiet = random_.below(100) >= hot_percent;
       if (random_.below(20) == 0) children_.back().is_divisible = false;  // it has twins
     }
   }
@@ -61,7 +61,7 @@ class RunsTest : public ::testing::Test {
     if (!exchange.right.is_empty()) take(exchange.right.low, exchange.right.last);
     EXPECT_EQ(next, exchange.out.back().last + 1);
     for (const Child& child : exchange.out) {
-      EXPECT_TRUE(child.is_cold() || child.remains.is_quiet);
+      EXPECT_TRUE(child.is_cold() || child.contents.is_quiet);
       const auto meets = [&child](const SliceRange& range) {
         return !range.is_empty() && child.low <= range.last && child.last >= range.low;
       };
@@ -110,7 +110,7 @@ class RunsTest : public ::testing::Test {
   std::size_t volatile_pages(bool quiet) const {
     std::size_t count = 0;
     for (const Child& child : children_) {
-      count += !child.is_cold() && child.remains.is_quiet == quiet ? 1 : 0;
+      count += !child.is_cold() && child.contents.is_quiet == quiet ? 1 : 0;
     }
     return count;
   }

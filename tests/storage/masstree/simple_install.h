@@ -6,18 +6,19 @@
 #include <cstdint>
 #include <vector>
 
-#include "foedus-core/occ/installation.h"
-#include "foedus-core/occ/overflow.h"
-#include "foedus-core/storage/masstree/masstree_change.h"
+#include "foedus-core/storage/base/installation.h"
+#include "foedus-core/storage/base/overflow.h"
+#include "foedus-core/storage/masstree/change/change.h"
+#include "foedus-core/storage/masstree/change/make.h"
 
 namespace foedus::storage::masstree {
 
 class SimpleInstall {
  public:
-  explicit SimpleInstall(const occ::Installation& installation) : to_(installation) {}
+  explicit SimpleInstall(const Installation& installation) : to_(installation) {}
 
-  static Result<occ::InstallCounts> install(const occ::Installation& installation,
-                                            page::SnapshotPageId root) {
+  static Result<InstallCounts> install(const Installation& installation,
+                                       page::SnapshotPageId root) {
     SimpleInstall all(installation);
     if (root.is_null()) return all.counts_;
     all.below({&installation.control->root, nullptr, 0, true}, root);
@@ -199,8 +200,8 @@ class SimpleInstall {
         for (unsigned i = 0; i < version.keys(); ++i) {
           const Slot slot = BorderPage::of(page)->slot(i);
           if (!slot.is_overflow()) continue;
-          const std::uint64_t chain = occ::load_overflow_id(BorderPage::of(page)->payload(slot));
-          occ::retire_overflow(*to_.pool, *to_.pages, to_.control, chain);
+          const std::uint64_t chain = load_overflow_id(BorderPage::of(page)->payload(slot));
+          retire_overflow(*to_.pool, *to_.pages, to_.control, chain);
         }
       }
       to_.pages->retire(&page->header);
@@ -209,11 +210,11 @@ class SimpleInstall {
     }
   }
 
-  const occ::Installation to_;
+  const Installation to_;
   std::vector<TreePage*> pages_;
   std::vector<Lock> locks_;
   occ::WaiterPool waiters_;
-  occ::InstallCounts counts_;
+  InstallCounts counts_;
 };
 
 }  // namespace foedus::storage::masstree

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "foedus-core/base/clock.h"
-#include "foedus-core/storage/masstree/masstree_snapshot_cursor.h"
-#include "foedus-core/storage/masstree/masstree_snapshot_read.h"
-#include "foedus-core/storage/masstree/masstree_storage.h"
+#include "foedus-core/storage/masstree/scan/snapshot_cursor.h"
+#include "foedus-core/storage/masstree/search/snapshot_read.h"
+#include "foedus-core/storage/masstree/storage.h"
 #include "gleaner/compose/masstree_composer.h"
 #include "tests/base/test_seed.h"
 #include "tests/storage/gleaned.h"
@@ -36,7 +36,7 @@ Result<page::SnapshotPageId> compose(const gleaner::Composition& composition,
 }
 
 // Nothing is installed here: what is volatile stays, and must not be seen.
-Result<occ::InstallCounts> never(const occ::Installation&, page::SnapshotPageId) {
+Result<InstallCounts> never(const Installation&, page::SnapshotPageId) {
   return Status::error(ErrorCode::kNotSupported, "not asked for here");
 }
 

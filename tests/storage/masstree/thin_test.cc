@@ -2,6 +2,10 @@
 // page that a layer's root pointer lies in, between the look and the locks, and while pages move.
 #include <tuple>
 
+#include "foedus-core/storage/masstree/change/adopt.h"
+#include "foedus-core/storage/masstree/change/change.h"
+#include "foedus-core/storage/masstree/change/make.h"
+#include "foedus-core/storage/masstree/change/merge_interior.h"
 #include "tests/storage/masstree/masstree_fixture.h"
 #include "tests/storage/masstree/masstree_install_fixture.h"
 
@@ -99,7 +103,7 @@ class MasstreeThin : public testing::MasstreeTest {
   }
   void thin(unsigned session, InteriorPage* page) {
     begin(session);
-    thin_out(ctx(session), rig_.control(), root(), page);
+    merge_interior(ctx(session), rig_.control(), root(), page);
     expect_commit(session);
   }
   void split(unsigned session, InteriorPage* page) {
@@ -140,7 +144,7 @@ TEST_P(MasstreeThinSides, a_neighbour_that_fills_up_behind_the_look_stays) {
   InteriorPage* const right = tree_.above_borders(fills_left ? 1 : kMany);
   InteriorPage* const many = fills_left ? left : right;
   plant(tree_.above({left, right}));
-  thin_while(fills_left ? right : left, "masstree:thin_searched", [&, splits = splits] {
+  thin_while(fills_left ? right : left, "masstree:merge_interior_searched", [&, splits = splits] {
     for (unsigned i = 1; Planter::children_of(many) != kChildrenMax; ++i) {
       put_row(1, Planter::key_of(many == left ? kMany - 1 : kMany, i), kPayload);
     }
@@ -158,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(Sides, MasstreeThinSides,
 TEST_F(MasstreeThin, two_pages_that_another_has_joined_are_not_joined_again) {
   InteriorPage* const left = tree_.above_borders(3);
   plant(tree_.above({left, tree_.above_borders(3), tree_.above_borders(kChildrenMax)}));
-  thin_while(left, "masstree:thin_searched", [&] { thin(1, left); });
+  thin_while(left, "masstree:merge_interior_searched", [&] { thin(1, left); });
   EXPECT_EQ(verify().interior_pages, 3u);
   check();
 }
@@ -167,7 +171,7 @@ TEST_F(MasstreeThin, a_page_whose_neighbour_another_has_joined_is_not_joined_wit
   InteriorPage* const left = tree_.above_borders(3);
   InteriorPage* const right = tree_.above_borders(3);
   plant(tree_.above({left, right, tree_.above_borders(3)}));
-  thin_while(left, "masstree:thin_searched", [&] { thin(1, right); });
+  thin_while(left, "masstree:merge_interior_searched", [&] { thin(1, right); });
   EXPECT_EQ(verify().interior_pages, 3u);
   check();
 }
@@ -179,7 +183,8 @@ TEST_F(MasstreeThin, pages_are_not_joined_under_a_page_that_has_split) {
   for (unsigned i = 0; i < kChildrenMax; ++i) pages.push_back(tree_.above_borders(1));
   InteriorPage* const top = tree_.above(pages);
   plant(top);
-  thin_while(InteriorPage::of(pages[0]), "masstree:thin_searched", [&] { split(1, top); });
+  thin_while(InteriorPage::of(pages[0]), "masstree:merge_interior_searched",
+             [&] { split(1, top); });
   EXPECT_EQ(verify().interior_pages, kChildrenMax + 3);
   check();
 }
@@ -188,7 +193,7 @@ TEST_F(MasstreeThin, pages_are_not_joined_under_a_page_that_was_joined) {
   InteriorPage* const left = tree_.above_borders(3);
   InteriorPage* const parent = tree_.above({left, tree_.above_borders(3)});
   plant(tree_.above({parent, tree_.above({tree_.above_borders(3)})}));
-  thin_while(left, "masstree:thin_searched", [&] { thin(1, parent); });
+  thin_while(left, "masstree:merge_interior_searched", [&] { thin(1, parent); });
   EXPECT_EQ(verify().interior_pages, 4u);
   check();
 }
@@ -201,7 +206,7 @@ TEST_F(MasstreeThin, pages_are_not_joined_without_all_locks) {
   plant(top);
   for (TreePage* const page : {left, right, top}) {
     occ::LockWaiter waiter;
-    thin_while(left, "masstree:thin_searched",
+    thin_while(left, "masstree:merge_interior_searched",
                [&] { EXPECT_TRUE(occ::try_lock(&page->header.lock, &waiter)); });
     occ::unlock(&page->header.lock, &waiter);
     ASSERT_EQ(verify().interior_pages, 3u);
@@ -233,7 +238,7 @@ TEST_F(MasstreeThin, a_child_of_a_page_that_is_still_open_stays) {
     }
   };
   std::vector<std::string> expected;
-  thin_while(left, "masstree:thin_half_moved", [&] {
+  thin_while(left, "masstree:merge_interior_half_moved", [&] {
     erase_row(1, key_of(1));
     for (int i = 0; i < 4; ++i) rig_.tick();
     begin(2);
@@ -288,7 +293,7 @@ TEST_F(MasstreeThin, a_drop_stops_a_root_that_is_about_to_give_way) {
       rig_.control()->set_dropped();
       drop(&rig_.pool(), &rig_.session(1).pages(), rig_.control());
     });
-    thin_out(ctx(0), rig_.control(), root(), top);
+    merge_interior(ctx(0), rig_.control(), root(), top);
     EXPECT_EQ(dropping.runs(), 1u);
   }
   EXPECT_EQ(root_page(rig_.pool(), root()), top);
@@ -348,7 +353,7 @@ TEST_F(MasstreeInstallTest, a_root_above_a_snapshot_page_stays) {
   begin(0);
   {
     const AtSyncPoint installing("masstree:shrink_searched", [&] { all_.install(1); });
-    thin_out(all_.session(0).ctx(), all_.control(), {&all_.control()->root, nullptr}, top);
+    merge_interior(all_.session(0).ctx(), all_.control(), {&all_.control()->root, nullptr}, top);
     EXPECT_EQ(installing.runs(), 1u);
   }
   ASSERT_TRUE(commit(0).is_ok());

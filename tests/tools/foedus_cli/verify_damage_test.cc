@@ -8,7 +8,7 @@
 
 #include "foedus-core/base/clock.h"
 #include "foedus-core/snapshot/manifest.h"
-#include "foedus-core/storage/hash/hash_page.h"
+#include "foedus-core/storage/hash/layout/page.h"
 #include "tests/base/test_seed.h"
 #include "tests/tools/foedus_cli/damage_rig.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "foedus-core/engine/snapshot_driver.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "gleaner/compose/array_composer.h"
 #include "gleaner/compose/hash_composer.h"
 #include "gleaner/glean.h"

@@ -10,8 +10,8 @@
 
 #include "foedus-core/page/overflow_page.h"
 #include "foedus-core/storage/array/array_page.h"
-#include "foedus-core/storage/hash/hash_page.h"
-#include "foedus-core/storage/masstree/masstree_page.h"
+#include "foedus-core/storage/hash/layout/page.h"
+#include "foedus-core/storage/masstree/layout/page.h"
 #include "foedus-core/storage/sequential/sequential_snapshot_page.h"
 #include "tests/tools/foedus_cli/damage_rig.h"
 

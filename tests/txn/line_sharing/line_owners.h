@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "foedus-core/engine/engine.h"
-#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/database.h"
 #include "tests/testing/engine_of.h"
 #include "tests/txn/line_sharing/line_recorder.h"

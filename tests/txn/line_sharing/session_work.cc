@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "foedus-core/engine/storage_access.h"
-#include "foedus-core/storage/hash/hash_function.h"
+#include "foedus-core/storage/hash/layout/function.h"
 #include "tests/testing/test_database.h"
 
 namespace foedus::testing::lines {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "foedus-core/occ/storage_control.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/foedus.h"
 
 namespace foedus::testing::lines {

@@ -14,9 +14,9 @@
 #include "foedus-core/epoch/epoch_clock.h"
 #include "foedus-core/log/log_buffer.h"
 #include "foedus-core/occ/record_lock.h"
-#include "foedus-core/occ/storage_control.h"
 #include "foedus-core/page/page_header.h"
 #include "foedus-core/page/tid.h"
+#include "foedus-core/storage_meta/storage_control.h"
 #include "foedus/status.h"
 #include "foedus/txn.h"
 

@@ -1,0 +1,38 @@
+#pragma once
+// InstallWorkers: threads that install a snapshot of one storage together (install_team.h).
+//
+//   O19 The children of one volatile page are dealt out, each with all that is below it. A thread
+//       looks at pages of its child's keys alone, changes pointers to these, and drops them: so no
+//       page is in the hands of two, and the argument for one installer holds for each. A page that
+//       has keys of two children, because others have become one meanwhile, is left to the thread
+//       that called, which comes to it when the others have ended. They share the page above, whose
+//       lock each takes for its own pointer, and words of the storage: some are added to, and one
+//       is only raised (StorageControl::announce_drop()).
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "foedus-core/page/session_pages.h"
+
+namespace foedus::storage {
+
+class InstallWorkers {
+ public:
+  // The part of an Installation that is one thread's own.
+  struct Worker {
+    page::SessionPages* pages;
+    std::uint32_t session;
+    std::uint32_t soc;
+  };
+
+  virtual ~InstallWorkers() = default;
+  // More than one. The first is the thread that installs.
+  virtual std::span<const Worker> workers() const = 0;
+  // Calls work(i) in the thread of each worker i that could be started, and work(0) in the calling
+  // one; returns when all have returned. `work` must not throw.
+  virtual void run(const std::function<void(std::size_t)>& work) = 0;
+};
+
+}  // namespace foedus::storage

@@ -1,0 +1,64 @@
+#pragma once
+// PageSample: where a volatile page with records lies, and which SOC changed it last: what the
+// gleaner divides a storage by (paper §7.2).
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace foedus::storage {
+
+struct PageSample {
+  std::uint64_t position;  // of its first record, as log records are sorted; see below
+  std::uint32_t soc;
+};
+
+// A sample of bounded size: every n-th of what is added, with n a power of two that grows with the
+// number of them. The choice depends on the order of additions alone.
+class PageSamples {
+ public:
+  // Keeps `samples_max` at most, and no less than half of it once there are as many. REQUIRES: an
+  // even number, not 0.
+  explicit PageSamples(std::size_t samples_max) : samples_max_(samples_max) {}
+
+  // Whether the next one is among every n-th; others need not be looked at. Counts it.
+  bool is_next_taken() { return (++seen_ & (stride_ - 1)) == 0; }
+  // Adds one that is taken.
+  void add(std::uint64_t position, std::uint32_t soc) {
+    samples_.push_back({position, soc});
+    if (samples_.size() >= samples_max_) halve();
+  }
+  // Adds what another sample of the same size was taken of: as densely as the sparser one of both.
+  void add_all(PageSamples other) {
+    while (stride_ < other.stride_) halve();
+    while (other.stride_ < stride_) other.halve();
+    samples_.insert(samples_.end(), other.samples_.begin(), other.samples_.end());
+    seen_ += other.seen_;
+    while (samples_.size() >= samples_max_) halve();
+  }
+  std::vector<PageSample> take() { return std::move(samples_); }
+
+ private:
+  void halve() {
+    stride_ *= 2;
+    for (std::size_t i = 0; i < samples_.size() / 2; ++i) samples_[i] = samples_[2 * i + 1];
+    samples_.resize(samples_.size() / 2);
+  }
+
+  std::size_t samples_max_;
+  std::uint64_t seen_ = 0;
+  std::uint64_t stride_ = 1;
+  std::vector<PageSample> samples_;
+};
+
+// Each kind has, in its stats.h:
+//
+//   // Samples the volatile pages with records, in no order. Positions: the index (array), the
+//   // hash, the first slice of the key (Master-Tree; pages of its first layer only). Transactions
+//   // may run: pages that move meanwhile may be missing or there twice. REQUIRES: the caller is
+//   // pinned.
+//   void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
+//                     PageSamples* samples);
+
+}  // namespace foedus::storage

@@ -1,0 +1,262 @@
+#include "foedus-core/storage/hash/cold.h"
+
+#include <bit>
+#include <new>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/storage/base/install.h"
+#include "foedus-core/storage/base/overflow.h"
+#include "foedus-core/storage/hash/copy.h"
+#include "foedus-core/storage/hash/snapshot_read.h"
+#include "foedus-core/storage/hash/trie.h"
+
+namespace foedus::storage::hash {
+
+namespace {
+
+HashInteriorPage* interior_of(page::PageHeader* page) {
+  return reinterpret_cast<HashInteriorPage*>(page);
+}
+HashBinPage* as_bin(page::PageHeader* page) { return reinterpret_cast<HashBinPage*>(page); }
+
+std::uint64_t prefix_of(std::uint64_t hash, unsigned bits) {
+  return hash & (~std::uint64_t{0} << (kHashBits - bits));
+}
+
+std::uint32_t span_at(const HashInteriorPage* page, std::uint32_t digit) {
+  std::uint32_t end = digit;
+  while (end < HashInteriorPage::kPointers && page->owner_of(end) == digit) {
+    FOEDUS_SYNC_POINT("hash:span");
+    ++end;
+  }
+  return end - digit;
+}
+
+// A pointer whose volatile half is null, and what it is for, as that was seen (H10).
+struct ColdPointer {
+  page::DualPagePointer* pointer;
+  HashInteriorPage* holder;  // null: the root
+  page::DualPageIds ids;
+  std::uint32_t owner;  // its place
+  std::uint32_t span;   // digits that it owns
+
+  // Bits that the page below spreads behind, or that the bin below has.
+  unsigned bits() const {
+    if (holder == nullptr) return 0;
+    return holder->header.flags + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
+  }
+};
+
+// The pointer itself is not followed any more.
+void forget_followed(occ::TxnContext& ctx, const page::DualPagePointer* pointer,
+                     const page::DualPageIds& before) {
+  base::LineVector<occ::PointerEntry>& entries = ctx.pointers();
+  for (std::size_t i = 0; i < entries.size();) {
+    if (entries[i].pointer != pointer || entries[i].observed != before) {
+      ++i;
+      continue;
+    }
+    entries[i] = entries.back();
+    entries.pop_back();
+  }
+}
+
+class ColdSearch {
+ public:
+  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash)
+      : ctx_(ctx), source_(source_of(ctx, control)), control_(control), hash_(hash) {}
+
+  BinPlace run(Intent intent) {
+    base::SpinWait spin;
+    for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
+      BinPlace place;
+      const Step step = attempt(intent, &place);
+      if (step == Step::kFailed) return {.is_failed = true};
+      if (step == Step::kDone) return place;
+    }
+    return {.is_unsettled = true};
+  }
+  void prefetch() {
+    BinPlace place;
+    static_cast<void>(attempt(Intent::kPrefetch, &place));
+  }
+
+ private:
+  enum class Step : std::uint8_t { kDone, kAgain, kFailed };
+
+  Step attempt(Intent intent, BinPlace* place) {
+    page::DualPagePointer* pointer = &control_->root;
+    HashInteriorPage* holder = nullptr;
+    for (;;) {
+      const std::uint32_t digit = holder == nullptr ? 0 : holder->digit_of(hash_);
+      const std::uint32_t owner = holder == nullptr ? 0 : holder->owner_of(digit);
+      if (holder != nullptr) pointer = &holder->pointers[owner];
+      const page::DualPageIds ids = pointer->load();
+      page::PageHeader* page = nullptr;
+      if (!ids.volatile_page.is_null()) {
+        page = source_.pool->resolve(ids.volatile_page);
+      } else {
+        if (control_->is_dropped()) return Step::kFailed;
+        const std::uint32_t span = holder == nullptr ? 0 : span_at(holder, owner);
+        const ColdPointer cold{pointer, holder, ids, owner, span};
+        if (!is_still(cold)) return Step::kAgain;
+        if (holder == nullptr && ids.is_null()) return Step::kFailed;
+        if (intent != Intent::kWrite && !ids.snapshot_page.is_null()) return read(cold, place);
+        if (intent == Intent::kPrefetch) return Step::kDone;
+        const Step made = make_volatile(cold, &page);
+        if (made != Step::kDone) return made;
+      }
+      if (page->kind == page::PageKind::kHashInterior) {
+        holder = interior_of(page);
+        continue;
+      }
+      // A bin may have been replaced or dropped since, or be another digit's (H2).
+      HashBinPage* bin = as_bin(page);
+      if (!bin->covers(hash_)) return Step::kAgain;
+      while (bin->header.load_version().is_moved()) bin = successor_of(*source_.pool, bin, hash_);
+      place->bin = bin;
+      return bin->header.load_version().is_dropped() ? Step::kAgain : Step::kDone;
+    }
+  }
+
+  // H10. The second look: at the pointer, and at all that it owns. What is no power of two was seen
+  // while it changed.
+  bool is_still(const ColdPointer& cold) const {
+    if (cold.pointer->load() != cold.ids) return false;
+    if (cold.holder == nullptr) return true;
+    return std::has_single_bit(cold.span) &&
+           cold.holder->owner_of(cold.holder->digit_of(hash_)) == cold.owner &&
+           span_at(cold.holder, cold.owner) == cold.span;
+  }
+
+  Step read(const ColdPointer& cold, BinPlace* place) {
+    FOEDUS_SYNC_POINT("hash:cold_read");
+    ctx_.remember_pointer(cold.pointer, cold.holder == nullptr ? nullptr : &cold.holder->header,
+                          cold.ids, control_);
+    place->is_cold = true;
+    const bool is_found =
+        find_in_snapshot(ctx_, control_, cold.ids.snapshot_page, cold.bits(), hash_, &place->bin);
+    return is_found ? Step::kDone : Step::kFailed;
+  }
+
+  // H9. One of several sessions wins; kAgain: this one did not, or the holder has gone.
+  Step make_volatile(const ColdPointer& cold, page::PageHeader** page) {
+    page::PageHeader* const made = cold.ids.snapshot_page.is_null() ? make_first(cold) : copy(cold);
+    if (made == nullptr) return Step::kFailed;
+    const std::size_t reads = ctx_.reads().size();
+    const std::size_t pointers = ctx_.pointers().size();
+    const bool followed = ctx_.has_followed(cold.pointer, cold.ids);
+    const auto give_back = [&] {
+      ctx_.forget_since(reads, pointers);
+      release_page(source_, made);
+    };
+    try {
+      if (followed) take_over(made);
+    } catch (const std::bad_alloc&) {
+      give_back();
+      throw;
+    }
+    FOEDUS_SYNC_POINT("hash:before_install");
+    if (!install(cold, made)) {
+      give_back();
+      return Step::kAgain;
+    }
+    if (followed) {
+      forget_followed(ctx_, cold.pointer, cold.ids);
+      // Born with what it has; the version may have grown since.
+      const bool is_bin = made->kind == page::PageKind::kHashBin;
+      if (is_bin) ctx_.remember_page(made, page::PageVersion(made->birth_version), control_);
+    }
+    *page = made;
+    return Step::kDone;
+  }
+
+  // O10. That the pointer is as it was seen does not say that it was so all the time: another bin
+  // may have been installed, written to, spread and dropped since `made` was made. So its birth is
+  // read (Q3), and what the pointer owns looked at (H10), under the lock that both took.
+  bool install(const ColdPointer& cold, page::PageHeader* made) {
+    const page::DualPageIds after{made->volatile_id(), cold.ids.snapshot_page};
+    if (cold.holder == nullptr) return cold.pointer->compare_exchange(cold.ids, after);
+    const occ::LockGuard guard(&cold.holder->header.lock);
+    if (cold.holder->header.load_version().is_gone()) return false;
+    if (!is_still(cold)) return false;
+    if (made->kind == page::PageKind::kHashBin) give_birth(source_, as_bin(made));
+    return cold.pointer->compare_exchange(cold.ids, after);
+  }
+
+  // Null: TxnContext::no_page() says why.
+  page::PageHeader* copy(const ColdPointer& cold) {
+    const unsigned bits = cold.bits();
+    page::SnapshotPageId wrong;
+    page::PageHeader* const made = copy_cold(
+        source_, cold.ids.snapshot_page, &wrong,
+        [this](page::SnapshotPageId id) { return ctx_.cold_page(id); },
+        [&](const page::PageHeader& page) {
+          return is_interior_of(page, control_->id(), bits) ||
+                 is_bin_of(page, control_->id(), bits, hash_);
+        });
+    if (!wrong.is_null()) return ctx_.not_that_page(wrong);
+    return made;
+  }
+
+  // The page of a null pointer: an interior page where those that create() made are not all there.
+  page::PageHeader* make_first(const ColdPointer& cold) {
+    const FirstLevels first = first_levels_of(control_);
+    const page::PageHeader& parent = cold.holder->header;
+    if (parent.level > 1 && cold.span == 1) {
+      const std::uint32_t level = parent.level - 1u;
+      HashInteriorPage* const made = make_interior(source_, level, parent.flags + kDigitBits,
+                                                   level > 1 ? kDigitBits : first.lowest_bits);
+      return made == nullptr ? nullptr : &made->header;
+    }
+    const unsigned bits = cold.bits();  // H7: what the pointer owns decides
+    HashBinPage* const made = make_bin_page(source_, prefix_of(hash_, bits), bits, nullptr);
+    if (made == nullptr) return nullptr;
+    give_birth(source_, made);
+    return &made->header;
+  }
+
+  // H9, but for the version of a bin. REQUIRES: nobody else can reach `page`, so that it still is
+  // what was read.
+  void take_over(page::PageHeader* page) {
+    if (page->kind == page::PageKind::kHashInterior) {
+      HashInteriorPage* const interior = interior_of(page);
+      for (std::uint32_t i = 0; i < HashInteriorPage::kPointers; ++i) {
+        if (interior->owner_of(i) != i) continue;
+        page::DualPagePointer* const pointer = &interior->pointers[i];
+        ctx_.remember_pointer(pointer, page, pointer->load(), control_);
+      }
+      return;
+    }
+    for (HashBinPage* part = as_bin(page); part != nullptr; part = next_of(*source_.pool, part)) {
+      const std::uint32_t count = part->load_count();
+      for (std::uint32_t i = 0; i < count; ++i) {
+        page::RecordHeader* const record = part->record(part->slot(i));
+        ctx_.remember_read(record, record->load_tid(), control_);
+      }
+    }
+  }
+
+  occ::TxnContext& ctx_;
+  const PageSource source_;
+  occ::StorageControl* const control_;
+  const std::uint64_t hash_;
+};
+
+}  // namespace
+
+BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash,
+                       Intent intent) {
+  return ColdSearch(ctx, control, hash).run(intent);
+}
+
+void prefetch_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t hash) {
+  const occ::ColdPrefetch prefetch(&ctx.cold_pages());
+  const std::size_t pointers = ctx.pointers().size();
+  ColdSearch(ctx, control, hash).prefetch();
+  ctx.forget_since(ctx.reads().size(), pointers);  // nothing was read
+  ctx.forget_page_failure();
+}
+
+}  // namespace foedus::storage::hash

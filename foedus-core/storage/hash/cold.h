@@ -1,0 +1,53 @@
+#pragma once
+// Bins whose pages are snapshot pages: reading them, and making them volatile.
+//
+//   H8   A reader follows a pointer whose volatile half is null to the snapshot page and remembers
+//        the pointer: all below it never changes, missing keys included. So no record and no
+//        page-version there is remembered. A null pointer of a volatile page is no such one: the
+//        bin is made at first touch, and then it has a page-version.
+//   H9   A writer makes each page on its way volatile, a bin with all pages of its chain. If the
+//        transaction had followed the pointer, it takes over the whole page, as the snapshot has
+//        it: the pointers of an interior page; all records of a bin, and its version; from its
+//        copy, before others can change that. The entry of the pointer itself goes: it would see
+//        spreads, rebuilds and gleans, and nothing else that what was taken over does not see.
+//   H10  A null volatile half is believed only after a second look, at the pointer and at all
+//        digits that it owns: they may be of earlier shapes. While it is null neither the owners of
+//        its digits nor the interior page change but by who holds that page's lock (O10); once a
+//        bin was made there they do, and a drop may have left it null again. So the pointer is for
+//        what it was seen to own at both looks, not for what the owners say later; and who installs
+//        a page looks once more, under the lock.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/hash/bin.h"
+
+namespace foedus::storage::hash {
+
+enum class Intent : std::uint8_t {
+  kRead,
+  kWrite,
+  kPrefetch,  // as kRead, but no page is made
+};
+
+inline PageSource source_of(occ::TxnContext& ctx, occ::StorageControl* control) {
+  return {&ctx.pool(), &ctx.pages(), control, ctx.soc()};
+}
+
+struct BinPlace {
+  HashBinPage* bin = nullptr;  // null: cold, and there is none; or failed
+  bool is_cold = false;        // all of it is const; not kept (O14)
+  bool is_failed = false;      // no_bin() of find.h says why
+  bool is_unsettled = false;   // it was being dropped or replaced at each of many looks
+};
+
+// The bin of `hash`: a volatile one, not gone when it was looked at; to a reader also a cold one.
+// REQUIRES: a ColdReads around this and all looks at the bin.
+[[gnu::noinline]] BinPlace find_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
+                                         std::uint64_t hash, Intent intent);
+// Begins what a reader of it will wait for: up to the first page that is not cached.
+[[gnu::noinline]] void prefetch_cold_bin(occ::TxnContext& ctx, occ::StorageControl* control,
+                                         std::uint64_t hash);
+
+}  // namespace foedus::storage::hash

@@ -1,0 +1,79 @@
+#pragma once
+// Volatile copies of the pages of a snapshot (H9), before anyone can reach them.
+
+#include <new>
+
+#include "foedus-core/storage/base/install.h"
+#include "foedus-core/storage/hash/bin.h"
+#include "foedus-core/storage/hash/layout/page_check.h"
+#include "foedus-core/storage/moves/birth.h"
+
+namespace foedus::storage::hash {
+
+// Gives the birth of a copy (storage/moves/birth.h, Q3).
+void give_birth(const PageSource& source, HashBinPage* bin);
+// Takes back a page that was never reachable, with the chain of a bin.
+void release_page(const PageSource& source, page::PageHeader* page);
+
+// One page, whatever it is, as the snapshot has it. Null: out of pages.
+page::PageHeader* copy_page(const PageSource& source, const page::PageHeader* cold);
+// The same of a page of a bin. `head`: the first one, null if this is it.
+HashBinPage* copy_bin_page(const PageSource& source, const page::PageHeader* cold,
+                           const HashBinPage* head);
+
+// The bin that begins with `cold`, to *head. False: not all of it, see copy_cold().
+template <typename Read>
+bool copy_bin(const PageSource& source, const page::PageHeader* cold, page::SnapshotPageId* wrong,
+              Read&& read, HashBinPage** head) {
+  const BinIdentity identity(reinterpret_cast<const HashBinPage&>(*cold));
+  HashBinPage* last = nullptr;
+  for (;;) {
+    HashBinPage* const part = copy_bin_page(source, cold, *head);
+    if (part == nullptr) return false;
+    // order: all relaxed, nobody else can reach them yet.
+    const page::SnapshotPageId next(part->next_page.load_relaxed());
+    part->next_page.store_relaxed(0);
+    if (*head == nullptr) *head = part;
+    if (last != nullptr) last->next_page.store_relaxed(part->header.page_id);
+    last = part;
+    if (next.is_null()) return true;
+    cold = read(next);
+    if (cold == nullptr) return false;
+    if (!is_part_of(*cold, identity)) {
+      *wrong = next;
+      return false;
+    }
+  }
+}
+
+// The page `id` of a snapshot, a bin with all pages of its chain. read(id): the page, looked at
+// until the next call (O14), or null; is_right(page): whether it is the page that the pointer is
+// for. Null: there was none, *wrong says which was another one, or out of pages.
+template <typename Read, typename IsRight>
+page::PageHeader* copy_cold(const PageSource& source, page::SnapshotPageId id,
+                            page::SnapshotPageId* wrong, Read&& read, IsRight&& is_right) {
+  *wrong = {};
+  const page::PageHeader* const cold = read(id);
+  if (cold == nullptr) return nullptr;
+  if (cold->storage_id != source.control->id() || !is_right(*cold)) {
+    *wrong = id;
+    return nullptr;
+  }
+  if (cold->kind == page::PageKind::kHashInterior) return copy_page(source, cold);
+  HashBinPage* head = nullptr;
+  bool is_whole = false;
+  try {
+    is_whole = copy_bin(source, cold, wrong, read, &head);
+  } catch (const std::bad_alloc&) {  // of read()
+    release_bin(source, head);
+    throw;
+  }
+  if (is_whole) {
+    give_birth(source, head);
+    return &head->header;
+  }
+  release_bin(source, head);
+  return nullptr;
+}
+
+}  // namespace foedus::storage::hash

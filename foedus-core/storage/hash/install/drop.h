@@ -1,0 +1,60 @@
+#pragma once
+// Dropping volatile pages of a hash storage for those of a snapshot (O11, H13, H14).
+
+#include <cstdint>
+#include <vector>
+
+#include "foedus-core/occ/access_set.h"
+#include "foedus-core/storage/base/installation.h"
+#include "foedus-core/storage/hash/bin.h"
+
+namespace foedus::storage::hash {
+
+// All that is volatile below one pointer. Used again for one pointer after the other; its room is
+// kept.
+class Subtree {
+ public:
+  explicit Subtree(const Installation& installation);
+  ~Subtree() { release(); }
+  Subtree(const Subtree&) = delete;
+  Subtree& operator=(const Subtree&) = delete;
+
+  // Drops `page`, which `pointer` leads to and whose snapshot half is `snapshot`, and all below it;
+  // or nothing. `holder`: the page that the pointer lies in; null: it is the root. The pages that
+  // went are counted.
+  bool try_drop(page::DualPagePointer* pointer, page::PageHeader* holder, page::PageHeader* page,
+                page::SnapshotPageId snapshot, std::uint64_t* pages_dropped);
+
+ private:
+  struct Interior {
+    HashInteriorPage* page;
+    std::uint32_t children;  // volatile ones
+  };
+  struct Member {
+    page::RecordHeader* record;
+    HashBinPage* page;
+    std::uint32_t place;
+  };
+  struct Lock {
+    occ::LockWord* word;
+    occ::LockWaiter* waiter;
+  };
+
+  bool collect(page::PageHeader* page);
+  bool collect_bin(HashBinPage* bin);
+  bool try_lock(occ::LockWord* word, unsigned spins);
+  bool lock_interiors();
+  void mark();
+  std::uint64_t retire();
+  void release();
+
+  const Installation& installation_;
+  const PageSource source_;
+  std::vector<HashBinPage*> bins_;
+  std::vector<Interior> interiors_;  // children before parents
+  std::vector<Member> members_;
+  std::vector<Lock> locks_;
+  occ::WaiterPool waiters_;
+};
+
+}  // namespace foedus::storage::hash

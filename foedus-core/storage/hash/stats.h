@@ -1,0 +1,14 @@
+#pragma once
+// Where the volatile pages of a hash storage lie, and which SOC changed them last; see
+// storage/base/page_sample.h.
+
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/storage/base/page_sample.h"
+#include "foedus-core/storage_meta/storage_control.h"
+
+namespace foedus::storage::hash {
+
+void sample_pages(const page::PagePool& pool, const occ::StorageControl& control,
+                  PageSamples* samples);
+
+}  // namespace foedus::storage::hash

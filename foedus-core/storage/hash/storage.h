@@ -1,0 +1,110 @@
+#pragma once
+// Hash storages: byte-string keys without order, in a trie on the 64-bit hash of the key. What
+// transactions call, and what the commit protocol asks. The rules of its pages stand in
+// layout/page.h, those of the folder in README.md.
+//
+// Common to the calls of transactions: the session's thread; kConflict dooms the transaction;
+// kOutOfMemory changes nothing that anybody can see. Keys have at most kMaxKeyBytes bytes, payloads
+// at most kMaxPayloadBytes; both are the caller's and are copied.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/log/log_record.h"
+#include "foedus-core/occ/access_set.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/page/session_pages.h"
+#include "foedus-core/page/tid.h"
+#include "foedus-core/storage/keyed/write_mode.h"
+#include "foedus-core/storage_meta/storage_control.h"
+#include "foedus/status.h"
+
+namespace foedus::storage::hash {
+
+// ---- life of a storage --------------------------------------------------------------------------
+
+// Makes the interior pages that meta.fan_out_bits asks for (at most kFanOutBitsMax); bins come with
+// their first key. REQUIRES: nobody else knows the storage yet.
+Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+// Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
+void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
+
+// Bits for a number of records to expect (HashOptions): about one bin page for every 16 of them.
+inline constexpr std::uint32_t kFanOutBitsMax = 21;
+constexpr std::uint32_t fan_out_bits_for(std::uint64_t records_expected) {
+  std::uint32_t bits = 1;
+  while (bits < kFanOutBitsMax && (std::uint64_t{16} << bits) < records_expected) ++bits;
+  return bits;
+}
+
+// ---- operations of transactions -----------------------------------------------------------------
+
+// Copies the part of the payload that `range` asks for. kNotFound: absence is remembered.
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+           occ::ReadRange* range);
+// The same, holding the record's lock until the transaction ends.
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                      occ::ReadRange* range);
+
+// The whole payload.
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                   std::string_view key, const std::string_view& payload);
+// Writes to payload bytes [offset, offset + part.size()), as storage/keyed/operations.h says.
+// kNotFound; kInvalidArgument: not all are there.
+Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, log::LogRecordType type,
+                  std::string_view key, std::uint32_t offset, const std::string_view& part);
+inline Status write_at(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                       std::uint32_t offset, const std::string_view& part) {
+  return write_part(ctx, control, log::LogRecordType::kWriteAt, key, offset, part);
+}
+// Adds to the 64-bit number at payload byte `offset`. Fails as write_at does.
+inline Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                        std::uint32_t offset, std::int64_t delta) {
+  const std::string_view part(reinterpret_cast<const char*>(&delta), sizeof(delta));
+  return write_part(ctx, control, log::LogRecordType::kIncrement, key, offset, part);
+}
+// kNotFound if the key is not there.
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+
+// Starts to load the lines that a lookup of `key` will touch. Changes and remembers nothing.
+void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
+
+// ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
+
+// Where a moved record is now: in the same bin or a successor of it. No locks, no transaction.
+// False: it was deleted, and left behind when its bin was rebuilt: *to is the record, for who has
+// read it keeps the key from being inserted and purged again; or its bin was dropped: null.
+bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
+                 page::RecordHeader** to, std::uint32_t* place);
+// Finds the record of this write from the root by the full key in its log record, or makes one, and
+// gives it room for the payload. All entries of the record say the new record and place afterwards.
+// REQUIRES: the transaction holds no record lock of its lock phase.
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
+// Whether apply() can: the payload has room, the offset is inside. REQUIRES: the record is locked
+// by the caller and has not moved. False: relocate() once the locks are released.
+bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
+// Changes the payload as the log record says, and leaves the TID alone. REQUIRES: accepts(), the
+// record is locked and marked being-written; called for each entry of a record, in order.
+void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
+// Verify of a page-version: true if no key was added to what the entry saw, also not through the
+// successors of its bin.
+bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
+
+// ---- for tests and statistics -------------------------------------------------------------------
+
+struct Statistics {
+  std::uint64_t interior_pages = 0;
+  std::uint64_t bins = 0;
+  std::uint64_t bin_pages = 0;  // with those chained behind the first of a bin
+  std::uint64_t overflow_pages = 0;
+  std::uint64_t records = 0;          // present
+  std::uint64_t deleted_records = 0;  // room that the next rebuild or spread frees
+  std::uint64_t moved_records = 0;    // the same
+};
+
+// Walks the whole trie and stops the process at the first broken rule of layout/page.h.
+// REQUIRES: no other thread changes it.
+Statistics verify_trie(page::PagePool& pool, occ::StorageControl* control);
+
+}  // namespace foedus::storage::hash

@@ -1,0 +1,61 @@
+#pragma once
+// The way through interior pages, and the changes to their pointers (H1, H2).
+
+#include <cstdint>
+
+#include "foedus-core/storage/hash/bin.h"
+
+namespace foedus::storage::hash {
+
+// What HashOptions became: the levels of interior pages there are from the start, and the bits of
+// the hash that the lowest of them begins with.
+struct FirstLevels {
+  std::uint32_t levels;
+  unsigned lowest_bits;
+};
+FirstLevels first_levels_of(const occ::StorageControl* control);
+
+// An interior page that nobody else can reach: null pointers, one for each value of the first
+// `bits` bits of its digit. Null: out of pages.
+HashInteriorPage* make_interior(const PageSource& source, std::uint32_t level, unsigned bits_above,
+                                unsigned bits);
+
+// The bin of `hash`, neither moved nor dropped when it was looked at. Null: not all pages on the
+// way are volatile, or one is about not to be (cold.h).
+HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control, std::uint64_t hash);
+
+// What takes the place of a bin. `interior` is needed if the bin has all bits of its digit: the
+// successors are one level below then.
+struct Successors {
+  HashBinPage* first = nullptr;
+  HashBinPage* second = nullptr;  // null: the first has the same prefix
+  HashInteriorPage* interior = nullptr;
+};
+
+// Whether a spread of `bin` needs a new interior page.
+bool needs_interior(const HashBinPage* bin);
+// Lets the pointer of `bin` lead to its successors. REQUIRES: the lock of `bin` is held, it is
+// marked moved, and no pointer leads to the successors.
+void replace_bin(const PageSource& source, HashBinPage* bin, const Successors& successors);
+
+// The bin whose prefix differs from that of `bin` in its last bit; null: there is none, or they
+// have all of the root. REQUIRES: the lock of `bin`; a guess without that of the buddy.
+HashBinPage* buddy_of(const PageSource& source, HashBinPage* bin);
+// Lets the pointers of `bin` and its buddy lead to `merged` (H6). REQUIRES: the locks of both are
+// held, they are marked moved, and no pointer leads to `merged`.
+void merge_bins(const PageSource& source, HashBinPage* bin, HashBinPage* merged);
+
+// Calls visit(PageHeader*) for each page below `page`, then for it; chained pages excluded.
+template <typename Visit>
+void visit_pages(page::PagePool& pool, page::PageHeader* page, Visit&& visit) {
+  if (page->kind == page::PageKind::kHashInterior) {
+    for (auto& pointer : reinterpret_cast<HashInteriorPage*>(page)->pointers) {
+      const page::VolatilePageId child = pointer.load_volatile();
+      const bool is_own = child == page->volatile_id();  // H6
+      if (!child.is_null() && !is_own) visit_pages(pool, pool.resolve(child), visit);
+    }
+  }
+  visit(page);
+}
+
+}  // namespace foedus::storage::hash

@@ -1,0 +1,18 @@
+#include "foedus-core/storage/keyed/absence.h"
+
+#include <utility>
+
+namespace foedus::storage::keyed {
+
+Status keep_absence(occ::TxnContext& ctx, occ::StorageControl* control, page::RecordHeader* placed,
+                    std::string_view key, Status status, moves::TrackMoved* track) {
+  occ::Found found;
+  std::uint32_t place = 0;
+  do {
+    found = ctx.look_at(control, placed, occ::TxnContext::Remember::kAbsence);
+  } while (found == occ::Found::kMoved && track(ctx.pool(), control, placed, &placed, &place));
+  if (found == occ::Found::kAbsent) return status;
+  return ctx.conflict(ConflictReason::kRecordChanged, control, key);
+}
+
+}  // namespace foedus::storage::keyed

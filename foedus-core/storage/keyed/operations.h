@@ -1,0 +1,331 @@
+#pragma once
+// The operations of transactions on keyed storages, written once for all kinds (kind.h): find the
+// record, look at it, remember what the commit protocol has to verify, add the write. No record
+// changes before commit (O5). A search that meets a record on its way to another page is made
+// again, kReadTries times; then the transaction conflicts.
+//
+// Common to all: the session's thread; kConflict dooms the transaction; kOutOfMemory changes
+// nothing that anybody can see. Keys and payloads are within the limits of foedus/options.h; both
+// are the caller's and are copied.
+//
+// Payloads are passed on by reference: as the seventh parameter a view lies in memory, where the
+// caller has just put its two words, and each function that hands it on would load both at once and
+// wait.
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/increment.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/log/log_record.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/base/overflow.h"
+#include "foedus-core/storage/keyed/absence.h"
+#include "foedus-core/storage/keyed/kind.h"
+#include "foedus-core/storage/keyed/write_mode.h"
+
+namespace foedus::storage::keyed {
+
+using log::LogRecordType;
+using occ::Found;
+using occ::Premise;
+using Remember = occ::TxnContext::Remember;
+
+// Returns why a search came to no end: a page of a snapshot that cannot be read, or a conflict.
+[[gnu::cold]] Status unsettled(occ::TxnContext& ctx, occ::StorageControl* control,
+                               std::string_view key);
+
+// Returns the error of a partial write to bytes that the payload does not have.
+[[gnu::cold]] Status outside(occ::StorageControl* control, std::string_view key,
+                             std::uint32_t offset, std::size_t bytes, std::size_t payload_bytes);
+
+// The largest payload that the transaction's puts to `record` leave in its page.
+std::size_t inline_bytes_of(occ::TxnContext& ctx, const page::RecordHeader* record);
+
+// Makes chains of the inline payloads that the transaction puts into the record of `entry`. If it
+// also writes to parts of them, it conflicts: those writes would change the chain's id, and the
+// calls of a retry find the chain (O7).
+Status put_into_chains(occ::TxnContext& ctx, const occ::WriteEntry& entry);
+
+// Changes the bytes at `at`, which no other thread reads or writes, as a write to a part does.
+inline void change_part(LogRecordType type, char* at, std::string_view part) {
+  if (type == LogRecordType::kIncrement) {
+    base::increment(at, part.data());
+  } else {
+    std::memcpy(at, part.data(), part.size());
+  }
+}
+
+inline Premise premise_of(WriteMode mode) {
+  if (mode == WriteMode::kPut) return Premise::kNone;
+  return mode == WriteMode::kInsert ? Premise::kAbsent : Premise::kPresent;
+}
+
+inline Status status_of(Found found) {
+  return found == Found::kPresent ? Status() : Status(ErrorCode::kNotFound);
+}
+
+template <Kind K>
+Status missing(occ::TxnContext& ctx, occ::StorageControl* control,
+               const typename K::Position& position) {
+  K::remember_missing(ctx, control, position);
+  return ErrorCode::kNotFound;
+}
+
+// ---- reads --------------------------------------------------------------------------------------
+
+// Copies the part of the payload that `range` asks for. kNotFound: absence is remembered.
+template <Kind K>
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view bytes,
+           occ::ReadRange* range) {
+  const typename K::ReadScope reads(ctx);
+  const typename K::Key key = K::key_of(bytes);
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
+    typename K::Position position;
+    FOEDUS_CHECK(K::find_to_read(ctx, control, key, range, &position));
+    if (K::is_cold(position)) [[unlikely]]
+      return K::read_cold(ctx, control, position, range);
+    if (!K::is_found(position)) return missing<K>(ctx, control, position);
+    const Found found = K::read(ctx, control, position, range);
+    if (found == Found::kMoved) continue;
+    if (found == Found::kConflict) break;
+    return status_of(found);
+  }
+  return unsettled(ctx, control, bytes);
+}
+
+// Does what get() does, and holds the record's lock until the transaction ends.
+template <Kind K>
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view bytes,
+                      occ::ReadRange* range) {
+  const typename K::Key key = K::key_of(bytes);
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
+    typename K::Position position;
+    FOEDUS_CHECK(K::find_to_write(ctx, control, key, Access::kLock, &position));
+    if (!K::is_found(position)) return missing<K>(ctx, control, position);
+    FOEDUS_CHECK(ctx.hold(control, K::record(position), bytes));
+    const Found found = K::read_here(ctx, control, position, range);
+    if (found == Found::kMoved) continue;
+    if (found == Found::kConflict) break;
+    return status_of(found);
+  }
+  return unsettled(ctx, control, bytes);
+}
+
+// ---- writes of whole payloads -------------------------------------------------------------------
+
+// Adds the write of a whole payload, which becomes a chain of its own if `is_chain`.
+template <Kind K>
+Status write_payload(occ::TxnContext& ctx, occ::StorageControl* control,
+                     const typename K::Position& position, std::string_view bytes,
+                     const std::string_view& payload, Premise premise, bool is_chain) {
+  if (!is_chain) [[likely]] {
+    return ctx.write(LogRecordType::kPut, control, K::record(position), K::place(position), bytes,
+                     0, payload, premise);
+  }
+  FOEDUS_TRY(const std::uint64_t overflow, write_overflow(ctx, control, payload));
+  Status status = ctx.write(LogRecordType::kPut, control, K::record(position), K::place(position),
+                            bytes, 0, payload, premise, overflow);
+  if (!status.is_ok()) release_overflow(ctx, control, overflow);
+  return status;
+}
+
+// Returns whether an insert has just made `record`, and no transaction has committed to it since.
+// There is no own write of a record that was not found.
+inline bool is_new_to_all(const page::RecordHeader* placed, const page::RecordHeader* record,
+                          WriteMode mode) {
+  return mode == WriteMode::kInsert && placed != nullptr && placed == record &&
+         (record->load_tid().word() & page::Tid::kFlags) == page::Tid::kDeleted;
+}
+
+// write_whole(); *placed becomes the record that was inserted physically for the key, if any.
+template <Kind K>
+Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                       std::string_view bytes, const std::string_view& payload,
+                       page::RecordHeader** placed) {
+  const typename K::Key key = K::key_of(bytes);
+  const Access access = mode == WriteMode::kInsert ? Access::kInsert : Access::kChange;
+  bool is_chain = is_overflow(payload.size());
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
+    typename K::Position position;
+    FOEDUS_CHECK(K::find_to_write(ctx, control, key, access, &position));
+    if (!K::is_found(position)) {
+      if (mode == WriteMode::kUpdate) return missing<K>(ctx, control, position);
+      FOEDUS_CHECK(K::insert(ctx, control, key, is_chain ? 0 : payload.size(), &position));
+      *placed = K::record(position);
+    }
+    FOEDUS_SYNC_POINT("keyed:write_found");
+    // A put after a miss: the own physical insert has moved the page's entry along, so from now
+    // on it is the record that must stay absent (look_at() remembers that). If it is there already,
+    // another transaction has committed to it in between, which no entry shows any more.
+    if (is_new_to_all(*placed, K::record(position), mode)) {
+      // Nothing to look at: commit() sees whether it still is absent.
+    } else if (mode != WriteMode::kPut || !ctx.page_set().is_empty()) {
+      const Found found =
+          ctx.look_at(control, K::record(position),
+                      mode == WriteMode::kInsert ? Remember::kPresence : Remember::kAbsence);
+      if (found == Found::kMoved) continue;
+      if (found == Found::kConflict) break;
+      if (*placed != nullptr && found == Found::kPresent && !ctx.page_set().is_empty()) {
+        return ctx.conflict(ConflictReason::kRecordChanged, control, bytes);
+      }
+      if (mode == WriteMode::kInsert && found == Found::kPresent) {
+        return ErrorCode::kAlreadyExists;
+      }
+      if (mode == WriteMode::kUpdate && found == Found::kAbsent) return ErrorCode::kNotFound;
+    }
+    if (!is_chain && !K::has_room(position, payload.size())) {
+      bool again = false;
+      FOEDUS_CHECK(K::make_room(ctx, control, key, position, payload.size(), &again, &is_chain));
+      if (again) continue;
+    }
+    return write_payload<K>(ctx, control, position, bytes, payload, premise_of(mode), is_chain);
+  }
+  return unsettled(ctx, control, bytes);
+}
+
+// Writes the whole payload.
+template <Kind K>
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                   std::string_view bytes, const std::string_view& payload) {
+  page::RecordHeader* placed = nullptr;
+  Status status = try_write_whole<K>(ctx, control, mode, bytes, payload, &placed);
+  if (status.is_ok() || placed == nullptr || ctx.page_set().is_empty()) [[likely]]
+    return status;
+  return keep_absence(ctx, control, placed, bytes, std::move(status), &K::track_moved);
+}
+
+// ---- writes of parts ----------------------------------------------------------------------------
+
+// The payload that a write to a part is to change, as far as the transaction knows it. A look that
+// is not remembered: accepts() looks again at commit.
+template <Kind K>
+Payload current_of(occ::TxnContext& ctx, const typename K::Position& position,
+                   const occ::WriteSet::Own& own) {
+  if (own.newest != occ::WriteEntry::kNone) {
+    const occ::WriteEntry& first = ctx.write_set()[own.first];
+    if (first.log->type == LogRecordType::kPut) {
+      return {first.overflow != 0, first.log->payload_bytes()};
+    }
+  }
+  return K::payload(position);
+}
+
+// O7: the whole payload of a chain is read, changed and written again.
+template <Kind K>
+Status rewrite(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
+               const typename K::Position& position, std::string_view bytes, std::uint32_t offset,
+               std::string_view part, bool* again) {
+  std::string whole;
+  const Found found = read_whole(
+      [&](occ::ReadRange* range) { return K::read(ctx, control, position, range); }, &whole);
+  *again = found == Found::kMoved;
+  if (found == Found::kMoved) return {};
+  if (found == Found::kConflict) return unsettled(ctx, control, bytes);
+  if (found == Found::kAbsent) return ErrorCode::kNotFound;
+  if (std::uint64_t{offset} + part.size() > whole.size()) {
+    return outside(control, bytes, offset, part.size(), whole.size());
+  }
+  change_part(type, whole.data() + offset, part);
+  return write_payload<K>(ctx, control, position, bytes, whole, Premise::kPresent,
+                          is_overflow(whole.size()) || !K::has_room(position, whole.size()));
+}
+
+// Writes to payload bytes [offset, offset + part.size()): kWriteAt puts `part` there, kIncrement
+// adds it to the 64-bit number, modulo 2^64. kNotFound; kInvalidArgument: not all bytes are there.
+template <Kind K>
+Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, LogRecordType type,
+                  std::string_view bytes, std::uint32_t offset, const std::string_view& part) {
+  const typename K::Key key = K::key_of(bytes);
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
+    typename K::Position position;
+    FOEDUS_CHECK(K::find_to_write(ctx, control, key, Access::kChange, &position));
+    if (!K::is_found(position)) return missing<K>(ctx, control, position);
+    const occ::WriteSet::Own own = ctx.write_set().find(K::record(position));
+    const Found found = ctx.look_at(control, K::record(position), own, Remember::kAbsence);
+    if (found == Found::kMoved) continue;
+    if (found == Found::kConflict) break;
+    if (found == Found::kAbsent) return ErrorCode::kNotFound;
+    const Payload current = current_of<K>(ctx, position, own);
+    if (current.is_chain) {
+      bool again = false;
+      Status status = rewrite<K>(ctx, control, type, position, bytes, offset, part, &again);
+      if (again) continue;
+      return status;
+    }
+    const std::uint64_t end = std::uint64_t{offset} + part.size();
+    if (end > current.bytes) {
+      FOEDUS_SYNC_POINT("keyed:part_outside");
+      occ::ReadRange range;  // a look that is remembered
+      const Found again = K::read(ctx, control, position, &range);
+      if (again == Found::kConflict) break;
+      if (again == Found::kAbsent) return ErrorCode::kNotFound;
+      if (again == Found::kPresent && range.payload_bytes < end) {
+        return outside(control, bytes, offset, part.size(), range.payload_bytes);
+      }
+      continue;  // it has changed meanwhile
+    }
+    return ctx.write(type, control, K::record(position), K::place(position), bytes, offset, part,
+                     Premise::kPresent);
+  }
+  return unsettled(ctx, control, bytes);
+}
+
+// Erases the row. kNotFound if it is not there.
+template <Kind K>
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view bytes) {
+  const typename K::Key key = K::key_of(bytes);
+  base::SpinWait spin;
+  for (unsigned tries = 0; tries < occ::kReadTries; ++tries, spin.once()) {
+    typename K::Position position;
+    FOEDUS_CHECK(K::find_to_write(ctx, control, key, Access::kErase, &position));
+    if (!K::is_found(position)) return missing<K>(ctx, control, position);
+    const Found found = ctx.look_at(control, K::record(position), Remember::kAbsence);
+    if (found == Found::kMoved) continue;
+    if (found == Found::kConflict) break;
+    if (found == Found::kAbsent) return ErrorCode::kNotFound;
+    FOEDUS_CHECK(ctx.write(LogRecordType::kErase, control, K::record(position), K::place(position),
+                           bytes, 0, "", Premise::kPresent));
+    K::erased(ctx, control, position);
+    return {};
+  }
+  return unsettled(ctx, control, bytes);
+}
+
+// ---- the commit protocol ------------------------------------------------------------------------
+
+// Finds the record of this write from the root by the full key in its log record, or makes one;
+// gives it room for the payloads that the transaction puts into it. All entries of the record say
+// the new record and place afterwards. REQUIRES: the transaction holds no record lock of its lock
+// phase.
+template <Kind K>
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
+  const typename K::Key key = K::key_of(entry->log->key());
+  const std::size_t inline_bytes = inline_bytes_of(ctx, entry->record);
+  for (;;) {
+    typename K::Position position;
+    FOEDUS_CHECK(K::find_or_insert(ctx, entry->storage, key, inline_bytes, &position));
+    if (!K::has_room(position, inline_bytes)) {
+      bool again = false;
+      bool is_chain = false;
+      FOEDUS_CHECK(
+          K::make_room(ctx, entry->storage, key, position, inline_bytes, &again, &is_chain));
+      if (again) continue;
+      if (is_chain) FOEDUS_CHECK(put_into_chains(ctx, *entry));
+    }
+    if (K::record(position) != entry->record) {
+      ctx.write_set().move(entry->record, K::record(position), K::place(position));
+    }
+    return {};
+  }
+}
+
+}  // namespace foedus::storage::keyed

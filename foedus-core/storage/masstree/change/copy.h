@@ -1,0 +1,26 @@
+#pragma once
+// Volatile pages as copies of snapshot pages (M21, M22 in search/cold.h).
+
+#include <cstdint>
+
+#include "foedus-core/storage/masstree/change/change.h"
+#include "foedus-core/storage/masstree/search/find.h"
+
+namespace foedus::storage::masstree {
+
+// kAgain: somebody else was there first. kNoPage: TxnContext::no_page() says why.
+// The root of a layer.
+[[gnu::noinline]] Change copy_root(occ::TxnContext& ctx, occ::StorageControl* control,
+                                   const LayerRoot& layer);
+// The child for `slice`.
+[[gnu::noinline]] Change copy_child(occ::TxnContext& ctx, occ::StorageControl* control,
+                                    InteriorPage* parent, std::uint64_t slice);
+
+// The page of a snapshot as a volatile one that nobody else can reach. Null: out of pages.
+TreePage* copy_page(page::PagePool& pool, page::SessionPages& pages, occ::StorageControl* control,
+                    std::uint32_t soc, const page::PageHeader* cold);
+// Changes the pointer to the child whose slices begin with `low`, if it is as expected (O10).
+bool exchange_child(InteriorPage* parent, std::uint64_t low, const page::DualPageIds& before,
+                    const page::DualPageIds& after);
+
+}  // namespace foedus::storage::masstree

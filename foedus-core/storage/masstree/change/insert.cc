@@ -1,0 +1,156 @@
+// Physical inserts (paper §8): a record that is deleted until a commit says otherwise, with room
+// for its payload.
+#include "foedus-core/storage/masstree/change/insert.h"
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/base/overflow.h"
+#include "foedus-core/storage/masstree/change/adopt.h"
+#include "foedus-core/storage/masstree/change/change.h"
+#include "foedus-core/storage/masstree/change/layer.h"
+#include "foedus-core/storage/masstree/change/make.h"
+#include "foedus-core/storage/masstree/change/own.h"
+#include "foedus-core/storage/masstree/change/split.h"
+#include "foedus-core/storage/masstree/layout/page.h"
+#include "foedus-core/storage/masstree/search/find.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+// How often a page whose records are locked is tried again before the transaction conflicts.
+constexpr unsigned kBusyTries = 16;
+
+// Whether a new record may have room for such a payload (crowded_capacity()). Keys that ascend, and
+// so share their slice with none, have it without a look at others, unless the payload is large.
+bool has_crowded_room(BorderPage* page, unsigned keys, std::uint64_t slice, std::size_t key_bytes,
+                      std::uint32_t wanted) {
+  // order: relaxed, written under the lock, which the caller has.
+  const bool is_alone =
+      page->sorted_keys.load_relaxed() == keys && (keys == 0 || page->slice(keys - 1) < slice);
+  if (is_alone && wanted + key_bytes <= kAloneBytes) [[likely]]
+    return true;
+  return wanted <= crowded_capacity(page, keys, slice, key_bytes, BorderPage::kNone);
+}
+
+// The record for `spot`, which found none, in its page. On kNoRoom `need` says what is missing.
+Change add_record(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t payload_bytes,
+                  Spot* spot, Need* need) {
+  BorderPage* const page = spot->at.page;
+  occ::LockGuard guard(&page->header.lock);
+  FOEDUS_SYNC_POINT("masstree:insert_locked");
+  // As prefetch_next_record(), for a page whose last insert was another session's, or long ago.
+  base::prefetch_line_to_write(page->at(page->heap_begin) - 64);
+  const page::PageVersion before = page->header.load_version();
+  Change closed;
+  if (is_closed(before, &closed)) return closed;
+  const unsigned keys = before.keys();
+  const std::size_t key_bytes = spot->rest.size();
+  const unsigned seen = spot->at.version.keys();
+  const bool has_come = seen != keys && find_slot(page, seen, keys, spot->slice,
+                                                  class_of(key_bytes)) != BorderPage::kNone;
+  if (has_come) return Change::kAgain;
+
+  const std::uint32_t wanted = capacity_for(payload_bytes);
+  NewRecord record;
+  record.slice = spot->slice;
+  record.key_bytes = static_cast<std::uint32_t>(key_bytes);
+  if (key_bytes > 8) record.remainder = spot->rest.substr(8);
+  record.capacity =
+      has_crowded_room(page, keys, spot->slice, key_bytes, wanted) ? wanted : kCapacityMin;
+  // P7: above all that was purged here.
+  record.tid = page::Tid(page->header.purged_tid).with(page::Tid::kDeleted);
+  const std::uint32_t bytes = footprint(record.remainder.size(), record.capacity);
+  if (!page->has_room(keys, bytes)) {
+    need->slice = spot->slice;
+    need->bytes = bytes;
+    return Change::kNoRoom;
+  }
+
+  // First, for it may take memory: a record that is laid out has to be counted, or the page says of
+  // the next one, which lies in its place, that the keys are in order up to there.
+  advance_page_version(ctx, control, page, before, before.plus_key());
+  spot->slot = lay_record(page, keys, record);
+  spot->index = keys;
+  page->header.store_version(before.plus_key());
+  spot->at.version = before.plus_key();
+  prefetch_next_record(page, keys + 1);
+  return Change::kDone;
+}
+
+// What a system transaction's outcome means for the operation: go on, or fail.
+Status after_change(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                    Change change, unsigned* busy) {
+  if (change == Change::kNoPage) return ctx.out_of_pages(control);
+  if (change == Change::kDropped && control->is_dropped()) {
+    return ctx.conflict(ConflictReason::kPageDropped, control, key);
+  }
+  if (change == Change::kBusy && ++*busy >= kBusyTries) {
+    return ctx.conflict(ConflictReason::kRecordLocked, control, key);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+             std::size_t payload_bytes, Spot* spot) {
+  unsigned busy = 0;
+  bool is_found = !spot->is_cut_short() && !spot->at.passed_moved;
+  for (;;) {
+    if (!is_found) FOEDUS_CHECK(find_adopting(ctx, control, key, spot));
+    is_found = false;
+    if (spot->found()) return {};
+    FOEDUS_SYNC_POINT("masstree:place_searched");
+    Change change;
+    if (spot->differs) {
+      change = add_layer(ctx, control, *spot);
+    } else {
+      Need need;
+      change = add_record(ctx, control, payload_bytes, spot, &need);
+      if (change == Change::kDone) return {};
+      if (change == Change::kNoRoom) {
+        need.parent = spot->at.parent;
+        need.layer = spot->layer;
+        change = reorganize(ctx, control, spot->at.page, need);
+      }
+    }
+    FOEDUS_CHECK(after_change(ctx, control, key, change, &busy));
+  }
+}
+
+Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 const Spot& spot, std::size_t payload_bytes, bool* again, bool* chain) {
+  *again = false;
+  *chain = false;
+  BorderPage* const page = spot.at.page;
+  const std::uint32_t wanted = capacity_for(payload_bytes);
+  // The page's version may be older than its last keys of this slice; reorganize() looks again.
+  const std::uint32_t room = crowded_capacity(page, page->header.load_version().keys(), spot.slice,
+                                              spot.rest.size(), spot.index);
+  if (wanted > room) {
+    *chain = true;
+    return {};
+  }
+  // A payload that has grown once will grow again.
+  const std::uint32_t generous = capacity_for(std::min<std::size_t>(
+      spot.slot.capacity() + spot.slot.capacity() / 2, kInlinePayloadBytesMax));
+  Need need;
+  need.slice = spot.slice;
+  need.grown_index = spot.index;
+  need.grown_capacity = std::max(wanted, std::min(generous, room));
+  FOEDUS_SYNC_POINT("masstree:room_searched");
+  unsigned busy = 0;
+  Change change;
+  do {
+    change = reorganize(ctx, control, page, need);
+    FOEDUS_CHECK(after_change(ctx, control, key, change, &busy));
+  } while (change == Change::kBusy);
+  // Growing records leave moved pages behind as inserts do.
+  *again = true;
+  Spot adopted;
+  return find_adopting(ctx, control, key, &adopted);
+}
+
+}  // namespace foedus::storage::masstree

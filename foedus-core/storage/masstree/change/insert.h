@@ -1,0 +1,22 @@
+#pragma once
+// Physical inserts (paper §8): records, and more room for their payloads.
+
+#include <cstddef>
+#include <string_view>
+
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/masstree/search/find.h"
+
+namespace foedus::storage::masstree {
+
+// The record of `key`, made and deleted if there was none; with room for `payload_bytes` if it was
+// made and that is possible. `spot`: what a search found just now, or an empty one.
+Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+             std::size_t payload_bytes, Spot* spot);
+
+// Makes room for a payload in the record of `key` that was found, or says with `chain` that it can
+// only be an overflow chain. `again`: the record is elsewhere now, find it again.
+Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 const Spot& spot, std::size_t payload_bytes, bool* again, bool* chain);
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,13 @@
+#pragma once
+// A record becomes a next layer.
+
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/masstree/change/change.h"
+#include "foedus-core/storage/masstree/search/find.h"
+
+namespace foedus::storage::masstree {
+
+// The record of `spot`, which differs from the key, becomes a next layer (M7).
+Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot);
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,13 @@
+#pragma once
+// Two neighbours become one page.
+
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/masstree/search/find.h"
+
+namespace foedus::storage::masstree {
+
+// The page of `spot` becomes one with a neighbour if nearly all of it is deleted.
+// An attempt.
+void merge_emptied(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot);
+
+}  // namespace foedus::storage::masstree

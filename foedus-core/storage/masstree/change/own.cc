@@ -1,0 +1,120 @@
+// What a transaction remembers of records and pages follows them when they move, so that it sees
+// its own writes and does not conflict with itself.
+//
+//   M9   A session that moves records of its own writes moves the entries with them. Records that
+//        other sessions moved are found when an operation lands on a page whose birth concerns the
+//        transaction (storage/moves/birth.h, Q2), or when a record of own writes turns out to have
+//        moved after it was found. The root of a layer is born when the slot says that it is one.
+//   M10  Entries of the page-version set are re-pointed late: before an own insert into a page made
+//        since the transaction began, all entries of moved pages become entries of their twins and
+//        new layers, at birth counts, if they were true to the end. Then the insert moves the
+//        entries of its page. What is not true any more stays, and fails in verify.
+#include "foedus-core/storage/masstree/change/own.h"
+
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/masstree/change/track.h"
+#include "foedus-core/storage/masstree/layout/page.h"
+#include "foedus-core/storage/masstree/search/find.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+// The birth of a page that a search has come to.
+moves::Birth birth_of(const BorderPage* page) {
+  // order: relaxed, at least as old as the page's pointer, which was acquired; once it names this
+  // session, it did so before this session's search.
+  return moves::Birth(birth_word(page).load_relaxed());
+}
+
+// Adds entries for the layers that came to be after `observed`. False: one of them has changed.
+bool add_layer_roots(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
+                     page::PageVersion observed, page::PageVersion now) {
+  BorderPage* roots[BorderPage::kKeysMax];
+  unsigned count = 0;
+  for (unsigned i = 0; i < now.keys(); ++i) {
+    const Slot slot = page->slot(i);
+    if (!slot.is_layer() || slot.layer_ordinal() <= observed.layers()) continue;
+    BorderPage* const root = layer_anchor_of(ctx.pool(), page, slot);
+    if (root == nullptr) return false;
+    roots[count++] = root;
+  }
+  // Not add(), which keeps one entry a page: all that was seen of a page must hold.
+  for (unsigned i = 0; i < count; ++i) {
+    ctx.page_set().entries().push_back({&roots[i]->header, roots[i]->birth(), control});
+  }
+  return true;
+}
+
+// One step of M10 for one entry. True if the entry changed and is to be looked at again.
+bool follow_entry(occ::TxnContext& ctx, occ::StorageControl* control, std::size_t i) {
+  occ::PageSet& set = ctx.page_set();
+  const occ::PageEntry entry = set.entries()[i];
+  BorderPage* const page = BorderPage::of(entry.page);
+  const page::PageVersion now = page->header.load_version();
+  if (now.keys() != entry.observed.keys()) return false;
+  if (now.layers() != entry.observed.layers()) {
+    if (!add_layer_roots(ctx, control, page, entry.observed, now)) return false;
+    set.entries()[i].observed = now.counts();
+    return true;
+  }
+  if (!now.is_moved()) return false;
+  BorderPage* const minor = BorderPage::of(twin_of(ctx.pool(), page, page->low));
+  BorderPage* const major = BorderPage::of(twin_of(ctx.pool(), page, page->last));
+  set.entries()[i].page = &minor->header;
+  set.entries()[i].observed = minor->birth();
+  if (major != minor) set.entries().push_back({&major->header, major->birth(), control});
+  return true;
+}
+
+}  // namespace
+
+occ::LockWaiter* move_own(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
+                          std::uint32_t place) {
+  if (ctx.write_set().contains(from)) ctx.write_set().move(from, to, place);
+  if (!ctx.holds(from)) return nullptr;
+  occ::LockWaiter* const waiter = ctx.waiters().take();  // of those reserved
+  const bool locked = occ::try_lock(&to->lock, waiter);
+  FOEDUS_INVARIANT(locked, from, to);
+  return ctx.held().move(from, to, waiter);
+}
+
+bool may_hide_own(occ::TxnContext& ctx, const BorderPage* page) {
+  if (ctx.write_set().is_empty()) return false;
+  const moves::Birth birth = birth_of(page);
+  return birth.concerns(ctx.begin_epoch(), ctx.session()) &&
+         !ctx.has_settled(page->header.storage_id, birth.epoch());
+}
+
+Epoch birth_of(const occ::StorageControl* control, const Landing& at) {
+  return (at.is_cold ? moves::birth_of_copy(*control) : birth_of(at.page)).epoch();
+}
+
+bool may_hide_own_cold(occ::TxnContext& ctx, const occ::StorageControl* control) {
+  if (ctx.write_set().is_empty()) return false;
+  const moves::Birth birth = moves::birth_of_copy(*control);
+  return birth.is_since(ctx.begin_epoch()) && !ctx.has_settled(control->id(), birth.epoch());
+}
+
+void advance_page_version(occ::TxnContext& ctx, occ::StorageControl* control, BorderPage* page,
+                          page::PageVersion before, page::PageVersion after) {
+  occ::PageSet& set = ctx.page_set();
+  if (set.is_empty()) return;
+  if (!birth_of(page).is_since(ctx.begin_epoch())) {
+    return set.advance_page_version(&page->header, before, after);
+  }
+  for (std::size_t i = 0; i < set.entries().size(); ++i) {
+    if (set.entries()[i].storage != control) continue;
+    while (follow_entry(ctx, control, i)) {
+    }
+  }
+  // Several entries may have come to speak of one page.
+  for (occ::PageEntry& entry : set.entries()) {
+    if (entry.page == &page->header && entry.observed == before.counts()) {
+      entry.observed = after.counts();
+    }
+  }
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,106 @@
+#include "foedus-core/storage/masstree/install/cold_layer.h"
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/storage/base/overflow.h"
+#include "foedus-core/storage/masstree/layout/page.h"
+#include "foedus-core/storage/masstree/layout/page_check.h"
+#include "foedus-core/storage/masstree/search/find.h"
+
+namespace foedus::storage::masstree {
+
+// Nobody changes a page of a snapshot, hints aside (P18), which nobody follows here: the search
+// functions are those of volatile pages.
+template <typename Place>
+Status ColdLayer::read(page::SnapshotPageId id, const Place& place, Copy* copy) {
+  const occ::ColdReads reads(&cold_pages_);
+  Status status;
+  const page::PageHeader* const found = cold_pages_.page(id, &status);
+  if (found == nullptr) return status;
+  if (!place.is_of(*found)) return occ::not_that_page(id);
+  base::racy_read(copy->bytes, found, page::kPageBytes);
+  return {};
+}
+
+Status ColdLayer::row(unsigned level, std::uint64_t low, std::uint64_t last,
+                      std::vector<ColdPage>* pages) {
+  pages->clear();
+  if (!has_pages()) {
+    pages->push_back({0, ~std::uint64_t{0}, root_});
+    return {};
+  }
+  Copy copy;
+  FOEDUS_CHECK(read(root_, place_, &copy));
+  TreePage* const root = copy.page();
+  if (root->header.level < level) return {};
+  if (root->header.level == level) {
+    pages->push_back({root->low, root->last, root_});
+    return {};
+  }
+  return add(InteriorPage::of(root), level, low, last, pages);
+}
+
+Status ColdLayer::add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
+                      std::vector<ColdPage>* pages) {
+  const unsigned keys = page->header.load_version().keys();
+  for (unsigned i = page->child_of(low, keys); i <= keys; ++i) {
+    if (page->low_of(i) > last) break;
+    const page::SnapshotPageId child = page->child(i).load().snapshot_page;
+    if (page->header.level == level + 1) {
+      pages->push_back({page->low_of(i), page->last_of(i, keys), child});
+      continue;
+    }
+    Copy copy;
+    FOEDUS_CHECK(read(child, ColdPlace::below(*page, i, keys), &copy));
+    FOEDUS_CHECK(add(InteriorPage::of(copy.page()), level, low, last, pages));
+  }
+  return {};
+}
+
+Status ColdLayer::read_border(std::uint64_t slice, Copy* copy) {
+  TreePage* const page = copy->page();
+  FOEDUS_CHECK(read(root_, place_, copy));
+  for (;;) {
+    FOEDUS_INVARIANT(page->contains(slice), page->header.page_id, slice, page->low, page->last);
+    if (page->is_border()) return {};
+    InteriorPage* const interior = InteriorPage::of(page);
+    const unsigned keys = interior->header.load_version().keys();
+    const unsigned child = interior->child_of(slice, keys);
+    const ColdPlace place = ColdPlace::below(*interior, child, keys);
+    FOEDUS_CHECK(read(interior->child(child).load().snapshot_page, place, copy));
+  }
+}
+
+Status ColdLayer::next_layer(std::uint64_t slice, page::SnapshotPageId* root) {
+  *root = page::SnapshotPageId();
+  if (!has_pages()) return {};
+  Copy copy;
+  FOEDUS_CHECK(read_border(slice, &copy));
+  BorderPage* const border = BorderPage::of(copy.page());
+  const unsigned keys = border->header.load_version().keys();
+  const unsigned index = find_slot(border, 0, keys, slice, kRemainderClass);
+  if (index == BorderPage::kNone) return {};
+  const Slot slot = border->slot(index);
+  if (slot.is_layer()) *root = border->layer_pointer(slot)->load().snapshot_page;
+  return {};
+}
+
+Status ColdLayer::named(std::uint64_t slice, unsigned key_class, std::string_view remainder,
+                        Named* named) {
+  *named = {};
+  if (!has_pages()) return {};
+  Copy copy;
+  FOEDUS_CHECK(read_border(slice, &copy));
+  BorderPage* const border = BorderPage::of(copy.page());
+  const unsigned keys = border->header.load_version().keys();
+  const unsigned index = find_slot(border, 0, keys, slice, key_class);
+  if (index == BorderPage::kNone) return {};
+  const Slot slot = border->slot(index);
+  if (slot.is_layer() || border->remainder(slot) != remainder) return {};
+  named->tid = border->record(slot)->load_tid();
+  if (!slot.is_snapshot_overflow()) return {};
+  named->chain = page::SnapshotPageId(load_overflow_id(border->payload(slot)));
+  return {};
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,73 @@
+#pragma once
+// What an installation asks of the tree of a snapshot: the pages of one level that lie in a range,
+// and where the layers of a slice begin. Only interior pages are read for the former, as
+// separators tell the fences of what is below.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "foedus-core/storage/base/installation.h"
+#include "foedus-core/storage/masstree/layout/page_check.h"
+#include "foedus/status.h"
+
+namespace foedus::storage::masstree {
+
+// A page of a snapshot and the slices that it is responsible for.
+struct ColdPage {
+  std::uint64_t low = 0;
+  std::uint64_t last = 0;
+  page::SnapshotPageId id;
+};
+
+// One layer of a snapshot.
+class ColdLayer {
+ public:
+  // `installation` must outlive it. `root`: null if the snapshot has no such layer. Then it has one
+  // row of any level: a page of all slices that nobody can read.
+  ColdLayer(const Installation& installation, unsigned layer, page::SnapshotPageId root)
+      : cold_pages_(cold_pages_of(installation)),
+        root_(root),
+        place_{installation.control->id(), layer} {}
+
+  // Makes a reader of the layer of `other` for another thread of the installation.
+  ColdLayer(const Installation& installation, const ColdLayer& other)
+      : cold_pages_(cold_pages_of(installation)), root_(other.root_), place_(other.place_) {}
+
+  bool has_pages() const { return !root_.is_null(); }
+
+  // The pages of this level that have slices of low..last, from left to right, without gaps. None:
+  // the root is of a lower level. Failures of the cache.
+  Status row(unsigned level, std::uint64_t low, std::uint64_t last, std::vector<ColdPage>* pages);
+
+  // The root of the next layer below the records of this slice; null: there is none. Failures of
+  // the cache.
+  Status next_layer(std::uint64_t slice, page::SnapshotPageId* root);
+
+  // What the snapshot has of a key.
+  struct Named {
+    page::Tid tid;               // 0: no such row
+    page::SnapshotPageId chain;  // that has the payload; null: none
+  };
+  // Looks up the rest of a key of this layer in the snapshot. Fails as the page cache does.
+  Status named(std::uint64_t slice, unsigned key_class, std::string_view remainder, Named* named);
+
+ private:
+  // Cached pages are not kept while others are asked for (O14).
+  struct Copy {
+    alignas(64) char bytes[page::kPageBytes];
+    TreePage* page() { return reinterpret_cast<TreePage*>(bytes); }
+  };
+  // `place`: a ColdRoot or ColdPlace.
+  template <typename Place>
+  Status read(page::SnapshotPageId id, const Place& place, Copy* copy);
+  Status read_border(std::uint64_t slice, Copy* copy);
+  Status add(InteriorPage* page, unsigned level, std::uint64_t low, std::uint64_t last,
+             std::vector<ColdPage>* pages);
+
+  occ::ColdPages cold_pages_;
+  const page::SnapshotPageId root_;
+  const ColdRoot place_;  // of the root
+};
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,69 @@
+#pragma once
+// Taking neighbours out of an interior page, and pages of a snapshot in for them.
+//
+//      interior page   | hot |  a  |  b  |  c  | hot |     volatile children of any fences
+//      snapshot           |   r   |   s   |   t   |       pages of the same level
+//      afterwards      | hot |a'|    s    | c' | hot |    a', c': what a and c have besides s
+//
+//   M33 The interior page moves to a copy with other children (M4), under the locks of both, of the
+//       children that go and all their records, and of what leads to it. So readers find old
+//       children or new ones, each with its fences, and nobody follows a shift.
+//   M34 What is left over at either end, of one page or of several, goes into one page each. A page
+//       of which nothing is dropped moves there with its records, as in a merge (M16, M18): who
+//       knows it finds them, and nothing conflicts. A page that is cut is dropped, and its rest is
+//       like a page that was made volatile anew.
+
+#include <cstdint>
+#include <span>
+
+#include "foedus-core/storage/masstree/install/cold_layer.h"
+#include "foedus-core/storage/masstree/install/subtree.h"
+#include "foedus-core/storage/masstree/search/find.h"
+
+namespace foedus::storage::masstree {
+
+// A child of an interior page, as it was seen.
+struct Child {
+  page::DualPageIds ids;
+  std::uint64_t low = 0;
+  std::uint64_t last = 0;
+  VolatileContents contents;  // nothing: it is cold
+  bool is_divisible = false;  // it is volatile, and has not moved
+
+  bool is_cold() const { return ids.volatile_page.is_null(); }
+};
+
+// What leads to an interior page: a page above, or the root pointer of a layer.
+struct Above {
+  InteriorPage* parent = nullptr;  // null: the root pointer
+  LayerRoot layer;
+};
+
+// What goes and what comes, of the same slices.
+struct Exchange {
+  std::span<const Child> out;
+  std::span<const ColdPage> in;
+  SliceRange left;   // of pages that go, before all that comes
+  SliceRange right;  // and behind
+};
+
+// The pages that were made for the rests; null: there was none.
+struct Rests {
+  TreePage* left = nullptr;
+  TreePage* right = nullptr;
+};
+
+// An attempt. Returns the page that took the place of `page`; null: nothing has changed. `dropped`
+// counts the pages that there are less of.
+InteriorPage* exchange(const Installation& installation, Subtree* subtree, const Above& above,
+                       InteriorPage* page, const Exchange& exchange, Rests* rests,
+                       std::uint64_t* dropped);
+
+// The layer's root gives way to that of the snapshot, with all below it. An attempt.
+bool exchange_root(Subtree* subtree, const LayerRoot& layer, TreePage* root,
+                   page::SnapshotPageId cold, std::uint64_t* dropped);
+
+// Another page of a snapshot for a child or layer that is cold. An attempt.
+bool exchange_cold(BorderPage* holder, page::DualPagePointer* pointer, page::SnapshotPageId cold);
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,169 @@
+// The operations of storage/keyed/operations.h on one tree.
+#include "foedus-core/storage/masstree/operations/operations.h"
+
+#include "foedus-core/storage/keyed/operations.h"
+#include "foedus-core/storage/masstree/change/insert.h"
+#include "foedus-core/storage/masstree/change/merge.h"
+#include "foedus-core/storage/masstree/change/track.h"
+#include "foedus-core/storage/masstree/layout/page.h"
+#include "foedus-core/storage/masstree/operations/locate.h"
+#include "foedus-core/storage/masstree/search/find.h"
+#include "foedus-core/storage/masstree/search/snapshot_find.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+using occ::Found;
+
+// storage/keyed/kind.h
+struct Tree {
+  using Key = std::string_view;
+  using Position = Spot;
+  struct ReadScope {
+    explicit ReadScope(occ::TxnContext& ctx) : reads(&ctx.cold_pages()) {}
+    occ::ColdReads reads;
+  };
+
+  static std::string_view key_of(std::string_view bytes) { return bytes; }
+
+  static Status find_to_read(occ::TxnContext& ctx, occ::StorageControl* control,
+                             std::string_view key, occ::ReadRange*, Spot* spot) {
+    return locate(ctx, control, key, Intent::kRead, spot);
+  }
+  static bool is_cold(const Spot& spot) { return spot.at.is_cold; }
+  // The pointer that was followed covers record and absence (M19).
+  [[gnu::noinline]] static Status read_cold(occ::TxnContext& ctx, occ::StorageControl* control,
+                                            const Spot& spot, occ::ReadRange* range) {
+    if (!spot.found()) return ErrorCode::kNotFound;
+    if (masstree::read_cold(ctx, spot.at.page, spot.slot, range)) return {};
+    return ctx.no_page(control);
+  }
+
+  static Status find_to_write(occ::TxnContext& ctx, occ::StorageControl* control,
+                              std::string_view key, keyed::Access access, Spot* spot) {
+    const bool is_change = access == keyed::Access::kChange;
+    return locate(ctx, control, key, is_change ? Intent::kPut : Intent::kWrite, spot);
+  }
+  static bool is_found(const Spot& spot) { return spot.found(); }
+  static page::RecordHeader* record(const Spot& spot) { return spot.record(); }
+  static std::uint32_t place(const Spot& spot) { return spot.index; }
+  static keyed::Payload payload(const Spot& spot) {
+    const Slot slot = spot.at.page->slot(spot.index);
+    return {slot.is_chain(), slot.payload_bytes()};
+  }
+  static void remember_missing(occ::TxnContext& ctx, occ::StorageControl* control,
+                               const Spot& spot) {
+    ctx.remember_page(&spot.at.page->header, spot.at.version, control);
+    // For a write to the key in the other tree (M48).
+    ctx.raise_tid_floor(page::Tid(spot.at.page->header.purged_tid));
+  }
+
+  static Found read_here(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
+                         occ::ReadRange* range) {
+    return read_at(ctx, control, spot.record(), spot.index, range);
+  }
+  // Follows a record that has moved, also while its page does not say so yet: readers wait for no
+  // move. If own writes that belong to the record have to follow it first (M9), locate() sees to
+  // them.
+  static Found read(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
+                    occ::ReadRange* range) {
+    page::RecordHeader* record = spot.record();
+    std::uint32_t place = spot.index;
+    for (;;) {
+      const Found found = read_at(ctx, control, record, place, range);
+      if (found != Found::kMoved || ctx.write_set().contains(record)) [[likely]]
+        return found;
+      if (!masstree::track_moved(ctx.pool(), control, record, &record, &place)) return found;
+    }
+  }
+
+  static Status insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                       std::size_t payload_bytes, Spot* spot) {
+    return masstree::place(ctx, control, key, payload_bytes, spot);
+  }
+  static Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control,
+                               std::string_view key, std::size_t payload_bytes, Spot* spot) {
+    return masstree::place(ctx, control, key, payload_bytes, spot);
+  }
+  static bool has_room(const Spot& spot, std::size_t payload_bytes) {
+    return spot.slot.capacity() >= payload_bytes;
+  }
+  static Status make_room(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                          const Spot& spot, std::size_t payload_bytes, bool* again,
+                          bool* is_chain) {
+    return masstree::make_room(ctx, control, key, spot, payload_bytes, again, is_chain);
+  }
+
+  // A session that empties a page in the order of its keys comes to the first or the last key last.
+  static void erased(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot) {
+    const bool at_end = spot.index == 0 || spot.index + 1 == spot.at.version.keys();
+    if (at_end) merge_emptied(ctx, control, spot);
+  }
+
+  static bool track_moved(page::PagePool& pool, occ::StorageControl* control,
+                          page::RecordHeader* record, page::RecordHeader** to,
+                          std::uint32_t* place) {
+    return masstree::track_moved(pool, control, record, to, place);
+  }
+};
+
+}  // namespace
+
+namespace one_tree {
+
+Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+           occ::ReadRange* range) {
+  return keyed::get<Tree>(ctx, control, key, range);
+}
+
+Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                      occ::ReadRange* range) {
+  return keyed::get_for_update<Tree>(ctx, control, key, range);
+}
+
+Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
+                   std::string_view key, const std::string_view& payload) {
+  return keyed::write_whole<Tree>(ctx, control, mode, key, payload);
+}
+
+Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, log::LogRecordType type,
+                  std::string_view key, std::uint32_t offset, const std::string_view& part) {
+  return keyed::write_part<Tree>(ctx, control, type, key, offset, part);
+}
+
+Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  return keyed::erase<Tree>(ctx, control, key);
+}
+
+Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                     Made* made) {
+  Spot spot;
+  FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
+  made->is_new = !spot.found();
+  if (made->is_new) FOEDUS_CHECK(place(ctx, control, key, 0, &spot));
+  made->record = spot.record();
+  made->place = spot.index;
+  return {};
+}
+
+// A record that is new has moved the page's entry along, which may have said that the key is not
+// there: so from now on it is the record that must stay absent.
+Status hold_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  Made made;
+  FOEDUS_CHECK(make_volatile(ctx, control, key, &made));
+  FOEDUS_SYNC_POINT("masstree:lock_placed");
+  FOEDUS_CHECK(ctx.hold(control, made.record, key));
+  if (!made.is_new || ctx.page_set().is_empty()) return {};
+  const Found found = ctx.look_at(control, made.record, occ::TxnContext::Remember::kAbsence);
+  return found == Found::kAbsent ? Status()
+                                 : ctx.conflict(ConflictReason::kRecordChanged, control, key);
+}
+
+}  // namespace one_tree
+
+Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry) {
+  return keyed::relocate<Tree>(ctx, entry);
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,186 @@
+// Cursors in snapshot pages (M25).
+#include <algorithm>
+
+#include "foedus-core/storage/masstree/change/own.h"
+#include "foedus-core/storage/masstree/layout/page.h"
+#include "foedus-core/storage/masstree/layout/page_check.h"
+#include "foedus-core/storage/masstree/operations/locate.h"
+#include "foedus-core/storage/masstree/scan/cursor.h"
+#include "foedus-core/storage/masstree/search/cold.h"
+#include "foedus-core/storage/masstree/search/find.h"
+#include "foedus-core/storage/masstree/search/snapshot_find.h"
+
+namespace foedus::storage::masstree {
+
+// The border page of a layer, where volatile pages lead to none, or to one that may hide own
+// writes. A cold one is the page that was asked for last (O14): settle_own() asks for none, or the
+// search is made again.
+Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
+  std::string path(key_.data(), route->prefix_bytes);
+  path.resize(route->prefix_bytes + 8);
+  put_slice(slice, path.data() + route->prefix_bytes);
+  ColdTop top;
+  for (bool moved = true;; *at = {}) {
+    note_drops();
+    if (at->page == nullptr) {
+      Spot spot;
+      FOEDUS_CHECK(find_cold(*ctx_, control_, path, Extent::kWhole, &spot, &cold_, &top));
+      // A layer ends only with the page that it hung from, in which the scan has been.
+      if (spot.rest.size() > 8) return ctx_->conflict(ConflictReason::kPageDropped, control_, path);
+      *at = spot.at;
+    }
+    const bool hides_own =
+        at->is_cold ? may_hide_own_cold(*ctx_, control_) : may_hide_own(*ctx_, at->page);
+    if (!hides_own) break;
+    FOEDUS_CHECK(settle_own(*ctx_, control_, birth_of(control_, *at), &moved));
+    if (!moved) break;
+  }
+  if (!at->is_cold) return {};
+  route->cold_page = page::SnapshotPageId(at->page->header.page_id);
+  installs_ = ctx_->installs();
+  begin_cold(route, top);
+  return {};
+}
+
+void Cursor::begin_cold(Route* route, const ColdTop& top) {
+  route->cold_top = top;
+  route->cold_run = 1;
+  route->cold_ahead_begin = route->cold_ahead_end = 0;
+  route->cold_reads.reset();
+}
+
+Status Cursor::enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes) {
+  std::uint64_t slice = 0;
+  Route* const route = push_route(prefix_bytes, &slice);
+  route->root = nullptr;
+  begin_cold(route, {.id = root});
+  route->cold_run = 0;
+  return take_cold(route, slice);
+}
+
+unsigned Cursor::layer_of(const Route& route) { return route.prefix_bytes / 8; }
+
+// The page of the slice, below the one that was followed to.
+Status Cursor::take_cold(Route* route, std::uint64_t slice) {
+  BorderPage* page = next_cold(route, slice);
+  if (page == nullptr) {
+    page = cold_border(*ctx_, control_, layer_of(*route), route->cold_top.id, slice, Extent::kWhole,
+                       &route->cold_top);
+  }
+  if (page == nullptr) return ctx_->no_page(control_);
+  route->cold_page = page::SnapshotPageId(page->header.page_id);
+  ++route->cold_run;
+  copy_cold(route, page, slice);
+  return {};
+}
+
+// The page of which look_ahead() had the id. Null: there is none, or it cannot be read.
+BorderPage* Cursor::next_cold(Route* route, std::uint64_t slice) {
+  if (route->cold_ahead_begin == route->cold_ahead_end) return nullptr;
+  const std::uint8_t ahead = route->cold_ahead_begin++;
+  const page::SnapshotPageId id = route->cold_ahead[ahead];
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
+  if (header == nullptr) return nullptr;
+  const ColdPlace place{Identity(control_->id(), layer_of(*route), 0), route->cold_ahead_low[ahead],
+                        route->cold_ahead_last[ahead]};
+  if (!place.is_of(*header) || !TreePage::of(header)->contains(slice)) {
+    return ctx_->not_that_page(id);
+  }
+  return BorderPage::of(header);
+}
+
+// Begins a page, route->cold_page, which is not looked at any more after this.
+void Cursor::copy_cold(Route* route, BorderPage* page, std::uint64_t slice) {
+  const page::PageVersion version = page->header.load_version();
+  begin_page(route, page, version, slice);
+  route->page = route->copy.take(page, version.keys());
+  if (route->position < route->count) {
+    const bool is_long = route->is_inside && route->cold_run > 1;
+    route->copy.take_records(page, route->position, reverse_, is_long);
+  }
+  look_ahead(route);
+}
+
+// M41.
+Status Cursor::copy_records(Route* route) {
+  auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(route->cold_page));
+  if (header == nullptr) return ctx_->no_page(control_);
+  route->copy.take_records(BorderPage::of(header), route->position, reverse_, false);
+  return {};
+}
+
+// Where the range goes on after this page, the next one is loaded while the rows of this one are
+// looked at. Its id stands in the parent beside this one's, with those of the pages that follow.
+// Few of these are taken out for a scan that has seen few pages.
+void Cursor::look_ahead(Route* route) {
+  const std::uint64_t edge = reverse_ ? route->page->low : route->page->last;
+  const bool is_last = edge == (reverse_ ? route->cold_top.low : route->cold_top.last);
+  if (!route->is_inside || is_last) return;
+  const std::uint64_t slice = reverse_ ? edge - 1 : edge + 1;
+  if (route->cold_ahead_begin == route->cold_ahead_end) {
+    InteriorPage* const parent =
+        cold_parent(*ctx_, control_, layer_of(*route), route->cold_top.id, slice);
+    if (parent == nullptr) return;
+    const unsigned keys = parent->header.load_version().keys();
+    const unsigned first = parent->child_of(slice, keys);
+    const unsigned left = reverse_ ? first + 1 : keys - first + 1;
+    const unsigned count = std::min({left, kColdAheadMax, 2 * route->cold_run});
+    route->cold_reads.look(&ctx_->cold_pages(), parent, first, left, reverse_, route->cold_run > 1);
+    for (unsigned i = 0; i < count; ++i) {
+      const unsigned child = reverse_ ? first - i : first + i;
+      route->cold_ahead[i] = parent->child(child).load().snapshot_page;
+      route->cold_ahead_low[i] = parent->low_of(child);
+      route->cold_ahead_last[i] = parent->last_of(child, keys);
+    }
+    route->cold_ahead_begin = 0;
+    route->cold_ahead_end = static_cast<std::uint8_t>(count);
+  }
+  ctx_->cold_pages().prefetch(route->cold_ahead[route->cold_ahead_begin], kDirectoryAhead);
+}
+
+// M25. A drop that takes what the transaction is yet to write reads the clock behind that, so its
+// epoch is not below the one that is current now. One of the same epoch cannot be told from it.
+void Cursor::note_drops() {
+  constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  // order: relaxed; a drop that is missed here is taken for a later one.
+  const std::uint64_t dropped = control_->drop_epoch.load_relaxed();
+  drop_epoch_ = dropped < ctx_->clock().current().number() ? dropped : kNever;
+}
+
+bool Cursor::may_miss_own() const {
+  if (ctx_->write_set().is_empty()) return false;
+  // order: relaxed, behind the acquire of the pointer that lost its volatile half again (Q3).
+  return control_->drop_epoch.load_relaxed() != drop_epoch_;
+}
+
+// Between two calls the transaction may have written where the cursor is.
+Status Cursor::resume_cold() {
+  if (ctx_->installs() == installs_ && cold_.is_in_place() && !may_miss_own()) [[likely]]
+    return {};
+  has_bound_ = true;
+  bound_.assign(key());
+  return seek(false);
+}
+
+// Where it is copied, or from its chain.
+Status Cursor::read_cold_record(Slot slot, bool* arrived) {
+  BorderPage* const page = top().page;
+  *arrived = true;
+  if (!slot.is_snapshot_overflow()) [[likely]] {
+    payload_at_ = page->payload(slot);
+    payload_bytes_ = slot.payload_bytes();
+    return {};
+  }
+  for (;;) {
+    occ::ReadRange range;
+    range.out = payload_.data();
+    range.out_bytes = static_cast<std::uint32_t>(payload_.size());
+    if (!read_cold(*ctx_, page, slot, &range)) return ctx_->no_page(control_);
+    payload_at_ = payload_.data();
+    payload_bytes_ = range.payload_bytes;
+    if (payload_bytes_ <= payload_.size()) return {};
+    payload_.resize(payload_bytes_);
+  }
+}
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,57 @@
+#pragma once
+// MergedCursor: the rows of a range of a Master-Tree that has a delta (operations/delta.h), in the
+// order of their keys, or in reverse: those of two cursors, and of a key that both have, the
+// delta's. Without a delta it is the cursor of the tree.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "foedus-core/storage/masstree/scan/cursor.h"
+#include "foedus/status.h"
+
+namespace foedus::storage::masstree {
+
+// One session. Its buffers are kept from one scan to the next.
+class MergedCursor {
+ public:
+  // As Cursor's.
+  void open(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view low,
+            std::string_view high, bool reverse);
+  Status next(std::uint64_t limit = ~std::uint64_t{0}) {
+    if (!is_merging_) [[likely]]
+      return main_.next(limit);
+    return next_merged(limit);
+  }
+  bool try_next() { return !is_merging_ && main_.try_next(); }
+  bool at_end() const { return row_->at_end(); }
+  std::string_view key() const { return row_->key(); }
+  std::string_view payload() const { return row_->payload(); }
+  void close();
+
+ private:
+  // A range that each of the two cursors is at the next row of, or behind.
+  void open_both(std::string_view low, std::string_view high);
+  Status next_merged(std::uint64_t limit);
+  Status step(std::uint64_t limit);
+  // Begins again behind the current row. False: nothing can be there.
+  bool reopen();
+
+  Cursor main_;
+  Cursor* row_ = &main_;  // the one that has the current row
+  bool is_merging_ = false;
+
+  // While merging.
+  std::unique_ptr<Cursor> delta_;  // made by the first scan that needs it
+  occ::TxnContext* ctx_ = nullptr;
+  occ::StorageControl* control_ = nullptr;
+  bool reverse_ = false;
+  bool is_started_ = false;
+  bool is_same_key_ = false;  // both are at the current row's key
+  std::size_t writes_ = 0;    // of the transaction when the cursors moved
+  std::string low_;
+  std::string high_;
+};
+
+}  // namespace foedus::storage::masstree

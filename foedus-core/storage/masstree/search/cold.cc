@@ -1,0 +1,250 @@
+#include "foedus-core/storage/masstree/search/cold.h"
+
+#include <array>
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/record_lock.h"
+#include "foedus-core/storage/base/overflow.h"
+#include "foedus-core/storage/masstree/layout/page.h"
+#include "foedus-core/storage/masstree/layout/page_check.h"
+#include "foedus-core/storage/masstree/search/find.h"
+#include "foedus-core/storage/masstree/search/lines.h"
+#include "foedus-core/storage/masstree/search/snapshot_find.h"
+
+namespace foedus::storage::masstree {
+
+namespace {
+
+// What a step of a search came to.
+enum class Step : std::uint8_t { kDone, kDown, kAgain, kNoPage, kNoTree };
+
+// A search from the root, through volatile pages to where they end.
+class ColdSearch {
+ public:
+  ColdSearch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+             Extent extent, Spot* spot, ColdPointer* cold, ColdTop* top)
+      : ctx_(ctx),
+        control_(control),
+        key_(key),
+        extent_(extent),
+        spot_(spot),
+        cold_(cold),
+        top_(top) {}
+
+  Status run() {
+    base::SpinWait spin;
+    for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
+      switch (attempt()) {
+        case Step::kDone:
+          return {};
+        case Step::kNoPage:
+          return ctx_.no_page(control_);
+        case Step::kNoTree:
+          return no_tree(ctx_, control_, key_);
+        default:
+          break;
+      }
+    }
+    return ctx_.conflict(ConflictReason::kRetryBound, control_, key_);
+  }
+  // As far as it comes.
+  void run_once() { static_cast<void>(attempt()); }
+
+ private:
+  Step attempt() {
+    *spot_ = {};
+    spot_->layer = {&control_->root, nullptr};
+    spot_->rest = key_;
+    std::uint64_t place = 0;
+    for (;;) {
+      spot_->slice = slice_of(spot_->rest);
+      const page::DualPageIds ids = spot_->layer.pointer->load();
+      if (ids.volatile_page.is_null()) return follow_root(ids, place);
+      const Step step = descend(TreePage::of(ctx_.pool().resolve(ids.volatile_page)));
+      if (step != Step::kDown) return step;
+      if (find_in_page(spot_)) return Step::kDone;
+      place = spot_->slice;
+      spot_->rest.remove_prefix(8);
+    }
+  }
+
+  Step follow_root(const page::DualPageIds& ids, std::uint64_t place) {
+    BorderPage* const owner = spot_->layer.owner;
+    if (owner == nullptr && has_no_tree(control_)) return Step::kNoTree;
+    FOEDUS_SYNC_POINT("masstree:cold_seen");
+    if (ids.is_null() || spot_->layer.pointer->load() != ids) return Step::kAgain;
+    return follow({spot_->layer.pointer, owner == nullptr ? nullptr : &owner->header, ids, place});
+  }
+
+  // To the border page of the slice, in spot_->at: kDown.
+  Step descend(TreePage* page) {
+    for (InteriorPage* parent = nullptr;;) {
+      const page::PageVersion version = page->header.load_version();
+      if (version.is_moved()) {
+        page = twin_of(ctx_.pool(), page, spot_->slice);
+        continue;
+      }
+      // In a storage that is dropped pages stay as they are, for transactions that are older (M15).
+      if (version.is_dropped() && !control_->is_dropped()) return Step::kAgain;
+      if (page->is_border()) {
+        spot_->at = {BorderPage::of(page), version, parent};
+        return Step::kDown;
+      }
+      parent = InteriorPage::of(page);
+      const Step step = choose_child(parent, version.keys(), &page);
+      if (step != Step::kDown) return step;
+    }
+  }
+
+  // As child_for(), for children of both kinds.
+  Step choose_child(InteriorPage* page, unsigned keys, TreePage** child) {
+    const unsigned at = page->child_of(spot_->slice, keys);
+    for (const unsigned i : {at, at + 1, at - 1}) {
+      if (i > keys) continue;  // below 0, too
+      page::DualPagePointer* const pointer = &page->child(i);
+      const page::DualPageIds ids = pointer->load();
+      if (!ids.volatile_page.is_null()) {
+        *child = TreePage::of(ctx_.pool().resolve(ids.volatile_page));
+        if ((*child)->contains(spot_->slice)) return Step::kDown;
+        continue;
+      }
+      FOEDUS_SYNC_POINT("masstree:cold_seen");
+      if (ids.snapshot_page.is_null() || pointer->load() != ids) return Step::kAgain;  // M19
+      const page::PageHeader* const cold =
+          ctx_.cold_page(ids.snapshot_page, looked_at(*page, i, keys));
+      const bool has_begun = cold == nullptr && ctx_.cold_pages().is_prefetching();
+      if (has_begun) return Step::kNoPage;  // without the look under a lock: a hint may be wrong
+      if (cold == nullptr || !ColdPlace::below(*page, i, keys).is_of(*cold) ||
+          !tree_page(cold)->contains(spot_->slice)) {
+        const std::optional<ColdPlace> place = place_of(page, spot_->slice, ids);
+        if (!place.has_value()) {  // halves of two pointers, whose page need not be there (M38)
+          ctx_.forget_page_failure();
+          continue;
+        }
+        if (cold == nullptr) return Step::kNoPage;
+        if (!place->is_of(*cold)) {
+          ctx_.not_that_page(ids.snapshot_page);
+          return Step::kNoPage;
+        }
+      }
+      return follow({pointer, &page->header, ids, tree_page(cold)->low});
+    }
+    return Step::kAgain;
+  }
+
+  Step follow(const ColdPointer& cold) {
+    FOEDUS_SYNC_POINT("masstree:cold_read");
+    remember_cold(ctx_, control_, cold);
+    *cold_ = cold;
+    const bool found = find_in_snapshot(ctx_, control_, layer(), cold.ids.snapshot_page,
+                                        spot_->rest, extent_, spot_, top_);
+    return found ? Step::kDone : Step::kNoPage;
+  }
+
+  // Returns which part of a child the search looks at first. The page may change meanwhile.
+  page::PagePart looked_at(const InteriorPage& page, unsigned child, unsigned keys) const {
+    if (extent_ != Extent::kPart) return kSearched;
+    if (page.header.level != 1) {
+      return ctx_.cold_pages().reads_interior_in_part() ? kInteriorInPart : kSearched;
+    }
+    const std::uint64_t low = page.low_of(child);
+    const std::uint64_t last = page.last_of(child, keys);
+    if (low > spot_->slice || spot_->slice > last) return kSearchedInPart;
+    return searched_in_part(ctx_, control_->id(), low, last, spot_->slice);
+  }
+
+  unsigned layer() const { return static_cast<unsigned>(key_.size() - spot_->rest.size()) / 8; }
+
+  occ::TxnContext& ctx_;
+  occ::StorageControl* const control_;
+  const std::string_view key_;
+  const Extent extent_;
+  Spot* const spot_;
+  ColdPointer* const cold_;
+  ColdTop* const top_;
+};
+
+}  // namespace
+
+void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const ColdPointer& cold) {
+  if (!ctx.pointers().empty()) {
+    const occ::PointerEntry& last = ctx.pointers().back();
+    if (last.storage == control && last.holder == cold.holder && last.observed == cold.ids) return;
+  }
+  ctx.remember_pointer(cold.pointer, cold.holder, cold.ids, control, cold.place);
+}
+
+namespace {
+
+// The pointer to the child for the slice, under the page's lock: where it leads to a snapshot page
+// only, which need not be looked at then. False: it has a volatile page, or is not there.
+bool is_cold_child(InteriorPage* page, std::uint64_t slice, ColdPointer* cold) {
+  const occ::LockGuard guard(&page->header.lock);
+  const page::PageVersion version = page->header.load_version();
+  if (version.is_gone()) return false;
+  page::DualPagePointer* const pointer = &page->child(page->child_of(slice, version.keys()));
+  *cold = {pointer, &page->header, pointer->load(), slice};
+  return cold->ids.volatile_page.is_null() && !cold->ids.snapshot_page.is_null();
+}
+
+}  // namespace
+
+bool cold_pointer_of(const Spot& spot, std::string_view key, ColdPointer* cold) {
+  if (spot.at.parent != nullptr) return is_cold_child(spot.at.parent, spot.slice, cold);
+  BorderPage* const owner = spot.layer.owner;
+  *cold = {spot.layer.pointer, nullptr, spot.layer.pointer->load(), 0};
+  if (!cold->ids.volatile_page.is_null() || cold->ids.is_null()) return false;
+  if (owner == nullptr) return true;
+  cold->holder = &owner->header;
+  cold->place = slice_of(key.substr(key.size() - spot.rest.size() - 8));
+  // M8: a page that has moved keeps its pointers as they were.
+  return !owner->header.load_version().is_gone();
+}
+
+Status remember_if_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                        bool* is_cold) {
+  *is_cold = false;
+  base::SpinWait spin;
+  for (unsigned i = 0; i < occ::kReadTries; ++i, spin.once()) {
+    Spot spot;
+    find(ctx, control, key, &spot);
+    if (!spot.is_cut_short()) return {};
+    if (has_no_tree(control)) return no_tree(ctx, control, key);
+    ColdPointer cold;
+    if (!cold_pointer_of(spot, key, &cold)) continue;
+    remember_cold(ctx, control, cold);
+    *is_cold = true;
+    return {};
+  }
+  return ctx.conflict(ConflictReason::kRetryBound, control, key);
+}
+
+Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
+                 Extent extent, Spot* spot, ColdPointer* cold, ColdTop* top) {
+  return ColdSearch(ctx, control, key, extent, spot, cold, top).run();
+}
+
+void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  const occ::ColdPrefetch prefetch(&ctx.cold_pages());
+  const std::size_t pointers = ctx.pointers().size();
+  Spot spot;
+  ColdPointer cold;
+  ColdTop top;
+  ColdSearch(ctx, control, key, Extent::kPart, &spot, &cold, &top).run_once();
+  ctx.forget_since(ctx.reads().size(), pointers);  // nothing was read
+  ctx.forget_page_failure();
+}
+
+bool has_no_tree(const occ::StorageControl* control) {
+  return control->is_dropped() || control->root.load().is_null();
+}
+
+Status no_tree(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
+  ctx.forget_page_failure();
+  if (control->is_dropped()) return ctx.conflict(ConflictReason::kPageDropped, control, key);
+  return std::move(Status(ErrorCode::kNotFound).at_storage(control->meta.name));
+}
+
+}  // namespace foedus::storage::masstree

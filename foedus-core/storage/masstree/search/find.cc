@@ -1,0 +1,200 @@
+#include "foedus-core/storage/masstree/search/find.h"
+
+#include "foedus-core/base/clock.h"
+#include "foedus-core/base/invariant.h"
+#include "foedus-core/storage/base/overflow.h"
+#include "foedus-core/storage/masstree/layout/page.h"
+
+namespace foedus::storage::masstree {
+
+TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice) {
+  const unsigned i = page->child_of(slice, keys);
+  TreePage* child = child_unseen(pool, page, i);
+  if (child == nullptr) [[unlikely]]
+    return nullptr;
+  if (child->contains(slice)) [[likely]]
+    return child;
+  // It is the one beside, if shifts were not faster still (see InteriorPage).
+  const bool right = slice > child->last;
+  if (i == (right ? InteriorPage::kSeparatorsMax : 0)) return nullptr;
+  child = child_unseen(pool, page, right ? i + 1 : i - 1);
+  return child != nullptr && child->contains(slice) ? child : nullptr;
+}
+
+namespace {
+
+// Why child_for() found none: true if that is because the child is a snapshot page. Its fences
+// cannot be looked at here, so this counts only if no shift was under way, as far as waiting helps.
+[[gnu::noinline]] bool leads_to_snapshot(InteriorPage* page, std::uint64_t slice) {
+  base::SpinWait spin;
+  for (unsigned i = 0;; ++i, spin.once()) {
+    const page::PageVersion version = page->header.load_version();
+    // order: acquire twice, around the look: who shifts holds the lock, and counts before it goes.
+    const bool was_locked = occ::is_held(page->header.lock.load_acquire());
+    if (version.is_gone()) return false;
+    const bool is_cold =
+        page->child(page->child_of(slice, version.keys())).load_volatile().is_null();
+    const bool was_quiet = !was_locked && !occ::is_held(page->header.lock.load_acquire()) &&
+                           page->header.load_version() == version;
+    if (was_quiet || i == occ::kReadTries) return is_cold;
+  }
+}
+
+}  // namespace
+
+Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
+  TreePage* page = from;
+  InteriorPage* parent = nullptr;
+  bool passed_moved = false;
+  if (page == nullptr) [[unlikely]]
+    return {};
+  FOEDUS_INVARIANT(page->contains(slice), slice, page->low, page->last);
+  for (;;) {
+    const page::PageVersion version = page->header.load_version();
+    if (version.is_gone()) [[unlikely]] {
+      if (!version.is_moved()) return {nullptr, version};  // M23
+      page = twin_of(pool, page, slice);
+      passed_moved = true;
+      continue;
+    }
+    if (page->is_border()) return {BorderPage::of(page), version, parent, passed_moved};
+    InteriorPage* const interior = InteriorPage::of(page);
+    TreePage* const child = child_for(pool, interior, version.keys(), slice);
+    if (child == nullptr) [[unlikely]] {
+      if (leads_to_snapshot(interior, slice)) return {nullptr, version, interior};
+      continue;  // look again, in this page (M1)
+    }
+    parent = interior;
+    page = child;
+  }
+}
+
+namespace {
+
+// M8: this transaction reached `page`, or a pointer to it, while what led to it was unmoved.
+bool land_at(page::PageHeader* page, void* parent, std::uint64_t slice, Landing* at) {
+  *at = {BorderPage::of(page), page->load_version(), static_cast<InteriorPage*>(parent)};
+  return at->page->contains(slice) && !at->version.is_moved() && !at->version.is_dropped();
+}
+
+}  // namespace
+
+namespace {
+
+// Loads, all at once, what find_slot() may look at: every group of keys but the first, which came
+// with the header.
+void prefetch_groups(const Landing& at) {
+  for (unsigned i = BorderPage::Group::kKeys; i < at.version.keys();
+       i += BorderPage::Group::kKeys) {
+    base::prefetch_line(at.page->group(i).slices);
+  }
+}
+
+}  // namespace
+
+void land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice, Landing* at) {
+  occ::TxnContext::LastPage& last = ctx.last_page(control);
+  const bool is_known = last.storage == control && last.txn == ctx.turn();
+  if (is_known && land_at(last.page, last.parent, slice, at)) return;
+  const occ::BegunSearch& begun = ctx.begun(control, slice);
+  if (begun.number == slice && begun.txn == ctx.turn() && begun.storage == control &&
+      land_at(begun.page, begun.parent, slice, at)) {
+    last = {ctx.turn(), control, begun.page, begun.parent};
+    return prefetch_groups(*at);
+  }
+  *at = find_border(ctx.pool(), root_page(ctx.pool(), {&control->root, nullptr}), slice);
+  if (at->page == nullptr) [[unlikely]]
+    return;
+  last = {ctx.turn(), control, &at->page->header, at->parent};
+  prefetch_groups(*at);
+}
+
+namespace {
+
+// find_slot() where the first sorted key of the slice is not the one, or where keys are not sorted.
+[[gnu::noinline]] unsigned find_slot_from(BorderPage* page, unsigned at, unsigned begin,
+                                          unsigned sorted, unsigned keys, std::uint64_t slice,
+                                          unsigned key_class) {
+  const auto matches = [&](unsigned i) { return page->slot(i).key_class() == key_class; };
+  for (unsigned i = at; i < sorted && page->slice(i) == slice; ++i) {
+    if (matches(i)) return i;
+  }
+  for (unsigned i = std::max(begin, sorted); i < keys; ++i) {
+    if (page->slice(i) == slice && matches(i)) return i;
+  }
+  return BorderPage::kNone;
+}
+
+}  // namespace
+
+unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_t slice,
+                   unsigned key_class) {
+  // order: relaxed, at least as new as the count, and it only grows.
+  const unsigned sorted = std::min(keys, page->sorted_keys.load_relaxed());
+  const unsigned at = lower_bound(page, begin, sorted, slice);
+  const bool is_behind = at == sorted || page->slice(at) != slice;
+  if (is_behind && sorted == keys) return BorderPage::kNone;
+  if (!is_behind && page->slot(at).key_class() == key_class) return at;
+  return find_slot_from(page, at, begin, sorted, keys, slice, key_class);
+}
+
+bool find_in_page(Spot* spot) {
+  BorderPage* const page = spot->at.page;
+  spot->differs = false;
+  spot->index =
+      find_slot(page, 0, spot->at.version.keys(), spot->slice, class_of(spot->rest.size()));
+  if (spot->index == BorderPage::kNone) return true;
+  spot->slot = page->slot(spot->index);
+  if (spot->rest.size() <= 8) return true;
+  if (spot->slot.is_layer()) {
+    spot->layer = {page->layer_pointer(spot->slot), page};
+    return false;
+  }
+  spot->differs = page->remainder(spot->slot) != spot->rest.substr(8);
+  return true;
+}
+
+Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest) {
+  Spot spot;
+  spot.layer = layer;
+  spot.rest = rest;
+  for (;;) {
+    spot.slice = slice_of(spot.rest);
+    spot.at = find_border(pool, root_page(pool, spot.layer), spot.slice);
+    if (spot.is_cut_short()) return spot;
+    prefetch_groups(spot.at);
+    if (find_in_page(&spot)) return spot;
+    spot.rest.remove_prefix(8);
+  }
+}
+
+void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot) {
+  spot->layer = {&control->root, nullptr};
+  spot->rest = key;
+  spot->slice = slice_of(key);
+  land(ctx, control, spot->slice, &spot->at);
+  if (spot->is_cut_short() || find_in_page(spot)) [[likely]]
+    return;
+  *spot = find_below(ctx.pool(), spot->layer, spot->rest.substr(8));
+}
+
+occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::RecordHeader* record,
+                   std::uint32_t place, occ::ReadRange* range) {
+  BorderPage* const page = BorderPage::of_record(record);
+  const Slot slot = page->slot(place);
+  return read_payload(ctx, control, record, page->payload(slot), range,
+                      [page, place] { return page->slot(place).payload_bytes(); });
+}
+
+// There is no bound, for the caller cannot go on without an answer. The session that makes the
+// layer is between two stores and waits for no other. If it has no processor, this one sleeps.
+Slot wait_for_layer(BorderPage* page, unsigned index) {
+  base::SpinWait spin;
+  for (;;) {
+    const Slot slot = page->slot(index);
+    if (slot.is_layer()) return slot;
+    spin.once();
+  }
+}
+
+}  // namespace foedus::storage::masstree

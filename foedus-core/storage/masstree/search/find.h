@@ -1,0 +1,149 @@
+#pragma once
+// Going down the tree without writing a word: no locks, no fences beyond acquire loads, no retries
+// from the root (paper §8.2).
+//
+//   M8  A moved page, border or interior, is left through its foster words, and pointers in a page
+//       are followed only after a look that found it not moved: what such a pointer names was not
+//       retired before this transaction began. A frozen pointer of a moved page may have been.
+
+#include <cstdint>
+#include <string_view>
+
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/page/page_pool.h"
+#include "foedus-core/storage/masstree/layout/page.h"
+#include "foedus-core/storage_meta/storage_control.h"
+
+namespace foedus::storage::masstree {
+
+// A pointer that leads to a snapshot page only (search/cold.h).
+struct ColdPointer {
+  page::DualPagePointer* pointer = nullptr;
+  page::PageHeader* holder = nullptr;  // null: it is the storage's root
+  page::DualPageIds ids;
+  std::uint64_t place = 0;  // M20
+
+  // Whether it surely leads there now, without a search.
+  bool is_in_place() const {
+    return (holder == nullptr || !holder->load_version().is_gone()) && pointer->load() == ids;
+  }
+};
+
+// A snapshot page that leads to all of low..last in its layer.
+struct ColdTop {
+  page::SnapshotPageId id;
+  std::uint64_t low = 0;
+  std::uint64_t last = 0;
+
+  bool contains(std::uint64_t slice) const { return low <= slice && slice <= last; }
+};
+
+// Where the root pointer of a layer is.
+struct LayerRoot {
+  page::DualPagePointer* pointer = nullptr;
+  BorderPage* owner = nullptr;  // page of the next-layer record; null: the storage's own root
+};
+
+// Null: it is a snapshot page.
+inline TreePage* root_page(page::PagePool& pool, const LayerRoot& layer) {
+  const page::VolatilePageId id = layer.pointer->load_volatile();
+  return id.is_null() ? nullptr : TreePage::of(pool.resolve(id));
+}
+
+// The twin (or replacement) that has `slice`. REQUIRES: the foster words are set.
+inline TreePage* twin_of(page::PagePool& pool, const TreePage* moved, std::uint64_t slice) {
+  // order: acquire, pairs with the release of the page's reorganizer: the twin is complete.
+  const page::VolatilePageId minor_id(moved->foster_minor.load_acquire());
+  const page::VolatilePageId major_id(moved->foster_major.load_acquire());
+  TreePage* const minor = TreePage::of(pool.resolve(minor_id));
+  if (major_id.is_null() || slice <= minor->last) return minor;
+  return TreePage::of(pool.resolve(major_id));
+}
+
+// Loads, all at once, the lines of a page that every search needs.
+inline void prefetch_page(const TreePage* page) { base::prefetch_lines(page, 256); }
+
+// The child that seems to have `slice`, unseen, its first lines on the way. Null: a snapshot page.
+inline TreePage* child_unseen(page::PagePool& pool, InteriorPage* page, unsigned index) {
+  const page::VolatilePageId id = page->child(index).load_volatile();
+  if (id.is_null()) [[unlikely]]
+    return nullptr;
+  TreePage* const child = TreePage::of(pool.resolve(id));
+  prefetch_page(child);
+  return child;
+}
+
+// The child for `slice`; null while shifts hide it, and if it is a snapshot page. REQUIRES: the
+// page was seen not moved, with so many separators.
+TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice);
+
+// A border page of a layer, as it was when it was not moved.
+struct Landing {
+  BorderPage* page = nullptr;  // null: a snapshot page, or one that was dropped, is on the way
+  page::PageVersion version;
+  InteriorPage* parent = nullptr;  // the last interior page passed; null: none
+  bool passed_moved = false;       // on the way, so that there is something to adopt
+  bool is_cold = false;            // a page of a snapshot: all of it is const
+};
+
+// The border page for `slice`, from a page that contains it. Null is a snapshot page.
+Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
+
+// The same in the first layer of a storage, from where this transaction was there last if that page
+// has the slice: rows that belong together lie together.
+void land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice, Landing* at);
+
+// The first of the sorted keys [begin, sorted) whose slice is not below this one; `sorted` if all
+// are. Ascending inserts look for what lies behind all of them.
+inline unsigned lower_bound(BorderPage* page, unsigned begin, unsigned sorted,
+                            std::uint64_t slice) {
+  if (begin >= sorted || page->slice(sorted - 1) < slice) return sorted;
+  unsigned at = begin;
+  for (unsigned count = sorted - begin; count > 1;) {
+    const unsigned half = count / 2;
+    at = page->slice(at + half - 1) < slice ? at + half : at;
+    count -= half;
+  }
+  return at;
+}
+
+// The slot among [begin, keys) with this slice and length class, or kNone. `begin` is 0 or the keys
+// known not to match.
+unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_t slice,
+                   unsigned key_class);
+
+// What there is for a key.
+struct Spot {
+  Landing at;
+  LayerRoot layer;
+  std::string_view rest;  // of the key, in this layer
+  std::uint64_t slice = 0;
+  Slot slot;                           // of index, when it was found
+  unsigned index = BorderPage::kNone;  // kNone: no record of this key
+  bool differs = false;                // index is of a record with another remainder
+
+  Spot() noexcept {}  // NOLINT: defaulted, it would clear all bytes at once, which is slow to start
+
+  // It takes the transaction to go on from here (search/cold.h).
+  bool is_cut_short() const { return at.page == nullptr; }
+  bool found() const { return index != BorderPage::kNone && !differs; }
+  page::RecordHeader* record() const { return at.page->record(slot); }
+};
+
+// In volatile pages. Cut short where they end. `spot`: a new one.
+void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot);
+// The same from the root of a layer on, for the rest of a key.
+Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest);
+
+// The part of find() within one border page. Returns false if the key goes on in the next layer,
+// whose root is then in spot->layer.
+bool find_in_page(Spot* spot);
+
+// Reads a record with own writes over it. `place`: its slot.
+occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::RecordHeader* record,
+                   std::uint32_t place, occ::ReadRange* range);
+
+// The slot of a record whose TID says next-layer, once it is marked (M7).
+Slot wait_for_layer(BorderPage* page, unsigned index);
+
+}  // namespace foedus::storage::masstree

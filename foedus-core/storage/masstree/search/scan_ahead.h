@@ -1,0 +1,35 @@
+#pragma once
+// ScanAhead: border pages that a scan of snapshot pages comes to next, in flight before it asks for
+// them. Their ids stand in the interior page above, so it makes no difference where they lie in a
+// file, nor in which direction the scan goes.
+
+#include <cstdint>
+
+#include "foedus-core/occ/cold_pages.h"
+#include "foedus-core/page/page_id.h"
+#include "foedus-core/storage/masstree/layout/page.h"
+
+namespace foedus::storage::masstree {
+
+class ScanAhead {
+ public:
+  // Begins another scan, or another layer.
+  void reset() { *this = ScanAhead(); }
+
+  // The next border page is that of child `next` of `parent`, a page that the caller may look at;
+  // `count` children are left in the direction of the scan, that one included. Asks the device for
+  // them if the next one is not cached, and goes on until all are. `is_long`: the scan has come
+  // from another page. Many end after a row or two, whatever their range.
+  void look(occ::ColdPages* pages, InteriorPage* parent, unsigned next, unsigned count,
+            bool reverse, bool is_long);
+
+ private:
+  static constexpr unsigned kWindowMin = 4;
+  static constexpr unsigned kWindowMax = 64;
+
+  page::SnapshotPageId parent_;
+  unsigned unasked_ = 0;  // children of it, the last ones of the scan, that were not asked for
+  unsigned window_ = 0;   // how many it asks for; 0: none
+};
+
+}  // namespace foedus::storage::masstree

@@ -1,0 +1,31 @@
+#include "foedus-core/storage/masstree/search/snapshot_read.h"
+
+#include "foedus-core/storage/masstree/search/find.h"
+#include "foedus-core/storage/masstree/search/snapshot_find.h"
+
+namespace foedus::storage::masstree {
+
+void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                          page::SnapshotPageId root, std::string_view key) {
+  if (root.is_null()) return;
+  const occ::ColdPrefetch prefetch(&ctx.cold_pages());
+  Spot spot;
+  ColdTop top;
+  static_cast<void>(find_in_snapshot(ctx, control, 0, root, key, Extent::kPart, &spot, &top));
+  ctx.forget_page_failure();
+}
+
+Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
+                       page::SnapshotPageId root, std::string_view key, occ::ReadRange* range) {
+  if (root.is_null()) return ErrorCode::kNotFound;
+  const occ::ColdReads reads(&ctx.cold_pages());
+  Spot spot;
+  ColdTop top;
+  if (!find_in_snapshot(ctx, control, 0, root, key, Extent::kPart, &spot, &top)) {
+    return ctx.no_page(control);
+  }
+  if (!spot.found()) return ErrorCode::kNotFound;
+  return read_cold(ctx, spot.at.page, spot.slot, range) ? Status() : ctx.no_page(control);
+}
+
+}  // namespace foedus::storage::masstree

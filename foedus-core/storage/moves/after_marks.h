@@ -1,0 +1,24 @@
+#pragma once
+// What a session does once records are marked where they were (birth.h, Q1 to Q3).
+
+#include "foedus-core/base/sync_point.h"
+#include "foedus-core/occ/txn_context.h"
+#include "foedus-core/storage/base/installation.h"
+#include "foedus-core/storage/moves/birth.h"
+
+namespace foedus::storage::moves {
+
+// Returns the birth of a page whose records are marked where they were. `others`: they come from a
+// page that concerns the transaction.
+inline Birth birth_now(occ::TxnContext& ctx, bool others) {
+  const Birth birth(epoch_behind_marks(ctx.clock()), others ? Birth::kSeveral : ctx.session());
+  FOEDUS_SYNC_POINT("moves:birth_read");
+  return birth;
+}
+
+// Announces a drop (Q3). REQUIRES: pages and records are marked, the pointers to them unchanged.
+inline void announce_drop(const Installation& installation) {
+  installation.control->announce_drop(epoch_behind_marks(*installation.clock));
+}
+
+}  // namespace foedus::storage::moves

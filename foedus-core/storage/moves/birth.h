@@ -1,0 +1,80 @@
+#pragma once
+// When records came to a page: how a transaction knows whether records that it wrote to, read or
+// missed may have come to a page without its doing.
+//
+//   Q1  A session that moves or drops records marks them first, and the page that they leave; then
+//       it fences and reads the clock (epoch_behind_marks()). A transaction that sees one of them
+//       unmarked has pinned itself before, and a pin ends with a fence (EpochClock::pin()). Its
+//       fence came before the session's, so it began in no later epoch than the one that is read.
+//       (The marks of the records alone would not do: a blind write does not look at them, and the
+//       clock may have moved on for long before the pages are marked.)
+//   Q2  A page has a birth: the epoch, by Q1, in which records of other pages last came to it, and
+//       the session that moved them. From when the page can be found until the marks are made, the
+//       birth is kNotBorn, later than any transaction. A transaction that began after the birth has
+//       no address of a record that came, and missed none of their keys in the page that they left.
+//       A transaction of the session that moved them has moved its own entries along. Any other
+//       looks at its own writes (own_writes.h) before it believes what it finds in the page. If a
+//       record came from a page that concerns the session's own transaction, no session made the
+//       new page alone (kSeveral).
+//   Q3  A copy of a snapshot page, and a page made where there is none, is born in the epoch in
+//       which pages of the storage were last dropped, of no session: an older transaction may have
+//       addresses in the page that was there before. Where a search ends in a snapshot page, that
+//       epoch stands for the birth. It is StorageControl::drop_epoch, announced by Q1 before the
+//       pointer to a dropped page loses its volatile half.
+//   Q4  Whether a record that says moved was dropped is seen at its pages, not at the announcement,
+//       which comes after all marks. In a dropped page a marked record is as it was to the end: no
+//       session makes its key again before the pointer changes, behind the announcement. The end of
+//       a record that had moved before is in a successor of its page: if that was dropped, the key
+//       may have come there since, and the record that was left behind proves nothing. (A second
+//       announcement before the marks would not do: a transaction that begins between the two, in a
+//       newer epoch, is not told.)
+
+#include <cstdint>
+
+#include "foedus-core/base/atomic_word.h"
+#include "foedus-core/epoch/epoch_clock.h"
+#include "foedus-core/storage_meta/storage_control.h"
+#include "foedus/epoch.h"
+
+namespace foedus::storage::moves {
+
+// The epoch and the session of Q2, as a word of a page has them.
+class Birth {
+ public:
+  static constexpr unsigned kSessionBits = 16;
+  static constexpr std::uint32_t kSeveral = (1u << kSessionBits) - 1;  // no session's number
+
+  constexpr explicit Birth(std::uint64_t word) : word_(word) {}
+  constexpr Birth(Epoch epoch, std::uint32_t session)
+      : word_(epoch.number() << kSessionBits | session) {}
+  constexpr std::uint64_t word() const { return word_; }
+  constexpr Epoch epoch() const { return Epoch(word_ >> kSessionBits); }
+  constexpr std::uint32_t session() const { return word_ & kSeveral; }
+
+  // Whether records may have come since a transaction began in `begin`.
+  constexpr bool is_since(Epoch begin) const { return epoch() >= begin; }
+  // Whether they may have come without the doing of a transaction that began in `begin` in
+  // `session`.
+  constexpr bool concerns(Epoch begin, std::uint32_t session) const {
+    return is_since(begin) && this->session() != session;
+  }
+
+ private:
+  std::uint64_t word_;
+};
+
+inline constexpr Birth kNotBorn(Epoch(std::uint64_t{1} << (Epoch::kBits - 1)), Birth::kSeveral);
+
+// Returns the epoch of Q1. REQUIRES: all marks are made.
+inline Epoch epoch_behind_marks(const epoch::EpochClock& clock) {
+  base::fence_seq_cst();  // order: Q1, pairs with the fence of EpochClock::pin()
+  return clock.current();
+}
+
+// Returns the birth of Q3. REQUIRES: the caller has acquired the pointer that has no volatile half.
+inline Birth birth_of_copy(const occ::StorageControl& control) {
+  // order: relaxed, the drop that left the pointer without was announced before.
+  return {Epoch(control.drop_epoch.load_relaxed()), Birth::kSeveral};
+}
+
+}  // namespace foedus::storage::moves
