@@ -80,6 +80,7 @@ void TxnContext::begin(const TxnOptions& options) {
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;
   read_mode_ = of_snapshot ? ReadMode::kSnapshot : ReadMode::kOptimistic;
   const bool is_held = options.is_retry && !to_hold_.empty();
+  // begin_epoch_ stays that of the pin: no fence of this transaction comes after a newer one.
   if (is_held && resources_.clock->take_pin_back(resources_.session)) return relock_held();
   forget_retry();
   // Before the fence of pin(): an epoch that is too old is a safe answer to "since it began".

@@ -156,6 +156,29 @@ TEST_F(MasstreePhantom, own_inserts_do_not_conflict_with_own_scans) {
   verify();
 }
 
+// Goal: Q1, where the mark of a page is its count of layers. Method: a transaction begins when the
+// slot says that it is a layer, and the count does not yet; it misses another key in the page, and
+// inserts into the layer later.
+TEST_F(MasstreePhantom, an_own_insert_into_a_layer_that_was_about_to_be_counted_does_not_conflict) {
+  begin(0);
+  put(0, "samesliceM", "before");
+  expect_commit(0);
+  begin(0);
+  {
+    const AtSyncPoint window("masstree:layer_marked", [&] {
+      for (int i = 0; i < 3; ++i) rig_.tick();
+      begin(1);
+      EXPECT_EQ(get(1, "absent"), "not_found");
+    });
+    insert(0, "samesliceN", "new");
+    EXPECT_EQ(window.runs(), 1u);
+  }
+  expect_commit(0);
+  insert(1, "samesliceO", "own");
+  expect_commit(1);
+  verify();
+}
+
 TEST_F(MasstreePhantom, own_inserts_into_a_page_that_others_moved_do_not_conflict) {
   fill(0, 0, 300, 10);
   begin(0);

@@ -42,8 +42,7 @@ void found_layer(BorderPage* from, Slot slot, page::Tid tid, BorderPage* to) {
 }
 
 // M7. REQUIRES: the locks of page and record.
-void become_layer(occ::TxnContext& ctx, BorderPage* page, unsigned index, Slot slot, page::Tid tid,
-                  BorderPage* root) {
+void become_layer(BorderPage* page, unsigned index, Slot slot, page::Tid tid, BorderPage* root) {
   page::RecordHeader* const record = page->record(slot);
   const page::PageVersion version = page->header.load_version();
   give_birth(root, moves::kNotBorn);
@@ -56,7 +55,6 @@ void become_layer(occ::TxnContext& ctx, BorderPage* page, unsigned index, Slot s
   const std::uint32_t ordinal = version.layers() + 1;
   // order: release, pairs with slot(): the pointer is there.
   page->slot_word(index).store_release(slot.with_payload(Slot::kLayer | ordinal).word());
-  give_birth(root, moves::birth_now(ctx, may_hide_own(ctx, page)));  // M9: the slot says so
 }
 
 }  // namespace
@@ -89,10 +87,12 @@ Change add_layer(occ::TxnContext& ctx, occ::StorageControl* control, const Spot&
   occ::LockWaiter* const holder = move_own(ctx, record, root->record(0u), 0);
   {
     const occ::LockGuard uncounted(&root->header.lock);  // Q5
-    become_layer(ctx, page, spot.index, settled, tid, root);
+    become_layer(page, spot.index, settled, tid, root);
     FOEDUS_SYNC_POINT("masstree:layer_marked");
     // Own entries of this page stay as they are: is_unchanged() finds the layer at its birth.
     page->header.store_version(before.plus_layer());
+    // Q1: the slot says that it is a layer, and the count that it has come.
+    give_birth(root, moves::birth_now(ctx, may_hide_own(ctx, page)));
   }
   occ::unlock(&record->lock, held ? holder : &waiter);
   control->layers.fetch_add_relaxed(1);  // order: a statistic
