@@ -5,6 +5,7 @@
 #include "foedus-core/base/increment.h"
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/storage/kinds.h"
+#include "foedus/options.h"
 
 namespace foedus::engine {
 
@@ -69,8 +70,8 @@ Status TailRow::read(occ::TxnContext& txn, std::string_view key) {
 }
 
 Status TailRow::contradiction(const log::LogRecord& record) const {
-  Status status = Status::error(ErrorCode::kCorruption,
-                                "the log changes bytes of a row that does not have them");
+  Status status =
+      Status::error(ErrorCode::kCorruption, "the log changes bytes that no such row has");
   return std::move(
       status.at_storage(control_->meta.name).at_key(record.key_data(), record.key_bytes));
 }
@@ -78,6 +79,9 @@ Status TailRow::contradiction(const log::LogRecord& record) const {
 Status TailRow::change(const log::LogRecord& record) {
   const std::string_view bytes = record.payload();
   const std::uint64_t end = record.payload_offset + std::uint64_t{bytes.size()};
+  if (!is_array() && (record.key_bytes > kMaxKeyBytes || end > kMaxPayloadBytes)) {
+    return contradiction(record);
+  }
   switch (record.type) {
     case LogRecordType::kPut:
       is_there_ = true;

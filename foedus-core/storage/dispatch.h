@@ -53,7 +53,7 @@ inline occ::PointerLook look_again(page::PagePool& pool, const occ::PointerEntry
 // ---- for every write of every commit ------------------------------------------------------------
 
 // Whether apply() can. REQUIRES: the caller holds the record's lock and saw that it has not moved.
-// False: relocate() once the locks are released.
+// False: the record is not what the call that wrote it found.
 inline bool accepts(page::PagePool& pool, const occ::WriteEntry& entry) {
   return visit(entry.storage->meta.kind, [&](auto kind) { return kind.accepts(pool, entry); });
 }

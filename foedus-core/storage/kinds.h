@@ -1,7 +1,7 @@
 #pragma once
 // The kinds of storage as types: what each kind offers to transactions, to the commit protocol and
-// to the engine, under the same names; and visit(), which calls a function with one of them. What
-// is to be done differently for each kind is asked for in this way and in no other.
+// to the engine, under the same names; and visit(), which calls a function with one of them. A
+// call that each kind answers in its own way is made in this way.
 
 #include "foedus-core/base/invariant.h"
 #include "foedus-core/storage/array/array_install.h"

@@ -121,11 +121,13 @@ Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, std::s
                       std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found) {
   FOEDUS_CHECK(find(ctx, control, key, hash, purpose, found));
   if (found->record != nullptr) return {};
-  return insert(ctx, control, key, hash, room, purpose, found);
+  bool is_made = false;
+  return insert(ctx, control, key, hash, room, purpose, found, &is_made);
 }
 
 Status insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found) {
+              std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found,
+              bool* is_made) {
   for (;;) {
     HashBinPage* const bin = found->bin;
     bool replaced = false;
@@ -135,7 +137,8 @@ Status insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
       attempt = insert_locked(ctx, control, key, hash, room, found, &replaced);
     }
     if (replaced) retire_bin(source_of(ctx, control), bin);
-    if (attempt == Attempt::kDone) return {};
+    *is_made = attempt == Attempt::kDone;
+    if (*is_made) return {};
     if (attempt == Attempt::kNoPage) return ctx.out_of_pages(control);
     FOEDUS_CHECK(find(ctx, control, key, hash, purpose, found));
     if (found->record != nullptr) return {};

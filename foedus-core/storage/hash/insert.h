@@ -22,9 +22,10 @@ Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, std::s
                       std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found);
 
 // Makes the record of a key that look_up() or, to relocate, search() has just found missing; or
-// finds the one that another session has made meanwhile.
+// finds the one that another session has made meanwhile: *is_made says which.
 Status insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-              std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found);
+              std::uint64_t hash, std::uint32_t room, Purpose purpose, Lookup* found,
+              bool* is_made);
 
 // Moves a record to a place with `room` bytes for its payload, in the same bin. The caller looks it
 // up again: also if somebody else moved it meanwhile. kConflict: its lock could not be had.

@@ -63,9 +63,9 @@ struct Trie {
   }
 
   static Status insert(occ::TxnContext& ctx, occ::StorageControl* control, const Key& key,
-                       std::size_t payload_bytes, Lookup* found) {
+                       std::size_t payload_bytes, Lookup* found, bool* is_made) {
     return hash::insert(ctx, control, key.bytes, key.hash, payload_room_of(payload_bytes),
-                        Purpose::kCall, found);
+                        Purpose::kCall, found, is_made);
   }
   static Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control, const Key& key,
                                std::size_t payload_bytes, Lookup* found) {

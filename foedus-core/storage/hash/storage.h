@@ -82,7 +82,8 @@ bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::Recor
 // REQUIRES: the transaction holds no record lock of its lock phase.
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
 // Whether apply() can: the payload has room, the offset is inside. REQUIRES: the record is locked
-// by the caller and has not moved. False: relocate() once the locks are released.
+// by the caller and has not moved. False: the record is not what the call that
+// wrote it found.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
 // Changes the payload as the log record says, and leaves the TID alone. REQUIRES: accepts(), the
 // record is locked and marked being-written; called for each entry of a record, in order.

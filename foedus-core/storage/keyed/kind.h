@@ -15,6 +15,7 @@
 
 #include "foedus-core/occ/txn_context.h"
 #include "foedus-core/page/tid.h"
+#include "foedus-core/storage/moves/own_writes.h"
 #include "foedus/status.h"
 
 namespace foedus::storage::keyed {
@@ -49,15 +50,16 @@ struct Payload {
 //                   kConflict: unsettled()
 //   read_here       the same of the record that was found, whose lock the caller holds
 //   insert          makes a deleted record for a position that was found missing, if no other
-//                   session has; with room for so many bytes if it makes one and that is possible
+//                   session has (*is_made); with room for so many bytes if that is possible
 //   find_or_insert  the same from the root, for relocate()
 //   has_room        for an inline payload of so many bytes
 //   make_room       moves the record to more room. *again: find it again; *chain: there is no such
 //                   room, the payload has to be a chain. One of the two
 //   erased          after an erasure was added to the write set
+//   track_moved     moves::TrackMoved
 //
-// find_to_read, find_to_write and insert see to own writes whose records other sessions have moved:
-// on success they are where a search finds them.
+// find_to_read and find_to_write see to own writes whose records other sessions have moved: on
+// success they are where a search finds them. insert need not: the key was missing when they were.
 template <typename K>
 concept Kind = requires(occ::TxnContext& ctx, occ::StorageControl* control,
                         const typename K::Key& key, std::string_view bytes,
@@ -75,11 +77,12 @@ concept Kind = requires(occ::TxnContext& ctx, occ::StorageControl* control,
   { K::remember_missing(ctx, control, position) } -> std::same_as<void>;
   { K::read(ctx, control, position, range) } -> std::same_as<occ::Found>;
   { K::read_here(ctx, control, position, range) } -> std::same_as<occ::Found>;
-  { K::insert(ctx, control, key, payload_bytes, found) } -> std::same_as<Status>;
+  { K::insert(ctx, control, key, payload_bytes, found, flag) } -> std::same_as<Status>;
   { K::find_or_insert(ctx, control, key, payload_bytes, found) } -> std::same_as<Status>;
   { K::has_room(position, payload_bytes) } -> std::same_as<bool>;
   { K::make_room(ctx, control, key, position, payload_bytes, flag, flag) } -> std::same_as<Status>;
   { K::erased(ctx, control, position) } -> std::same_as<void>;
+  { &K::track_moved } -> std::convertible_to<moves::TrackMoved*>;
 };
 
 }  // namespace foedus::storage::keyed

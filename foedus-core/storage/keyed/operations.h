@@ -158,8 +158,10 @@ Status try_write_whole(occ::TxnContext& ctx, occ::StorageControl* control, Write
     FOEDUS_CHECK(K::find_to_write(ctx, control, key, access, &position));
     if (!K::is_found(position)) {
       if (mode == WriteMode::kUpdate) return missing<K>(ctx, control, position);
-      FOEDUS_CHECK(K::insert(ctx, control, key, is_chain ? 0 : payload.size(), &position));
-      *placed = K::record(position);
+      bool is_made = false;
+      FOEDUS_CHECK(
+          K::insert(ctx, control, key, is_chain ? 0 : payload.size(), &position, &is_made));
+      if (is_made) *placed = K::record(position);
     }
     FOEDUS_SYNC_POINT("keyed:write_found");
     // A put after a miss: the own physical insert has moved the page's entry along, so from now

@@ -95,7 +95,8 @@ Status after_change(occ::TxnContext& ctx, occ::StorageControl* control, std::str
 }  // namespace
 
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-             std::size_t payload_bytes, Spot* spot) {
+             std::size_t payload_bytes, Spot* spot, bool* is_made) {
+  *is_made = false;
   unsigned busy = 0;
   bool is_found = !spot->is_cut_short() && !spot->at.passed_moved;
   for (;;) {
@@ -109,7 +110,8 @@ Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vie
     } else {
       Need need;
       change = add_record(ctx, control, payload_bytes, spot, &need);
-      if (change == Change::kDone) return {};
+      *is_made = change == Change::kDone;
+      if (*is_made) return {};
       if (change == Change::kNoRoom) {
         need.parent = spot->at.parent;
         need.layer = spot->layer;

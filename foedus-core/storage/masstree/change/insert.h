@@ -10,9 +10,10 @@
 namespace foedus::storage::masstree {
 
 // The record of `key`, made and deleted if there was none; with room for `payload_bytes` if it was
-// made and that is possible. `spot`: what a search found just now, or an empty one.
+// made and that is possible. `spot`: what a search found just now, or an empty one. *is_made: by
+// this call, not by another session.
 Status place(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-             std::size_t payload_bytes, Spot* spot);
+             std::size_t payload_bytes, Spot* spot, bool* is_made);
 
 // Makes room for a payload in the record of `key` that was found, or says with `chain` that it can
 // only be an overflow chain. `again`: the record is elsewhere now, find it again.

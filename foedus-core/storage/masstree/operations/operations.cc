@@ -79,12 +79,13 @@ struct Tree {
   }
 
   static Status insert(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
-                       std::size_t payload_bytes, Spot* spot) {
-    return masstree::place(ctx, control, key, payload_bytes, spot);
+                       std::size_t payload_bytes, Spot* spot, bool* is_made) {
+    return masstree::place(ctx, control, key, payload_bytes, spot, is_made);
   }
   static Status find_or_insert(occ::TxnContext& ctx, occ::StorageControl* control,
                                std::string_view key, std::size_t payload_bytes, Spot* spot) {
-    return masstree::place(ctx, control, key, payload_bytes, spot);
+    bool is_made = false;
+    return masstree::place(ctx, control, key, payload_bytes, spot, &is_made);
   }
   static bool has_room(const Spot& spot, std::size_t payload_bytes) {
     return spot.slot.capacity() >= payload_bytes;
@@ -140,8 +141,8 @@ Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::st
                      Made* made) {
   Spot spot;
   FOEDUS_CHECK(locate(ctx, control, key, Intent::kWrite, &spot));
-  made->is_new = !spot.found();
-  if (made->is_new) FOEDUS_CHECK(place(ctx, control, key, 0, &spot));
+  made->is_new = false;
+  if (!spot.found()) FOEDUS_CHECK(place(ctx, control, key, 0, &spot, &made->is_new));
   made->record = spot.record();
   made->place = spot.index;
   return {};
