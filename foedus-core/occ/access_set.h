@@ -1,10 +1,10 @@
 #pragma once
-// What a transaction remembers until it commits: read set, write set, pointer set, page-version set
-// (paper §6, §8, appendix D.3). All private to the session, on lines of its own; the arrays keep
-// their room from one transaction to the next, so that nothing is allocated once a session has seen
-// its usual load. Arrays that a large transaction has made larger than kKeptBytesMax are given back
-// at its end. Large pieces count against the memory of the database: where that is spent, what adds
-// to a set throws base::BudgetSpent.
+// The sets that a transaction keeps until it commits: read set, write set, pointer set,
+// page-version set (paper §6, §8, appendix D.3). All are private to the session, on lines of its
+// own. The arrays keep their room from one transaction to the next, so nothing is allocated once a
+// session has seen its usual load. Arrays that a large transaction has made larger than
+// kKeptBytesMax are given back at its end. Large pieces count against the memory of the database:
+// once that is spent, a call that adds to a set throws base::BudgetSpent.
 
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace foedus::occ {
 
-// What an array keeps between two transactions, in bytes.
+// Bytes that an array may keep between two transactions.
 inline constexpr std::size_t kKeptBytesMax = 1u << 20;
 
 // A record was read under this TID.
@@ -34,8 +34,8 @@ struct ReadEntry {
   StorageControl* storage;
 };
 
-// The read set. All of its room is constructed, so that to add an entry is a look at the end and a
-// store, in line: the vector's own push_back() is a call.
+// The read set. All of its room is constructed, so adding an entry is a look at the end and a
+// store, in line. The vector's own push_back() would be a call.
 class ReadSet {
  public:
   explicit ReadSet(base::MemorySource* source = nullptr)
@@ -82,8 +82,8 @@ class ReadSet {
   ReadEntry* room_end_ = nullptr;  // of room_
 };
 
-// What the call that made a write relied on, and the commit has to find again: whether the record
-// is there, own writes before this one included.
+// The precondition of a write, own writes before it included: the call relied on the record's
+// presence or absence. Commit has to find the same.
 enum class Premise : std::uint8_t { kNone, kPresent, kAbsent };
 
 // A record will be written: `log` says how. Several entries of one record are applied in order.
@@ -111,10 +111,10 @@ struct PointerEntry {
   std::uint64_t place = 0;  // the storage's own: where it is found again if it does not stay there
 };
 
-// What a second look at a followed pointer finds.
+// The answers that a second look at a followed pointer can give.
 enum class PointerLook : std::uint8_t { kSame, kInstalled, kDropped };
 
-// That of storages whose pointers stay where they are.
+// Looks at a followed pointer of a storage in which pointers stay where they are.
 inline PointerLook look_in_place(const PointerEntry& entry) {
   // A page that has gone keeps its pointers as they were.
   const bool has_gone = entry.holder != nullptr && entry.holder->load_version().is_gone();
@@ -130,9 +130,10 @@ struct PageEntry {
   StorageControl* storage;
 };
 
-// From an address to a number below 2^32, O(1), cleared in O(1): which entry is of this record or
-// page. Every use begins with the smallest table and grows through tables of twice the size, one
-// behind the other in slots_: after one large transaction the next small ones stay in the cache.
+// Maps the address of a record or page to the number of its entry, below 2^32. Lookup and clear are
+// O(1). Every use begins with the smallest table and grows through tables of twice the size, one
+// after the other in slots_. So the small transactions after a large one stay in the processor's
+// cache.
 class AddressIndex {
  public:
   explicit AddressIndex(base::MemorySource* source = nullptr)
@@ -140,7 +141,7 @@ class AddressIndex {
   AddressIndex(const AddressIndex&) = delete;
   AddressIndex& operator=(const AddressIndex&) = delete;
 
-  // The number of `address`, or WriteEntry::kNone.
+  // Returns the number of `address`, or WriteEntry::kNone.
   std::uint32_t find(const void* address) const {
     for (std::size_t i = home_of(address);; i = (i + 1) & table_mask_) {
       const Slot& slot = table_[i];
@@ -148,7 +149,8 @@ class AddressIndex {
       if (slot.address == address) return slot.number;
     }
   }
-  // The number of `address`; WriteEntry::kNone if it has none yet, and gets what is stored there.
+  // Returns the place of the number of `address`. It is WriteEntry::kNone if there was none; the
+  // caller stores one there.
   std::uint32_t& at(const void* address) {
     if ((used_ + 1) * 2 > table_mask_ + 1) [[unlikely]] grow();
     for (std::size_t i = home_of(address);; i = (i + 1) & table_mask_) {
@@ -161,11 +163,11 @@ class AddressIndex {
       if (slot.address == address) return slot.number;
     }
   }
-  // Sets it, replacing an earlier number.
+  // Sets the number of `address`, and replaces an earlier one.
   void set(const void* address, std::uint32_t number);
-  // So many more can be set without memory, at least.
+  // Returns a number of further addresses that can be set without allocation.
   std::size_t room() const { return (table_mask_ + 1) / 2 - used_; }
-  // So many more can be set without memory.
+  // Makes room: `count` more addresses can be set without allocation.
   void reserve(std::size_t count) {
     while ((used_ + count) * 2 > table_mask_ + 1) grow();
   }
@@ -191,7 +193,7 @@ class AddressIndex {
   };
 
   std::size_t home_of(const void* address) const {
-    // Records are at least 16 bytes apart; the multiplication spreads what is left.
+    // Records are at least 16 bytes apart; the multiplication spreads the remaining bits.
     const std::uint64_t word = reinterpret_cast<std::uint64_t>(address) >> 4;
     return (word * 0x9e3779b97f4a7c15u) >> 32 & table_mask_;
   }
@@ -205,8 +207,8 @@ class AddressIndex {
   std::size_t used_ = 0;
 };
 
-// Which records may have been added: "not" is certain. When 25 have been, 1 in 80 others looks as
-// if it had been.
+// A Bloom filter of records: the answer "not added" is certain. With 25 records added, 1 in 80
+// others looks as if it had been added, too.
 class RecordFilter {
  public:
   [[gnu::always_inline]] bool may_have(const page::RecordHeader* record) const {
@@ -236,12 +238,12 @@ class RecordFilter {
   alignas(64) std::array<std::uint64_t, std::size_t{1} << kWordBits> words_{};
 };
 
-// The write set. Entries of one record are linked in order, beginning with the newest one that sets
-// the whole payload (put or erase) if there is one: what a reader of own writes needs.
+// The write set. Entries of one record are linked in order. A reader of own writes begins with the
+// newest entry that sets the whole payload (put or erase), if there is one.
 //
-// Few transactions ask for a record that they have written. So most entries are never indexed: an
-// entry from indexed_ on is the only one of its record, and a question is answered by the filter,
-// or by a look at those few entries. If it finds the record, all are indexed.
+// Few transactions read a record that they have written, so most entries are never indexed. An
+// entry from indexed_ on is the only one of its record. A lookup is answered by the filter, or by a
+// scan of those few entries; if the scan finds the record, all are indexed.
 class WriteSet {
  public:
   struct Own {
@@ -285,39 +287,42 @@ class WriteSet {
   // Adds an entry, and allocates nothing. REQUIRES: has_room().
   [[gnu::always_inline]] void add_reserved(const WriteEntry& entry) {
     const std::uint32_t number = count_++;
-    // Field by field, and in its place: a copy of the whole entry reads sixteen bytes at a time
-    // what was written in eights just now, and the processor lets that wait.
+    // The entry is built in its place, field by field. A copy of the whole entry would read sixteen
+    // bytes at a time just after eight-byte stores, and the processor stalls such loads.
     new (&entries_[number]) WriteEntry(entry.record, entry.log, entry.storage, entry.waiter,
                                        entry.overflow, entry.place, entry.next_own, entry.premise);
     if (filter_.add(entry.record)) [[unlikely]] link_to_known(number);
   }
-  // The next add() does not allocate.
+  // Returns whether the next add() does without allocation.
   bool has_room() const { return count_ < room_; }
   void reserve_one() {
     if (!has_room()) [[unlikely]] make_room();
   }
-  // Nor do so many calls of move() in all.
+  // Makes room: `count` calls of move() in all do not allocate.
   void reserve_moves(std::size_t count) { index_.reserve(count_ - indexed_ + count); }
-  // After a record has moved: its entries now say `to` and `place`, and are found by it.
+  // Updates the entries of a record that has moved: they say `to` and `place`, and are found by
+  // `to`.
   void move(const page::RecordHeader* from, page::RecordHeader* to, std::uint32_t place);
   void clear();
 
-  // Whether no record has two.
+  // Returns whether no record has two entries.
   bool has_one_for_each() const { return !has_repeats_; }
-  // Puts the entries in canonical order: by record, and by the user's calls within one. sorted()
-  // holds until the next add(), move() or unsort(), after which it is empty.
+  // Puts the entries in canonical order: by record, and by the user's calls within one record.
+  // sorted() holds until the next add(), move() or unsort(), after which it is empty.
   void sort();
   void unsort() { sorted_.clear(); }
   const base::LineVector<Sorted>& sorted() const { return sorted_; }
 
  private:
-  // To begin with the count spares those who have not written yet the rest.
+  // Returns false if `record` has no entry for certain. The count comes first: it spares a
+  // transaction without writes the filter.
   bool may_have(const page::RecordHeader* record) const {
     return !is_empty() && filter_.may_have(record);
   }
   void make_room();
-  // Which of owns_ is the record's, among the entries before `end`; WriteEntry::kNone: it has none.
-  // If it has some, all before `end` are indexed. Takes no memory: make_room() had it.
+  // Returns the record's index in owns_, from the entries before `end`; WriteEntry::kNone: it has
+  // none. If it has some, all before `end` are indexed. Allocates nothing: make_room() has made
+  // room.
   [[gnu::noinline]] std::uint32_t known(const page::RecordHeader* record, std::uint32_t end);
   // Links entry `number`, the newest of all, to those of its record before it, if there are any.
   [[gnu::noinline]] void link_to_known(std::uint32_t number);
@@ -344,7 +349,7 @@ class PageSet {
 
   base::LineVector<PageEntry>& entries() { return entries_; }
   bool is_empty() const { return entries_.empty(); }
-  // So many more entries take no memory.
+  // Makes room: `count` more entries need no allocation.
   void reserve(std::size_t count) {
     base::reserve_more(&entries_, count);
     index_.reserve(count);
@@ -356,14 +361,14 @@ class PageSet {
     const std::uint32_t i = index_.find(page);
     return i == WriteEntry::kNone ? nullptr : &entries_[i];
   }
-  // The transaction itself changed `page` from `before` to `after`, under the page's lock: its own
-  // change is no phantom, if what it remembers was still true before.
+  // Follows a change that the transaction itself made to `page`, under the page's lock. Its own
+  // change is no phantom if the remembered version was still true before.
   void advance_page_version(const page::PageHeader* page, page::PageVersion before,
                             page::PageVersion after) {
     PageEntry* const entry = find(page);
     if (entry != nullptr && entry->observed == before.counts()) entry->observed = after.counts();
   }
-  // `entry` now speaks of another page: its keys went there.
+  // Makes `entry` that of another page, to which its keys went.
   void repoint(PageEntry* entry, page::PageHeader* page, page::PageVersion observed);
   void clear() {
     entries_.clear();
@@ -382,7 +387,7 @@ struct HeldLock {
   LockWaiter* waiter;
 };
 
-// All of them. O(1), however many.
+// The record locks that a transaction holds. Lookup is O(1), however many there are.
 class HeldLocks {
  public:
   explicit HeldLocks(base::MemorySource* source = nullptr)
@@ -394,17 +399,17 @@ class HeldLocks {
   bool contains(const page::RecordHeader* record) const {
     return !entries_.empty() && find(record) != WriteEntry::kNone;
   }
-  // Whether all lie at lower addresses: then `record` may be waited for (O1). May be false though
-  // they do, once the highest one has moved.
+  // Returns whether all held records lie at lower addresses: then `record` may be waited for (O1).
+  // May return false though they do, once the highest one has moved.
   bool are_below(const page::RecordHeader* record) const { return highest_ < address_of(record); }
   void add(page::RecordHeader* record, LockWaiter* waiter);
-  // So many more take no memory.
+  // Makes room: `count` more locks need no allocation.
   void reserve(std::size_t count) {
     base::reserve_more(&entries_, count);
     index_.reserve(count);
   }
-  // In place of `from`, `to` is held by `waiter`: returns who holds `from`.
-  // REQUIRES: contains(from).
+  // Replaces `from` by `to`, which `waiter` holds. Returns the waiter that holds `from`. REQUIRES:
+  // contains(from).
   LockWaiter* move(const page::RecordHeader* from, page::RecordHeader* to, LockWaiter* waiter);
   void clear() {
     entries_.clear();
@@ -442,7 +447,7 @@ class WaiterPool {
     if (next_ == end_) [[unlikely]] begin_block();
     return next_++;
   }
-  // So many more are taken without memory.
+  // Makes room: `count` more waiters are taken without allocation.
   void reserve(std::size_t count) {
     while (blocks_.size() < blocks_used_ + (count + kBlockWaiters - 1) / kBlockWaiters) add_block();
   }

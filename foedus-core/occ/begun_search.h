@@ -9,16 +9,17 @@
 
 namespace foedus::occ {
 
-// A search that was begun ahead of the record's use: the page where it seems to be, which nobody
-// has looked at yet, and the page above; or the way to a snapshot page.
+// A search that was begun ahead of the record's use. It names the page where the record seems to
+// be, which has not been looked at yet, and the page above; or the way to a snapshot page.
 struct alignas(64) BegunSearch {
   std::uint64_t txn = 0;  // by which transaction of the session
   const StorageControl* storage = nullptr;
-  std::uint64_t number = 0;  // what is searched for: the storage's own
+  std::uint64_t number = 0;  // the storage's own name of the key that is searched for
   page::PageHeader* page = nullptr;
   void* parent = nullptr;  // the storage's own
-  // Not null: `page` holds the pointer (null: it is a root), `parent` is the pointer, whose
-  // volatile half was null and its snapshot half `cold_top`; it seems to lead to `cold_page`.
+  // Not null: the search ends at a pointer, whose volatile half was null and its snapshot half
+  // `cold_top`. `parent` is the pointer; `page` holds it (null: it is a root). The pointer seems to
+  // lead to `cold_page`.
   page::SnapshotPageId cold_top = {};
   page::SnapshotPageId cold_page = {};
 };

@@ -5,12 +5,12 @@
 //
 //     | line 0 | - | line 2 | line 3 | - … - |   -: poison, until a load() asks for it
 //
-//   O20 A search of such a page calls load() before it looks at a byte, and takes all numbers in
-//       the page for what they are: bytes that no checksum vouches for (K21). load() refuses a part
-//       that does not lie in the page, so a search that loads what it looks at stays inside, and
-//       ends in a wrong row at worst where memory lost its contents without a word.
-//   O21 What is not there is poison (base/poison.h): a search that looks at it ends a test in a
-//       build for AddressSanitizer.
+//   O20 A search of such a page calls load() before it looks at a byte. It takes all numbers in the
+//       page for what they are: bytes that no checksum vouches for (K21). load() refuses a part
+//       that does not lie in the page. So a search that loads what it looks at stays inside; where
+//       memory lost its contents unnoticed, it ends in a wrong row at worst.
+//   O21 Bytes that are not loaded are poison (base/poison.h): a search that looks at them ends a
+//       test in a build for AddressSanitizer.
 
 #include <cstdint>
 #include <memory>
@@ -40,7 +40,7 @@ class ColdLines {
   void forget();
   // Loads more of it. False: *status says why.
   bool load(page::PagePart wanted, Status* status);
-  // Whether it would have more lines then than the cache of lines keeps of a page.
+  // Returns whether load(wanted) would take more lines of the page than the cache of lines keeps.
   bool would_outgrow(page::PagePart wanted) const {
     if (!page::is_within_page(wanted)) return false;
     const page::LineMask missing = page::lines_of(wanted) & ~present_;
@@ -54,10 +54,10 @@ class ColdLines {
   std::uint32_t lines_max() const {
     return cache_ == nullptr ? page::kLinesPerPage : cache_->lines_max();
   }
-  // Whether its lines are read in less time than the page.
+  // Returns whether lines of the page are read in less time than the page.
   bool are_small_reads(page::SnapshotPageId id) const { return reader_->has_lines(id); }
-  // Whether its lines have become too many for the cache of lines since the last call: the page is
-  // for the cache of whole pages then.
+  // Returns whether the page's lines have become too many for the cache of lines since the last
+  // call. The page then belongs in the cache of whole pages.
   bool take_outgrown() {
     const bool outgrown = has_outgrown_;
     has_outgrown_ = false;

@@ -10,11 +10,13 @@ namespace foedus::occ {
 
 namespace {
 
-// Pins last for microseconds, reads of a device for milliseconds; but a thread that holds a pin may
-// be without a processor for far longer, and waiting costs less than the caller's lost transaction.
+// Pins last for microseconds, and reads of a device for milliseconds. But a thread that holds a pin
+// may be without a processor for far longer, and waiting costs less than the caller's lost
+// transaction.
 constexpr std::uint64_t kWaitUs = 5'000'000;
 constexpr std::uint32_t kTriesApart = 1'024;
-// Others may take the frame that was waited for; who has no luck so often gives up.
+// Other sessions may take the frame that was waited for; after this many losses the session gives
+// up.
 constexpr unsigned kWaits = 100'000;
 
 ColdPages::Mode default_mode(const ColdPages::Parts& parts) {
@@ -82,8 +84,8 @@ const page::PageHeader* ColdPages::page_in_part(page::SnapshotPageId id, Status*
   return page;
 }
 
-// A large row is read with all of its page, which the next search finds in the page cache. Where
-// that has no frame for it, it is read by lines all the same.
+// Loads a large row with all of its page, which the next search finds in the page cache. If that
+// cache has no frame for the page, the row is read by lines all the same.
 bool ColdPages::load_lines(page::PagePart wanted, Status* status) {
   if (lines_->would_outgrow(wanted)) {
     const page::PageHeader* const whole = cache_->find(soc_, lines_->id(), status);
@@ -100,8 +102,8 @@ bool ColdPages::load_lines(page::PagePart wanted, Status* status) {
 }
 
 // Puts a page that has become too large for the cache of lines into that of whole pages, where the
-// next search finds it; this one goes on in the lines that it has. If there is no frame for it, or
-// it cannot be read, that search will see to it.
+// next search finds it. This search goes on in the lines that it has. If there is no frame for the
+// page, or it cannot be read, the next search reports that.
 void ColdPages::read_outgrown() {
   if (!lines_->take_outgrown()) return;
   Status ignored;
@@ -202,7 +204,7 @@ snapshot::Begun ColdPages::will_read(page::SnapshotPageId id, page::PagePart wan
   const bool by_lines = wanted.lines != 0 && reads_lines() && lines_->are_small_reads(id);
   if (cache_ == nullptr || page_reader_ != nullptr || by_lines) return snapshot::Begun::kRefused;
   if (in_flight_ == nullptr) {
-    // What the system has no memory for now it may have later.
+    // The system may have memory later that it does not have now.
     if (tries_++ % kTriesApart != 0) return snapshot::Begun::kRefused;
     base::trying([&] { in_flight_ = cache_->make_pages_in_flight(soc_); });
     if (in_flight_ == nullptr) return snapshot::Begun::kRefused;
@@ -214,7 +216,8 @@ void ColdPages::send() {
   if (in_flight_ != nullptr) in_flight_->send();
 }
 
-// O14: the pages of before are given up with the pin. O15: it waits for nobody who waits for it.
+// Waits for a frame, then reads the page. O14: the page given before goes with the pin. O15:
+// nothing that this wait needs waits for this session.
 const page::PageHeader* ColdPages::wait_for_page(page::SnapshotPageId id, Status* status) {
   const page::PageHeader* page = nullptr;
   std::uint64_t left_us = kWaitUs;

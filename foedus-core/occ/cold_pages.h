@@ -1,8 +1,7 @@
 #pragma once
 // ColdPages: one session's way to cached pages of snapshots. ColdReads: one search in them.
 //
-//     no pin --ColdReads, page()--> pinned --page()--> pinned … --end of the last ColdReads--> no
-//     pin
+//     no pin --ColdReads, page()--> pinned --page()--> pinned … --last ColdReads ends--> no pin
 //                                     |  ^
 //                 no frame is due, wait  a frame is due
 //                                     v  |
@@ -10,13 +9,14 @@
 //
 //   O14 A page that page() or child() gave may be looked at until the session's next one, or the
 //       end of the ColdReads around it, whichever comes first. So the session's cache pin (K2)
-//       covers one page, never a transaction: what is needed for longer is copied, or kept as an
-//       id. All that follows depends on it: any page() may renew the pin, or give it up to wait for
-//       a frame.
-//   O15 Nobody waits for a record lock, for room in the log or for the user while a ColdReads is
-//       open (TxnContext::hold() and write() look). Nobody calls page() with a page lock held.
-//       So who holds a cache pin waits at most for a device or for the holder of a page lock, who
-//       waits for no frame: the pins that hold a frame back end without anybody's waiting for it.
+//       covers one page, never a transaction: data that is needed for longer is copied, or kept as
+//       an id. Every caller has to expect that any page() renews the pin, or gives it up to wait
+//       for a frame.
+//   O15 No session waits for a record lock, for room in the log or for the user while a ColdReads
+//       is open (TxnContext::hold() and write() look). No session calls page() with a page lock
+//       held. So the holder of a cache pin waits at most for a device, or for the holder of a page
+//       lock, which waits for no frame. Hence the pins that hold a frame back end, and their
+//       sessions need no frame for that.
 
 #include <cstdint>
 #include <memory>
@@ -33,10 +33,11 @@
 
 namespace foedus::occ {
 
-// What a page is that was read where a pointer leads, and is not the page that the pointer is for.
+// Returns the error for a page that was read where a pointer leads, and is not the page that the
+// pointer is for.
 [[gnu::cold]] Status not_that_page(page::SnapshotPageId id);
 
-// How lines of pages are read that are not whole in the cache, and whether they are kept.
+// Ways to read lines of pages that are not whole in the cache, and to keep them.
 enum class LineReads : std::uint8_t {
   kCached,        // the LineCache keeps them; where there is none, pages are whole
   kCachedIfFull,  // the same once the page cache is full, and whole pages until then
@@ -62,13 +63,13 @@ class ColdPages {
   ColdPages(const ColdPages&) = delete;
   ColdPages& operator=(const ColdPages&) = delete;
 
-  // O14. A page that is not cached may be there in part if wanted.lines says so (O20). With
-  // LineReads::kInPlace each search reads such a page anew. Null: *status says why. kIoError,
-  // kCorruption. kOutOfMemory: there was no frame for five seconds. REQUIRES: a ColdReads is open;
-  // O15.
+  // Gives a page (O14). A page that is not cached may be there in part if wanted.lines says so
+  // (O20). With LineReads::kInPlace each search reads such a page anew. Null: *status says why:
+  // kIoError, kCorruption, or kOutOfMemory: there was no frame for five seconds. REQUIRES: a
+  // ColdReads is open; O15.
   const page::PageHeader* page(page::SnapshotPageId id, Status* status, page::PagePart wanted = {});
-  // The page that `pointer` leads to, which lies in the page that was asked for last.
-  // PageCache::find_cached_child().
+  // Gives the page that `pointer` leads to, as PageCache::find_cached_child() does. REQUIRES:
+  // `pointer` lies in the page that was asked for last.
   const page::PageHeader* child(page::DualPagePointer* pointer, Status* status,
                                 page::PagePart wanted);
   // Loads more of the page that was given last, if it is there in part. False: *status says why.
@@ -76,18 +77,18 @@ class ColdPages {
     if (!is_in_part(page)) [[likely]] return true;
     return load_lines(wanted, status);
   }
-  // Whether pages above the rows, too, are given in part where wanted.lines says so.
+  // Returns whether pages above the rows, too, are given in part where wanted.lines says so.
   bool reads_interior_in_part() const { return mode_ == Mode::kAllInPlace; }
-  // Whether some of that page is not there until load() asks for it.
+  // Returns whether parts of that page are missing until load() asks for them.
   bool is_in_part(const page::PageHeader* page) const {
     return lines_ != nullptr && page == lines_->page();
   }
-  // The number of keys of the page of that storage whose keys were searched in part last; a guess.
+  // Returns a guess: the number of keys of the page of that storage that was last searched in part.
   std::uint8_t& keys_guess(page::StorageId storage) {
     return keys_guesses_[static_cast<std::uint32_t>(storage) % kGuesses];
   }
-  // Names lines of a page that searches will look at first, besides those that they ask for: where
-  // pages are read in place, they come with these. A guess; others may take its place.
+  // Names lines of a page that searches will look at first, besides those that they ask for. Where
+  // pages are read in place, these lines come with the others. A guess; others may take its place.
   void expect(page::SnapshotPageId id, std::uint64_t lines) {
     expected_[id.page() % kExpected] = {id, lines};
   }
@@ -98,22 +99,24 @@ class ColdPages {
   const page::PageHeader* cached_rows(page::SnapshotPageId id) {
     return mode_ >= Mode::kRowsInPlace ? nullptr : cached(id);
   }
-  // PageCache::prefetch_page().
+  // Does PageCache::prefetch_page().
   bool prefetch(page::SnapshotPageId id, page::PagePart wanted) const;
   // Has the device begin with a page for a page() to come (PagesInFlight): soon, or with send() at
-  // once. Waits for no device. `wanted`: that of the page(); what is read by lines is not begun.
+  // once. Waits for no device. `wanted` is that of the page(); a page that is read by lines is not
+  // begun.
   snapshot::Begun will_read(page::SnapshotPageId id, page::PagePart wanted = {});
   void send();
-  // Before the transaction gives its pin up: PagesInFlight::settle().
+  // Ends the pages in flight, before the transaction gives its pin up: PagesInFlight::settle().
   void settle() {
     if (in_flight_ != nullptr) [[unlikely]] in_flight_->settle();
   }
 
   bool is_open() const { return open_ != 0; }
 
-  // How page() and child() find the page that a search wants. With kPrefetch and kNone the search
-  // ends with kNotInMemory where no page is given. The order counts: from kNone on, no page comes
-  // from the cache, and from kRowsInPlace on, no page with rows of which a few lines are wanted.
+  // The ways in which page() and child() find the page that a search wants. With kPrefetch and
+  // kNone the search ends with kNotInMemory where no page is given. The order counts. From kNone
+  // on, no page comes from the cache. From kRowsInPlace on, no page with rows does of which a few
+  // lines are wanted.
   enum class Mode : std::uint8_t {
     kRead,         // a page that is not cached is read
     kPrefetch,     // the device is asked to begin with it, see will_read()
@@ -123,8 +126,8 @@ class ColdPages {
     kAllInPlace,   // kUncached, and of a page that is wanted in part those lines
   };
   void set_mode(Mode mode) { mode_ = mode; }
-  // kRead; kRowsInPlace with LineReads::kInPlace; where there is a page_reader, kUncached or
-  // kAllInPlace.
+  // Returns to kRead, or to kRowsInPlace with LineReads::kInPlace; where there is a page_reader, to
+  // kUncached or kAllInPlace.
   void set_default_mode() { mode_ = default_mode_; }
   Mode mode() const { return mode_; }
   bool is_prefetching() const { return mode_ == Mode::kPrefetch; }
@@ -142,7 +145,7 @@ class ColdPages {
                                                           page::PagePart wanted);
   // Does page() through the cache for a page that is wanted whole.
   [[gnu::noinline]] const page::PageHeader* whole_page(page::SnapshotPageId id, Status* status);
-  // Whether pages that are not cached are read by lines now.
+  // Returns whether pages that are not cached are read by lines now.
   bool reads_lines() const;
   const page::PageHeader* page_in_part(page::SnapshotPageId id, Status* status,
                                        page::PagePart wanted);
@@ -178,8 +181,8 @@ class ColdPages {
   std::unique_ptr<ColdLines> lines_;           // null: pages are whole
 };
 
-// Around a search that may come to pages of snapshots. May lie in another one, whose page is not to
-// be used any more once this one has asked for one.
+// Encloses a search that may come to pages of snapshots. May lie in another one; the page of the
+// outer one must not be used any more once the inner one has asked for a page.
 class ColdReads {
  public:
   explicit ColdReads(ColdPages* pages) : pages_(pages) { ++pages_->open_; }
@@ -196,8 +199,8 @@ class ColdReads {
   ColdPages* const pages_;
 };
 
-// Around a search ahead of the one that reads: it waits for no device. With the page where such a
-// search ends the device begins.
+// Encloses a search ahead of the one that reads: it waits for no device. The device begins with the
+// page at which such a search ends.
 class ColdPrefetch {
  public:
   explicit ColdPrefetch(ColdPages* pages) : pages_(pages), reads_(pages) {

@@ -16,8 +16,8 @@ namespace foedus::occ {
 // processor.
 inline constexpr unsigned kReadTries = base::SpinWait::kTurnsBeforeSleep + 300;
 
-// What copy() has read, with base::racy_read, of a record that was seen under `before`, is of that
-// version. REQUIRES: that is not being-written.
+// Calls copy(), which reads with base::racy_read from a record that was seen under `before`.
+// Returns whether all that it read is of that version. REQUIRES: `before` is not being-written.
 template <typename Copy>
 [[gnu::always_inline]] inline bool copy_unchanged(const page::RecordHeader& record,
                                                   page::Tid before, Copy&& copy) {
@@ -26,9 +26,9 @@ template <typename Copy>
   return record.tid.load_relaxed() == before.word();  // order: relaxed, the fence orders it
 }
 
-// Calls copy(tid), which must use base::racy_read on what the record's lock protects and may run
-// several times, until it ran under one unchanged TID that is not being-written. False: the bound
-// was reached.
+// Calls copy(tid) until it ran under one unchanged TID that is not being-written. It may run
+// several times, and must use base::racy_read on what the record's lock protects. Returns false if
+// the bound was reached.
 template <typename Copy>
 bool optimistic_read(const page::RecordHeader& record, page::Tid* observed, Copy&& copy) {
   base::SpinWait spin;
@@ -44,7 +44,7 @@ bool optimistic_read(const page::RecordHeader& record, page::Tid* observed, Copy
   return false;
 }
 
-// The TID alone, once it is not being-written.
+// Reads the TID alone, once it is not being-written. Returns false if the bound was reached.
 inline bool optimistic_tid(const page::RecordHeader& record, page::Tid* observed) {
   base::SpinWait spin;
   for (unsigned i = 0; i < kReadTries; ++i) {

@@ -5,7 +5,7 @@
 
 namespace foedus::occ {
 
-// What a read wants of a payload, and what there was.
+// The part that a read wants of a payload, and the payload's size.
 struct ReadRange {
   char* out = nullptr;              // in
   std::uint32_t out_bytes = 0;      // in: room at `out`

@@ -29,13 +29,14 @@ constexpr std::uint32_t kIsFirst = 2;
 // LockWaiter::next, instead of an address: the waiter behind is the first.
 constexpr std::uint64_t kPassedOn = 1;
 
-// Turns of a waiter behind another one before it parks.
+// Turns that a waiter behind another one takes before it parks.
 constexpr unsigned kTurnsBehind = base::SpinWait::kTurnsBeforeSleep;
 // How long the first tries before it reserves the lock and parks, and how many turns at most.
 constexpr std::uint64_t kUnreservedUs = 1'000;
 constexpr unsigned kPausesFirst = base::SpinWait::kPauses;
 constexpr unsigned kTurnsFirst = base::SpinWait::kTurnsBeforeSleep + 5;
-// How often a waiter whose time is over looks whether it is the first: it cannot leave before.
+// The interval at which a waiter that has run out of time looks whether it is the first. It cannot
+// leave before it is.
 constexpr std::uint64_t kLateLookUs = 100'000;
 
 std::uint64_t address_of(const LockWaiter* waiter) {
@@ -43,7 +44,8 @@ std::uint64_t address_of(const LockWaiter* waiter) {
 }
 LockWaiter* waiter_at(std::uint64_t address) { return reinterpret_cast<LockWaiter*>(address); }
 
-// The time of one waiter. It begins with the first call, some microseconds after the waiter came.
+// The deadline of one waiter. Its time begins with the first call, some microseconds after the
+// waiter came.
 class Deadline {
  public:
   explicit Deadline(std::uint64_t timeout_us) : timeout_us_(timeout_us) {}

@@ -2,10 +2,9 @@
 // The lock of records and pages: one word, 0 when it is free and no thread waits. A free lock is
 // taken by one exchange and given back by another. Waiters form a queue (MCS, paper appendix D.1),
 // so that each spins on a line of its own. The queue orders the waiters only; it does not hand the
-// lock over. unlock() leaves the lock free, and a thread that comes by may take it before the first
-// of the queue does. So a waiter that has no processor does not stop the others. (Linux' queued
-// spin lock for virtual machines is built like this.) A waiter spins, yields, sleeps, and finally
-// parks.
+// lock over. unlock() leaves the lock free, and a passing thread may take it before the first of
+// the queue does. So a waiter without a processor does not stop the others. (Linux' queued spin
+// lock for virtual machines is built like this.) A waiter spins, yields, sleeps, and finally parks.
 //
 //   bits    of the word
 //   0       held
@@ -18,11 +17,11 @@
 //   no waiters  0 ──try_lock(), lock()──► held ──unlock()──► 0
 //   a queue     the first ──leave_queue()──► holds the lock, or has given up; the next is first
 //
-//   O1  Order of acquisition, so that no threads wait in a circle. Pages: a child's lock before its
-//       parent's, and no third that is waited for: a join (M16) only tries its others. Records are
-//       waited for by ascending address; in any other order they are only tried. The holder of a
-//       page lock only tries record locks, for a bounded time, so that a holder of record locks may
-//       wait for a page lock.
+//   O1  Order of acquisition, so that no threads wait in a circle. Pages: a child's lock comes
+//       before its parent's. No third page lock is waited for: a join (M16) only tries its others.
+//       Records are waited for by ascending address; in any other order they are only tried. The
+//       holder of a page lock only tries record locks, for a bounded time. So a holder of record
+//       locks may wait for a page lock.
 //   O2  A LockWaiter stays where it is from lock() to the end of unlock(), or to the end of a
 //       lock_for() that fails.
 //
@@ -32,10 +31,10 @@
 // `next` of the one in front: whichever comes second tells the waiter behind that it is the first.
 //
 // Waits are bounded. The first reserves the lock after about a millisecond. From then on it is the
-// next holder, and unlock() wakes it: the reservation and unlock() are exchanges of one word, so
-// that unlock() sees the reservation, or the first sees the lock free. Hence a waiter waits for
-// those in front of it, and for each of them a millisecond and one holder at most. The holder waits
-// for no waiter: what it owes, it settles after it has released the lock. Argument of the parts:
+// next holder, and unlock() wakes it. The reservation and unlock() are exchanges of one word, so
+// unlock() sees the reservation, or the first sees the lock free. Hence a waiter waits for those in
+// front of it, and for each of them a millisecond and one holder at most. The holder waits for no
+// waiter: what it owes, it settles after it has released the lock. Argument of the parts:
 // record_lock.cc.
 
 #include <cstdint>
@@ -57,8 +56,8 @@ inline constexpr std::uint64_t kLast = ~kHolder & ~std::uint64_t{63};
 }  // namespace lock_bits
 
 inline bool is_held(std::uint64_t word) { return (word & lock_bits::kHeld) != 0; }
-// Whether a transaction of that session holds the lock. Certain for the session's thread, which
-// alone takes the lock so and gives it back.
+// Returns whether a transaction of that session holds the lock. Certain for the session's thread,
+// which alone takes the lock so and gives it back.
 inline bool is_held_by(std::uint64_t word, std::uint32_t session) {
   return word >> lock_bits::kHolderShift == std::uint64_t{session} + 1;
 }
@@ -68,7 +67,7 @@ struct alignas(64) LockWaiter {
   std::uint64_t mark = lock_bits::kHeld;
   // The word when lock_for() gave up.
   std::uint64_t met = 0;
-  // What settle() has to do: wake the waiter behind, or wait until that one has linked itself.
+  // The duty of settle(): wake the waiter behind, or wait until that one has linked itself.
   LockWaiter* to_wake = nullptr;
   bool is_link_due = false;
 
@@ -87,7 +86,7 @@ static_assert(sizeof(LockWaiter) == 64);
 
 inline constexpr std::uint64_t kWaitForever = ~std::uint64_t{0};
 
-// The rest of lock_for() and unlock() where there are other threads.
+// The slow paths of lock_for() and unlock(), for a lock that other threads want, too.
 [[gnu::noinline]] bool lock_slowly(LockWord* word, LockWaiter* waiter, std::uint64_t timeout_us);
 [[gnu::noinline]] void unlock_slowly(LockWord* word, LockWaiter* waiter);
 
@@ -99,7 +98,7 @@ inline bool try_lock(LockWord* word, LockWaiter* waiter) {
          word->compare_exchange_acq_rel(seen, seen | waiter->mark);
 }
 
-// Returns false after about that time; waiter->met_session() is the holder then.
+// Returns false after about timeout_us; waiter->met_session() is the holder then.
 [[nodiscard]] inline bool lock_for(LockWord* word, LockWaiter* waiter, std::uint64_t timeout_us) {
   std::uint64_t expected = 0;
   // order: acquire on success, as in try_lock().
@@ -108,7 +107,7 @@ inline bool try_lock(LockWord* word, LockWaiter* waiter) {
   return lock_slowly(word, waiter, timeout_us);
 }
 
-// Waits as long as it takes. REQUIRES: no user decides when the lock is released.
+// Waits without a limit. REQUIRES: no user decides when the lock is released.
 inline void lock(LockWord* word, LockWaiter* waiter) {
   std::uint64_t expected = 0;
   // order: acquire on success, as in try_lock().
@@ -121,7 +120,7 @@ inline void lock(LockWord* word, LockWaiter* waiter) {
 // processor: a few milliseconds. Fewer than SpinWait::kPauses are enough for a holder that has one.
 inline constexpr unsigned kTriesLong = base::SpinWait::kTurnsBeforeSleep + 8;
 
-// Tries for a bounded time: where waiting could close a circle (O1).
+// Tries for a bounded time, where waiting could close a circle (O1).
 inline bool try_lock_for(LockWord* word, LockWaiter* waiter, unsigned tries) {
   base::SpinWait spin;
   for (unsigned i = 0; i < tries; ++i) {
@@ -131,7 +130,7 @@ inline bool try_lock_for(LockWord* word, LockWaiter* waiter, unsigned tries) {
   return false;
 }
 
-// REQUIRES: `waiter` holds `word`.
+// Releases the lock. REQUIRES: `waiter` holds `word`.
 inline void unlock(LockWord* word, LockWaiter* waiter) {
   std::uint64_t expected = waiter->mark;
   // order: release: what was done under the lock is seen by the next holder.
@@ -140,7 +139,7 @@ inline void unlock(LockWord* word, LockWaiter* waiter) {
   unlock_slowly(word, waiter);
 }
 
-// A lock for the length of a block.
+// Holds a lock for the length of a block.
 class LockGuard {
  public:
   explicit LockGuard(LockWord* word) : word_(word) { lock(word_, &waiter_); }

@@ -15,8 +15,8 @@ constexpr std::size_t kPointersReserved = 256;
 // Entries that one page of the page-version set becomes when its keys move, of two that are joined.
 constexpr std::size_t kPageMovesMax = 4;
 
-// How long a lock is tried for where waiting could close a circle (O1): a few commits, and short of
-// yielding the processor. Whoever has it may wait for one of ours.
+// The number of tries for a lock where waiting could close a circle (O1): a few commits, and short
+// of yielding the processor. Its holder may wait for a lock of this transaction.
 constexpr unsigned kHoldSpins = 100;
 
 // Copies the part of [from_offset, from_offset + from.size()) that `range` wants to its place.
@@ -74,7 +74,7 @@ void TxnContext::begin(const TxnOptions& options) {
   doomed_ = ConflictReason::kNone;
   lock_timeout_ = {};
   is_out_of_memory_ = false;
-  page_failure_ = {};  // of a page that nobody asked about
+  page_failure_ = {};  // of a failed cold_page() that was never reported
   isolation_ = options.isolation;
   read_only_ = options.read_only || options.isolation != Isolation::kSerializable;
   const bool of_snapshot = options.isolation == Isolation::kSnapshot;
@@ -85,13 +85,14 @@ void TxnContext::begin(const TxnOptions& options) {
   forget_retry();
   // Before the fence of pin(): an epoch that is too old is a safe answer to "since it began".
   begin_epoch_ = resources_.clock->current();
-  // Of a snapshot it sees no page that is ever retired, however long it takes.
+  // A snapshot transaction sees no page that is ever retired, however long it takes.
   if (!of_snapshot) resources_.clock->pin(resources_.session);
   resources_.pages->reclaim();
 }
 
-// Waits for each, by ascending address (O1). A record that has moved meanwhile is held in vain.
-// From the first one that cannot be locked on, records are left to the calls that ask for them.
+// Waits for the lock of each record, by ascending address (O1). A record that has moved meanwhile
+// is held in vain. From the first one that cannot be locked on, records are left to the calls that
+// ask for them.
 void TxnContext::relock_held() {
   held_.reserve(to_hold_.size());
   for (page::RecordHeader* const record : to_hold_) {
@@ -130,10 +131,12 @@ void TxnContext::forget_retry() {
   resources_.clock->unpin(resources_.session);
 }
 
-// Distances vary, or transactions that are all of one length would mark one of their records only.
+// Chooses a page to mark. Distances vary: otherwise transactions of one length would mark the same
+// one of their records each time.
 //
 // The page is marked at the next such look, or when the transaction ends, which protects it until
-// then: its header is on no line that a read of the record needs, and has come meanwhile.
+// then. Its header is on no line that a read of the record needs; the prefetch has brought it
+// meanwhile.
 void TxnContext::mark_use(const page::RecordHeader* record) {
   if (page_to_mark_ != nullptr) page_to_mark_->mark_used();
   page_to_mark_ = page::PageHeader::of(const_cast<page::RecordHeader*>(record));
@@ -348,7 +351,7 @@ Found TxnContext::look_at(StorageControl* storage, page::RecordHeader* record,
   return observed.is_deleted() ? Found::kAbsent : Found::kPresent;
 }
 
-// What the caller has prepared for the write it gives back if this fails: nothing may be thrown.
+// Throws nothing: on failure the caller gives back what it has prepared for the write.
 Status TxnContext::reserve_slowly(StorageControl* storage, std::size_t bytes,
                                   log::LogRecord** record) {
   Status status = base::catching([&] {

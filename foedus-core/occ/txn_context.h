@@ -1,11 +1,11 @@
 #pragma once
-// TxnContext: one session's transaction as storages see it: what it may use (pages, log ring,
-// clock) and what it has to remember. The commit protocol (txn/commit.cc) reads it; storages fill
-// it in.
+// TxnContext: one session's transaction as storages see it: the resources that it may use (pages,
+// log ring, clock) and the sets that it keeps. Storages fill it in; the commit protocol
+// (txn/commit.cc) reads it.
 //
 //   O4  A serializable transaction remembers every record it looked at, present or deleted, every
-//       page in which it missed a key or scanned, and every pointer that it followed to a
-//       snapshot page.
+//       page in which it missed a key or scanned, and every pointer that it followed to a snapshot
+//       page.
 //   O5  It changes no record before commit. Physical inserts, splits and the like are system
 //       transactions: they change where records are, never what a user sees, and write no log.
 //   O6  A conflict dooms it: every later call returns the same.
@@ -34,12 +34,12 @@
 
 namespace foedus::occ {
 
-// What a look at a record found. kMoved: it is now in another page or a layer; look again from
+// The result of a look at a record. kMoved: it is now in another page or a layer; look again from
 // above.
 enum class Found : std::uint8_t { kPresent, kAbsent, kMoved, kConflict };
 
-// What a transaction's reads do: look and remember, lock first, or look at snapshot pages alone
-// (Isolation::kSnapshot: it asks no storage for a record that is volatile).
+// The way of a transaction's reads: look and remember, lock first, or look at snapshot pages alone.
+// The last is Isolation::kSnapshot, which asks no storage for a volatile record.
 enum class ReadMode : std::uint8_t { kOptimistic, kLocks, kSnapshot };
 
 // Microseconds for which a transaction waits for a record's lock before it conflicts: a user may
@@ -79,27 +79,27 @@ class TxnContext {
   void begin(const TxnOptions& options);
   // Forgets everything; the transaction is over. Locks must have been released.
   void end();
-  // The same, but keeps a list of the records that were held (or read, if reads lock), for the
-  // transaction's retry, and lends the reclamation pin (E26). begin() of a retry locks them, by
-  // address, before anything else, if the pin is still there; any other begin() forgets them.
+  // Does end(), but keeps a list of the records held (or read, if reads lock), and lends the
+  // reclamation pin (E26). begin() of a retry locks them first, by address, if the pin is still
+  // there. Any other begin() forgets them.
   void end_for_retry();
   // Gives up what end_for_retry() kept.
   void forget_retry();
   bool is_open() const { return TxnTurn::is_open(turn()); }
-  // Counts the beginnings and ends of the session's transactions: odd while one is open. What
-  // another transaction left behind is told by it. Flags: of the open transaction.
+  // Counts the beginnings and ends of the session's transactions: odd while one is open. It tells
+  // what another transaction left behind. Flags: of the open transaction.
   std::uint64_t turn() const {
     return turn_->load_relaxed();  // order: relaxed, written by this session's thread
   }
   bool is_doomed() const { return doomed_ != ConflictReason::kNone || is_out_of_memory_; }
   Isolation isolation() const { return isolation_; }
   bool is_read_only() const { return read_only_; }
-  // The epoch in which it began: a page born in an earlier one took over no record of this
-  // transaction.
+  // Returns the epoch in which the transaction began. A page born in an earlier one took over none
+  // of its records.
   Epoch begin_epoch() const { return begin_epoch_; }
 
   ReadMode read_mode() const { return read_mode_; }
-  // Reads take locks: the second half of transact()'s tries, and get_for_update.
+  // Returns whether reads take locks: the second half of transact()'s tries, and get_for_update.
   bool locks_reads() const { return read_mode_ == ReadMode::kLocks; }
   // REQUIRES: is_open().
   void set_locks_reads(bool locks) {
@@ -113,8 +113,8 @@ class TxnContext {
   // Dooms the transaction and returns the status to hand out. Counts it.
   [[gnu::cold]] Status conflict(ConflictReason reason, StorageControl* storage,
                                 std::string_view key = {});
-  // The heap was spent in the midst of an operation, which may have remembered half of what it did:
-  // dooms the transaction. Every status from now on is kOutOfMemory.
+  // Dooms the transaction after the heap was spent in the midst of an operation, which may have
+  // remembered half of what it did. Every status from now on is kOutOfMemory.
   [[gnu::cold]] void set_out_of_memory() { is_out_of_memory_ = true; }
   // Locks `record`. Returns false if that took longer than a transaction waits; the next conflict()
   // says so. REQUIRES: O1, it may be waited for.
@@ -128,27 +128,27 @@ class TxnContext {
   bool has_lock_timed_out() const { return lock_timeout_.waited_us != 0; }
   // Sets the time that lock_record() waits, kLockWaitUs until then.
   void set_lock_wait_us(std::uint64_t wait_us) { lock_wait_us_ = wait_us; }
-  // So many records, or less, can move without memory for what the transaction remembers of them:
-  // before a system transaction locks anything.
+  // Makes room for what the transaction remembers of up to `records` moves. A system transaction
+  // calls it before it locks anything.
   void reserve_moves(std::size_t records);
-  // No page, or no page now.
+  // Returns the error that there is no page, or none now.
   [[gnu::cold]] Status out_of_pages(StorageControl* storage);
 
-  // ColdPages::page(). Null: no_page() says why.
+  // Does ColdPages::page(). Null: no_page() says why.
   const page::PageHeader* cold_page(page::SnapshotPageId id, page::PagePart wanted = {});
-  // ColdPages::child().
+  // Does ColdPages::child().
   const page::PageHeader* cold_child(page::DualPagePointer* pointer, page::PagePart wanted = {});
-  // ColdPages::load() of `page`, any address in it. False: no_page() says why.
+  // Does ColdPages::load() of `page`, any address in it. False: no_page() says why.
   bool load(const void* page, page::PagePart wanted) {
     return cold_pages_.load(page::PageHeader::of(page), wanted, &page_failure_);
   }
-  // Null, always: it was read and is not the page that the pointer is for. no_page() says so.
+  // Returns null: the page was read and is not the one that the pointer is for. no_page() says so.
   [[gnu::cold]] std::nullptr_t not_that_page(page::SnapshotPageId id);
   ColdPages& cold_pages() { return cold_pages_; }
-  // From a cold_page() that failed until who asked hands that out, by no_page(), or forgets it.
+  // Returns true from a failed cold_page() on, until its caller takes or forgets the failure.
   bool has_page_failure() const { return !page_failure_.is_ok(); }
   [[gnu::cold]] void forget_page_failure() { page_failure_ = {}; }
-  // Why there was no page: cold_page() could not read it, or there is no memory for another one.
+  // Returns why there was no page: cold_page() could not read it, or no memory is left for another.
   [[gnu::cold]] Status no_page(StorageControl* storage);
 
   void remember_read(page::RecordHeader* record, page::Tid observed, StorageControl* storage) {
@@ -175,35 +175,35 @@ class TxnContext {
     }
     pointers_.push_back({pointer, holder, observed, storage, place});
   }
-  // Whether the transaction has followed `pointer` while it was `ids`.
+  // Returns whether the transaction has followed `pointer` while it was `ids`.
   bool has_followed(const page::DualPagePointer* pointer, const page::DualPageIds& ids) const;
-  // The transaction itself has just made the volatile page behind `pointer`, which was `before` in
-  // both halves. True: it had followed the pointer, which now may be `after`; what it read through
-  // it is in the new page now, all of which it has to remember.
+  // Follows an install by the transaction itself, which made the volatile page behind `pointer`.
+  // Returns true if the transaction had followed the pointer while it was `before`; its entry is
+  // now `after`. The caller then has to remember all of the new page, where its reads are now.
   bool own_install(const page::DualPagePointer* pointer, const page::DualPageIds& before,
                    const page::DualPageIds& after);
-  // The same where the page's own pointers and versions say all that the pointer did: its entries
-  // go. By what was observed: the transaction has made the page of a snapshot page volatile.
+  // Drops such entries instead, by what they observed, where the new page's own pointers and versions
+  // say all that they did. The transaction has materialized the snapshot page of `observed`.
   bool forget_pointer(const StorageControl* storage, const page::DualPageIds& observed);
-  // How often forget_pointer() was called: what was read cold may have own writes by now.
+  // Counts calls of forget_pointer(): snapshot-resident rows that were read may have own writes.
   std::uint64_t installs() const { return installs_; }
 
   // Reads `record` with own writes over it, and remembers it. copy_base(range) copies that range's
-  // part of the record's own payload to range->out with base::racy_read and sets
-  // range->payload_bytes; it may run several times and is not called for deleted, moved or
-  // next-layer records.
+  // part of the record's own payload to range->out with base::racy_read, and sets
+  // range->payload_bytes. It may run several times, but not for deleted, moved or next-layer
+  // records.
   template <typename CopyBase>
   Found read_record(StorageControl* storage, page::RecordHeader* record, ReadRange* range,
                     CopyBase&& copy_base);
 
-  // Which answers of look_at() are remembered as reads. The others become the premise of a write.
+  // Answers of look_at() that are remembered as reads. The others become the premise of a write.
   enum class Remember : std::uint8_t { kAbsence, kPresence };
 
-  // Whether `record` is there for this transaction.
+  // Returns whether `record` is there for this transaction.
   Found look_at(StorageControl* storage, page::RecordHeader* record, Remember remember) {
     return look_at(storage, record, write_set_.find(record), remember);
   }
-  // The same, `own` being what write_set().find() says of the record.
+  // Does the same for a caller that has write_set().find() of the record in `own`.
   Found look_at(StorageControl* storage, page::RecordHeader* record, const WriteSet::Own& own,
                 Remember remember);
 
@@ -237,7 +237,7 @@ class TxnContext {
     return {};
   }
 
-  // The session's ring has grown (log::RingSource).
+  // Updates the entries after the session's ring has grown (log::RingSource).
   void follow(const log::RingMove& move) {
     for (WriteEntry& entry : write_set_.entries()) entry.log = move.moved(entry.log);
   }
@@ -249,8 +249,8 @@ class TxnContext {
   // Releases what hold() took: the last step of a transaction.
   void release_held();
 
-  // Of kUsesPerMark looks at records about one marks the record's page, which is volatile: pages of
-  // which many a record is wanted are found marked, and others hardly ever (P8).
+  // Marks the page of about one in kUsesPerMark records that it is called for; the page is
+  // volatile. So pages with many wanted records are found marked, and others hardly ever (P8).
   void note_use(const page::RecordHeader* record) {
     if (--uses_to_mark_ == 0) [[unlikely]]
       mark_use(record);
@@ -268,34 +268,33 @@ class TxnContext {
     return last_pages_[static_cast<std::size_t>(storage->id()) % kLastPages];
   }
 
-  // O17. So many of the own writes, those to one storage among them, were seen where they are,
-  // behind a fence that came after `since` had begun. A page that takes one over later is born no
-  // earlier: whoever makes it marks the records, fences, and reads the clock for its birth. So who
-  // comes to many pages that others have made looks at each own write once, not at all of them for
-  // each page, as soon as the pages' epoch is over.
+  // O17. The first `count` own writes, those to one storage among them, were seen where they are,
+  // after a fence that came after `since` had begun. A page that takes one over later is born no
+  // earlier: its maker marks the records, fences, and reads the clock for its birth. So once the
+  // pages' epoch is over, the transaction looks at each own write once, not for each page.
   struct SettledWrites {
     std::uint64_t txn = 0;
     page::StorageId storage{};
     Epoch since;
     std::uint32_t count = 0;
   };
-  // A look at own writes of `storage` that a page born in `birth` calls for: from `count` on. It
-  // ends with end_settling() if none had moved; else it is begun again.
+  // Begins a look at own writes of `storage` that a page born in `birth` calls for, from `count`
+  // on. If none had moved, end_settling() ends it; else it is begun again.
   SettledWrites begin_settling(page::StorageId storage, Epoch birth) const;
   void end_settling(SettledWrites settled);
-  // There would be nothing to look at.
+  // Returns whether there is nothing to look at.
   bool has_settled(page::StorageId storage, Epoch birth) const {
     const SettledWrites& settled = settled_[static_cast<std::size_t>(storage) % kLastPages];
     return settled.txn == turn() && settled.storage == storage && birth < settled.since &&
            settled.count == write_set_.size();
   }
 
-  // Searches that were begun, for whoever goes on with them. One that is forgotten costs a search.
+  // Returns a slot for the search of a key, begun or to begin. A forgotten one costs a search.
   BegunSearch& begun(const StorageControl* storage, std::uint64_t number) {
     const std::uint64_t mixed = (number + static_cast<std::uint64_t>(storage->id())) * kSpread;
     return begun_[mixed >> (64 - kBegunBits)];
   }
-  // The one that was begun kBegunAhead calls ago, which this one takes the turn of.
+  // Puts `begun` in the place of the search begun kBegunAhead calls ago, which it returns.
   BegunSearch* exchange_turn(BegunSearch* begun) {
     return std::exchange(turns_[begun_count_++ % kBegunAhead], begun);
   }
@@ -304,7 +303,7 @@ class TxnContext {
   PageSet& page_set() { return page_set_; }
   ReadSet& reads() { return reads_; }
   base::LineVector<PointerEntry>& pointers() { return pointers_; }
-  // What was remembered of a page that nobody will ever see.
+  // Forgets what was remembered of a page that no other session will ever see.
   void forget_since(std::size_t reads, std::size_t pointers) {
     reads_.truncate(reads);
     pointers_.erase(pointers_.begin() + static_cast<std::ptrdiff_t>(pointers), pointers_.end());
@@ -329,8 +328,8 @@ class TxnContext {
   page::Tid last_tid() const {
     return page::Tid(last_tid_.load_relaxed());  // order: relaxed, see set_last_tid()
   }
-  // The transaction's TID is above this one, which may have flags: of a row that it found missing,
-  // where the record that said so has gone.
+  // Keeps the transaction's TID above `tid`, which may have flags: that of a row that was found
+  // missing, where the record that said so has gone.
   void raise_tid_floor(page::Tid tid) {
     const page::Tid version = tid.without(page::Tid::kFlags);
     if (version.word() > tid_floor_.word()) tid_floor_ = version;
@@ -342,15 +341,15 @@ class TxnContext {
   // Raises last_tid() to that of `other`, a session of the same database. REQUIRES: the calling
   // thread has claimed this session, and no transaction is open in it.
   void follow_session(const TxnContext& other) {
-    // order: acquire, pairs with set_last_tid(): the clock shows this thread the epoch of that TID,
-    // too, or a later one, so that the next commit finds a TID above it.
+    // order: acquire, pairs with set_last_tid(): the clock shows this thread that TID's epoch, too,
+    // or a later one. So the next commit finds a TID above it.
     const page::Tid last(other.last_tid_.load_acquire());
     if (last.word() > last_tid().word()) set_last_tid(last);
   }
 
  private:
-  // Copies what own writes beginning at `own` say of range over what is there. Returns whether the
-  // record is there.
+  // Copies what own writes beginning at `own` say of range over the bytes there. Returns whether
+  // the record is there.
   bool overlay(const WriteSet::Own& own, bool base_present, ReadRange* range);
   bool begins_with_whole(const WriteSet::Own& own);
   [[gnu::noinline]] Status reserve_slowly(StorageControl* storage, std::size_t bytes,
@@ -361,7 +360,7 @@ class TxnContext {
   [[gnu::cold]] void set_lock_timeout(const LockWaiter& waiter);
   // Returns `status` with a text that says for how long and for which session's lock it waited.
   [[gnu::cold]] Status with_lock_timeout(Status status) const;
-  // An attempt: without memory the retry does not lock it first.
+  // Attempts to add the record to those that the retry locks first: memory may be lacking.
   void hold_in_retry(page::RecordHeader* record) {
     base::trying([&] { to_hold_.push_back(record); });
   }
@@ -390,7 +389,7 @@ class TxnContext {
   static constexpr std::size_t kLastPages = 8;
   static constexpr unsigned kBegunBits = 6;
   static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;
-  // As many pages are on the way at once, four lines of each.
+  // This many pages are on the way at once, four lines of each.
   static constexpr std::size_t kBegunAhead = 4;
 
   const Resources resources_;
@@ -400,7 +399,7 @@ class TxnContext {
   WriteSet write_set_;
   PageSet page_set_;
   HeldLocks held_;
-  // By the retry. Not empty between two transactions: the pin is lent, or they are none any more.
+  // Locked by the retry. Between two transactions: if not empty, the pin is lent or was revoked.
   base::LineVector<page::RecordHeader*> to_hold_;
   WaiterPool waiters_;
   base::LineVector<char> whole_payload_;  // of read_own()
@@ -440,7 +439,7 @@ Found TxnContext::read_record(StorageControl* storage, page::RecordHeader* recor
   return read_below(storage, record, range, copy_base);
 }
 
-// The record as it is without own writes.
+// Reads the record without own writes.
 template <typename CopyBase>
 Found TxnContext::read_below(StorageControl* storage, page::RecordHeader* record, ReadRange* range,
                              CopyBase&& copy_base) {
@@ -463,7 +462,7 @@ Found TxnContext::read_own(StorageControl* storage, page::RecordHeader* record,
                                      : read_own_range(storage, record, own, range, copy_base);
 }
 
-// The carry into the wanted part needs the rest of the number: takes the whole payload.
+// Takes the whole payload: the carry into the wanted part needs the rest of the number.
 template <typename CopyBase>
 Found TxnContext::read_own_whole(StorageControl* storage, page::RecordHeader* record,
                                  const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base) {
@@ -475,8 +474,8 @@ Found TxnContext::read_own_whole(StorageControl* storage, page::RecordHeader* re
   whole.out_bytes = whole.payload_bytes;
   found = read_own_range(storage, record, own, &whole, copy_base);
   if (found != Found::kPresent) return found;
-  // Another size than a moment ago, or one that cuts an own increment, which was made when the
-  // record was longer: others have written it since, and this transaction cannot commit.
+  // The size has changed, or it cuts an own increment, which was made when the record was longer.
+  // Other sessions have written it since, so this transaction cannot commit.
   if (whole.payload_bytes != whole.out_bytes || cuts_increment(own, whole)) return Found::kConflict;
   range->payload_bytes = whole.payload_bytes;
   const std::uint32_t wanted = range->wanted_of(whole.payload_bytes);
@@ -484,7 +483,7 @@ Found TxnContext::read_own_whole(StorageControl* storage, page::RecordHeader* re
   return found;
 }
 
-// Increments that `range` cuts are left out.
+// Reads with own writes, except increments that `range` cuts.
 template <typename CopyBase>
 Found TxnContext::read_own_range(StorageControl* storage, page::RecordHeader* record,
                                  const WriteSet::Own& own, ReadRange* range, CopyBase&& copy_base) {
