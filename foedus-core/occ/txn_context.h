@@ -182,8 +182,8 @@ class TxnContext {
   // now `after`. The caller then has to remember all of the new page, where its reads are now.
   bool own_install(const page::DualPagePointer* pointer, const page::DualPageIds& before,
                    const page::DualPageIds& after);
-  // Drops such entries instead, by what they observed, where the new page's own pointers and versions
-  // say all that they did. The transaction has materialized the snapshot page of `observed`.
+  // Drops such entries instead, by what they observed, where the new page's own pointers and
+  // versions say all that they did. The transaction has materialized that snapshot page.
   bool forget_pointer(const StorageControl* storage, const page::DualPageIds& observed);
   // Counts calls of forget_pointer(): snapshot-resident rows that were read may have own writes.
   std::uint64_t installs() const { return installs_; }

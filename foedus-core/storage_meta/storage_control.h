@@ -25,10 +25,10 @@ struct StorageControl {
   const storage_meta::StorageMeta meta;
   const std::uint64_t database;  // number of the open database (engine/open_databases.h)
 
-  // Flags. Without the first two an operation may look at pages: kDropped, which the storage stays
-  // until the database is closed; kUnapplied: rows of the log's tail are in no page yet
-  // (engine/unapplied.h). The others say that operations look into the delta, that rows may be put
-  // into it, and that there is one, if only for later.
+  // Flags. An operation may look at pages if the first two are not set. kDropped stays until the
+  // database is closed. kUnapplied: rows of the log's tail are in no page yet (engine/unapplied.h).
+  // The others say that operations look into the delta, that rows may be put into it, and that
+  // there is one, if only for later.
   base::AtomicWord<std::uint32_t> state;
   static constexpr std::uint32_t kDropped = 1;
   static constexpr std::uint32_t kUnapplied = 2;
@@ -43,8 +43,8 @@ struct StorageControl {
   // Changed as dual page pointers are (page/dual_page_pointer.h, P4).
   alignas(64) page::DualPagePointer root;
 
-  // The number of the epoch in which pages were last dropped for snapshot pages; raised before the
-  // pointer to the first of them loses its volatile half. 0: never.
+  // The number of the epoch in which pages were last dropped for snapshot pages; 0: never. It is
+  // raised before the pointer to the first of them loses its volatile half.
   base::AtomicWord<std::uint64_t> drop_epoch;
 
   // Counters, relaxed: conflicts are not the commit path, and a page is made once in many inserts.
@@ -61,15 +61,16 @@ struct StorageControl {
     // order: acquire, pairs with the release of a drop, and of clear_unapplied().
     return (state.load_acquire() & (kDropped | kUnapplied)) == 0;
   }
-  // `epoch`: of keyed storages, read after a fence that follows the marks of the dropped pages.
-  // Several threads may drop pages of a storage: the word never falls below an epoch that one of
-  // them has announced.
+  // Raises drop_epoch to `epoch`, which keyed storages read after a fence that follows the marks of
+  // the dropped pages. Several threads may drop pages of a storage: the word never falls below an
+  // epoch that one of them has announced.
   void announce_drop(Epoch epoch) {
-    // order: relaxed, of the least that the word has: where another thread has announced as much,
-    // the exchange of the pointer behind this hands that on, for it releases what was seen here.
+    // order: relaxed, a lower bound of the word. If another thread has announced as much, the
+    // exchange of the pointer that follows hands that on: it releases what was seen here.
     std::uint64_t before = drop_epoch.load_relaxed();
     while (before < epoch.number()) {
-      // order: release, and before the pointer: who sees that without its volatile half sees this.
+      // order: release, before the pointer: a reader that sees it without its volatile half sees
+      // this.
       if (drop_epoch.compare_exchange_acq_rel(before, epoch.number())) return;
     }
   }
@@ -110,10 +111,11 @@ struct StorageControl {
     if (made_delta()) delta->set_dropped();
   }
   bool has_unapplied() const {
-    // order: acquire, pairs with the release below: who finds none finds all rows in pages.
+    // order: acquire, pairs with the release below: a session that finds none finds all rows in
+    // pages.
     return (state.load_acquire() & kUnapplied) != 0;
   }
-  // Before anybody uses the storage.
+  // REQUIRES: no session uses the storage yet.
   void set_unapplied() {
     state.fetch_or_release(kUnapplied);  // order: relaxed would do
   }

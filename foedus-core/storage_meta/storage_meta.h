@@ -37,7 +37,7 @@ static_assert(sizeof(StorageParameters) == 16);
 std::string_view name_of(StorageKind kind);
 
 StorageParameters parameters_of(const StorageMeta& meta);
-// kCorruption: not what parameters_of() can have written.
+// Returns the metadata, or kCorruption if parameters_of() cannot have written that.
 Result<StorageMeta> parse(page::StorageId id, std::string_view name, std::string_view parameters);
 
 }  // namespace foedus::storage_meta

@@ -13,7 +13,7 @@
 
 namespace foedus::storage {
 
-// `Installer`: made of a `const Installation&`, which outlives it; counts what it does in
+// `Installer` is made of a `const Installation&`, which outlives it. It counts what it does in
 // own_counts(), and asks InstallCounts::wants_more() whether pages are to be dropped.
 template <typename Installer>
 class InstallTeam {
@@ -28,9 +28,9 @@ class InstallTeam {
   InstallTeam(const InstallTeam&) = delete;
   InstallTeam& operator=(const InstallTeam&) = delete;
 
-  // Calls install(installer, item) once for each item below `items`, until one fails: each thread
-  // takes what no other has, what its own SOC has by soc_of(item) first. Adds to `counts` what was
-  // done. Returns the first failure, by worker.
+  // Calls install(installer, item) once for each item below `items`, until one fails. Each thread
+  // takes items that no other has, those of its own SOC by soc_of(item) first. Adds to `counts`
+  // what was done. Returns the first failure, by worker.
   template <typename SocOf, typename Install>
   Status run(std::size_t items, SocOf&& soc_of, Install&& install, InstallCounts* counts) {
     std::vector<base::AtomicWord<std::uint32_t>> takers(items);
@@ -40,8 +40,8 @@ class InstallTeam {
     const auto work = [&](Member* member, bool is_near) -> Status {
       for (std::size_t item = 0; item < items; ++item) {
         if (is_near && socs[item] != member->installation.soc) continue;
-        // order: relaxed three times: what is done with an item is one thread's own, and what it
-        // has done InstallWorkers::run() hands on.
+        // order: relaxed three times: the work on an item is one thread's own, and
+        // InstallWorkers::run() hands its results on.
         if (has_failed.load_relaxed() != 0) return {};
         if (takers[item].load_relaxed() != 0 || takers[item].fetch_add_relaxed(1) != 0) continue;
         FOEDUS_CHECK(install(member->installer, item));

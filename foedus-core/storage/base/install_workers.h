@@ -2,12 +2,12 @@
 // InstallWorkers: threads that install a snapshot of one storage together (install_team.h).
 //
 //   O19 The children of one volatile page are dealt out, each with all that is below it. A thread
-//       looks at pages of its child's keys alone, changes pointers to these, and drops them: so no
-//       page is in the hands of two, and the argument for one installer holds for each. A page that
-//       has keys of two children, because others have become one meanwhile, is left to the thread
-//       that called, which comes to it when the others have ended. They share the page above, whose
-//       lock each takes for its own pointer, and words of the storage: some are added to, and one
-//       is only raised (StorageControl::announce_drop()).
+//       looks at pages of its child's keys alone, changes pointers to these, and drops them. So no
+//       page is in the hands of two threads, and the argument for one installer holds for each. A
+//       page may have keys of two children, because others have become one meanwhile. It is left to
+//       the thread that called, which comes to it when the others have ended. The threads share the
+//       page above, whose lock each takes for its own pointer. They also share words of the
+//       storage: some are added to, and one is only raised (StorageControl::announce_drop()).
 
 #include <cstddef>
 #include <cstdint>

@@ -1,28 +1,29 @@
 #pragma once
-// Installation: what a storage is given to install the pages of a new snapshot at its dual page
-// pointers, and to drop volatile pages that did not change since (paper §7.5; hard to get right:
-// transactions run meanwhile).
+// Installation: the means and limits for a storage to install the pages of a new snapshot at its
+// dual page pointers, and to drop volatile pages that did not change since (paper §7.5). Hard to
+// get right, because transactions run meanwhile.
 //
 //   O11 A volatile page is dropped under its lock and the locks of all its records, which are only
-//       tried. Each must be of an epoch that the snapshot covers. All are marked moved and the page
-//       dropped before its pointer loses the volatile half: who sees the pointer without it can
-//       never meet an old record that looks alive. One lock that is not free, one newer record, and
-//       nothing is marked.
-//   O16 Afterwards what is volatile leads to pages of the new snapshot only: each pointer whose
-//       volatile half is null to a page of its tree, each record that was copied with the name of
-//       its payload (O13) to a file of it. Where the two trees have other shapes, the old page is
-//       made volatile. What the installer has found so stays so: sessions move such pointers and
-//       names within their range of keys, and make new ones only by copying the page that a pointer
-//       leads to while it does. What it could not look at, because it moved away meanwhile, or
-//       could not change, it reports: then the files of earlier snapshots stay until a later one.
+//       tried. Each record must be of an epoch that the snapshot covers. All are marked moved and
+//       the page dropped before its pointer loses the volatile half. So a reader that sees the
+//       pointer without it can never meet an old record that looks alive. If one lock is not free
+//       or one record is newer, nothing is marked.
+//   O16 Afterwards volatile pages lead to pages of the new snapshot only. Each pointer whose
+//       volatile half is null leads to a page of its tree. Each record that was copied with the
+//       name of its payload (O13) names a file of it. Where the two trees have other shapes, the
+//       old page is materialized. What the installer has found so stays so: sessions move such
+//       pointers and names within their range of keys. They make new ones only by copying the page
+//       that a pointer leads to while it does. Pointers and names that it could not look at,
+//       because they moved away meanwhile, or could not change, it reports: then the files of
+//       earlier snapshots stay until a later one.
 //   O18 Only what changed is looked at, unless pages are to be dropped. A page of a snapshot never
-//       changes, nor does what it leads to, and a tree never takes back a page that it has left. So
-//       a page of the new tree that is of a snapshot not above `installed` has been in all trees
+//       changes, nor does anything below it, and a tree never takes back a page that it has left.
+//       So a page of the new tree that is of a snapshot not above `installed` has been in all trees
 //       since that one. Pointers and names that volatile pages have for its keys lead, by O16, into
 //       those trees: to that page, or to pages and payloads below it. All of them stay as they are.
 //       (Where marks of use are taken away, all volatile pages are looked at, too.)
-//   O12 An epoch that a snapshot covers is over: its transactions have published, so what the
-//       snapshot does not have of them is in no page either.
+//   O12 An epoch that a snapshot covers is over. Its transactions have published, so a write of it
+//       that the snapshot does not have is in no page either.
 
 #include <algorithm>
 #include <cstdint>
@@ -47,12 +48,12 @@ struct Installation {
   epoch::EpochClock* clock = nullptr;
   occ::StorageControl* control = nullptr;
   Epoch covered;                       // all of this epoch and before is in the snapshot
-  std::uint32_t soc = 0;               // whose part of the cache is used
-  std::uint32_t session = kNoSession;  // of the caller: whose cache pin is used (O14)
-  // How many volatile pages are dropped at most, or a few more; 0: pointers are installed only.
-  // Sequential storages drop all that they can: nobody comes back to their pages.
+  std::uint32_t soc = 0;               // the SOC whose part of the cache is used
+  std::uint32_t session = kNoSession;  // the caller's, whose cache pin is used (O14)
+  // Volatile pages to drop at most, or a few more; 0: pointers are installed only. Sequential
+  // storages drop all that they can: no session comes back to their pages.
   std::uint64_t pages_to_drop = ~std::uint64_t{0};
-  // Pages that somebody used since the last time stay, this time.
+  // Pages that were used since the last installation stay, this time.
   bool spares_used = false;
   // The files of the snapshot: words of the ids of their pages 0, ascending.
   std::span<const std::uint64_t> files = {};
@@ -63,25 +64,25 @@ struct Installation {
   // Pages that all of them have dropped; null for one that is alone.
   base::AtomicWord<std::uint64_t>* dropped_by_all = nullptr;
 
-  // Asked once for each volatile page with records.
+  // Takes the page's mark of use: called once for each volatile page with records.
   bool spares(page::PageHeader* page) const { return spares_used && page->take_used(); }
 
-  // Whether the page stays as long as the snapshot, for it is in one of its files.
+  // Returns whether the page stays as long as the snapshot, because it is in one of its files.
   bool has_file_of(page::SnapshotPageId id) const {
     return std::binary_search(files.begin(), files.end(), id.word() - id.page());
   }
 
-  // Whether all that the page leads to, and itself, is of `installed` or before (O18).
+  // Returns whether the page, and all that it leads to, is of `installed` or before (O18).
   bool is_unchanged(page::SnapshotPageId id) const {
     return !id.is_null() && id.snapshot() <= installed;
   }
 
-  // Whether the storage has enough volatile pages for threads to share them.
+  // Returns whether the storage has enough volatile pages for threads to share them.
   bool is_shared() const {
     // order: relaxed, a statistic.
     return workers != nullptr && control->volatile_pages.load_relaxed() >= kSharedPagesMin;
   }
-  // The part of one thread. `dropped`: by all of them, so far.
+  // Returns the part of one thread. `dropped`: the pages that all of them have dropped so far.
   Installation of_worker(std::size_t index, base::AtomicWord<std::uint64_t>* dropped) const {
     const InstallWorkers::Worker& worker = workers->workers()[index];
     Installation part = *this;
@@ -94,7 +95,7 @@ struct Installation {
   }
 
   static constexpr std::uint32_t kNoSession = ~std::uint32_t{0};
-  // To look at this many takes a few times as long as to wake threads.
+  // Looking at this many pages takes a few times as long as waking threads.
   static constexpr std::uint64_t kSharedPagesMin = 512;
 };
 
@@ -114,7 +115,7 @@ struct InstallCounts {
   std::uint64_t pages_kept = 0;
   std::uint64_t pages_spared = 0;  // of them, those that Installation::spares()
   bool has_passed_over = false;    // pages that have not changed (O18)
-  // O16. What is volatile may lead to pages of earlier snapshots that are none of the new one.
+  // O16. Volatile pages may lead to pages of earlier snapshots that are none of the new one.
   bool may_need_earlier = false;
   // The storage has a delta now, which takes no puts before all transactions that are open now are
   // over (M47).
@@ -129,7 +130,7 @@ struct InstallCounts {
     has_passed_over = has_passed_over || other.has_passed_over;
     may_need_earlier = may_need_earlier || other.may_need_earlier;
   }
-  // Whether more pages are to be dropped.
+  // Returns whether more pages are to be dropped.
   bool wants_more(const Installation& installation) {
     base::AtomicWord<std::uint64_t>* const all = installation.dropped_by_all;
     if (all == nullptr) return pages_dropped < installation.pages_to_drop;

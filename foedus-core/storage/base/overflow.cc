@@ -21,7 +21,7 @@ Result<std::uint64_t> write_overflow(occ::TxnContext& ctx, occ::StorageControl* 
                                      std::string_view payload) {
   const std::uint32_t page_count = OverflowPage::pages_of(payload.size());
   std::uint64_t next = 0;
-  // From the last page to the first, so that each knows the id behind it.
+  // Pages are made from the last to the first, so that each knows the id of the next.
   for (std::uint32_t i = page_count; i-- != 0;) {
     auto* const page = reinterpret_cast<OverflowPage*>(ctx.pages().allocate());
     if (page == nullptr) {
@@ -45,8 +45,9 @@ Result<std::uint64_t> write_overflow(occ::TxnContext& ctx, occ::StorageControl* 
 
 namespace {
 
-// next(id): the page of that id, or null; the one before is not looked at any more. False: it gave
-// null, of a page in whose place is no part of this payload, too.
+// Reads the wanted part of a chain. next(id) returns the page of that id, or null; the one before
+// is not looked at any more. Returns false if it gave null, be it for a page that is no part of
+// this payload.
 template <typename Next>
 bool read_chain(std::uint64_t first_page, occ::ReadRange* range, Next&& next) {
   const OverflowPage* page = next(first_page, 0);

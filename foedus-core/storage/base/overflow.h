@@ -6,22 +6,22 @@
 //   prepared --apply()--> the record's --replaced or erased--> retired
 //       \--release_overflow(): the transaction ended without being applied
 //
-//   O7  A chain is written once, at the call, before anyone can reach it; partial writes to such a
-//       payload are puts of the whole.
+//   O7  A chain is written once, at the call, before another session can reach it; partial writes
+//       to such a payload are puts of the whole.
 //   O8  Each chain has one owner: a WriteEntry::overflow, then a record. apply() is called for
-//       every entry of a transaction in order, so that a second put of one record finds the chain
-//       of the first one in the record and retires it.
+//       every entry of a transaction in order. So a second put of one record finds the chain of the
+//       first one in the record and retires it.
 //   O13 A record that was copied out of a snapshot names its chain there (kSnapshotOverflowLength)
-//       until it is written to. Such a chain has no owner: nobody takes it back.
-//   O9  A reader follows an id only after it has seen, behind its loads of length and id, the
-//       record's TID as it was before them and not being-written.
+//       until it is written to. Such a chain has no owner and is never taken back.
+//   O9  A reader follows an id only after a second look at the record's TID, after its loads of
+//       length and id. The TID must be as it was before them, and not being-written.
 //
-// Argument for O9. apply() changes length and body only while the TID says being-written, so two
-// equal looks without that flag around the loads mean that length and id are of one version: the id
-// is no inline bytes, and names a chain that was complete before the apply (the writer's fence
-// after the mark, the reader's fence before the second look). The chain may be replaced right
-// after; it is then retired, not released, and the reader's pin keeps retired pages as they are.
-// What was copied counts only if the TID is still the same afterwards (O3).
+// Argument for O9. apply() changes length and body only while the TID says being-written. So two
+// equal looks without that flag around the loads mean that length and id are of one version. Hence
+// the id is no inline bytes, and names a chain that was complete before the apply (the writer's
+// fence after the mark, the reader's fence before the second look). The chain may be replaced right
+// after. It is then retired, not released, and the reader's pin keeps retired pages as they are.
+// The copied bytes count only if the TID is still the same afterwards (O3).
 
 #include <cstdint>
 #include <string>
@@ -46,15 +46,15 @@ Result<std::uint64_t> write_overflow(occ::TxnContext& ctx, occ::StorageControl* 
 // Copies the wanted part and sets range->payload_bytes.
 void read_overflow(page::PagePool& pool, std::uint64_t first_page, occ::ReadRange* range);
 
-// The same of a chain of a snapshot. False: a page of it cannot be read, or is none of it;
-// TxnContext::no_page() says why.
+// Does so for a chain of a snapshot. Returns false if a page of it cannot be read, or is none of
+// it; TxnContext::no_page() says why.
 bool read_cold_overflow(occ::TxnContext& ctx, page::StorageId storage, std::uint64_t first_page,
                         occ::ReadRange* range);
 
 // Takes back a chain that was never reachable by others.
 void release_overflow(occ::TxnContext& ctx, occ::StorageControl* storage, std::uint64_t first_page);
 
-// Gives away a chain whose record no longer names it; others may still read it.
+// Retires a chain that its record no longer names; other sessions may still read it.
 void retire_overflow(page::PagePool& pool, page::SessionPages& pages, occ::StorageControl* storage,
                      std::uint64_t first_page);
 inline void retire_overflow(occ::TxnContext& ctx, occ::StorageControl* storage,
@@ -62,19 +62,19 @@ inline void retire_overflow(occ::TxnContext& ctx, occ::StorageControl* storage,
   retire_overflow(ctx.pool(), ctx.pages(), storage, first_page);
 }
 
-// The id in a record's body. REQUIRES: the length field says that it is one.
+// Returns the id in a record's body. REQUIRES: the length field says that it is one.
 inline std::uint64_t load_overflow_id(const char* body) {
   std::uint64_t id;
   base::racy_read(&id, body, sizeof(id));
   return id;
 }
 
-// What load_payload() saw besides the bytes.
+// The outcome of load_payload().
 enum class PayloadLook : std::uint8_t { kDone, kUnsettled, kNoPage };
 
-// Copies what `range` wants of a payload that lies at `body` and whose length field is read by
-// load_length(), inline or not (O9). kUnsettled: nothing was copied, look again. kNoPage: as
-// read_cold_overflow(). To be called below an optimistic_read of the same record.
+// Copies the part that `range` wants of a payload at `body`, inline or not (O9); load_length()
+// reads its length field. kUnsettled: nothing was copied, look again. kNoPage: read_cold_overflow()
+// failed. To be called below an optimistic_read of the same record.
 template <typename LoadLength>
 PayloadLook load_payload(occ::TxnContext& ctx, page::StorageId storage,
                          const page::RecordHeader& record, const char* body, occ::ReadRange* range,
@@ -100,10 +100,10 @@ PayloadLook load_payload(occ::TxnContext& ctx, page::StorageId storage,
   return PayloadLook::kDone;
 }
 
-// TxnContext::read_record for a record whose payload may be a chain. A commit that marks the record
-// and then aborts puts the same TID back: its readers saw one version, but may have copied nothing.
-// kConflict with TxnContext::has_page_failure(): a page of a snapshot cannot be read. That one of a
-// version that was replaced meanwhile could not be is forgotten.
+// Does TxnContext::read_record() for a record whose payload may be a chain. A commit that marks the
+// record and then aborts puts the same TID back: its readers saw one version, but may have copied
+// nothing. kConflict with TxnContext::has_page_failure(): a page of a snapshot cannot be read. Such
+// a failure is forgotten if its version was replaced meanwhile.
 template <typename LoadLength>
 occ::Found read_payload(occ::TxnContext& ctx, occ::StorageControl* storage,
                         page::RecordHeader* record, const char* body, occ::ReadRange* range,
@@ -127,8 +127,8 @@ occ::Found read_payload(occ::TxnContext& ctx, occ::StorageControl* storage,
   return Found::kConflict;
 }
 
-// The whole payload, by read(range), a storage's read of the record with own writes over it: what a
-// partial write to a chain begins with (O7).
+// Reads the whole payload, with which a partial write to a chain begins (O7). read(range) is a
+// storage's read of the record with own writes over it.
 template <typename Read>
 occ::Found read_whole(Read&& read, std::string* whole) {
   whole->clear();

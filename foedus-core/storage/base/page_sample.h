@@ -1,6 +1,6 @@
 #pragma once
-// PageSample: where a volatile page with records lies, and which SOC changed it last: what the
-// gleaner divides a storage by (paper §7.2).
+// PageSample: the place of a volatile page with records, and the SOC that changed it last. The
+// gleaner divides a storage by such samples (paper §7.2).
 
 #include <cstddef>
 #include <cstdint>
@@ -14,22 +14,22 @@ struct PageSample {
   std::uint32_t soc;
 };
 
-// A sample of bounded size: every n-th of what is added, with n a power of two that grows with the
-// number of them. The choice depends on the order of additions alone.
+// A sample of bounded size: every n-th of the added pages, with n a power of two that grows with
+// their number. The choice depends on the order of additions alone.
 class PageSamples {
  public:
   // Keeps `samples_max` at most, and no less than half of it once there are as many. REQUIRES: an
   // even number, not 0.
   explicit PageSamples(std::size_t samples_max) : samples_max_(samples_max) {}
 
-  // Whether the next one is among every n-th; others need not be looked at. Counts it.
+  // Counts the next page. Returns whether it is one of every n-th; others need not be looked at.
   bool is_next_taken() { return (++seen_ & (stride_ - 1)) == 0; }
-  // Adds one that is taken.
+  // Adds a page for which is_next_taken() returned true.
   void add(std::uint64_t position, std::uint32_t soc) {
     samples_.push_back({position, soc});
     if (samples_.size() >= samples_max_) halve();
   }
-  // Adds what another sample of the same size was taken of: as densely as the sparser one of both.
+  // Adds another sample of the same size. The result is as dense as the sparser of both.
   void add_all(PageSamples other) {
     while (stride_ < other.stride_) halve();
     while (other.stride_ < stride_) other.halve();
