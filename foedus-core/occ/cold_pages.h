@@ -7,16 +7,15 @@
 //                                     v  |
 //                                    no pin
 //
-//   O14 A page that page() or child() gave may be looked at until the session's next one, or the
-//       end of the ColdReads around it, whichever comes first. So the session's cache pin (K2)
-//       covers one page, never a transaction: data that is needed for longer is copied, or kept as
-//       an id. Every caller has to expect that any page() renews the pin, or gives it up to wait
-//       for a frame.
-//   O15 No session waits for a record lock, for room in the log or for the user while a ColdReads
-//       is open (TxnContext::hold() and write() look). No session calls page() with a page lock
-//       held. So the holder of a cache pin waits at most for a device, or for the holder of a page
-//       lock, which waits for no frame. Hence the pins that hold a frame back end, and their
-//       sessions need no frame for that.
+//   O14 A page that page() or child() gave may be looked at until the session's next one, or until
+//       the ColdReads around it ends. So the session's cache pin (K2) covers one page, never a
+//       transaction: data that is needed for longer is copied, or kept as an id. Every caller has
+//       to expect that any page() renews the pin, or gives it up to wait for a frame.
+//   O15 While a session has a ColdReads open, it waits for no record lock, no room in the log and
+//       no user. TxnContext::hold() and write() check that. It calls no page() with a page lock
+//       held. So the holder of a cache pin waits at most for a device or for the holder of a page
+//       lock. The latter waits for no frame. Hence the pins that hold a frame back end without a
+//       wait for a frame.
 
 #include <cstdint>
 #include <memory>

@@ -1,10 +1,11 @@
 // Waiting for the lock of a record or a page, and releasing it while other threads wait.
 //
 // No wake is lost. A waiter behind another one parks at its own `turn`. It says so by an exchange,
-// and the one in front raises `turn` by an exchange: that one finds a waiter to wake, or the waiter
-// finds that it is the first. The first parks at the word of the lock, after it has set `reserved`
-// while the lock was held: unlock() exchanges the word and finds the bit. The system compares the
-// word and puts the thread to sleep in one step, so that no wake falls between the two.
+// and the one in front raises `turn` by an exchange. So that one finds a waiter to wake, or the
+// waiter finds that it is the first. The first parks at the word of the lock, after it has set
+// `reserved` while the lock was held. So unlock(), which exchanges the word, finds the bit. The
+// system compares the word and puts the thread to sleep in one step, so that no wake falls between
+// the two.
 //
 // No LockWaiter is touched after its end. The one in front has raised `turn` as its last access to
 // the waiter behind; the wake that may follow uses the address only. The waiter behind has linked

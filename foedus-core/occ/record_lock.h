@@ -26,7 +26,7 @@
 //       lock_for() that fails.
 //
 // Argument. There is one holder: `held` is raised by an exchange of a word that does not have it,
-// and lowered by the holder only. There is one first: the exchanges of the word put all waiters
+// and lowered by the holder only. There is one first. The exchanges of the word put all waiters
 // into one order, and a waiter becomes the first when the one in front of it leaves. Both exchange
 // `next` of the one in front: whichever comes second tells the waiter behind that it is the first.
 //

@@ -328,8 +328,8 @@ class TxnContext {
   page::Tid last_tid() const {
     return page::Tid(last_tid_.load_relaxed());  // order: relaxed, see set_last_tid()
   }
-  // Keeps the transaction's TID above `tid`, which may have flags: that of a row that was found
-  // missing, where the record that said so has gone.
+  // Keeps the transaction's TID above `tid`, which may have flags. It is that of a row found
+  // missing, of which the record has gone.
   void raise_tid_floor(page::Tid tid) {
     const page::Tid version = tid.without(page::Tid::kFlags);
     if (version.word() > tid_floor_.word()) tid_floor_ = version;

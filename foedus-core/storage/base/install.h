@@ -3,8 +3,8 @@
 // transactions (paper §4, figure 2).
 //
 //   O10 A pointer that lies in a page is changed under that page's lock, after a look at its
-//       version. A page that has moved or was dropped keeps its pointers as they were, and a
-//       session that comes by it looks again from the root (P5). Roots are changed by P4 alone.
+//       version. A page that has moved or was dropped keeps its pointers as they were. A session
+//       that comes by it looks again from the root (P5). Roots are changed by P4 alone.
 
 #include <cstring>
 #include <optional>

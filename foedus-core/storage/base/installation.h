@@ -1,6 +1,6 @@
 #pragma once
-// Installation: the means and limits for a storage to install the pages of a new snapshot at its
-// dual page pointers, and to drop volatile pages that did not change since (paper §7.5). Hard to
+// Installation: the means and limits of a storage that installs the pages of a new snapshot at its
+// dual page pointers. It then drops volatile pages that did not change since (paper §7.5). Hard to
 // get right, because transactions run meanwhile.
 //
 //   O11 A volatile page is dropped under its lock and the locks of all its records, which are only
@@ -13,15 +13,15 @@
 //       name of its payload (O13) names a file of it. Where the two trees have other shapes, the
 //       old page is materialized. What the installer has found so stays so: sessions move such
 //       pointers and names within their range of keys. They make new ones only by copying the page
-//       that a pointer leads to while it does. Pointers and names that it could not look at,
-//       because they moved away meanwhile, or could not change, it reports: then the files of
-//       earlier snapshots stay until a later one.
+//       that a pointer leads to while it does. Some pointers and names it could not look at,
+//       because they moved away meanwhile, and some it could not change. It reports that, and the
+//       files of earlier snapshots stay until a later one.
 //   O18 Only what changed is looked at, unless pages are to be dropped. A page of a snapshot never
 //       changes, nor does anything below it, and a tree never takes back a page that it has left.
 //       So a page of the new tree that is of a snapshot not above `installed` has been in all trees
 //       since that one. Pointers and names that volatile pages have for its keys lead, by O16, into
-//       those trees: to that page, or to pages and payloads below it. All of them stay as they are.
-//       (Where marks of use are taken away, all volatile pages are looked at, too.)
+//       those trees. So they lead to that page, or to pages and payloads below it. All of them stay
+//       as they are. (Where marks of use are taken away, all volatile pages are looked at, too.)
 //   O12 An epoch that a snapshot covers is over. Its transactions have published, so a write of it
 //       that the snapshot does not have is in no page either.
 

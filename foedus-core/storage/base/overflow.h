@@ -18,10 +18,10 @@
 //
 // Argument for O9. apply() changes length and body only while the TID says being-written. So two
 // equal looks without that flag around the loads mean that length and id are of one version. Hence
-// the id is no inline bytes, and names a chain that was complete before the apply (the writer's
-// fence after the mark, the reader's fence before the second look). The chain may be replaced right
-// after. It is then retired, not released, and the reader's pin keeps retired pages as they are.
-// The copied bytes count only if the TID is still the same afterwards (O3).
+// the id is no inline bytes, and names a chain that was complete before the apply. (The fences are
+// the writer's after the mark, and the reader's before the second look.) The chain may be replaced
+// right after. It is then retired, not released, and the reader's pin keeps retired pages as they
+// are. The copied bytes count only if the TID is still the same afterwards (O3).
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,5 @@
 #pragma once
-// What can be done within one bin, whatever transaction asks: search, append, follow its
-// successors.
+// Search, append and successors within one bin, whatever transaction asks.
 
 #include <cstdint>
 #include <string_view>
@@ -12,7 +11,7 @@
 
 namespace foedus::storage::hash {
 
-// Where pages come from, and for whom.
+// The source of new pages, and the storage and SOC that they are for.
 struct PageSource {
   page::PagePool* pool;
   page::SessionPages* pages;
@@ -20,11 +19,11 @@ struct PageSource {
   std::uint32_t soc;
 };
 
-// A key's record, or the bin in which it is missing. Of a cold one the transaction has remembered
-// the pointer that led there; bin and version say nothing then.
+// A key's record, or the bin in which it is missing. If the bin is in a snapshot, the transaction
+// has remembered the pointer that led there; bin and version say nothing then.
 struct Lookup {
   bool is_cold = false;                  // the bin is in a snapshot: bin, page and record are null
-  bool is_cold_found = false;            // there is such a record, and what was wanted is copied
+  bool is_cold_found = false;            // there is such a record, and the wanted part is copied
   HashBinPage* bin = nullptr;            // head of the bin
   page::PageVersion version;             // of the bin, loaded before it was searched
   HashBinPage* page = nullptr;           // of the record
@@ -40,29 +39,29 @@ enum class Search : std::uint8_t {
   kUnsettled,  // a moved record, its copy not yet there: look again from the root (H4)
 };
 
-// Looks for the lock of a bin, of a change that can do without it.
+// The number of tries for the lock of a bin, for a change that can do without it.
 inline constexpr unsigned kBinSpins = 100;
 
 inline HashBinPage* bin_of(page::PagePool& pool, std::uint64_t id) {
   return reinterpret_cast<HashBinPage*>(pool.resolve(page::VolatilePageId(id)));
 }
-// The page that a record lies in.
+// Returns the page that a record lies in.
 inline HashBinPage* page_of(page::RecordHeader* record) {
   auto* const page = reinterpret_cast<HashBinPage*>(page::PageHeader::of(record));
   FOEDUS_INVARIANT(page->header.kind == page::PageKind::kHashBin, page->header.kind, record);
   return page;
 }
-// The key of a record, from its address alone.
+// Returns the key of a record, from its address alone.
 std::string_view key_at(page::RecordHeader* record);
 
-// The next page of the chain, or null.
+// Returns the next page of the chain, or null.
 inline HashBinPage* next_of(page::PagePool& pool, const HashBinPage* page) {
-  // order: acquire, pairs with the release of whoever linked it.
+  // order: acquire, pairs with the release of the session that linked it.
   const std::uint64_t id = page->next_page.load_acquire();
   return id == 0 ? nullptr : bin_of(pool, id);
 }
 
-// The successor of a moved bin that covers `hash`.
+// Returns the successor of a moved bin that covers `hash`.
 HashBinPage* successor_of(page::PagePool& pool, const HashBinPage* bin, std::uint64_t hash);
 
 // Looks at the records of one page. True: `found` is a live one.
@@ -73,16 +72,16 @@ bool search_page(HashBinPage* page, std::uint64_t hash, std::string_view key, Lo
 Search search_bin(page::PagePool& pool, HashBinPage* bin, std::uint64_t hash, std::string_view key,
                   Lookup* found);
 
-// An empty page of a bin, that nobody else can reach. `head` null: it is the head itself. Null: out
-// of pages.
+// Makes an empty page of a bin, which no other session can reach. `head` null: it is the head
+// itself. Returns null if there are no pages.
 HashBinPage* make_bin_page(const PageSource& source, std::uint64_t prefix, unsigned prefix_bits,
                            const HashBinPage* head);
-// Takes back pages that were never reachable: `bin` and what is chained to it; null is allowed.
+// Takes back pages that were never reachable: `bin` and the pages chained to it; null is allowed.
 void release_bin(const PageSource& source, HashBinPage* bin);
 // Retires the pages of a bin that no pointer leads to.
 void retire_bin(const PageSource& source, HashBinPage* bin);
 
-// A record behind all others of `page`, complete but for its payload; not visible before
+// Appends a record after all others of `page`, complete but for its payload; not visible before
 // publish_record(). REQUIRES: has_room(), the lock of the bin is held or the page is not reachable.
 page::RecordHeader* place_record(HashBinPage* page, std::uint64_t hash, std::string_view key,
                                  std::uint32_t room, std::uint32_t length, page::Tid tid);

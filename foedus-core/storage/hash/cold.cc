@@ -33,7 +33,7 @@ std::uint32_t span_at(const HashInteriorPage* page, std::uint32_t digit) {
   return end - digit;
 }
 
-// A pointer whose volatile half is null, and what it is for, as that was seen (H10).
+// A pointer whose volatile half is null, and its range of digits, as they were seen (H10).
 struct ColdPointer {
   page::DualPagePointer* pointer;
   HashInteriorPage* holder;  // null: the root
@@ -41,14 +41,14 @@ struct ColdPointer {
   std::uint32_t owner;  // its place
   std::uint32_t span;   // digits that it owns
 
-  // Bits that the page below spreads behind, or that the bin below has.
+  // Returns the bits that the page below spreads behind, or that the bin below has.
   unsigned bits() const {
     if (holder == nullptr) return 0;
     return holder->header.flags + kDigitBits - static_cast<unsigned>(std::countr_zero(span));
   }
 };
 
-// The pointer itself is not followed any more.
+// Forgets that the pointer itself was followed.
 void forget_followed(occ::TxnContext& ctx, const page::DualPagePointer* pointer,
                      const page::DualPageIds& before) {
   base::LineVector<occ::PointerEntry>& entries = ctx.pointers();
@@ -120,8 +120,8 @@ class ColdSearch {
     }
   }
 
-  // H10. The second look: at the pointer, and at all that it owns. What is no power of two was seen
-  // while it changed.
+  // Takes the second look (H10): at the pointer, and at all that it owns. A span that is no power
+  // of two was seen while it changed.
   bool is_still(const ColdPointer& cold) const {
     if (cold.pointer->load() != cold.ids) return false;
     if (cold.holder == nullptr) return true;
@@ -140,7 +140,8 @@ class ColdSearch {
     return is_found ? Step::kDone : Step::kFailed;
   }
 
-  // H9. One of several sessions wins; kAgain: this one did not, or the holder has gone.
+  // Makes the page volatile (H9). One of several sessions wins; kAgain: this one did not, or the
+  // holder has gone.
   Step make_volatile(const ColdPointer& cold, page::PageHeader** page) {
     page::PageHeader* const made = cold.ids.snapshot_page.is_null() ? make_first(cold) : copy(cold);
     if (made == nullptr) return Step::kFailed;
@@ -172,9 +173,10 @@ class ColdSearch {
     return Step::kDone;
   }
 
-  // O10. That the pointer is as it was seen does not say that it was so all the time: another bin
-  // may have been installed, written to, spread and dropped since `made` was made. So its birth is
-  // read (Q3), and what the pointer owns looked at (H10), under the lock that both took.
+  // Installs the page (O10). That the pointer is as it was seen does not say that it was so all the
+  // time. Another bin may have been installed, written to, spread and dropped since `made` was
+  // made. So two things are done under the lock that both changes took: the birth of `made` is read
+  // (Q3), and the digits that the pointer owns are looked at (H10).
   bool install(const ColdPointer& cold, page::PageHeader* made) {
     const page::DualPageIds after{made->volatile_id(), cold.ids.snapshot_page};
     if (cold.holder == nullptr) return cold.pointer->compare_exchange(cold.ids, after);
@@ -185,7 +187,7 @@ class ColdSearch {
     return cold.pointer->compare_exchange(cold.ids, after);
   }
 
-  // Null: TxnContext::no_page() says why.
+  // Copies the snapshot page. Null: TxnContext::no_page() says why.
   page::PageHeader* copy(const ColdPointer& cold) {
     const unsigned bits = cold.bits();
     page::SnapshotPageId wrong;
@@ -200,7 +202,8 @@ class ColdSearch {
     return made;
   }
 
-  // The page of a null pointer: an interior page where those that create() made are not all there.
+  // Makes the page of a null pointer: an interior page where those that create() made are not all
+  // there.
   page::PageHeader* make_first(const ColdPointer& cold) {
     const FirstLevels first = first_levels_of(control_);
     const page::PageHeader& parent = cold.holder->header;
@@ -217,8 +220,8 @@ class ColdSearch {
     return &made->header;
   }
 
-  // H9, but for the version of a bin. REQUIRES: nobody else can reach `page`, so that it still is
-  // what was read.
+  // Takes the page over into the sets (H9), but for the version of a bin. REQUIRES: no other
+  // session can reach `page`, so that it still is as the transaction read it.
   void take_over(page::PageHeader* page) {
     if (page->kind == page::PageKind::kHashInterior) {
       HashInteriorPage* const interior = interior_of(page);

@@ -1,21 +1,22 @@
 #pragma once
-// Bins whose pages are snapshot pages: reading them, and making them volatile.
+// Bins whose pages are snapshot pages: reading and materializing them.
 //
-//   H8   A reader follows a pointer whose volatile half is null to the snapshot page and remembers
-//        the pointer: all below it never changes, missing keys included. So no record and no
+//   H8   A reader follows a pointer whose volatile half is null to the snapshot page, and remembers
+//        the pointer. All below it never changes, missing keys included. So no record and no
 //        page-version there is remembered. A null pointer of a volatile page is no such one: the
 //        bin is made at first touch, and then it has a page-version.
 //   H9   A writer makes each page on its way volatile, a bin with all pages of its chain. If the
 //        transaction had followed the pointer, it takes over the whole page, as the snapshot has
-//        it: the pointers of an interior page; all records of a bin, and its version; from its
-//        copy, before others can change that. The entry of the pointer itself goes: it would see
-//        spreads, rebuilds and gleans, and nothing else that what was taken over does not see.
+//        it. These are the pointers of an interior page, or all records of a bin, and its version.
+//        It takes them from its copy, before other sessions can change that. The entry of the
+//        pointer itself goes. It would notice spreads, rebuilds and gleans, and beyond these
+//        nothing that the entries taken over do not notice.
 //   H10  A null volatile half is believed only after a second look, at the pointer and at all
-//        digits that it owns: they may be of earlier shapes. While it is null neither the owners of
-//        its digits nor the interior page change but by who holds that page's lock (O10); once a
-//        bin was made there they do, and a drop may have left it null again. So the pointer is for
-//        what it was seen to own at both looks, not for what the owners say later; and who installs
-//        a page looks once more, under the lock.
+//        digits that it owns. They may be of earlier shapes. While it is null, only the holder of
+//        the interior page's lock changes that page and the owners of the pointer's digits (O10).
+//        Once a bin was made there they do change, and a drop may have left the pointer null again.
+//        So the pointer is for the digits that it was seen to own at both looks, not for those that
+//        the owners say later. A session that installs a page looks once more, under the lock.
 
 #include <cstdint>
 #include <string_view>
@@ -36,7 +37,7 @@ inline PageSource source_of(occ::TxnContext& ctx, occ::StorageControl* control) 
 }
 
 struct BinPlace {
-  HashBinPage* bin = nullptr;  // null: cold, and there is none; or failed
+  HashBinPage* bin = nullptr;  // null: a snapshot's, and there is none; or failed
   bool is_cold = false;        // all of it is const; not kept (O14)
   bool is_failed = false;      // no_bin() of find.h says why
   bool is_unsettled = false;   // it was being dropped or replaced at each of many looks

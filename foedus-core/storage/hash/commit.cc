@@ -1,4 +1,4 @@
-// What the commit protocol asks: track_moved, accepts, apply, page_still_holds.
+// The calls of the commit protocol: track_moved, accepts, apply, page_still_holds.
 
 #include <algorithm>
 #include <cstring>

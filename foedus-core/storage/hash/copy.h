@@ -1,5 +1,5 @@
 #pragma once
-// Volatile copies of the pages of a snapshot (H9), before anyone can reach them.
+// Volatile copies of the pages of a snapshot (H9), before other sessions can reach them.
 
 #include <new>
 
@@ -15,13 +15,13 @@ void give_birth(const PageSource& source, HashBinPage* bin);
 // Takes back a page that was never reachable, with the chain of a bin.
 void release_page(const PageSource& source, page::PageHeader* page);
 
-// One page, whatever it is, as the snapshot has it. Null: out of pages.
+// Copies one page, of either kind, as the snapshot has it. Null: out of pages.
 page::PageHeader* copy_page(const PageSource& source, const page::PageHeader* cold);
-// The same of a page of a bin. `head`: the first one, null if this is it.
+// Copies a page of a bin. `head`: the first one, null if this is it. Null: out of pages.
 HashBinPage* copy_bin_page(const PageSource& source, const page::PageHeader* cold,
                            const HashBinPage* head);
 
-// The bin that begins with `cold`, to *head. False: not all of it, see copy_cold().
+// Copies the bin that begins with `cold`, to *head. False: not all of it, see copy_cold().
 template <typename Read>
 bool copy_bin(const PageSource& source, const page::PageHeader* cold, page::SnapshotPageId* wrong,
               Read&& read, HashBinPage** head) {
@@ -30,7 +30,7 @@ bool copy_bin(const PageSource& source, const page::PageHeader* cold, page::Snap
   for (;;) {
     HashBinPage* const part = copy_bin_page(source, cold, *head);
     if (part == nullptr) return false;
-    // order: all relaxed, nobody else can reach them yet.
+    // order: all relaxed, no other session can reach them yet.
     const page::SnapshotPageId next(part->next_page.load_relaxed());
     part->next_page.store_relaxed(0);
     if (*head == nullptr) *head = part;
@@ -46,9 +46,10 @@ bool copy_bin(const PageSource& source, const page::PageHeader* cold, page::Snap
   }
 }
 
-// The page `id` of a snapshot, a bin with all pages of its chain. read(id): the page, looked at
-// until the next call (O14), or null; is_right(page): whether it is the page that the pointer is
-// for. Null: there was none, *wrong says which was another one, or out of pages.
+// Copies the page `id` of a snapshot, a bin with all pages of its chain. read(id) returns the page,
+// which is looked at until the next call (O14), or null. is_right(page) returns whether it is the
+// page that the pointer is for. Null: a read gave none, or out of pages; if *wrong is not null,
+// that page was another one.
 template <typename Read, typename IsRight>
 page::PageHeader* copy_cold(const PageSource& source, page::SnapshotPageId id,
                             page::SnapshotPageId* wrong, Read&& read, IsRight&& is_right) {

@@ -14,7 +14,7 @@ namespace foedus::storage::hash {
 
 namespace {
 
-// `birth`: of what was found.
+// Returns whether the transaction has to catch up. *birth: that of the bin that was found.
 bool needs_catch_up(occ::TxnContext& ctx, const occ::StorageControl* control, const Lookup& found,
                     moves::Birth* birth) {
   if (ctx.write_set().is_empty() && ctx.page_set().is_empty()) return false;
@@ -82,7 +82,7 @@ Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control) {
 
 namespace {
 
-// The volatile bin that a search goes on in; null, and kOk: found->is_cold.
+// Gives the volatile bin in which the search goes on; null, and kOk: found->is_cold.
 Status search_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                    std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range,
                    HashBinPage** bin) {
@@ -145,7 +145,7 @@ bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std:
     const Search result = search_bin(pool, bin, hash, key, found);
     if (result == Search::kFound) return true;
     // The bin may have been replaced while it was searched: records that it no longer has are in
-    // its successors. Whoever holds its lock never waits for a record's lock (O1): this ends. If
+    // its successors. The holder of its lock never waits for a record's lock (O1), so this ends. If
     // the holder has no processor, this session sleeps.
     if (result == Search::kMissing && !bin->header.load_version().is_gone()) return false;
   }

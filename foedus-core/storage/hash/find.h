@@ -11,38 +11,39 @@
 
 namespace foedus::storage::hash {
 
-// What a search means that came to no bin: kNotFound if the storage was dropped.
+// Returns the status of a search that came to no bin: kNotFound if the storage was dropped.
 [[gnu::cold]] Status no_bin(occ::TxnContext& ctx, occ::StorageControl* control);
 
-// Finds the live record of `key`, or the bin that it is missing from. To kRead they may be cold:
-// then what `range` wants is copied at once, for pages of snapshots are not kept (O14). On success
-// what the transaction remembers of this storage is up to date with that bin (catch_up). REQUIRES:
-// a range for kRead.
+// Finds the live record of `key`, or the bin that it is missing from. With kRead they may be in a
+// snapshot. Then the part that `range` wants is copied at once, because pages of snapshots are not
+// kept (O14). On success the transaction's entries of this storage are up to date with that bin
+// (catch_up). REQUIRES: a range for kRead.
 Status look_up(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range = nullptr);
 
-// The same without catching up.
+// Does what look_up() does, without catching up.
 Status search(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
               std::uint64_t hash, Intent intent, Lookup* found, occ::ReadRange* range = nullptr);
 
-// The same without the transaction, in volatile pages: for the commit protocol. False: there is
-// none; found->bin is null if its bin was dropped, or is being dropped.
+// Searches volatile pages without a transaction, for the commit protocol. False: there is no
+// record; found->bin is null if its bin was dropped, or is being dropped.
 bool look_up_live(page::PagePool& pool, const occ::StorageControl* control, std::string_view key,
                   std::uint64_t hash, Lookup* found);
 
-// Writes of this transaction whose records others moved or dropped, and page-versions of bins that
-// others replaced, follow to where they are now: else it would not find its own writes, and its own
-// inserts would look like phantoms. `birth`: of the bin that was found. *moved: writes did, so what
-// was found before may not be so.
+// Updates the entries of this transaction: writes whose records other sessions moved or dropped,
+// and page-versions of bins that others replaced. Otherwise it would not find its own writes, and
+// its own inserts would look like phantoms. `birth`: of the bin that was found. *moved: writes were
+// updated, so what was found before may not be so.
 Status catch_up(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
 
-// The page-versions alone: also before the transaction itself inserts into a bin to which records
-// came since it began. It may take memory.
+// Updates the page-versions alone: also before the transaction itself inserts into a bin to which
+// records came since it began. It may take memory.
 void follow_pages(occ::TxnContext& ctx, occ::StorageControl* control);
 
-// Entry `i` of the page-version set, which was true to the end of its bin, becomes one of the bin's
-// successors at their birth. If there is one of the first already, because a bin that was merged
-// into it was remembered as well, they become one: the places of others behind `i` may change.
+// Makes entry `i` of the page-version set, which was true to the end of its bin, one of the bin's
+// successors at their birth. There may be an entry of the first already, because a bin that was
+// merged into it was remembered as well. The two become one then, and the places of others after
+// `i` may change.
 void follow_version(occ::TxnContext& ctx, std::size_t i, HashBinPage* first, HashBinPage* second);
 
 }  // namespace foedus::storage::hash

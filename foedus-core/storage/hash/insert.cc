@@ -14,8 +14,9 @@ namespace foedus::storage::hash {
 
 namespace {
 
-// A page of the bin with room for such a record, if need be a new one behind the others; null: the
-// bin was replaced, or there is no page. REQUIRES: the bin's lock is held and it is not moved.
+// Returns a page of the bin with room for such a record, a new one after the others if need be.
+// Null: the bin was replaced, or there is no page. REQUIRES: the bin's lock is held and it is not
+// moved.
 HashBinPage* page_with_room(occ::TxnContext& ctx, occ::StorageControl* control, HashBinPage* bin,
                             std::uint32_t key_bytes, std::uint32_t room, bool* replaced) {
   HashBinPage* last = bin;
@@ -38,10 +39,10 @@ page::Tid first_tid_of(occ::TxnContext& ctx, const HashBinPage* bin) {
   return page::Tid(std::max(bin->header.purged_tid, now)).with(page::Tid::kDeleted);
 }
 
-// A key whose old, deleted record this transaction read, was purged since and now has a new one:
-// what was read is that one. Sound, because a commit to the key after the read would be of an epoch
-// that is not reclaimable while the transaction is open, and so would not have been purged: it has
-// been absent all the time.
+// Updates reads of a key whose old, deleted record was purged since, and which now has a new one:
+// they become reads of that one. This is sound. A commit to the key after the read would be of an
+// epoch that is not reclaimable while the transaction is open. So it would not have been purged,
+// and hence the key has been absent all the time.
 void follow_purged_reads(occ::TxnContext& ctx, const Lookup& made, std::string_view key) {
   // order: relaxed, under the bin's lock.
   if (!moves::Birth(made.bin->birth.load_relaxed()).is_since(ctx.begin_epoch())) return;
@@ -58,7 +59,8 @@ void follow_purged_reads(occ::TxnContext& ctx, const Lookup& made, std::string_v
 
 enum class Attempt : std::uint8_t { kDone, kAgain, kNoPage };
 
-// REQUIRES: the lock of found->bin is held.
+// Makes the record, unless the bin or the record has changed. REQUIRES: the lock of found->bin is
+// held.
 Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                       std::uint64_t hash, std::uint32_t room, Lookup* found, bool* replaced) {
   HashBinPage* const bin = found->bin;
@@ -68,8 +70,9 @@ Attempt insert_locked(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   const auto key_bytes = static_cast<std::uint32_t>(key.size());
   HashBinPage* const page = page_with_room(ctx, control, bin, key_bytes, room, replaced);
   if (page == nullptr) return *replaced ? Attempt::kAgain : Attempt::kNoPage;
-  // First, for it may take memory. A write that is made again because its record was purged comes
-  // here before anything has caught up. order: relaxed, under the bin's lock.
+  // Page-versions follow first, because that may take memory. A write that is made again because
+  // its record was purged comes here before anything has caught up. order: relaxed, under the bin's
+  // lock.
   const moves::Birth birth(bin->birth.load_relaxed());
   if (birth.is_since(ctx.begin_epoch())) follow_pages(ctx, control);
   found->version = before.plus_key();

@@ -11,14 +11,14 @@ namespace foedus::storage::hash {
 
 namespace {
 
-// storage/keyed/kind.h
+// The kind for storage/keyed/kind.h.
 struct Trie {
   struct Key {
     std::string_view bytes;
     std::uint64_t hash;
   };
   using Position = Lookup;
-  // A cold search copies what is wanted inside of a scope of its own.
+  // A search of snapshot pages copies the wanted part inside of a scope of its own.
   struct ReadScope {
     explicit ReadScope(occ::TxnContext&) {}
   };

@@ -16,17 +16,17 @@ namespace foedus::storage::hash {
 
 namespace {
 
-// A bin with more records than that, dead ones included, only grows by chaining: it has met locks
+// A bin with more records than that, dead ones included, only grows by chaining. It has met locks
 // that others held for long many times over, or its keys share 63 bits of hash.
 constexpr std::uint32_t kMembersMax = 512;
-// How long the lock of a record is tried for (O1).
+// The number of tries for the lock of a record (O1).
 constexpr unsigned kLockSpins = 64;
-// What a rebuilt bin may be filled to. With less, bins are rebuilt less often, but more of them are
-// spread for rows that come and go (experiments/churn).
+// The limit to which a rebuilt bin may be filled. With less, bins are rebuilt less often, but more
+// of them are spread for rows that come and go (experiments/churn).
 constexpr std::uint32_t kRebuiltBytesMax = HashBinPage::kDataBytes / 8 * 7;
 constexpr std::uint32_t kRebuiltRecordsMax = HashBinPage::kRecordsMax / 8 * 7;
-// A bin that would be filled to no more than this is merged with its buddy, if both are then filled
-// to no more than what is above.
+// A bin that would be filled to no more than this is merged with its buddy, if both together are
+// within the limit above.
 constexpr std::uint32_t kMergedBytesMax = HashBinPage::kDataBytes / 8 * 5;
 constexpr std::uint32_t kMergedRecordsMax = HashBinPage::kRecordsMax / 8 * 5;
 
@@ -56,7 +56,7 @@ class Replacement {
   Replacement& operator=(const Replacement&) = delete;
 
   bool lock_all() { return lock_members(bin_); }
-  // Which records stay, and whether one bin is enough for them and `space` more.
+  // Decides which records stay, and whether one bin is enough for them and `space` more.
   void plan(std::uint32_t space);
   // Takes the buddy along if both fit into one bin with `space` more.
   void include_buddy(std::uint32_t space);
@@ -108,8 +108,9 @@ bool Replacement::lock_members(HashBinPage* bin) {
   return true;
 }
 
-// Erased or never committed, in an epoch in which no open transaction began: so it is no insert
-// that may still be committed (its TID began in the epoch of its call), and no one has read it.
+// Returns whether the record was erased or never committed, in an epoch in which no open
+// transaction began. So it is no insert that may still be committed: its TID began in the epoch of
+// its call. And no open transaction has read it.
 bool Replacement::is_dead(const Member& member) const {
   const page::Tid tid = member.record->load_tid();
   if (!tid.is_deleted() || !member.locked || ctx_.write_set().contains(member.record)) return false;
@@ -173,7 +174,7 @@ bool Replacement::copy(const Member& member, HashBinPage* to) {
   const page::Tid tid(member.record->tid.load_relaxed());  // order: relaxed, its lock is held
   page::RecordHeader* const record =
       place_record(page, hash_of(key), key, slot.room(), slot.length(), tid);
-  // The lock is held: nobody writes to the payload, and the copy is nobody's yet.
+  // The lock is held, so no session writes to the payload; and no other session can reach the copy.
   std::memcpy(payload_of(record, slot), payload_of(member.record, slot), slot.body_bytes());
   publish_record(page);
   to->header.birth_version += 1;
@@ -235,7 +236,8 @@ void Replacement::move_members() {
   }
 }
 
-// What this transaction saw of the bin, if it is still true, it now saw of the successors.
+// Replaces this transaction's page-version of the bin, if it is still true, by those of the
+// successors.
 void Replacement::follow_page_version(const HashBinPage* bin) {
   occ::PageSet& set = ctx_.page_set();
   occ::PageEntry* const entry = set.find(&bin->header);
@@ -255,8 +257,8 @@ void Replacement::mark_moved(HashBinPage* bin) {
   bin->header.store_version(version.with(page::PageVersion::kMoved));
 }
 
-// REQUIRES: what is replaced says moved; the locks of the successors, so that they still have the
-// bins' records.
+// Gives the successors their birth. REQUIRES: the replaced bins say moved; the locks of the
+// successors, so that they still have the bins' records.
 void Replacement::give_birth() {
   const moves::Birth birth = birth_now(ctx_, bin_, buddy_);
   // order: release, pairs with the acquire in needs_catch_up().
@@ -275,7 +277,7 @@ void Replacement::publish() {
   }
   follow_page_version(bin_);
   if (buddy_ == nullptr) {
-    // H2: from the mark on others can reach them, but their pointers are not in place yet.
+    // H2: from the mark on other sessions can reach them, but their pointers are not in place yet.
     const occ::LockGuard first(&successors_.first->header.lock);
     std::optional<occ::LockGuard> second;
     if (successors_.second != nullptr) second.emplace(&successors_.second->header.lock);

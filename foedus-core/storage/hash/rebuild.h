@@ -1,6 +1,6 @@
 #pragma once
-// Room in a bin that is full: rebuilt without its dead records, alone or together with its buddy,
-// or spread over two (layout/page.h).
+// Makes room in a full bin: rebuilds it without its dead records, alone or together with its buddy,
+// or spreads it over two (layout/page.h).
 
 #include <cstdint>
 
@@ -15,13 +15,13 @@ namespace foedus::storage::hash {
 void follow_record(occ::TxnContext& ctx, page::RecordHeader* from, page::RecordHeader* to,
                    std::uint32_t place);
 
-// The stamp of a bin whose records are being moved now by `ctx`, from `bin` and from `buddy` if
+// Returns the stamp of a bin into which `ctx` is moving the records of `bin`, and of `buddy` if
 // that is not null (H5). REQUIRES: they are marked.
 moves::Birth birth_now(occ::TxnContext& ctx, const HashBinPage* bin,
                        const HashBinPage* buddy = nullptr);
 
 // Replaces `bin` by one or two successors, if all its records can be locked and there are pages.
-// `space`: what the caller needs, space_of(). False: nothing was changed. REQUIRES: the bin's lock
+// `space`: the need of the caller, space_of(). False: nothing was changed. REQUIRES: the bin's lock
 // is held and it is not moved. If true, the caller unlocks and then retires it.
 bool try_replace(occ::TxnContext& ctx, occ::StorageControl* control, HashBinPage* bin,
                  std::uint32_t space);

@@ -21,14 +21,14 @@ HashBinPage* bin_of(const page::PageHeader* page) {
   return reinterpret_cast<HashBinPage*>(const_cast<page::PageHeader*>(page));
 }
 
-// Returns where the slot of a record is.
+// Returns the place of a record's slot.
 page::PagePart part_of_slot(std::uint32_t place) {
   constexpr std::uint32_t kBytes = sizeof(HashSlot);
   constexpr std::uint32_t kEnd = page::kPageBytes;
   return {.offset = kEnd - (place + 1) * kBytes, .bytes = kBytes};
 }
 
-// Returns where the key of a record is, and what `range` wants of its payload.
+// Returns the place of a record's key, and of the part that `range` wants of its payload.
 page::PagePart part_of_record(HashSlot slot, const occ::ReadRange& range) {
   const std::uint32_t key = slot.offset() + static_cast<std::uint32_t>(sizeof(page::RecordHeader));
   const std::uint32_t wanted = slot.is_chain() ? 0 : range.wanted_of(slot.length());
@@ -43,7 +43,7 @@ static_assert(offsetof(HashInteriorPage, pointers) == 3 * page::kLineBytes);
 
 // Returns the pointer for the hash in an interior page that is there in part, and loads it. *bits:
 // those that the page spreads behind, then those that the page below has. The bytes may be any
-// (O20): bits only grow, so a search that follows such pointers ends. Null: TxnContext::no_page()
+// (O20). Bits only grow, so a search that follows such pointers ends. Null: TxnContext::no_page()
 // says why.
 [[gnu::noinline]] page::DualPagePointer* pointer_in_part(occ::TxnContext& ctx,
                                                          const occ::StorageControl* control,
@@ -67,8 +67,8 @@ static_assert(offsetof(HashInteriorPage, pointers) == 3 * page::kLineBytes);
 
 enum class Searched : std::uint8_t { kFound, kMissing, kFailed };
 
-// Searches a page of a bin, of which it loads what it looks at. kFailed: TxnContext::no_page() says
-// why.
+// Searches a page of a bin, of which it loads the bytes that it looks at. kFailed:
+// TxnContext::no_page() says why.
 Searched search_cold_page(occ::TxnContext& ctx, HashBinPage* page, std::uint64_t hash,
                           std::string_view key, const occ::ReadRange& range, Lookup* found) {
   const std::uint32_t count = page->load_count();

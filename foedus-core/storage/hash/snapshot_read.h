@@ -1,6 +1,7 @@
 #pragma once
-// Reading the pages of a snapshot, from its root or from where volatile pages end: nothing is
-// remembered, because nothing there changes (H8).
+// Reading the pages of a snapshot, from its root or from the pointers where volatile pages end.
+// Nothing is remembered, because nothing there changes (H8). Where a call returns false, a page
+// cannot be read, or is not the one that a pointer is for; TxnContext::no_page() says why.
 
 #include <cstdint>
 #include <string_view>
@@ -11,24 +12,23 @@
 
 namespace foedus::storage::hash {
 
-// The bin of `hash` below page `id`, that of the first `bits` bits; *bin is null if there is none.
-// False: a page cannot be read, or is not the one that a pointer is for; TxnContext::no_page() says
-// why; so everywhere here.
+// Finds the bin of `hash` below page `id`, that of the first `bits` bits; *bin is null if there is
+// none.
 bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control,
                       page::SnapshotPageId id, unsigned bits, std::uint64_t hash,
                       HashBinPage** bin);
 
-// Looks for `key` in all pages of a cold bin, and copies what `range` wants of it: *is_found.
+// Looks for `key` in all pages of a snapshot's bin, and copies what `range` wants of it: *is_found.
 // REQUIRES: a ColdReads around this and the call that gave the bin.
 bool read_cold(occ::TxnContext& ctx, HashBinPage* bin, std::uint64_t hash, std::string_view key,
                occ::ReadRange* range, bool* is_found);
 
-// Copies the part of the payload that `range` asks for, as it is in the snapshot in which the
-// storage has `root`. kNotFound. kIoError, kCorruption, kOutOfMemory: a page cannot be read.
+// Copies the part of the payload that `range` asks for, from the snapshot in which the storage has
+// `root`. kNotFound. kIoError, kCorruption, kOutOfMemory: a page cannot be read.
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::string_view key, occ::ReadRange* range);
 
-// Begins what that will wait for: up to the first page that is not cached.
+// Begins the reads for which get_in_snapshot() will wait, up to the first page that is not cached.
 void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                           page::SnapshotPageId root, std::string_view key);
 

@@ -1,4 +1,4 @@
-// create, drop, verify_trie.
+// Creates, drops and verifies a hash storage.
 
 #include "foedus-core/storage/hash/storage.h"
 
@@ -26,7 +26,7 @@ void verify_record(page::PagePool& pool, HashBinPage* bin, HashBinPage* page, Ha
   const std::string_view key(key_of(record), slot.key_bytes());
   const std::uint64_t hash = hash_of(key);
   FOEDUS_INVARIANT(!tid.is_being_written(), key);
-  FOEDUS_INVARIANT(record->lock.load_relaxed() == 0, key);  // order: relaxed, nobody changes it
+  FOEDUS_INVARIANT(record->lock.load_relaxed() == 0, key);  // order: relaxed, no session changes it
   FOEDUS_INVARIANT(bin->covers(hash), hash, bin->prefix);
   FOEDUS_INVARIANT(slot.offset() + record_bytes_of(slot.key_bytes(), slot.room()) <= page->data_end,
                    slot.offset(), page->data_end);

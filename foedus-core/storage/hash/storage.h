@@ -1,10 +1,10 @@
 #pragma once
-// Hash storages: byte-string keys without order, in a trie on the 64-bit hash of the key. What
-// transactions call, and what the commit protocol asks. The rules of its pages stand in
-// layout/page.h, those of the folder in README.md.
+// Hash storages: byte-string keys without order, in a trie on the 64-bit hash of the key. The calls
+// of transactions and of the commit protocol. The rules of its pages stand in layout/page.h, those
+// of the folder in README.md.
 //
 // Common to the calls of transactions: the session's thread; kConflict dooms the transaction;
-// kOutOfMemory changes nothing that anybody can see. Keys have at most kMaxKeyBytes bytes, payloads
+// kOutOfMemory changes nothing that a user can see. Keys have at most kMaxKeyBytes bytes, payloads
 // at most kMaxPayloadBytes; both are the caller's and are copied.
 
 #include <cstdint>
@@ -25,12 +25,13 @@ namespace foedus::storage::hash {
 // ---- life of a storage --------------------------------------------------------------------------
 
 // Makes the interior pages that meta.fan_out_bits asks for (at most kFanOutBitsMax); bins come with
-// their first key. REQUIRES: nobody else knows the storage yet.
+// their first key. REQUIRES: no session knows the storage yet.
 Status create(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 // Retires all its pages. REQUIRES: no transaction that begins now finds the storage.
 void drop(page::PagePool* pool, page::SessionPages* pages, occ::StorageControl* control);
 
-// Bits for a number of records to expect (HashOptions): about one bin page for every 16 of them.
+// Returns the bits for an expected number of records (HashOptions): one bin page for about 16 of
+// them.
 inline constexpr std::uint32_t kFanOutBitsMax = 21;
 constexpr std::uint32_t fan_out_bits_for(std::uint64_t records_expected) {
   std::uint32_t bits = 1;
@@ -43,11 +44,11 @@ constexpr std::uint32_t fan_out_bits_for(std::uint64_t records_expected) {
 // Copies the part of the payload that `range` asks for. kNotFound: absence is remembered.
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
            occ::ReadRange* range);
-// The same, holding the record's lock until the transaction ends.
+// Does what get() does, and holds the record's lock until the transaction ends.
 Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                       occ::ReadRange* range);
 
-// The whole payload.
+// Writes the whole payload.
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                    std::string_view key, const std::string_view& payload);
 // Writes to payload bytes [offset, offset + part.size()), as storage/keyed/operations.h says.
@@ -64,7 +65,7 @@ inline Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std:
   const std::string_view part(reinterpret_cast<const char*>(&delta), sizeof(delta));
   return write_part(ctx, control, log::LogRecordType::kIncrement, key, offset, part);
 }
-// kNotFound if the key is not there.
+// Erases the record. kNotFound if the key is not there.
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 
 // Starts to load the lines that a lookup of `key` will touch. Changes and remembers nothing.
@@ -72,24 +73,25 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
 
 // ---- the commit protocol (txn/, by the dispatch of storage/) ------------------------------------
 
-// Where a moved record is now: in the same bin or a successor of it. No locks, no transaction.
-// False: it was deleted, and left behind when its bin was rebuilt: *to is the record, for who has
-// read it keeps the key from being inserted and purged again; or its bin was dropped: null.
+// Finds a moved record: it is in the same bin or a successor of it. Takes no locks and no
+// transaction. False: it was deleted, and left behind when its bin was rebuilt; *to is the record,
+// because a transaction that has read it keeps the key from being inserted and purged again. Or its
+// bin was dropped: *to is null.
 bool track_moved(page::PagePool& pool, occ::StorageControl* control, page::RecordHeader* record,
                  page::RecordHeader** to, std::uint32_t* place);
-// Finds the record of this write from the root by the full key in its log record, or makes one, and
-// gives it room for the payload. All entries of the record say the new record and place afterwards.
-// REQUIRES: the transaction holds no record lock of its lock phase.
+// Finds the record of this write from the root by the full key in its log record, or makes one.
+// Gives it room for the payload. All entries of the record name the new record and place
+// afterwards. REQUIRES: the transaction holds no record lock of its lock phase.
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
-// Whether apply() can: the payload has room, the offset is inside. REQUIRES: the record is locked
-// by the caller and has not moved. False: the record is not what the call that
-// wrote it found.
+// Returns whether apply() is possible: the payload has room, the offset is inside. False: the
+// record is not as the call that wrote it found it. REQUIRES: the record is locked by the caller
+// and has not moved.
 bool accepts(page::PagePool& pool, const occ::WriteEntry& entry);
 // Changes the payload as the log record says, and leaves the TID alone. REQUIRES: accepts(), the
 // record is locked and marked being-written; called for each entry of a record, in order.
 void apply(occ::TxnContext& ctx, const occ::WriteEntry& entry);
-// Verify of a page-version: true if no key was added to what the entry saw, also not through the
-// successors of its bin.
+// Verifies a page-version: returns true if no key was added to what the entry saw, also not through
+// the successors of its bin.
 bool page_still_holds(page::PagePool& pool, const occ::PageEntry& entry);
 
 // ---- for tests and statistics -------------------------------------------------------------------

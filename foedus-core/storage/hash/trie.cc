@@ -12,7 +12,8 @@ namespace foedus::storage::hash {
 
 namespace {
 
-// From the root to the page that `hash` leads to; null: a pointer on the way has no volatile half.
+// Returns the page that `hash` leads to from the root; null: a pointer on the way has no volatile
+// half.
 page::PageHeader* descend(page::PagePool& pool, const occ::StorageControl* control,
                           std::uint64_t hash) {
   page::VolatilePageId id = control->root.load_volatile();
@@ -61,7 +62,7 @@ HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control,
       return nullptr;
     auto* bin = reinterpret_cast<HashBinPage*>(page);
     base::prefetch_lines(bin, HashBinPage::kDataOffset);
-    // A pointer that was changed behind our look at the owners (H2): they say better now.
+    // The pointer was changed after the look at the owners (H2), which are right by now.
     if (!bin->covers(hash)) [[unlikely]]
       continue;
     page::PageVersion version = bin->header.load_version();
@@ -79,7 +80,7 @@ bool needs_interior(const HashBinPage* bin) { return bin->prefix_bits() % kDigit
 
 namespace {
 
-// Where the pointer of a bin is.
+// The place of the pointer to a bin.
 struct WayIn {
   HashInteriorPage* parent = nullptr;
   std::uint32_t place = 0;
@@ -88,7 +89,7 @@ struct WayIn {
   page::DualPagePointer* pointer() const { return &parent->pointers[place]; }
 };
 
-// Stable while the lock of `bin` is held (H2).
+// Returns the way to `bin`, which is stable while the lock of `bin` is held (H2).
 WayIn way_in(const PageSource& source, const HashBinPage* bin) {
   WayIn way;
   page::PageHeader* page = source.pool->resolve(source.control->root.load_volatile());
@@ -102,7 +103,7 @@ WayIn way_in(const PageSource& source, const HashBinPage* bin) {
   return way;
 }
 
-// Fails only if a glean installs its page at the same time.
+// Changes the volatile half. Tries again only if a glean installs its page at the same time.
 void set_pointer(page::DualPagePointer* pointer, page::VolatilePageId from, page::VolatilePageId to,
                  bool keeps_snapshot) {
   for (;;) {
@@ -113,7 +114,7 @@ void set_pointer(page::DualPagePointer* pointer, page::VolatilePageId from, page
   }
 }
 
-// The digits of a bin.
+// Returns the number of digits of a bin.
 std::uint32_t span_of(const HashInteriorPage* parent, const HashBinPage* bin) {
   return HashInteriorPage::kPointers >> (bin->prefix_bits() - parent->header.flags);
 }

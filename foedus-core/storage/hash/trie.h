@@ -7,24 +7,24 @@
 
 namespace foedus::storage::hash {
 
-// What HashOptions became: the levels of interior pages there are from the start, and the bits of
-// the hash that the lowest of them begins with.
+// The first shape of a trie, by HashOptions: the levels of interior pages there are from the start,
+// and the bits that the lowest spreads by.
 struct FirstLevels {
   std::uint32_t levels;
   unsigned lowest_bits;
 };
 FirstLevels first_levels_of(const occ::StorageControl* control);
 
-// An interior page that nobody else can reach: null pointers, one for each value of the first
-// `bits` bits of its digit. Null: out of pages.
+// Makes an interior page that no other session can reach: null pointers, one for each value of the
+// first `bits` bits of its digit. Null: out of pages.
 HashInteriorPage* make_interior(const PageSource& source, std::uint32_t level, unsigned bits_above,
                                 unsigned bits);
 
-// The bin of `hash`, neither moved nor dropped when it was looked at. Null: not all pages on the
-// way are volatile, or one is about not to be (cold.h).
+// Returns the bin of `hash`, neither moved nor dropped when it was looked at. Null: not all pages
+// on the way are volatile, or one is about not to be (cold.h).
 HashBinPage* peek_bin(page::PagePool& pool, const occ::StorageControl* control, std::uint64_t hash);
 
-// What takes the place of a bin. `interior` is needed if the bin has all bits of its digit: the
+// The pages that replace a bin. `interior` is needed if the bin has all bits of its digit: the
 // successors are one level below then.
 struct Successors {
   HashBinPage* first = nullptr;
@@ -32,14 +32,15 @@ struct Successors {
   HashInteriorPage* interior = nullptr;
 };
 
-// Whether a spread of `bin` needs a new interior page.
+// Returns whether a spread of `bin` needs a new interior page.
 bool needs_interior(const HashBinPage* bin);
 // Lets the pointer of `bin` lead to its successors. REQUIRES: the lock of `bin` is held, it is
 // marked moved, and no pointer leads to the successors.
 void replace_bin(const PageSource& source, HashBinPage* bin, const Successors& successors);
 
-// The bin whose prefix differs from that of `bin` in its last bit; null: there is none, or they
-// have all of the root. REQUIRES: the lock of `bin`; a guess without that of the buddy.
+// Returns the bin whose prefix differs from that of `bin` in its last bit. Null: there is none, or
+// they have all of the root. REQUIRES: the lock of `bin`; without that of the buddy the answer is a
+// guess.
 HashBinPage* buddy_of(const PageSource& source, HashBinPage* bin);
 // Lets the pointers of `bin` and its buddy lead to `merged` (H6). REQUIRES: the locks of both are
 // held, they are marked moved, and no pointer leads to `merged`.

@@ -17,7 +17,7 @@ Subtree::Subtree(const Installation& installation)
 bool Subtree::try_drop(page::DualPagePointer* pointer, page::PageHeader* holder,
                        page::PageHeader* page, page::SnapshotPageId snapshot,
                        std::uint64_t* pages_dropped) {
-  // Without memory it is an attempt that failed: nothing stays locked until the caller is gone.
+  // Lack of memory is a failed attempt: nothing stays locked until the caller is gone.
   bool quiet = false;
   base::trying([&] { quiet = collect(page) && lock_interiors(); });
   if (quiet) {
@@ -52,7 +52,7 @@ bool Subtree::collect(page::PageHeader* page) {
   return true;
 }
 
-// Allocates before it has the lock.
+// Allocates before it takes the lock.
 bool Subtree::try_lock(occ::LockWord* word, unsigned spins) {
   locks_.push_back({word, waiters_.take()});
   if (occ::try_lock_for(word, locks_.back().waiter, spins)) return true;
@@ -78,8 +78,9 @@ bool Subtree::collect_bin(HashBinPage* bin) {
   return true;
 }
 
-// H14. Under its lock no session makes a child volatile, and the pointers that lead to the bins
-// that are locked stay: as many children as before are the same ones.
+// Locks the interior pages (H14). Under its lock no session makes a child volatile, and the
+// pointers to the locked bins stay. So if there are as many children as before, they are the same
+// ones.
 bool Subtree::lock_interiors() {
   for (const Interior& interior : interiors_) {
     FOEDUS_SYNC_POINT("hash:drop_collected");
@@ -106,7 +107,8 @@ void Subtree::mark() {
   }
   for (const Member& member : members_) {
     const page::Tid tid = member.record->load_tid();
-    // order: release: who sees the record moved sees the page dropped, and looks nowhere below it.
+    // order: release: a reader that sees the record moved sees the page dropped, and looks nowhere
+    // below it.
     member.record->tid.store_release(tid.with(page::Tid::kMoved).word());
   }
   for (const Interior& interior : interiors_) {
@@ -123,7 +125,7 @@ void Subtree::release() {
   waiters_.clear();
 }
 
-// Returns how many pages it were, chains of payloads aside.
+// Returns the number of pages, chains of payloads aside.
 std::uint64_t Subtree::retire() {
   std::uint64_t pages = interiors_.size();
   for (const Member& member : members_) {

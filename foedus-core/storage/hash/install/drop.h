@@ -10,8 +10,7 @@
 
 namespace foedus::storage::hash {
 
-// All that is volatile below one pointer. Used again for one pointer after the other; its room is
-// kept.
+// All volatile pages below one pointer. Used for one pointer after the other; its room is kept.
 class Subtree {
  public:
   explicit Subtree(const Installation& installation);
@@ -19,9 +18,9 @@ class Subtree {
   Subtree(const Subtree&) = delete;
   Subtree& operator=(const Subtree&) = delete;
 
-  // Drops `page`, which `pointer` leads to and whose snapshot half is `snapshot`, and all below it;
-  // or nothing. `holder`: the page that the pointer lies in; null: it is the root. The pages that
-  // went are counted.
+  // Drops `page` and all below it, or nothing. `pointer` leads to `page`, and its snapshot half is
+  // `snapshot`. `holder`: the page that the pointer lies in; null: it is the root. Counts the
+  // dropped pages.
   bool try_drop(page::DualPagePointer* pointer, page::PageHeader* holder, page::PageHeader* page,
                 page::SnapshotPageId snapshot, std::uint64_t* pages_dropped);
 

@@ -19,7 +19,7 @@ namespace {
 
 using page::SnapshotPageId;
 
-// What an interior page of the snapshot says, copied, for the page is not kept (O14).
+// A copy of an interior page of the snapshot, because the page itself is not kept (O14).
 struct ColdInterior {
   std::uint8_t owners[kDigits];
   SnapshotPageId pages[kDigits];  // of owners
@@ -27,7 +27,8 @@ struct ColdInterior {
   std::uint32_t owner_of(std::uint32_t digit) const { return owners[digit]; }
 };
 
-// What a snapshot has below a pointer, or what nobody knows to match with a volatile page.
+// The page that a snapshot has below a pointer. kOther: one that no rule matches with a volatile
+// page.
 enum class Cold : std::uint8_t { kNothing, kInterior, kOther };
 
 template <typename Interior>
@@ -37,7 +38,7 @@ std::uint32_t span_at(const Interior& page, std::uint32_t digit) {
   return end - digit;
 }
 
-// The snapshot page of digits [digit, digit + span), null if no record is there; none: the
+// Returns the snapshot page of digits [digit, digit + span), null if no record is there; none: the
 // snapshot's pages there have other prefixes.
 std::optional<SnapshotPageId> page_of_digits(const ColdInterior& cold, std::uint32_t digit,
                                              std::uint32_t span) {
@@ -67,10 +68,11 @@ class Installer {
 
  private:
   bool drops() { return counts_.wants_more(installation_); }
-  // For pages to drop, or to take their marks of use away.
+  // Returns whether pages are looked at that did not change: to drop them, or to take their marks
+  // of use away.
   bool looks_at_all() { return installation_.spares_used || drops(); }
 
-  // `pointer` is that of `bits` bits of the hash, as `snapshot` is.
+  // Installs `snapshot` at `pointer`, and below it. Both are of the first `bits` bits of the hash.
   Status below(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits,
                SnapshotPageId snapshot) {
     page::PageHeader* const locked = holder == nullptr ? nullptr : &holder->header;
@@ -78,9 +80,9 @@ class Installer {
       const page::DualPageIds before = pointer->load();
       FOEDUS_SYNC_POINT("hash:install_looked");
       if (before.volatile_page.is_null()) {
-        // A session may make it volatile meanwhile. Empty then and now: nobody asks for an id.
+        // A session may make it volatile meanwhile. If both are empty, no id is needed.
         if (before.snapshot_page == snapshot) return {};
-        // Rows that nobody has touched: of a page of the snapshot that was damaged.
+        // Rows that no session has touched: they are of a page of the snapshot that was damaged.
         if (snapshot.is_null()) {
           counts_.may_need_earlier = true;
           return {};
@@ -93,7 +95,7 @@ class Installer {
       page::PageHeader* const page = installation_.pool->resolve(before.volatile_page);
       if (!set_snapshot(pointer, before, bits, snapshot)) {
         if (pointer->load_volatile() != before.volatile_page) continue;  // replaced
-        ++counts_.pages_kept;  // spread behind our look at the owners
+        ++counts_.pages_kept;  // spread after the look at the owners
         counts_.may_need_earlier = true;
         return {};
       }
@@ -139,8 +141,9 @@ class Installer {
     std::uint32_t span;
     unsigned bits;
   };
-  // Bins that were merged meanwhile may have digits that we were past, and names (O16) that we had
-  // not come to. O19: the children of the root, where there are enough pages.
+  // Visits each child. Bins that were merged meanwhile may have digits that the walk had passed,
+  // and names (O16) that it had not come to. O19: the children of the root are dealt out, if there
+  // are enough pages.
   template <typename Visit>
   Status for_each_child(HashInteriorPage* page, Visit&& visit) {
     std::uint8_t owners[kDigits];
@@ -194,7 +197,7 @@ class Installer {
     return Cold::kInterior;
   }
 
-  // Of a page that the snapshot has no page for: what is cold there is of an earlier one (O16).
+  // Keeps a page that the snapshot does not match, and materializes those of an earlier one (O16).
   Status leave_alone(page::DualPagePointer* pointer, HashInteriorPage* holder, unsigned bits) {
     page::DualPageIds ids = pointer->load();
     FOEDUS_SYNC_POINT("hash:install_looked");
@@ -225,7 +228,7 @@ class Installer {
     });
   }
 
-  // Null: out of pages.
+  // Copies a snapshot page. Null: out of pages.
   Result<page::PageHeader*> copy(SnapshotPageId id, unsigned bits) {
     const occ::ColdReads reads(&cold_pages_);
     Status status;
@@ -241,7 +244,8 @@ class Installer {
     return made;
   }
 
-  // O16. Payloads that are named in a file of an earlier snapshot get the names of the new one.
+  // Renames payloads that are named in a file of an earlier snapshot to their names in the new one
+  // (O16).
   Status name_chains(HashBinPage* bin) {
     std::uint32_t seen = 0;
     bool saw_moved = false;
@@ -271,8 +275,8 @@ class Installer {
     return {};
   }
 
-  // Whether the bin has had no more records than that. Then what has moved within it became one of
-  // them, and nobody reads the name that is left behind (H4).
+  // Returns whether the bin still has that number of records. If so, a record that has moved within
+  // it became one of them, and the name that it left behind is never read (H4).
   bool has_records(HashBinPage* bin, std::uint32_t count) {
     const occ::LockGuard guard(&bin->header.lock);
     std::uint32_t all = 0;
@@ -282,7 +286,7 @@ class Installer {
     return all == count;
   }
 
-  // The chain that has the payload of `key` in the new snapshot; null: there is none.
+  // Returns the chain that has the payload of `key` in the new snapshot; null: there is none.
   Result<SnapshotPageId> cold_chain(std::string_view key) {
     const occ::ColdReads reads(&cold_pages_);
     const page::StorageId storage = installation_.control->id();
@@ -317,8 +321,8 @@ class Installer {
     return SnapshotPageId();
   }
 
-  // False: the page is not the one of these bits any more. H2: a pointer to a bin is changed under
-  // the bin's lock only.
+  // Sets the snapshot half. False: the page is not the one of these bits any more. H2: a pointer to
+  // a bin is changed under the bin's lock only.
   bool set_snapshot(page::DualPagePointer* pointer, const page::DualPageIds& before, unsigned bits,
                     SnapshotPageId snapshot) {
     const page::DualPageIds after{before.volatile_page, snapshot};
@@ -329,13 +333,13 @@ class Installer {
     const occ::LockGuard guard(&page->lock);
     const auto* const bin = reinterpret_cast<HashBinPage*>(page);
     if (page->load_version().is_gone() || bin->prefix_bits() != bits) return false;
-    // The bin is the one that the pointer leads to, and only we change the other half.
+    // The bin is the one that the pointer leads to, and only the installer changes the other half.
     const bool is_set = pointer->compare_exchange(before, after);
     FOEDUS_INVARIANT(is_set, page->page_id, snapshot.word());
     return true;
   }
 
-  // H6.
+  // Returns whether the pointer leads to its own page (H6).
   static bool is_unused(const HashInteriorPage* holder, const page::DualPageIds& ids) {
     return holder != nullptr && ids.volatile_page == holder->header.volatile_id();
   }

@@ -1,6 +1,6 @@
 #pragma once
-// The hash of a key: 64 bits, part of the format of this storage's pages: it decides where a key is
-// in snapshots, so it never changes. README.md describes it byte-exactly.
+// The hash of a key: 64 bits. It decides where a key is in snapshots, so it is part of the format
+// of this storage's pages and never changes. README.md describes it byte-exactly.
 
 #include <bit>
 #include <cstdint>

@@ -1,13 +1,12 @@
 #pragma once
-// Pages of hash storages: bytes, and what can be said of one page alone.
+// Pages of hash storages: bytes, and the rules that one page alone can show.
 //
-//   interior page                                     bin page
-//   | header | owners × 128 | pointers × 128 | … |    | header | bin words | tags | records → … ←
-//   slots |
+//  interior page                                    bin page
+//  | header | owners × 128 | pointers × 128 | … |   | header | words | tags | records → … ← slots |
 //
 // A trie on the hash of the key, the high bits first. An interior page spreads by 7 bits: by the
-// digit of the hash at header.flags. A bin holds all keys whose hash begins with its prefix; it may
-// need fewer bits than its interior page has, then owners[] says for several digits which one
+// digit of the hash at header.flags. A bin holds all keys whose hash begins with its prefix. It may
+// need fewer bits than its interior page has; then owners[] says for several digits which one
 // pointer is theirs.
 //
 //     reachable bin --spread(): full--> moved, two successors, each with one more bit of prefix
@@ -16,39 +15,41 @@
 //                  \--Subtree::try_drop(): as a snapshot has it--> dropped, no successor
 //     moved, dropped --retired with it, reclaimed when no transaction can hold an address in it
 //
-//   H1  Exactly one pointer leads to a bin, the one of its first digit; owners[digit] is the place
+//   H1  Exactly one pointer leads to a bin, the one of its first digit. owners[digit] is the place
 //       of that pointer for all digits that begin with the bin's bits. Interior pages never change
 //       what they spread by, and go only as H6 says.
 //   H2  A pointer to a volatile bin is changed only by the holder of the bin's lock, after a look
-//       at its version. An interior page is never split or grown; it is retired by who holds the
-//       locks of all its bins (H6), and dropped when it leads to no volatile page. So P5 asks for
-//       the lock of the interior page only where the volatile half is null (O10). owners[] of a
+//       at its version. An interior page is never split or grown. It is retired by the holder of
+//       the locks of all its bins (H6), and dropped when it leads to no volatile page. So P5 asks
+//       for the lock of the interior page only where the volatile half is null (O10). owners[] of a
 //       bin's digits are changed under the bin's lock too, those of a pointer never while it is
-//       null (H10); who comes by old owners to a bin that does not cover its hash looks again.
-//   H3  All of a bin is guarded by the lock of its head, the first page of the chain: who adds a
-//       record, links a page, rebuilds or spreads holds it. The version of the head counts the keys
-//       of all pages of the bin. A page is chained only when the bin cannot spread now.
-//   H4  A record is marked moved before its copy can be found, both under the lock of the head: two
-//       live records of one key never exist. Who meets a moved record looks again until the copy or
-//       the successor is there.
-//   H5  The head of a bin has the birth of storage/moves/birth.h (Q2): of records that a rebuild, a
-//       spread or a merge brings, given when all bins that they come from say moved; of a record
-//       that expand() moves within the bin, given before its copy can be found. Of copies of
-//       snapshot pages, and of bins made at first touch: Q3.
+//       null (H10). A reader that comes by old owners to a bin that does not cover its hash looks
+//       again.
+//   H3  All of a bin is guarded by the lock of its head, the first page of the chain. A session
+//       that adds a record, links a page, rebuilds or spreads holds it. The version of the head
+//       counts the keys of all pages of the bin. A page is chained only when the bin cannot spread
+//       now.
+//   H4  A record is marked moved before its copy can be found, both under the lock of the head. So
+//       two live records of one key never exist. A reader that meets a moved record looks again
+//       until the copy or the successor is there.
+//   H5  The head of a bin has the birth of storage/moves/birth.h (Q2). For records that a rebuild,
+//       a spread or a merge brings, it is given when all bins that they come from say moved. For a
+//       record that expand() moves within the bin, it is given before its copy can be found. For
+//       copies of snapshot pages, and bins made at first touch: Q3.
 //   H6  Two bins whose prefixes differ in the last bit may become one again. All is done under the
-//       locks of both, of all their records, and of the new bin: who comes to it by one of them can
-//       add nothing before the other says moved. The pointer of the first digit leads to it, then
-//       owners[] of all its digits say so, then the pointer that is not used any more leads to its
-//       own interior page: who has it from old owners looks at them again. It is not null, or
-//       somebody would make a first bin there. If the two had all of an interior page that is not
-//       the root, the pointer to that page leads to the new bin, and the page is retired as it is:
-//       who still is there comes to the new bin by the moved ones.
+//       locks of both, of all their records, and of the new bin. So a session that comes to the new
+//       bin by one of them can add nothing before the other says moved. First the pointer of the
+//       first digit leads to the new bin. Then owners[] of all its digits say so. Then the pointer
+//       that is not used any more leads to its own interior page. A session that has it from old
+//       owners looks at them again. That pointer is not null, or another session would make a first
+//       bin there. The two may have had all of an interior page that is not the root. Then the
+//       pointer to that page leads to the new bin, and the page is retired as it is. A session that
+//       still is there comes to the new bin by the moved ones.
 //   H7  Pages of snapshots have the same layout. In them next_page, head and the ids of chains are
-//       SnapshotPageIds, the records of a bin are in the order of hash and key, none is deleted or
+//       SnapshotPageIds. The records of a bin are in the order of hash and key. None is deleted or
 //       moved, and the version of the head counts them. A pointer of which both halves are null is
-//       an empty bin of all digits that owners[] gives it: these may be fewer than a first touch
-//       takes in a new storage, never more. (H8 to H10: cold.h; H12 to H14:
-//       install/install.h)
+//       an empty bin of all digits that owners[] gives it. These may be fewer than a first touch
+//       takes in a new storage, never more. (H8 to H10: cold.h; H12 to H14: install/install.h)
 
 #include <cstdint>
 #include <string_view>
@@ -67,7 +68,8 @@ namespace foedus::storage::hash {
 inline constexpr unsigned kDigitBits = 7;
 inline constexpr std::uint32_t kDigits = 1u << kDigitBits;  // values of a digit
 inline constexpr unsigned kHashBits = 64;
-// A bin whose prefix is that long is never spread. The last interior page spreads by bits 56..62.
+// A bin with a prefix of this length is never spread. The last interior page spreads by bits
+// 56..62.
 inline constexpr unsigned kPrefixBitsMax = 63;
 static_assert(kPrefixBitsMax % kDigitBits == 0 && kPrefixBitsMax < kHashBits);
 
@@ -114,13 +116,13 @@ class HashSlot {
   constexpr std::uint32_t offset() const { return word_ & 0xffff; }  // in the page
   constexpr std::uint32_t key_bytes() const { return (word_ >> 16) & 0xffff; }
   constexpr std::uint32_t room() const { return (word_ >> 32) & 0xffff; }  // for the payload
-  // Of the payload; or page::kOverflowLength, or in snapshots kSnapshotOverflowLength.
+  // Returns that of the payload; or page::kOverflowLength, or in snapshots kSnapshotOverflowLength.
   constexpr std::uint32_t length() const { return static_cast<std::uint32_t>(word_ >> 48); }
-  // Whether the body holds the id of a chain, here or in a snapshot.
+  // Returns whether the body holds the id of a chain, here or in a snapshot.
   constexpr bool is_chain() const {
     return length() == page::kOverflowLength || length() == page::kSnapshotOverflowLength;
   }
-  // Bytes that the payload takes of the record.
+  // Returns the bytes that the payload takes of the record.
   constexpr std::uint32_t body_bytes() const {
     return is_chain() ? page::kPayloadRoomBytesMin : length();
   }
@@ -132,11 +134,11 @@ class HashSlot {
   std::uint64_t word_ = 0;
 };
 
-// Bytes of a record: header, key, room for the payload.
+// Returns the bytes of a record: header, key, room for the payload.
 constexpr std::uint32_t record_bytes_of(std::uint32_t key_bytes, std::uint32_t room) {
   return static_cast<std::uint32_t>(sizeof(page::RecordHeader)) + ((key_bytes + 7) & ~7u) + room;
 }
-// The same with its slot: what it takes of a page.
+// Returns the bytes that a record takes of a page: its slot included.
 constexpr std::uint32_t space_of(std::uint32_t key_bytes, std::uint32_t room) {
   return record_bytes_of(key_bytes, room) + static_cast<std::uint32_t>(sizeof(HashSlot));
 }
@@ -150,12 +152,11 @@ struct HashBinPage {
   static constexpr std::uint32_t kDataBytes = page::kPageBytes - kDataOffset;
 
   //   word          written by                  read by           meaning
-  //   next_page     the lock's holder           everyone          next page of the chain, 0: none
-  //   successors    the lock's holder, before   everyone, when    H1; the second is 0 after
-  //   rebuild()
-  //                 the moved flag              it is moved
-  //   record_count  the lock's holder           everyone          records below it are complete
-  //   birth         the lock's holder           everyone          H5
+  //   next_page     the lock's holder           every session     next page of the chain, 0: none
+  //   successors    the lock's holder, before   every session,    H1; the second is 0 after
+  //                 the moved flag              when it is moved  rebuild()
+  //   record_count  the lock's holder           every session     records below it are complete
+  //   birth         the lock's holder           every session     H5
   page::PageHeader header;  // +64 -> 64    flags: bits of the prefix; version: of the head
   std::uint64_t prefix;     // +8 -> 72     of the hash of all keys, the other bits zero; constant
   std::uint64_t head;       // +8 -> 80     VolatilePageId of the first page of the chain; constant
@@ -173,7 +174,7 @@ struct HashBinPage {
     return ((hash ^ prefix) >> (kHashBits - prefix_bits())) == 0;
   }
   std::uint32_t load_count() const {
-    // order: acquire, pairs with append()'s release: records below it are complete.
+    // order: acquire, pairs with publish_record()'s release: records below it are complete.
     return record_count.load_acquire();
   }
 
@@ -189,7 +190,7 @@ struct HashBinPage {
     return reinterpret_cast<page::RecordHeader*>(reinterpret_cast<char*>(this) + slot.offset());
   }
 
-  // Whether another record fits.
+  // Returns whether another record fits.
   bool has_room(std::uint32_t key_bytes, std::uint32_t room) const {
     // order: relaxed, the caller holds the lock that guards it.
     const std::uint32_t count = record_count.load_relaxed();

@@ -26,7 +26,7 @@ BrokenRule broken_identity(const HashBinPage& page) {
   const bool is_in_chain = head.snapshot() == own.snapshot() && head.soc() == own.soc() &&
                            head.page() != 0 && head.page() <= own.page();
   if (!is_in_chain) return "its bin begins elsewhere";
-  // order: all relaxed, who looks at a page first has it alone.
+  // order: all relaxed, a page is checked by its only reader, before others can have it.
   if (!page::may_go_on_at(header, SnapshotPageId(page.next_page.load_relaxed()))) {
     return "its bin goes on elsewhere";
   }
@@ -36,7 +36,8 @@ BrokenRule broken_identity(const HashBinPage& page) {
   return nullptr;
 }
 
-// Of the head of a bin of one page; a longer bin is counted by who reads all of it.
+// Returns whether the head of a bin of one page counts its records. A longer bin is counted by the
+// reader of all of it.
 bool is_counted(const HashBinPage& page) {
   const std::uint32_t keys = page.header.load_version().keys();
   if (page.head != page.header.page_id) return page.header.load_version() == page::PageVersion();

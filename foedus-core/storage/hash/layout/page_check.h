@@ -1,5 +1,5 @@
 #pragma once
-// What can be said against a page of a hash storage in a snapshot (P17, H7).
+// Checks of one page of a hash storage in a snapshot (P17, H7).
 
 #include <bit>
 
@@ -9,28 +9,28 @@
 namespace foedus::storage::hash {
 
 page::BrokenRule broken_rule(const HashInteriorPage& page);
-// `newest`: the epoch that no record is above.
+// Returns the rule that the page breaks. `newest`: the epoch that no record is above.
 page::BrokenRule broken_rule(const HashBinPage& page, Epoch newest);
 
-// Whether this is the interior page that spreads by the bits behind the first `bits`.
+// Returns whether this is the interior page that spreads by the bits behind the first `bits`.
 inline bool is_interior_of(const page::PageHeader& page, page::StorageId storage, unsigned bits) {
   return page.kind == page::PageKind::kHashInterior && page.storage_id == storage &&
          page.flags == bits;
 }
-// Whether this is the first page of the bin that has the hash, by its first `bits`.
+// Returns whether this is the first page of the bin that has the hash, by its first `bits`.
 inline bool is_bin_of(const page::PageHeader& page, page::StorageId storage, unsigned bits,
                       std::uint64_t hash) {
   const auto& bin = reinterpret_cast<const HashBinPage&>(page);
   return page.kind == page::PageKind::kHashBin && page.storage_id == storage &&
          page.flags == bits && bin.head == page.page_id && bin.covers(hash);
 }
-// Bits that the bins have to which the pointer of a digit leads. REQUIRES: the digit owns it.
+// Returns the bits of the bins to which the pointer of a digit leads. REQUIRES: the digit owns it.
 inline unsigned bits_below(const HashInteriorPage& page, std::uint32_t digit) {
   std::uint32_t end = digit;
   while (end < HashInteriorPage::kPointers && page.owner_of(end) == digit) ++end;
   return page.header.flags + kDigitBits - static_cast<unsigned>(std::countr_zero(end - digit));
 }
-// What all pages of a bin have in common.
+// The words that all pages of a bin have in common.
 struct BinIdentity {
   page::StorageId storage;
   std::uint64_t head;
@@ -44,7 +44,7 @@ struct BinIdentity {
         bits(page.prefix_bits()) {}
   bool operator==(const BinIdentity&) const = default;
 };
-// Whether this is a page of that bin.
+// Returns whether this is a page of that bin.
 inline bool is_part_of(const page::PageHeader& page, const BinIdentity& bin) {
   return page.kind == page::PageKind::kHashBin &&
          BinIdentity(reinterpret_cast<const HashBinPage&>(page)) == bin;
