@@ -1,10 +1,10 @@
-// Dropping a whole storage: every page is retired, for transactions may still be at work in it.
+// Dropping a whole storage: every page is retired, because transactions may still be at work in it.
 //
 //   M15  A page is marked dropped under its lock before its pointers are read; system transactions
-//        look for the mark under the same lock. So what they unlink is not found here, and what is
-//        found here they do not unlink: each page is retired once. A volatile root stays, for
-//        transactions that began before; one that is a snapshot page goes, so that nobody makes a
-//        copy of it any more.
+//        look for the mark under the same lock. So pages that they unlink are not found here, and
+//        pages that are found here they do not unlink: each page is retired once. A volatile root
+//        stays, for transactions that began before. A root that is a snapshot page goes, so that no
+//        session makes a copy of it any more.
 #include <vector>
 
 #include "foedus-core/occ/record_lock.h"

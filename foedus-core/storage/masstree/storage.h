@@ -1,10 +1,10 @@
 #pragma once
 // The Master-Tree (paper §8): a B-trie of 64-bit key slices, each layer a B-tree with foster twins.
-// Ordered keys, points and ranges. What transactions call, and what the commit protocol asks.
-// The rules of its pages stand in layout/page.h, those of the folder in README.md.
+// Ordered keys, points and ranges. The calls of transactions and of the commit protocol. The rules
+// of its pages stand in layout/page.h, those of the folder in README.md.
 //
 // Common to the calls of transactions: the session's thread; kConflict dooms the transaction;
-// kOutOfMemory changes nothing that anybody can see. Keys have at most kMaxKeyBytes bytes, payloads
+// kOutOfMemory changes nothing that a user can see. Keys have at most kMaxKeyBytes bytes, payloads
 // at most kMaxPayloadBytes; both are the caller's and are copied.
 
 #include <cstdint>
@@ -42,7 +42,7 @@ inline Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::strin
     return with_delta::get(ctx, control, key, range);
   return one_tree::get(ctx, control, key, range);
 }
-// The same, holding the record's lock until the transaction ends.
+// Does what get() does, and holds the record's lock until the transaction ends.
 inline Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control,
                              std::string_view key, occ::ReadRange* range) {
   return control->has_delta() ? with_delta::get_for_update(ctx, control, key, range)
@@ -74,7 +74,7 @@ inline Status increment(occ::TxnContext& ctx, occ::StorageControl* control, std:
   const std::string_view part(reinterpret_cast<const char*>(&delta), sizeof(delta));
   return write_part(ctx, control, log::LogRecordType::kIncrement, key, offset, part);
 }
-// kNotFound if the key is not there.
+// Erases the record. kNotFound if the key is not there.
 inline Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   return control->has_delta() ? with_delta::erase(ctx, control, key)
                               : one_tree::erase(ctx, control, key);
@@ -98,7 +98,7 @@ struct Statistics {
   std::uint64_t key_bytes = 0;      // of present records
   std::uint64_t live_bytes = 0;     // of border pages: what present records and layers take there
   std::uint64_t payload_bytes = 0;  // chains in snapshots aside
-  std::uint64_t cold_pointers = 0;  // to snapshot pages only; what is below them is not counted
+  std::uint64_t cold_pointers = 0;  // to snapshot pages only; pages below them are not counted
 };
 
 // Walks the whole tree and stops the process at the first broken rule of layout/page.h.

@@ -13,14 +13,15 @@
 //          \                        twins, or one replacement
 //           \--merge()/merge_interior(): with a neighbour--> moved, retired
 //
-//   M1  The slices low..last (both inclusive) that a page is responsible for never change, moved
-//       or not. Its successors (twins, a replacement, or what it was merged to) cover them, in two
-//       ranges at most; what it was merged to covers slices of the neighbour, too.
+//   M1  The slices low..last (both inclusive) that a page is responsible for never change, moved or
+//       not. Its successors (twins, a replacement page, or the page that it was merged to) cover
+//       them, in two ranges at most. The page that it was merged to covers slices of the neighbour,
+//       too.
 //   M2  Nothing but the count makes a key visible: record, slice and slot are complete before
-//       header.version counts it, and slice, offset, key bytes and capacity never change then.
+//       header.version counts it. Slice, offset, key bytes and capacity never change then.
 //   M3  Records never move inside a page. A page without room, or a record that needs more, makes
-//       the whole page move: to two twins, or to one page in its place (foster_major null), or
-//       with a neighbour (M16).
+//       the whole page move: to two twins, or to one page in its place (foster_major null), or with
+//       a neighbour (M16).
 //   M4  A moved page never changes again. Its foster words are set before its first record is
 //       marked moved, and all its records are before header.version says so. So no twin's record
 //       can change while the old one still looks alive.
@@ -47,8 +48,8 @@ namespace foedus::storage::masstree {
 
 // ---- keys
 
-// Length class of what is left of a key in a layer: 0..8 bytes end in this slice; more have a
-// remainder, and share one slot per slice (a record, or the next layer).
+// The length class of the rest of a key in a layer. Keys of 0..8 bytes end in this slice; longer
+// ones have a remainder, and share one slot per slice (a record, or the next layer).
 inline constexpr unsigned kRemainderClass = 9;
 
 inline unsigned class_of(std::size_t key_bytes) {
@@ -57,7 +58,7 @@ inline unsigned class_of(std::size_t key_bytes) {
 
 inline constexpr std::uint64_t kLastSlice = ~std::uint64_t{0};
 
-// The first 8 bytes as a big-endian number, zeroes behind a shorter key.
+// Returns the first 8 bytes as a big-endian number, with zeroes after a shorter key.
 inline std::uint64_t slice_of(std::string_view rest) {
   std::uint64_t word = 0;
   if (rest.size() >= 8) [[likely]] {
@@ -80,14 +81,14 @@ constexpr std::uint32_t align_16(std::size_t bytes) {
 
 // ---- slots
 
-// What a border page says of a record, in one word.
+// A border page's entry of a record, in one word.
 class Slot {
  public:
   // Key bytes of a next-layer record that came from another page: its remainder stayed behind.
   static constexpr std::uint32_t kLayerKeyBytes = 0xffff;
   // Payload bytes: a chain of overflow pages, see storage/base/overflow.h.
   static constexpr std::uint32_t kOverflow = 0xffff;
-  // Payload bytes: the same of pages of a snapshot; the body holds a SnapshotPageId.
+  // Payload bytes: a chain of pages of a snapshot; the body holds a SnapshotPageId.
   static constexpr std::uint32_t kSnapshotOverflow = 0xfffe;
   // Payload bytes: a next layer; below it the page's layer count once it became one, or 0.
   static constexpr std::uint32_t kLayer = 0xf000;
@@ -112,11 +113,11 @@ class Slot {
   }
   constexpr bool is_overflow() const { return payload_field() == kOverflow; }
   constexpr bool is_snapshot_overflow() const { return payload_field() == kSnapshotOverflow; }
-  // Payload in a chain of pages, of either kind.
+  // Returns whether the payload is in a chain of pages, of either kind.
   constexpr bool is_chain() const { return payload_field() >= kSnapshotOverflow; }
   constexpr bool is_layer() const { return (payload_field() & ~kLayerOrdinalMask) == kLayer; }
   constexpr std::uint32_t layer_ordinal() const { return payload_field() & kLayerOrdinalMask; }
-  // Of a record that is no layer: its inline payload, or what says that it is a chain.
+  // Returns the length of the inline payload of a record that is no layer, or the mark of a chain.
   constexpr std::uint32_t payload_bytes() const { return is_layer() ? 0 : payload_field(); }
 
   constexpr std::uint32_t payload_offset() const {
@@ -135,13 +136,13 @@ class Slot {
   std::uint64_t word_ = 0;
 };
 
-// Room for payloads: multiples of 16, and a dual page pointer fits always.
+// Returns the room for a payload: a multiple of 16, in which a dual page pointer always fits.
 inline constexpr std::uint32_t kCapacityMin = 16;
 constexpr std::uint32_t capacity_for(std::size_t payload_bytes) {
   return std::max(kCapacityMin, align_16(payload_bytes));
 }
 
-// Heap bytes of a record.
+// Returns the heap bytes of a record.
 constexpr std::uint32_t footprint(std::size_t remainder_bytes, std::uint32_t capacity) {
   return static_cast<std::uint32_t>(sizeof(page::RecordHeader)) + align_16(remainder_bytes) +
          capacity;
@@ -149,7 +150,7 @@ constexpr std::uint32_t footprint(std::size_t remainder_bytes, std::uint32_t cap
 
 // ---- pages
 
-// What border and interior pages have in common.
+// The words that border and interior pages have in common.
 struct TreePage {
   page::PageHeader header;                       // +64 -> 64
   std::uint64_t low;                             // +8 -> 72   M1
@@ -170,11 +171,11 @@ struct BorderPage : TreePage {
   static constexpr unsigned kKeysMax = 64;
   static constexpr unsigned kNone = ~0u;
   // header.flags: made as the root of a layer out of one record, and holds it, or is the copy of
-  // such a page that had no other key yet. Who observed that record as no layer may go by the
-  // page's birth count.
+  // such a page that had no other key yet. A transaction that observed that record as no layer may
+  // go by the page's birth count.
   static constexpr std::uint8_t kLayerAnchor = 1;
 
-  // Eight keys: what a search compares, and what it needs of those that are equal.
+  // Eight keys: the slices that a search compares, and the slots that it needs of equal ones.
   struct Group {
     static constexpr unsigned kKeys = 8;
     std::uint64_t slices[kKeys];                   // +64 -> 64
@@ -190,7 +191,7 @@ struct BorderPage : TreePage {
   static constexpr std::uint32_t kBodyBytes = sizeof(body);
   static constexpr std::uint32_t kBodyBegin = page::kPageBytes - kBodyBytes;
 
-  // Bytes of the groups that so many keys need.
+  // Returns the bytes of the groups that `keys` keys need.
   static constexpr std::uint32_t directory_bytes(unsigned keys) {
     return (keys + Group::kKeys - 1) / Group::kKeys * static_cast<std::uint32_t>(sizeof(Group));
   }
@@ -207,7 +208,7 @@ struct BorderPage : TreePage {
     return group(index).slots[index % Group::kKeys];
   }
   Slot slot(unsigned index) {
-    // order: acquire, pairs with the release of whoever set the changing fields (M6, M7).
+    // order: acquire, pairs with the release of the writer of the changing fields (M6, M7).
     return Slot(slot_word(index).load_acquire());
   }
   char* at(std::uint32_t offset) { return reinterpret_cast<char*>(this) + offset; }
@@ -219,11 +220,11 @@ struct BorderPage : TreePage {
     return {at(slot.offset()) + sizeof(page::RecordHeader), slot.remainder_bytes()};
   }
   char* payload(Slot slot) { return at(slot.payload_offset()); }
-  // REQUIRES: slot.is_layer(), or the caller makes it one.
+  // Returns the pointer to a next layer. REQUIRES: slot.is_layer(), or the caller makes it one.
   page::DualPagePointer* layer_pointer(Slot slot) {
     return reinterpret_cast<page::DualPagePointer*>(payload(slot));
   }
-  // The slot of a record of this page. kNone: not one of the first `keys`.
+  // Returns the slot of a record of this page. kNone: not one of the first `keys`.
   unsigned index_of(const page::RecordHeader* record, unsigned keys) {
     const auto offset = static_cast<std::uint32_t>(reinterpret_cast<const char*>(record) -
                                                    reinterpret_cast<const char*>(this));
@@ -236,7 +237,7 @@ struct BorderPage : TreePage {
   bool is_layer_anchor() const { return (header.flags & kLayerAnchor) != 0; }
   page::PageVersion birth() const { return page::PageVersion(header.birth_version); }
 
-  // Whether one more record of `bytes` fits behind the first `keys`. REQUIRES: the lock.
+  // Returns whether one more record of `bytes` fits after the first `keys`. REQUIRES: the lock.
   bool has_room(unsigned keys, std::uint32_t bytes) const {
     return keys < kKeysMax && kBodyBegin + directory_bytes(keys + 1) + bytes <= heap_begin;
   }
@@ -246,21 +247,21 @@ static_assert(sizeof(BorderPage) == page::kPageBytes);
 // header.version: keys is the number of separators, children are one more; layers counts merges.
 //
 // Child i is responsible for slices from separator i-1 (or low) to below separator i (or last). The
-// last separator of each group of eight is also a pivot, so that a search waits for memory twice at
+// last separator of each group of eight is also a pivot. So a search waits for memory twice at
 // most: for header and pivots, whose lines it loads together, and for one group.
 //
-// An adoption shifts separators and children to the right, from the end, and a merge shifts them to
-// the left, from the beginning, while others read. That a reader cannot go wrong: each place up to
-// the count that it saw (the first one that a merge left over included) holds a pointer to a page
-// that was reachable at that look or later, so to none that was retired before its transaction
-// began (M8); and it looks at the child's own low and last. If the last child counted ends below
-// the slice, the page has grown since that look, and the place behind it has been written.
+// An adoption shifts separators and children to the right, from the end. A merge shifts them to the
+// left, from the beginning. Others read meanwhile. A reader cannot go wrong, for two reasons. Each
+// place up to the count that it saw (the first one that a merge left over included) holds a pointer
+// to a page that was reachable at that look or later, so to none that was retired before its
+// transaction began (M8). And it looks at the child's own low and last. If the last child counted
+// ends below the slice, the page has grown since that look, and the next place has been written.
 //
-// That it finds its child, but for one who was overtaken by several shifts and looks again: a child
-// is stored in its new place before the old one is overwritten, so it is where it was or beside.
-// To the right, a pivot is stored after its group, which comes after all groups behind it: who sees
-// the new pivot sees them shifted. To the left, after its group and before those behind it, which
-// are one place too far for who sees the old pivot.
+// A reader finds its child, unless several shifts overtook it; then it looks again. A child is
+// stored in its new place before the old one is overwritten, so it is where it was or beside. To
+// the right, a pivot is stored after its group, which comes after all groups to its right: a reader
+// that sees the new pivot sees them shifted. To the left, a pivot is stored after its group and
+// before the groups to its right. A reader that sees the old pivot finds these one place too far.
 struct InteriorPage : TreePage {
   static constexpr unsigned kGroupSize = 8;
   static constexpr unsigned kGroups = 20;
@@ -268,7 +269,7 @@ struct InteriorPage : TreePage {
 
   struct Group {
     base::AtomicWord<std::uint64_t> separators[kGroupSize];  // +64 -> 64
-    page::DualPagePointer children[kGroupSize];              // +128 -> 192  each behind its own
+    page::DualPagePointer children[kGroupSize];              // +128 -> 192  each after its own
   };
 
   base::AtomicWord<std::uint64_t> pivots[kGroups - 1];  // +152 -> 248
@@ -279,7 +280,7 @@ struct InteriorPage : TreePage {
 
   static InteriorPage* of(TreePage* tree_page) { return static_cast<InteriorPage*>(tree_page); }
 
-  // Child 0 has the place of the separator that there is no room for.
+  // Returns a child. Child 0 has the place of the separator that there is no room for.
   page::DualPagePointer& child(unsigned index) {
     const unsigned place = index == 0 ? kSeparatorsMax : index - 1;
     return groups[place / kGroupSize].children[place % kGroupSize];
@@ -288,25 +289,25 @@ struct InteriorPage : TreePage {
     // order: relaxed, a guess that the child's fences check; exact under the lock.
     return groups[index / kGroupSize].separators[index % kGroupSize].load_relaxed();
   }
-  // REQUIRES: the lock, or a page that nobody else can reach.
+  // REQUIRES: the lock, or a page that no other session can reach.
   void set_separator(unsigned index, std::uint64_t slice) {
     // order: relaxed, as above.
     groups[index / kGroupSize].separators[index % kGroupSize].store_relaxed(slice);
     const bool is_pivot = index % kGroupSize == kGroupSize - 1 && index < kSeparatorsMax;
-    // order: release, pairs with child_of(): the groups behind are shifted already.
+    // order: release, pairs with child_of(): the groups to the right are shifted already.
     if (is_pivot) pivots[index / kGroupSize].store_release(slice);
   }
 
-  // The slices that a child is responsible for. REQUIRES: child <= keys.
+  // Returns the first of the slices that a child is responsible for. REQUIRES: child <= keys.
   std::uint64_t low_of(unsigned child) const { return child == 0 ? low : separator(child - 1); }
   std::uint64_t last_of(unsigned child, unsigned keys) const {
     return child == keys ? last : separator(child) - 1;
   }
 
-  // The group that the child to look for `slice` in comes behind a separator of, or is the first
-  // child before.
+  // Returns the group of the child to look for `slice` in: the child comes after a separator of the
+  // group, or is the first child, before them.
   unsigned group_of(std::uint64_t slice, unsigned keys) const {
-    unsigned at = 0;  // as many pivots are not above the slice
+    unsigned at = 0;  // this many pivots are not above the slice
     for (unsigned count = keys / kGroupSize; count > 0;) {
       const unsigned half = (count + 1) / 2;
       // order: acquire, pairs with set_separator().
@@ -315,7 +316,7 @@ struct InteriorPage : TreePage {
     }
     return at;
   }
-  // The child to look for `slice` in, among the first `keys` separators.
+  // Returns the child to look for `slice` in, among the first `keys` separators.
   unsigned child_of(std::uint64_t slice, unsigned keys) {
     const unsigned at = group_of(slice, keys);
     base::prefetch_lines(groups[at].children, sizeof(groups[at].children));

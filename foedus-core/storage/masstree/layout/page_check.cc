@@ -16,7 +16,7 @@ BrokenRule broken_identity(const TreePage& page) {
   if (page.header.layer >= kLayersMax) return "it is of a layer that no key has";
   if (page.header.flags != 0) return "it has flags";
   if (page.low > page.last) return "its range of slices is none";
-  // order: relaxed, who looks at a page first has it alone.
+  // order: relaxed, a page is checked by its only reader, before others can have it.
   const bool has_twins =
       page.foster_minor.load_relaxed() != 0 || page.foster_major.load_relaxed() != 0;
   return has_twins ? "it has foster twins" : nullptr;

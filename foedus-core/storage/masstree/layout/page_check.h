@@ -1,5 +1,5 @@
 #pragma once
-// What can be said against a page of a Master-Tree in a snapshot (P17).
+// Checks of one page of a Master-Tree in a snapshot (P17).
 //
 //   M42  Records of a border page lie in the order of their keys from the end of the page on, none
 //        over another and nothing between them.
@@ -9,22 +9,24 @@
 
 namespace foedus::storage::masstree {
 
-// A key of kMaxKeyBytes has a layer for each slice. No tree is as high as the other one.
+// A key of kMaxKeyBytes has a layer for each slice. The level is a limit that no tree reaches.
 inline constexpr unsigned kLayersMax = (kMaxKeyBytes + 7) / 8;
 inline constexpr unsigned kLevelMax = 31;
 
-// `newest`: the epoch that no record is above.
+// Returns the rule that the page breaks. `newest`: the epoch that no record is above.
 page::BrokenRule broken_rule(BorderPage& page, Epoch newest);
 page::BrokenRule broken_rule(InteriorPage& page);
 
-// What P6 has of a snapshot page besides its id, in one word: a search compares it on every level.
+// The facts that P6 has of a snapshot page besides its id, in one word: a search compares it on
+// every level.
 class Identity {
  public:
-  // Of pages of that layer and level.
+  // The identity of pages of that layer and level.
   constexpr Identity(page::StorageId storage, unsigned layer, unsigned level)
       : word_(static_cast<std::uint64_t>(storage) << 32 | layer << kLayerShift |
               level << kLevelShift | kind_of(level)) {}
-  // Of this page, whatever its kind; flags, which none of a snapshot has, make it another one.
+  // The identity of this page, whatever its kind. Flags, which no page of a snapshot has, make it
+  // another one.
   explicit Identity(const page::PageHeader& page)
       : word_(static_cast<std::uint64_t>(page.storage_id) << 32 | std::uint64_t{page.flags} << 24 |
               std::uint64_t{page.layer} << kLayerShift | std::uint64_t{page.level} << kLevelShift |
@@ -43,32 +45,32 @@ class Identity {
   std::uint64_t word_;
 };
 
-// Whether this is a page of that layer and level.
+// Returns whether this is a page of that layer and level.
 inline bool is_page_of(const page::PageHeader& page, page::StorageId storage, unsigned layer,
                        unsigned level) {
   return Identity(page) == Identity(storage, layer, level);
 }
 
-// What the pointer to a page says of it.
+// The identity and fences that the pointer to a page gives it.
 struct ColdPlace {
   Identity identity;
   std::uint64_t low;
   std::uint64_t last;
 
-  // Of a child of a page that is the right one itself.
+  // Returns the place of a child of a page that is the right one itself.
   static ColdPlace below(const InteriorPage& page, unsigned child, unsigned keys) {
     const page::PageHeader& header = page.header;
     return {Identity(header.storage_id, header.layer, header.level - 1u), page.low_of(child),
             page.last_of(child, keys)};
   }
-  // Whether this is the page of the place.
+  // Returns whether this is the page of the place.
   bool is_of(const page::PageHeader& page) const {
     const auto& tree_page = reinterpret_cast<const TreePage&>(page);
     return Identity(page) == identity && tree_page.low == low && tree_page.last == last;
   }
 };
 
-// What the pointer to the root of a layer says of it: a tree may be of any height.
+// The place that the pointer to the root of a layer gives it: a tree may be of any height.
 struct ColdRoot {
   page::StorageId storage;
   unsigned layer;

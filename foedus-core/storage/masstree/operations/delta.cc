@@ -19,12 +19,12 @@ namespace {
 
 bool is_absent(const Status& status) { return status.code() == ErrorCode::kNotFound; }
 
-// So many layers a delta may have, and no more than this part of the pool's pages (M51): a tree of
-// many pages is not given up at once.
+// The number of layers that a delta may have, and their limit as a part of the pool's pages (M51):
+// a tree of many pages is not given up at once.
 constexpr std::uint64_t kLayersMax = 2'048;
 constexpr std::uint64_t kLayersPart = 16;
 
-// Whether a record of the key, which the delta may not have, is worth its place there.
+// Returns whether a record of the key, which the delta may not have, is worth its place there.
 bool has_place(occ::TxnContext& ctx, occ::StorageControl* delta, std::string_view key) {
   if (key.size() <= 8) [[likely]]
     return true;
@@ -35,16 +35,16 @@ bool has_place(occ::TxnContext& ctx, occ::StorageControl* delta, std::string_vie
   return !spot.differs || delta->layers.load_relaxed() < std::min(pages / kLayersPart, kLayersMax);
 }
 
-// Whether a row may be put into the delta, which does not have it. Rows of the log's tail are
-// applied to pages (E39). A chain has pages of its own: they are not what a put into the delta
-// saves.
+// Returns whether a row may be put into the delta, which does not have it. Rows of the log's tail
+// are applied to pages (E39). A chain has pages of its own, so a put into the delta saves none.
 bool takes(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
            std::string_view payload) {
   return control->delta_takes_puts() && !control->has_unapplied() && !is_overflow(payload.size()) &&
          has_place(ctx, control->delta.get(), key);
 }
 
-// M48: what the main tree has, as a premise of the mode. *is_row_cold: it has no volatile page.
+// Looks at the row of the main tree, as a premise of the mode (M48). *is_row_cold: it has no
+// volatile page.
 Status look_in_main(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                     std::string_view key, bool* is_row_cold) {
   FOEDUS_CHECK(remember_if_cold(ctx, control, key, is_row_cold));
@@ -56,7 +56,7 @@ Status look_in_main(occ::TxnContext& ctx, occ::StorageControl* control, WriteMod
   return is_absent(status) ? Status() : status;
 }
 
-// M48, of a part of a row: if the delta may take it, puts the row there whole, with the part
+// Changes a part of a row (M48): if the delta may take it, puts the row there whole, with the part
 // changed. Returns whether it did.
 Result<bool> put_changed(occ::TxnContext& ctx, occ::StorageControl* control,
                          log::LogRecordType type, std::string_view key, std::uint32_t offset,
@@ -77,7 +77,8 @@ Result<bool> put_changed(occ::TxnContext& ctx, occ::StorageControl* control,
   return true;
 }
 
-// An operation that writes twice has failed after the first: the transaction can only end.
+// Ends an operation that writes twice and failed after the first write: the transaction can only
+// end.
 [[gnu::cold]] Status half_written(occ::TxnContext& ctx, occ::StorageControl* control,
                                   std::string_view key, Status status) {
   if (status.code() == ErrorCode::kOutOfMemory) ctx.set_out_of_memory();
@@ -97,7 +98,7 @@ Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view 
 
 Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                       occ::ReadRange* range) {
-  // So that nobody puts the row there meanwhile.
+  // The lock keeps other sessions from putting the row there meanwhile.
   if (control->delta_takes_puts() && has_place(ctx, control->delta.get(), key)) {
     FOEDUS_CHECK(one_tree::hold_any(ctx, control->delta.get(), key));
   }
@@ -105,8 +106,9 @@ Status get_for_update(occ::TxnContext& ctx, occ::StorageControl* control, std::s
   return is_absent(status) ? one_tree::get_for_update(ctx, control, key, range) : status;
 }
 
-// What is volatile in the main tree is updated there: it was wanted before. Not so what is put or
-// inserted, which may be anywhere: pages in which that goes on would never be dropped.
+// Updates a row in the main tree if it is volatile there: it was wanted before. Rows that are put
+// or inserted go to the delta. They may be anywhere, and pages in which that goes on would never be
+// dropped.
 Status write_whole(occ::TxnContext& ctx, occ::StorageControl* control, WriteMode mode,
                    std::string_view key, const std::string_view& payload) {
   occ::StorageControl* const delta = control->delta.get();
@@ -137,9 +139,9 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, log::LogRe
   return is_put ? Status() : one_tree::write_part(ctx, control, type, key, offset, part);
 }
 
-// M49. What may fail for want of a page comes first: an erasure in the delta alone would bring the
-// older row back. The log gets an empty row before the second erasure, as replay refuses an erasure
-// of nothing.
+// Erases the row in both trees (M49). A step that may fail for want of a page comes first: an
+// erasure in the delta alone would bring the older row back. The log gets an empty row before the
+// second erasure, because replay refuses an erasure of nothing.
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   occ::StorageControl* const delta = control->delta.get();
   occ::ReadRange nothing;

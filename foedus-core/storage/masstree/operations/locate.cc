@@ -15,7 +15,7 @@ Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birt
   return moves::settle_own(ctx, control, birth, &track_moved, &relocate, moved);
 }
 
-// `spot`: what find() gave.
+// Continues a search with the result of find() in `spot`.
 Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                      Intent intent, Spot* spot) {
   for (;;) {

@@ -1,6 +1,5 @@
 #pragma once
-// Where a key is, for an operation of a transaction: in pages of both kinds, with own writes where
-// a search finds them.
+// The search of an operation of a transaction, in pages of both kinds, with own writes in place.
 
 #include <cstdint>
 #include <string_view>
@@ -10,9 +9,9 @@
 
 namespace foedus::storage::masstree {
 
-// Where a key is, in pages of both kinds; to kRead a snapshot page may be the end of it. On success
-// own writes are where they can be found.
-// kPut: a write that a delta would take, but for a new row.
+// The purpose of a search for a key in pages of both kinds. For kRead it may end at a snapshot
+// page. kPut: a write that a delta would take, but for a new row. After success own writes are in
+// place.
 enum class Intent : std::uint8_t { kRead, kWrite, kPut };
 [[gnu::noinline]] Status locate_slowly(occ::TxnContext& ctx, occ::StorageControl* control,
                                        std::string_view key, Intent intent, Spot* spot);
@@ -24,9 +23,9 @@ inline Status locate(occ::TxnContext& ctx, occ::StorageControl* control, std::st
   return locate_slowly(ctx, control, key, intent, spot);
 }
 
-// Leads the own writes of this storage whose records have moved, to a page that was born in `birth`
-// perhaps, to where the records are now. *moved: some have, so the spot that a search has found may
-// not hold.
+// Moves own writes of this storage to where their records are now, if these have moved, perhaps to
+// a page that was born in `birth`. *moved: some have, so the spot that a search has found may not
+// hold.
 Status settle_own(occ::TxnContext& ctx, occ::StorageControl* control, Epoch birth, bool* moved);
 
 }  // namespace foedus::storage::masstree

@@ -16,7 +16,7 @@ namespace {
 
 using occ::Found;
 
-// storage/keyed/kind.h
+// The kind for storage/keyed/kind.h.
 struct Tree {
   using Key = std::string_view;
   using Position = Spot;
@@ -32,7 +32,7 @@ struct Tree {
     return locate(ctx, control, key, Intent::kRead, spot);
   }
   static bool is_cold(const Spot& spot) { return spot.at.is_cold; }
-  // The pointer that was followed covers record and absence (M19).
+  // Reads a row of a snapshot page. The pointer that was followed covers record and absence (M19).
   [[gnu::noinline]] static Status read_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                                             const Spot& spot, occ::ReadRange* range) {
     if (!spot.found()) return ErrorCode::kNotFound;
@@ -55,7 +55,7 @@ struct Tree {
   static void remember_missing(occ::TxnContext& ctx, occ::StorageControl* control,
                                const Spot& spot) {
     ctx.remember_page(&spot.at.page->header, spot.at.version, control);
-    // For a write to the key in the other tree (M48).
+    // A write to the key in the other tree needs a TID above the purged one (M48).
     ctx.raise_tid_floor(page::Tid(spot.at.page->header.purged_tid));
   }
 
@@ -63,9 +63,8 @@ struct Tree {
                          occ::ReadRange* range) {
     return read_at(ctx, control, spot.record(), spot.index, range);
   }
-  // Follows a record that has moved, also while its page does not say so yet: readers wait for no
-  // move. If own writes that belong to the record have to follow it first (M9), locate() sees to
-  // them.
+  // Reads a record, also one that has moved while its page does not say so yet: readers wait for no
+  // move. If own writes of the record have to follow it first (M9), locate() updates them.
   static Found read(occ::TxnContext& ctx, occ::StorageControl* control, const Spot& spot,
                     occ::ReadRange* range) {
     page::RecordHeader* record = spot.record();
@@ -148,8 +147,8 @@ Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::st
   return {};
 }
 
-// A record that is new has moved the page's entry along, which may have said that the key is not
-// there: so from now on it is the record that must stay absent.
+// Locks the record, made if need be. A new record has moved the page's entry along, which may have
+// said that the key is not there. So from now on the record must stay absent.
 Status hold_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key) {
   Made made;
   FOEDUS_CHECK(make_volatile(ctx, control, key, &made));

@@ -1,7 +1,6 @@
 #pragma once
 // The operations of transactions on a Master-Tree, twice: on one tree, and on a tree together with
-// its delta (operations/delta.h). Which of the two a storage needs is asked in storage.h,
-// which says what they do.
+// its delta (operations/delta.h). storage.h chooses between the two, and describes them.
 
 #include <cstdint>
 #include <string_view>
@@ -14,7 +13,7 @@
 
 namespace foedus::storage::masstree {
 
-// On a delta, or on a main tree without a look at its delta (operations/operations.cc).
+// Work on a delta, or on a main tree without a look at its delta (operations/operations.cc).
 namespace one_tree {
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
            occ::ReadRange* range);
@@ -38,7 +37,7 @@ Status make_volatile(occ::TxnContext& ctx, occ::StorageControl* control, std::st
 Status hold_any(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 }  // namespace one_tree
 
-// On a main tree and its delta (operations/delta.cc). REQUIRES: control->has_delta().
+// Work on a main tree and its delta (operations/delta.cc). REQUIRES: control->has_delta().
 namespace with_delta {
 Status get(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
            occ::ReadRange* range);
@@ -51,9 +50,9 @@ Status write_part(occ::TxnContext& ctx, occ::StorageControl* control, log::LogRe
 Status erase(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key);
 }  // namespace with_delta
 
-// Finds the record of this write from the root by the full key in its log record, or makes one;
-// gives it room for the payload. The entry says the new record and place afterwards.
-// REQUIRES: the transaction holds no record lock of its lock phase.
+// Finds the record of this write from the root by the full key in its log record, or makes one.
+// Gives it room for the payload. The entry names the new record and place afterwards. REQUIRES: the
+// transaction holds no record lock of its lock phase.
 Status relocate(occ::TxnContext& ctx, occ::WriteEntry* entry);
 
 }  // namespace foedus::storage::masstree

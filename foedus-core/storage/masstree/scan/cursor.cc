@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPayloadRoom = 4096;
 
-// The orders of a page all of whose keys are sorted; of fewer keys, the end of descending.
+// The orders of a page with sorted keys only; of fewer keys, the end of descending.
 struct Orders {
   std::array<std::uint8_t, BorderPage::kKeysMax> ascending{};
   std::array<std::uint8_t, BorderPage::kKeysMax> descending{};
@@ -104,7 +104,7 @@ Status Cursor::next(std::uint64_t limit) {
   return {};
 }
 
-// One slot of the topmost page: passes it over, enters its layer, or arrives at its record.
+// Visits one slot of the topmost page: passes it over, enters its layer, or arrives at its record.
 Status Cursor::visit(unsigned index, bool* arrived) {
   Route& route = top();
   BorderPage* const page = route.page;
@@ -178,7 +178,7 @@ Status Cursor::seek(bool inclusive) {
   return enter_layer(nullptr, 0);
 }
 
-// One for another layer, and the slice at which it begins there.
+// Returns a route for another layer, and the slice at which it begins there.
 Cursor::Route* Cursor::push_route(std::uint32_t prefix_bytes, std::uint64_t* slice) {
   if (routes_.size() == depth_) routes_.emplace_back();
   Route& route = routes_[depth_++];
@@ -241,8 +241,8 @@ void Cursor::begin_page(Route* route, BorderPage* page, page::PageVersion versio
   prefetch_next(route);
 }
 
-// Puts the keys of the page in the order of the scan. Where they do not lie in it, those from
-// `slice` to the end of the range: of many keys, short scans want few.
+// Puts the keys of the page in the order of the scan. If they do not lie in that order, only those
+// from `slice` to the end of the range: short scans want few of many keys.
 void Cursor::order_page(Route* route, std::uint64_t slice) {
   BorderPage* const page = route->page;
   std::uint8_t* const order = route->order;
@@ -291,7 +291,7 @@ void Cursor::pass_over(Route* route, std::uint64_t slice) {
   route->position = static_cast<std::uint8_t>(at - begin);
 }
 
-// All lines of the record that comes next, while the one before it is copied.
+// Loads all lines of the record that comes next, while the one before it is copied.
 void Cursor::prefetch_record(const Route& route, unsigned position) {
   if (route.is_cold()) return route.copy.prefetch_ahead(position, reverse_);
   BorderPage* page = route.page;
@@ -308,9 +308,9 @@ void Cursor::prefetch_record(const Route& route, unsigned position) {
   base::prefetch_lines_early(page->record(slot), slot.record_bytes());
 }
 
-// Finds the page behind this one, long before it is wanted, where that takes no wait. First one
-// page, then two, then four: short scans ask for few in vain. What has changed meanwhile shows
-// when a page is left: the next one does not contain the slice, or has moved.
+// Finds the next page long before it is wanted, if that takes no wait. First one page, then two,
+// then four: short scans ask for few in vain. A change meanwhile shows when a page is left: the
+// next one does not contain the slice, or has moved.
 void Cursor::prefetch_next(Route* route) {
   if (route->ahead_begin < route->ahead_end) {
     route->next = route->ahead[route->ahead_begin++];
@@ -364,7 +364,7 @@ Status Cursor::leave_layer() {
   }
   if (top().is_cold()) return {};  // its copy is still there
   if (top().page->header.load_version() == top().version) return {};
-  // M14: the slot of the layer is behind, what else is in the page may have changed.
+  // M14: the slot of the layer was passed; the rest of the page may have changed.
   if (!bound_to_end_of_layer(prefix_bytes)) {
     end();
     return {};
@@ -373,7 +373,7 @@ Status Cursor::leave_layer() {
   return seek(true);
 }
 
-// bound_ becomes the first key behind all of a layer, or in reverse the first one of the layer.
+// Sets bound_ to the first key after all of a layer, or in reverse to the first one of the layer.
 bool Cursor::bound_to_end_of_layer(std::uint32_t prefix_bytes) {
   bound_.assign(key_.data(), prefix_bytes);
   if (reverse_) {
@@ -386,7 +386,8 @@ bool Cursor::bound_to_end_of_layer(std::uint32_t prefix_bytes) {
   return true;
 }
 
-// Whether `bound` begins with the prefix of a layer: else it lies before or behind all of it.
+// Returns whether `bound` begins with the prefix of a layer; otherwise it lies before or after all
+// of it.
 bool Cursor::is_on_path(std::string_view bound, std::uint32_t prefix_bytes) const {
   return bound.size() >= prefix_bytes && std::memcmp(bound.data(), key_.data(), prefix_bytes) == 0;
 }
@@ -405,7 +406,8 @@ bool Cursor::is_beyond_bound(const Route& route, std::uint64_t slice, Slot slot)
   return (order > 0) != reverse_;
 }
 
-// Whether all keys of the page, those of deeper layers aside, surely lie inside of the range.
+// Returns whether all keys of the page, those of deeper layers aside, surely lie inside of the
+// range.
 bool Cursor::is_inside(const Route& route) const {
   if (!reverse_ && !has_high_) return true;
   const std::string_view bound = reverse_ ? low_ : high_;
@@ -414,7 +416,8 @@ bool Cursor::is_inside(const Route& route) const {
   return reverse_ ? route.page->low > limit : route.page->last < limit;
 }
 
-// Whether all keys that begin with key() lie outside of the range, in the direction of the scan.
+// Returns whether all keys that begin with key() lie outside of the range, in the direction of the
+// scan.
 bool Cursor::is_layer_outside() const {
   if (!reverse_) return has_high_ && key() >= high_;
   return key() < std::string_view(low_).substr(0, key_bytes_);
@@ -424,13 +427,13 @@ bool Cursor::is_outside(std::string_view key) const {
   return reverse_ ? key < low_ : has_high_ && key >= high_;
 }
 
-// Whether all keys of the layer from `slice` on, in the direction of the scan, lie outside.
+// Returns whether all keys of the layer from `slice` on, in the direction of the scan, lie outside.
 bool Cursor::is_slice_outside(const Route& route, std::uint64_t slice) const {
   const std::uint64_t end = end_slice(route);
   return reverse_ ? slice < end : slice > end;
 }
 
-// Returns the slice of a layer behind which all keys are outside of the range, in the direction of
+// Returns the slice of a layer after which all keys are outside of the range, in the direction of
 // the scan.
 std::uint64_t Cursor::end_slice(const Route& route) const {
   const std::uint64_t all = reverse_ ? 0 : kLastSlice;

@@ -2,21 +2,20 @@
 // Cursor: the records of a range of a Master-Tree in the order of their keys, or in reverse (paper
 // appendix C, algorithm 3).
 //
-//   M13  A page is taken at one version, which is remembered; its order is computed once. Whoever
-//        moves the page afterwards changes nothing in what was taken. The next page is found by the
-//        fence of this one, which never changes (M1); what it has of slices behind, because pages
-//        were merged meanwhile (M16), is passed over.
-//   M14  Between two calls the transaction may write, ahead of the cursor or behind it. If the
-//        version of a page that the cursor comes back to is another one, the cursor seeks its
-//        position again, by key: own inserts ahead are seen. Inserts of others are, too; verify
-//        finds them.
+//   M13  A page is taken at one version, which is remembered; its order is computed once. A later
+//        move of the page changes nothing in what was taken. The next page is found by the fence of
+//        this one, which never changes (M1). If the next page has slices before that, because pages
+//        were merged meanwhile (M16), they are passed over.
+//   M14  Between two calls the transaction may write, ahead of the cursor or behind it. If a page
+//        that the cursor comes back to has another version, the cursor seeks its position again, by
+//        key. So own inserts ahead are seen. Inserts of others are, too; verify finds them.
 //   M45  Rows of a volatile page are taken ahead of the caller: one, then twice as many each time,
-//        so that who stops early has read few that he did not want. They lie in one page, and each
+//        so that a scan that stops early has read few rows in vain. They lie in one page, and each
 //        is read and remembered as if it had been asked for. If the transaction has written since,
-//        those that are left are forgotten, and read again where they stand, as are deleted records
-//        that were passed over after the last one handed out: nothing but its own writes can make
-//        them look otherwise to it. What needs more than a copy (a layer, a chain,
-//        a record that is being written or has an own write) ends the taking, and is visited.
+//        the remaining ones are forgotten, and read again in their places. So are deleted records
+//        that were passed over after the last row handed out. Only its own writes can change them
+//        in its eyes. A slot that needs more than a copy (a layer, a chain, a record that is being
+//        written or has an own write) ends the taking, and is visited.
 
 #include <array>
 #include <cstdint>
@@ -41,7 +40,7 @@ class Cursor {
   // Begins a scan of [low, high); an empty `high` means no upper bound. Moves to no record yet.
   void open(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view low,
             std::string_view high, bool reverse);
-  // Moves to the next record, or to the end. `limit`: so many, at least one, may be wanted yet.
+  // Moves to the next record, or to the end. `limit`: this many, at least one, may be wanted yet.
   Status next(std::uint64_t limit = ~std::uint64_t{0});
   // Moves to the next record if it was taken ahead. False: next() has to look. REQUIRES: the
   // transaction is open.
@@ -55,7 +54,7 @@ class Cursor {
     return true;
   }
   bool at_end() const { return at_end_; }
-  // Of the current record; valid until next(), open() or close().
+  // Return the current record; valid until next(), open() or close().
   std::string_view key() const { return {key_at_, key_bytes_}; }
   std::string_view payload() const { return {payload_at_, payload_bytes_}; }
   void close();
@@ -64,12 +63,12 @@ class Cursor {
   // Pages that are asked for at once. One alone costs a wait for its address translation; four cost
   // the same one.
   static constexpr unsigned kAheadMax = 4;
-  // So many rows ahead lines of records are asked for.
+  // Lines of records are asked for this many rows ahead.
   static constexpr unsigned kPrefetchRows = 6;
   // Ids of snapshot pages that are taken out of their parent at once.
   static constexpr unsigned kColdAheadMax = 8;
 
-  // Where the cursor is in one layer.
+  // The cursor's position in one layer.
   struct Route {
     BorderPage* page;            // of a cold one: copy
     page::PageVersion version;   // at which the page was taken
@@ -103,7 +102,7 @@ class Cursor {
 
   Route& top() { return routes_[depth_ - 1]; }
   void end();
-  // Begins again behind (before, in reverse) bound_, or at it if `inclusive`.
+  // Begins again after (before, in reverse) bound_, or at it if `inclusive`.
   Status seek(bool inclusive);
   Route* push_route(std::uint32_t prefix_bytes, std::uint64_t* slice);
   Status enter_layer(TreePage* root, std::uint32_t prefix_bytes);
@@ -124,8 +123,8 @@ class Cursor {
     std::uint16_t key_bytes;
     std::uint16_t payload_bytes;
   };
-  // Takes rows from the topmost page, which is volatile and unbounded, until `limit` of them, the
-  // end of the page or a slot that has to be visited. False: there is none of them.
+  // Takes rows from the topmost page, which is volatile and unbounded. Stops at `limit` rows, at
+  // the end of the page, or at a slot that has to be visited. False: it took none.
   bool take_rows(std::uint64_t limit);
   void forget_rows();
 
@@ -148,14 +147,14 @@ class Cursor {
   bool is_beyond_bound(const Route& route, std::uint64_t slice, Slot slot) const;
   bool is_inside(const Route& route) const;
   bool is_layer_outside() const;
-  // Whether a key lies beyond the end of the range, in the direction of the scan.
+  // Returns whether a key lies beyond the end of the range, in the direction of the scan.
   bool is_outside(std::string_view key) const;
   bool is_slice_outside(const Route& route, std::uint64_t slice) const;
   std::uint64_t end_slice(const Route& route) const;
   Status visit(unsigned index, bool* arrived);
   Status read(page::RecordHeader* record, std::uint32_t place, bool* arrived);
 
-  // Of the scan.
+  // The scan.
   occ::TxnContext* ctx_ = nullptr;
   occ::StorageControl* control_ = nullptr;
   std::string low_;
@@ -171,8 +170,8 @@ class Cursor {
   std::string bound_;
   bool has_bound_ = false;
   bool bound_inclusive_ = false;
-  // How the cursor came to snapshot pages: by what pointer, how many pages the transaction had made
-  // volatile by then, and when pages were last dropped (M25).
+  // The way on which the cursor came to snapshot pages (M25): by what pointer, how many pages the
+  // transaction had made volatile by then, and when pages were last dropped.
   ColdPointer cold_;
   std::uint64_t installs_ = 0;
   std::uint64_t drop_epoch_ = 0;
@@ -186,7 +185,7 @@ class Cursor {
   std::uint32_t rows_wanted_ = 1;  // the next time
   std::size_t writes_ = 0;         // of the transaction when they were taken
 
-  // The key of the slot at hand, and so the prefix of the layer that the cursor is in.
+  // The key of the slot at hand. It begins with the prefix of the layer that the cursor is in.
   std::string key_;
   // The current record.
   const char* key_at_ = nullptr;  // key_, or of a row that was taken ahead

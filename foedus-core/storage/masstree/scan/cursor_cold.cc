@@ -12,9 +12,9 @@
 
 namespace foedus::storage::masstree {
 
-// The border page of a layer, where volatile pages lead to none, or to one that may hide own
-// writes. A cold one is the page that was asked for last (O14): settle_own() asks for none, or the
-// search is made again.
+// Finds the border page of a layer where volatile pages lead to none, or to one that may hide own
+// writes. A snapshot's is the page that was asked for last (O14): settle_own() asks for no page, or
+// the search is made again.
 Status Cursor::land_slowly(Route* route, std::uint64_t slice, Landing* at) {
   std::string path(key_.data(), route->prefix_bytes);
   path.resize(route->prefix_bytes + 8);
@@ -60,7 +60,7 @@ Status Cursor::enter_cold_layer(page::SnapshotPageId root, std::uint32_t prefix_
 
 unsigned Cursor::layer_of(const Route& route) { return route.prefix_bytes / 8; }
 
-// The page of the slice, below the one that was followed to.
+// Takes the page of the slice, below the one that was followed to.
 Status Cursor::take_cold(Route* route, std::uint64_t slice) {
   BorderPage* page = next_cold(route, slice);
   if (page == nullptr) {
@@ -74,7 +74,7 @@ Status Cursor::take_cold(Route* route, std::uint64_t slice) {
   return {};
 }
 
-// The page of which look_ahead() had the id. Null: there is none, or it cannot be read.
+// Returns the page of which look_ahead() had the id. Null: there is none, or it cannot be read.
 BorderPage* Cursor::next_cold(Route* route, std::uint64_t slice) {
   if (route->cold_ahead_begin == route->cold_ahead_end) return nullptr;
   const std::uint8_t ahead = route->cold_ahead_begin++;
@@ -101,7 +101,7 @@ void Cursor::copy_cold(Route* route, BorderPage* page, std::uint64_t slice) {
   look_ahead(route);
 }
 
-// M41.
+// Copies records whose turn has come (M41).
 Status Cursor::copy_records(Route* route) {
   auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(route->cold_page));
   if (header == nullptr) return ctx_->no_page(control_);
@@ -109,9 +109,9 @@ Status Cursor::copy_records(Route* route) {
   return {};
 }
 
-// Where the range goes on after this page, the next one is loaded while the rows of this one are
-// looked at. Its id stands in the parent beside this one's, with those of the pages that follow.
-// Few of these are taken out for a scan that has seen few pages.
+// Loads the next page while the rows of this one are looked at, if the range goes on after this
+// page. The next page's id stands in the parent beside this one's, with those of the pages that
+// follow. A scan that has seen few pages takes out few of these.
 void Cursor::look_ahead(Route* route) {
   const std::uint64_t edge = reverse_ ? route->page->low : route->page->last;
   const bool is_last = edge == (reverse_ ? route->cold_top.low : route->cold_top.last);
@@ -138,8 +138,9 @@ void Cursor::look_ahead(Route* route) {
   ctx_->cold_pages().prefetch(route->cold_ahead[route->cold_ahead_begin], kDirectoryAhead);
 }
 
-// M25. A drop that takes what the transaction is yet to write reads the clock behind that, so its
-// epoch is not below the one that is current now. One of the same epoch cannot be told from it.
+// Notes the last drop (M25). A drop that takes a write that the transaction is yet to make reads
+// the clock after that write. So its epoch is not below the one that is current now. A drop of the
+// same epoch cannot be told from it.
 void Cursor::note_drops() {
   constexpr std::uint64_t kNever = ~std::uint64_t{0};
   // order: relaxed; a drop that is missed here is taken for a later one.
@@ -149,11 +150,11 @@ void Cursor::note_drops() {
 
 bool Cursor::may_miss_own() const {
   if (ctx_->write_set().is_empty()) return false;
-  // order: relaxed, behind the acquire of the pointer that lost its volatile half again (Q3).
+  // order: relaxed, after the acquire of the pointer that lost its volatile half again (Q3).
   return control_->drop_epoch.load_relaxed() != drop_epoch_;
 }
 
-// Between two calls the transaction may have written where the cursor is.
+// Seeks the position again if the transaction may have written there between two calls.
 Status Cursor::resume_cold() {
   if (ctx_->installs() == installs_ && cold_.is_in_place() && !may_miss_own()) [[likely]]
     return {};
@@ -162,7 +163,7 @@ Status Cursor::resume_cold() {
   return seek(false);
 }
 
-// Where it is copied, or from its chain.
+// Reads a record from the copy, or from its chain.
 Status Cursor::read_cold_record(Slot slot, bool* arrived) {
   BorderPage* const page = top().page;
   *arrived = true;

@@ -11,7 +11,7 @@ namespace foedus::storage::masstree {
 namespace {
 
 constexpr std::uint32_t kRowsWantedMax = 32;
-// A page of records, and their keys as long as they mostly are: the rest is taken another time.
+// A page of records, with keys of their usual length: longer ones are taken another time.
 constexpr std::size_t kRowsBytes = 2 * page::kPageBytes;
 // A slot with such a payload field has more than a payload.
 constexpr std::uint32_t kNoPayload = Slot::kLayer;
@@ -21,9 +21,9 @@ constexpr std::uint64_t kVisited =
 
 }  // namespace
 
-// Goes back to behind the row that was handed out last, if the transaction has written since the
-// rows were taken: it may also have written to a deleted record that was passed over after that
-// row.
+// Goes back to the place after the row that was handed out last, if the transaction has written
+// since the rows were taken. It may also have written to a deleted record that was passed over
+// after that row.
 void Cursor::forget_rows() {
   if (row_ != 0 && writes_ != ctx_->write_set().size()) {
     top().position = static_cast<std::uint8_t>(row_positions_[row_ - 1] + 1);
@@ -32,7 +32,8 @@ void Cursor::forget_rows() {
   row_ = row_end_ = 0;
 }
 
-// Asks for the row at that position; behind the last one of the page, for the first of the next.
+// Asks for the lines of the row at that position; past the last one of the page, for the first row
+// of the next.
 inline void Cursor::ask_for_row(const Route& route, unsigned position) {
   if (position == route.count) [[unlikely]]
     return prefetch_record(route, position);
@@ -47,9 +48,9 @@ bool Cursor::take_rows(std::uint64_t limit) {
   occ::WriteSet& writes = ctx_->write_set();
   const bool has_writes = !writes.is_empty();
   const std::size_t prefix_bytes = route.prefix_bytes;
-  // A key whose slice comes before this one, in the direction of the scan, lies inside the range:
-  // it differs from the bound in this slice, or all keys of the layer differ from it before. In
-  // reverse the slices are compared by their complements, which ascend.
+  // A key whose slice comes before this one, in the direction of the scan, lies inside the range.
+  // It differs from the bound in this slice, or all keys of the layer differ from the bound before.
+  // In reverse the slices are compared by their complements, which ascend.
   const std::uint64_t flip = reverse_ ? kLastSlice : 0;
   const std::uint64_t end = route.is_inside ? kLastSlice : end_slice(route) ^ flip;
   const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, rows_wanted_));
@@ -73,7 +74,7 @@ bool Cursor::take_rows(std::uint64_t limit) {
       ctx_->remember_read(record, tid, control_);
       continue;
     }
-    // Behind the first look at the TID, and before the second one (M6).
+    // The slot is read after the first look at the TID, and before the second one (M6).
     const Slot slot = page->slot(index);
     const std::uint32_t payload_bytes = slot.payload_field();
     const std::size_t key_bytes = prefix_bytes + slot.key_bytes();

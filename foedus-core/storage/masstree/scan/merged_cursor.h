@@ -1,7 +1,7 @@
 #pragma once
 // MergedCursor: the rows of a range of a Master-Tree that has a delta (operations/delta.h), in the
-// order of their keys, or in reverse: those of two cursors, and of a key that both have, the
-// delta's. Without a delta it is the cursor of the tree.
+// order of their keys, or in reverse. It merges two cursors; the delta's row wins where both have a
+// key. Without a delta it is the cursor of the tree.
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@ namespace foedus::storage::masstree {
 // One session. Its buffers are kept from one scan to the next.
 class MergedCursor {
  public:
-  // As Cursor's.
+  // Does what Cursor::open() does; next() and try_next() do, too.
   void open(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view low,
             std::string_view high, bool reverse);
   Status next(std::uint64_t limit = ~std::uint64_t{0}) {
@@ -31,11 +31,11 @@ class MergedCursor {
   void close();
 
  private:
-  // A range that each of the two cursors is at the next row of, or behind.
+  // Opens both cursors on a range of which neither has passed a row.
   void open_both(std::string_view low, std::string_view high);
   Status next_merged(std::uint64_t limit);
   Status step(std::uint64_t limit);
-  // Begins again behind the current row. False: nothing can be there.
+  // Begins again after the current row. False: nothing can be there.
   bool reopen();
 
   Cursor main_;

@@ -67,7 +67,8 @@ Status SnapshotCursor::next() {
   return status;
 }
 
-// Null: it cannot be read. Who comes to a page for the first time looks if it is the right one.
+// Returns a page, or null if it cannot be read. The first look at a page checks that it is the
+// right one.
 TreePage* SnapshotCursor::page_of(page::SnapshotPageId id) {
   auto* const header = const_cast<page::PageHeader*>(ctx_->cold_page(id));
   return header == nullptr ? nullptr : TreePage::of(header);
@@ -75,7 +76,7 @@ TreePage* SnapshotCursor::page_of(page::SnapshotPageId id) {
 
 // ---- from page to page -----------------------------------------------------------------------
 
-// `is_bounded`: the bound of the range begins with the prefix of the layer.
+// Enters a layer. `is_bounded`: the bound of the range begins with the prefix of the layer.
 Status SnapshotCursor::enter_layer(page::SnapshotPageId root, std::uint32_t prefix_bytes,
                                    bool is_bounded) {
   if (layers_.size() == depth_) layers_.emplace_back();
@@ -90,8 +91,8 @@ Status SnapshotCursor::enter_layer(page::SnapshotPageId root, std::uint32_t pref
   return descend(root, page, is_bounded);
 }
 
-// To the first border page at or below `page`, of the topmost layer, that may have rows; null: why
-// it is not there is known.
+// Goes down to the first border page at or below `page`, of the topmost layer, that may have rows.
+// `page` null: the context knows why it is not there.
 Status SnapshotCursor::descend(page::SnapshotPageId id, TreePage* page, bool is_bounded) {
   Layer& layer = top();
   std::uint64_t slice = reverse_ ? kLastSlice : 0;
@@ -112,7 +113,7 @@ Status SnapshotCursor::descend(page::SnapshotPageId id, TreePage* page, bool is_
   }
 }
 
-// Null: it cannot be read, or is another page.
+// Returns a child, or null if it cannot be read, or is another page.
 TreePage* SnapshotCursor::child_of(InteriorPage* page, unsigned child, unsigned keys,
                                    page::SnapshotPageId* id) {
   const ColdPlace place = ColdPlace::below(*page, child, keys);
@@ -123,7 +124,8 @@ TreePage* SnapshotCursor::child_of(InteriorPage* page, unsigned child, unsigned 
   return found;
 }
 
-// Takes what the scan needs first of a page, which is not looked at any more after this (M41).
+// Takes the part that the scan needs first of a page, which is not looked at any more after this
+// (M41).
 void SnapshotCursor::begin_page(Layer* layer, page::SnapshotPageId id, BorderPage* page,
                                 bool is_bounded) {
   layer->border = id;
@@ -139,7 +141,7 @@ void SnapshotCursor::begin_page(Layer* layer, page::SnapshotPageId id, BorderPag
   if (layer->is_inside) look_ahead(*layer);
 }
 
-// M41.
+// Copies records whose turn has come (M41).
 Status SnapshotCursor::take_records(Layer* layer) {
   TreePage* const page = page_of(layer->border);
   if (page == nullptr) return ctx_->no_page(control_);
@@ -147,8 +149,8 @@ Status SnapshotCursor::take_records(Layer* layer) {
   return {};
 }
 
-// The range goes on after this page: the next ones of the same parent are loaded while the rows of
-// this one are looked at.
+// Loads the next pages of the same parent while the rows of this one are looked at. The range goes
+// on after this page.
 void SnapshotCursor::look_ahead(const Layer& layer) {
   if (steps_.size() == layer.first_step) return;
   const Step& step = steps_.back();
@@ -163,7 +165,7 @@ void SnapshotCursor::look_ahead(const Layer& layer) {
   is_long_ = true;
 }
 
-// The border page behind that of the topmost layer, or up to the layer above.
+// Takes the border page after that of the topmost layer, or goes up to the layer above.
 Status SnapshotCursor::take_next_page() {
   Layer& layer = top();
   const std::uint64_t edge = reverse_ ? layer.page()->low : layer.page()->last;
@@ -191,8 +193,8 @@ Status SnapshotCursor::take_next_page() {
 
 // ---- in a page -------------------------------------------------------------------------------
 
-// The first slot with keys that are not before the bound, in the direction of the scan. A layer
-// that the bound leads into is such a slot.
+// Moves to the first slot with keys that are not before the bound, in the direction of the scan. A
+// layer that the bound leads into is such a slot.
 void SnapshotCursor::pass_over_bound(Layer* layer, BorderPage* page) {
   const std::string_view rest = bound().substr(layer->prefix_bytes);
   unsigned begin = 0;  // slots before it are below the bound
@@ -206,7 +208,7 @@ void SnapshotCursor::pass_over_bound(Layer* layer, BorderPage* page) {
     return rest.size() > 8 && page->slot(index).is_layer() && page->slice(index) == slice_of(rest);
   };
   if (reverse_) {
-    // The layer is not below the bound, but what it has may be.
+    // The layer is not below the bound, but keys in it may be.
     if (begin < layer->count && leads_into(begin)) ++begin;
     layer->position = layer->count - begin;
     on_bound_ = begin > 0 && leads_into(begin - 1);
@@ -216,7 +218,7 @@ void SnapshotCursor::pass_over_bound(Layer* layer, BorderPage* page) {
   }
 }
 
-// Whether all keys of a slot are below the bound, whose rest in this layer is `rest`.
+// Returns whether all keys of a slot are below the bound, whose rest in this layer is `rest`.
 bool SnapshotCursor::is_before_bound(BorderPage* page, unsigned index, std::string_view rest) {
   const std::uint64_t slice = page->slice(index);
   const std::uint64_t bound_slice = slice_of(rest);
@@ -228,7 +230,7 @@ bool SnapshotCursor::is_before_bound(BorderPage* page, unsigned index, std::stri
   return page->remainder(slot) < rest.substr(8);
 }
 
-// The next slot of the topmost page: enters its layer, or arrives at its record.
+// Visits the next slot of the topmost page: enters its layer, or arrives at its record.
 Status SnapshotCursor::visit(bool* arrived) {
   Layer& layer = top();
   const unsigned index = reverse_ ? layer.count - 1 - layer.position : layer.position;
@@ -281,13 +283,15 @@ bool SnapshotCursor::is_key_outside() const {
   return key() < low_;
 }
 
-// Whether all keys that begin with key() lie outside of the range, in the direction of the scan.
+// Returns whether all keys that begin with key() lie outside of the range, in the direction of the
+// scan.
 bool SnapshotCursor::is_layer_outside() const {
   if (!reverse_) return has_high_ && key() >= high_;
   return key() < std::string_view(low_).substr(0, key_bytes_);
 }
 
-// Whether all keys of the page, those of deeper layers aside, surely lie inside of the range.
+// Returns whether all keys of the page, those of deeper layers aside, surely lie inside of the
+// range.
 bool SnapshotCursor::is_inside(Layer* layer) const {
   if (!reverse_ && !has_high_) return true;
   const std::string_view end = reverse_ ? low_ : high_;
@@ -298,7 +302,7 @@ bool SnapshotCursor::is_inside(Layer* layer) const {
   return reverse_ ? layer->page()->low > limit : layer->page()->last < limit;
 }
 
-// Whether all keys of the layer from `slice` on, in the direction of the scan, lie outside.
+// Returns whether all keys of the layer from `slice` on, in the direction of the scan, lie outside.
 bool SnapshotCursor::is_slice_outside(const Layer& layer, std::uint64_t slice) const {
   if (!reverse_ && !has_high_) return false;
   const std::string_view end = reverse_ ? low_ : high_;

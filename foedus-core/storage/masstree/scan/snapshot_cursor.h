@@ -1,10 +1,10 @@
 #pragma once
-// Cursor over a Master-Tree as it is in one snapshot, which never changes: nothing is remembered,
-// no position is sought twice.
+// A cursor over a Master-Tree as it is in one snapshot. A snapshot never changes: nothing is
+// remembered, no position is sought twice.
 //
 //   M40 From one call to the next the cursor holds ids of pages, positions, and copies of the
-//       border pages that it is in, one for each layer: no address in the page cache. A row's
-//       payload lies in the copy, or in the cursor's own buffer if it was a chain.
+//       border pages that it is in, one for each layer. It holds no address in the page cache. A
+//       row's payload lies in the copy, or in the cursor's own buffer if it was a chain.
 
 #include <cstdint>
 #include <string>
@@ -33,19 +33,19 @@ class SnapshotCursor {
   // read; the scan is over.
   Status next();
   bool at_end() const { return at_end_; }
-  // Of the current record; valid until next(), open() or close().
+  // Return the current record; valid until next(), open() or close().
   std::string_view key() const { return {key_.data(), key_bytes_}; }
   std::string_view payload() const { return payload_; }
   void close();
 
  private:
-  // An interior page on the way to the border page, and which child was taken.
+  // An interior page on the way to the border page, and the child that was taken.
   struct Step {
     page::SnapshotPageId page;
     unsigned child;
     unsigned last_child;
   };
-  // Where the cursor is in one layer.
+  // The cursor's position in one layer.
   struct Layer {
     BorderCopy copy;                 // of the border page
     page::SnapshotPageId border;     // that page
@@ -78,7 +78,7 @@ class SnapshotCursor {
   bool is_inside(Layer* layer) const;
   std::string_view bound() const { return reverse_ ? high_ : low_; }
 
-  // Of the scan.
+  // The scan.
   occ::TxnContext* ctx_ = nullptr;
   occ::StorageControl* control_ = nullptr;
   page::SnapshotPageId root_;

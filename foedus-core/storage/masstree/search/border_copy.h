@@ -1,11 +1,11 @@
 #pragma once
-// BorderCopy: what a scan has copied of the border page of a snapshot that it is in, so that from
-// row to row it holds no page of the cache (O14), and asks for none.
+// BorderCopy: the parts that a scan has copied of the border page of a snapshot that it is in. So
+// from row to row it holds no page of the cache (O14), and asks for none.
 //
-//   M41  The header first, slots and records when the scan comes to them: a scan of few rows
-//        copies few lines. What was copied stands where it stands in the page, so a copy is read as
-//        the page is. Pages of a snapshot are sorted: the slots of a scan follow one another, and
-//        so do their records in the heap, mostly; what lies between them is copied along.
+//   M41  The header is copied first, slots and records when the scan comes to them: a scan of few
+//        rows copies few lines. Copied bytes have their place in the page, so a copy is read as the
+//        page is. Pages of a snapshot are sorted: the slots of a scan follow one another, and so do
+//        their records in the heap, mostly. Bytes between them are copied along.
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@ namespace foedus::storage::masstree {
 
 class BorderCopy {
  public:
-  // The header of a page with so many keys; no slot and no record yet.
+  // Takes the header of a page with `keys` keys; no slot and no record yet.
   BorderPage* take(const BorderPage* from, unsigned keys) {
     FOEDUS_INVARIANT(keys <= BorderPage::kKeysMax, keys);
     if (bytes_ == nullptr) bytes_ = std::make_unique<Bytes>();
@@ -30,9 +30,9 @@ class BorderCopy {
   }
   BorderPage* page() { return reinterpret_cast<BorderPage*>(bytes_->bytes); }
 
-  // Whether slot and record that are `position`-th in the direction of the scan are here.
+  // Returns whether the slot and record at `position`, in the direction of the scan, are here.
   bool has(unsigned position) const { return position < taken_; }
-  // Takes them, and some of those behind: twice as many each time, or all if `all_of_them`.
+  // Takes them, and some of those that follow: twice as many each time, or all if `all_of_them`.
   // REQUIRES: !has(position); `from` is the page of take().
   void take_records(const BorderPage* from, unsigned position, bool reverse, bool all_of_them) {
     FOEDUS_INVARIANT(taken_ <= position && position < keys_, position, taken_, keys_);
@@ -58,8 +58,9 @@ class BorderCopy {
     next_bytes_ = std::min(2 * (end_offset - begin_offset), kAheadBytesMax);
   }
 
-  // When the scan comes near the end of what is here: loads what take_records() will take next, if
-  // the page is still cached. Composed pages have their records from the end of the page on.
+  // Loads the lines that take_records() will take next, when the scan comes near the end of those
+  // here and the page is still cached. Composed pages have their records from the end of the page
+  // on.
   void prefetch_ahead(unsigned position, bool reverse) const {
     if (position + kAheadMin / 2 != taken_ || taken_ == keys_) return;
     base::prefetch_lines(reverse ? next_ : next_ - next_bytes_, next_bytes_);

@@ -17,7 +17,7 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// What a step of a search came to.
+// The result of a step of a search.
 enum class Step : std::uint8_t { kDone, kDown, kAgain, kNoPage, kNoTree };
 
 // A search from the root, through volatile pages to where they end.
@@ -49,7 +49,7 @@ class ColdSearch {
     }
     return ctx_.conflict(ConflictReason::kRetryBound, control_, key_);
   }
-  // As far as it comes.
+  // Searches as far as one attempt comes.
   void run_once() { static_cast<void>(attempt()); }
 
  private:
@@ -78,7 +78,7 @@ class ColdSearch {
     return follow({spot_->layer.pointer, owner == nullptr ? nullptr : &owner->header, ids, place});
   }
 
-  // To the border page of the slice, in spot_->at: kDown.
+  // Goes down to the border page of the slice, in spot_->at: kDown.
   Step descend(TreePage* page) {
     for (InteriorPage* parent = nullptr;;) {
       const page::PageVersion version = page->header.load_version();
@@ -86,7 +86,7 @@ class ColdSearch {
         page = twin_of(ctx_.pool(), page, spot_->slice);
         continue;
       }
-      // In a storage that is dropped pages stay as they are, for transactions that are older (M15).
+      // In a storage that is dropped pages stay as they are, for older transactions (M15).
       if (version.is_dropped() && !control_->is_dropped()) return Step::kAgain;
       if (page->is_border()) {
         spot_->at = {BorderPage::of(page), version, parent};
@@ -98,7 +98,7 @@ class ColdSearch {
     }
   }
 
-  // As child_for(), for children of both kinds.
+  // Does what child_for() does, for children of both kinds.
   Step choose_child(InteriorPage* page, unsigned keys, TreePage** child) {
     const unsigned at = page->child_of(spot_->slice, keys);
     for (const unsigned i : {at, at + 1, at - 1}) {
@@ -143,7 +143,7 @@ class ColdSearch {
     return found ? Step::kDone : Step::kNoPage;
   }
 
-  // Returns which part of a child the search looks at first. The page may change meanwhile.
+  // Returns the part of a child that the search looks at first. The page may change meanwhile.
   page::PagePart looked_at(const InteriorPage& page, unsigned child, unsigned keys) const {
     if (extent_ != Extent::kPart) return kSearched;
     if (page.header.level != 1) {
@@ -178,8 +178,8 @@ void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const Col
 
 namespace {
 
-// The pointer to the child for the slice, under the page's lock: where it leads to a snapshot page
-// only, which need not be looked at then. False: it has a volatile page, or is not there.
+// Gives the pointer to the child for the slice, under the page's lock, if it leads to a snapshot
+// page only. That page need not be looked at then. False: it has a volatile page, or is not there.
 bool is_cold_child(InteriorPage* page, std::uint64_t slice, ColdPointer* cold) {
   const occ::LockGuard guard(&page->header.lock);
   const page::PageVersion version = page->header.load_version();

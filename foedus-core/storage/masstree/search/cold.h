@@ -1,35 +1,36 @@
 #pragma once
-// Trees whose pages are snapshot pages: reading them, and making them volatile.
+// Trees whose pages are snapshot pages: reading and materializing them.
 //
 //   M19  A reader follows a pointer whose volatile half is null to the snapshot page and remembers
-//        the pointer, once: all below it never changes, layers and missing keys included. That it
-//        is the right page its fences say, as those of a volatile child do. Snapshot and volatile
-//        half are two loads: while children are shifted they may be of two pages. So a pointer is
-//        believed after a second look; what slips through that fails in verify, by M20. And that
-//        there is no such page is believed under the lock of the pointer's page: one that is
-//        volatile may keep the name of a page that has gone (M38).
+//        the pointer, once. All below it never changes, layers and missing keys included. Its
+//        fences show that it is the right page, as those of a volatile child do. Snapshot and
+//        volatile half are two loads: while children are shifted they may be of two pages. So a
+//        pointer is believed after a second look. A pointer that slips through that fails in
+//        verify, by M20. A missing page is believed under the lock of the pointer's page: a page
+//        that is volatile may keep the name of a page that has gone (M38).
 //   M20  Children are shifted within their page, and children and layers go along when their page
 //        moves (P5). So a followed pointer is remembered by the page that it was in and a slice:
 //        the least one of the child, or that of the layer's record. Verify goes from that page
 //        through its twins and looks there for the same snapshot page. No other pointer ever has
-//        that, so it holds if some place of the page holds it; and it is not taken for unchanged
-//        by mistake: see look_again().
-//   M21  A writer makes each page on its way volatile: a copy, which is installed under the lock of
-//        the page that holds the pointer, after that was found there again (O10). One of several
-//        wins; the others give their copies back.
+//        that, so the entry holds if some place of the page holds it. And it is not taken for
+//        unchanged by mistake: see look_again().
+//   M21  A writer makes each page on its way volatile. The copy is installed under the lock of the
+//        page that holds the pointer, after that was found there again (O10). One of several
+//        writers wins; the others give their copies back.
 //   M22  If the transaction had followed the pointer, it takes over the page as the snapshot has
-//        it: the pointers of an interior page; all records, layers and the version of a border
-//        page. The entry of the pointer goes: it would see the own install.
-//   M23  A dropped page has no twins. A search that comes to one starts again from the root; a
+//        it: the pointers of an interior page, or all records, layers and the version of a border
+//        page. The entry of the pointer goes: verify would see the own install there.
+//   M23  A dropped page has no twins. A search that comes to one starts again from the root. A
 //        record that says moved while its page has no foster words is nowhere (M4): a read of it
 //        conflicts, a write finds its key again. Births of copies: Q3.
 //   M24  Where interior pages of both kinds meet, levels do, too: a child, volatile or not, is one
 //        level below its parent. Roots of layers may be of any.
-//   M25  A cursor in snapshot pages keeps their ids, and copies of what it needs of them (M41). It
-//        has remembered the pointer to all of them. If that is not seen to lead there any more, it
-//        seeks its position again, by key: the transaction may have written where it is. So it does
-//        if pages were dropped since: others may have made the page volatile, the transaction may
-//        have written there, and after a drop the pointer is as it was.
+//   M25  A cursor in snapshot pages keeps their ids, and copies of the parts that it needs (M41).
+//        It has remembered the pointer to all of them. If that is not seen to lead there any more,
+//        it seeks its position again, by key: the transaction may have written where the cursor is.
+//        It also does so if pages were dropped since. Other sessions may have made the page
+//        volatile, and the transaction may have written there; after a drop the pointer is as it
+//        was.
 
 #include <cstdint>
 #include <optional>
@@ -41,33 +42,34 @@
 
 namespace foedus::storage::masstree {
 
-// M19.
+// Remembers the pointer, once (M19).
 void remember_cold(occ::TxnContext& ctx, occ::StorageControl* control, const ColdPointer& cold);
 
-// The same for readers, from the root, without the look at own writes. If spot->at.is_cold, *cold
-// is the pointer that was remembered, and *top a page below it, of the layer where the search
-// ended: that page or one above it.
+// Finds the key for a reader, from the root, without the look at own writes. If spot->at.is_cold,
+// *cold is the pointer that was remembered. *top is then a page below it, of the layer where the
+// search ended: the page that the pointer leads to, or one below.
 [[gnu::noinline]] Status find_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                                    std::string_view key, Extent extent, Spot* spot,
                                    ColdPointer* cold, ColdTop* top);
 
-// The pointer to a snapshot page at which the search for `key` was cut short. False: it has a
+// Gives the pointer to a snapshot page at which the search for `key` was cut short. False: it has a
 // volatile page by now, or is elsewhere; look again.
 bool cold_pointer_of(const Spot& spot, std::string_view key, ColdPointer* cold);
-// Whether the search for a key ends at a pointer to a snapshot page, which is remembered; the page
-// is not looked at.
+// Finds out whether the search for a key ends at a pointer to a snapshot page, and remembers it
+// then. Does not look at the page.
 Status remember_if_cold(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key,
                         bool* is_cold);
 
-// What the parent's pointer for the slice says of its page, if that still is `ids`: a page with
-// other slices is no sign of a shift then, but the wrong page.
+// Returns the place that the parent's pointer for the slice gives its page, if the pointer still is
+// `ids`. Then a page with other slices is no sign of a shift, but the wrong page.
 std::optional<ColdPlace> place_of(InteriorPage* parent, std::uint64_t slice,
                                   const page::DualPageIds& ids);
-// Begins what find_cold() of the key will wait for: up to the first page that is not cached.
+// Begins the reads for which find_cold() of the key will wait, up to the first page that is not
+// cached.
 [[gnu::noinline]] void prefetch_cold(occ::TxnContext& ctx, occ::StorageControl* control,
                                      std::string_view key);
 
-// The storage is being dropped, or it has no root at all.
+// Returns whether the storage is being dropped, or has no root at all.
 [[gnu::cold]] bool has_no_tree(const occ::StorageControl* control);
 [[gnu::cold]] Status no_tree(occ::TxnContext& ctx, occ::StorageControl* control,
                              std::string_view key);

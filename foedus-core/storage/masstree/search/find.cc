@@ -23,13 +23,14 @@ TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std
 
 namespace {
 
-// Why child_for() found none: true if that is because the child is a snapshot page. Its fences
-// cannot be looked at here, so this counts only if no shift was under way, as far as waiting helps.
+// Returns why child_for() found none: true if the child is a snapshot page. Its fences cannot be
+// looked at here. So the answer counts only if no shift was under way, as far as waiting helps.
 [[gnu::noinline]] bool leads_to_snapshot(InteriorPage* page, std::uint64_t slice) {
   base::SpinWait spin;
   for (unsigned i = 0;; ++i, spin.once()) {
     const page::PageVersion version = page->header.load_version();
-    // order: acquire twice, around the look: who shifts holds the lock, and counts before it goes.
+    // order: acquire twice, around the look: a shifting session holds the lock, and counts before
+    // it releases it.
     const bool was_locked = occ::is_held(page->header.lock.load_acquire());
     if (version.is_gone()) return false;
     const bool is_cold =
@@ -71,7 +72,8 @@ Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice) {
 
 namespace {
 
-// M8: this transaction reached `page`, or a pointer to it, while what led to it was unmoved.
+// Lands at `page`. M8: this transaction reached it, or a pointer to it, when the page above was
+// unmoved.
 bool land_at(page::PageHeader* page, void* parent, std::uint64_t slice, Landing* at) {
   *at = {BorderPage::of(page), page->load_version(), static_cast<InteriorPage*>(parent)};
   return at->page->contains(slice) && !at->version.is_moved() && !at->version.is_dropped();
@@ -81,8 +83,8 @@ bool land_at(page::PageHeader* page, void* parent, std::uint64_t slice, Landing*
 
 namespace {
 
-// Loads, all at once, what find_slot() may look at: every group of keys but the first, which came
-// with the header.
+// Loads, all at once, the lines that find_slot() may look at: every group of keys but the first,
+// which came with the header.
 void prefetch_groups(const Landing& at) {
   for (unsigned i = BorderPage::Group::kKeys; i < at.version.keys();
        i += BorderPage::Group::kKeys) {
@@ -111,7 +113,8 @@ void land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slic
 
 namespace {
 
-// find_slot() where the first sorted key of the slice is not the one, or where keys are not sorted.
+// Does what find_slot() does where the first sorted key of the slice is not the one, or keys are
+// not sorted.
 [[gnu::noinline]] unsigned find_slot_from(BorderPage* page, unsigned at, unsigned begin,
                                           unsigned sorted, unsigned keys, std::uint64_t slice,
                                           unsigned key_class) {
@@ -186,8 +189,8 @@ occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::Rec
                       [page, place] { return page->slot(place).payload_bytes(); });
 }
 
-// There is no bound, for the caller cannot go on without an answer. The session that makes the
-// layer is between two stores and waits for no other. If it has no processor, this one sleeps.
+// Waits without a bound, because the caller cannot go on without an answer. The session that makes
+// the layer is between two stores and waits for no other. If it has no processor, this one sleeps.
 Slot wait_for_layer(BorderPage* page, unsigned index) {
   base::SpinWait spin;
   for (;;) {

@@ -2,9 +2,10 @@
 // Going down the tree without writing a word: no locks, no fences beyond acquire loads, no retries
 // from the root (paper §8.2).
 //
-//   M8  A moved page, border or interior, is left through its foster words, and pointers in a page
-//       are followed only after a look that found it not moved: what such a pointer names was not
-//       retired before this transaction began. A frozen pointer of a moved page may have been.
+//   M8  A moved page, border or interior, is left through its foster words. Pointers in a page are
+//       followed only after a look that found it not moved: a page that such a pointer names was
+//       not retired before this transaction began. A frozen pointer of a moved page may name one
+//       that was.
 
 #include <cstdint>
 #include <string_view>
@@ -23,7 +24,7 @@ struct ColdPointer {
   page::DualPageIds ids;
   std::uint64_t place = 0;  // M20
 
-  // Whether it surely leads there now, without a search.
+  // Returns true if the pointer surely leads there now, without a search.
   bool is_in_place() const {
     return (holder == nullptr || !holder->load_version().is_gone()) && pointer->load() == ids;
   }
@@ -38,19 +39,19 @@ struct ColdTop {
   bool contains(std::uint64_t slice) const { return low <= slice && slice <= last; }
 };
 
-// Where the root pointer of a layer is.
+// The place of the root pointer of a layer.
 struct LayerRoot {
   page::DualPagePointer* pointer = nullptr;
   BorderPage* owner = nullptr;  // page of the next-layer record; null: the storage's own root
 };
 
-// Null: it is a snapshot page.
+// Returns the root page of a layer. Null: it is a snapshot page.
 inline TreePage* root_page(page::PagePool& pool, const LayerRoot& layer) {
   const page::VolatilePageId id = layer.pointer->load_volatile();
   return id.is_null() ? nullptr : TreePage::of(pool.resolve(id));
 }
 
-// The twin (or replacement) that has `slice`. REQUIRES: the foster words are set.
+// Returns the twin (or replacement page) that has `slice`. REQUIRES: the foster words are set.
 inline TreePage* twin_of(page::PagePool& pool, const TreePage* moved, std::uint64_t slice) {
   // order: acquire, pairs with the release of the page's reorganizer: the twin is complete.
   const page::VolatilePageId minor_id(moved->foster_minor.load_acquire());
@@ -63,7 +64,8 @@ inline TreePage* twin_of(page::PagePool& pool, const TreePage* moved, std::uint6
 // Loads, all at once, the lines of a page that every search needs.
 inline void prefetch_page(const TreePage* page) { base::prefetch_lines(page, 256); }
 
-// The child that seems to have `slice`, unseen, its first lines on the way. Null: a snapshot page.
+// Returns the child that seems to have `slice`, unseen, its first lines on the way. Null: a
+// snapshot page.
 inline TreePage* child_unseen(page::PagePool& pool, InteriorPage* page, unsigned index) {
   const page::VolatilePageId id = page->child(index).load_volatile();
   if (id.is_null()) [[unlikely]]
@@ -73,8 +75,8 @@ inline TreePage* child_unseen(page::PagePool& pool, InteriorPage* page, unsigned
   return child;
 }
 
-// The child for `slice`; null while shifts hide it, and if it is a snapshot page. REQUIRES: the
-// page was seen not moved, with so many separators.
+// Returns the child for `slice`; null while shifts hide it, and if it is a snapshot page. REQUIRES:
+// the page was seen not moved, with `keys` separators.
 TreePage* child_for(page::PagePool& pool, InteriorPage* page, unsigned keys, std::uint64_t slice);
 
 // A border page of a layer, as it was when it was not moved.
@@ -86,15 +88,16 @@ struct Landing {
   bool is_cold = false;            // a page of a snapshot: all of it is const
 };
 
-// The border page for `slice`, from a page that contains it. Null is a snapshot page.
+// Returns the border page for `slice`, from a page that contains it. `from` null: a snapshot page.
 Landing find_border(page::PagePool& pool, TreePage* from, std::uint64_t slice);
 
-// The same in the first layer of a storage, from where this transaction was there last if that page
-// has the slice: rows that belong together lie together.
+// Does so in the first layer of a storage. Begins where this transaction was there last, if that
+// page has the slice: rows that belong together lie together.
 void land(occ::TxnContext& ctx, occ::StorageControl* control, std::uint64_t slice, Landing* at);
 
-// The first of the sorted keys [begin, sorted) whose slice is not below this one; `sorted` if all
-// are. Ascending inserts look for what lies behind all of them.
+// Returns the first of the sorted keys [begin, sorted) whose slice is not below this one; `sorted`
+// if all are. Looks at the last one first, because ascending inserts look for the place after all
+// of them.
 inline unsigned lower_bound(BorderPage* page, unsigned begin, unsigned sorted,
                             std::uint64_t slice) {
   if (begin >= sorted || page->slice(sorted - 1) < slice) return sorted;
@@ -107,12 +110,12 @@ inline unsigned lower_bound(BorderPage* page, unsigned begin, unsigned sorted,
   return at;
 }
 
-// The slot among [begin, keys) with this slice and length class, or kNone. `begin` is 0 or the keys
-// known not to match.
+// Returns the slot among [begin, keys) with this slice and length class, or kNone. `begin` is 0 or
+// the number of keys known not to match.
 unsigned find_slot(BorderPage* page, unsigned begin, unsigned keys, std::uint64_t slice,
                    unsigned key_class);
 
-// What there is for a key.
+// The place of a key: where its record is, or would be.
 struct Spot {
   Landing at;
   LayerRoot layer;
@@ -124,26 +127,26 @@ struct Spot {
 
   Spot() noexcept {}  // NOLINT: defaulted, it would clear all bytes at once, which is slow to start
 
-  // It takes the transaction to go on from here (search/cold.h).
+  // Returns true if the search can go on from here only for a transaction (search/cold.h).
   bool is_cut_short() const { return at.page == nullptr; }
   bool found() const { return index != BorderPage::kNone && !differs; }
   page::RecordHeader* record() const { return at.page->record(slot); }
 };
 
-// In volatile pages. Cut short where they end. `spot`: a new one.
+// Searches volatile pages. Cut short where they end. `spot`: a new one.
 void find(occ::TxnContext& ctx, occ::StorageControl* control, std::string_view key, Spot* spot);
-// The same from the root of a layer on, for the rest of a key.
+// Searches from the root of a layer on, for the rest of a key.
 Spot find_below(page::PagePool& pool, const LayerRoot& layer, std::string_view rest);
 
-// The part of find() within one border page. Returns false if the key goes on in the next layer,
-// whose root is then in spot->layer.
+// Searches one border page. Returns false if the key goes on in the next layer, whose root is then
+// in spot->layer.
 bool find_in_page(Spot* spot);
 
 // Reads a record with own writes over it. `place`: its slot.
 occ::Found read_at(occ::TxnContext& ctx, occ::StorageControl* control, page::RecordHeader* record,
                    std::uint32_t place, occ::ReadRange* range);
 
-// The slot of a record whose TID says next-layer, once it is marked (M7).
+// Returns the slot of a record whose TID says next-layer, once it is marked (M7).
 Slot wait_for_layer(BorderPage* page, unsigned index);
 
 }  // namespace foedus::storage::masstree

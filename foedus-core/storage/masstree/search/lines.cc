@@ -95,7 +95,7 @@ BorderPage* border_in_part(occ::TxnContext& ctx, const occ::StorageControl* cont
     const unsigned keys = page->header.load_version().keys();
     unsigned child = 0;
     if (!find_child_in_part(ctx, page, slice, keys, &child)) return nullptr;
-    // O14: of this page no more is wanted once the child is asked for.
+    // O14: this page is not looked at any more once the child is asked for.
     const ColdPlace place = ColdPlace::below(*page, child, keys);
     const page::SnapshotPageId id = page->child(child).load().snapshot_page;
     const page::PagePart part =

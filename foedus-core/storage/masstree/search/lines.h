@@ -1,6 +1,6 @@
 #pragma once
-// Searches in pages of snapshots that are there in part (O20 of occ/cold_lines.h): each loads what
-// it looks at, and no more lines than it needs.
+// Searches in pages of snapshots that are there in part (O20 of occ/cold_lines.h). Each loads the
+// bytes that it looks at, and no more lines than it needs.
 //
 //   interior page   header and pivots | the group with the separators around the slice | the group
 //                   before it, if the child's pointer is there
@@ -12,7 +12,7 @@
 
 namespace foedus::storage::masstree {
 
-// A reader of one row looks first at all that comes before the keys; and in a whole page at keys.
+// A reader of one row looks first at all that comes before the keys, and in a whole page at keys.
 inline constexpr page::PagePart kSearchedInPart{.offset = 0, .bytes = 1024, .lines = 0b11};
 static_assert(BorderPage::kBodyBegin == 2 * page::kLineBytes);
 // In an interior page that is there in part, a search looks first at all that comes before the
@@ -20,19 +20,19 @@ static_assert(BorderPage::kBodyBegin == 2 * page::kLineBytes);
 inline constexpr page::PagePart kInteriorInPart{.offset = 0, .bytes = 256, .lines = 0b1111};
 static_assert(InteriorPage::kGroupsBegin == 4 * page::kLineBytes);
 
-// Adds the group where a page of slices low..last is likely to have this one: a search that has
-// guessed right waits once less for the memory.
+// Returns kSearchedInPart and the group where a page of slices low..last is likely to have this
+// one. A search that has guessed right waits once less for the memory.
 page::PagePart searched_in_part(occ::TxnContext& ctx, page::StorageId storage, std::uint64_t low,
                                 std::uint64_t last, std::uint64_t slice);
 
-// The border page of the slice below an interior page, which is the page that was asked for last,
-// whole or in part, and has the slice. It is then the page that was asked for last. Null: a page
+// Returns the border page of the slice below an interior page that has the slice. The interior page
+// is the page that was asked for last, whole or in part; then the border page is. Null: a page
 // cannot be read, or is not the one that a pointer is for; TxnContext::no_page() says why.
 BorderPage* border_in_part(occ::TxnContext& ctx, const occ::StorageControl* control,
                            InteriorPage* page, std::uint64_t slice);
 
-// Does what find_in_page() does, whose result goes to *ends. REQUIRES: spot->at.page is in part.
-// False: TxnContext::no_page() says why.
+// Does what find_in_page() does, with its result in *ends. False: TxnContext::no_page() says why.
+// REQUIRES: spot->at.page is in part.
 bool find_in_part(occ::TxnContext& ctx, Spot* spot, bool* ends);
 
 }  // namespace foedus::storage::masstree

@@ -1,5 +1,6 @@
-// Loading what a key needs ahead of its use. A record is found only when the lines of its page are
-// there, so each call begins one key and finishes the one that was begun a few calls before.
+// Loading the lines that a key needs ahead of its use. A record is found only when the lines of its
+// page are there. So each call begins one key and finishes the one that was begun a few calls
+// before.
 
 #include "foedus-core/storage/masstree/search/prefetch.h"
 
@@ -11,8 +12,8 @@ namespace foedus::storage::masstree {
 
 namespace {
 
-// The border page that seems to have the slice; not looked at, for that would be to wait for it.
-// Null: none at hand, or a snapshot page. `page`: may be null, too.
+// Returns the border page that seems to have the slice. It is not looked at, because the search
+// would wait for it. Null: none at hand, or a snapshot page. `page`: may be null, too.
 TreePage* begin_search(page::PagePool& pool, TreePage* page, std::uint64_t slice,
                        InteriorPage** parent) {
   while (page != nullptr && !page->is_border()) {
@@ -31,8 +32,8 @@ TreePage* begin_search(page::PagePool& pool, TreePage* page, std::uint64_t slice
   return page;
 }
 
-// Of the records with this slice the first one is meant well enough. If there is a layer, its root
-// is where the search goes on. False: that is a snapshot page.
+// Loads the first of the records with this slice, which is right often enough. If there is a layer,
+// the search goes on at its root. False: that is a snapshot page.
 bool finish_search(page::PagePool* pool, const occ::BegunSearch& begun) {
   BorderPage* const page = BorderPage::of(begun.page);
   const unsigned keys = page->header.load_version().keys();
@@ -68,9 +69,9 @@ void prefetch(occ::TxnContext& ctx, occ::StorageControl* control, std::string_vi
   if (page == nullptr) return prefetch_cold(ctx, control, key);
   begun = {ctx.turn(), control, slice, &page->header, parent};
   const occ::BegunSearch* const earlier = ctx.exchange_turn(&begun);
-  // It may have given way to this one.
+  // The earlier search may have given way to this one.
   if (earlier == nullptr || earlier == &begun || earlier->txn != ctx.turn()) return;
-  // Or to one in pages of a snapshot.
+  // The earlier search may have given way to one in pages of a snapshot.
   if (!earlier->cold_page.is_null()) return;
   static_cast<void>(finish_search(&ctx.pool(), *earlier));  // its key is not known here
 }

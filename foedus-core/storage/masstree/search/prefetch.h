@@ -1,5 +1,5 @@
 #pragma once
-// Loading what a key needs ahead of its use.
+// Loading the lines that a key needs ahead of its use.
 
 #include <string_view>
 

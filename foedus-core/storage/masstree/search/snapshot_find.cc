@@ -30,7 +30,7 @@ BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control
     if (read == nullptr) return nullptr;
   }
   TreePage* page = tree_page(read);
-  // Its slices are for the caller to judge, who knows what led here.
+  // The caller checks its slices by the pointer that led here.
   if (!is_page_of(*read, control->id(), layer, read->level) || !page->contains(slice)) {
     return ctx.not_that_page(id);
   }
@@ -58,7 +58,7 @@ InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* contr
   for (unsigned level = kAnyLevel;;) {
     const page::PageHeader* const read = ctx.cold_pages().cached(id);
     if (read == nullptr) return nullptr;
-    // Some were read ahead only: who comes to them finds out what is wrong.
+    // Some pages were only read ahead: the search that comes to them finds out what is wrong.
     if (level == kAnyLevel) level = read->level;
     if (level == 0 || !is_page_of(*read, control->id(), layer, level)) return nullptr;
     InteriorPage* const interior = InteriorPage::of(tree_page(read));

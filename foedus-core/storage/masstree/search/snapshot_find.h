@@ -16,31 +16,32 @@ inline TreePage* tree_page(const page::PageHeader* cold) {
 
 // Header and directory of a page of snapshots, which are full: some sixty keys.
 inline constexpr page::PagePart kSearched{.offset = 0, .bytes = 1024};
-// What a scan needs first of a page that it begins.
+// The part that a scan needs first of a page that it begins.
 inline constexpr page::PagePart kDirectoryAhead{.offset = 0, .bytes = 1024};
 
-// How much of a border page its reader looks at: a scan at all of it, a read of one row at little.
+// The part of a border page that its reader looks at: a scan at all of it, a read of one row at
+// little.
 enum class Extent : std::uint8_t { kWhole, kPart };
 
-// The page of this slice, below (or at) a page of that layer, which goes to *top. It is the page
-// that was asked for last (O14), with kPart perhaps one that is there in part (O20). Null: a page
-// cannot be read, or is not the one that a pointer is for; TxnContext::no_page() says why.
+// Returns the page of this slice, below (or at) a page of that layer, which goes to *top. It is the
+// page that was asked for last (O14), with kPart perhaps one that is there in part (O20). Null: a
+// page cannot be read, or is not the one that a pointer is for; TxnContext::no_page() says why.
 BorderPage* cold_border(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
                         page::SnapshotPageId id, std::uint64_t slice, Extent extent, ColdTop* top);
 
-// The page of the lowest level above it, if all on the way is cached; else null. REQUIRES: there is
-// one.
+// Returns the page of the lowest level above it, if all on the way is cached; else null. REQUIRES:
+// there is one.
 InteriorPage* cold_parent(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
                           page::SnapshotPageId id, std::uint64_t slice);
 
-// What there is for the rest of a key in that layer, which page `id` is of; the page contains it.
-// *top: that page, or the root of the deeper layer where the search ended. spot->at.page is the
-// page that was asked for last. False: as cold_border().
+// Finds the rest of a key in that layer, from page `id` of it, which contains the key. *top: that
+// page, or the root of the deeper layer where the search ended. spot->at.page is the page that was
+// asked for last. False: as cold_border() returns null.
 bool find_in_snapshot(occ::TxnContext& ctx, const occ::StorageControl* control, unsigned layer,
                       page::SnapshotPageId id, std::string_view rest, Extent extent, Spot* spot,
                       ColdTop* top);
 
-// Copies what `range` wants of a record that find_in_snapshot() found. False: as cold_border().
+// Copies the part that `range` wants of a record that find_in_snapshot() found. False: as above.
 bool read_cold(occ::TxnContext& ctx, BorderPage* page, Slot slot, occ::ReadRange* range);
 
 }  // namespace foedus::storage::masstree

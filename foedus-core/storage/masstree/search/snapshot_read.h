@@ -1,5 +1,5 @@
 #pragma once
-// Point reads of one snapshot, from its root (see search/cold.h): nothing is remembered, because
+// Point reads of one snapshot, from its root (see search/cold.h). Nothing is remembered, because
 // nothing there changes.
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace foedus::storage::masstree {
 
-// Copies the part of the payload that `range` asks for, as it is in the snapshot in which the
-// storage has `root`. kNotFound. kIoError, kCorruption, kOutOfMemory: a page cannot be read.
+// Copies the part of the payload that `range` asks for, from the snapshot in which the storage has
+// `root`. kNotFound. kIoError, kCorruption, kOutOfMemory: a page cannot be read.
 Status get_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                        page::SnapshotPageId root, std::string_view key, occ::ReadRange* range);
 
-// Begins what that will wait for: up to the first page that is not cached.
+// Begins the reads for which get_in_snapshot() will wait, up to the first page that is not cached.
 void prefetch_in_snapshot(occ::TxnContext& ctx, occ::StorageControl* control,
                           page::SnapshotPageId root, std::string_view key);
 
